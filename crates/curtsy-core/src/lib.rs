@@ -1,0 +1,8 @@
+//! Decides whether a URL may be fetched now, and says why.
+//!
+//! Everything here is a pure function of what goes in: the state of a host, the policy, what a site said, and the time.
+//! There is no clock, no chance, no file and no network in this crate, so the simulator can live a thousand days in it and a
+//! recorded run can be replayed to the same decisions.
+
+pub mod policy;
+pub mod time;

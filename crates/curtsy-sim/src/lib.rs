@@ -1,0 +1,1 @@
+//! Placeholder opened by the workspace commit; the crate follows.
