@@ -1,0 +1,58 @@
+//! Runs files of independent facts against the core and counts.
+//!
+//! Each kind of file has a module with one function that reads rows and fills a [`Report`]. A row that is skipped says why.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// What became of the rows of one file.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Rows that came out as expected.
+    pub passed: usize,
+    /// Rows that did not.
+    pub failed: Vec<Failure>,
+    /// Ids of rows that were not judged, by reason.
+    pub skipped: BTreeMap<String, Vec<String>>,
+}
+
+/// One row that came out otherwise.
+#[derive(Debug)]
+pub struct Failure {
+    /// The row's id.
+    pub id: String,
+    /// What the row asks for.
+    pub expected: String,
+    /// What we answered.
+    pub got: String,
+}
+
+impl Report {
+    /// Compares one row's answer with what it asks for.
+    pub fn check(&mut self, id: &str, expected: impl Into<String>, got: impl Into<String>) {
+        let (expected, got) = (expected.into(), got.into());
+        if expected == got {
+            self.passed += 1;
+        } else {
+            self.failed.push(Failure { id: id.to_owned(), expected, got });
+        }
+    }
+
+    /// Notes a row that is not judged.
+    pub fn skip(&mut self, id: &str, reason: &str) {
+        self.skipped.entry(reason.to_owned()).or_default().push(id.to_owned());
+    }
+
+    /// Prints failing ids with expected and got, the skipped by reason, and the closing line.
+    pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        for f in &self.failed {
+            writeln!(out, "{}: expected {}, got {}", f.id, f.expected, f.got)?;
+        }
+        let mut skipped = 0;
+        for (reason, ids) in &self.skipped {
+            skipped += ids.len();
+            writeln!(out, "skipped {} ({reason}): {}", ids.len(), ids.join(" "))?;
+        }
+        writeln!(out, "{} passed, {} failed, {skipped} skipped", self.passed, self.failed.len())
+    }
+}

@@ -1,0 +1,3 @@
+//! The program's parts, as a library, so that tests drive them through the same entrance.
+
+pub mod conformance;
