@@ -3,15 +3,48 @@
 //! A `Policy` is plain data, checked when it is parsed and never changed afterwards. What a site tells us (a crawl delay, a
 //! Retry-After) lives in the host's state, not here. Robots.txt, the guard on addresses, Retry-After and the identity can't be
 //! switched off by any field.
+//!
+//! The plain data stands here. [`FIELDS`] names every field once; files ([`Policy::parse`]), variables and flags ([`Layers`]), the written
+//! form and the documents are made from that list.
+
+mod amount;
+mod document;
+mod environment;
+mod error;
+mod fields;
+mod file;
+mod host;
+mod identity;
+mod layers;
+mod mode;
+mod preset;
+mod render;
+mod stored;
+mod typo;
+mod value;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+pub use amount::{read_range, read_size, read_span, write_range, write_size, write_span};
+pub use document::tables;
+pub use environment::{INHERITED, Inherited, Variables};
+pub use error::{Fault, Place, PolicyError};
+pub use fields::{FIELDS, Field};
+pub use file::FILE_BYTES_MAX;
+pub use host::{HOST_FIELDS, HostField, PUBLIC_DELAY_MIN, Reach};
+pub use layers::{FlagValue, Layers, Origin, Settled};
+pub use mode::Mode;
+pub use render::{Difference, Note};
+pub use value::{Kind, Value};
 
 /// Everything that can be chosen about a crawl's manners.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     /// The preset that this policy starts from.
     pub preset: Preset,
+    /// How thorough a survey is; only the survey preset has modes.
+    pub mode: Option<Mode>,
     /// Who we say we are.
     pub identity: Identity,
     /// How robots.txt is read.

@@ -1,0 +1,253 @@
+//! How a policy comes together: flag beats environment beats file beats preset.
+//!
+//! The preset and the mode are chosen first, by the strongest layer that names them, and give every field a value. Then the file, the
+//! environment and the flags replace fields, weakest first. What comes out is the policy, where each value came from, and
+//! what a user should be told about it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::environment::{self, Variables};
+use super::error::{Fault, Place, PolicyError};
+use super::fields::{FIELDS, Field};
+use super::file::{FileLayer, shown};
+use super::host::Reach;
+use super::value::Value;
+use super::{Curve, Mode, Policy, Preset};
+
+/// What the layers say, strongest last.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Layers<'a> {
+    /// The text of a policy file.
+    pub file: Option<&'a str>,
+    /// The process's variables; only those that concern the policy are read.
+    pub environment: Option<&'a Variables>,
+    /// The preset that a flag names.
+    pub preset: Option<Preset>,
+    /// The mode that a flag names.
+    pub mode: Option<Mode>,
+    /// Flags that set one field each.
+    pub flags: &'a [FlagValue<'a>],
+}
+
+/// One flag that sets one field.
+#[derive(Clone, Copy, Debug)]
+pub struct FlagValue<'a> {
+    /// The flag as the user wrote it, such as `--delay`.
+    pub flag: &'a str,
+    /// The field's key, such as `pace.delay`.
+    pub key: &'a str,
+    /// The value as the user wrote it.
+    pub value: &'a str,
+}
+
+/// A policy and how it came together.
+#[derive(Clone, Debug)]
+pub struct Settled {
+    /// The policy.
+    pub policy: Policy,
+    /// Where each field's value came from, by key.
+    pub origin: BTreeMap<&'static str, Origin>,
+    /// What the user should be told.
+    pub warnings: Vec<String>,
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The preset.
+    Preset(Preset),
+    /// The mode of the survey preset.
+    Mode(Mode),
+    /// The file, a variable or a flag.
+    Said(Place),
+}
+
+impl Policy {
+    /// Reads a policy file: a preset and the fields that differ from it.
+    ///
+    /// The delay is checked as for public addresses; a crawl inside `--allow-net` goes by [`Layers::settle`].
+    ///
+    /// ```
+    /// use curtsy_core::policy::Policy;
+    /// let policy = Policy::parse("preset = 'audit'\n[robots]\nttl = '2h'").unwrap();
+    /// assert_eq!(policy.robots.ttl.as_secs(), 7200);
+    ///
+    /// let refused = Policy::parse("[robots]\ntll = '2h'").unwrap_err();
+    /// assert_eq!(
+    ///     refused.to_string(),
+    ///     "line 2, column 1: `robots.tll` is not a field of a policy\nhint: did you mean `robots.ttl`?"
+    /// );
+    /// ```
+    pub fn parse(toml: &str) -> Result<Policy, PolicyError> {
+        let layers = Layers { file: Some(toml), ..Layers::default() };
+        layers.settle(Reach::Public).map(|settled| settled.policy)
+    }
+}
+
+impl Layers<'_> {
+    /// Puts the layers together and checks the whole.
+    pub fn settle(&self, reach: Reach) -> Result<Settled, PolicyError> {
+        let mut faults = Vec::new();
+        let mut warnings = Vec::new();
+        let mut file = self.file.map(FileLayer::read).unwrap_or_default();
+        faults.append(&mut file.faults);
+        let none = Variables::new();
+        let variables = self.environment.unwrap_or(&none);
+        let choice = environment::choice(variables, &mut faults);
+
+        let preset = self.preset.or(choice.preset).or(file.preset).unwrap_or(Preset::Careful);
+        let mut settling = Settling::of(preset);
+        let flag_mode = self.mode.map(|mode| (mode, Place::Flag("--mode".to_owned())));
+        if let Some((mode, place)) = flag_mode.or(choice.mode).or(file.mode) {
+            settling.mode(mode, place, &mut faults);
+        }
+
+        for (field, value, place) in file.fields {
+            settling.set(field, &value, place);
+        }
+        settling.policy.host = file.hosts.into_iter().collect();
+        let said = environment::fields(preset, variables, &mut faults, &mut warnings);
+        for (field, value, place) in said {
+            settling.set(field, &value, place);
+        }
+        for flag in self.flags {
+            settling.flag(flag, &mut faults);
+        }
+
+        settling.check(reach, &mut faults);
+        PolicyError::unless_empty(faults)?;
+        Ok(Settled { policy: settling.policy, origin: settling.origin, warnings })
+    }
+}
+
+/// A policy while the layers are put on it.
+struct Settling {
+    policy: Policy,
+    origin: BTreeMap<&'static str, Origin>,
+}
+
+impl Settling {
+    fn of(preset: Preset) -> Settling {
+        let origin = FIELDS.iter().map(|field| (field.key, Origin::Preset(preset)));
+        Settling { policy: Policy::preset(preset), origin: origin.collect() }
+    }
+
+    fn mode(&mut self, mode: Mode, place: Place, faults: &mut Vec<Fault>) {
+        if self.policy.preset != Preset::Survey {
+            faults.push(Fault {
+                key: "mode".to_owned(),
+                at: Some(place),
+                problem: format!(
+                    "`mode` is `{}`, but the preset `{}` has no modes",
+                    mode.name(),
+                    self.policy.preset.name()
+                ),
+                hint: Some("choose the preset `survey`, or leave the mode out".to_owned()),
+            });
+            return;
+        }
+        let before = self.policy.clone();
+        self.policy = before.clone().with_mode(mode);
+        for field in FIELDS.iter().filter(|f| f.get(&before) != f.get(&self.policy)) {
+            self.origin.insert(field.key, Origin::Mode(mode));
+        }
+    }
+
+    fn set(&mut self, field: &'static Field, value: &Value, place: Place) {
+        // The kind has read this value, and a test holds every kind against its field: it fits.
+        let fitted = field.set(&mut self.policy, value);
+        debug_assert!(fitted, "{} has a kind that its type can't hold", field.key);
+        self.origin.insert(field.key, Origin::Said(place));
+    }
+
+    fn flag(&mut self, flag: &FlagValue<'_>, faults: &mut Vec<Fault>) {
+        let place = Place::Flag(flag.flag.to_owned());
+        let Some(field) = Field::find(flag.key) else {
+            let near = super::typo::nearest(flag.key, FIELDS.iter().map(|field| field.key));
+            faults.push(Fault {
+                key: flag.key.to_owned(),
+                at: Some(place),
+                problem: format!("`{}` is not a field of a policy", shown(flag.key)),
+                hint: near.map(|near| format!("did you mean `{near}`?")),
+            });
+            return;
+        };
+        match field.kind.read_text(flag.value) {
+            Some(value) => self.set(field, &value, place),
+            None => faults.push(unfit(field, flag.value, place)),
+        }
+    }
+
+    /// The checks that take more than one field to make.
+    fn check(&self, reach: Reach, faults: &mut Vec<Fault>) {
+        let policy = &self.policy;
+        if let Err(mut fault) = policy.check_delay(None, reach) {
+            fault.at = self.place("pace.delay");
+            faults.push(fault);
+        }
+        let curves: [(&str, &Curve); 3] = [
+            ("backoff.curve", &policy.backoff.curve),
+            ("retry.curve", &policy.retry.curve),
+            ("breaker.curve", &policy.breaker.curve),
+        ];
+        for (section, curve) in curves.into_iter().filter(|(_, curve)| curve.cap < curve.base) {
+            faults.push(self.at_odds(
+                &format!("{section}.cap"),
+                &format!("at least `{section}.base`"),
+                &super::amount::write_span(curve.base),
+            ));
+        }
+        if policy.slots.body_memory < policy.body.decoded_max {
+            faults.push(self.at_odds(
+                "slots.body_memory",
+                "at least `body.decoded_max`",
+                &super::amount::write_size(policy.body.decoded_max),
+            ));
+        }
+    }
+
+    fn at_odds(&self, key: &str, would_do: &str, bound: &str) -> Fault {
+        let written = Field::find(key).map(|field| field.text(&self.policy)).unwrap_or_default();
+        let other = would_do.split('`').nth(1).unwrap_or_default();
+        Fault {
+            key: key.to_owned(),
+            at: self.place(key).or_else(|| self.place(other)),
+            problem: format!("`{key}` is `{written}`, expected {would_do}, which is `{bound}`"),
+            hint: None,
+        }
+    }
+
+    fn place(&self, key: &str) -> Option<Place> {
+        match self.origin.get(key) {
+            Some(Origin::Said(place)) => Some(place.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// A value from a variable or a flag that won't do.
+pub(super) fn unfit(field: &Field, written: &str, at: Place) -> Fault {
+    Fault {
+        key: field.key.to_owned(),
+        at: Some(at),
+        problem: format!(
+            "`{}` is `{}`, expected {}",
+            field.key,
+            shown(written),
+            field.kind.would_do()
+        ),
+        hint: None,
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Preset(preset) => write!(f, "preset {}", preset.name()),
+            Origin::Mode(mode) => write!(f, "mode {}", mode.name()),
+            Origin::Said(Place::Line { line, .. }) => write!(f, "file, line {line}"),
+            Origin::Said(place) => write!(f, "{}", place.to_string().replace('`', "")),
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! What may stand in a field: kinds of values, what would do for each, and how a value is read and written.
+//!
+//! A value comes as TOML (a file) or as plain text (a variable, a flag). Both are read by the same kind, so the same bounds hold
+//! and the same words are offered when something else was written.
+
+use std::time::Duration;
+
+use toml::de::DeValue;
+
+use super::Growth;
+use super::amount::{
+    read_growth, read_jitter, read_range, read_size, read_span, write_growth, write_jitter,
+    write_range, write_size, write_span,
+};
+use super::identity::{contact_reaches, product_names};
+
+/// What a field holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// No limit, no contact: what the kind's word for absence says.
+    Absent,
+    /// A span of time.
+    Span(Duration),
+    /// The least and largest of a random span.
+    Range(Duration, Duration),
+    /// Spans in a row.
+    Spans(Vec<Duration>),
+    /// A number of things.
+    Count(u64),
+    /// A number of bytes.
+    Size(u64),
+    /// On or off.
+    Switch(bool),
+    /// One of a few words.
+    Word(&'static str),
+    /// How waits grow.
+    Growth(Growth),
+    /// The least and largest part that chance adds, in percent.
+    Jitter(u8, u8),
+    /// A piece of text.
+    Text(String),
+    /// Pieces of text in a row.
+    Texts(Vec<String>),
+}
+
+/// Which values would do for a field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A span within bounds; `absent` is the word for having none, if none is possible.
+    Span {
+        /// The shortest that would do.
+        min: Duration,
+        /// The longest that would do.
+        max: Duration,
+        /// The word for "none".
+        absent: Option<&'static str>,
+    },
+    /// A span, or two with `..` between them.
+    Range {
+        /// The longest upper end that would do.
+        max: Duration,
+    },
+    /// Three spans that don't fall.
+    ThreeSpans {
+        /// The longest that would do.
+        max: Duration,
+    },
+    /// A whole number within bounds; `absent` is the word for having no limit, if that is possible.
+    Count {
+        /// The smallest that would do.
+        min: u64,
+        /// The largest that would do.
+        max: u64,
+        /// The word for "none".
+        absent: Option<&'static str>,
+    },
+    /// A size within bounds.
+    Size {
+        /// The smallest that would do.
+        min: u64,
+        /// The largest that would do.
+        max: u64,
+    },
+    /// `true` or `false`.
+    Switch,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// `x2` or `fibonacci`.
+    Growth,
+    /// `10..20%` or `none`.
+    Jitter,
+    /// `product/version`.
+    Product,
+    /// Where a person is reached, or `none`.
+    Contact,
+    /// Media types, with wildcards.
+    MediaTypes,
+}
+
+impl Kind {
+    /// Reads what a variable or a flag says.
+    pub fn read_text(&self, text: &str) -> Option<Value> {
+        match self {
+            Kind::Switch => match text {
+                "true" => Some(Value::Switch(true)),
+                "false" => Some(Value::Switch(false)),
+                _ => None,
+            },
+            Kind::Count { absent, .. } if *absent == Some(text) => Some(Value::Absent),
+            Kind::Count { .. } => {
+                let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+                self.count(digits.then(|| text.parse().ok()).flatten()?)
+            }
+            Kind::ThreeSpans { .. } | Kind::MediaTypes => {
+                let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+                self.list(&parts.collect::<Vec<_>>())
+            }
+            _ => self.word(text),
+        }
+    }
+
+    /// Reads what a file says.
+    pub fn read_toml(&self, value: &DeValue<'_>) -> Option<Value> {
+        match (self, value) {
+            (Kind::Switch, DeValue::Boolean(on)) => Some(Value::Switch(*on)),
+            (Kind::Switch, _) => None,
+            (Kind::Count { .. }, DeValue::Integer(number)) => {
+                self.count(u64::from_str_radix(number.as_str(), number.radix()).ok()?)
+            }
+            (Kind::Count { absent, .. }, DeValue::String(word)) => {
+                (*absent == Some(word.as_ref())).then_some(Value::Absent)
+            }
+            (Kind::ThreeSpans { .. } | Kind::MediaTypes, DeValue::Array(parts)) => {
+                let parts = parts.iter().map(|part| part.get_ref().as_str());
+                self.list(&parts.collect::<Option<Vec<_>>>()?)
+            }
+            (Kind::ThreeSpans { .. } | Kind::MediaTypes, _) => None,
+            (_, DeValue::String(text)) => self.word(text),
+            _ => None,
+        }
+    }
+
+    /// Writes a value as TOML.
+    pub fn write_toml(&self, value: &Value) -> String {
+        match value {
+            Value::Count(_) | Value::Switch(_) => self.write_text(value),
+            Value::Spans(spans) => list_of(spans.iter().map(|span| write_span(*span))),
+            Value::Texts(texts) => list_of(texts.iter().cloned()),
+            _ => quoted(&self.write_text(value)),
+        }
+    }
+
+    /// Writes a value as a variable or a flag has it.
+    pub fn write_text(&self, value: &Value) -> String {
+        match value {
+            Value::Absent => self.absent().unwrap_or("none").to_owned(),
+            Value::Span(span) => write_span(*span),
+            Value::Range(low, high) => write_range((*low, *high)),
+            Value::Spans(spans) => {
+                spans.iter().map(|span| write_span(*span)).collect::<Vec<_>>().join(",")
+            }
+            Value::Count(count) => count.to_string(),
+            Value::Size(bytes) => write_size(*bytes),
+            Value::Switch(on) => on.to_string(),
+            Value::Word(word) => (*word).to_owned(),
+            Value::Growth(growth) => write_growth(*growth),
+            Value::Jitter(low, high) => write_jitter((*low, *high)),
+            Value::Text(text) => text.clone(),
+            Value::Texts(texts) => texts.join(","),
+        }
+    }
+
+    /// Says which values would do, as the rest of a sentence that begins with "expected".
+    pub fn would_do(&self) -> String {
+        let or = |absent: &Option<&str>| match absent {
+            Some(word) => format!(", or `{word}`"),
+            None => String::new(),
+        };
+        match self {
+            Kind::Span { min, max, absent } => format!(
+                "a span such as `200ms`, `3s`, `15m` or `1h30m`, from `{}` to `{}`{}",
+                write_span(*min),
+                write_span(*max),
+                or(absent)
+            ),
+            Kind::Range { max } => format!(
+                "a span such as `3s`, or a range such as `200ms..500ms`, up to `{}`",
+                write_span(*max)
+            ),
+            Kind::ThreeSpans { max } => format!(
+                "three spans, none shorter than the one before, such as `800ms`, `1200ms`, `2s`, up to `{}`",
+                write_span(*max)
+            ),
+            Kind::Count { min, max, absent } => {
+                format!("a whole number from {min} to {max}{}", or(absent))
+            }
+            Kind::Size { min, max } => format!(
+                "a size in `B`, `KiB`, `MiB` or `GiB` such as `10MiB`, from `{}` to `{}`",
+                write_size(*min),
+                write_size(*max)
+            ),
+            Kind::Switch => "`true` or `false`".to_owned(),
+            Kind::Word(words) => either(words),
+            Kind::Growth => {
+                format!("`fibonacci`, or a factor from `x1` to `x{GROWTH_MAX}` such as `x2`")
+            }
+            Kind::Jitter => {
+                "`none`, or a part of the wait such as `10%` or `10..20%`, up to `100%`".to_owned()
+            }
+            Kind::Product => {
+                "`product/version` such as `curtsy/1.0`, the product in letters, `-` and `_`"
+                    .to_owned()
+            }
+            Kind::Contact => {
+                "a mail address or an http(s) page such as `me@example.org`, or `none`".to_owned()
+            }
+            Kind::MediaTypes => {
+                "a list of media types such as `text/html` or `text/*`, at most 64".to_owned()
+            }
+        }
+    }
+
+    /// The word for "none" of this kind, if it has one.
+    pub fn absent(&self) -> Option<&'static str> {
+        match self {
+            Kind::Span { absent, .. } | Kind::Count { absent, .. } => *absent,
+            Kind::Contact => Some("none"),
+            _ => None,
+        }
+    }
+
+    fn count(&self, count: u64) -> Option<Value> {
+        match self {
+            Kind::Count { min, max, .. } => {
+                (*min..=*max).contains(&count).then_some(Value::Count(count))
+            }
+            _ => None,
+        }
+    }
+
+    fn word(&self, text: &str) -> Option<Value> {
+        match self {
+            _ if self.absent() == Some(text) => Some(Value::Absent),
+            Kind::Span { min, max, .. } => {
+                let span = read_span(text)?;
+                (*min..=*max).contains(&span).then_some(Value::Span(span))
+            }
+            Kind::Range { max } => {
+                let (low, high) = read_range(text)?;
+                (high <= *max).then_some(Value::Range(low, high))
+            }
+            Kind::Size { min, max } => {
+                let size = read_size(text)?;
+                (*min..=*max).contains(&size).then_some(Value::Size(size))
+            }
+            Kind::Word(words) => words.iter().find(|word| **word == text).map(|w| Value::Word(w)),
+            Kind::Growth => match read_growth(text)? {
+                Growth::Times(factor) if !(1.0..=GROWTH_MAX).contains(&factor) => None,
+                growth => Some(Value::Growth(growth)),
+            },
+            Kind::Jitter => {
+                let (low, high) = read_jitter(text)?;
+                (high <= 100).then_some(Value::Jitter(low, high))
+            }
+            Kind::Product => product_names(text).then(|| Value::Text(text.to_owned())),
+            Kind::Contact => contact_reaches(text).then(|| Value::Text(text.to_owned())),
+            Kind::ThreeSpans { .. } | Kind::Count { .. } | Kind::Switch | Kind::MediaTypes => None,
+        }
+    }
+
+    fn list(&self, parts: &[&str]) -> Option<Value> {
+        match self {
+            Kind::ThreeSpans { max } => {
+                let spans = parts.iter().map(|part| read_span(part)).collect::<Option<Vec<_>>>()?;
+                let fits = spans.len() == 3 && spans.is_sorted() && spans[2] <= *max;
+                fits.then_some(Value::Spans(spans))
+            }
+            Kind::MediaTypes => {
+                let fits = parts.len() <= MEDIA_TYPES_MAX && parts.iter().all(|p| is_media_type(p));
+                fits.then(|| Value::Texts(parts.iter().map(|p| (*p).to_owned()).collect()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// `text` as a TOML string.
+pub(super) fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn list_of(parts: impl Iterator<Item = String>) -> String {
+    format!("[{}]", parts.map(|part| quoted(&part)).collect::<Vec<_>>().join(", "))
+}
+
+fn either(words: &[&str]) -> String {
+    let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// `type/subtype` in lower case (RFC 9110 §8.3.1 compares without regard to case), either part may be `*`.
+fn is_media_type(text: &str) -> bool {
+    let token = |part: &str| {
+        part == "*"
+            || (!part.is_empty()
+                && part.bytes().all(|b| {
+                    b.is_ascii_lowercase() || b.is_ascii_digit() || b"!#$&^_.+-".contains(&b)
+                }))
+    };
+    text.len() <= 128 && text.split_once('/').is_some_and(|(kind, sub)| token(kind) && token(sub))
+}
+
+const GROWTH_MAX: f64 = 100.0;
+const MEDIA_TYPES_MAX: usize = 64;
