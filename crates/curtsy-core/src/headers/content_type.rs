@@ -1,0 +1,155 @@
+//! What kind of body is it, and how is it packed? Content-Type (WHATWG MIME Sniffing §4.4) and Content-Encoding (RFC 9110 §8.4).
+
+use super::OWS;
+
+/// A MIME type as a browser reads it.
+///
+/// ```
+/// use curtsy_core::headers::ContentType;
+/// let html = ContentType::parse("Text/HTML; charset=\"utf-8\"").unwrap();
+/// assert_eq!((html.essence.as_str(), html.param("charset")), ("text/html", Some("utf-8")));
+/// assert_eq!(ContentType::parse("html"), None);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContentType {
+    /// `type/subtype` in lower case.
+    pub essence: String,
+    /// Name in lower case and value as written, in order, each name once: the first.
+    pub params: Vec<(String, String)>,
+}
+
+impl ContentType {
+    /// Reads one value; `None` if it is no MIME type.
+    pub fn parse(text: &str) -> Option<ContentType> {
+        let text = text.trim_matches(WHITE_SPACE);
+        let (kind, rest) = text.split_once('/')?;
+        let (subtype, rest) = rest.split_at(rest.find(';').unwrap_or(rest.len()));
+        let subtype = subtype.trim_end_matches(WHITE_SPACE);
+        if !is_token(kind) || !is_token(subtype) {
+            return None;
+        }
+        let essence = format!("{kind}/{subtype}").to_ascii_lowercase();
+        let mut content_type = ContentType { essence, params: Vec::new() };
+        content_type.read_params(rest);
+        Some(content_type)
+    }
+
+    /// A parameter by its name in lower case.
+    pub fn param(&self, name: &str) -> Option<&str> {
+        self.params.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+
+    fn read_params(&mut self, mut rest: &str) {
+        while let Some(after) = rest.strip_prefix(';')
+            && self.params.len() < PARAMS_MAX
+        {
+            let after = after.trim_start_matches(WHITE_SPACE);
+            let (name, tail) = after.split_at(after.find([';', '=']).unwrap_or(after.len()));
+            let Some(tail) = tail.strip_prefix('=') else {
+                rest = tail;
+                continue;
+            };
+            let (value, quoted, tail) = match tail.strip_prefix('"') {
+                Some(inner) => {
+                    let (value, tail) = unquote(inner);
+                    (value, true, &tail[tail.find(';').unwrap_or(tail.len())..])
+                }
+                None => {
+                    let (value, tail) = tail.split_at(tail.find(';').unwrap_or(tail.len()));
+                    (value.trim_end_matches(WHITE_SPACE).to_owned(), false, tail)
+                }
+            };
+            rest = tail;
+            let name = name.to_ascii_lowercase();
+            let good = is_token(&name)
+                && (quoted || !value.is_empty())
+                && value.chars().all(is_quotable)
+                && self.param(&name).is_none();
+            if good {
+                self.params.push((name, value));
+            }
+        }
+    }
+}
+
+/// Takes a quoted string whose first quote is already gone; a missing last quote ends with the text.
+pub(super) fn unquote(inner: &str) -> (String, &str) {
+    let mut value = String::new();
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => break,
+            // A backslash at the very end stands for itself.
+            '\\' => value.push(chars.next().unwrap_or('\\')),
+            c => value.push(c),
+        }
+    }
+    (value, chars.as_str())
+}
+
+/// A token of RFC 9110 §5.6.2.
+pub(super) fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+/// What may stand in a quoted value. Headers are bytes: above ASCII they arrive as Latin-1.
+fn is_quotable(c: char) -> bool {
+    matches!(c, '\t' | ' '..='~' | '\u{80}'..='\u{ff}')
+}
+
+/// How a body is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Coding {
+    /// `gzip`, `x-gzip`
+    Gzip,
+    /// `compress`, `x-compress`
+    Compress,
+    /// `deflate`
+    Deflate,
+    /// `br`
+    Br,
+    /// `zstd`
+    Zstd,
+}
+
+impl Coding {
+    /// The registered name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Coding::Gzip => "gzip",
+            Coding::Compress => "compress",
+            Coding::Deflate => "deflate",
+            Coding::Br => "br",
+            Coding::Zstd => "zstd",
+        }
+    }
+}
+
+/// The codings of all Content-Encoding lines in the order they were applied; `None` if any of them is unknown or there are too many.
+pub fn codings<'a>(lines: impl IntoIterator<Item = &'a str>) -> Option<Vec<Coding>> {
+    let mut codings = Vec::new();
+    for name in lines.into_iter().flat_map(|line| line.split(',')) {
+        let coding = match name.trim_matches(OWS).to_ascii_lowercase().as_str() {
+            "" | "identity" => continue,
+            "gzip" | "x-gzip" => Coding::Gzip,
+            "compress" | "x-compress" => Coding::Compress,
+            "deflate" => Coding::Deflate,
+            "br" => Coding::Br,
+            "zstd" => Coding::Zstd,
+            _ => return None,
+        };
+        codings.push(coding);
+        if codings.len() > CODINGS_MAX {
+            return None;
+        }
+    }
+    Some(codings)
+}
+
+/// HTTP white space of the Fetch standard.
+const WHITE_SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
+/// Parameters beyond these are not looked at.
+const PARAMS_MAX: usize = 32;
+/// More layers than this are a bomb, not a page.
+const CODINGS_MAX: usize = 8;

@@ -1,0 +1,40 @@
+//! Is it the same representation? Entity tags and their two comparisons (RFC 9110 §8.8.3).
+
+/// An entity tag.
+///
+/// ```
+/// use curtsy_core::headers::ETag;
+/// let (weak, strong) = (ETag::parse("W/\"a\"").unwrap(), ETag::parse("\"a\"").unwrap());
+/// assert!(weak.weak_match(&strong) && !weak.strong_match(&strong));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ETag<'a> {
+    /// Whether it promises only that nothing that matters has changed.
+    pub weak: bool,
+    /// What stands between the quotes.
+    pub opaque: &'a str,
+}
+
+impl<'a> ETag<'a> {
+    /// Reads a tag; one without quotes is none.
+    pub fn parse(text: &'a str) -> Option<ETag<'a>> {
+        let text = text.trim_matches(super::OWS);
+        let (weak, quoted) = match text.strip_prefix("W/") {
+            Some(quoted) => (true, quoted),
+            None => (false, text),
+        };
+        let opaque = quoted.strip_prefix('"')?.strip_suffix('"')?;
+        let plain = opaque.bytes().all(|b| b == 0x21 || (b >= 0x23 && b != 0x7f));
+        plain.then_some(ETag { weak, opaque })
+    }
+
+    /// Good enough to say that a page has not changed (`If-None-Match`).
+    pub fn weak_match(&self, other: &ETag<'_>) -> bool {
+        self.opaque == other.opaque
+    }
+
+    /// The same bytes.
+    pub fn strong_match(&self, other: &ETag<'_>) -> bool {
+        !self.weak && !other.weak && self.opaque == other.opaque
+    }
+}

@@ -1,0 +1,28 @@
+//! What did the server ask for? Header values that decide something, read as pure functions.
+//!
+//! A value comes from the network, so nothing here panics, everything has a bound, and junk is `None`: what then counts is the
+//! policy's own wait. Where a header can be read in two ways, the politer one is taken: the longest Retry-After of several, the
+//! stricter of two robots rules.
+//!
+//! Moments in headers are whole seconds since the Unix epoch, as the server has them (`i64`: a date may lie before 1970). Spans
+//! are `Duration`. Differences are taken against the server's own `Date` where it is known, so that a wrong clock there does no
+//! harm here.
+//!
+//! Not here: anything that needs a document or a decoder (HTML `meta` elements, character sets).
+
+mod cache;
+mod content_type;
+mod date;
+mod etag;
+mod retry_after;
+mod robots_rules;
+
+pub use cache::{Basis, CacheControl, CacheHeaders, CacheKind, Delta, Freshness, freshness};
+pub use content_type::{Coding, ContentType, codings};
+pub use date::{any_date, http_date};
+pub use etag::ETag;
+pub use retry_after::retry_after;
+pub use robots_rules::{ImagePreview, RobotsRules};
+
+/// White space that may stand around a field value (RFC 9110 §5.6.3).
+const OWS: [char; 2] = [' ', '\t'];

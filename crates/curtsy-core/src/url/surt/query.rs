@@ -1,0 +1,98 @@
+//! The query of a SURT: no session ids, parameters in order.
+
+use super::escape::{escape, unescape};
+
+/// Brings a query to the form in which it is filed; `""` is none.
+pub(super) fn fold(query: &str, lower_case: bool) -> String {
+    let mut query = escape(&unescape(query));
+    if lower_case {
+        query.make_ascii_lowercase();
+    }
+    for session in SESSIONS {
+        // The last one goes, once; what stood around it moves together.
+        if let Some((start, end)) = session(query.as_bytes()) {
+            let end = if query[end..].starts_with('&') { end + 1 } else { end };
+            query.replace_range(start..end, "");
+        }
+    }
+    let mut parameters: Vec<&str> = query.split('&').collect();
+    // By name, then a name without `=` before one with it, then by value.
+    parameters.sort_by_key(|&p| match p.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (p, None),
+    });
+    parameters.join("&")
+}
+
+/// Where a session id stands.
+type Find = fn(&[u8]) -> Option<(usize, usize)>;
+
+/// One after the other, so that what one leaves the next may take.
+const SESSIONS: [Find; 5] = [
+    |q| last_named(q, b"jsessionid=", 32, u8::is_ascii_alphanumeric),
+    |q| last_named(q, b"phpsessid=", 32, u8::is_ascii_alphanumeric),
+    |q| last_named(q, b"sid=", 32, u8::is_ascii_alphanumeric),
+    last_asp,
+    last_cold_fusion,
+];
+
+/// The last `name` with an id of exactly `length` characters of its kind. The name may be the end of a longer one.
+fn last_named(
+    query: &[u8],
+    name: &[u8],
+    length: usize,
+    kind: fn(&u8) -> bool,
+) -> Option<(usize, usize)> {
+    let total = name.len() + length;
+    (0..=query.len().checked_sub(total)?).rev().find_map(|start| {
+        let here = &query[start..start + total];
+        let found = here[..name.len()].eq_ignore_ascii_case(name)
+            && here[name.len()..].iter().all(kind)
+            && ends(query, start + total);
+        found.then_some((start, start + total))
+    })
+}
+
+/// `ASPSESSIONIDabcdefgh=` and 24 letters.
+fn last_asp(query: &[u8]) -> Option<(usize, usize)> {
+    const NAME: &[u8] = b"aspsessionid";
+    let total = NAME.len() + 8 + 1 + 24;
+    (0..=query.len().checked_sub(total)?).rev().find_map(|start| {
+        let (name, rest) = query[start..start + total].split_at(NAME.len());
+        let found = name.eq_ignore_ascii_case(NAME)
+            && rest[..8].iter().all(u8::is_ascii_alphabetic)
+            && rest[8] == b'='
+            && rest[9..].iter().all(u8::is_ascii_alphabetic)
+            && ends(query, start + total);
+        found.then_some((start, start + total))
+    })
+}
+
+/// `cfid=…&cftoken=…`, neither empty.
+fn last_cold_fusion(query: &[u8]) -> Option<(usize, usize)> {
+    const ID: &[u8] = b"cfid=";
+    const TOKEN: &[u8] = b"&cftoken=";
+    // Goes from right to left and knows where the current parameter and the next one end.
+    let (mut end, mut next_end) = (query.len(), query.len());
+    for start in (0..query.len()).rev() {
+        if query[start] == b'&' {
+            (end, next_end) = (start, end);
+            continue;
+        }
+        let id = &query[start..end];
+        let token = &query[end..next_end];
+        if id.len() > ID.len()
+            && id[..ID.len()].eq_ignore_ascii_case(ID)
+            && token.len() > TOKEN.len()
+            && token[..TOKEN.len()].eq_ignore_ascii_case(TOKEN)
+        {
+            return Some((start, next_end));
+        }
+    }
+    None
+}
+
+/// Whether a parameter ends here.
+fn ends(query: &[u8], at: usize) -> bool {
+    query.get(at).is_none_or(|&b| b == b'&')
+}
