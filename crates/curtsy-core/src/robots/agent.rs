@@ -1,0 +1,196 @@
+//! Which groups of a robots.txt speak to us, and what they say besides rules.
+//!
+//! A group is a run of `User-agent` lines and the rules that follow; other lines in between don't end the run (RFC 9309
+//! §2.2.1, as Google reads it). All groups that name our product token count as one; only if none does, those of `*` do.
+//!
+//! House rule: `Crawl-delay`, `Content-Usage` and `Content-Signal`, of which the RFC knows nothing, speak to the agents named
+//! since the last line of any kind that speaks to agents. So in `User-agent: a`, `Crawl-delay: 9`, `User-agent: b`,
+//! `Disallow: /x` the rule is for both and the delay for `a` alone, which is how the libraries that read it read it.
+
+use std::time::Duration;
+
+use crate::policy::AgentMatch;
+
+use super::arrange::RuleSet;
+use super::lines::{Kind, Record, is_blank};
+use super::{AgentRules, CRAWL_DELAY_MAX, Group, RuleKind};
+
+/// A line that says what content may be used for: data for the evidence, not yet a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageLine {
+    /// The line, counted from 1.
+    pub line: u32,
+    /// Whose vocabulary it is.
+    pub kind: UsageKind,
+    /// The path pattern in front of the preference, if there is one (`Content-Usage` only).
+    pub path: Option<String>,
+    /// The preference as written, for example `train-ai=n`.
+    pub value: String,
+}
+
+/// Whose vocabulary a usage line speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsageKind {
+    /// `Content-Usage`, of the IETF's AIPREF group.
+    ContentUsage,
+    /// `Content-Signal`, of contentsignals.org.
+    ContentSignal,
+}
+
+/// Everything that the file says to `product`.
+pub(super) fn rules_for(
+    text: &[u8],
+    records: &[Record],
+    product: &str,
+    how: AgentMatch,
+) -> AgentRules {
+    let product = token(product.as_bytes());
+    let reach = |record: &Record| reach(record.value(text), product, how);
+    let agents = records.iter().filter(|r| r.kind == Kind::Agent);
+    let nearest = agents.filter_map(reach).max();
+
+    let mut rules = RuleSet::default();
+    let mut crawl_delay: Option<Duration> = None;
+    let mut usage = Vec::new();
+    let (mut list, mut extension_list) = (AgentList::default(), AgentList::default());
+    for record in records {
+        let value = record.value(text);
+        match record.kind {
+            Kind::Sitemap => {}
+            Kind::Agent => {
+                let ours = nearest.is_some() && reach(record) == nearest;
+                list.agent(ours);
+                extension_list.agent(ours);
+            }
+            Kind::Allow | Kind::Disallow => {
+                // No `&&` with side effects: a rule ends both lists, ours or not.
+                let ours = list.speaks();
+                extension_list.speaks();
+                if ours && !value.is_empty() {
+                    let kind = if record.kind == Kind::Allow {
+                        RuleKind::Allow
+                    } else {
+                        RuleKind::Disallow
+                    };
+                    rules.add(record.line, kind, value);
+                }
+            }
+            Kind::CrawlDelay => {
+                if extension_list.speaks() {
+                    crawl_delay = crawl_delay.max(seconds(value));
+                }
+            }
+            Kind::ContentUsage | Kind::ContentSignal => {
+                if extension_list.speaks() {
+                    usage.push(usage_line(record, value));
+                }
+            }
+        }
+    }
+    let group = match nearest {
+        Some(Reach::Star) => Group::Star,
+        Some(_) => Group::Named,
+        None => Group::None,
+    };
+    AgentRules { index: rules.index(), group, crawl_delay, usage: usage.into() }
+}
+
+/// How near an agent line comes to us; the nearest wins.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    Star,
+    Partial,
+    Exact,
+}
+
+/// The run of agent lines that the next lines speak to.
+#[derive(Default)]
+struct AgentList {
+    ours: bool,
+    ended: bool,
+}
+
+impl AgentList {
+    /// One more agent: a new run if the last one was spoken to.
+    fn agent(&mut self, ours: bool) {
+        self.ours = ours || self.ours && !self.ended;
+        self.ended = false;
+    }
+
+    /// A line speaks to the run, which ends it. Whether we are in it.
+    fn speaks(&mut self) -> bool {
+        self.ended = true;
+        self.ours
+    }
+}
+
+fn reach(value: &[u8], product: &[u8], how: AgentMatch) -> Option<Reach> {
+    match value {
+        [] => return None,
+        [b'*'] => return Some(Reach::Star),
+        [b'*', next, ..] if is_blank(*next) => return Some(Reach::Star),
+        _ => {}
+    }
+    if !product.is_empty() && letters(value).eq_ignore_ascii_case(product) {
+        return Some(Reach::Exact);
+    }
+    let partial =
+        how == AgentMatch::Loose && (contains(value, product) || contains(product, value));
+    partial.then_some(Reach::Partial)
+}
+
+/// The product token in front of a version: `AEO-Audit` of `AEO-Audit/1.0`.
+fn token(product: &[u8]) -> &[u8] {
+    let end = product.iter().position(|&b| b == b'/' || is_blank(b)).unwrap_or(product.len());
+    &product[..end]
+}
+
+/// What of an agent line is a product token (RFC 9309 §2.2.1: letters, `-` and `_`).
+fn letters(value: &[u8]) -> &[u8] {
+    let end = value.iter().position(|b| !matches!(b, b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'_'));
+    &value[..end.unwrap_or(value.len())]
+}
+
+fn contains(whole: &[u8], part: &[u8]) -> bool {
+    !part.is_empty() && whole.windows(part.len()).any(|w| w.eq_ignore_ascii_case(part))
+}
+
+/// A Crawl-delay in seconds: a decimal number, fractions and exponents included, and nothing else beside it.
+///
+/// House rule: what is not a number (`10s`, `1,5`, `NaN`, `inf`, `0x10`) or is below zero says nothing. What is too large to
+/// live through is [`CRAWL_DELAY_MAX`]. Fractions are rounded up to whole microseconds, never down.
+fn seconds(value: &[u8]) -> Option<Duration> {
+    // Rust reads `inf` and `nan` as numbers; a site owner doesn't.
+    if !value.iter().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')) {
+        return None;
+    }
+    let seconds: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
+    if seconds.is_nan() || seconds < 0.0 {
+        return None;
+    }
+    if seconds >= CRAWL_DELAY_MAX.as_secs_f64() {
+        return Some(CRAWL_DELAY_MAX);
+    }
+    // The nearest microsecond if it is within rounding error of the decimal, else the next one.
+    let micros = seconds * 1e6;
+    let near = micros.round();
+    let whole =
+        if (micros - near).abs() <= micros * f64::EPSILON * 2.0 { near } else { micros.ceil() };
+    Some(Duration::from_micros(whole as u64))
+}
+
+fn usage_line(record: &Record, value: &[u8]) -> UsageLine {
+    let kind = if record.kind == Kind::ContentUsage {
+        UsageKind::ContentUsage
+    } else {
+        UsageKind::ContentSignal
+    };
+    let value = String::from_utf8_lossy(value);
+    let (path, value) = match value.split_once([' ', '\t']) {
+        Some((path, rest)) if kind == UsageKind::ContentUsage && path.starts_with('/') => {
+            (Some(path.to_owned()), rest.trim_ascii_start())
+        }
+        _ => (None, &*value),
+    };
+    UsageLine { line: record.line, kind, path, value: value.to_owned() }
+}

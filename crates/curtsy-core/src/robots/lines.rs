@@ -1,0 +1,203 @@
+//! Reads bytes into lines that we know: where each value is, and what kind of line it stands on.
+//!
+//! The reader forgives what site owners get wrong and Google's reader forgives too: a byte-order mark (even half of one), any
+//! mix of line ends, blanks around the key, longer keys (`Disallowed:`), a few misspellings, a missing colon between two
+//! words. A NUL ends its line early, and a line counts up to [`LINE_BYTES_MAX`].
+
+use memchr::{memchr2, memchr3};
+
+/// What of a line counts: eight times the 2,083 octets that URLs once were limited to, less one, as in Google's reader.
+pub(super) const LINE_BYTES_MAX: usize = 8 * 2083 - 1;
+
+/// A line that we know.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    pub(super) line: u32,
+    start: u32,
+    len: u16,
+    pub(super) kind: Kind,
+}
+
+impl Record {
+    /// What stands after the colon.
+    pub(super) fn value<'a>(&self, text: &'a [u8]) -> &'a [u8] {
+        &text[self.start as usize..self.start as usize + usize::from(self.len)]
+    }
+}
+
+/// The kinds of lines that we know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Agent,
+    Allow,
+    Disallow,
+    CrawlDelay,
+    Sitemap,
+    ContentUsage,
+    ContentSignal,
+}
+
+/// The known lines of a text, and how many lines were not empty and yet unknown.
+pub(super) fn read(text: &[u8]) -> (Box<[Record]>, u32) {
+    let mut records = Vec::with_capacity(text.len() / 24);
+    let mut unknown = 0;
+    for_each_line(text, |line, start, raw| {
+        let from = raw.iter().position(|&b| !is_blank(b)).unwrap_or(raw.len());
+        let rest = &raw[from..];
+        if matches!(rest.first(), None | Some(b'#' | 0)) {
+            return true;
+        }
+        match known(rest) {
+            Some((kind, at, len)) => {
+                let start = (start + from + at) as u32;
+                records.push(Record { line, start, len: len as u16, kind });
+            }
+            None => unknown += 1,
+        }
+        true
+    });
+    (records.into_boxed_slice(), unknown)
+}
+
+/// The text of one line, counted from 1.
+pub(super) fn nth(text: &[u8], wanted: u32) -> Option<&[u8]> {
+    let mut found = None;
+    for_each_line(text, |line, start, raw| {
+        if line == wanted {
+            found = Some(&text[start..start + raw.len()]);
+        }
+        line < wanted
+    });
+    found
+}
+
+/// Whether the first thing in the text is markup.
+pub(super) fn looks_like_html(text: &[u8]) -> bool {
+    let text = trim(&text[mark_len(text)..]);
+    [&b"<!doctype html"[..], b"<html", b"<head", b"<body", b"<!--"]
+        .iter()
+        .any(|tag| starts_with(text, tag))
+}
+
+/// ASCII blanks off both ends, vertical tab included.
+pub(super) fn trim(bytes: &[u8]) -> &[u8] {
+    let Some(start) = bytes.iter().position(|&b| !is_blank(b)) else {
+        return &[];
+    };
+    let end = bytes.iter().rposition(|&b| !is_blank(b)).map_or(start, |i| i + 1);
+    &bytes[start..end]
+}
+
+/// Whether a byte is an ASCII blank, vertical tab included.
+pub(super) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+/// Calls with each line's number, start and counted bytes, until told to stop. CR LF is one line end.
+fn for_each_line<'a>(text: &'a [u8], mut each: impl FnMut(u32, usize, &'a [u8]) -> bool) {
+    let mut at = mark_len(text);
+    let mut line = 0;
+    while at < text.len() {
+        let end = memchr2(b'\n', b'\r', &text[at..]).map_or(text.len(), |i| at + i);
+        line += 1;
+        if !each(line, at, &text[at..end.min(at + LINE_BYTES_MAX)]) {
+            return;
+        }
+        at = if text[end..].starts_with(b"\r\n") { end + 2 } else { end + 1 };
+    }
+}
+
+/// How many bytes of a UTF-8 byte-order mark the text opens with; a cut mark is passed over as well.
+fn mark_len(text: &[u8]) -> usize {
+    b"\xEF\xBB\xBF".iter().zip(text).take_while(|(mark, byte)| mark == byte).count()
+}
+
+/// What a line is, and where its value stands in it. The line has no blanks before it.
+fn known(line: &[u8]) -> Option<(Kind, usize, usize)> {
+    let (kind, key) = kind_of(line)?;
+    let mark = match line.get(key.len()) {
+        // No key has a colon or a comment in it, so that this is the first of either.
+        Some(b':') => Some(key.len()),
+        _ => memchr3(b':', b'#', 0, line),
+    };
+    let (mut at, mut end) = match mark {
+        Some(colon) if line[colon] == b':' => {
+            if exact(kind) && !trim(&line[key.len()..colon]).is_empty() {
+                return None;
+            }
+            let at = colon + 1;
+            (at, memchr2(b'#', 0, &line[at..]).map_or(line.len(), |i| at + i))
+        }
+        cut => {
+            let end = cut.unwrap_or(line.len());
+            (value_without_colon(trim(&line[..end]), kind, key)?, end)
+        }
+    };
+    while at < end && is_blank(line[at]) {
+        at += 1;
+    }
+    while at < end && is_blank(line[end - 1]) {
+        end -= 1;
+    }
+    Some((kind, at, end - at))
+}
+
+/// Where the value starts in a line of exactly two words, the key and the value.
+fn value_without_colon(line: &[u8], kind: Kind, key: &[u8]) -> Option<usize> {
+    let key_is_two_words = key.contains(&b' ');
+    if key_is_two_words && kind != Kind::CrawlDelay {
+        return None;
+    }
+    let from = if key_is_two_words { key.len() } else { 0 };
+    let gap = from + memchr2(b' ', b'\t', line.get(from..)?)?;
+    if gap < key.len() || exact(kind) && gap != key.len() {
+        return None;
+    }
+    let value = gap + line[gap..].iter().position(|&b| !matches!(b, b' ' | b'\t'))?;
+    memchr2(b' ', b'\t', &line[value..]).is_none().then_some(value)
+}
+
+/// The kind of a line by what it starts with, and the spelling it starts with.
+fn kind_of(line: &[u8]) -> Option<(Kind, &'static [u8])> {
+    // Half of all lines of all files. Setting this bit makes small letters of capitals, and of nothing else the ones here.
+    if line.first_chunk().is_some_and(|key| key.map(|b| b | 0x20) == *b"disallow") {
+        return Some((Kind::Disallow, b"disallow"));
+    }
+    let spellings: &[(Kind, &[u8])] = match line.first()? | 0x20 {
+        b'a' => &[(Kind::Allow, b"allow")],
+        b'd' => DISALLOW,
+        b'u' => AGENT,
+        b's' => SITEMAP,
+        b'c' => EXTENSIONS,
+        _ => &[],
+    };
+    spellings.iter().copied().find(|(_, key)| starts_with(line, key))
+}
+
+/// Whether nothing may follow the key. Keys of RFC 9309 may be longer, as in Google's reader; keys of others may not.
+fn exact(kind: Kind) -> bool {
+    matches!(kind, Kind::CrawlDelay | Kind::ContentUsage | Kind::ContentSignal)
+}
+
+fn starts_with(line: &[u8], key: &[u8]) -> bool {
+    line.get(..key.len()).is_some_and(|head| head.eq_ignore_ascii_case(key))
+}
+
+const DISALLOW: &[(Kind, &[u8])] = &[
+    (Kind::Disallow, b"disallow"),
+    (Kind::Disallow, b"dissallow"),
+    (Kind::Disallow, b"dissalow"),
+    (Kind::Disallow, b"disalow"),
+    (Kind::Disallow, b"diasllow"),
+    (Kind::Disallow, b"disallaw"),
+];
+const AGENT: &[(Kind, &[u8])] =
+    &[(Kind::Agent, b"user-agent"), (Kind::Agent, b"useragent"), (Kind::Agent, b"user agent")];
+const SITEMAP: &[(Kind, &[u8])] = &[(Kind::Sitemap, b"sitemap"), (Kind::Sitemap, b"site-map")];
+const EXTENSIONS: &[(Kind, &[u8])] = &[
+    (Kind::CrawlDelay, b"crawl-delay"),
+    (Kind::CrawlDelay, b"crawldelay"),
+    (Kind::CrawlDelay, b"crawl delay"),
+    (Kind::ContentUsage, b"content-usage"),
+    (Kind::ContentSignal, b"content-signal"),
+];
