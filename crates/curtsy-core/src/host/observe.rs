@@ -1,0 +1,261 @@
+//! Taking in what happened.
+//!
+//! An observation belongs to a permit and is applied to the newest state, whoever wrote that. If the lease is gone from it, the
+//! observation was taken in already or the lease ran out: then only what lengthens a wait is kept.
+
+use std::time::Duration;
+
+use super::admit::Scene;
+use super::outcome::{Class, Outcome};
+use super::robots::RobotsNews;
+use super::{HostState, MARGIN_MIN, Permit, Risk};
+use crate::chance::{Purpose, draw};
+use crate::policy::{self, Policy};
+use crate::time::{Time, micros};
+
+/// What one request came to, in the store's clock.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// What the web did.
+    pub outcome: Outcome,
+    /// The latest moment at which our first byte can have left, if it left.
+    pub sent: Option<Time>,
+    /// The latest moment of the answer's first byte, if one came: by then the server had read the request.
+    pub first_byte: Option<Time>,
+    /// How long the first byte took.
+    pub latency: Option<Duration>,
+    /// What was learnt about robots.txt, if that was asked for.
+    pub robots: Option<RobotsNews>,
+    /// Whether the exchange is over; a refusal is told already when its head is read.
+    pub over: bool,
+}
+
+/// What an observation changed, beyond the state itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// The breaker opened, or stayed open with a longer wait: the next probe is due after this.
+    pub probe_in: Option<Duration>,
+    /// The breaker closed.
+    pub closed: bool,
+    /// Whether this permit's lease was still there.
+    pub ours: bool,
+}
+
+impl HostState {
+    /// Takes in what a request came to. The permit stays open until the commit of the new state is receipted.
+    pub fn observe(
+        &self,
+        permit: &Permit,
+        seen: &Observation,
+        scene: &Scene<'_>,
+    ) -> (HostState, Settled) {
+        let mut state = self.clone();
+        let lease = *permit.lease();
+        let ours = state.lease(lease.id).is_some();
+        let mut settled = Settled { ours, ..Settled::default() };
+        if seen.over {
+            state.leases.retain(|l| l.id != lease.id && l.until > scene.now);
+        }
+        if seen.outcome == Outcome::NotSent {
+            if ours {
+                state.hand_back(permit, scene.now);
+            }
+            return (state, settled);
+        }
+        state.settle_start(permit, seen);
+        if seen.outcome.refuses(scene.policy) {
+            state.refused(lease.generation, &seen.outcome, scene);
+        }
+        if !ours || !seen.over {
+            return (state, settled);
+        }
+        let first = state.last_ok;
+        state.note_outcome(&seen.outcome, scene, Some(permit), &mut settled);
+        debug_assert!(state.last_ok >= first);
+        if let Some(latency) = seen.latency
+            && seen.outcome.class() == Class::Good
+        {
+            state.note_latency(latency);
+        }
+        if let Some(news) = &seen.robots {
+            let asked_by = seen.first_byte.or(seen.sent).unwrap_or(lease.send_by) + MARGIN_MIN;
+            let asked = (permit.turn_at(), asked_by);
+            let authority = permit.approach().authority();
+            let policy = &scene.policy.robots;
+            state.learn_robots(&authority, news.clone(), policy, Some(asked), scene.now);
+        }
+        (state, settled)
+    }
+
+    /// Takes in that no line could be made. Dialling counts as a start: it reached the server, or tried to.
+    pub fn observe_no_line(&self, outcome: &Outcome, scene: &Scene<'_>) -> (HostState, Settled) {
+        let mut state = self.clone();
+        let mut settled = Settled { ours: true, ..Settled::default() };
+        state.turn = state.turn.wrapping_add(1);
+        state.last_start = state.last_start.max(Some(scene.now));
+        if state.breaker.is_open() {
+            // The failed dial was the probe.
+            state.book_probe(scene.policy, scene.seed, scene.now);
+            settled.probe_in = state.breaker.until.map(|until| until - scene.now);
+            return (state, settled);
+        }
+        state.note_outcome(outcome, scene, None, &mut settled);
+        (state, settled)
+    }
+
+    /// Takes failures back that turned out to be ours: our own network, DNS, descriptors or disk.
+    pub fn forgive(&mut self, failures: u8) {
+        self.breaker.failures = self.breaker.failures.saturating_sub(failures);
+        if self.breaker.level == 1 {
+            // It was opened by failures that were ours.
+            let left = self.breaker.failures;
+            self.breaker.close();
+            self.breaker.failures = left;
+        }
+    }
+
+    /// Tells what is known of the start while an exchange goes on, so that the next turn need not wait for window and margin.
+    pub fn confirm_start(&self, permit: &Permit, sent: Time) -> HostState {
+        let mut state = self.clone();
+        if state.turn == permit.lease().turn && state.lease(permit.lease().id).is_some() {
+            state.last_start = Some(sent + HostState::margin(permit.delay()));
+        }
+        state
+    }
+
+    /// If this was the last start booked, replaces its bound by what is known now.
+    fn settle_start(&mut self, permit: &Permit, seen: &Observation) {
+        if self.turn != permit.lease().turn || self.last_start.is_none() {
+            return;
+        }
+        // A first byte proves that the server had read the request; without one, margin covers its late reading.
+        let by_sending = seen.sent.map(|sent| sent + HostState::margin(permit.delay()));
+        let start = match (seen.first_byte, by_sending) {
+            (Some(a), Some(b)) => a.min(b),
+            (a, b) => a.or(b).unwrap_or(permit.send_by() + HostState::margin(permit.delay())),
+        };
+        self.last_start = Some(start);
+    }
+
+    /// Gives a turn back that was not used.
+    fn hand_back(&mut self, permit: &Permit, now: Time) {
+        if self.turn == permit.lease().turn {
+            // The turn before is not known any more, but this one came after it: its turn time less the delay is a bound.
+            self.last_start = Some(permit.turn_at().back(permit.delay()));
+        }
+        if permit.lease().probe {
+            self.unbook_probe(now);
+        }
+    }
+
+    fn note_outcome(
+        &mut self,
+        outcome: &Outcome,
+        scene: &Scene<'_>,
+        permit: Option<&Permit>,
+        settled: &mut Settled,
+    ) {
+        let lease = permit.map(Permit::lease);
+        self.risk.note(outcome, scene);
+        match outcome.class() {
+            Class::SiteWide | Class::Ambiguous => {
+                let probe = lease.is_some_and(|l| l.probe);
+                let opened = self.note_failure(scene.policy, scene.seed, lease, scene.now);
+                if opened || probe {
+                    settled.probe_in = self.breaker.until.map(|until| until - scene.now);
+                }
+            }
+            Class::Nothing => {}
+            _ => {
+                // Only the probe's own result moves an open breaker.
+                if !self.breaker.is_open() {
+                    self.breaker.failures = 0;
+                } else if lease.is_some_and(|l| l.probe) {
+                    self.breaker.close();
+                    settled.closed = true;
+                }
+            }
+        }
+        if outcome.is_ordinary() {
+            self.last_ok = self.last_ok.max(Some(scene.now));
+            if let Some(permit) = permit {
+                self.clear_backoff(permit);
+            }
+        }
+    }
+
+    /// A success clears a wait only if it was granted after the wait and nothing was refused since.
+    fn clear_backoff(&mut self, permit: &Permit) {
+        let current = permit.lease().generation == self.backoff.generation;
+        let after = self.backoff.until.is_none_or(|until| permit.turn_at() >= until);
+        if current && after {
+            self.backoff.until = None;
+            self.backoff.streak = 0;
+            self.backoff.last_wait = Duration::ZERO;
+        }
+    }
+
+    /// The host refused or told us to wait.
+    fn refused(&mut self, generation: u32, outcome: &Outcome, scene: &Scene<'_>) {
+        let told = match outcome {
+            Outcome::Answered { retry_after, .. } => retry_after.unwrap_or_default(),
+            _ => Duration::ZERO,
+        };
+        let backoff = &mut self.backoff;
+        if generation == backoff.generation {
+            let chance = draw(scene.seed, self.turn, Purpose::Backoff);
+            let own = scene.policy.backoff.curve.wait(u32::from(backoff.streak), chance);
+            backoff.streak = backoff.streak.saturating_add(1);
+            backoff.generation = backoff.generation.wrapping_add(1);
+            backoff.last_wait = own.max(told).max(backoff.last_wait);
+        }
+        // One that was told twice, or was under way when another came, only moves the wait later.
+        backoff.last_wait = backoff.last_wait.max(told);
+        let wait =
+            if generation.wrapping_add(1) == backoff.generation { backoff.last_wait } else { told };
+        let wait = wait.max(scene.policy.backoff.curve.base);
+        backoff.until = backoff.until.max(Some(scene.now + wait + MARGIN_MIN));
+    }
+}
+
+impl Risk {
+    /// The score at `now`, decayed and rounded: 0 to 100.
+    pub fn score(&self, policy: &policy::Risk, now: Time) -> u8 {
+        self.exact(policy, now).round() as u8
+    }
+
+    fn exact(&self, policy: &policy::Risk, now: Time) -> f32 {
+        let Some(as_of) = self.as_of else { return 0.0 };
+        let days = micros(now - as_of) as f64 / 86_400e6;
+        let left = (f64::from(policy.daily_percent) / 100.0).powf(days);
+        (f64::from(self.score) * left).clamp(0.0, 100.0) as f32
+    }
+
+    fn note(&mut self, outcome: &Outcome, scene: &Scene<'_>) {
+        let (policy, now) = (&scene.policy.risk, scene.now);
+        match outcome.friction_points() {
+            Some(points) => {
+                self.score = (self.exact(policy, now) + f32::from(points)).min(100.0);
+                self.as_of = Some(now);
+                if self.streak == 0 || self.since < Some(scene.job.started_at) {
+                    // A row is one run's own: what an earlier run met does not stop this one.
+                    (self.streak, self.since) = (0, Some(now));
+                }
+                self.streak = self.streak.saturating_add(1);
+            }
+            None if outcome.is_ordinary() => {
+                self.streak = 0;
+                self.since = None;
+            }
+            None => {}
+        }
+    }
+}
+
+/// Lets a face ask for the score without a scene.
+impl HostState {
+    /// The risk score at `now`.
+    pub fn risk_score(&self, policy: &Policy, now: Time) -> u8 {
+        self.risk.score(&policy.risk, now)
+    }
+}

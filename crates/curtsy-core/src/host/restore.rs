@@ -1,0 +1,59 @@
+//! Putting back what a store lost.
+//!
+//! A worker that finds its last receipt gone writes what it remembers again, by maximum: a wait can come back, a success can't take
+//! one away.
+
+use super::{HostState, Risk};
+use crate::time::Time;
+
+impl HostState {
+    /// Takes over from `remembered` everything that lengthens a wait, its robots.txt, and its leases that have not run out: some may
+    /// have ended since, but nobody can know.
+    pub fn restore(&mut self, remembered: &HostState, now: Time) {
+        self.turn = self.turn.max(remembered.turn);
+        self.last_start = self.last_start.max(remembered.last_start);
+        for lease in remembered.in_flight(now) {
+            if self.lease(lease.id).is_none() {
+                self.leases.push(*lease);
+            }
+        }
+        for theirs in remembered.all_robots() {
+            match self.robots_mut(theirs.scheme, theirs.port) {
+                Some(ours) if ours.asked_by >= theirs.asked_by => ours.keep_good(theirs),
+                Some(ours) => {
+                    let newer = ours.clone();
+                    ours.clone_from(theirs);
+                    ours.keep_good(&newer);
+                }
+                None => self.add_robots(theirs.clone()),
+            }
+        }
+        let (ours, theirs) = (&mut self.backoff, &remembered.backoff);
+        if theirs.until > ours.until {
+            // The lease that brought it may be of the old count.
+            (ours.until, ours.generation) = (theirs.until, theirs.generation);
+        }
+        ours.streak = ours.streak.max(theirs.streak);
+        ours.last_wait = ours.last_wait.max(theirs.last_wait);
+        if remembered.breaker.until > self.breaker.until {
+            self.breaker = remembered.breaker.clone();
+        } else if self.last_ok <= remembered.last_ok {
+            // No ordinary answer since: the row of failures goes on.
+            self.breaker.failures = self.breaker.failures.max(remembered.breaker.failures);
+        }
+        if remembered.risk.as_of > self.risk.as_of {
+            let score = self.risk.score.max(remembered.risk.score);
+            self.risk = Risk { score, ..remembered.risk.clone() };
+        } else {
+            self.risk.score = self.risk.score.max(remembered.risk.score);
+        }
+        self.latency_ms = self.latency_ms.max(remembered.latency_ms);
+        // The smaller of two usual times, where both are known, is the one that shows a slowdown.
+        self.baseline_ms = match (self.baseline_ms, remembered.baseline_ms) {
+            (0, known) | (known, 0) => known,
+            (ours, theirs) => ours.min(theirs),
+        };
+        self.handshake_ms = self.handshake_ms.max(remembered.handshake_ms);
+        self.last_ok = self.last_ok.max(remembered.last_ok);
+    }
+}

@@ -1,0 +1,284 @@
+//! What we know of one authority's robots.txt, and what it lets us do now.
+//!
+//! A text that was served is in force for its TTL, counted so that the server would agree: pages stop before `asked_at` + TTL, and
+//! the next request for robots.txt starts after `asked_by` + TTL. A text that could not be had is asked for again after the
+//! deny-TTL, with waits that never shrink; the last good copy rules meanwhile (RFC 9309 §2.3.1.4, §2.4).
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::verdict::{Confidence, Finding, Reason, Verdict};
+use super::{AUTHORITIES_MAX, HostState, MARGIN_MIN};
+use crate::policy::{RobotsPolicy, Unreachable};
+use crate::robots::RobotsClass;
+use crate::time::Time;
+use crate::url::{Authority, CrawlUrl, Scheme};
+
+/// How much earlier than its TTL a text stops serving pages: covers the way of both requests to the server.
+const TTL_GUARD: Duration = Duration::from_millis(100);
+
+/// The name of a stored robots.txt: a hash of its text and validators.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RobotsId(pub [u8; 16]);
+
+impl std::fmt::Debug for RobotsId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+/// What we know of one authority's robots.txt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RobotsState {
+    /// The authority's scheme; its host is the state's own.
+    pub scheme: Scheme,
+    /// The authority's port.
+    pub port: u16,
+    /// What the last answer meant.
+    pub standing: RobotsStanding,
+    /// The last good text.
+    pub file: Option<RobotsId>,
+    /// The earliest moment at which the last request can have been answered.
+    pub asked_at: Time,
+    /// The latest moment at which the last request can have reached the server.
+    pub asked_by: Time,
+    /// When the last good text was last confirmed.
+    pub good_at: Option<Time>,
+    /// The Crawl-delay for us, in microseconds; zero is none. Kept while robots.txt is unreachable.
+    pub crawl_delay_micros: u64,
+    /// When it first could not be had, if it can't now.
+    pub failing_since: Option<Time>,
+    /// The wait after the last failure, which the next does not undercut.
+    pub last_wait: Duration,
+}
+
+/// What the last answer for robots.txt meant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum RobotsStanding {
+    /// A text with rules.
+    Rules,
+    /// No robots.txt: no rules.
+    Absent,
+    /// Refused, and the policy takes that as a no.
+    Refused,
+    /// Not to be had; asked for again then.
+    Unreachable(Time),
+    /// Redirected: the chain is followed on other hosts.
+    Chasing(Box<Chase>),
+}
+
+/// A chain of robots.txt redirects that is under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chase {
+    /// Where the last answer pointed.
+    pub to: CrawlUrl,
+    /// When the chain counts as failed.
+    pub deadline: Time,
+}
+
+/// What was learnt about an authority's robots.txt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RobotsNews {
+    /// It was answered (or finally failed).
+    Answer {
+        /// What that means.
+        class: RobotsClass,
+        /// The text, if there is one, with its Crawl-delay for us.
+        file: Option<(RobotsId, Option<Duration>)>,
+        /// How long we were told to wait before asking again.
+        told: Option<Duration>,
+    },
+    /// 304: the text that we hold is still good.
+    NotModified,
+    /// It is elsewhere.
+    Moved(Chase),
+}
+
+impl RobotsState {
+    /// Whether this is the state of that authority (of this host).
+    pub fn is_of(&self, authority: &Authority) -> bool {
+        self.scheme == authority.scheme && self.port == authority.port
+    }
+
+    /// When robots.txt must be asked for again.
+    pub fn due(&self, policy: &RobotsPolicy) -> Time {
+        match &self.standing {
+            RobotsStanding::Rules | RobotsStanding::Absent | RobotsStanding::Refused => {
+                self.asked_by + policy.ttl
+            }
+            RobotsStanding::Unreachable(retry) => *retry,
+            RobotsStanding::Chasing(chase) => chase.deadline + policy.deny_ttl,
+        }
+    }
+
+    /// The last moment at which a page may start under this answer.
+    pub fn good_until(&self, policy: &RobotsPolicy) -> Time {
+        match &self.standing {
+            RobotsStanding::Rules | RobotsStanding::Absent | RobotsStanding::Refused => {
+                (self.asked_at + policy.ttl).back(TTL_GUARD)
+            }
+            _ => self.due(policy).back(TTL_GUARD),
+        }
+    }
+
+    /// Whether a text of this authority rules at `now`, and how sure that is.
+    pub fn ruling(&self, policy: &RobotsPolicy, now: Time) -> Option<(RobotsId, Confidence)> {
+        match &self.standing {
+            RobotsStanding::Rules => self.file.map(|f| (f, Confidence::Current)),
+            RobotsStanding::Absent | RobotsStanding::Refused => None,
+            // Its new place may say something else: that is worth waiting for.
+            RobotsStanding::Chasing(chase) if now < chase.deadline => None,
+            RobotsStanding::Unreachable(_) | RobotsStanding::Chasing(_) => {
+                let kept = self.good_at.is_some_and(|good| good + policy.keep > now);
+                let kept = kept && self.was_asked(policy, now);
+                self.file.filter(|_| kept).map(|f| (f, Confidence::LastGood))
+            }
+        }
+    }
+
+    /// Whether the server has seen us ask within the TTL. An attempt that never reached it (no line could be made) is none: who goes on
+    /// without robots.txt must at least have asked, or the server's log shows a page before any robots.txt.
+    fn was_asked(&self, policy: &RobotsPolicy, now: Time) -> bool {
+        self.asked_at + policy.ttl > now
+    }
+
+    /// What this answer says where no text rules.
+    pub(super) fn without_text(&self, policy: &RobotsPolicy, now: Time) -> Finding {
+        match &self.standing {
+            RobotsStanding::Rules | RobotsStanding::Absent => {
+                Finding::new(Verdict::Go, Reason::RobotsAbsent)
+            }
+            RobotsStanding::Refused => Finding::new(Verdict::Never, Reason::RobotsRefused),
+            RobotsStanding::Chasing(chase) if now < chase.deadline => {
+                Finding::new(Verdict::NotBefore(chase.deadline), Reason::RobotsAsked)
+            }
+            RobotsStanding::Unreachable(_) | RobotsStanding::Chasing(_) => {
+                // RFC 9309 §2.3.1.4: after a reasonably long time (30 days) it may count as unavailable.
+                if self.failing_since.is_some_and(|since| since + policy.keep <= now) {
+                    return Finding::new(Verdict::Go, Reason::RobotsAbsent);
+                }
+                match policy.unreachable {
+                    Unreachable::Allow if self.was_asked(policy, now) => {
+                        Finding::new(Verdict::Go, Reason::RobotsUnreachableAllowed)
+                    }
+                    _ => Finding::new(
+                        Verdict::NotBefore(self.due(policy)),
+                        Reason::RobotsUnreachable,
+                    ),
+                }
+            }
+        }
+    }
+
+    /// Takes in what was learnt. `asked` bounds the request that brought it, if one reached the server; `at` is its end.
+    fn learn(
+        &mut self,
+        news: RobotsNews,
+        policy: &RobotsPolicy,
+        asked: Option<(Time, Time)>,
+        at: Time,
+    ) {
+        if let Some(asked) = asked {
+            (self.asked_at, self.asked_by) = asked;
+        }
+        match news {
+            RobotsNews::NotModified => {
+                self.standing = RobotsStanding::Rules;
+                self.settle_good(at);
+            }
+            RobotsNews::Moved(chase) => self.standing = RobotsStanding::Chasing(Box::new(chase)),
+            RobotsNews::Answer { class, file, told } => match class {
+                RobotsClass::Rules => {
+                    self.standing = RobotsStanding::Rules;
+                    let (file, delay) = file.unzip();
+                    self.file = file;
+                    self.crawl_delay_micros = delay.flatten().map_or(0, crate::time::micros);
+                    self.settle_good(at);
+                }
+                RobotsClass::NoRules | RobotsClass::Denied => {
+                    self.standing = match class {
+                        RobotsClass::NoRules => RobotsStanding::Absent,
+                        _ => RobotsStanding::Refused,
+                    };
+                    self.file = None;
+                    self.crawl_delay_micros = 0;
+                    self.settle_good(at);
+                }
+                RobotsClass::Unreachable => {
+                    self.failing_since.get_or_insert(at);
+                    self.last_wait =
+                        policy.deny_ttl.max(told.unwrap_or_default()).max(self.last_wait);
+                    self.standing = RobotsStanding::Unreachable(at + self.last_wait + MARGIN_MIN);
+                }
+            },
+        }
+    }
+
+    /// Takes over another's last good copy where this one has none, while it can't be had.
+    pub(super) fn keep_good(&mut self, other: &RobotsState) {
+        let gone =
+            matches!(self.standing, RobotsStanding::Unreachable(_) | RobotsStanding::Chasing(_));
+        // A copy from before the site said that it has none is not good any more.
+        let newer = other.good_at > self.good_at;
+        if gone && self.file.is_none() && other.file.is_some() && newer {
+            self.file = other.file;
+            self.good_at = other.good_at;
+            self.crawl_delay_micros = other.crawl_delay_micros;
+        }
+    }
+
+    fn settle_good(&mut self, at: Time) {
+        self.good_at = Some(at);
+        self.failing_since = None;
+        self.last_wait = Duration::ZERO;
+    }
+}
+
+impl HostState {
+    /// Whether a further authority of this host can be taken up.
+    pub(super) fn has_room_for(&self, authority: &Authority) -> bool {
+        self.robots_of(authority).is_some() || self.all_robots().count() < AUTHORITIES_MAX
+    }
+
+    /// Takes in what was learnt about an authority of this host. `asked` bounds when the server saw the request, if it did.
+    pub fn learn_robots(
+        &mut self,
+        authority: &Authority,
+        news: RobotsNews,
+        policy: &RobotsPolicy,
+        asked: Option<(Time, Time)>,
+        at: Time,
+    ) {
+        if self.robots_of(authority).is_none() {
+            self.add_robots(RobotsState {
+                scheme: authority.scheme,
+                port: authority.port,
+                standing: RobotsStanding::Unreachable(at),
+                file: None,
+                asked_at: Time::START,
+                asked_by: Time::START,
+                good_at: None,
+                crawl_delay_micros: 0,
+                failing_since: None,
+                last_wait: Duration::ZERO,
+            });
+        }
+        if let Some(known) = self.robots_mut(authority.scheme, authority.port) {
+            known.learn(news, policy, asked, at);
+        }
+    }
+
+    pub(super) fn robots_mut(&mut self, scheme: Scheme, port: u16) -> Option<&mut RobotsState> {
+        let all = self.robots.iter_mut().chain(&mut self.more_robots);
+        all.into_iter().find(|r| r.scheme == scheme && r.port == port)
+    }
+
+    pub(super) fn add_robots(&mut self, state: RobotsState) {
+        if self.robots.is_none() {
+            self.robots = Some(state);
+        } else if self.more_robots.len() + 1 < AUTHORITIES_MAX {
+            self.more_robots.push(state);
+        }
+    }
+}

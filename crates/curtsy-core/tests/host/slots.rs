@@ -1,0 +1,136 @@
+//! Requests at once, stop orders, and a store that began anew.
+
+use curtsy_core::host::{Action, Ask, AskKind, Gate, LeaseId, Receipt, Reserved};
+use curtsy_core::time::Time;
+
+use crate::script::{Play, at, check, url};
+
+#[test]
+fn one_slot_means_one_at_a_time() {
+    check(
+        "careful",
+        "0s /a send | 4s /b ? | 4s /a got ok | 4s /b ?",
+        "not before 30s200ms: slots | go",
+    );
+}
+
+#[test]
+fn two_slots_mean_two() {
+    check(
+        "warehouse",
+        "0s /a send | 2s /b send | 4s /c ? | 4s /a got ok | 4s /c ?",
+        "not before 30s50ms: slots | go",
+    );
+}
+
+#[test]
+fn one_url_is_fetched_once_at_a_time() {
+    check("warehouse", "0s /a send | 2s /a ? | 2s /b ?", "not before 30s50ms: slots | go");
+    let mut play = Play::new("warehouse");
+    play.play("0s /a send");
+    assert_eq!(play.reason("/a", at("2s"), Gate::Slots), "SingleFlight");
+    assert_eq!(play.reason("/b", at("2s"), Gate::Slots), "Clear");
+}
+
+#[test]
+fn a_lease_runs_out_by_itself() {
+    check(
+        "careful",
+        "0s /a lost | 30s199ms999us /b ? | 30s200ms /b ?",
+        "not before 30s200ms: slots | go",
+    );
+}
+
+#[test]
+fn slot_timeout_after_ten_seconds_in_audit() {
+    let mut play = Play::new("audit");
+    play.play("0s /a send | 1s /b send");
+    play.slot_since.insert("/c".to_owned(), at("2s"));
+    assert_eq!(play.reason("/c", at("11s999ms"), Gate::Slots), "SlotsTaken { in_flight: 2 }");
+    assert_eq!(play.reason("/c", at("12s"), Gate::Slots), "SlotTimeout");
+    assert_eq!(play.answer("/c", at("12s")), "not before 30s50ms: slots");
+    // No other preset gives up.
+    let mut play = Play::new("warehouse");
+    play.play("0s /a send | 2s /b send");
+    play.slot_since.insert("/c".to_owned(), at("2s"));
+    assert_eq!(play.reason("/c", at("29s"), Gate::Slots), "SlotsTaken { in_flight: 2 }");
+}
+
+#[test]
+fn a_stop_order_parks_the_host_until_a_person_lifts_it() {
+    let mut play = Play::new("careful");
+    play.stopped = true;
+    assert_eq!(play.answer("/page", at("0s")), "not before ever: stop");
+    assert_eq!(play.answer("/page", at("1000h")), "not before ever: stop");
+    play.stopped = false;
+    assert_eq!(play.answer("/page", at("1000h")), "go");
+    // Before robots.txt, too.
+    let mut cold = Play::cold("careful");
+    cold.stopped = true;
+    assert_eq!(cold.answer("/page", at("0s")), "not before ever: stop");
+}
+
+#[test]
+fn a_store_that_began_anew_counts_every_host_as_just_started() {
+    let mut play = Play::new("careful");
+    play.floor = Some(at("10s"));
+    play.quiet_until = Some(at("40s"));
+    assert_eq!(play.answer("/page", at("11s")), "not before 40s: pace");
+    assert_eq!(play.reason("/page", at("11s"), Gate::Pace), "StoreRestarted");
+    assert_eq!(play.answer("/page", at("40s")), "go");
+    // Without the quiet, the floor alone.
+    play.quiet_until = None;
+    assert_eq!(play.answer("/page", at("11s")), "not before 13s: pace");
+}
+
+/// The delay outlasts the quiet: it must not be forgotten when the end of the quiet is near enough to prepare for.
+#[test]
+fn the_quiet_does_not_hide_a_longer_delay() {
+    let mut play = Play::cold("careful").serving("User-agent: *\nCrawl-delay: 120\n");
+    play.play("0s ok");
+    play.floor = Some(at("10s"));
+    play.quiet_until = Some(at("40s"));
+    assert_eq!(play.answer("/page", at("39s990ms")), "not before 2m10s: pace");
+    // And no turn is booked for it.
+    let booked = reserve(&play, at("39s990ms"), LeaseId(9)).map(|r| r.permit.turn_at());
+    assert_eq!(booked, None);
+}
+
+#[test]
+fn a_permit_opens_only_by_the_receipt_of_its_own_lease() {
+    let reserved = reserve(&Play::new("careful"), at("0s"), LeaseId(9)).expect("may be asked");
+    let mut receipt = Receipt {
+        host: url("/").host().clone(),
+        version: 1,
+        now: at("0s"),
+        leases: vec![LeaseId(8)],
+    };
+    let sealed = reserved.permit.open(&receipt).expect_err("not its lease");
+    receipt.leases.push(LeaseId(9));
+    receipt.host = url("http://example.net/").host().clone();
+    let sealed = sealed.open(&receipt).expect_err("not its host");
+    receipt.host = url("/").host().clone();
+    let permit = sealed.open(&receipt).expect("its lease on its host");
+    assert_eq!(permit.send_by(), at("200ms"));
+    let permit = permit.settle(&receipt).expect_err("its lease is still there");
+    receipt.leases.clear();
+    permit.settle(&receipt).expect("its lease is gone");
+}
+
+/// Books `/page`, if its approach may be booked.
+fn reserve(play: &Play, now: Time, id: LeaseId) -> Option<Reserved> {
+    let page = url("/page");
+    let ask = Ask {
+        url: &page,
+        kind: AskKind::Page,
+        charged: false,
+        fresh_until: None,
+        retry_at: None,
+        tries: 0,
+        slot_since: None,
+    };
+    let Action::Approach(approach) = play.decide("/page", now).action else {
+        return None;
+    };
+    play.state.reserve(&approach, &ask, &play.scene(&page, now), id).ok()
+}
