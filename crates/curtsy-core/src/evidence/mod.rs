@@ -1,0 +1,20 @@
+//! What a person, a database or an auditor reads of a decision.
+//!
+//! Deciding keeps numbers only ([`crate::host::Finding`]). Here they become sentences, the two JSON records about robots.txt, the
+//! report of a run, and the few bytes that are stored with a row. Nothing here decides anything, and no page text can get in: the
+//! only foreign text is the line of a robots.txt that decided and the URL that was asked for.
+
+mod compact;
+mod ingest;
+mod robots;
+mod sentence;
+mod timestamp;
+
+pub use compact::{FindingsError, decode, encode};
+pub use ingest::{
+    DiscoverySource, FRICTION_SIGNALS_MAX, Ingest, POLICY_VERSION, RunEvidence, RunFigures,
+    RunOutcome, friction_signal, mode_name,
+};
+pub use robots::{RobotsContent, RobotsEvidence, RobotsMetadata, RobotsType, Seconds, Sureness};
+pub use sentence::{Names, SLOT_TIMEOUT_TEXT, circuit_open, sentence};
+pub use timestamp::timestamp;

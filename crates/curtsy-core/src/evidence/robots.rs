@@ -1,0 +1,165 @@
+//! What robots.txt said about a URL, as the audit preset stores it: `robots_allowed` or `blocked_by_robots`.
+//!
+//! Content and metadata have exactly the requirement's fields; how sure the verdict is stands beside them.
+
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+
+use super::sentence::Names;
+use super::timestamp::timestamp;
+use crate::host::{Confidence, Finding, Reason, Verdict};
+use crate::robots::Robots;
+use crate::url::CrawlUrl;
+
+/// The record of one robots decision.
+///
+/// ```
+/// use curtsy_core::evidence::{Names, RobotsEvidence};
+/// use curtsy_core::host::{Finding, Reason, Verdict};
+/// use curtsy_core::time::Time;
+/// use curtsy_core::url::CrawlUrl;
+/// let names = Names { robots: None, now: Time::from_secs(1_704_067_200) };
+/// let found = Finding::new(Verdict::Go, Reason::RobotsAbsent);
+/// let url = CrawlUrl::parse("https://example.com/page").unwrap();
+/// let evidence = RobotsEvidence::of(&found, &url, None, &names).unwrap();
+/// assert!(evidence.content.allowed);
+/// assert_eq!(evidence.content.timestamp, "2024-01-01T00:00:00.000Z");
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RobotsEvidence {
+    /// Which of the two it is.
+    #[serde(rename = "type")]
+    pub kind: RobotsType,
+    /// What was decided, and when.
+    pub content: RobotsContent,
+    /// The same by URL.
+    pub metadata: RobotsMetadata,
+    /// How sure that is.
+    pub confidence: Sureness,
+}
+
+/// The two evidence types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RobotsType {
+    /// The URL may be fetched.
+    RobotsAllowed,
+    /// It may not.
+    BlockedByRobots,
+}
+
+/// What was decided, and when.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RobotsContent {
+    /// Whether the URL may be fetched.
+    pub allowed: bool,
+    /// The rule that decided, as its line has it; none if no rule matched.
+    pub matched_rule: Option<String>,
+    /// The site's Crawl-delay for us.
+    pub crawl_delay: Option<Seconds>,
+    /// When it was decided, in RFC 3339 with milliseconds.
+    pub timestamp: String,
+}
+
+/// What was decided, by URL.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RobotsMetadata {
+    /// The URL.
+    pub url: CrawlUrl,
+    /// Whether it may be fetched.
+    pub allowed: bool,
+    /// The rule that decided.
+    pub matched_rule: Option<String>,
+    /// The site's Crawl-delay for us.
+    pub crawl_delay: Option<Seconds>,
+}
+
+/// How sure a robots verdict is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sureness {
+    /// The site answered within the time that an answer counts.
+    High,
+    /// robots.txt can't be had now: a last good copy, or the policy, decided.
+    Low,
+}
+
+/// A span that is written as a number of seconds, and as a whole one if it is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seconds(pub Duration);
+
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        if self.0.subsec_nanos() == 0 {
+            s.serialize_u64(self.0.as_secs())
+        } else {
+            s.serialize_f64(self.0.as_secs_f64())
+        }
+    }
+}
+
+impl RobotsEvidence {
+    /// The record behind a robots finding, decided at `names.now`; none while robots.txt has not spoken (unknown, past its time,
+    /// being asked for) and where it has no say.
+    pub fn of(
+        finding: &Finding,
+        url: &CrawlUrl,
+        crawl_delay: Option<Duration>,
+        names: &Names<'_>,
+    ) -> Option<RobotsEvidence> {
+        let (line, confidence) = match finding.reason {
+            Reason::RobotsAllows { line, standing, .. }
+            | Reason::RobotsForbids { line, standing, .. } => (line, standing.into()),
+            Reason::RobotsAbsent | Reason::RobotsRefused => (None, Sureness::High),
+            Reason::RobotsUnreachable
+            | Reason::RobotsUnreachableAllowed
+            | Reason::AuthorityLimit => (None, Sureness::Low),
+            _ => return None,
+        };
+        let allowed = finding.verdict == Verdict::Go;
+        let rule = line.and_then(|line| names.robots.and_then(|robots| rule_text(robots, line)));
+        let crawl_delay = crawl_delay.map(Seconds);
+        Some(RobotsEvidence {
+            kind: if allowed { RobotsType::RobotsAllowed } else { RobotsType::BlockedByRobots },
+            content: RobotsContent {
+                allowed,
+                matched_rule: rule.clone(),
+                crawl_delay,
+                timestamp: timestamp(names.now),
+            },
+            metadata: RobotsMetadata { url: url.clone(), allowed, matched_rule: rule, crawl_delay },
+            confidence,
+        })
+    }
+}
+
+impl From<Confidence> for Sureness {
+    fn from(standing: Confidence) -> Sureness {
+        match standing {
+            Confidence::Current => Sureness::High,
+            Confidence::LastGood => Sureness::Low,
+        }
+    }
+}
+
+/// The rule on a line, as `Disallow: /private`: the line's own spelling without comment and odd blanks, bounded, and with nothing
+/// that could break a log line or a terminal.
+pub(super) fn rule_text(robots: &Robots, line: u32) -> Option<String> {
+    let text = robots.line_text(line)?;
+    let text = text.split(['#', '\0']).next().unwrap_or_default();
+    // The reader forgives a missing colon between two words.
+    let (key, value) = text.split_once(':').or_else(|| text.trim().split_once([' ', '\t']))?;
+    let rule = format!("{}: {}", key.trim(), value.trim());
+    let clean = |c: char| if c.is_control() { '\u{FFFD}' } else { c };
+    let mut shown: String = rule.chars().take(RULE_CHARS_MAX).map(clean).collect();
+    if shown.len() < rule.len() && rule.chars().nth(RULE_CHARS_MAX).is_some() {
+        shown.push('…');
+    }
+    Some(shown.trim_end().to_owned())
+}
+
+/// How much of a rule is shown.
+const RULE_CHARS_MAX: usize = 500;

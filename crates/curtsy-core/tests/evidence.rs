@@ -1,0 +1,660 @@
+//! What people and programs read of decisions, to the letter.
+
+use std::time::Duration;
+
+use curtsy_core::evidence::{
+    DiscoverySource, FindingsError, Names, RobotsEvidence, RunEvidence, RunFigures, RunOutcome,
+    circuit_open, decode, encode, friction_signal, sentence,
+};
+use curtsy_core::host::{
+    Confidence, DelayBy, Finding, Findings, Friction, Gate, Outcome, Problem, Reason, RobotsId,
+    Verdict,
+};
+use curtsy_core::policy::Mode;
+use curtsy_core::robots::Robots;
+use curtsy_core::time::Time;
+use curtsy_core::url::{CrawlUrl, HostKey};
+use proptest::prelude::*;
+use serde_json::json;
+
+/// 2024-01-01T00:00:00Z.
+const NOW: Time = Time::from_secs(1_704_067_200);
+const FILE: RobotsId = RobotsId([0xC5; 16]);
+
+const ROBOTS: &[u8] = b"User-agent: *\n\
+    Allow: /public\n\
+    Crawl-delay: 2\n\
+    \n\
+    disallow :/private # not yours\n\
+    Disallow /no-colon\n\
+    Disallow: /bell\x07\x1b[31m\n";
+
+/// The sentence for a finding of the gate that is named.
+#[track_caller]
+fn check(gate: Gate, verdict: Verdict, reason: Reason, expected: &str) {
+    let robots = Robots::parse(ROBOTS);
+    let names = Names { robots: Some(&robots), now: NOW };
+    let text = sentence(gate, &Finding::new(verdict, reason), &names);
+    assert_eq!(text, expected);
+    assert!(!text.ends_with('.') && !text.contains('\n'));
+    assert!(text.starts_with(|c: char| c.is_lowercase() || c.is_ascii_digit()));
+}
+
+fn until(span: Duration) -> Verdict {
+    Verdict::NotBefore(NOW + span)
+}
+
+fn line(line: u32) -> Reason {
+    Reason::RobotsForbids { file: FILE, line: Some(line), standing: Confidence::Current }
+}
+
+#[test]
+fn a_rule_is_quoted_with_its_line() {
+    let go = |line, standing, expected| {
+        let reason = Reason::RobotsAllows { file: FILE, line, standing };
+        check(Gate::Robots, Verdict::Go, reason, expected);
+    };
+    go(Some(2), Confidence::Current, "robots.txt line 2 allows it: `Allow: /public`");
+    go(None, Confidence::Current, "no rule of robots.txt matches, so it is allowed");
+    go(
+        Some(2),
+        Confidence::LastGood,
+        "robots.txt line 2 allows it: `Allow: /public` (the last good copy; robots.txt can't be had now)",
+    );
+    let no = |n, expected| check(Gate::Robots, Verdict::Never, line(n), expected);
+    no(5, "robots.txt line 5 forbids it: `disallow: /private`");
+    no(6, "robots.txt line 6 forbids it: `Disallow: /no-colon`");
+    no(7, "robots.txt line 7 forbids it: `Disallow: /bell\u{FFFD}\u{FFFD}[31m`");
+    // A text that is not the one that decided has no such line: the number stands alone.
+    no(99, "robots.txt line 99 forbids it");
+    let reason = Reason::RobotsForbids { file: FILE, line: None, standing: Confidence::Current };
+    check(Gate::Robots, Verdict::Never, reason, "robots.txt forbids it");
+}
+
+#[test]
+fn without_the_text_the_number_has_to_do() {
+    let names = Names { robots: None, now: NOW };
+    let found = Finding::new(Verdict::Never, line(5));
+    assert_eq!(sentence(Gate::Robots, &found, &names), "robots.txt line 5 forbids it");
+}
+
+#[test]
+fn a_long_rule_is_cut() {
+    let text = format!("User-agent: *\nDisallow: /{}\n", "é".repeat(3_000));
+    let robots = Robots::parse(text.as_bytes());
+    let names = Names { robots: Some(&robots), now: NOW };
+    let text = sentence(Gate::Robots, &Finding::new(Verdict::Never, line(2)), &names);
+    assert!(text.ends_with("é…`") && text.chars().count() < 600);
+}
+
+#[test]
+fn robots_without_a_rule() {
+    let go = |reason, expected| check(Gate::Robots, Verdict::Go, reason, expected);
+    go(Reason::RobotsUnknown, "robots.txt is not known yet and is asked for first");
+    go(Reason::RobotsDue, "robots.txt is past its time and is asked for again first");
+    check(
+        Gate::Robots,
+        until(Duration::from_secs(90)),
+        Reason::RobotsDue,
+        "robots.txt is asked for again when its time is over; until 2024-01-01T00:01:30.000Z, in 1 min 30 s",
+    );
+    check(
+        Gate::Robots,
+        until(Duration::from_secs(60)),
+        Reason::RobotsAsked,
+        "robots.txt is being asked for right now; until 2024-01-01T00:01:00.000Z, in 1 min",
+    );
+    go(Reason::RobotsAbsent, "the site has no robots.txt, so there are no rules");
+    check(
+        Gate::Robots,
+        Verdict::Never,
+        Reason::RobotsRefused,
+        "the site refuses its robots.txt, and the policy takes that as a no",
+    );
+    check(
+        Gate::Robots,
+        until(Duration::from_secs(300)),
+        Reason::RobotsUnreachable,
+        "robots.txt could not be had, so nothing else may be asked; until 2024-01-01T00:05:00.000Z, in 5 min",
+    );
+    go(
+        Reason::RobotsUnreachableAllowed,
+        "robots.txt could not be had; the policy goes on with low confidence",
+    );
+    go(Reason::RobotsExempt, "robots.txt has no say in requests for robots.txt");
+    check(
+        Gate::Robots,
+        Verdict::Never,
+        Reason::AuthorityLimit,
+        "robots.txt is kept for 64 authorities of a host, and this is one more",
+    );
+}
+
+#[test]
+fn pace_says_who_set_it() {
+    let delay = |micros, by, expected| {
+        check(Gate::Pace, Verdict::Go, Reason::Delay { micros, by }, expected);
+    };
+    delay(3_000_000, DelayBy::Policy, "waits 3 s between two starts (policy)");
+    delay(2_500_000, DelayBy::CrawlDelay, "waits 2.5 s between two starts (Crawl-delay)");
+    delay(
+        600_000_000,
+        DelayBy::Parked,
+        "waits 10 min between two starts (Crawl-delay, so long that the host is parked)",
+    );
+    delay(
+        9_000_000,
+        DelayBy::Latency,
+        "waits 9 s between two starts (answers take longer than usual)",
+    );
+    delay(1_200_000, DelayBy::Risk, "waits 1.2 s between two starts (risk)");
+    let reason = Reason::Delay { micros: 3_000_000, by: DelayBy::Policy };
+    check(
+        Gate::Pace,
+        until(Duration::from_millis(1_250)),
+        reason,
+        "waits 3 s between two starts (policy); until 2024-01-01T00:00:01.250Z, in 1.25 s",
+    );
+    check(
+        Gate::Pace,
+        until(Duration::from_secs(30)),
+        Reason::StoreRestarted,
+        "the store began anew; what was in flight before must surely have ended; until 2024-01-01T00:00:30.000Z, in 30 s",
+    );
+}
+
+#[test]
+fn slots_and_freshness() {
+    let later = until(Duration::from_secs(30));
+    let tail = "; until 2024-01-01T00:00:30.000Z, in 30 s";
+    let slots = |reason, expected: &str| {
+        check(Gate::Slots, later, reason, &format!("{expected}{tail}"));
+    };
+    slots(
+        Reason::SlotsTaken { in_flight: 2 },
+        "all slots of the host are taken: 2 requests in flight",
+    );
+    slots(
+        Reason::SlotsTaken { in_flight: 1 },
+        "all slots of the host are taken: 1 request in flight",
+    );
+    slots(Reason::SingleFlight, "this very URL is being fetched");
+    slots(Reason::SlotTimeout, "no slot of the host came free in the time that the policy waits");
+    slots(Reason::AddressTaken, "all slots of the server's address are taken");
+    slots(Reason::Fresh, "the page that we hold is still fresh");
+    assert_eq!(
+        curtsy_core::evidence::SLOT_TIMEOUT_TEXT,
+        "Timeout waiting for host concurrency slot"
+    );
+}
+
+#[test]
+fn waits_and_failures() {
+    let told = Reason::ToldToWait { streak: 2, micros: 900_000_000 };
+    check(
+        Gate::Backoff,
+        until(Duration::from_secs(840)),
+        told,
+        "told to wait 15 min after 2 refusals in a row; until 2024-01-01T00:14:00.000Z, in 14 min",
+    );
+    check(
+        Gate::Backoff,
+        Verdict::Go,
+        told,
+        "told to wait 15 min after 2 refusals in a row; that is over",
+    );
+    check(
+        Gate::Backoff,
+        until(Duration::from_secs(2)),
+        Reason::Retry { tries: 1 },
+        "waits for its next try after 1 try; until 2024-01-01T00:00:02.000Z, in 2 s",
+    );
+    let down = Reason::Down { failures: 5, level: 1 };
+    check(
+        Gate::Breaker,
+        until(Duration::from_secs(30)),
+        down,
+        "circuit open: the host appears down after 5 failures in a row, wait 1 is in force; until 2024-01-01T00:00:30.000Z, in 30 s",
+    );
+    check(
+        Gate::Breaker,
+        Verdict::Go,
+        down,
+        "circuit open: the host appears down after 5 failures in a row, wait 1 is in force; the probe is due",
+    );
+    // Read later than it was written: the wait is not made up again.
+    check(
+        Gate::Backoff,
+        Verdict::NotBefore(NOW.back(Duration::from_secs(60))),
+        told,
+        "told to wait 15 min after 2 refusals in a row; until 2023-12-31T23:59:00.000Z, which is past",
+    );
+}
+
+#[test]
+fn risk_budget_and_stop() {
+    let risk = |score, verdict, expected| {
+        check(Gate::Risk, verdict, Reason::RiskScore { score }, expected);
+    };
+    risk(20, Verdict::Go, "risk score 20 of 100, low");
+    risk(21, Verdict::Go, "risk score 21 of 100, medium");
+    risk(51, Verdict::Go, "risk score 51 of 100, high");
+    risk(81, Verdict::Go, "risk score 81 of 100, critical");
+    risk(100, Verdict::Never, "risk score 100 of 100, critical: automated modes skip the host");
+    let no = |gate, reason, expected| check(gate, Verdict::Never, reason, expected);
+    no(
+        Gate::Risk,
+        Reason::EarlyStop { streak: 3 },
+        "3 friction signals in a row stopped this run early",
+    );
+    no(Gate::Budget, Reason::PageLimit { pages: 200 }, "page limit: 200 pages are charged already");
+    no(Gate::Budget, Reason::TimeLimit, "time limit: the job's time is used up");
+    check(
+        Gate::Stop,
+        Verdict::NotBefore(Time::NEVER),
+        Reason::Stopped,
+        "somebody ordered us to stop asking this host; until a person lifts it",
+    );
+}
+
+#[test]
+fn a_clear_gate_says_what_is_clear() {
+    let expected = [
+        "robots.txt is not against it",
+        "no fresh copy of the page is held",
+        "no start of the host is to be kept away from",
+        "a slot of the host is free",
+        "a slot of the server's address is free",
+        "the host has not told us to wait",
+        "circuit closed: the host answers",
+        "no friction counts against the host",
+        "within the job's budget",
+        "no order to stop is in force",
+    ];
+    for (gate, expected) in Gate::ALL.into_iter().zip(expected) {
+        check(gate, Verdict::Go, Reason::Clear, expected);
+    }
+}
+
+#[test]
+fn the_log_line_of_an_open_breaker_is_the_requirements() {
+    let host = HostKey::parse("example.com").unwrap();
+    let line = |millis| circuit_open(&host, Duration::from_millis(millis));
+    assert_eq!(line(30_000), "Circuit open: example.com appears down. Next probe in 30s.");
+    assert_eq!(line(240_025), line(240_000));
+    assert_eq!(line(2_500), "Circuit open: example.com appears down. Next probe in 2.5s.");
+}
+
+/// The record of a robots finding, as JSON.
+fn record(finding: Finding, crawl_delay: Option<Duration>) -> serde_json::Value {
+    let robots = Robots::parse(ROBOTS);
+    let names = Names { robots: Some(&robots), now: NOW };
+    let url = CrawlUrl::parse("https://example.com/page").unwrap();
+    serde_json::to_value(RobotsEvidence::of(&finding, &url, crawl_delay, &names)).unwrap()
+}
+
+#[test]
+fn robots_allowed_to_the_letter() {
+    let robots = Robots::parse(ROBOTS);
+    let names = Names { robots: Some(&robots), now: NOW };
+    let url = CrawlUrl::parse("https://example.com/page").unwrap();
+    let reason = Reason::RobotsAllows { file: FILE, line: Some(2), standing: Confidence::Current };
+    let found = Finding::new(Verdict::Go, reason);
+    let evidence = RobotsEvidence::of(&found, &url, Some(Duration::from_secs(2)), &names).unwrap();
+    assert_eq!(
+        serde_json::to_string_pretty(&evidence.content).unwrap(),
+        r#"{
+  "allowed": true,
+  "matchedRule": "Allow: /public",
+  "crawlDelay": 2,
+  "timestamp": "2024-01-01T00:00:00.000Z"
+}"#
+    );
+    assert_eq!(
+        serde_json::to_string_pretty(&evidence.metadata).unwrap(),
+        r#"{
+  "url": "https://example.com/page",
+  "allowed": true,
+  "matchedRule": "Allow: /public",
+  "crawlDelay": 2
+}"#
+    );
+    let whole = serde_json::to_value(&evidence).unwrap();
+    assert_eq!(whole["type"], "robots_allowed");
+    assert_eq!(whole["confidence"], "high");
+}
+
+#[test]
+fn blocked_by_robots() {
+    let whole = record(Finding::new(Verdict::Never, line(5)), Some(Duration::from_millis(500)));
+    assert_eq!(
+        whole,
+        json!({
+            "type": "blocked_by_robots",
+            "content": {
+                "allowed": false,
+                "matchedRule": "disallow: /private",
+                "crawlDelay": 0.5,
+                "timestamp": "2024-01-01T00:00:00.000Z"
+            },
+            "metadata": {
+                "url": "https://example.com/page",
+                "allowed": false,
+                "matchedRule": "disallow: /private",
+                "crawlDelay": 0.5
+            },
+            "confidence": "high"
+        })
+    );
+}
+
+#[test]
+fn how_sure_robots_evidence_is() {
+    let check = |verdict, reason, expected: &str| {
+        let whole = record(Finding::new(verdict, reason), None);
+        let text = match whole.is_null() {
+            true => "nothing".to_owned(),
+            false => {
+                assert!(whole["content"]["matchedRule"].is_null());
+                assert!(whole["content"]["crawlDelay"].is_null());
+                let (kind, sure) = (&whole["type"], &whole["confidence"]);
+                format!("{} {}", kind.as_str().unwrap(), sure.as_str().unwrap())
+            }
+        };
+        assert_eq!(text, expected, "{reason:?}");
+    };
+    let later = until(Duration::from_secs(300));
+    let allows = |standing| Reason::RobotsAllows { file: FILE, line: None, standing };
+    check(Verdict::Go, allows(Confidence::Current), "robots_allowed high");
+    check(Verdict::Go, allows(Confidence::LastGood), "robots_allowed low");
+    check(Verdict::Go, Reason::RobotsAbsent, "robots_allowed high");
+    check(Verdict::Go, Reason::RobotsUnreachableAllowed, "robots_allowed low");
+    check(later, Reason::RobotsUnreachable, "blocked_by_robots low");
+    check(Verdict::Never, Reason::RobotsRefused, "blocked_by_robots high");
+    check(Verdict::Never, Reason::AuthorityLimit, "blocked_by_robots low");
+    check(Verdict::Go, Reason::RobotsUnknown, "nothing");
+    check(Verdict::Go, Reason::RobotsDue, "nothing");
+    check(later, Reason::RobotsAsked, "nothing");
+    check(Verdict::Go, Reason::RobotsExempt, "nothing");
+}
+
+#[test]
+fn a_run_reports_to_the_letter() {
+    let figures = RunFigures {
+        sources: vec![DiscoverySource::Sitemap, DiscoverySource::Robots, DiscoverySource::Homepage],
+        planned: 25,
+        fetched: 20,
+        fresh: 3,
+        used: 21,
+        cache_hits: 3,
+        cache_misses: 22,
+        friction: vec!["403:example.com/admin".to_owned()],
+        our_fault: false,
+        risk_score: 20,
+        took: Duration::from_micros(25_300_999),
+    };
+    let evidence = RunEvidence::new("abc123".to_owned(), Mode::Standard, figures);
+    assert_eq!(
+        serde_json::to_string_pretty(&evidence).unwrap(),
+        r#"{
+  "traceId": "abc123",
+  "nm_policyVersion": "orbitBehaviourContract.v1.1.0",
+  "nm_ingest": {
+    "mode": "standard",
+    "discoverySources": [
+      "sitemap",
+      "robots",
+      "homepage"
+    ],
+    "pagesPlanned": 25,
+    "pagesFetched": 20,
+    "pagesUsed": 21,
+    "cacheHits": 3,
+    "cacheMisses": 22,
+    "outcome": "partial",
+    "frictionSignals": [
+      "403:example.com/admin"
+    ],
+    "domainRiskScore": 20,
+    "durationMs": 25300
+  }
+}"#
+    );
+    for (mode, name) in [(Mode::Light, "light"), (Mode::UserAssisted, "user_assisted")] {
+        let evidence = RunEvidence::new(String::new(), mode, RunFigures::default());
+        assert_eq!(serde_json::to_value(&evidence).unwrap()["nm_ingest"]["mode"], name);
+    }
+}
+
+#[test]
+fn how_a_run_ended() {
+    let check = |planned, fetched, fresh, friction: bool, our_fault, expected| {
+        let figures = RunFigures {
+            planned,
+            fetched,
+            fresh,
+            friction: vec!["429:example.com/".to_owned(); usize::from(friction)],
+            our_fault,
+            ..RunFigures::default()
+        };
+        assert_eq!(figures.outcome(), expected, "{figures:?}");
+    };
+    check(12, 12, 0, false, false, RunOutcome::Success);
+    check(12, 4, 8, true, false, RunOutcome::Success);
+    check(12, 0, 12, false, false, RunOutcome::Success);
+    check(12, 11, 0, false, false, RunOutcome::Partial);
+    check(12, 0, 1, true, false, RunOutcome::Partial);
+    check(12, 0, 0, true, false, RunOutcome::Blocked);
+    check(0, 0, 0, true, false, RunOutcome::Blocked);
+    check(12, 5, 0, true, true, RunOutcome::Error);
+    check(12, 0, 0, false, true, RunOutcome::Error);
+    // The host is down, or robots.txt forbids all of the plan.
+    check(12, 0, 0, false, false, RunOutcome::Error);
+    check(0, 0, 0, false, false, RunOutcome::Success);
+}
+
+#[test]
+fn friction_signals_name_no_query() {
+    let check = |status, friction, url: &str, expected: Option<&str>| {
+        let outcome = Outcome::Answered { status, retry_after: None, friction };
+        let url = CrawlUrl::parse(url).unwrap();
+        assert_eq!(friction_signal(&outcome, &url).as_deref(), expected);
+    };
+    let admin = "https://example.com/admin?user=me&key=s3cret";
+    check(403, None, admin, Some("403:example.com/admin"));
+    check(429, None, "http://example.com", Some("429:example.com/"));
+    check(503, None, admin, Some("503:example.com/admin"));
+    check(200, Some(Friction::Challenge), admin, Some("challenge:example.com/admin"));
+    check(403, Some(Friction::Challenge), admin, Some("challenge:example.com/admin"));
+    check(
+        200,
+        Some(Friction::Unusual),
+        "http://example.com:8080/a",
+        Some("unusual:example.com:8080/a"),
+    );
+    check(200, None, admin, None);
+    check(404, None, admin, None);
+    let url = CrawlUrl::parse(admin).unwrap();
+    assert_eq!(friction_signal(&Outcome::Failed(Problem::Dns), &url), None);
+}
+
+/// A place for each reason, without a wildcard: a new reason doesn't compile until it is tested.
+fn place(reason: &Reason) -> usize {
+    match reason {
+        Reason::Clear => 0,
+        Reason::RobotsUnknown => 1,
+        Reason::RobotsDue => 2,
+        Reason::RobotsAsked => 3,
+        Reason::RobotsAllows { .. } => 4,
+        Reason::RobotsForbids { .. } => 5,
+        Reason::RobotsAbsent => 6,
+        Reason::RobotsRefused => 7,
+        Reason::RobotsUnreachable => 8,
+        Reason::RobotsUnreachableAllowed => 9,
+        Reason::RobotsExempt => 10,
+        Reason::AuthorityLimit => 11,
+        Reason::Fresh => 12,
+        Reason::Delay { .. } => 13,
+        Reason::SlotsTaken { .. } => 14,
+        Reason::SingleFlight => 15,
+        Reason::SlotTimeout => 16,
+        Reason::AddressTaken => 17,
+        Reason::ToldToWait { .. } => 18,
+        Reason::Retry { .. } => 19,
+        Reason::Down { .. } => 20,
+        Reason::RiskScore { .. } => 21,
+        Reason::EarlyStop { .. } => 22,
+        Reason::PageLimit { .. } => 23,
+        Reason::TimeLimit => 24,
+        Reason::Stopped => 25,
+        Reason::StoreRestarted => 26,
+    }
+}
+
+/// Every reason, its numbers made from `a`, `b` and `file`.
+fn reasons(file: [u8; 16], a: u64, b: u8) -> Vec<Reason> {
+    let file = RobotsId(file);
+    let line = (!a.is_multiple_of(5)).then_some(a as u32);
+    let standing = match b % 2 {
+        0 => Confidence::Current,
+        _ => Confidence::LastGood,
+    };
+    let by = match b % 5 {
+        0 => DelayBy::Policy,
+        1 => DelayBy::CrawlDelay,
+        2 => DelayBy::Parked,
+        3 => DelayBy::Latency,
+        _ => DelayBy::Risk,
+    };
+    vec![
+        Reason::Clear,
+        Reason::RobotsUnknown,
+        Reason::RobotsDue,
+        Reason::RobotsAsked,
+        Reason::RobotsAllows { file, line, standing },
+        Reason::RobotsForbids { file, line, standing },
+        Reason::RobotsAbsent,
+        Reason::RobotsRefused,
+        Reason::RobotsUnreachable,
+        Reason::RobotsUnreachableAllowed,
+        Reason::RobotsExempt,
+        Reason::AuthorityLimit,
+        Reason::Fresh,
+        Reason::Delay { micros: a, by },
+        Reason::SlotsTaken { in_flight: b },
+        Reason::SingleFlight,
+        Reason::SlotTimeout,
+        Reason::AddressTaken,
+        Reason::ToldToWait { streak: b, micros: a },
+        Reason::Retry { tries: b },
+        Reason::Down { failures: b, level: a as u8 },
+        Reason::RiskScore { score: b },
+        Reason::EarlyStop { streak: b },
+        Reason::PageLimit { pages: a },
+        Reason::TimeLimit,
+        Reason::Stopped,
+        Reason::StoreRestarted,
+    ]
+}
+
+#[test]
+fn every_reason_has_a_sentence_and_survives_its_bytes() {
+    for (n, reason) in reasons([7; 16], 12_345_678_901, 3).into_iter().enumerate() {
+        assert_eq!(place(&reason), n);
+        for verdict in [Verdict::Go, until(Duration::from_secs(5)), Verdict::Never] {
+            let found = Finding::new(verdict, reason);
+            let names = Names { robots: None, now: NOW };
+            assert!(sentence(Gate::Slots, &found, &names).len() > 10);
+            let mut findings = Findings::CLEAR;
+            findings.set(Gate::Slots, found);
+            assert_eq!(decode(&encode(&findings)), Ok(findings));
+        }
+    }
+}
+
+/// A page that went through with something to say at every gate that can speak, and one that waits at as many as can be.
+#[test]
+fn a_row_spends_few_bytes() {
+    let allowed = Finding::new(
+        Verdict::Go,
+        Reason::RobotsAllows { file: FILE, line: Some(60_000), standing: Confidence::Current },
+    );
+    let delay = Reason::Delay { micros: 3_000_000, by: DelayBy::Policy };
+    let mut fetched = Findings::CLEAR;
+    fetched.set(Gate::Robots, allowed);
+    fetched.set(Gate::Pace, Finding::new(Verdict::Go, delay));
+    fetched.set(Gate::Risk, Finding::new(Verdict::Go, Reason::RiskScore { score: 0 }));
+    assert_eq!(encode(&fetched).len(), 30);
+
+    let mut waits = fetched;
+    let mut wait = |gate, span, reason| waits.set(gate, Finding::new(until(span), reason));
+    let day = Duration::from_secs(86_400);
+    let parked = Reason::Delay { micros: 86_400_000_000, by: DelayBy::Parked };
+    wait(Gate::Pace, day, parked);
+    wait(Gate::Slots, Duration::from_secs(30), Reason::SlotsTaken { in_flight: 2 });
+    wait(Gate::Address, Duration::from_secs(31), Reason::AddressTaken);
+    let told = Reason::ToldToWait { streak: 200, micros: 86_400_000_000 };
+    wait(Gate::Backoff, day * 30, told);
+    let down = Reason::Down { failures: 255, level: 200 };
+    wait(Gate::Breaker, Duration::from_secs(300), down);
+    waits.set(Gate::Stop, Finding::new(Verdict::NotBefore(Time::NEVER), Reason::Stopped));
+    let bytes = encode(&waits).len();
+    assert!(bytes <= 100, "{bytes} bytes");
+    assert_eq!(decode(&encode(&waits)), Ok(waits));
+}
+
+#[test]
+fn damaged_findings_are_refused() {
+    assert_eq!(decode(&[]), Err(FindingsError::Damaged));
+    assert_eq!(decode(&[0]), Err(FindingsError::Damaged));
+    assert_eq!(decode(&[0, 0]), Err(FindingsError::Layout(0)));
+    let mut findings = Findings::CLEAR;
+    findings.set(Gate::Budget, Finding::new(Verdict::Never, Reason::TimeLimit));
+    let mut bytes = encode(&findings);
+    bytes.push(0);
+    assert_eq!(decode(&bytes), Err(FindingsError::Damaged));
+    bytes.truncate(2);
+    assert_eq!(decode(&bytes), Err(FindingsError::Damaged));
+}
+
+fn findings() -> impl Strategy<Value = Findings> {
+    let moment = prop_oneof![
+        Just(Verdict::Go),
+        Just(Verdict::Never),
+        Just(Verdict::NotBefore(Time::NEVER)),
+        any::<u64>().prop_map(|t| Verdict::NotBefore(Time::from_micros(t))),
+        (0..90_000_000_000_u64).prop_map(|t| Verdict::NotBefore(NOW + Duration::from_micros(t))),
+    ];
+    let number = prop_oneof![any::<u64>(), 0..100_u64, 0..4_000_000_000_u64];
+    let reason = (any::<[u8; 16]>(), number, any::<u8>(), 0..27_usize)
+        .prop_map(|(file, a, b, n)| reasons(file, a, b)[n]);
+    let finding = prop_oneof![
+        Just(Finding::CLEAR),
+        (moment, reason).prop_map(|(verdict, reason)| Finding::new(verdict, reason)),
+    ];
+    proptest::array::uniform10(finding).prop_map(Findings)
+}
+
+proptest! {
+    #[test]
+    fn findings_survive_their_bytes(findings in findings()) {
+        prop_assert_eq!(decode(&encode(&findings)), Ok(findings));
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        if let Ok(findings) = decode(&bytes) {
+            prop_assert_eq!(decode(&encode(&findings)), Ok(findings));
+        }
+    }
+
+    #[test]
+    fn nor_do_bytes_that_were_findings_once(
+        findings in findings(), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>(),
+    ) {
+        let mut bytes = encode(&findings);
+        let at = at.index(bytes.len());
+        if cut { bytes.truncate(at) } else { bytes[at] = byte }
+        let _ = decode(&bytes);
+    }
+}
