@@ -1,1 +1,52 @@
-//! Placeholder opened by the workspace commit; the crate follows.
+//! Reads a server's access log and says which manners a crawler broke.
+//!
+//! The manners are seventeen rules, P0 to P16 ([`Rule`]): who asks, what robots.txt says, how fast, how many at once, what a
+//! refusal or an outage asks for, and that none of it is forgotten in a crash. The judge sees only what the server saw. It
+//! knows nothing of the crawler but what that promised ([`Manners`]), and of this project's own core it uses nothing but the
+//! robots matcher, beside a second one that must agree.
+//!
+//! It is fair to any crawler: a rule is charged only where the log proves it, and what the log can't tell is counted as not
+//! judged. No tolerance is given otherwise; a signal may take 250 ms to reach every worker.
+//!
+//! [`Judge::see`] takes the exchanges in the order of their starts ([`InStartOrder`] puts them into it); [`read_log`] reads
+//! them from JSON lines or combined logs; [`Judge::finish`] gives the [`Report`]. There is no clock, no file and no network here.
+
+mod answer;
+mod bench;
+mod budget;
+mod combined;
+mod down;
+mod exchange;
+mod faults;
+mod generations;
+mod header;
+mod hops;
+mod host;
+mod host_name;
+mod identity;
+mod judge;
+mod live;
+mod location;
+mod log;
+mod manners;
+mod matchers;
+mod notes;
+mod order;
+mod repeat;
+mod report;
+mod robots;
+mod rule;
+mod told;
+mod trial;
+
+pub use exchange::{Exchange, Scheme, write_line};
+pub use faults::Fault;
+pub use judge::{Judge, LogDetail};
+pub use live::Plan;
+pub use log::{LogReader, Unreadable, read_log};
+pub use manners::{Access, CacheMode, Curve, Growth, HostManners, Manners};
+pub use matchers::SecondMatcher;
+pub use notes::{Note, read_faults, read_plan};
+pub use order::InStartOrder;
+pub use report::{Report, RuleTally, Violation};
+pub use rule::Rule;

@@ -1,0 +1,83 @@
+//! What an answer to a request for robots.txt means (RFC 9309 §2.3.1), and what a Retry-After asks for.
+
+use std::sync::Arc;
+
+use crate::exchange::Exchange;
+use crate::header;
+use crate::manners::{Access, Manners};
+use crate::matchers::{Matchers, Text};
+
+/// What a robots.txt says.
+#[derive(Clone)]
+pub(crate) enum Says {
+    Everything,
+    Nothing,
+    Text(Arc<Text>),
+    /// The log does not hold it.
+    Unknown,
+}
+
+impl Says {
+    /// The Crawl-delay that goes with it, if it is known.
+    pub(crate) fn crawl_delay(&self) -> Option<u64> {
+        match self {
+            Says::Text(text) => Some(text.crawl_delay),
+            Says::Everything | Says::Nothing => Some(0),
+            Says::Unknown => None,
+        }
+    }
+}
+
+/// What an answer to a request for robots.txt means.
+pub(crate) enum Answer {
+    Says(Says),
+    /// 304: as before.
+    Unchanged,
+    Unreachable,
+    Redirect,
+}
+
+/// What an answer to `GET /robots.txt` (or to the last hop of its redirects) means.
+pub(crate) fn answer_of(
+    x: &Exchange,
+    given: Option<&Arc<[u8]>>,
+    product: &str,
+    manners: &Manners,
+    matchers: &mut Matchers,
+) -> Answer {
+    // A crawler may hang up after the 500 KiB that it must read (RFC 9309 §2.5).
+    let enough = x.robots_body.as_ref().is_some_and(|body| body.len() >= BODY_ENOUGH);
+    let Some(status) = x.status.filter(|_| x.complete || enough) else {
+        return Answer::Unreachable;
+    };
+    match status {
+        200..=299 => match x.robots_body.as_ref().or(given) {
+            Some(body) => Answer::Says(Says::Text(matchers.read(body, product))),
+            None if status == 204 => Answer::Says(Says::Everything),
+            None => Answer::Says(Says::Unknown),
+        },
+        304 => Answer::Unchanged,
+        300..=399 => Answer::Redirect,
+        401 | 403 if manners.forbidden == Access::Deny => Answer::Says(Says::Nothing),
+        429 => Answer::Unreachable,
+        400..=499 => Answer::Says(Says::Everything),
+        _ => Answer::Unreachable,
+    }
+}
+
+/// The span that an answer asks to wait, if it says.
+pub(crate) fn told_to_wait(x: &Exchange) -> Option<u64> {
+    header::retry_after(x.retry_after.as_deref()?, x.date.as_deref(), x.end)
+}
+
+pub(crate) fn allows(says: &Says, x: &Exchange, matchers: &mut Matchers) -> Option<bool> {
+    match says {
+        Says::Everything => Some(true),
+        Says::Nothing => Some(&*x.target == "/robots.txt"),
+        Says::Text(text) => Some(matchers.allows(text, &x.target)),
+        Says::Unknown => None,
+    }
+}
+
+/// What a crawler must read of a robots.txt.
+const BODY_ENOUGH: usize = 512_000;

@@ -1,0 +1,194 @@
+//! Where rules are tallied: broken, excused, or beyond what the log can tell.
+//!
+//! Every rule brings its charge here with the earlier exchange that set the condition. If the fault list says that nobody may
+//! have heard that exchange, the charge is excused; if it names too few, the excuse itself breaks P13.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::exchange::{Exchange, line_of};
+use crate::faults::{Faults, Heard};
+use crate::report::{RuleTally, Violation};
+use crate::rule::Rule;
+
+/// An exchange with its place in the log.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    /// Its number in the log: names the exchange wherever only a number is kept.
+    pub(crate) number: u64,
+    pub(crate) x: Exchange,
+}
+
+/// What remains of an exchange when only its URL's record is kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Brief {
+    pub(crate) number: u64,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) status: Option<u16>,
+}
+
+impl Brief {
+    pub(crate) fn of(seen: &Seen) -> Brief {
+        let x = &seen.x;
+        Brief { number: seen.number, start: x.start, end: x.end, status: x.status }
+    }
+
+    /// What is left of its line: the URL is that of the later exchange.
+    fn line(&self, later: &Exchange) -> String {
+        json!({
+            "start": self.start,
+            "end": self.end,
+            "scheme": later.scheme.as_str(),
+            "host": &*later.host,
+            "port": later.port,
+            "method": "GET",
+            "target": &*later.target,
+            "status": self.status,
+        })
+        .to_string()
+    }
+}
+
+/// The earlier exchange of a violating pair.
+#[derive(Clone, Copy)]
+pub(crate) enum Earlier<'a> {
+    Nothing,
+    Seen(&'a Arc<Seen>),
+    /// Of the same URL as the later one.
+    Brief(&'a Brief),
+}
+
+pub(crate) struct Bench {
+    pub(crate) tallies: [RuleTally; 17],
+    pub(crate) first: [Option<Box<Violation>>; 17],
+    pub(crate) violations: usize,
+    pub(crate) faults: Faults,
+    /// How coarse the log's times are, in microseconds: what may lie inside that is not charged.
+    pub(crate) coarse: u64,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Bench {
+        Bench {
+            tallies: [RuleTally::default(); 17],
+            first: Default::default(),
+            violations: 0,
+            faults: Faults::default(),
+            coarse: 0,
+        }
+    }
+
+    pub(crate) fn judged(&mut self, rule: Rule) {
+        self.tallies[rule.index()].judged += 1;
+    }
+
+    pub(crate) fn not_judged(&mut self, rule: Rule) {
+        self.tallies[rule.index()].not_judged += 1;
+    }
+
+    pub(crate) fn excused(&mut self, rule: Rule) {
+        self.tallies[rule.index()].excused += 1;
+        self.tallies[Rule::P13.index()].excused += 1;
+    }
+
+    /// Whether `start` came before `not_before` for sure, however coarse the log.
+    pub(crate) fn early(&self, start: u64, not_before: u64) -> bool {
+        start.saturating_add(self.coarse) < not_before
+    }
+
+    /// Whether `start` came after `limit` for sure.
+    pub(crate) fn late(&self, start: u64, limit: u64) -> bool {
+        start > limit.saturating_add(self.coarse)
+    }
+
+    /// Charges a rule, unless a kill kept the crawler from hearing the earlier exchange. Says whether the charge stands.
+    pub(crate) fn charge(
+        &mut self,
+        rule: Rule,
+        host: &str,
+        earlier: Earlier<'_>,
+        later: &Exchange,
+        what: impl FnOnce() -> String,
+    ) -> bool {
+        let source = match earlier {
+            Earlier::Nothing => None,
+            Earlier::Seen(seen) => Some((seen.number, seen.x.start, seen.x.end)),
+            Earlier::Brief(brief) => Some((brief.number, brief.start, brief.end)),
+        };
+        let heard = source.map_or(Heard::Surely, |(number, start, end)| {
+            self.faults.excuse_unheard(number, start, end)
+        });
+        match heard {
+            Heard::Perhaps => {
+                self.excused(rule);
+                return false;
+            }
+            Heard::Surely => {}
+            Heard::TooMany => self.broken(Rule::P13, host, earlier, later, || {
+                "more was repeated after a kill than the fault list has requests in flight".into()
+            }),
+        }
+        self.broken(rule, host, earlier, later, what);
+        true
+    }
+
+    /// Records a violation that is ready as it is.
+    pub(crate) fn record(&mut self, violation: Violation) {
+        self.violations += 1;
+        let place = violation.rule.index();
+        self.tallies[place].violations += 1;
+        self.first[place].get_or_insert_with(|| Box::new(violation));
+    }
+
+    /// Records a violation that nothing excuses.
+    pub(crate) fn broken(
+        &mut self,
+        rule: Rule,
+        host: &str,
+        earlier: Earlier<'_>,
+        later: &Exchange,
+        what: impl FnOnce() -> String,
+    ) {
+        self.violations += 1;
+        self.tallies[rule.index()].violations += 1;
+        let place = &mut self.first[rule.index()];
+        if place.is_some() {
+            return;
+        }
+        let earlier = match earlier {
+            Earlier::Nothing => None,
+            Earlier::Seen(seen) => Some(line_of(&seen.x)),
+            Earlier::Brief(brief) => Some(brief.line(later)),
+        };
+        *place = Some(Box::new(Violation {
+            rule,
+            host: host.to_owned(),
+            at: later.start,
+            what: what(),
+            earlier,
+            later: Some(line_of(later)),
+        }));
+    }
+}
+
+/// A span as a person reads it: `2.9 s`, `15 min`, `1 h 5 min`.
+pub(crate) fn span(micros: u64) -> String {
+    let seconds = micros as f64 / 1e6;
+    if seconds < 120.0 {
+        let text = format!("{seconds:.6}");
+        return format!("{} s", text.trim_end_matches('0').trim_end_matches('.'));
+    }
+    let minutes = micros / 60_000_000;
+    let rest = seconds - minutes as f64 * 60.0;
+    match (minutes / 60, minutes % 60) {
+        (0, minutes) if rest < 0.001 => format!("{minutes} min"),
+        (0, minutes) => format!("{minutes} min {rest:.3} s"),
+        (hours, 0) => format!("{hours} h"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// The time that a signal may take to reach every worker.
+pub(crate) const DELTA: u64 = 250_000;

@@ -1,0 +1,56 @@
+//! P12: the pages that were promised, and no more.
+//!
+//! A page is a URL asked for with GET, once, however often it is retried. Robots.txt, redirect hops, probes with HEAD and what
+//! looks like a sitemap are no pages. Stop orders are in [`crate::host`].
+
+use std::collections::HashSet;
+
+use crate::bench::{Bench, Earlier};
+use crate::exchange::Exchange;
+use crate::generations::ByHash;
+use crate::host::Host;
+use crate::manners::Manners;
+use crate::rule::Rule;
+
+/// The pages of the whole log.
+pub(crate) struct Budget {
+    max: Option<u64>,
+    /// Nothing is kept if no budget was promised.
+    pub(crate) active: bool,
+    pages: HashSet<u128, ByHash>,
+}
+
+impl Budget {
+    pub(crate) fn new(manners: &Manners) -> Budget {
+        let active =
+            manners.pages.is_some() || manners.hosts.values().any(|own| own.pages.is_some());
+        Budget { max: manners.pages, active, pages: HashSet::default() }
+    }
+
+    /// A GET of a page starts.
+    pub(crate) fn starts(&mut self, key: u128, x: &Exchange, host: &mut Host, bench: &mut Bench) {
+        if self.pages.len() >= PAGES_MAX {
+            bench.not_judged(Rule::P12);
+            return;
+        }
+        bench.judged(Rule::P12);
+        if !self.pages.insert(key) {
+            return;
+        }
+        host.pages += 1;
+        let all = self.pages.len() as u64;
+        let over = match (self.max, host.pages_max) {
+            (Some(max), _) if all > max => Some((all, max, "the log")),
+            (_, Some(max)) if host.pages > max => Some((host.pages, max, "the host")),
+            _ => None,
+        };
+        if let Some((pages, max, of)) = over {
+            bench.broken(Rule::P12, &host.name, Earlier::Nothing, x, || {
+                format!("page {pages} of {of}, {max} were promised")
+            });
+        }
+    }
+}
+
+/// Budgets beyond a million pages are not judged: 16 bytes a page are kept.
+const PAGES_MAX: usize = 1 << 20;

@@ -1,0 +1,350 @@
+//! One host: its pace (P4), its slots (P5), its address (P6), stop orders, and how it was kept busy.
+
+use std::sync::Arc;
+
+use crate::bench::{Bench, DELTA, Earlier, Seen, span};
+use crate::down::Down;
+use crate::exchange::{Exchange, Scheme, line_of};
+use crate::judge::LogDetail;
+use crate::live::Live;
+use crate::manners::{Manners, micros};
+use crate::report::Violation;
+use crate::robots::Authority;
+use crate::rule::Rule;
+use crate::told::Told;
+
+/// What is known of one host.
+pub(crate) struct Host {
+    pub(crate) name: Arc<str>,
+    delay_min: u64,
+    delay_max: u64,
+    slots: u32,
+    pub(crate) retries: u8,
+    pub(crate) pages_max: Option<u64>,
+    /// Distinct pages asked for.
+    pub(crate) pages: u64,
+    pub(crate) last: Option<Arc<Seen>>,
+    in_flight: u32,
+    /// When it last gave a good answer.
+    pub(crate) good_end: u64,
+    pub(crate) authorities: Vec<Authority>,
+    pub(crate) told: Told,
+    pub(crate) down: Down,
+    pub(crate) live: Live,
+    /// Stop orders, and when they were lifted.
+    pub(crate) stops: Vec<(u64, u64)>,
+}
+
+/// A gap in which nothing was started although work waited.
+pub(crate) struct LateGap {
+    earlier: Option<Arc<Seen>>,
+    later: Option<Arc<Seen>>,
+    at: u64,
+    gap: u64,
+    longest: u64,
+}
+
+impl Host {
+    pub(crate) fn new(name: Arc<str>, manners: &Manners) -> Host {
+        let own = manners.hosts.iter().find(|(host, _)| {
+            host.as_str() == &*name || crate::host_name::canonical_host(host) == *name
+        });
+        let own = own.map(|(_, own)| own.clone()).unwrap_or_default();
+        let (delay_min, delay_max) = own.delay.unwrap_or((manners.delay_min, manners.delay_max));
+        Host {
+            delay_min: micros(delay_min),
+            delay_max: micros(delay_max.max(delay_min)),
+            slots: u32::from(own.slots.unwrap_or(manners.slots)),
+            retries: own.retries.unwrap_or(manners.retries),
+            pages_max: own.pages,
+            pages: 0,
+            last: None,
+            in_flight: 0,
+            good_end: 0,
+            authorities: Vec::new(),
+            told: Told::default(),
+            down: Down::default(),
+            live: Live::default(),
+            stops: Vec::new(),
+            name,
+        }
+    }
+
+    pub(crate) fn authority(
+        &mut self,
+        scheme: Scheme,
+        port: u16,
+        given: &[(String, Arc<[u8]>)],
+    ) -> usize {
+        let known = self.authorities.iter().position(|a| a.port == port && a.scheme == scheme);
+        known.unwrap_or_else(|| {
+            let mut authority = Authority::new(scheme, port);
+            let text = given.iter().find(|(host, _)| **host == *self.name);
+            authority.given = text.map(|(_, text)| Arc::clone(text));
+            self.authorities.push(authority);
+            self.authorities.len() - 1
+        })
+    }
+
+    /// P4: consecutive starts, of any kind, are a delay apart.
+    pub(crate) fn keeps_distance(&self, x: &Exchange, bench: &mut Bench) -> bool {
+        let Some(last) = &self.last else { return true };
+        if last.x.read_late || x.read_late {
+            bench.not_judged(Rule::P4);
+            return true;
+        }
+        bench.judged(Rule::P4);
+        let gap = x.start - last.x.start;
+        if !bench.early(x.start, last.x.start.saturating_add(self.delay_min)) {
+            return self.keeps_crawl_delay(x, last, gap, bench);
+        }
+        bench.broken(Rule::P4, &self.name, Earlier::Seen(last), x, || {
+            format!(
+                "started {} after the start before, the delay is {}",
+                span(gap),
+                span(self.delay_min)
+            )
+        });
+        false
+    }
+
+    fn keeps_crawl_delay(
+        &self,
+        x: &Exchange,
+        last: &Arc<Seen>,
+        gap: u64,
+        bench: &mut Bench,
+    ) -> bool {
+        let mut kept = true;
+        for authority in &self.authorities {
+            let (delay, by) = authority.crawl_delay(x.start, bench);
+            if delay <= self.delay_min || !bench.early(x.start, last.x.start.saturating_add(delay))
+            {
+                continue;
+            }
+            let Some(by) = by else { continue };
+            // Who lost its store has to ask for robots.txt again before it can know the delay.
+            if bench.faults.store_lost(by.x.end, x.start) {
+                bench.excused(Rule::P4);
+                continue;
+            }
+            // The charge names the two starts; what may not have been heard is the robots.txt.
+            let told = bench.faults.excuse_unheard(by.number, by.x.start, by.x.end);
+            if told == crate::faults::Heard::Perhaps {
+                bench.excused(Rule::P4);
+                continue;
+            }
+            bench.broken(Rule::P4, &self.name, Earlier::Seen(last), x, || {
+                format!(
+                    "started {} after the start before, the Crawl-delay is {}",
+                    span(gap),
+                    span(delay)
+                )
+            });
+            kept = false;
+            break;
+        }
+        kept
+    }
+
+    /// P5: requests in flight on the host.
+    pub(crate) fn keeps_slots(&self, x: &Exchange, bench: &mut Bench) {
+        bench.judged(Rule::P5);
+        if self.in_flight < self.slots {
+            return;
+        }
+        let earlier = self.last.as_ref().map_or(Earlier::Nothing, Earlier::Seen);
+        bench.broken(Rule::P5, &self.name, earlier, x, || {
+            format!("{} in flight on the host, {} promised", self.in_flight + 1, self.slots)
+        });
+    }
+
+    /// P6: requests in flight on the server's address. Says whether there is room for more.
+    pub(crate) fn keeps_address(
+        &self,
+        x: &Exchange,
+        in_flight: u32,
+        cap: Option<u16>,
+        bench: &mut Bench,
+    ) -> bool {
+        let Some(cap) = cap.map(u32::from) else {
+            return true;
+        };
+        bench.judged(Rule::P6);
+        if in_flight > cap {
+            let earlier = self.last.as_ref().map_or(Earlier::Nothing, Earlier::Seen);
+            bench.broken(Rule::P6, &self.name, earlier, x, || {
+                format!("{in_flight} in flight on the address, {cap} promised")
+            });
+        }
+        in_flight < cap
+    }
+
+    /// P12: nothing starts later than 1 s after a stop order.
+    pub(crate) fn heeds_stop(&self, x: &Exchange, bench: &mut Bench) {
+        for &(at, lifted) in &self.stops {
+            if x.start < at || x.start >= lifted {
+                continue;
+            }
+            bench.judged(Rule::P12);
+            if bench.late(x.start, at.saturating_add(STOP_WITHIN)) {
+                bench.broken(Rule::P12, &self.name, Earlier::Nothing, x, || {
+                    format!("started {} after a stop order", span(x.start - at))
+                });
+            }
+        }
+    }
+
+    /// P16: the gap before this start, if work was waiting all through it.
+    pub(crate) fn is_live(
+        &mut self,
+        seen: &Arc<Seen>,
+        detail: &LogDetail,
+        manners: &Manners,
+        bench: &mut Bench,
+    ) {
+        let x = &seen.x;
+        if !self.live.planned() {
+            return;
+        }
+        let Some((from, to)) = self.live.span_at(x.start) else {
+            return;
+        };
+        let late_read = x.read_late || self.last.as_ref().is_some_and(|last| last.x.read_late);
+        if let Some(gap) = self.idle(x.start, from, to, late_read, detail, manners, bench) {
+            self.live.gaps += 1;
+            bench.judged(Rule::P16);
+            if gap.gap > gap.longest {
+                self.live.late += 1;
+                self.live
+                    .first_late
+                    .get_or_insert(LateGap { later: Some(Arc::clone(seen)), ..gap });
+            }
+        }
+        self.live.forget_spans_before(x.start);
+    }
+
+    /// P16: the gap after the last start, up to the end of the plan or of the log.
+    pub(crate) fn idle_at_end(
+        &mut self,
+        now: u64,
+        detail: &LogDetail,
+        manners: &Manners,
+        bench: &mut Bench,
+    ) {
+        let since = self.last.as_ref().map_or(0, |last| last.x.start);
+        let Some((from, to)) = self.live.last_span().filter(|&(_, to)| to > since) else {
+            return;
+        };
+        let until = to.min(now);
+        self.live.disturbed |= self.must_wait(until, manners);
+        let late_read = self.last.as_ref().is_some_and(|last| last.x.read_late);
+        if let Some(gap) = self.idle(until, from, to, late_read, detail, manners, bench)
+            && gap.gap > gap.longest.saturating_mul(2).saturating_add(AT_THE_EDGE)
+        {
+            bench.judged(Rule::P16);
+            self.live.gaps += 1;
+            // Nothing more came at all: every turn that would have fitted counts as late.
+            self.live.late += (gap.gap / gap.longest.max(1)).max(1);
+            self.live.first_late.get_or_insert(gap);
+        }
+    }
+
+    /// The gap that ends at `until`, if liveness can be asked for in it.
+    #[allow(clippy::too_many_arguments)] // one question, asked from two places
+    fn idle(
+        &self,
+        until: u64,
+        from: u64,
+        to: u64,
+        late_read: bool,
+        detail: &LogDetail,
+        manners: &Manners,
+        bench: &mut Bench,
+    ) -> Option<LateGap> {
+        let last = self.last.as_ref().map(|last| last.x.start).filter(|&start| start >= from);
+        let mut since = last.unwrap_or(from);
+        let delays = self.authorities.iter().map(|a| a.crawl_delay_at_most(since));
+        let crawl_delay = delays.max().unwrap_or(0);
+        let mut longest = self.live.longest(self.delay_max, crawl_delay, manners);
+        if last.is_none() {
+            // Work that has just come has to be found, and its host connected to.
+            longest = longest.saturating_mul(2).saturating_add(AT_THE_EDGE);
+        }
+        // An exchange that outlasts the delay holds up the next start until it ends.
+        if self.live.freed > since.saturating_add(self.delay_min) {
+            since = self.live.freed;
+        }
+        let parked = crawl_delay > micros(manners.crawl_delay_park);
+        let stopped = self.stops.iter().any(|&(at, lifted)| at <= until && since <= lifted);
+        let busy = self.in_flight >= self.slots;
+        if self.live.disturbed || parked || stopped || busy || late_read || !detail.ends {
+            bench.not_judged(Rule::P16);
+            return None;
+        }
+        if until > to || bench.faults.disturbed(since, until) {
+            bench.not_judged(Rule::P16);
+            return None;
+        }
+        let gap = until.saturating_sub(since).saturating_sub(bench.coarse);
+        let earlier = self.last.clone();
+        Some(LateGap { earlier, later: None, at: until, gap, longest })
+    }
+
+    /// Something forbids starts, or the crawler may take it so, since `at`.
+    pub(crate) fn disturb(&mut self, at: u64) {
+        self.live.disturbed = true;
+        self.live.disturbed_at = at;
+    }
+
+    /// Whether anything forbids a start now.
+    pub(crate) fn must_wait(&self, at: u64, manners: &Manners) -> bool {
+        self.told.waiting(at)
+            || self.down.may_be_open()
+            || self.authorities.iter().any(|authority| authority.closed(at, manners))
+    }
+
+    pub(crate) fn started(&mut self, seen: &Arc<Seen>, manners: &Manners) {
+        self.in_flight += 1;
+        // An order that was lifted before the last start can't matter to a gap any more.
+        let before = self.last.as_ref().map_or(0, |last| last.x.start);
+        self.stops.retain(|&(_, lifted)| lifted >= before);
+        self.last = Some(Arc::clone(seen));
+        if self.live.planned() {
+            // What was on its way when the host had to wait does not end the wait.
+            let start = seen.x.start;
+            let just_now = start <= self.live.disturbed_at.saturating_add(DELTA);
+            self.live.disturbed = just_now || self.must_wait(start, manners);
+        }
+    }
+
+    /// One of its exchanges has ended.
+    pub(crate) fn freed(&mut self, end: u64) {
+        if self.in_flight >= self.slots {
+            self.live.freed = end;
+        }
+        self.in_flight -= 1;
+    }
+}
+
+impl LateGap {
+    pub(crate) fn violation(&self, host: &str, late: u64, gaps: u64) -> Violation {
+        let line = |seen: &Option<Arc<Seen>>| seen.as_ref().map(|seen| line_of(&seen.x));
+        Violation {
+            rule: Rule::P16,
+            host: host.to_owned(),
+            at: self.at,
+            what: format!(
+                "{late} of {gaps} gaps too long while work waited; the first took {}, at most {} are fair",
+                span(self.gap),
+                span(self.longest)
+            ),
+            earlier: line(&self.earlier),
+            later: line(&self.later),
+        }
+    }
+}
+
+const STOP_WITHIN: u64 = 1_000_000;
+/// What the first start of waiting work, or none at all at the end, may take beside two delays.
+const AT_THE_EDGE: u64 = 5_000_000;

@@ -1,0 +1,359 @@
+//! One pass over the log: what each start had to heed, and what each end changed.
+//!
+//! Exchanges come in the order of their starts. Before a start is judged, every exchange that had ended by then is settled, in
+//! the order of the ends: so a start is held only to what was known when it happened. Nothing here looks ahead, and what is
+//! kept for a host does not grow with the log.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::bench::{Bench, Seen, span};
+use crate::budget::Budget;
+use crate::exchange::Exchange;
+use crate::faults::Fault;
+use crate::generations::ByHash;
+use crate::hops::Hops;
+use crate::host::Host;
+use crate::host_name::canonical_host;
+use crate::identity::Identity;
+use crate::live::Plan;
+use crate::manners::{Manners, micros};
+use crate::matchers::{Matchers, SecondMatcher};
+use crate::repeat::Repeats;
+use crate::report::{Report, Violation};
+use crate::rule::Rule;
+use crate::trial::Pending;
+
+/// Reads a log, exchange by exchange, and says which manners were broken.
+///
+/// ```
+/// use curtsy_judge::{Exchange, Judge, Manners, Rule};
+///
+/// let mut judge = Judge::new(Manners::default());
+/// for (second, target, status) in [(0, "/robots.txt", 404), (3, "/a", 200), (5, "/b", 200)] {
+///     let mut x = Exchange::get(second * 1_000_000, "example.org", target, status);
+///     x.user_agent = Some("curtsy/0.1 (+me@example.org)".into());
+///     judge.see(x);
+/// }
+/// let report = judge.finish();
+/// assert!(!report.clean());
+/// assert_eq!(report.first[0].rule, Rule::P4); // 2 s between /a and /b, 3 s were promised
+/// ```
+pub struct Judge {
+    pub(crate) manners: Manners,
+    pub(crate) bench: Bench,
+    pub(crate) identity: Identity,
+    pub(crate) matchers: Matchers,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) by_name: HashMap<Arc<str>, usize, ByHash>,
+    pub(crate) by_spelling: HashMap<Arc<str>, usize, ByHash>,
+    pub(crate) pending: BinaryHeap<Reverse<Pending>>,
+    pub(crate) addresses: BTreeMap<IpAddr, u32>,
+    pub(crate) repeats: Repeats,
+    pub(crate) hops: Hops,
+    pub(crate) budget: Budget,
+    pub(crate) detail: LogDetail,
+    pub(crate) midway: bool,
+    /// The start of the first exchange.
+    pub(crate) begin: u64,
+    given: Vec<(String, Arc<[u8]>)>,
+    now: u64,
+    exchanges: u64,
+    out_of_order: u64,
+    unreadable: u64,
+    unreadable_first: Vec<String>,
+}
+
+/// How much a log shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogDetail {
+    /// How coarse its times are.
+    pub resolution: Duration,
+    /// Whether it says when an exchange ended.
+    pub ends: bool,
+    /// Whether it holds the headers of the answers.
+    pub headers: bool,
+}
+
+impl LogDetail {
+    /// The log of a test server: microseconds, ends and headers.
+    pub const FULL: LogDetail = LogDetail { resolution: Duration::ZERO, ends: true, headers: true };
+
+    /// What two logs show together.
+    pub fn least(self, other: LogDetail) -> LogDetail {
+        LogDetail {
+            resolution: self.resolution.max(other.resolution),
+            ends: self.ends && other.ends,
+            headers: self.headers && other.headers,
+        }
+    }
+}
+
+impl Judge {
+    /// A judge that holds the log to these manners.
+    pub fn new(manners: Manners) -> Judge {
+        Judge {
+            identity: Identity::new(manners.product.as_deref()),
+            budget: Budget::new(&manners),
+            manners,
+            bench: Bench::new(),
+            matchers: Matchers::new(),
+            hosts: Vec::new(),
+            by_name: HashMap::default(),
+            by_spelling: HashMap::default(),
+            pending: BinaryHeap::new(),
+            addresses: BTreeMap::new(),
+            repeats: Repeats::new(URLS_MAX),
+            hops: Hops::new(),
+            detail: LogDetail::FULL,
+            midway: false,
+            begin: 0,
+            given: Vec::new(),
+            now: 0,
+            exchanges: 0,
+            out_of_order: 0,
+            unreadable: 0,
+            unreadable_first: Vec::new(),
+        }
+    }
+
+    /// Tells when work was waiting, so that liveness (P16) can be judged.
+    pub fn with_plan(mut self, plan: impl IntoIterator<Item = Plan>) -> Judge {
+        for span in plan {
+            let host = self.host_named(&span.host);
+            self.hosts[host].live.plan(span.from, span.to);
+        }
+        self
+    }
+
+    /// Tells what went wrong on the crawler's side.
+    pub fn with_faults(mut self, faults: Vec<Fault>) -> Judge {
+        for fault in faults {
+            self.fault(fault);
+        }
+        self
+    }
+
+    /// Tells how much the log shows; what it can't show is not judged.
+    pub fn with_detail(mut self, detail: LogDetail) -> Judge {
+        self.detail(detail);
+        self
+    }
+
+    /// Tells that the log begins in the middle of a crawl: a robots.txt asked for before it is not missed.
+    pub fn with_log_from_midway(mut self) -> Judge {
+        self.midway = true;
+        self
+    }
+
+    /// Gives the robots.txt of a host, for logs that do not hold it.
+    pub fn with_robots(mut self, host: &str, text: &[u8]) -> Judge {
+        self.given.push((canonical_host(host), text.into()));
+        self
+    }
+
+    /// Chooses how often the second robots matcher is asked; always, unless told otherwise.
+    pub fn with_second_matcher(mut self, how: SecondMatcher) -> Judge {
+        self.matchers.second = how;
+        self
+    }
+
+    /// Bounds how many URLs are remembered for P9 and P10 (262,144 by default, about 30 MB).
+    pub fn with_urls_max(mut self, urls: usize) -> Judge {
+        self.repeats = Repeats::new(urls);
+        self
+    }
+
+    /// Tells how much the log shows, as far as is known now.
+    pub fn detail(&mut self, detail: LogDetail) {
+        self.detail = self.detail.least(detail);
+        self.bench.coarse = micros(self.detail.resolution);
+    }
+
+    /// Tells of a fault while the log is being read, before the exchanges that it may excuse.
+    pub fn fault(&mut self, fault: Fault) {
+        self.bench.judged(Rule::P13);
+        self.bench.faults.add(&fault);
+    }
+
+    /// Work waits for this host from now on, until [`Judge::work_gone`].
+    pub fn work_waiting(&mut self, host: &str, at: u64) {
+        let host = self.host_named(host);
+        self.hosts[host].live.plan(at, u64::MAX);
+    }
+
+    /// No work waits for this host any more.
+    pub fn work_gone(&mut self, host: &str, at: u64) {
+        let host = self.host_named(host);
+        self.hosts[host].live.plan_ends(at);
+    }
+
+    /// An order not to ask this host any more: nothing starts later than 1 s after it.
+    pub fn stop_order(&mut self, host: &str, at: u64) {
+        let host = self.host_named(host);
+        self.hosts[host].stops.push((at, u64::MAX));
+    }
+
+    /// The order is lifted.
+    pub fn stop_lifted(&mut self, host: &str, at: u64) {
+        let host = self.host_named(host);
+        if let Some(stop) = self.hosts[host].stops.last_mut()
+            && stop.1 == u64::MAX
+        {
+            stop.1 = at;
+        }
+    }
+
+    /// Counts a line that could not be read, and keeps the first few to show.
+    pub fn unreadable(&mut self, line: &crate::log::Unreadable) {
+        self.unreadable += 1;
+        if self.unreadable_first.len() < UNREADABLE_SHOWN {
+            self.unreadable_first.push(line.to_string());
+        }
+    }
+
+    /// How many violations were found so far.
+    pub fn violations(&self) -> usize {
+        self.bench.violations + self.matchers.differ as usize
+    }
+
+    /// The first violation of each rule that was broken so far, in the order of the rules.
+    pub fn first(&self) -> impl Iterator<Item = &Violation> {
+        self.bench.first.iter().flatten().map(|violation| &**violation)
+    }
+
+    /// Takes in the next exchange. They come in the order of their starts; one that does not is counted and not judged.
+    pub fn see(&mut self, mut x: Exchange) {
+        let number = self.exchanges;
+        self.exchanges += 1;
+        if x.start < self.now {
+            self.out_of_order += 1;
+            return;
+        }
+        if number == 0 {
+            self.begin = x.start;
+        }
+        self.now = x.start;
+        x.end = x.end.max(x.start);
+        self.settle_until(x.start);
+        let host = self.host_spelt(&x.host);
+        let authority = self.hosts[host].authority(x.scheme, x.port, &self.given);
+        self.starts(host, authority, Arc::new(Seen { number, x }));
+    }
+
+    /// Tells that the log goes on to `at`, whether or not anything is asked until then: idling counts.
+    pub fn log_goes_on_to(&mut self, at: u64) {
+        self.settle_until(at);
+        self.now = self.now.max(at);
+    }
+
+    /// Says what was found.
+    pub fn finish(mut self) -> Report {
+        self.settle_until(u64::MAX);
+        self.judge_liveness();
+        let forgotten = self.repeats.forgotten();
+        if forgotten > 0 {
+            for rule in [Rule::P9, Rule::P10] {
+                self.bench.tallies[rule.index()].not_judged += forgotten;
+            }
+        }
+        Report {
+            per_rule: self.bench.tallies,
+            first: self.bench.first.into_iter().flatten().map(|violation| *violation).collect(),
+            exchanges: self.exchanges,
+            hosts: self.hosts.iter().filter(|host| host.last.is_some()).count() as u64,
+            product: self.identity.product.map(String::from),
+            unreadable: self.unreadable,
+            unreadable_first: self.unreadable_first,
+            out_of_order: self.out_of_order,
+            forgotten,
+            verdicts_by_one: self.matchers.by_one,
+            matchers_differ: self.matchers.differ,
+            matchers_first: self.matchers.first,
+            limits: limits(&self.detail),
+        }
+    }
+
+    /// P16 over the whole log, and for each host that had its share of gaps.
+    fn judge_liveness(&mut self) {
+        let (mut gaps, mut late) = (0, 0);
+        let mut worst: Option<(u64, Violation)> = None;
+        for host in &mut self.hosts {
+            host.idle_at_end(self.now, &self.detail, &self.manners, &mut self.bench);
+            let live = &host.live;
+            gaps += live.gaps;
+            late += live.late;
+            let own_share = live.gaps >= 20 && live.late * 20 > live.gaps;
+            let never = live.gaps < 20 && live.late > 1 && live.late * 2 > live.gaps;
+            if let Some(first) = &live.first_late {
+                let violation = first.violation(&host.name, live.late, live.gaps);
+                if own_share || never {
+                    self.bench.record(violation);
+                } else if worst.as_ref().is_none_or(|(most, _)| live.late > *most) {
+                    worst = Some((live.late, violation));
+                }
+            }
+        }
+        if late * 100 > gaps.max(100)
+            && let Some((_, mut violation)) = worst
+        {
+            violation.what =
+                format!("{late} of {gaps} gaps in the log too long; {}", violation.what);
+            self.bench.record(violation);
+        }
+    }
+
+    fn host_spelt(&mut self, spelling: &Arc<str>) -> usize {
+        if let Some(&host) = self.by_spelling.get(spelling) {
+            return host;
+        }
+        let host = self.host_named(spelling);
+        // The map only saves time: a log full of odd spellings does not make it grow for ever.
+        if self.by_spelling.len() >= SPELLINGS_MAX {
+            self.by_spelling.clear();
+        }
+        self.by_spelling.insert(Arc::clone(spelling), host);
+        host
+    }
+
+    fn host_named(&mut self, spelling: &str) -> usize {
+        let name: Arc<str> = canonical_host(spelling).into();
+        if let Some(&host) = self.by_name.get(&name) {
+            return host;
+        }
+        self.hosts.push(Host::new(Arc::clone(&name), &self.manners));
+        self.by_name.insert(name, self.hosts.len() - 1);
+        self.hosts.len() - 1
+    }
+}
+
+/// What a log of this detail can't show.
+fn limits(detail: &LogDetail) -> Vec<String> {
+    let mut limits = Vec::new();
+    if !detail.resolution.is_zero() {
+        limits.push(format!(
+            "times are known to {}: a gap is charged only if it is surely too short",
+            span(micros(detail.resolution))
+        ));
+    }
+    if !detail.ends {
+        limits.push(
+            "the log does not say when an answer ended: P5, P6 and P16 are not judged".into(),
+        );
+    }
+    if !detail.headers {
+        limits.push(
+            "the log holds no headers of answers: P7, P8, P9, P10 and P14 are not judged, a 503 does not count for P15"
+                .into(),
+        );
+    }
+    limits
+}
+
+/// URLs remembered for P9 and P10.
+const URLS_MAX: usize = 1 << 18;
+const SPELLINGS_MAX: usize = 1 << 20;
+const UNREADABLE_SHOWN: usize = 5;

@@ -1,0 +1,101 @@
+//! P16: while work waits and nothing forbids it, the pace that may be used is used.
+//!
+//! The plan says when work was waiting for a host. A gap between two starts counts if work waited all through it and no wait, no outage,
+//! no full slot and no fault fell into it. It may be as long as the largest delay that the crawler's promise allows: the
+//! upper end of its range or the Crawl-delay, times what slow answers may have made of it, and a little.
+
+use crate::host::LateGap;
+use crate::manners::{Manners, micros};
+
+/// A span in which URLs of a host were waiting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The host, in any spelling.
+    pub host: String,
+    /// Since when, in microseconds of the server's clock.
+    pub from: u64,
+    /// Until when.
+    pub to: u64,
+}
+
+/// How one host was kept busy.
+#[derive(Default)]
+pub(crate) struct Live {
+    /// Spans of waiting work, by their beginnings; an open one ends at `u64::MAX`.
+    spans: Vec<(u64, u64)>,
+    /// Something forbade starts at some time since the last one.
+    pub(crate) disturbed: bool,
+    /// When that began, or was last heard of.
+    pub(crate) disturbed_at: u64,
+    /// When a slot was last freed while all were taken.
+    pub(crate) freed: u64,
+    latency_min: Option<u64>,
+    latency_max: u64,
+    pub(crate) gaps: u64,
+    pub(crate) late: u64,
+    /// The first gap that was too long.
+    pub(crate) first_late: Option<LateGap>,
+}
+
+impl Live {
+    pub(crate) fn plan(&mut self, from: u64, to: u64) {
+        let place = self.spans.partition_point(|&(start, _)| start <= from);
+        // A span that touches the one before lengthens it.
+        if let Some(before) = place.checked_sub(1).map(|i| &mut self.spans[i])
+            && before.1 >= from
+        {
+            before.1 = before.1.max(to);
+            return;
+        }
+        self.spans.insert(place, (from, to));
+    }
+
+    /// Ends the open span.
+    pub(crate) fn plan_ends(&mut self, at: u64) {
+        if let Some(last) = self.spans.last_mut()
+            && last.1 == u64::MAX
+        {
+            last.1 = at.max(last.0);
+        }
+    }
+
+    pub(crate) fn planned(&self) -> bool {
+        !self.spans.is_empty()
+    }
+
+    /// The span that holds this moment.
+    pub(crate) fn span_at(&self, at: u64) -> Option<(u64, u64)> {
+        let place = self.spans.partition_point(|&(start, _)| start <= at);
+        place.checked_sub(1).map(|i| self.spans[i]).filter(|&(_, end)| at <= end)
+    }
+
+    pub(crate) fn last_span(&self) -> Option<(u64, u64)> {
+        self.spans.last().copied()
+    }
+
+    /// Spans that are over at `at` can't matter any more.
+    pub(crate) fn forget_spans_before(&mut self, at: u64) {
+        let over = self.spans.iter().take_while(|&&(_, end)| end < at).count();
+        if over > 16 {
+            self.spans.drain(..over);
+        }
+    }
+
+    pub(crate) fn answered_in(&mut self, latency: u64) {
+        self.latency_min = Some(self.latency_min.map_or(latency, |least| least.min(latency)));
+        self.latency_max = self.latency_max.max(latency);
+    }
+
+    /// The longest that a gap may be, in microseconds.
+    pub(crate) fn longest(&self, delay_max: u64, crawl_delay: u64, manners: &Manners) -> u64 {
+        let base = delay_max.max(crawl_delay);
+        let delay = match (manners.adaptive, self.latency_min) {
+            (Some(most), Some(least)) => {
+                let factor = self.latency_max as f64 / least.max(1) as f64;
+                ((base as f64 * factor.max(1.0)) as u64).min(micros(most)).max(base)
+            }
+            _ => base,
+        };
+        delay.saturating_add((delay / 50).max(50_000))
+    }
+}

@@ -1,0 +1,204 @@
+//! What the crawler promised: the numbers that the judge holds it to.
+//!
+//! Plain data. The default is the `careful` preset's; whoever knows a policy fills it in from there. The judge does not read
+//! policies itself, so that an error in reading one can't hide from it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What the crawler promised.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manners {
+    /// The product token that the user agent must name; `None` takes the first that the log shows.
+    pub product: Option<String>,
+    /// The least span between two starts on a host.
+    pub delay_min: Duration,
+    /// The upper end of a random delay; liveness is measured against it.
+    pub delay_max: Duration,
+    /// The largest delay that slow answers may cause; `None` if the pace does not adapt to latency.
+    pub adaptive: Option<Duration>,
+    /// A Crawl-delay above this parks the host: liveness is not asked of it.
+    pub crawl_delay_park: Duration,
+    /// Requests in flight on one host.
+    pub slots: u16,
+    /// Requests in flight on one server address; `None` is no cap.
+    pub address_slots: Option<u16>,
+    /// How long a robots.txt that was served stays in force.
+    pub robots_ttl: Duration,
+    /// How long to wait after a robots.txt that could not be had.
+    pub deny_ttl: Duration,
+    /// What an unreachable robots.txt means.
+    pub unreachable: Access,
+    /// What 401 and 403 on robots.txt mean.
+    pub forbidden: Access,
+    /// How long a last good robots.txt is obeyed while it is unreachable; after that it counts as a 404.
+    pub keep_last_good: Duration,
+    /// How long a chain of robots redirects may take.
+    pub robots_chain: Duration,
+    /// Redirect hops of one URL; `None` does not judge the length of chains.
+    pub redirects_max: Option<u8>,
+    /// The waits after consecutive 429 answers without a Retry-After.
+    pub backoff: Curve,
+    /// Whether a 403 makes the host wait as a 429 does.
+    pub backs_off_on_403: bool,
+    /// Retries of one URL after the first try.
+    pub retries: u8,
+    /// The least waits before them.
+    pub retry: Curve,
+    /// How long a URL that was answered with a final 4xx is not asked for again.
+    pub settled_for: Duration,
+    /// Consecutive site-wide failures after which a host counts as down.
+    pub breaker_failures: u8,
+    /// The least gaps between probes of a host that is down; the last one repeats.
+    pub breaker_waits: Vec<Duration>,
+    /// What decides how long a page is fresh.
+    pub cache_mode: CacheMode,
+    /// The freshness of a page that says nothing.
+    pub fresh_for: Duration,
+    /// How long a validator is expected to be remembered.
+    pub validators_for: Duration,
+    /// Distinct pages of the whole log.
+    pub pages: Option<u64>,
+    /// An answer that took longer is not held against the crawler: it may have hung up before.
+    pub heard_within: Duration,
+    /// What differs for one host, by its name.
+    pub hosts: BTreeMap<String, HostManners>,
+}
+
+/// What differs for one host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostManners {
+    /// The least and the largest delay.
+    pub delay: Option<(Duration, Duration)>,
+    /// Requests in flight.
+    pub slots: Option<u16>,
+    /// Retries of one URL after the first try.
+    pub retries: Option<u8>,
+    /// Distinct pages.
+    pub pages: Option<u64>,
+}
+
+/// Whether something may be fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It may.
+    Allow,
+    /// It may not.
+    Deny,
+}
+
+/// How waits grow from one to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Curve {
+    /// The first wait.
+    pub base: Duration,
+    /// How each wait follows from the one before.
+    pub growth: Growth,
+    /// What the wait never exceeds.
+    pub cap: Duration,
+}
+
+/// How each wait follows from the one before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Growth {
+    /// Each is this many times the one before.
+    Times(f64),
+    /// 1, 1, 2, 3, 5, 8… times the base.
+    Fibonacci,
+}
+
+/// What decides how long a page is fresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheMode {
+    /// Nothing is kept: P10 is not judged.
+    Off,
+    /// Cache-Control, else `fresh_for`.
+    Http,
+    /// Only validators are judged.
+    Validators,
+    /// `fresh_for`, whatever the page says; validators are not asked for.
+    Fixed,
+}
+
+impl Curve {
+    /// The wait after the `streak`-th event in a row, counted from 1, in microseconds.
+    pub(crate) fn wait(&self, streak: u32) -> u64 {
+        let (base, cap) = (micros(self.base), micros(self.cap));
+        let steps = streak.saturating_sub(1);
+        let wait = match self.growth {
+            // A float beyond u64 saturates in the cast, so a long streak ends at the cap.
+            Growth::Times(factor) => {
+                (base as f64 * factor.max(1.0).powi(steps.min(1000) as i32)) as u64
+            }
+            Growth::Fibonacci => {
+                let (mut this, mut next) = (1u64, 1u64);
+                for _ in 0..steps.min(90) {
+                    (this, next) = (next, this.saturating_add(next));
+                }
+                base.saturating_mul(this)
+            }
+        };
+        wait.min(cap)
+    }
+}
+
+impl Default for Manners {
+    fn default() -> Manners {
+        let seconds = Duration::from_secs;
+        Manners {
+            product: None,
+            delay_min: seconds(3),
+            delay_max: seconds(3),
+            adaptive: Some(seconds(30)),
+            crawl_delay_park: seconds(300),
+            slots: 1,
+            address_slots: Some(16),
+            robots_ttl: seconds(3600),
+            deny_ttl: seconds(300),
+            unreachable: Access::Deny,
+            forbidden: Access::Allow,
+            keep_last_good: seconds(30 * 86_400),
+            robots_chain: seconds(60),
+            redirects_max: Some(5),
+            backoff: Curve { base: seconds(900), growth: Growth::Times(2.0), cap: seconds(86_400) },
+            backs_off_on_403: true,
+            retries: 3,
+            retry: Curve { base: seconds(2), growth: Growth::Times(2.0), cap: seconds(86_400) },
+            settled_for: seconds(900),
+            breaker_failures: 5,
+            breaker_waits: [30, 60, 120, 240, 300].map(seconds).to_vec(),
+            cache_mode: CacheMode::Http,
+            fresh_for: seconds(900),
+            validators_for: seconds(86_400),
+            pages: None,
+            heard_within: seconds(10),
+            hosts: BTreeMap::new(),
+        }
+    }
+}
+
+/// A span in microseconds; spans beyond half a million years are all the same.
+pub(crate) fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curves_grow_to_their_cap_and_stay() {
+        let careful = Manners::default().backoff;
+        let minutes: Vec<u64> = (1..=9).map(|k| careful.wait(k) / 60_000_000).collect();
+        assert_eq!(minutes, [15, 30, 60, 120, 240, 480, 960, 1440, 1440]);
+        assert_eq!(careful.wait(u32::MAX), 86_400_000_000);
+        let fibonacci = Curve {
+            base: Duration::from_secs(1),
+            growth: Growth::Fibonacci,
+            cap: Duration::from_secs(600),
+        };
+        let seconds: Vec<u64> = (1..=8).map(|k| fibonacci.wait(k) / 1_000_000).collect();
+        assert_eq!(seconds, [1, 1, 2, 3, 5, 8, 13, 21]);
+        assert_eq!(fibonacci.wait(u32::MAX), 600_000_000);
+    }
+}

@@ -1,0 +1,109 @@
+//! The files that may stand beside a log: a plan, stop orders, and the crawler's own account of its faults.
+//!
+//! JSON lines. A line that can't be read is an error here, not a count: a fault list that is half understood would accuse or
+//! excuse the wrong things.
+
+use std::io::BufRead;
+
+use serde::Deserialize;
+
+use crate::faults::Fault;
+use crate::judge::Judge;
+use crate::live::Plan;
+use crate::log::Unreadable;
+
+/// One line of a plan: `{"host": "a.test", "from": 0, "to": 5000000}`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanLine {
+    host: String,
+    from: u64,
+    to: u64,
+}
+
+/// One line of a fault list: what the crawler says went wrong, or an order that it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Something went wrong.
+    Fault(Fault),
+    /// The host was not to be asked any more.
+    Stop {
+        /// The host.
+        host: String,
+        /// When the order was given.
+        at: u64,
+    },
+    /// The order was lifted.
+    StopLifted {
+        /// The host.
+        host: String,
+        /// When.
+        at: u64,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "fault", rename_all = "kebab-case", deny_unknown_fields)]
+enum NoteLine {
+    Kill { at: u64, in_flight: u32 },
+    WorkerLost { at: u64, in_flight: u32 },
+    StoreLoss { at: u64 },
+    Pause { from: u64, to: u64 },
+    StoreSlow { from: u64, to: u64, by: u64 },
+    NetworkDown { from: u64, to: u64 },
+    Stop { host: String, at: u64 },
+    StopLifted { host: String, at: u64 },
+}
+
+/// Reads a plan: when work was waiting, host by host.
+pub fn read_plan(reader: impl BufRead) -> Result<Vec<Plan>, Unreadable> {
+    lines(reader, |line: PlanLine| Plan { host: line.host, from: line.from, to: line.to })
+}
+
+/// Reads a fault list, with stop orders among the faults.
+pub fn read_faults(reader: impl BufRead) -> Result<Vec<Note>, Unreadable> {
+    lines(reader, |line| match line {
+        NoteLine::Kill { at, in_flight } => Note::Fault(Fault::Kill { at, in_flight }),
+        NoteLine::WorkerLost { at, in_flight } => Note::Fault(Fault::WorkerLost { at, in_flight }),
+        NoteLine::StoreLoss { at } => Note::Fault(Fault::StoreLoss { at }),
+        NoteLine::Pause { from, to } => Note::Fault(Fault::Pause { from, to }),
+        NoteLine::StoreSlow { from, to, by } => Note::Fault(Fault::StoreSlow { from, to, by }),
+        NoteLine::NetworkDown { from, to } => Note::Fault(Fault::NetworkDown { from, to }),
+        NoteLine::Stop { host, at } => Note::Stop { host, at },
+        NoteLine::StopLifted { host, at } => Note::StopLifted { host, at },
+    })
+}
+
+impl Judge {
+    /// Takes in a line of the fault list.
+    pub fn note(&mut self, note: &Note) {
+        match note {
+            Note::Fault(fault) => self.fault(fault.clone()),
+            Note::Stop { host, at } => self.stop_order(host, *at),
+            Note::StopLifted { host, at } => self.stop_lifted(host, *at),
+        }
+    }
+}
+
+fn lines<L: for<'a> Deserialize<'a>, T>(
+    reader: impl BufRead,
+    made: impl Fn(L) -> T,
+) -> Result<Vec<T>, Unreadable> {
+    let mut all = Vec::new();
+    for (index, line) in reader.lines().enumerate() {
+        let unreadable = |text: &str, why: String| Unreadable {
+            line: index as u64 + 1,
+            text: text.chars().take(200).collect(),
+            why,
+        };
+        let text = line.map_err(|error| unreadable("", error.to_string()))?;
+        if text.trim().is_empty() {
+            continue;
+        }
+        match serde_json::from_str(&text) {
+            Ok(line) => all.push(made(line)),
+            Err(error) => return Err(unreadable(&text, error.to_string())),
+        }
+    }
+    Ok(all)
+}

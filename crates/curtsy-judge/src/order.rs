@@ -1,0 +1,125 @@
+//! Puts exchanges into the order of their starts, with bounded memory.
+//!
+//! Servers write a line when an answer ends, so a log is ordered by ends. An exchange waits here until no line to come can have
+//! started before it, if none takes longer than the window.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::BufRead;
+use std::time::Duration;
+
+use crate::exchange::Exchange;
+use crate::judge::Judge;
+use crate::log::{LogReader, read_log};
+use crate::manners::micros;
+
+impl Judge {
+    /// Reads whole logs, of one server or of several, and judges them as one. Each may be in the order of its ends; no
+    /// exchange is expected to last longer than 10 min.
+    pub fn read<R: BufRead>(&mut self, logs: impl IntoIterator<Item = R>) {
+        let mut order = InStartOrder::new(LASTS_AT_MOST);
+        let mut logs: Vec<LogReader<R>> = logs.into_iter().map(read_log).collect();
+        let mut heads: Vec<Option<Exchange>> =
+            logs.iter_mut().map(|log| self.next_of(log)).collect();
+        loop {
+            let end_of = |i: &usize| heads[*i].as_ref().map(|x| x.end);
+            let open = (0..heads.len()).filter(|i| heads[*i].is_some());
+            let Some(earliest) = open.min_by_key(end_of) else {
+                break;
+            };
+            let next = self.next_of(&mut logs[earliest]);
+            if let Some(exchange) = std::mem::replace(&mut heads[earliest], next) {
+                order.push(exchange);
+            }
+            while let Some(exchange) = order.pop() {
+                self.see(exchange);
+            }
+        }
+        while let Some(exchange) = order.drain() {
+            self.see(exchange);
+        }
+    }
+
+    /// The next exchange of a log; what can't be read on the way is counted.
+    fn next_of<R: BufRead>(&mut self, log: &mut LogReader<R>) -> Option<Exchange> {
+        while let Some(line) = log.next() {
+            self.detail(log.detail());
+            match line {
+                Ok(exchange) => return Some(exchange),
+                Err(unreadable) => self.unreadable(&unreadable),
+            }
+        }
+        None
+    }
+}
+
+/// Holds exchanges back until their turn by start has come.
+pub struct InStartOrder {
+    window: u64,
+    latest_end: u64,
+    number: u64,
+    waiting: BinaryHeap<Reverse<Waiting>>,
+}
+
+struct Waiting {
+    start: u64,
+    number: u64,
+    exchange: Exchange,
+}
+
+impl InStartOrder {
+    /// No exchange is expected to last longer than `window`.
+    pub fn new(window: Duration) -> InStartOrder {
+        InStartOrder {
+            window: micros(window),
+            latest_end: 0,
+            number: 0,
+            waiting: BinaryHeap::new(),
+        }
+    }
+
+    /// Takes in the next line of the log.
+    pub fn push(&mut self, exchange: Exchange) {
+        self.latest_end = self.latest_end.max(exchange.end);
+        self.number += 1;
+        let (start, number) = (exchange.start, self.number);
+        self.waiting.push(Reverse(Waiting { start, number, exchange }));
+    }
+
+    /// The next exchange by its start, if no earlier one can come.
+    pub fn pop(&mut self) -> Option<Exchange> {
+        let due = self.waiting.peek().is_some_and(|Reverse(first)| {
+            first.start.saturating_add(self.window) < self.latest_end
+        });
+        if due || self.waiting.len() > WAITING_MAX { self.drain() } else { None }
+    }
+
+    /// The next exchange by its start, when the log has ended.
+    pub fn drain(&mut self) -> Option<Exchange> {
+        self.waiting.pop().map(|Reverse(first)| first.exchange)
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Waiting) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
+        (self.start, self.number).cmp(&(other.start, other.number))
+    }
+}
+
+const LASTS_AT_MOST: Duration = Duration::from_secs(600);
+/// Exchanges held back at once; beyond that the earliest goes, and the judge counts what then comes too late.
+const WAITING_MAX: usize = 1 << 20;

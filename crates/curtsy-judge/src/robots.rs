@@ -1,0 +1,586 @@
+//! P1, P2, P3 and P11: what one authority's robots.txt asks, and whether it was asked for first, seldom, and obeyed.
+//!
+//! An authority is scheme, host and port. What it says is known from the answers in the log: a 2xx is its text, a 4xx other
+//! than 429 is no rules, anything else (5xx, 429, no or half an answer) is unreachable. A change of mind reaches the crawler's
+//! workers within δ; in that time either word counts.
+
+use std::sync::Arc;
+
+use crate::answer::{Answer, Says, allows, told_to_wait};
+use crate::bench::{Bench, DELTA, Earlier, Seen, span};
+use crate::exchange::{Exchange, Scheme};
+use crate::manners::{Access, Manners, micros};
+use crate::matchers::Matchers;
+use crate::rule::Rule;
+
+/// What is known of one authority's robots.txt.
+pub(crate) struct Authority {
+    pub(crate) scheme: Scheme,
+    pub(crate) port: u16,
+    /// What it says now, and what it said before.
+    now: Option<Word>,
+    before: Option<Word>,
+    /// The last attempt that ended, whatever came of it.
+    attempt: Option<(u64, Arc<Seen>)>,
+    /// When a complete answer last ended.
+    answered: Option<u64>,
+    /// The last request for it that was answered completely: P11 counts from its start.
+    asked: Option<Asked>,
+    /// Requests for it in flight, the latest first to be asked about.
+    in_flight: Vec<Arc<Seen>>,
+    /// A request that began while another one was in flight.
+    double: Option<Arc<Seen>>,
+    /// A hop of another authority's robots redirect that asked for this very file: perhaps our own request, perhaps not.
+    hop: Option<u64>,
+    /// The last good copy: obeyed while nothing better can be had.
+    good: Option<Good>,
+    unreachable: Option<Unreachable>,
+    /// A redirect whose end is not known yet.
+    chain: Option<OpenChain>,
+    delay: CrawlDelay,
+    /// A text given with the log, for logs without bodies.
+    pub(crate) given: Option<Arc<[u8]>>,
+    given_says: Option<Says>,
+}
+
+struct Word {
+    says: Says,
+    since: u64,
+    by: Arc<Seen>,
+}
+
+struct Asked {
+    start: u64,
+    by: Arc<Seen>,
+}
+
+struct Good {
+    ended: u64,
+    says: Says,
+    by: Arc<Seen>,
+    /// Whether a repeat can carry a validator: not if the text came from the end of a redirect chain.
+    etag: bool,
+    last_modified: bool,
+}
+
+impl Good {
+    /// A copy that the crawler may have, of which the log shows nothing.
+    fn unknown(seen: &Arc<Seen>) -> Good {
+        Good {
+            ended: seen.x.end,
+            says: Says::Unknown,
+            by: Arc::clone(seen),
+            etag: false,
+            last_modified: false,
+        }
+    }
+}
+
+struct Unreachable {
+    since: u64,
+    ended: u64,
+    /// The wait that is due; never less than the one before.
+    need: u64,
+    by: Arc<Seen>,
+}
+
+struct OpenChain {
+    since: u64,
+    deadline: u64,
+    /// Whether following it would show: not if it leads out of this log, or to a robots.txt that the crawler may know already.
+    shows: bool,
+}
+
+#[derive(Default)]
+struct CrawlDelay {
+    now: u64,
+    before: u64,
+    since: u64,
+    by: Option<Arc<Seen>>,
+}
+
+impl Authority {
+    pub(crate) fn new(scheme: Scheme, port: u16) -> Authority {
+        Authority {
+            scheme,
+            port,
+            now: None,
+            before: None,
+            attempt: None,
+            answered: None,
+            asked: None,
+            in_flight: Vec::new(),
+            double: None,
+            hop: None,
+            good: None,
+            unreachable: None,
+            chain: None,
+            delay: CrawlDelay::default(),
+            given: None,
+            given_says: None,
+        }
+    }
+
+    /// The Crawl-delay in force at `at`, and the exchange that told it. Inside δ the smaller of two counts.
+    pub(crate) fn crawl_delay(&self, at: u64, bench: &Bench) -> (u64, Option<&Arc<Seen>>) {
+        let delay = &self.delay;
+        let fresh = at <= delay.since.saturating_add(DELTA)
+            || delay.now > delay.before && bench.faults.told_late(delay.since, at);
+        let value = if fresh { delay.now.min(delay.before) } else { delay.now };
+        (value, delay.by.as_ref())
+    }
+
+    /// The largest that may have been in force since `since`: liveness is measured against it.
+    pub(crate) fn crawl_delay_at_most(&self, since: u64) -> u64 {
+        let before = if self.delay.since >= since { self.delay.before } else { 0 };
+        self.delay.now.max(before)
+    }
+
+    /// Whether nothing but robots.txt may be asked for now, as far as this authority goes.
+    pub(crate) fn closed(&self, at: u64, manners: &Manners) -> bool {
+        self.unreachable.is_some() && self.good_copy(at, manners).is_none()
+            || matches!(self.now, Some(Word { says: Says::Nothing, .. }))
+            || self.chain.as_ref().is_some_and(|chain| at <= chain.deadline)
+    }
+
+    /// Reads the text that was given with the log, once the product is known.
+    pub(crate) fn read_given(&mut self, product: &str, matchers: &mut Matchers) {
+        if let (Some(text), None) = (&self.given, &self.given_says) {
+            self.given_says = Some(Says::Text(matchers.read(text, product)));
+        }
+    }
+
+    /// P1, P2 and P3 for the start of anything that is not robots.txt.
+    pub(crate) fn page_starts(
+        &self,
+        x: &Exchange,
+        host: &str,
+        midway: bool,
+        manners: &Manners,
+        matchers: &mut Matchers,
+        bench: &mut Bench,
+    ) -> bool {
+        let mut kept = true;
+        let ttl = micros(manners.robots_ttl);
+        let in_time = |end: u64| !bench.late(x.start, end.saturating_add(ttl));
+        let last_word = self.good_copy(x.start, manners).is_some()
+            || self.unreachable.as_ref().is_some_and(|u| self.given_up(u, x.start, manners));
+        let allow = manners.unreachable == Access::Allow;
+        let attempted = self.attempt.as_ref().is_some_and(|(end, _)| in_time(*end));
+        let asked_first = self.answered.is_some_and(in_time)
+            || attempted && (allow || last_word)
+            || self
+                .chain
+                .as_ref()
+                .is_some_and(|c| in_time(c.since) && (allow || !c.shows || x.start > c.deadline));
+        let before_the_log = midway && self.attempt.is_none();
+        if asked_first {
+            bench.judged(Rule::P1);
+        } else if before_the_log {
+            bench.not_judged(Rule::P1);
+        } else if (allow || last_word)
+            && bench.faults.network_down(x.start.saturating_sub(ttl), x.start)
+        {
+            // The attempt was perhaps made, and never arrived.
+            bench.excused(Rule::P1);
+        } else {
+            bench.judged(Rule::P1);
+            let earlier =
+                self.attempt.as_ref().map_or(Earlier::Nothing, |(_, by)| Earlier::Seen(by));
+            // A robots.txt that nobody heard is no excuse: without one there is nothing to go by.
+            kept = false;
+            bench.broken(Rule::P1, host, earlier, x, || match &self.attempt {
+                None => "asked before any robots.txt of this authority".to_owned(),
+                Some((end, _)) => format!(
+                    "asked {} after the last robots.txt ended, without a complete one within its TTL of {}",
+                    span(x.start.saturating_sub(*end)),
+                    span(ttl)
+                ),
+            });
+        }
+        kept & self.obeyed(x, host, manners, matchers, bench)
+    }
+
+    fn obeyed(
+        &self,
+        x: &Exchange,
+        host: &str,
+        manners: &Manners,
+        matchers: &mut Matchers,
+        bench: &mut Bench,
+    ) -> bool {
+        if self.chain.as_ref().is_some_and(|chain| !chain.shows) {
+            // It is elsewhere, and how the crawler knows what it says there can't be seen.
+            bench.not_judged(Rule::P2);
+            return true;
+        }
+        // Inside δ after a change of mind the older word counts as well.
+        if let (Some(now), Some(before)) = (&self.now, &self.before)
+            && (!bench.late(x.start, now.since.saturating_add(DELTA))
+                || bench.faults.told_late(now.since, x.start))
+            && allows(&before.says, x, matchers).is_some_and(|allowed| allowed)
+        {
+            bench.judged(Rule::P2);
+            return true;
+        }
+        if let Some(unreachable) = &self.unreachable
+            && self.good_copy(x.start, manners).is_none()
+        {
+            if manners.unreachable == Access::Allow || self.given_up(unreachable, x.start, manners)
+            {
+                return true;
+            }
+            bench.judged(Rule::P3);
+            bench.broken(Rule::P3, host, Earlier::Seen(&unreachable.by), x, || {
+                format!(
+                    "asked for a page {} after robots.txt could not be had",
+                    span(x.start.saturating_sub(unreachable.ended))
+                )
+            });
+            return false;
+        }
+        let (says, earlier) = match (&self.now, &self.given_says) {
+            (Some(word), _) if !matches!(word.says, Says::Unknown) => {
+                (&word.says, Earlier::Seen(&word.by))
+            }
+            (_, Some(says)) => (says, Earlier::Nothing),
+            (Some(word), None) => (&word.says, Earlier::Nothing),
+            (None, None) => return true, // P1's matter
+        };
+        let Some(allowed) = allows(says, x, matchers) else {
+            bench.not_judged(Rule::P2);
+            return true;
+        };
+        bench.judged(Rule::P2);
+        if allowed {
+            return true;
+        }
+        let what = || match says {
+            Says::Text(text) => {
+                format!("robots.txt forbids `{}`: {}", x.target, matchers.line(text, &x.target))
+            }
+            _ => "robots.txt was refused with 401 or 403, which this crawler takes as a no".into(),
+        };
+        if self.unreachable.is_some() {
+            // The last good copy: a killed worker may have been the only one that heard it.
+            return !bench.charge(Rule::P2, host, earlier, x, what);
+        }
+        bench.broken(Rule::P2, host, earlier, x, what);
+        false
+    }
+
+    /// P11 and P3 for the start of a request for this authority's own robots.txt.
+    pub(crate) fn robots_starts(
+        &mut self,
+        seen: &Arc<Seen>,
+        host: &str,
+        manners: &Manners,
+        bench: &mut Bench,
+    ) {
+        let x = &seen.x;
+        bench.judged(Rule::P11);
+        if let Some(asked) = &self.asked {
+            let again = asked.start.saturating_add(micros(manners.robots_ttl));
+            if bench.early(x.start, again) {
+                if bench.faults.store_lost(asked.start, x.start) {
+                    bench.excused(Rule::P11);
+                } else {
+                    bench.charge(Rule::P11, host, Earlier::Seen(&asked.by), x, || {
+                        format!(
+                            "asked for robots.txt again after {}, inside its TTL of {}",
+                            span(x.start - asked.start),
+                            span(micros(manners.robots_ttl))
+                        )
+                    });
+                }
+            }
+        }
+        if let Some(unreachable) = &self.unreachable {
+            bench.judged(Rule::P3);
+            let until = unreachable.ended.saturating_add(unreachable.need);
+            if bench.early(x.start, until) {
+                let faults = &bench.faults;
+                let ended = unreachable.ended;
+                if faults.wait_lost(ended, x.start) || faults.told_late(ended, x.start) {
+                    bench.excused(Rule::P3);
+                } else {
+                    bench.charge(Rule::P3, host, Earlier::Seen(&unreachable.by), x, || {
+                        format!(
+                            "asked for robots.txt again {} after it could not be had; {} were due",
+                            span(x.start.saturating_sub(unreachable.ended)),
+                            span(unreachable.need)
+                        )
+                    });
+                }
+            }
+        } else if let Some(good) = &self.good {
+            self.validator_sent(good, x, host, manners, bench);
+        }
+        // What never ended (a chain that was not followed to its end) is not in flight for ever.
+        let since = x.start.saturating_sub(HOP_NEAR);
+        self.in_flight.retain(|other| other.x.start >= since || other.x.end > x.start);
+        if !self.in_flight.is_empty() {
+            self.double = Some(Arc::clone(seen));
+        }
+        if self.in_flight.len() < IN_FLIGHT_MAX {
+            self.in_flight.push(Arc::clone(seen));
+        }
+    }
+
+    fn validator_sent(
+        &self,
+        good: &Good,
+        x: &Exchange,
+        host: &str,
+        manners: &Manners,
+        bench: &mut Bench,
+    ) {
+        let current = self.now.as_ref().is_some_and(|word| word.by.number == good.by.number);
+        let remembered = x.start <= good.ended.saturating_add(micros(manners.keep_last_good));
+        let missing = match (good.etag, good.last_modified) {
+            (true, _) => x.if_none_match.is_none().then_some("If-None-Match"),
+            (false, true) => x.if_modified_since.is_none().then_some("If-Modified-Since"),
+            (false, false) => None,
+        };
+        let Some(header) = missing.filter(|_| current && remembered) else {
+            return;
+        };
+        if bench.faults.store_lost(good.ended, x.start) {
+            bench.excused(Rule::P11);
+            return;
+        }
+        bench.charge(Rule::P11, host, Earlier::Seen(&good.by), x, || {
+            format!(
+                "asked for robots.txt again without `{header}`, though the answer had a validator"
+            )
+        });
+    }
+
+    /// A hop of somebody's robots redirect asks for this file: P11 can't tell whose request it is.
+    pub(crate) fn hop_starts(&mut self, start: u64) {
+        self.hop = Some(start);
+    }
+
+    /// A request for robots.txt came to nothing that counts: nobody learnt anything from it.
+    pub(crate) fn robots_lost(&mut self, first: &Arc<Seen>) {
+        self.in_flight.retain(|other| other.number != first.number);
+        self.chain = None;
+    }
+
+    /// The last answer came so late that it was perhaps not heard: asking again soon is fair.
+    pub(crate) fn robots_perhaps_heard(&mut self) {
+        self.asked = None;
+    }
+
+    /// Another authority's redirect has shown this robots.txt: it may be used, but nobody has to know it.
+    pub(crate) fn overheard(&mut self, seen: &Arc<Seen>, says: Says) {
+        let end = seen.x.end;
+        self.answered = Some(end);
+        self.unreachable = None;
+        self.attempt = Some((end, Arc::clone(seen)));
+        // Which of the two is the crawler's last good copy can't be told.
+        self.good = Some(Good::unknown(seen));
+        // Who heard it may go by it; who did not must not be held to a longer delay.
+        if let Some(delay) = says.crawl_delay()
+            && delay < self.delay.now
+        {
+            self.new_delay(delay, seen);
+        }
+        self.before = self.now.replace(Word { says, since: end, by: Arc::clone(seen) });
+    }
+
+    /// Another authority's redirect has shown that its text is unchanged.
+    pub(crate) fn confirmed(&mut self, seen: &Arc<Seen>) {
+        self.answered = Some(seen.x.end);
+        self.attempt = Some((seen.x.end, Arc::clone(seen)));
+        self.unreachable = None;
+    }
+
+    /// When a complete answer last ended.
+    pub(crate) fn answered_at(&self) -> Option<u64> {
+        self.answered
+    }
+
+    /// When the last attempt ended.
+    pub(crate) fn attempted_at(&self) -> Option<u64> {
+        self.attempt.as_ref().map(|(end, _)| *end)
+    }
+
+    /// What its last good copy says.
+    pub(crate) fn good_says(&self) -> Option<Says> {
+        self.good.as_ref().map(|good| good.says.clone())
+    }
+
+    /// Another authority's redirect has led here in vain: an attempt, which nobody has to know of.
+    pub(crate) fn attempted(&mut self, seen: &Arc<Seen>) {
+        self.attempt = Some((seen.x.end, Arc::clone(seen)));
+    }
+
+    /// Whether a target is one of the sitemaps that robots.txt names, or looks like one.
+    pub(crate) fn is_sitemap(&self, target: &str) -> bool {
+        let path = target.split('?').next().unwrap_or(target).to_ascii_lowercase();
+        let looks = path.contains("sitemap") || path.ends_with(".xml") || path.ends_with(".xml.gz");
+        looks
+            || match &self.now {
+                Some(Word { says: Says::Text(text), .. }) => {
+                    text.sitemaps.iter().any(|sitemap| sitemap == target)
+                }
+                _ => false,
+            }
+    }
+
+    /// Whether the authority has a word that is still within its TTL.
+    pub(crate) fn has_word(&self, at: u64, manners: &Manners) -> bool {
+        self.unreachable.is_none()
+            && self.answered.is_some_and(|end| at <= end.saturating_add(micros(manners.robots_ttl)))
+    }
+
+    /// A request for robots.txt, or the last hop of its redirects, has ended.
+    ///
+    /// `first` is the request on this authority, `last` the exchange that ended the chain: the same without redirects.
+    pub(crate) fn robots_ended(
+        &mut self,
+        first: &Arc<Seen>,
+        last: &Arc<Seen>,
+        answer: Answer,
+        host: &str,
+        manners: &Manners,
+        bench: &mut Bench,
+    ) {
+        self.in_flight.retain(|other| other.number != first.number);
+        self.chain = None;
+        let end = last.x.end;
+        self.attempt = Some((end, Arc::clone(last)));
+        let says = match answer {
+            Answer::Unreachable => {
+                self.unreachable_again(last, manners);
+                return;
+            }
+            Answer::Redirect => Says::Unknown,
+            Answer::Unchanged => match &self.good {
+                Some(good) => good.says.clone(),
+                None => Says::Unknown,
+            },
+            Answer::Says(says) => says,
+        };
+        self.unreachable = None;
+        self.answered = Some(end);
+        self.asked_and_answered(first, host, bench);
+        if let Some(delay) = says.crawl_delay()
+            && delay != self.delay.now
+        {
+            self.new_delay(delay, last);
+        }
+        if matches!(says, Says::Text(_)) {
+            let own = first.number == last.number;
+            let validator = |value: &Option<Arc<str>>, known: bool| {
+                own && (value.is_some() || (last.x.status == Some(304) && known))
+            };
+            let (etag, modified) =
+                self.good.as_ref().map_or((false, false), |good| (good.etag, good.last_modified));
+            self.good = Some(Good {
+                ended: end,
+                says: says.clone(),
+                by: Arc::clone(last),
+                etag: validator(&last.x.etag, etag),
+                last_modified: validator(&last.x.last_modified, modified),
+            });
+        } else if !matches!(says, Says::Unknown) {
+            self.good = None;
+        }
+        self.before = self.now.replace(Word { says, since: end, by: Arc::clone(last) });
+    }
+
+    fn new_delay(&mut self, delay: u64, by: &Arc<Seen>) {
+        self.delay = CrawlDelay {
+            now: delay,
+            before: self.delay.now,
+            since: by.x.end,
+            by: Some(Arc::clone(by)),
+        };
+    }
+
+    /// The redirect of a robots.txt leads on: nothing is known until the chain ends.
+    ///
+    /// Its next hop may fail before it reaches a server, which no log shows: the redirect itself counts as an attempt.
+    pub(crate) fn chain_opens(&mut self, deadline: u64, shows: bool, seen: &Arc<Seen>) {
+        self.attempt = Some((seen.x.end, Arc::clone(seen)));
+        if !shows {
+            // From now on nothing is known: neither its words nor its Crawl-delay, nor which copy is the crawler's last good one.
+            self.new_delay(0, seen);
+            self.unreachable = None;
+            self.good = Some(Good::unknown(seen));
+            self.before = self.now.replace(Word {
+                says: Says::Unknown,
+                since: seen.x.end,
+                by: Arc::clone(seen),
+            });
+        }
+        self.chain = Some(OpenChain { since: seen.x.end, deadline, shows });
+    }
+
+    fn asked_and_answered(&mut self, first: &Arc<Seen>, host: &str, bench: &mut Bench) {
+        // Whichever of two ends first: the pair is charged when the one that began first is answered.
+        if let Some(double) = &self.double
+            && double.number > first.number
+        {
+            if bench.faults.store_lost(first.x.start, double.x.start) {
+                bench.excused(Rule::P11);
+            } else {
+                bench.charge(Rule::P11, host, Earlier::Seen(first), &double.x, || {
+                    "asked for robots.txt while another request for it was in flight".to_owned()
+                });
+            }
+            self.double = None;
+        }
+        // Of a hop and a request of our own shortly after, either may have been ours: the earlier one binds less.
+        let start = match self.hop.take() {
+            Some(hop) if first.x.start.saturating_sub(hop) <= HOP_NEAR => hop,
+            _ => first.x.start,
+        };
+        self.asked = Some(Asked { start, by: Arc::clone(first) });
+    }
+
+    fn unreachable_again(&mut self, by: &Arc<Seen>, manners: &Manners) {
+        let x = &by.x;
+        let told = told(x);
+        let wait = micros(manners.deny_ttl).max(told);
+        let (since, need) = match &self.unreachable {
+            Some(before) => (before.since, before.need.max(wait)),
+            None => (x.end, wait),
+        };
+        if self.unreachable.is_none() {
+            // While it is unreachable the last good copy speaks; what was said before counts for δ more.
+            let (says, source) = match &self.good {
+                Some(good) => (good.says.clone(), &good.by),
+                None => (Says::Unknown, by),
+            };
+            self.before = self.now.replace(Word { says, since: x.end, by: Arc::clone(source) });
+        }
+        self.unreachable = Some(Unreachable { since, ended: x.end, need, by: Arc::clone(by) });
+    }
+
+    fn good_copy(&self, at: u64, manners: &Manners) -> Option<&Good> {
+        let keep = micros(manners.keep_last_good);
+        self.good.as_ref().filter(|good| at <= good.ended.saturating_add(keep))
+    }
+
+    /// After 30 days a robots.txt that can't be had counts as none.
+    fn given_up(&self, unreachable: &Unreachable, at: u64, manners: &Manners) -> bool {
+        at >= unreachable.since.saturating_add(micros(manners.keep_last_good))
+    }
+}
+
+/// How far apart a hop and a request of our own may be and still be mistaken for each other.
+const HOP_NEAR: u64 = 120_000_000;
+/// Requests for one robots.txt in flight that are kept: more are P11's matter long before.
+const IN_FLIGHT_MAX: usize = 64;
+
+/// What an answer that robots.txt can't be had asks to wait.
+fn told(x: &Exchange) -> u64 {
+    // Only 429 and 503 are ever told to wait; a Retry-After elsewhere has no agreed meaning.
+    match x.status {
+        Some(429 | 503) => told_to_wait(x).unwrap_or(0),
+        _ => 0,
+    }
+}

@@ -1,0 +1,151 @@
+//! P7 and P8: after a refusal the host is left alone, and longer after each further one.
+//!
+//! A 429, or a 503 with a Retry-After, tells every worker to wait. A start inside δ may have been on its way already: one is
+//! fair. A 429 without a value asks for the crawler's own promised curve, by the refusals in a row; a 403 does too where the
+//! crawler promised that. Within a row no wait is shorter than the one due before.
+
+use std::sync::Arc;
+
+use crate::answer::told_to_wait;
+use crate::bench::{Bench, DELTA, Earlier, Seen, span};
+use crate::exchange::Exchange;
+use crate::manners::Manners;
+use crate::rule::Rule;
+
+/// The waits in force on one host.
+#[derive(Default)]
+pub(crate) struct Told {
+    waits: Vec<Wait>,
+    /// Refusals in a row.
+    streak: u32,
+    /// The longest wait due in this row.
+    need: u64,
+    last_end: u64,
+    /// When the last wait of the row ends.
+    until: u64,
+}
+
+struct Wait {
+    by: Arc<Seen>,
+    /// P7 for what the site told, P8 for a 403.
+    rule: Rule,
+    due: u64,
+    need: u64,
+    /// A start that was on its way has been seen.
+    one_on_its_way: bool,
+}
+
+impl Told {
+    /// Whether any wait is in force at `at`.
+    pub(crate) fn waiting(&self, at: u64) -> bool {
+        self.waits.iter().any(|wait| at < wait.until())
+    }
+
+    /// A start on the host. Says whether it kept the waits.
+    pub(crate) fn starts(&mut self, x: &Exchange, host: &str, bench: &mut Bench) -> bool {
+        if self.waits.is_empty() {
+            return true;
+        }
+        self.waits.retain(|wait| x.start < wait.until());
+        let mut kept = true;
+        for wait in &mut self.waits {
+            let end = wait.by.x.end;
+            let after = x.start.saturating_sub(end);
+            let (rule, wanted) = if !bench.late(x.start, end.saturating_add(DELTA)) {
+                if !std::mem::replace(&mut wait.one_on_its_way, true) || wait.rule == Rule::P8 {
+                    continue;
+                }
+                (Rule::P7, wait.due)
+            } else if bench.early(x.start, end.saturating_add(wait.due)) {
+                (wait.rule, wait.due)
+            } else if bench.early(x.start, end.saturating_add(wait.need)) {
+                (Rule::P8, wait.need)
+            } else {
+                continue;
+            };
+            if bench.faults.wait_lost(end, x.start) || bench.faults.told_late(end, x.start) {
+                bench.excused(rule);
+                continue;
+            }
+            kept &= !bench.charge(rule, host, Earlier::Seen(&wait.by), x, || {
+                format!(
+                    "started {} after a {} ended, {} were due",
+                    span(after),
+                    wait.by.x.status.unwrap_or(0),
+                    span(wanted)
+                )
+            });
+        }
+        kept
+    }
+
+    /// An exchange on the host has ended. `robots` says that it was about robots.txt, where a 403 is no refusal.
+    pub(crate) fn ended(
+        &mut self,
+        seen: &Arc<Seen>,
+        robots: bool,
+        manners: &Manners,
+        bench: &mut Bench,
+    ) {
+        let x = &seen.x;
+        let Some(status) = x.status else { return };
+        let told = match status {
+            429 | 503 => told_to_wait(x),
+            _ => None,
+        };
+        let refused = status == 429 || (status == 403 && manners.backs_off_on_403 && !robots);
+        if !refused {
+            match told {
+                Some(wait) if status == 503 => self.add(seen, Rule::P7, wait, wait, bench),
+                // Only what started after the wait shows that the site has changed its mind.
+                _ if status != 503 && x.start >= self.until => (self.streak, self.need) = (0, 0),
+                _ => {}
+            }
+            return;
+        }
+        if bench.faults.store_lost(self.last_end, x.start) {
+            (self.streak, self.need) = (0, 0);
+        }
+        // Two that were in flight together are one refusal, told twice.
+        let another = x.start > self.last_end.saturating_add(DELTA);
+        // One that died with a killed worker binds, but nobody may know of it when the next one comes.
+        let counts = !bench.faults.cut_off(x);
+        if counts && (self.streak == 0 || another) {
+            self.streak = self.streak.saturating_add(1);
+        }
+        let due = told.unwrap_or_else(|| manners.backoff.wait(self.streak.max(1)));
+        let need = if another && counts { self.need.max(due) } else { due };
+        if counts {
+            self.need = self.need.max(due);
+        }
+        if self.streak > 1 {
+            bench.judged(Rule::P8);
+        }
+        self.last_end = self.last_end.max(x.end);
+        self.until = self.until.max(x.end.saturating_add(need));
+        let rule = if status == 429 { Rule::P7 } else { Rule::P8 };
+        self.add(seen, rule, due, need, bench);
+    }
+
+    fn add(&mut self, seen: &Arc<Seen>, rule: Rule, due: u64, need: u64, bench: &mut Bench) {
+        if rule == Rule::P7 || self.streak <= 1 {
+            bench.judged(rule);
+        }
+        if self.waits.len() >= WAITS_MAX {
+            // The one that ends first binds least.
+            let first = (0..self.waits.len()).min_by_key(|&i| self.waits[i].until());
+            self.waits.swap_remove(first.unwrap_or(0));
+        }
+        let by = Arc::clone(seen);
+        self.waits.push(Wait { by, rule, due, need, one_on_its_way: false });
+    }
+}
+
+impl Wait {
+    fn until(&self) -> u64 {
+        self.by.x.end.saturating_add(self.need.max(self.due).max(1))
+    }
+}
+
+/// Waits of one host that are kept at once.
+const WAITS_MAX: usize = 16;

@@ -1,0 +1,405 @@
+//! What one exchange had to heed when it started, and what it changed when it ended.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use crate::answer::{Answer, Says, answer_of};
+use crate::bench::{Earlier, Seen};
+use crate::exchange::Exchange;
+use crate::hops::{Chain, Hop};
+use crate::host_name::canonical_host;
+use crate::judge::Judge;
+use crate::location::{Address, resolve, url_key};
+use crate::manners::micros;
+use crate::repeat::Around;
+use crate::rule::Rule;
+
+/// An exchange that has started and not yet ended.
+pub(crate) struct Pending {
+    end: u64,
+    host: usize,
+    authority: usize,
+    key: u128,
+    kind: Kind,
+    seen: Arc<Seen>,
+}
+
+pub(crate) enum Kind {
+    Robots,
+    RobotsHop(Box<Chain>),
+    /// A GET of a page, and which hop of a redirect it is.
+    Page(u8),
+    /// HEAD, or what P0 has already refused.
+    Other,
+}
+
+impl Judge {
+    pub(crate) fn starts(&mut self, h: usize, a: usize, seen: Arc<Seen>) {
+        let x = &seen.x;
+        let host = &mut self.hosts[h];
+        let name = Arc::clone(&host.name);
+        let (bench, manners) = (&mut self.bench, &self.manners);
+        self.identity.starts(x, &name, bench);
+        host.heeds_stop(x, bench);
+        let in_reach = match x.local {
+            Some(local) if self.detail.ends => {
+                let in_flight = self.addresses.entry(local).or_insert(0);
+                *in_flight += 1;
+                host.keeps_address(x, *in_flight, manners.address_slots, bench)
+            }
+            _ => true,
+        };
+        if !in_reach {
+            host.live.disturbed = true;
+        }
+        if self.detail.ends {
+            host.keeps_slots(x, bench);
+        }
+        host.is_live(&seen, &self.detail, manners, bench);
+        let mut kept = host.keeps_distance(x, bench);
+        kept &= host.told.starts(x, &name, bench);
+        host.down.starts(&seen, &name, bench);
+
+        let get = &*x.method == "GET";
+        let key = url_key(x.scheme, &name, x.port, &x.target);
+        let chain = if get { self.hops.take_robots(key, x.start) } else { None };
+        let robots = get && &*x.target == "/robots.txt";
+        let (kind, hop) = if let Some(chain) = chain {
+            if robots {
+                host.authorities[a].hop_starts(x.start);
+            }
+            let hops = chain.hops;
+            (Kind::RobotsHop(Box::new(chain)), Some(hops))
+        } else if robots {
+            host.authorities[a].robots_starts(&seen, &name, manners, bench);
+            (Kind::Robots, None)
+        } else {
+            let product = self.identity.product.as_deref().unwrap_or("*");
+            host.authorities[a].read_given(product, &mut self.matchers);
+            let authority = &host.authorities[a];
+            // What was asked before the log began counts for one TTL of it.
+            let ttl = micros(manners.robots_ttl);
+            let midway = self.midway && x.start <= self.begin.saturating_add(ttl);
+            kept &= authority.page_starts(x, &name, midway, manners, &mut self.matchers, bench);
+            let hop = if get { self.hops.take_page(key, x.start) } else { Hop::No };
+            if get {
+                let around = Around {
+                    host: &name,
+                    good_end: host.good_end,
+                    retries: host.retries,
+                    hop: hop != Hop::No,
+                };
+                self.repeats.starts(key, x, &around, manners, bench);
+                if self.budget.active && hop == Hop::No && !authority.is_sitemap(&x.target) {
+                    self.budget.starts(key, x, host, bench);
+                }
+            }
+            match hop {
+                Hop::Nth(n) => (Kind::Page(n), Some(n)),
+                _ if get => (Kind::Page(0), None),
+                _ => (Kind::Other, None),
+            }
+        };
+        if let Some(hop) = hop {
+            bench.judged(Rule::P14);
+            if !kept {
+                bench.broken(Rule::P14, &name, Earlier::Nothing, x, || {
+                    format!("hop {hop} of a redirect broke the manners of its own host")
+                });
+            } else if manners.redirects_max.is_some_and(|most| hop > most) {
+                bench.broken(Rule::P14, &name, Earlier::Nothing, x, || {
+                    format!(
+                        "hop {hop} of a redirect, {} were promised",
+                        manners.redirects_max.unwrap_or(0)
+                    )
+                });
+            }
+        }
+        host.started(&seen, manners);
+        let end = x.end;
+        self.pending.push(Reverse(Pending { end, host: h, authority: a, key, kind, seen }));
+    }
+
+    pub(crate) fn settle_until(&mut self, now: u64) {
+        while self.pending.peek().is_some_and(|Reverse(pending)| pending.end <= now) {
+            if let Some(Reverse(pending)) = self.pending.pop() {
+                self.ended(pending);
+            }
+        }
+    }
+
+    fn ended(&mut self, pending: Pending) {
+        let Pending { host: h, authority: a, key, kind, seen, .. } = pending;
+        let x = &seen.x;
+        if let Some(local) = x.local
+            && self.detail.ends
+            && let Some(in_flight) = self.addresses.get_mut(&local)
+        {
+            *in_flight -= 1;
+            if *in_flight == 0 {
+                self.addresses.remove(&local);
+            }
+        }
+        // An answer that took this long was perhaps not waited for.
+        let heard = x.end - x.start <= micros(self.manners.heard_within);
+        if self.bench.faults.broke_off(x) {
+            self.lost(h, a, &kind, &seen);
+            return;
+        }
+        let host = &mut self.hosts[h];
+        host.freed(x.end);
+        if matches!(x.status, Some(200..=399)) && x.complete {
+            host.good_end = x.end;
+            host.live.answered_in(x.end - x.start);
+        }
+        let about_robots = matches!(kind, Kind::Robots | Kind::RobotsHop(_));
+        if self.detail.headers {
+            if heard {
+                host.told.ended(&seen, about_robots, &self.manners, &mut self.bench);
+            } else if matches!(x.status, Some(429 | 503)) {
+                self.bench.not_judged(Rule::P7);
+            }
+            host.down.ended(&seen, &self.manners, &self.bench);
+        } else if x.status != Some(503) {
+            // Without headers a 503 may have told to wait, or not.
+            host.down.ended(&seen, &self.manners, &self.bench);
+        }
+        match kind {
+            Kind::Robots => {
+                self.robots_ended(h, a, key, None, &seen, heard);
+                self.end_waiting_chains(key, &seen);
+            }
+            Kind::RobotsHop(chain) => {
+                self.overheard(h, a, key, &seen);
+                if !chain.known {
+                    self.chain_ended(*chain, key, (h, a), &seen, heard);
+                }
+                self.end_waiting_chains(key, &seen);
+            }
+            Kind::Page(hop) => {
+                if self.detail.headers {
+                    self.repeats.ended(key, &seen, &self.manners);
+                }
+                self.page_redirects(h, hop, x);
+            }
+            Kind::Other => {}
+        }
+        let x = &seen.x;
+        let host = &mut self.hosts[h];
+        // A crawler may wait longer after a refusal than it was told to.
+        if matches!(x.status, Some(403 | 429 | 503)) || host.must_wait(x.end, &self.manners) {
+            host.disturb(x.end);
+        }
+    }
+
+    /// An answer broke off because the crawler's own network was down: it says nothing about anybody.
+    fn lost(&mut self, h: usize, a: usize, kind: &Kind, seen: &Arc<Seen>) {
+        self.hosts[h].freed(seen.x.end);
+        self.hosts[h].disturb(seen.x.end);
+        self.hosts[h].down.lost(seen);
+        match kind {
+            Kind::Robots => self.hosts[h].authorities[a].robots_lost(seen),
+            Kind::RobotsHop(chain) => {
+                self.hosts[chain.host].authorities[chain.authority].robots_lost(&chain.first);
+            }
+            Kind::Page(_) | Kind::Other => {}
+        }
+    }
+
+    /// A request for robots.txt, or a hop of its redirects, has ended: `h` and `a` are whom it speaks for.
+    fn robots_ended(
+        &mut self,
+        h: usize,
+        a: usize,
+        key: u128,
+        chain: Option<Chain>,
+        seen: &Arc<Seen>,
+        heard: bool,
+    ) {
+        let product = self.identity.product.as_deref().unwrap_or("*");
+        let given = self.hosts[h].authorities[a].given.clone();
+        let mut answer =
+            answer_of(&seen.x, given.as_ref(), product, &self.manners, &mut self.matchers);
+        let late = !heard && seen.x.complete;
+        // The last hop of a chain may have died with a killed worker.
+        let doubtful = late || chain.is_some() && self.bench.faults.cut_off(&seen.x);
+        if late {
+            answer = Answer::Says(Says::Unknown);
+        }
+        if let Answer::Redirect = answer {
+            let chain = chain.clone().unwrap_or_else(|| self.chain_from(h, a, key, seen));
+            match self.robots_redirects(chain, seen) {
+                Some(ended) => answer = ended,
+                None => return,
+            }
+        }
+        let first = chain.map_or_else(|| Arc::clone(seen), |chain| chain.first);
+        let host = &mut self.hosts[h];
+        let name = Arc::clone(&host.name);
+        host.authorities[a].robots_ended(
+            &first,
+            seen,
+            answer,
+            &name,
+            &self.manners,
+            &mut self.bench,
+        );
+        if doubtful {
+            host.authorities[a].robots_perhaps_heard();
+        }
+        if host.must_wait(seen.x.end, &self.manners) {
+            host.disturb(seen.x.end);
+        }
+    }
+
+    /// Follows a robots redirect, or says what it means that it can't be followed.
+    fn robots_redirects(&mut self, mut chain: Chain, seen: &Arc<Seen>) -> Option<Answer> {
+        let x = &seen.x;
+        let name = self.by_spelling.get(&x.host).map(|&h| Arc::clone(&self.hosts[h].name));
+        let name = name.unwrap_or_else(|| canonical_host(&x.host).into());
+        let next = x
+            .location
+            .as_deref()
+            .and_then(|location| resolve(location, x.scheme, &name, x.port, &x.target));
+        let Some(next) = next else {
+            return Some(Answer::Redirect);
+        };
+        let key = next.key();
+        chain.hops += 1;
+        if chain.hops > ROBOTS_HOPS || chain.visited.contains(&key) {
+            return Some(Answer::Says(Says::Everything));
+        }
+        chain.visited.push(key);
+        // A crawler that knows the target's robots.txt may use that; what it knows, and since when, no log shows.
+        chain.known = self.may_be_known(&next);
+        let shows = self.by_name.contains_key(next.host.as_str()) && !chain.known;
+        let owner = &mut self.hosts[chain.host].authorities[chain.authority];
+        owner.chain_opens(chain.deadline, shows, seen);
+        self.hosts[chain.host].disturb(x.end);
+        self.hops.expect_robots(key, chain, x.end);
+        None
+    }
+
+    /// A chain of robots redirects that begins with this exchange.
+    fn chain_from(&self, h: usize, a: usize, key: u128, seen: &Arc<Seen>) -> Chain {
+        Chain {
+            host: h,
+            authority: a,
+            first: Arc::clone(seen),
+            hops: 0,
+            visited: vec![key],
+            deadline: seen.x.end.saturating_add(micros(self.manners.robots_chain)),
+            known: false,
+        }
+    }
+
+    /// One request for a robots.txt answers every chain that leads there: whether a crawler uses it for the others too can't be seen.
+    fn end_waiting_chains(&mut self, key: u128, seen: &Arc<Seen>) {
+        for chain in self.hops.waiting_for(key, seen.x.end) {
+            let owner = &mut self.hosts[chain.host].authorities[chain.authority];
+            owner.chain_opens(chain.deadline, false, seen);
+        }
+    }
+
+    /// A hop of a chain has ended at the authority `at`. A 304 there speaks of that authority's text, not of the owner's.
+    fn chain_ended(
+        &mut self,
+        chain: Chain,
+        key: u128,
+        at: (usize, usize),
+        seen: &Arc<Seen>,
+        heard: bool,
+    ) {
+        let (h, a) = (chain.host, chain.authority);
+        if seen.x.status != Some(304) || !heard {
+            return self.robots_ended(h, a, key, Some(chain), seen, heard);
+        }
+        let says = self.hosts[at.0].authorities[at.1].good_says();
+        let host = &mut self.hosts[h];
+        let name = Arc::clone(&host.name);
+        host.authorities[a].robots_ended(
+            &chain.first,
+            seen,
+            Answer::Says(says.unwrap_or(Says::Unknown)),
+            &name,
+            &self.manners,
+            &mut self.bench,
+        );
+    }
+
+    /// Whether a redirect leads to a robots.txt that was asked for before.
+    fn may_be_known(&self, next: &Address) -> bool {
+        let host = self.by_name.get(next.host.as_str()).map(|&h| &self.hosts[h]);
+        next.target == "/robots.txt"
+            && host.is_some_and(|host| {
+                let mut known = host.authorities.iter();
+                known.any(|a| {
+                    a.scheme == next.scheme && a.port == next.port && a.attempted_at().is_some()
+                })
+            })
+    }
+
+    /// The hop of another's robots redirect has shown this authority's robots.txt: who wants to use it may.
+    fn overheard(&mut self, h: usize, a: usize, key: u128, seen: &Arc<Seen>) {
+        let authority = &self.hosts[h].authorities[a];
+        // One who knows it already need not listen, unless that knowledge is lost.
+        let lost = |end| self.bench.faults.store_lost(end, seen.x.start);
+        let knows = authority.has_word(seen.x.end, &self.manners)
+            && !authority.answered_at().is_some_and(lost);
+        if &*seen.x.target != "/robots.txt" || knows {
+            return;
+        }
+        let product = self.identity.product.as_deref().unwrap_or("*");
+        let given = authority.given.as_ref();
+        let mut answer = answer_of(&seen.x, given, product, &self.manners, &mut self.matchers);
+        if let Answer::Redirect = answer {
+            let own = self.chain_from(h, a, key, seen);
+            match self.robots_redirects(own, seen) {
+                Some(ended) => answer = ended,
+                None => return,
+            }
+        }
+        let authority = &mut self.hosts[h].authorities[a];
+        match answer {
+            Answer::Says(says) => authority.overheard(seen, says),
+            Answer::Unchanged => authority.confirmed(seen),
+            _ => authority.attempted(seen),
+        }
+    }
+
+    fn page_redirects(&mut self, h: usize, hop: u8, x: &Exchange) {
+        let Some(location) = x.location.as_deref() else {
+            return;
+        };
+        if !matches!(x.status, Some(301 | 302 | 303 | 307 | 308)) {
+            return;
+        }
+        let name = Arc::clone(&self.hosts[h].name);
+        if let Some(next) = resolve(location, x.scheme, &name, x.port, &x.target) {
+            self.hops.expect_page(next.key(), hop.saturating_add(1), x.end);
+        }
+    }
+}
+
+impl PartialEq for Pending {
+    fn eq(&self, other: &Pending) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Pending {}
+
+impl PartialOrd for Pending {
+    fn partial_cmp(&self, other: &Pending) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Pending {
+    fn cmp(&self, other: &Pending) -> std::cmp::Ordering {
+        (self.end, self.seen.number).cmp(&(other.end, other.seen.number))
+    }
+}
+
+/// RFC 9309 §2.3.1.2: at least five consecutive redirects are followed.
+const ROBOTS_HOPS: u8 = 5;

@@ -1,0 +1,324 @@
+//! Logs as they come: JSON lines, combined lines, junk; and the report as it is printed.
+
+use curtsy_judge::{
+    Exchange, Fault, Judge, LogDetail, Manners, Note, Plan, Report, Rule, Scheme, SecondMatcher,
+    read_faults, read_log, read_plan, write_line,
+};
+
+fn judge_text(text: &str, mut judge: Judge) -> Report {
+    judge.read([text.as_bytes()]);
+    judge.finish()
+}
+
+fn full() -> Exchange {
+    let mut x = Exchange::get(1_000_000, "a.test", "/robots.txt?x=\"1\"", 429);
+    x.end = 1_500_000;
+    x.conn = 7;
+    x.peer = Some([127, 0, 0, 1].into());
+    x.local = Some("::1".parse().unwrap());
+    x.scheme = Scheme::Https;
+    x.port = 8443;
+    x.user_agent = Some("curtsy/0.1 (+me@example.org)".into());
+    x.from = Some("me@example.org".into());
+    x.if_none_match = Some("\"1\"".into());
+    x.if_modified_since = Some("Sun, 06 Nov 1994 08:49:37 GMT".into());
+    (x.cookie, x.authorization) = (true, true);
+    x.location = Some("/ü".into());
+    x.retry_after = Some("60".into());
+    x.date = Some("Sun, 06 Nov 1994 08:49:37 GMT".into());
+    x.cache_control = Some("max-age=60".into());
+    x.etag = Some("\"2\"".into());
+    x.last_modified = Some("Sun, 06 Nov 1994 08:49:37 GMT".into());
+    x.robots_body = Some(b"User-agent: *\nDisallow: /\n".as_slice().into());
+    (x.complete, x.read_late) = (false, true);
+    x
+}
+
+#[test]
+fn a_line_written_is_the_line_read() {
+    let mut bytes = full();
+    bytes.robots_body = Some([0xff, 0x00, b'\n'].as_slice().into());
+    let mut none = Exchange::get(0, "a.test", "/", 0);
+    (none.status, none.complete) = (None, false);
+    for x in [full(), bytes, none] {
+        let mut line = Vec::new();
+        write_line(&x, &mut line).unwrap();
+        assert_eq!(line.iter().filter(|&&b| b == b'\n').count(), 1);
+        let mut log = read_log(line.as_slice());
+        assert_eq!(log.next(), Some(Ok(x)));
+        assert_eq!(log.next(), None);
+        assert_eq!(log.detail(), LogDetail::FULL);
+    }
+}
+
+#[test]
+fn unknown_fields_are_ignored_and_missing_ones_tolerated() {
+    let text = r#"{"start":5,"host":"a.test:8080","method":"GET","target":"/","colour":"red"}"#;
+    let mut log = read_log(text.as_bytes());
+    let x = log.next().unwrap().unwrap();
+    assert_eq!((x.start, x.end, x.port, x.status), (5, 5, 8080, None));
+    assert!(!log.detail().ends);
+}
+
+#[test]
+fn what_can_not_be_read_is_counted_and_shown() {
+    let good = r#"{"start":0,"end":0,"host":"a.test","method":"GET","target":"/robots.txt","status":404,"user_agent":"c/1 (+me)"}"#;
+    let junk = [
+        "hello",
+        "{\"start\":1}",
+        "{\"start\":\"soon\",\"host\":\"a\",\"method\":\"GET\",\"target\":\"/\"}",
+        "{\"start\":9,\"end\":3,\"host\":\"a\",\"method\":\"GET\",\"target\":\"/\"}",
+        "{\"start\":",
+        "1.2.3.4 - - [yesterday] \"GET / HTTP/1.1\" 200 5",
+        "1.2.3.4 - - [06/Nov/1994:08:49:37 +0000] \"GET\" 200 5",
+    ];
+    let text = format!("{}\n\n{good}\n", junk.join("\n"));
+    let report = judge_text(&text, Judge::new(Manners::default()));
+    assert_eq!((report.exchanges, report.unreadable), (1, junk.len() as u64));
+    assert_eq!(report.unreadable_first.len(), 5);
+    assert!(report.unreadable_first[0].starts_with("line 1: neither a JSON object nor"));
+    assert!(report.unreadable_first[1].contains("`host` is missing"));
+    assert!(report.unreadable_first[2].contains("`start` is `\"soon\"`, not a whole number"));
+    assert!(report.clean());
+    let not_text = [b'{', 0xff, b'\n'];
+    let found = read_log(not_text.as_slice()).next().unwrap();
+    assert_eq!(found.unwrap_err().why, "not UTF-8");
+}
+
+#[test]
+fn nginx_writes_seconds_and_the_order_of_ends() {
+    let line = |msec: &str, took: &str, target: &str, status: &str| {
+        format!(
+            "{{\"msec\":{msec},\"request_time\":{took},\"scheme\":\"http\",\"host\":\"a.test\",\"port\":\"80\",\
+             \"method\":\"GET\",\"target\":\"{target}\",\"status\":\"{status}\",\"retry_after\":\"\",\
+             \"cookie\":\"\",\"authorization\":\"-\",\"complete\":\"OK\",\
+             \"user_agent\":\"c/1 (+me)\"}}\n"
+        )
+    };
+    let robots = line("1700000000.100", "0.100", "/robots.txt", "404");
+    // Ends later than the one below, but started before it.
+    let slow = line("1700000009.000", "6.000", "/a", "200");
+    let fast = line("1700000006.010", "0.010", "/b", "200");
+    let mut manners = Manners { slots: 2, ..Manners::default() };
+    let report = judge_text(&format!("{robots}{fast}{slow}"), Judge::new(manners.clone()));
+    assert!(report.clean(), "{:?}", report.first);
+    assert_eq!(report.out_of_order, 0);
+    manners.slots = 1;
+    let report = judge_text(&format!("{robots}{fast}{slow}"), Judge::new(manners));
+    assert_eq!(report.first[0].rule, Rule::P5);
+    assert_eq!(report.limits.len(), 1);
+}
+
+#[test]
+fn logs_of_several_servers_are_judged_as_one() {
+    let line = |start: u64, target: &str| {
+        let mut x = Exchange::get(start, "a.test", target, 404);
+        x.user_agent = Some("c/1 (+me)".into());
+        let mut line = Vec::new();
+        write_line(&x, &mut line).unwrap();
+        line
+    };
+    let first = [line(0, "/robots.txt"), line(6_000_000, "/b")].concat();
+    let second = [line(3_000_000, "/a"), line(8_000_000, "/c")].concat();
+    let mut judge = Judge::new(Manners::default());
+    judge.read([second.as_slice(), first.as_slice()]);
+    let report = judge.finish();
+    assert_eq!((report.exchanges, report.out_of_order), (4, 0));
+    assert_eq!(report.violations(), 1);
+    assert_eq!((report.first[0].rule, report.first[0].at), (Rule::P4, 8_000_000));
+}
+
+#[test]
+fn a_combined_log_shows_what_it_can() {
+    let line = |host: &str, second: u8, request: &str, status: u16| {
+        format!(
+            "{host}192.0.2.1 - - [06/Nov/1994:08:49:{second:02} +0000] \"{request} HTTP/1.1\" {status} 512 \
+             \"-\" \"c/1 (+me@example.org)\"\n"
+        )
+    };
+    let polite = [
+        line("", 0, "GET /robots.txt", 200),
+        line("", 3, "GET /a\\x22b", 200),
+        line("", 5, "GET /b", 200),
+    ];
+    let report = judge_text(&polite.concat(), Judge::new(Manners::default()));
+    assert!(report.clean(), "{:?}", report.first);
+    assert_eq!(report.rule(Rule::P2).not_judged, 2);
+    assert_eq!(report.limits.len(), 3);
+    let judge =
+        Judge::new(Manners::default()).with_robots("localhost", b"User-agent: *\nDisallow: /b\n");
+    let report = judge_text(&polite.concat(), judge);
+    assert_eq!(report.first[0].rule, Rule::P2);
+    let named =
+        [line("b.test:443 ", 0, "GET /robots.txt", 200), line("b.test:443 ", 1, "GET /a", 200)];
+    let report = judge_text(&named.concat(), Judge::new(Manners::default()));
+    assert_eq!((report.first[0].rule, report.first[0].host.as_str()), (Rule::P4, "b.test"));
+    let midway = line("", 3, "GET /a", 200);
+    assert!(!judge_text(&midway, Judge::new(Manners::default())).clean());
+    let judge = Judge::new(Manners::default()).with_log_from_midway();
+    assert!(judge_text(&midway, judge).clean());
+}
+
+#[test]
+fn plans_and_faults_are_json_lines() {
+    let plan = "{\"host\":\"a.test\",\"from\":0,\"to\":5}\n\n";
+    let expected = Plan { host: "a.test".into(), from: 0, to: 5 };
+    assert_eq!(read_plan(plan.as_bytes()), Ok(vec![expected]));
+    let faults = "{\"fault\":\"kill\",\"at\":5,\"in_flight\":2}\n\
+                  {\"fault\":\"worker-lost\",\"at\":5,\"in_flight\":1}\n\
+                  {\"fault\":\"store-loss\",\"at\":6}\n\
+                  {\"fault\":\"pause\",\"from\":7,\"to\":8}\n\
+                  {\"fault\":\"network-down\",\"from\":7,\"to\":8}\n\
+                  {\"fault\":\"stop\",\"host\":\"a.test\",\"at\":9}\n\
+                  {\"fault\":\"stop-lifted\",\"host\":\"a.test\",\"at\":10}\n";
+    let notes = read_faults(faults.as_bytes()).unwrap();
+    assert_eq!(notes.len(), 7);
+    assert_eq!(notes[0], Note::Fault(Fault::Kill { at: 5, in_flight: 2 }));
+    assert_eq!(notes[5], Note::Stop { host: "a.test".into(), at: 9 });
+    let mut judge = Judge::new(Manners::default());
+    notes.iter().for_each(|note| judge.note(note));
+    assert_eq!(judge.finish().rule(Rule::P13).judged, 5);
+    let wrong = read_faults("{\"fault\":\"mood\"}".as_bytes()).unwrap_err();
+    assert!(wrong.why.contains("unknown variant `mood`"), "{}", wrong.why);
+}
+
+#[test]
+fn the_report_shows_the_pair_and_the_table() {
+    let mut judge = Judge::new(Manners::default());
+    for (start, target) in [(0, "/robots.txt"), (2_900_000, "/a"), (3_000_000, "/b")] {
+        let mut x = Exchange::get(start, "a.test", target, 404);
+        x.user_agent = Some("c/1 (+me)".into());
+        judge.see(x);
+    }
+    assert_eq!(judge.violations(), 2);
+    assert_eq!(judge.first().count(), 1);
+    let report = judge.finish();
+    let mut out = Vec::new();
+    report.print(&mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "P4 on a.test: started 2.9 s after the start before, the delay is 3 s");
+    assert!(lines[1].starts_with("  {\"start\":0,\"end\":0,") && lines[1].contains("/robots.txt"));
+    assert!(lines[2].starts_with("  {\"start\":2900000,") && lines[2].contains("\"/a\""));
+    assert_eq!(
+        lines[9],
+        "P4    leaves the delay between two starts on a host                       2        2        0          0"
+    );
+    assert_eq!(
+        lines.last().unwrap(),
+        &"manners broken: 3 exchanges, 1 hosts, 2 violations, 0 lines unreadable"
+    );
+    let json = report.to_json();
+    assert_eq!(json["clean"], false);
+    assert_eq!(json["rules"][4]["violations"], 2);
+    assert_eq!(json["first"][0]["later"]["target"], "/a");
+}
+
+#[test]
+fn memory_is_bounded_and_what_is_given_up_is_counted() {
+    let mut judge = Judge::new(Manners::default()).with_urls_max(100);
+    for i in 0..1000u64 {
+        let target = if i == 0 { "/robots.txt".into() } else { format!("/{i}") };
+        let mut x = Exchange::get(i * 3_000_000, "a.test", &target, 200);
+        x.user_agent = Some("c/1 (+me)".into());
+        x.robots_body = (i == 0).then(|| Vec::new().into());
+        x.cache_control = Some("max-age=86400".into());
+        judge.see(x);
+    }
+    let report = judge.finish();
+    assert!(report.clean(), "{:?}", report.first);
+    assert!(report.forgotten >= 800, "{}", report.forgotten);
+    assert_eq!(report.rule(Rule::P10).not_judged, report.forgotten);
+}
+
+#[test]
+fn the_second_matcher_may_be_asked_about_a_share() {
+    let body: String = (0..400).map(|i| format!("Disallow: /private/{i}/\n")).collect();
+    let body = format!("User-agent: *\n{body}").into_bytes();
+    for (second, all) in [(SecondMatcher::Always, true), (SecondMatcher::Sampled, false)] {
+        let mut judge = Judge::new(Manners::default()).with_second_matcher(second);
+        for i in 0..600u64 {
+            let target = if i == 0 { "/robots.txt".into() } else { format!("/{i}") };
+            let mut x = Exchange::get(i * 3_000_000, "a.test", &target, 200);
+            x.user_agent = Some("c/1 (+me)".into());
+            x.robots_body = (i == 0).then(|| body.clone().into());
+            judge.see(x);
+        }
+        let report = judge.finish();
+        assert!(report.clean(), "{:?}", report.first);
+        assert_eq!(report.verdicts_by_one == 0, all, "{}", report.verdicts_by_one);
+    }
+}
+
+#[test]
+fn any_log_at_all_is_judged_without_a_panic() {
+    // A small generator of our own: odd times, hosts, statuses and headers in every combination.
+    let mut seed = 0x9e37_79b9_7f4a_7c15u64;
+    let mut draw = |most: u64| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed % most
+    };
+    let texts = [
+        "",
+        "0",
+        "60",
+        "99999999999999999999",
+        "http://b.test/robots.txt",
+        "//",
+        "?",
+        "#",
+        "/a/../..",
+        "\u{fffd}",
+        "max-age=",
+        "Sun, 06 Nov 1994 08:49:37 GMT",
+    ];
+    for _ in 0..50 {
+        let mut judge = Judge::new(Manners { pages: Some(3), ..Manners::default() })
+            .with_plan([Plan { host: "a.test".into(), from: 0, to: u64::MAX }])
+            .with_faults(vec![
+                Fault::Kill { at: draw(1 << 30), in_flight: 2 },
+                Fault::StoreLoss { at: draw(1 << 30) },
+                Fault::Pause { from: draw(1 << 30), to: u64::MAX },
+                Fault::NetworkDown { from: u64::MAX, to: 0 },
+            ]);
+        let mut at = 0u64;
+        for _ in 0..400 {
+            at = at.saturating_add(match draw(40) {
+                0 => u64::MAX / 3,
+                1..=9 => 0,
+                _ => draw(10_000_000),
+            });
+            let hosts = ["a.test", "A.TEST.", "", "[", "[::1", "xn--", "ü..", "0x7f.1", "@", ":"];
+            let host = hosts[draw(hosts.len() as u64) as usize];
+            let targets = ["/robots.txt", "/", "*", "", "/a#b", "http://x@y/", "/ü", "/.."];
+            let target = targets[draw(targets.len() as u64) as usize];
+            let mut x = Exchange::get(at, host, target, draw(700) as u16);
+            x.end = match draw(10) {
+                0 => 0,
+                1 => u64::MAX,
+                _ => at.saturating_add(draw(20_000_000)),
+            };
+            let mut text = || {
+                let place = draw(2 * texts.len() as u64) as usize;
+                texts.get(place).map(|&text| text.into())
+            };
+            (x.user_agent, x.location, x.retry_after) = (text(), text(), text());
+            (x.date, x.cache_control, x.etag) = (text(), text(), text());
+            (x.if_none_match, x.last_modified) = (text(), text());
+            x.robots_body = text().map(|text: std::sync::Arc<str>| text.as_bytes().into());
+            x.complete = draw(4) > 0;
+            x.status = x.status.filter(|_| draw(10) > 0);
+            x.local = (draw(2) == 0).then(|| [127, 0, 0, 1].into());
+            judge.see(x);
+            if draw(20) == 0 {
+                judge.stop_order(host, at);
+            }
+        }
+        let report = judge.finish();
+        assert_eq!(report.exchanges, 400);
+        assert_eq!(report.matchers_differ, 0, "{:?}", report.matchers_first);
+        report.print(&mut Vec::new()).unwrap();
+    }
+}

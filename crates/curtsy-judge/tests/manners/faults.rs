@@ -1,0 +1,42 @@
+//! Crashes, losses, and what may not have been heard: P13.
+
+use crate::notation::{check, check_excused};
+
+#[test]
+fn p13_excuses_what_the_fault_list_names_and_no_more() {
+    // A request in flight at a kill may be repeated once.
+    let cut = "0s robots ok | 3s GET /a 200 took=1s | 3.5s kill=1";
+    check_excused("careful", &format!("{cut} | 9s GET /a 200"), "clean", "P10");
+    check_excused("careful", &format!("{cut} | 9s GET /a 200 | 12s GET /a 200"), "P10", "P10");
+    let none = "0s robots ok | 3s GET /a 200 took=1s | 3.5s kill=0";
+    check("careful", &format!("{none} | 9s GET /a 200"), "P10 P13");
+    let heard = "0s robots ok | 3s GET /a 200 took=1s | 5s kill=1";
+    check("careful", &format!("{heard} | 9s GET /a 200"), "P10");
+    // So may robots.txt; and a wait that nobody heard of can't be kept.
+    check_excused("careful", "0s robots ok took=1s | 0.5s kill=1 | 9s robots ok", "clean", "P11");
+    let unheard = "0s robots ok | 3s GET /a 429 ra=60 took=1s | 3.5s worker-lost=1";
+    check_excused("careful", &format!("{unheard} | 9s GET /b 200 | 12s GET /c 200"), "clean", "P7");
+    check("careful", "0s robots ok | 3s GET /a 429 ra=60 | 4s kill=1 | 9s GET /b 200", "P7");
+    // A lost store has to ask again, once; a wait is lost only if its worker died too.
+    let lost = "0s robots ok body=Crawl-delay:60 etag=1 | 5s store-loss";
+    check_excused("careful", &format!("{lost} | 40s robots ok etag=1"), "clean", "P4 P11");
+    check_excused("careful", &format!("{lost} | 60s robots ok | 120s robots ok"), "P11", "P11");
+    check("careful", "0s robots ok | 3s GET /a 429 ra=60 | 5s store-loss | 9s GET /b 200", "P7");
+    let both = "0s robots ok | 3s GET /a 429 ra=60 | 5s kill=0 | 5s store-loss | 9s GET /b 200";
+    check_excused("careful", both, "clean", "P7");
+    // The pace holds across everything.
+    check("careful", "0s robots ok | 1s kill=9 | 1s store-loss | 2s robots ok", "P4");
+}
+
+#[test]
+fn what_may_not_have_been_heard_is_not_held_against_anybody() {
+    check("careful", "0s robots ok took=11s body=Disallow:/x | 14s GET /x 200", "clean");
+    check("careful", "0s robots ok took=11s | 5m+11s robots ok", "clean");
+    check("careful", "0s robots ok | 3s GET /a 429 ra=60 took=11s | 20s GET /b 200", "clean");
+    // What broke off with the crawler's own network counts for nothing.
+    let down = "0s net-down=9s | 1s robots none took=2s";
+    check("careful", &format!("{down} | 12s robots ok | 15s GET /a 200"), "clean");
+    check("careful", &format!("{down} | 12s GET /a 200"), "P1");
+    let five: String = (1..=5).map(|i| format!(" | {}s GET /{i} none", 3 * i)).collect();
+    check("careful", &format!("0s robots ok | 1s net-down=20s{five} | 18s GET /6 200"), "clean");
+}

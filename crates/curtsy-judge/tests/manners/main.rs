@@ -1,0 +1,9 @@
+//! Each rule, kept and broken, in tiny logs.
+
+mod asking;
+mod faults;
+mod notation;
+mod pace;
+mod repeats;
+mod robots;
+mod waits;
