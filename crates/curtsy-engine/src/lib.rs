@@ -1,1 +1,37 @@
-//! Placeholder opened by the workspace commit; the crate follows.
+//! The loop from seed to stored row, and what it asks of the outside.
+//!
+//! A worker is one future on one thread with a bounded set of visits; two cores are two workers, as in a fleet. Nothing here spawns,
+//! reads a clock or draws a random number: time, store and network come in through [`World`], rows and pages go out through
+//! [`Sink`] and [`Cache`]. So the simulation runs this very loop.
+//!
+//! Order is the promise: offers, then row, then fate. A crash in between repeats work and never loses a row.
+
+#![allow(async_fn_in_trait, reason = "a worker is one future on one thread: nothing needs Send")]
+
+mod answer;
+mod chain;
+mod exchange;
+mod fetch;
+mod flush;
+mod grant;
+mod health;
+mod memo;
+pub mod memory;
+mod page;
+mod recover;
+mod row;
+mod store;
+mod visit;
+mod worker;
+mod world;
+
+pub use fetch::{Connected, Fetch, Head, Line, Reading, Request, Sent};
+pub use memo::Memory;
+pub use page::{Boxed, Cache, CachedPage, Fetched, Reader};
+pub use row::{Ending, Row, Sink, SinkError, Source};
+pub use store::{
+    AddressClaim, Commit, Committed, Epoch, Grant, Offered, Refusal, RobotsFile, Store, StoreError,
+    Taken, UrlRecord, UrlWrite, View, Visit, Want,
+};
+pub use worker::{Counts, Outside, Settings, Worker};
+pub use world::{Clock, Mono, Point, World};

@@ -1,0 +1,72 @@
+//! What the head of an answer means, in the store's clock.
+
+use std::time::Duration;
+
+use curtsy_core::headers::{Basis, CacheHeaders, CacheKind, freshness, http_date, retry_after};
+use curtsy_core::host::{Class, Friction, Outcome, Problem};
+use curtsy_core::policy::{CacheMode, Policy};
+use curtsy_core::time::Time;
+
+use crate::{CachedPage, Head};
+
+/// How long an answer asks us to wait, measured by the server's own clock where it tells it.
+pub(crate) fn told(head: &Head, now: Time) -> Option<Duration> {
+    let date = head.date.as_deref().and_then(|date| http_date(date, now.secs() as i64));
+    retry_after(head.retry_after.iter().map(String::as_str), date, now)
+}
+
+/// The outcome of an answer whose body was read, or not.
+pub(crate) fn outcome(
+    head: &Head,
+    problem: Option<Problem>,
+    friction: Option<Friction>,
+    now: Time,
+) -> Outcome {
+    let answered =
+        Outcome::Answered { status: head.status, retry_after: told(head, now), friction };
+    match problem {
+        // What a refusal says is in its head; a broken body takes nothing from it.
+        Some(problem) if answered.class() != Class::ToldToWait => Outcome::Failed(problem),
+        _ => answered,
+    }
+}
+
+/// What is worth keeping of a page for the next time; its exchange ended at `ended`.
+pub(crate) fn keep(head: &Head, policy: &Policy, ended: Time) -> Option<CachedPage> {
+    let fresh_for = match policy.cache.mode {
+        CacheMode::Off => return None,
+        CacheMode::Fixed => policy.cache.ttl,
+        CacheMode::Validators => Duration::ZERO,
+        CacheMode::Http => {
+            let said = freshness(&cache_headers(head), CacheKind::Private, ended);
+            if !said.store {
+                return None;
+            }
+            match said.basis {
+                Basis::Said => said.fresh_for,
+                Basis::Guessed | Basis::Nothing => policy.cache.ttl,
+            }
+        }
+    };
+    Some(CachedPage {
+        fresh_until: ended + fresh_for,
+        etag: head.etag.clone(),
+        last_modified: head.last_modified.clone(),
+    })
+}
+
+fn cache_headers(head: &Head) -> CacheHeaders<'_> {
+    CacheHeaders {
+        cache_control: head.cache_control.iter().map(String::as_str).collect(),
+        expires: head.expires.as_deref(),
+        date: head.date.as_deref(),
+        age: head.age.as_deref(),
+        last_modified: head.last_modified.as_deref(),
+        ..CacheHeaders::default()
+    }
+}
+
+/// Whether a status is a redirect that is followed.
+pub(crate) fn is_redirect(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
+}

@@ -1,0 +1,706 @@
+//! The exchange itself: send, tell a refusal at once, read, observe, and what becomes of the URL.
+
+use std::cell::Cell;
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use curtsy_core::host::{
+    Class, Fate, HostState, Kind, LeaseId, Observation, Outcome, Permit, Problem, RobotsId,
+    RobotsNews, Settled, Tries, fate,
+};
+use curtsy_core::policy::Policy;
+use curtsy_core::robots::RobotsClass;
+use curtsy_core::time::Time;
+use futures_util::future::{Either, join, select};
+
+use crate::answer;
+use crate::visit::{Asked, HOLD, Next, Seen, Stamp};
+use crate::{
+    Clock, Commit, Committed, Ending, Fetched, Head, Line, Mono, Point, Reading, Request,
+    RobotsFile, Sent, Store, UrlRecord, UrlWrite, View, Want, Worker, World,
+};
+
+/// How long a URL whose answer is in hand is kept from others, until its fate is written.
+pub(crate) const HELD: Duration = Duration::from_secs(900);
+/// Links of one page that are offered; the rest is counted.
+const LINKS_MAX: usize = 10_000;
+/// Links that are offered at once.
+const OFFER_MAX: usize = 500;
+
+/// What one request brought.
+pub(crate) struct Brought {
+    pub(crate) outcome: Outcome,
+    pub(crate) head: Option<Head>,
+    pub(crate) page: Option<Fetched>,
+    sent: Option<Mono>,
+    first_byte: Option<Mono>,
+    latency: Option<Duration>,
+}
+
+/// A robots.txt that goes to the store with what it means.
+pub(crate) type Kept = Option<(RobotsId, Arc<RobotsFile>)>;
+
+impl<W: World> Worker<'_, W> {
+    /// Uses an open permit, and takes in what came of it.
+    pub(crate) async fn exchange(
+        &self,
+        seen: Seen,
+        asked: Asked<'_>,
+        permit: Permit,
+        line: &mut impl Line,
+    ) -> Next {
+        let address = line.peer();
+        let request = self.request_for(&seen, &asked).await;
+        self.world.reached(Point::BeforeSend).await;
+        let granted = Granted { epoch: seen.view.epoch.id, state: seen.view.state.clone() };
+        let (brought, seen) = self.bring(seen, &granted, &asked, &permit, line, &request).await;
+        self.world.reached(Point::BodyRead).await;
+        self.note_health(&seen.view, &brought).await;
+
+        let (news, kept) = self.robots_news(&seen, &asked, &brought);
+        let stamp = seen.stamp;
+        let observation = Observation {
+            outcome: brought.outcome,
+            sent: brought.sent.map(|m| stamp.latest(m)),
+            first_byte: brought.first_byte.map(|m| stamp.latest(m)),
+            latency: brought.latency,
+            robots: news,
+            over: true,
+        };
+        let becomes = self.becomes_of(&seen, &asked, &brought, observation.robots.as_ref());
+        let before = permit.lease().id;
+        let claim = self.new_lease();
+        // Known and kept before anything can be lost with this worker: what is asked again then is answered from here.
+        self.note_url(&asked.record, &becomes, claim);
+        let now = seen.stamp.latest(self.world.clock().mono());
+        let settling = self.settle(
+            seen,
+            &granted,
+            &asked,
+            permit,
+            &observation,
+            &becomes,
+            claim,
+            kept,
+            address,
+        );
+        let ((seen, settled), ()) = join(settling, self.keep_page(&asked, &brought, now)).await;
+        if seen.view.epoch.id != granted.epoch {
+            // The store lost something while the exchange went on: what it brought may have found no record.
+            self.remind_of(asked.record.id).await;
+        }
+        self.in_flight.borrow_mut().remove(&before);
+        self.count(&asked, &brought, &settled);
+        self.world.reached(Point::Observed).await;
+        self.follow_up(&seen, &asked, &brought, becomes, claim).await;
+        let record = match brought.outcome {
+            Outcome::NotSent if asked.is_for_url() => {
+                unsent(UrlRecord { claim: Some(claim), ..asked.record })
+            }
+            _ => asked.record,
+        };
+        self.go_on(seen, Asked { record, ..asked }, &brought)
+    }
+
+    /// Sends and reads. A refusal is told to every worker when its head is here, not after the body.
+    async fn bring(
+        &self,
+        mut seen: Seen,
+        granted: &Granted,
+        asked: &Asked<'_>,
+        permit: &Permit,
+        line: &mut impl Line,
+        request: &Request,
+    ) -> (Brought, Seen) {
+        let clock = self.world.clock();
+        clock.sleep_until(seen.stamp.not_before(permit.turn_at())).await;
+        let until = seen.stamp.deadline(permit.send_by());
+        let written = Cell::new(None);
+        let confirm = Confirm { asked, permit, written: &written, done: Cell::new(false) };
+        let sending = line.send(permit, until, request, &written);
+        let sent = self.confirming(&mut seen, &confirm, sending).await;
+        let mut brought = Brought {
+            outcome: Outcome::NotSent,
+            head: None,
+            page: None,
+            sent: None,
+            first_byte: None,
+            latency: None,
+        };
+        match sent {
+            Sent::NotSent => {}
+            Sent::Failed { sent, problem } => {
+                brought.sent = Some(sent);
+                brought.outcome = Outcome::Failed(problem);
+            }
+            Sent::Answered { sent, first_byte, head } => {
+                self.world.reached(Point::HeadRead).await;
+                brought.sent = Some(sent);
+                brought.first_byte = Some(first_byte);
+                brought.latency = Some(first_byte - sent);
+                let now = seen.stamp.latest(clock.mono());
+                let early = answer::outcome(&head, None, None, now);
+                if early.class() == Class::ToldToWait {
+                    let stamp = seen.stamp;
+                    let told = Observation {
+                        outcome: early,
+                        sent: Some(stamp.latest(sent)),
+                        first_byte: Some(stamp.latest(first_byte)),
+                        latency: None,
+                        robots: None,
+                        over: false,
+                    };
+                    seen = self
+                        .tell(seen, granted, asked, |state, scene| {
+                            state.observe(permit, &told, scene).0
+                        })
+                        .await;
+                }
+                let reading = self.confirming(&mut seen, &confirm, line.body()).await;
+                let now = seen.stamp.latest(clock.mono());
+                let (page, problem) = match reading {
+                    Reading::Whole(page) => (Some(page), None),
+                    Reading::Failed(problem) => (None, Some(problem)),
+                };
+                let friction = page.as_ref().and_then(|p| self.outside.reader.friction(&head, p));
+                brought.outcome = answer::outcome(&head, problem, friction, now);
+                (brought.head, brought.page) = (Some(head), page);
+            }
+        }
+        (brought, seen)
+    }
+
+    /// Waits for a part of the exchange. With several slots, one that outlasts half the delay tells what is known of its start, else
+    /// the next turn would wait for window and margin.
+    async fn confirming<T>(
+        &self,
+        seen: &mut Seen,
+        confirm: &Confirm<'_>,
+        part: impl Future<Output = T>,
+    ) -> T {
+        if confirm.asked.policy.slots.per_host < 2 || confirm.done.get() {
+            return part.await;
+        }
+        let clock = self.world.clock();
+        let half = confirm.permit.turn_at() + confirm.permit.delay() / 2;
+        let sleep = pin!(clock.sleep_until(seen.stamp.not_before(half)));
+        match select(pin!(part), sleep).await {
+            Either::Left((done, _)) => done,
+            Either::Right(((), part)) => {
+                confirm.done.set(true);
+                if let Some(written) = confirm.written.get() {
+                    let sent = seen.stamp.latest(written);
+                    let state = seen.view.state.confirm_start(confirm.permit, sent);
+                    // Worth one try: if somebody wrote meanwhile, the end of the exchange tells it.
+                    let commit = self.plain_commit(&seen.view, state.clone());
+                    let due = commit.not_before;
+                    let m0 = clock.mono();
+                    if let Ok(Committed::Done(receipt)) = self.world.store().commit(commit).await {
+                        seen.view.state = state;
+                        (seen.view.version, seen.view.now) = (receipt.version, receipt.now);
+                        seen.stamp = Stamp { now: receipt.now, m0, m1: clock.mono() };
+                        self.wake_by(seen.stamp.not_before(due));
+                    }
+                }
+                part.await
+            }
+        }
+    }
+
+    /// Writes a change of the host's state at once, on whatever state is newest.
+    async fn tell(
+        &self,
+        mut seen: Seen,
+        granted: &Granted,
+        asked: &Asked<'_>,
+        change: impl Fn(&HostState, &curtsy_core::host::Scene<'_>) -> HostState,
+    ) -> Seen {
+        loop {
+            let now = seen.stamp.latest(self.world.clock().mono());
+            let scene = self.scene(asked.policy, &seen.view, now, None);
+            let state = change(&granted.base(&seen.view, now), &scene);
+            let (answer, stamp) =
+                self.commit_known(&self.plain_commit(&seen.view, state.clone())).await;
+            match answer {
+                Committed::Done(receipt) => {
+                    self.remember(&seen.view.host, &state, receipt.now);
+                    seen.view.state = state;
+                    (seen.view.version, seen.view.now) = (receipt.version, receipt.now);
+                    return Seen { view: seen.view, stamp };
+                }
+                Committed::Stale(view) => seen = self.newer(view, stamp),
+                Committed::Refused(_) => return seen,
+            }
+        }
+    }
+
+    /// The observation's commit: frees the slot and writes what becomes of the URL. Repeated on newer states until it is written.
+    #[allow(clippy::too_many_arguments, reason = "one atomic write has that many parts")]
+    async fn settle(
+        &self,
+        mut seen: Seen,
+        granted: &Granted,
+        asked: &Asked<'_>,
+        permit: Permit,
+        observation: &Observation,
+        becomes: &Becomes,
+        claim: LeaseId,
+        kept: Kept,
+        address: IpAddr,
+    ) -> (Seen, Settled) {
+        let lease = permit.lease().id;
+        let mut permit = permit;
+        loop {
+            let now = seen.stamp.latest(self.world.clock().mono());
+            let base = granted.base(&seen.view, now);
+            let scene = self.scene(asked.policy, &seen.view, now, None);
+            let (state, settled) = base.observe(&permit, observation, &scene);
+            let due = state.next_due(&self.scene(asked.policy, &seen.view, now, None));
+            let keep = asked.more && self.may_linger(now, due);
+            let commit = Commit {
+                not_before: if keep { self.others_at(&seen.view, &state, now) } else { due },
+                release: Some((address, lease)),
+                robots: kept.iter().cloned().collect(),
+                urls: becomes.write(&seen.view, &asked.record, claim, now),
+                ..self.plain_commit(&seen.view, state.clone())
+            };
+            let (answer, stamp) = self.commit_known(&commit).await;
+            match answer {
+                Committed::Done(receipt) => {
+                    self.remember(&seen.view.host, &state, receipt.now);
+                    let mut view = seen.view;
+                    (view.version, view.now, view.state) = (receipt.version, receipt.now, state);
+                    if let Err(unsettled) = permit.settle(&receipt) {
+                        // Can't be: `observe` removed the lease. Ask again rather than lose a slot.
+                        permit = unsettled;
+                        seen = Seen { view, stamp };
+                        continue;
+                    }
+                    return (Seen { view, stamp }, settled);
+                }
+                Committed::Stale(view) => seen = self.newer(view, stamp),
+                Committed::Refused(_) => unreachable!("only grants are refused"),
+            }
+        }
+    }
+
+    /// No line could be made: observed like any other failure.
+    pub(crate) async fn no_line(&self, seen: Seen, asked: Asked<'_>, problem: Problem) -> Next {
+        let outcome = Outcome::Failed(problem);
+        let brought = Brought {
+            outcome,
+            head: None,
+            page: None,
+            sent: None,
+            first_byte: None,
+            latency: None,
+        };
+        self.note_health(&seen.view, &brought).await;
+        let becomes = self.becomes_of(&seen, &asked, &brought, None);
+        let robots = asked.approach.kind == Kind::Robots;
+        let claim = self.new_lease();
+        let mut seen = seen;
+        let settled = loop {
+            let now = seen.stamp.latest(self.world.clock().mono());
+            let scene = self.scene(asked.policy, &seen.view, now, None);
+            let (mut state, settled) = seen.view.state.observe_no_line(&outcome, &scene);
+            if robots {
+                let news =
+                    RobotsNews::Answer { class: RobotsClass::Unreachable, file: None, told: None };
+                let authority = asked.approach.authority();
+                state.learn_robots(&authority, news, &asked.policy.robots, None, now);
+            }
+            let due = state.next_due(&scene);
+            let keep = asked.more && self.may_linger(now, due);
+            let commit = Commit {
+                not_before: if keep { self.others_at(&seen.view, &state, now) } else { due },
+                urls: becomes.write(&seen.view, &asked.record, claim, now),
+                ..self.plain_commit(&seen.view, state.clone())
+            };
+            let (answer, stamp) = self.commit_known(&commit).await;
+            match answer {
+                Committed::Done(receipt) => {
+                    self.remember(&seen.view.host, &state, receipt.now);
+                    seen.view.state = state;
+                    (seen.view.version, seen.view.now) = (receipt.version, receipt.now);
+                    seen.stamp = stamp;
+                    break settled;
+                }
+                Committed::Stale(view) => seen = self.newer(view, stamp),
+                Committed::Refused(_) => unreachable!("only grants are refused"),
+            }
+        };
+        self.count(&asked, &brought, &settled);
+        self.note_url(&asked.record, &becomes, claim);
+        self.follow_up(&seen, &asked, &brought, becomes, claim).await;
+        self.go_on(seen, asked, &brought)
+    }
+
+    /// When a host that this worker keeps is handed out to others: with one slot when its visit seems to be dead; with several at once
+    /// while there are fewer visits than slots, and else as soon as they have let a turn go by.
+    pub(crate) fn others_at(&self, view: &View, state: &HostState, now: Time) -> Time {
+        let policy = self.policy.for_host(view.host.as_str());
+        let scene = self.scene(&policy, view, now, None);
+        if policy.slots.per_host == 1 {
+            state.next_due(&scene) + HOLD
+        } else if self.has_enough_visits(&view.host) {
+            state.next_turn(&scene) + Duration::from_millis(50)
+        } else {
+            state.next_due(&scene)
+        }
+    }
+
+    /// A newer state that somebody else wrote.
+    fn newer(&self, view: View, stamp: Stamp) -> Seen {
+        self.counts.borrow_mut().stale += 1;
+        Seen { view, stamp }
+    }
+
+    pub(crate) fn plain_commit(&self, view: &View, state: HostState) -> Commit {
+        Commit {
+            host: view.host.clone(),
+            version: view.version,
+            epoch: view.epoch.id,
+            not_before: self.scene_due(view, &state),
+            state: Some(state),
+            grant: None,
+            release: None,
+            robots: Vec::new(),
+            urls: Vec::new(),
+        }
+    }
+
+    /// Whether the visit goes on, and with what.
+    fn go_on(&self, seen: Seen, asked: Asked<'_>, brought: &Brought) -> Next {
+        let unsent = brought.outcome == Outcome::NotSent;
+        let again = (!asked.is_for_url() || unsent).then(|| Box::new(asked.record));
+        let now = seen.stamp.earliest(self.world.clock().mono());
+        let due = self.scene_due(&seen.view, &seen.view.state);
+        // Another host waits for what was just learnt here.
+        let waited_for = again.as_ref().is_some_and(|r| matches!(r.want, Want::RobotsHop { .. }));
+        if waited_for || asked.more && self.may_linger(now, due) {
+            Next::Again(seen, again)
+        } else {
+            Next::End
+        }
+    }
+
+    async fn request_for(&self, seen: &Seen, asked: &Asked<'_>) -> Request {
+        let mut request = Request {
+            method: asked.approach.method(),
+            user_agent: self.user_agent.clone(),
+            ..Request::default()
+        };
+        let (etag, modified) = match asked.approach.kind {
+            Kind::Robots => {
+                let known = seen.view.state.robots_of(&asked.approach.authority());
+                let file = match known.and_then(|r| r.file) {
+                    Some(id) => self.robots_file(id).await,
+                    None => None,
+                };
+                file.map(|f| (f.etag.clone(), f.last_modified.clone())).unwrap_or_default()
+            }
+            Kind::Page | Kind::Sitemap => {
+                let cached = asked.cached.clone();
+                cached.map(|c| (c.etag, c.last_modified)).unwrap_or_default()
+            }
+            Kind::RobotsHop | Kind::Probe => (None, None),
+        };
+        request.if_none_match = etag;
+        request.if_modified_since = modified;
+        request
+    }
+
+    /// What an answer to a request for robots.txt says, and the text to keep.
+    fn robots_news(
+        &self,
+        seen: &Seen,
+        asked: &Asked<'_>,
+        brought: &Brought,
+    ) -> (Option<RobotsNews>, Kept) {
+        if asked.approach.kind != Kind::Robots || brought.outcome == Outcome::NotSent {
+            return (None, None);
+        }
+        let now = seen.stamp.latest(self.world.clock().mono());
+        let held = seen
+            .view
+            .state
+            .robots_of(&asked.approach.authority())
+            .is_some_and(|r| r.file.is_some());
+        // From when the server can have sent its answer, not from when we had read it.
+        let sent = brought.sent.map_or(now, |m| seen.stamp.earliest(m));
+        let deadline = sent + asked.policy.robots.chain_deadline;
+        let url = &asked.approach.url;
+        let (news, kept) = self.read_robots(url, asked.policy, brought, held, deadline);
+        (Some(news), kept)
+    }
+
+    /// What becomes of the URL.
+    fn becomes_of(
+        &self,
+        seen: &Seen,
+        asked: &Asked<'_>,
+        brought: &Brought,
+        news: Option<&RobotsNews>,
+    ) -> Becomes {
+        let record = &asked.record;
+        let now = seen.stamp.latest(self.world.clock().mono());
+        if !asked.is_for_url() {
+            return self.first_hop(asked, news).map_or(Becomes::Unchanged, Becomes::New);
+        }
+        if brought.outcome == Outcome::NotSent {
+            return Becomes::Unsent;
+        }
+        if let Want::RobotsHop { .. } = record.want {
+            return match self.next_hop(record, brought) {
+                Some(next) => Becomes::Moved(Box::new(next)),
+                None => Becomes::Held(None),
+            };
+        }
+        if let Some(head) = &brought.head
+            && answer::is_redirect(head.status)
+            && brought.outcome.status().is_some()
+        {
+            let target = head.location.as_deref().and_then(|l| record.url.join(l).ok());
+            return match target {
+                // Without cookies, a URL that leads to itself leads nowhere.
+                Some(target)
+                    if record.hop < asked.policy.body.redirects_max && target != record.url =>
+                {
+                    Becomes::Moved(Box::new(UrlRecord {
+                        url: target,
+                        hop: record.hop + 1,
+                        tries: Tries::default(),
+                        last: None,
+                        ready: None,
+                        claim: None,
+                        slot_since: None,
+                        ..record.clone()
+                    }))
+                }
+                _ => Becomes::Held(Some(Ending::LostRedirect)),
+            };
+        }
+        let outcome = brought.outcome;
+        let before = Tries { open: false, ..record.tries };
+        let counted = before.settled(seen.view.state.last_ok);
+        match fate(&outcome, asked.policy, seen.view.host.seed(), counted, now) {
+            Fate::Done => Becomes::Held(Some(Ending::Fetched(outcome))),
+            Fate::Dead => Becomes::Held(Some(Ending::Dead(outcome))),
+            Fate::Retry { at, tries } => Becomes::Retry { at, tries, outcome },
+        }
+    }
+
+    /// Remembers a URL that failed, in case the store loses its tries or its end.
+    fn note_url(&self, record: &UrlRecord, becomes: &Becomes, claim: LeaseId) {
+        let failed = match becomes {
+            Becomes::Retry { at, tries, outcome } => Some((Some(*at), *tries, *outcome)),
+            Becomes::Held(Some(Ending::Dead(outcome))) => {
+                Some((None, Tries { counted: u8::MAX, ..Tries::default() }, *outcome))
+            }
+            _ => None,
+        };
+        let mut memory = self.memory.borrow_mut();
+        match failed {
+            Some((ready, tries, outcome)) => memory.remember_url(UrlRecord {
+                ready,
+                tries,
+                last: Some(outcome),
+                claim: Some(claim),
+                ..record.clone()
+            }),
+            None if matches!(becomes, Becomes::Held(_) | Becomes::Moved(_)) => {
+                memory.forget_url(record.id);
+            }
+            None => {}
+        }
+    }
+
+    /// After the observation is written: links, cache, row.
+    async fn follow_up(
+        &self,
+        seen: &Seen,
+        asked: &Asked<'_>,
+        brought: &Brought,
+        becomes: Becomes,
+        claim: LeaseId,
+    ) {
+        let Becomes::Held(ending) = becomes else {
+            return;
+        };
+        let record = UrlRecord { claim: Some(claim), ..asked.record.clone() };
+        let Some(ending) = ending else {
+            return self.end_hop(seen, asked, &record, brought).await;
+        };
+        if let (Some(head), Some(page), Outcome::Answered { status, .. }) =
+            (&brought.head, &brought.page, brought.outcome)
+        {
+            if status == 200 {
+                self.offer_links(asked.policy, &asked.record, head, page).await;
+            }
+            self.world.reached(Point::Offered).await;
+        }
+        let now = seen.stamp.earliest(self.world.clock().mono());
+        let ended = self.ended(&seen.view, &record, ending, asked.findings, now);
+        self.end(ended);
+    }
+
+    /// A page that we hold is as good a source of links as one that was just fetched.
+    pub(crate) async fn offer_cached_links(&self, policy: &Policy, record: &UrlRecord) {
+        if let Some(page) = self.outside.cache.body(record.url.key()).await {
+            self.offer_links(policy, record, &Head::default(), &page).await;
+        }
+    }
+
+    async fn offer_links(&self, policy: &Policy, record: &UrlRecord, head: &Head, page: &Fetched) {
+        let depth = record.depth.saturating_add(1);
+        if policy.budget.depth.is_some_and(|max| depth > max) {
+            return;
+        }
+        let mut links = self.outside.reader.links(&record.url, head, page);
+        links.truncate(LINKS_MAX);
+        for batch in links.chunks(OFFER_MAX) {
+            let records: Vec<_> = batch.iter().map(|l| UrlRecord::page(l.clone(), depth)).collect();
+            // Offers come before the row: until they are in, the page has not ended.
+            while self.world.store().offer(records.clone()).await.is_err() {
+                self.pause(Duration::from_millis(200)).await;
+            }
+        }
+    }
+
+    /// Keeps a page for the next time.
+    async fn keep_page(&self, asked: &Asked<'_>, brought: &Brought, now: Time) {
+        let (Some(head), Some(page), true) = (&brought.head, &brought.page, asked.is_for_url())
+        else {
+            return;
+        };
+        if !matches!(head.status, 200 | 304) || matches!(asked.record.want, Want::RobotsHop { .. })
+        {
+            return;
+        }
+        let Some(mut kept) = answer::keep(head, asked.policy, now) else {
+            return;
+        };
+        if let (304, Some(old)) = (head.status, &asked.cached) {
+            // A 304 need not repeat the validators of what it confirms.
+            kept.etag = kept.etag.or_else(|| old.etag.clone());
+            kept.last_modified = kept.last_modified.or_else(|| old.last_modified.clone());
+        }
+        let body = (head.status == 200).then(|| page.clone());
+        self.outside.cache.put(asked.record.url.key(), kept, body).await;
+        self.world.reached(Point::Cached).await;
+    }
+
+    /// Tells our own network's trouble from a host's, and takes back what was ours.
+    async fn note_health(&self, view: &View, brought: &Brought) {
+        let faulty = match brought.outcome {
+            Outcome::Failed(problem) => problem.may_be_ours(),
+            _ => false,
+        };
+        if brought.head.is_some() {
+            self.health.borrow_mut().success();
+        }
+        if !faulty {
+            return;
+        }
+        let now = self.world.clock().mono();
+        let ours = self.health.borrow_mut().fault(&view.host, now);
+        if let Some(hosts) = ours {
+            self.counts.borrow_mut().own_trouble += 1;
+            for (host, faults) in hosts {
+                // The failure in hand is not counted yet.
+                let counted = if host == view.host { faults - 1 } else { faults };
+                self.change(&host, |view| {
+                    let mut state = view.state.clone();
+                    state.forgive(counted);
+                    state
+                })
+                .await;
+            }
+        }
+    }
+
+    fn count(&self, asked: &Asked<'_>, brought: &Brought, settled: &Settled) {
+        let mut counts = self.counts.borrow_mut();
+        if brought.sent.is_some() {
+            counts.sent[asked.approach.kind as usize] += 1;
+        } else if brought.outcome == Outcome::NotSent {
+            counts.handed_back += 1;
+        }
+        counts.breaker_opened += u64::from(settled.probe_in.is_some());
+    }
+}
+
+/// The state in which a turn was granted.
+struct Granted {
+    epoch: u64,
+    state: HostState,
+}
+
+impl Granted {
+    /// The newest state to add to. If the store lost something since the grant, what we know is put back first.
+    fn base(&self, newest: &View, now: Time) -> HostState {
+        let mut base = newest.state.clone();
+        if newest.epoch.id != self.epoch {
+            base.restore(&self.state, now);
+        }
+        base
+    }
+}
+
+/// What is needed to tell a start while its exchange goes on.
+struct Confirm<'a> {
+    asked: &'a Asked<'a>,
+    permit: &'a Permit,
+    written: &'a Cell<Option<Mono>>,
+    done: Cell<bool>,
+}
+
+/// What becomes of a URL with the observation's commit.
+pub(crate) enum Becomes {
+    /// The request was not for it.
+    Unchanged,
+    /// The request was for it, and was not sent.
+    Unsent,
+    /// The request was not for it, and this one is new: the next hop of a robots.txt.
+    New(Box<UrlRecord>),
+    /// Its answer is in hand: kept from others until its row and fate are written. No ending is a robots hop.
+    Held(Option<Ending>),
+    /// Tried again.
+    Retry { at: Time, tries: Tries, outcome: Outcome },
+    /// Redirected.
+    Moved(Box<UrlRecord>),
+}
+
+impl Becomes {
+    /// The change of the record, which has the claim that it was granted or handed out with; `claim` is its next.
+    fn write(&self, view: &View, record: &UrlRecord, claim: LeaseId, now: Time) -> Vec<UrlWrite> {
+        let same = UrlRecord { claim: Some(claim), ..record.clone() };
+        let to = match self {
+            Becomes::Unchanged => return Vec::new(),
+            Becomes::New(new) => {
+                return vec![UrlWrite {
+                    from: None,
+                    id: new.id,
+                    claim: None,
+                    to: Some((**new).clone()),
+                }];
+            }
+            Becomes::Unsent => unsent(same),
+            Becomes::Held(_) => UrlRecord { ready: Some(now + HELD), ..same },
+            Becomes::Retry { at, tries, outcome } => {
+                UrlRecord { ready: Some(*at), tries: *tries, last: Some(*outcome), ..same }
+            }
+            Becomes::Moved(moved) => (**moved).clone(),
+        };
+        let from = Some(view.host.clone());
+        vec![UrlWrite { from, id: record.id, claim: record.claim, to: Some(to) }]
+    }
+}
+
+/// The record of a URL whose turn was handed back.
+fn unsent(record: UrlRecord) -> UrlRecord {
+    UrlRecord { tries: Tries { open: false, ..record.tries }, ..record }
+}

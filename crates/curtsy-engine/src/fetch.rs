@@ -1,0 +1,129 @@
+//! One exchange with a site, in the steps that politeness needs.
+//!
+//! `connect` does what takes its time (name, guard, TCP, TLS) and holds no slot. `send` checks the permit and writes the first byte
+//! in one synchronous step. The head comes before the body, since a refusal must be told to every worker at once.
+
+use std::cell::Cell;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use curtsy_core::host::{Approach, Outcome, Permit, Problem};
+
+use crate::{Fetched, Mono};
+
+/// The only way to a site.
+pub trait Fetch {
+    /// A connection that stands.
+    type Line: Line;
+
+    /// Makes a line for an approach: resolved, guarded, handshake done; or a failure, which is observed like any other.
+    async fn connect(&self, approach: &Approach) -> Result<Connected<Self::Line>, Problem>;
+}
+
+/// A line, and how long it took.
+#[derive(Debug)]
+pub struct Connected<L> {
+    /// The line.
+    pub line: L,
+    /// From dialling to ready; zero for a line that stood already.
+    pub took: Duration,
+}
+
+/// A connection that stands.
+pub trait Line {
+    /// The address at its other end.
+    fn peer(&self) -> IpAddr;
+
+    /// Sends the request if `until` has not passed and the line is alive, and waits for the head of the answer. The check and the
+    /// first write are one step without a pause in between; right after it, `written` tells when.
+    async fn send(
+        &mut self,
+        permit: &Permit,
+        until: Mono,
+        request: &Request,
+        written: &Cell<Option<Mono>>,
+    ) -> Sent;
+
+    /// Reads the rest of the answer.
+    async fn body(&mut self) -> Reading;
+}
+
+/// What a request carries besides its URL.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// `GET` or `HEAD`.
+    pub method: &'static str,
+    /// Who we are.
+    pub user_agent: String,
+    /// The ETag that we hold.
+    pub if_none_match: Option<String>,
+    /// The Last-Modified that we hold.
+    pub if_modified_since: Option<String>,
+}
+
+/// What became of a request, as far as the head.
+#[derive(Clone, Debug)]
+pub enum Sent {
+    /// The permit came too late or the line was gone: not a byte was written.
+    NotSent,
+    /// Written, and no head came.
+    Failed {
+        /// When the first byte had surely left.
+        sent: Mono,
+        /// What went wrong.
+        problem: Problem,
+    },
+    /// The head.
+    Answered {
+        /// When the first byte had surely left.
+        sent: Mono,
+        /// When the first byte of the answer was here.
+        first_byte: Mono,
+        /// The head itself.
+        head: Head,
+    },
+}
+
+/// The head of an answer: what decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The status.
+    pub status: u16,
+    /// `Location`.
+    pub location: Option<String>,
+    /// `Retry-After`, every line of it.
+    pub retry_after: Vec<String>,
+    /// `Date`.
+    pub date: Option<String>,
+    /// `Cache-Control`, every line of it.
+    pub cache_control: Vec<String>,
+    /// `Expires`.
+    pub expires: Option<String>,
+    /// `Age`.
+    pub age: Option<String>,
+    /// `ETag`.
+    pub etag: Option<String>,
+    /// `Last-Modified`.
+    pub last_modified: Option<String>,
+    /// `Content-Type`.
+    pub content_type: Option<String>,
+}
+
+/// The rest of an answer.
+#[derive(Clone, Debug)]
+pub enum Reading {
+    /// Read to its end.
+    Whole(Fetched),
+    /// Not to be used.
+    Failed(Problem),
+}
+
+impl Reading {
+    /// The problem, if there is one.
+    pub fn problem(&self) -> Option<Outcome> {
+        match self {
+            Reading::Whole(_) => None,
+            Reading::Failed(problem) => Some(Outcome::Failed(*problem)),
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! From an approach with a standing line to an open permit.
+//!
+//! Waiting for the turn happens before the grant, with the line open and no slot held; between the grant and the first byte lie two
+//! round trips to the store at most. An answer that got lost is asked for again with the same version: a newer state that holds our
+//! lease says that it had worked. Nothing is ever sent on an unknown grant.
+
+use std::time::Duration;
+
+use curtsy_core::host::{Action, Approach, Ask, Findings, Kind, LeaseId, Permit, Reserved};
+use curtsy_core::policy::Policy;
+use curtsy_core::time::Time;
+
+use crate::visit::{Seen, Stamp};
+use crate::{
+    AddressClaim, CachedPage, Clock, Commit, Committed, Grant, Refusal, Store, StoreError,
+    UrlRecord, UrlWrite, Want, Worker, World,
+};
+
+/// Decisions on one grant before the visit begins anew.
+const ROUNDS_MAX: u32 = 16;
+/// The least and largest time before the turn at which the grant is asked for.
+const AHEAD: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(40));
+
+/// What asking for a turn came to.
+pub(crate) enum Granted {
+    /// The turn is ours.
+    Open { permit: Permit, seen: Seen, record: UrlRecord, findings: Findings },
+    /// Something else is right now: decide again.
+    Changed(Seen),
+    /// A cap is against it until then.
+    Wait(Seen, Time),
+    /// The job's pages are used up.
+    Spent(Seen),
+    /// Somebody else has the URL.
+    Gone(Seen),
+}
+
+/// What is to be granted.
+pub(crate) struct Wanted<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) record: &'a UrlRecord,
+    pub(crate) cached: Option<&'a CachedPage>,
+    pub(crate) approach: &'a Approach,
+    pub(crate) peer: std::net::IpAddr,
+    pub(crate) took: Duration,
+}
+
+impl<W: World> Worker<'_, W> {
+    /// Waits for the turn and books it.
+    pub(crate) async fn grant(&self, mut seen: Seen, wanted: &Wanted<'_>) -> Granted {
+        let clock = self.world.clock();
+        for _ in 0..ROUNDS_MAX {
+            let ahead = (seen.stamp.round_trip() * 2).clamp(AHEAD.0, AHEAD.1);
+            let now = seen.stamp.earliest(clock.mono());
+            // Somebody may have asked for robots.txt since this visit began.
+            let authority = wanted.record.url.authority();
+            let rules = self.rules_of(&seen.view.state, wanted.policy, &authority, now).await;
+            let scene = self.scene(wanted.policy, &seen.view, now, rules.as_deref());
+            let ask = ask_of(wanted.record, wanted.cached);
+            if let Want::RobotsHop { deadline, .. } = wanted.record.want
+                && now + Duration::from_millis(250) >= deadline
+            {
+                return Granted::Changed(seen);
+            }
+            if wanted.record.tries.spent(seen.view.state.last_ok, wanted.policy) {
+                // Its host has answered others meanwhile: its tries are used up.
+                return Granted::Changed(seen);
+            }
+            let id = self.new_lease();
+            let reserved = match seen.view.state.reserve(wanted.approach, &ask, &scene, id) {
+                Ok(reserved) if reserved.permit.turn_at() <= now + ahead => reserved,
+                Ok(reserved) => {
+                    let turn = reserved.permit.turn_at();
+                    clock.sleep_until(seen.stamp.not_before(turn.back(ahead))).await;
+                    continue;
+                }
+                Err(decision) => match decision.action {
+                    Action::Approach(a)
+                        if a.url == wanted.approach.url && a.kind == wanted.approach.kind =>
+                    {
+                        clock.sleep_until(seen.stamp.not_before(a.turn.back(ahead))).await;
+                        continue;
+                    }
+                    _ => return Granted::Changed(seen),
+                },
+            };
+            match self.book(seen, wanted, reserved, id).await {
+                Booked::Again(newer) => seen = newer,
+                Booked::End(granted) => return granted,
+            }
+        }
+        Granted::Changed(seen)
+    }
+
+    async fn book(
+        &self,
+        seen: Seen,
+        wanted: &Wanted<'_>,
+        reserved: Reserved,
+        id: LeaseId,
+    ) -> Booked {
+        let findings = reserved.decision.findings;
+        let for_url = !matches!(wanted.approach.kind, Kind::Robots | Kind::Probe);
+        let mut record = wanted.record.clone();
+        let charge = wanted.approach.kind.is_page() && !record.charged;
+        record.charged |= charge;
+        let mut urls = Vec::new();
+        if for_url {
+            record.claim = Some(id);
+            record.tries = record.tries.opened();
+            urls.push(UrlWrite {
+                from: Some(seen.view.host.clone()),
+                id: record.id,
+                claim: wanted.record.claim,
+                to: Some(record.clone()),
+            });
+        }
+        let mut state = reserved.state;
+        state.note_handshake(wanted.took);
+        let lease = *state.lease(id).expect("reserve put it there");
+        let cap = wanted.policy.slots.per_address;
+        let commit = Commit {
+            host: seen.view.host.clone(),
+            version: seen.view.version,
+            epoch: seen.view.epoch.id,
+            not_before: match wanted.policy.slots.per_host {
+                1 => self.scene_due(&seen.view, &state),
+                _ => self.others_at(&seen.view, &state, seen.view.now),
+            },
+            grant: Some(Grant {
+                lease: id,
+                url: for_url.then_some((record.id, wanted.record.claim)),
+                charge: charge.then(|| wanted.policy.budget.pages.unwrap_or(u64::MAX)),
+                address: cap.map(|cap| AddressClaim {
+                    address: wanted.peer,
+                    cap,
+                    until: lease.until,
+                }),
+            }),
+            release: None,
+            robots: Vec::new(),
+            urls,
+            state: Some(state.clone()),
+        };
+        self.in_flight.borrow_mut().insert(id);
+        let (answer, stamp) = self.commit_known(&commit).await;
+        match answer {
+            Committed::Done(receipt) => {
+                let permit =
+                    reserved.permit.open(&receipt).expect("the receipt of this very state");
+                let mut view = seen.view;
+                (view.version, view.now, view.state) = (receipt.version, receipt.now, state);
+                self.remember(&view.host, &view.state, view.now);
+                Booked::End(Granted::Open { permit, seen: Seen { view, stamp }, record, findings })
+            }
+            Committed::Stale(view) => match reserved.permit.open(&view.receipt()) {
+                Ok(permit) => {
+                    // Its answer had got lost: it had worked.
+                    self.remember(&view.host, &view.state, view.now);
+                    Booked::End(Granted::Open {
+                        permit,
+                        seen: Seen { view, stamp },
+                        record,
+                        findings,
+                    })
+                }
+                Err(_) => {
+                    self.in_flight.borrow_mut().remove(&id);
+                    self.counts.borrow_mut().stale += 1;
+                    Booked::Again(Seen { view, stamp })
+                }
+            },
+            Committed::Refused(refusal) => {
+                self.in_flight.borrow_mut().remove(&id);
+                Booked::End(match refusal {
+                    Refusal::Address(until) => Granted::Wait(seen, until),
+                    Refusal::Stopped => Granted::Wait(seen, Time::NEVER),
+                    Refusal::Budget => Granted::Spent(seen),
+                    Refusal::Gone => Granted::Gone(seen),
+                })
+            }
+        }
+    }
+
+    /// Commits until the answer is known.
+    pub(crate) async fn commit_known(&self, commit: &Commit) -> (Committed, Stamp) {
+        let clock = self.world.clock();
+        let mut pause = Duration::from_millis(50);
+        loop {
+            let m0 = clock.mono();
+            match self.world.store().commit(commit.clone()).await {
+                Ok(answer) => {
+                    let now = match &answer {
+                        Committed::Done(receipt) => receipt.now,
+                        Committed::Stale(view) => view.now,
+                        // Nothing was written; the time of the refusal is not needed.
+                        Committed::Refused(_) => Time::START,
+                    };
+                    let stamp = Stamp { now, m0, m1: clock.mono() };
+                    if let Committed::Done(_) = answer {
+                        // Whoever writes when a host is due wakes for it: the others may not know.
+                        self.wake_by(stamp.not_before(commit.not_before));
+                    }
+                    return (answer, stamp);
+                }
+                Err(StoreError::Unknown(_) | StoreError::Refused(..)) => {
+                    self.pause(pause).await;
+                    pause = (pause * 2).min(Duration::from_secs(2));
+                }
+            }
+        }
+    }
+}
+
+enum Booked {
+    Again(Seen),
+    End(Granted),
+}
+
+/// What the core needs to know of a URL.
+pub(crate) fn ask_of<'a>(record: &'a UrlRecord, cached: Option<&CachedPage>) -> Ask<'a> {
+    Ask {
+        url: &record.url,
+        kind: record.kind(),
+        charged: record.charged,
+        fresh_until: cached.map(|c| c.fresh_until),
+        retry_at: record.ready,
+        tries: record.tries.counted,
+        slot_since: record.slot_since,
+    }
+}

@@ -1,0 +1,106 @@
+//! Whether the trouble is ours.
+//!
+//! When our own network or resolver is down, every host looks broken. Faults on several hosts at once with no success in between
+//! are ours: then everything pauses, nobody is blamed, and the failures are taken back.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use curtsy_core::url::HostKey;
+
+use crate::Mono;
+
+/// Faults on so many hosts…
+const HOSTS: usize = 5;
+/// …within this time, and no success, are our own.
+const WITHIN: Duration = Duration::from_secs(10);
+/// The first pause; each further one doubles.
+const PAUSE: Duration = Duration::from_secs(5);
+/// The longest pause.
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    faults: VecDeque<(Mono, HostKey)>,
+    pauses: u32,
+    paused_until: Option<Mono>,
+}
+
+impl Health {
+    /// Until when nothing new is begun.
+    pub(crate) fn paused_until(&self, now: Mono) -> Option<Mono> {
+        self.paused_until.filter(|until| *until > now)
+    }
+
+    /// A site answered, whatever it said: the network is well.
+    pub(crate) fn success(&mut self) {
+        self.faults.clear();
+        self.pauses = 0;
+        self.paused_until = None;
+    }
+
+    /// A fault that could be ours. If it is, gives the hosts to forgive and how many faults each.
+    pub(crate) fn fault(&mut self, host: &HostKey, now: Mono) -> Option<BTreeMap<HostKey, u8>> {
+        while self.faults.front().is_some_and(|(at, _)| now - *at > WITHIN) {
+            self.faults.pop_front();
+        }
+        self.faults.push_back((now, host.clone()));
+        let mut by_host: BTreeMap<HostKey, u8> = BTreeMap::new();
+        for (_, host) in &self.faults {
+            let count = by_host.entry(host.clone()).or_default();
+            *count = count.saturating_add(1);
+        }
+        // After one pause a single further fault is enough: nothing has succeeded since.
+        if by_host.len() < HOSTS && self.pauses == 0 {
+            return None;
+        }
+        self.faults.clear();
+        let pause = (PAUSE * 2_u32.saturating_pow(self.pauses)).min(PAUSE_MAX);
+        self.pauses = (self.pauses + 1).min(8);
+        self.paused_until = Some(now + pause);
+        Some(by_host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(n: usize) -> HostKey {
+        HostKey::parse(&format!("h{n}.test")).unwrap()
+    }
+
+    fn at(secs: u64) -> Mono {
+        Mono(secs * 1_000_000)
+    }
+
+    #[test]
+    fn five_hosts_in_ten_seconds_are_our_own_trouble() {
+        let mut health = Health::default();
+        for n in 0..4 {
+            assert_eq!(health.fault(&host(n), at(n as u64)), None);
+        }
+        let forgiven = health.fault(&host(4), at(4)).expect("the fifth host");
+        assert_eq!(forgiven.len(), 5);
+        assert_eq!(health.paused_until(at(5)), Some(at(9)));
+        assert_eq!(health.paused_until(at(9)), None);
+    }
+
+    #[test]
+    fn a_success_in_between_blames_the_hosts() {
+        let mut health = Health::default();
+        for n in 0..4 {
+            health.fault(&host(n), at(0));
+        }
+        health.success();
+        assert_eq!(health.fault(&host(4), at(1)), None);
+    }
+
+    #[test]
+    fn old_faults_do_not_count() {
+        let mut health = Health::default();
+        for n in 0..9 {
+            assert_eq!(health.fault(&host(n), at(11 * n as u64)), None);
+        }
+    }
+}

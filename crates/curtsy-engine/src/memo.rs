@@ -1,0 +1,66 @@
+//! What a worker remembers, in case the store loses it.
+//!
+//! Bounded. Whoever runs a worker may keep it in a small local file, so that what a worker knew outlives the worker too.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use curtsy_core::host::HostState;
+use curtsy_core::time::Time;
+use curtsy_core::url::{HostKey, UrlKey};
+
+use crate::UrlRecord;
+
+/// Host states that are remembered.
+const HOSTS_MAX: usize = 4096;
+/// URLs with failed tries that are remembered.
+const URLS_MAX: usize = 16_384;
+
+/// What a worker remembers of its own writes.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// The store's epoch when it last answered.
+    pub epoch: Option<u64>,
+    /// Host states as this worker last wrote them.
+    pub hosts: BTreeMap<HostKey, HostState>,
+    /// URLs that failed, those that are not tried again included: a store that lost their end would hand them out again.
+    pub urls: BTreeMap<UrlKey, UrlRecord>,
+    order: VecDeque<UrlKey>,
+}
+
+impl Memory {
+    /// Remembers a state that was written.
+    pub fn remember(&mut self, host: &HostKey, state: &HostState, now: Time) {
+        if self.hosts.len() >= HOSTS_MAX && !self.hosts.contains_key(host) {
+            // What waits for nothing need not be remembered.
+            self.hosts.retain(|_, s| is_waiting(s, now));
+            if self.hosts.len() >= HOSTS_MAX {
+                self.hosts.pop_first();
+            }
+        }
+        self.hosts.insert(host.clone(), state.clone());
+    }
+
+    /// Remembers a URL that failed.
+    pub fn remember_url(&mut self, record: UrlRecord) {
+        if self.order.len() >= URLS_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.urls.remove(&oldest);
+        }
+        self.order.push_back(record.id);
+        self.urls.insert(record.id, record);
+    }
+
+    /// A URL has ended well.
+    pub fn forget_url(&mut self, id: UrlKey) {
+        self.urls.remove(&id);
+    }
+}
+
+fn is_waiting(state: &HostState, now: Time) -> bool {
+    !state.leases.is_empty()
+        || state.backoff.until > Some(now)
+        || state.breaker.until > Some(now)
+        || state.last_start.is_some_and(|s| s + Duration::from_secs(60) > now)
+}

@@ -1,0 +1,176 @@
+//! The URLs of the hosts.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+
+use curtsy_core::host::LeaseId;
+use curtsy_core::time::Time;
+use curtsy_core::url::{HostKey, UrlKey};
+
+use super::Shared;
+use super::journal::Undo;
+use crate::{UrlRecord, UrlWrite};
+
+/// One host's URLs, those that are ready first, then in the order in which they came.
+#[derive(Default)]
+pub(super) struct Queue {
+    order: BTreeMap<Place, UrlKey>,
+    records: HashMap<UrlKey, (UrlRecord, u64)>,
+}
+
+/// When a URL is ready, its rank, and its number.
+type Place = (Time, u8, u64);
+
+impl Queue {
+    pub(super) fn first(&self, max: usize) -> Vec<UrlRecord> {
+        self.order.values().take(max).map(|id| self.records[id].0.clone()).collect()
+    }
+
+    pub(super) fn first_ready(&self) -> Option<Time> {
+        self.order.keys().next().map(|(ready, ..)| *ready)
+    }
+
+    fn get(&self, id: UrlKey) -> Option<&UrlRecord> {
+        self.records.get(&id).map(|(record, _)| record)
+    }
+
+    fn remove(&mut self, id: UrlKey) -> Option<(UrlRecord, u64)> {
+        let (record, sequence) = self.records.remove(&id)?;
+        self.order.remove(&place(&record, sequence));
+        Some((record, sequence))
+    }
+
+    fn insert(&mut self, record: UrlRecord, sequence: u64) {
+        self.order.insert(place(&record, sequence), record.id);
+        self.records.insert(record.id, (record, sequence));
+    }
+}
+
+fn place(record: &UrlRecord, sequence: u64) -> Place {
+    (record.ready.unwrap_or(Time::START), record.rank(), sequence)
+}
+
+impl Shared {
+    /// Puts a record into the queue of its host.
+    pub(super) fn insert_url(&mut self, mut record: UrlRecord, now: Time) {
+        if let Some(remembered) = self.reminded.get(&record.id) {
+            record.restore(remembered);
+        }
+        let host = record.host().clone();
+        let id = record.id;
+        self.sequence += 1;
+        let sequence = self.sequence;
+        let queue = self.hosts.entry(host.clone()).or_default().queue.get_or_insert_default();
+        if queue.get(id).is_some() {
+            return;
+        }
+        let first = record.rank() == 0;
+        queue.insert(record, sequence);
+        self.queued += 1;
+        if first && let Some(entry) = self.hosts.get_mut(&host) {
+            // Others wait for it, and it may need no request: the host is looked at anew, once.
+            entry.look = true;
+        }
+        self.journal.push(now, Undo::Record(host.clone(), id, None));
+        self.reschedule_unless_held(&host);
+    }
+
+    /// A URL takes over what a worker remembers of it, now or when it comes.
+    pub(super) fn remind(&mut self, remembered: UrlRecord) {
+        let host = remembered.host().clone();
+        if let Some(queue) = self.hosts.get_mut(&host).and_then(|e| e.queue.as_mut())
+            && let Some((mut record, sequence)) = queue.remove(remembered.id)
+        {
+            record.restore(&remembered);
+            queue.insert(record, sequence);
+            self.reschedule_unless_held(&host);
+        }
+        match self.reminded.entry(remembered.id) {
+            Entry::Occupied(mut known) => known.get_mut().restore(&remembered),
+            Entry::Vacant(free) => {
+                free.insert(remembered);
+            }
+        }
+    }
+
+    /// Whether a URL is in a host's queue under that claim.
+    pub(super) fn is_claimed(&self, host: &HostKey, id: UrlKey, claim: Option<LeaseId>) -> bool {
+        let queue = self.hosts.get(host).and_then(|e| e.queue.as_ref());
+        queue.and_then(|q| q.get(id)).is_some_and(|record| record.claim == claim)
+    }
+
+    /// Applies one change, unless the URL has another claim by now.
+    pub(super) fn write_url(&mut self, write: UrlWrite, now: Time) {
+        let Some(from) = write.from else {
+            if let Some(record) = write.to {
+                self.insert_url(record, now);
+            }
+            return;
+        };
+        let Some(queue) = self.hosts.get_mut(&from).and_then(|e| e.queue.as_mut()) else {
+            return;
+        };
+        if queue.get(write.id).is_none_or(|record| record.claim != write.claim) {
+            return;
+        }
+        let Some((old, sequence)) = queue.remove(write.id) else {
+            return;
+        };
+        match write.to {
+            Some(record) if *record.host() == from => queue.insert(record, sequence),
+            Some(record) => {
+                self.queued -= 1;
+                self.insert_url(record, now);
+            }
+            None => self.queued -= 1,
+        }
+        self.drop_empty_queue(&from);
+        self.journal.push(now, Undo::Record(from, write.id, Some(Box::new(old))));
+    }
+
+    /// A host whose queue changed: handed out as its queue asks, unless somebody holds it.
+    pub(super) fn reschedule_unless_held(&mut self, host: &HostKey) {
+        let Some(entry) = self.hosts.get(host) else {
+            return;
+        };
+        let ready = entry.queue.as_ref().and_then(|q| q.first_ready());
+        let wanted = ready.map(|ready| entry.due_from(ready));
+        // A due time earlier than that is a hold that runs out, or nothing; a later one is a hold.
+        let sooner = entry.due > wanted && !self.is_held(host);
+        if entry.due.is_none() || wanted.is_none() || sooner {
+            self.set_due(host, wanted);
+        }
+    }
+
+    /// Whether a visit holds the host: its due time is then neither its queue's nor its state's.
+    fn is_held(&self, host: &HostKey) -> bool {
+        self.hosts.get(host).is_some_and(|e| e.held)
+    }
+
+    /// Puts a record back, or takes it out, as if a change had not been.
+    pub(super) fn restore_url(&mut self, host: &HostKey, id: UrlKey, old: Option<UrlRecord>) {
+        // The record may have moved to another host since; that move is undone by its own entry.
+        let queue = self.hosts.entry(host.clone()).or_default().queue.get_or_insert_default();
+        let was = queue.remove(id);
+        let is = old.is_some();
+        if let Some(old) = old {
+            self.sequence += 1;
+            queue.insert(old, self.sequence);
+        }
+        match (was.is_some(), is) {
+            (false, true) => self.queued += 1,
+            (true, false) => self.queued -= 1,
+            _ => {}
+        }
+        self.drop_empty_queue(host);
+        self.reschedule(host, None);
+    }
+
+    fn drop_empty_queue(&mut self, host: &HostKey) {
+        if let Some(entry) = self.hosts.get_mut(host)
+            && entry.queue.as_ref().is_some_and(|q| q.order.is_empty())
+        {
+            entry.queue = None;
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The last writes, so that they can be lost.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use curtsy_core::time::Time;
+use curtsy_core::url::{HostKey, UrlKey};
+
+use super::Shared;
+use crate::UrlRecord;
+
+/// How one write is undone.
+pub(super) enum Undo {
+    /// The host had these bytes at that version.
+    State(HostKey, Box<[u8]>, u64),
+    /// The URL was that in this host's queue, or was not there.
+    Record(HostKey, UrlKey, Option<Box<UrlRecord>>),
+    /// The URL was not known.
+    Known(UrlKey),
+    /// So many pages were charged.
+    Pages(u64),
+}
+
+/// The writes of the last moments, newest last.
+pub(super) struct Journal {
+    keep: Duration,
+    writes: VecDeque<(Time, Undo)>,
+}
+
+impl Journal {
+    pub(super) fn new(keep: Duration) -> Journal {
+        Journal { keep, writes: VecDeque::new() }
+    }
+
+    pub(super) fn push(&mut self, now: Time, undo: Undo) {
+        if self.keep.is_zero() {
+            return;
+        }
+        self.writes.push_back((now, undo));
+        let oldest = now.back(self.keep);
+        while self.writes.front().is_some_and(|(at, _)| *at < oldest) {
+            self.writes.pop_front();
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.writes.clear();
+    }
+}
+
+impl Shared {
+    /// Undoes every write since `since`, newest first.
+    pub(super) fn roll_back(&mut self, since: Time) {
+        while self.journal.writes.back().is_some_and(|(at, _)| *at >= since) {
+            let Some((_, undo)) = self.journal.writes.pop_back() else {
+                break;
+            };
+            match undo {
+                Undo::State(host, bytes, version) => {
+                    let entry = self.hosts.entry(host).or_default();
+                    (entry.state, entry.version) = (bytes, version);
+                }
+                Undo::Record(host, id, old) => self.restore_url(&host, id, old.map(|r| *r)),
+                Undo::Known(id) => {
+                    self.known.remove(&id);
+                }
+                Undo::Pages(pages) => self.job.pages = pages,
+            }
+        }
+    }
+}

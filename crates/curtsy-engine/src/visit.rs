@@ -1,0 +1,416 @@
+//! One visit to a host: decide, connect, reserve, send, observe.
+//!
+//! A visit settles what needs no request on the spot, then asks for one URL at a time. With one slot it keeps the host as long as
+//! turns follow closely; with several slots it asks once and lets others take the host meanwhile.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use curtsy_core::host::{
+    Action, Approach, Finding, Findings, Gate, HostState, Kind, Reason, RobotsId, Scene, Verdict,
+};
+use curtsy_core::policy::Policy;
+use curtsy_core::robots::AgentRules;
+use curtsy_core::time::Time;
+use curtsy_core::url::Authority;
+
+use crate::chain::Hop;
+use crate::flush::Ended;
+use crate::grant::{Granted, Wanted, ask_of};
+use crate::{
+    CachedPage, Clock, Commit, Connected, Ending, Fetch, Line, Mono, Point, RobotsFile, Row, Store,
+    UrlRecord, UrlWrite, View, Visit, Want, Worker, World,
+};
+
+/// A visit keeps its host if the next turn is no further away than this.
+const LINGER: Duration = Duration::from_secs(5);
+/// How long a host that a visit keeps is not handed out to others.
+pub(crate) const HOLD: Duration = Duration::from_secs(10);
+
+/// A host's state as this worker last saw it.
+pub(crate) struct Seen {
+    pub(crate) view: View,
+    pub(crate) stamp: Stamp,
+}
+
+/// The store's time against this worker's clock: `now` was somewhere between `m0` and `m1`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamp {
+    pub(crate) now: Time,
+    pub(crate) m0: Mono,
+    pub(crate) m1: Mono,
+}
+
+impl Stamp {
+    /// The store's time at `at`, at least: what waits are measured with.
+    pub(crate) fn earliest(&self, at: Mono) -> Time {
+        self.now + (at - self.m1)
+    }
+
+    /// The store's time at `at`, at most: what has happened by then.
+    pub(crate) fn latest(&self, at: Mono) -> Time {
+        self.now + (at - self.m0)
+    }
+
+    /// When the store's time has surely reached `time`.
+    pub(crate) fn not_before(&self, time: Time) -> Mono {
+        self.m1 + (time - self.now)
+    }
+
+    /// Until when the store's time is surely not past `time`.
+    pub(crate) fn deadline(&self, time: Time) -> Mono {
+        self.m0 + (time - self.now)
+    }
+
+    pub(crate) fn round_trip(&self) -> Duration {
+        self.m1 - self.m0
+    }
+}
+
+/// A URL whose robots.txt is being followed from host to host is looked at again so soon.
+const CHASE_LOOK: Duration = Duration::from_secs(2);
+
+/// What to do next on a host.
+enum Choice {
+    /// Nothing is left of what was handed out.
+    Nothing,
+    /// Nothing can be asked before this.
+    Wait(Time),
+    /// This URL, with this approach.
+    Go(Box<Going>),
+}
+
+/// A URL that may be asked for.
+struct Going {
+    index: usize,
+    approach: Approach,
+    findings: Findings,
+    cached: Option<CachedPage>,
+}
+
+impl<W: World> Worker<'_, W> {
+    pub(crate) async fn visit(&self, visit: Visit, m0: Mono, m1: Mono) {
+        self.world.reached(Point::Taken).await;
+        let host = visit.view.host.clone();
+        let policy = self.policy.for_host(host.as_str());
+        let stamp = Stamp { now: visit.view.now, m0, m1 };
+        let mut seen = Seen { view: visit.view, stamp };
+        let mut urls = visit.urls;
+        loop {
+            let mut blocked = Vec::new();
+            let choice = self.choose(&seen, &policy, &mut urls, &mut blocked).await;
+            let now = seen.stamp.earliest(self.world.clock().mono());
+            match choice {
+                Choice::Nothing => {
+                    let due = self.scene_due(&seen.view, &seen.view.state);
+                    return self.release(&seen, due, blocked).await;
+                }
+                Choice::Wait(until) => {
+                    let due = until.back(seen.view.state.lead());
+                    if !self.may_linger(now, due) || self.stop_switch().get() {
+                        return self.release(&seen, due, blocked).await;
+                    }
+                    self.world.clock().sleep_until(seen.stamp.not_before(due)).await;
+                }
+                Choice::Go(going) => {
+                    let Going { index, approach, findings, cached } = *going;
+                    let record = urls.remove(index);
+                    let more = !urls.is_empty();
+                    let policy = &policy;
+                    let asked = Asked { policy, record, approach, findings, cached, more };
+                    match self.request(seen, asked).await {
+                        Next::End => return,
+                        Next::Again(newer, unchanged) => {
+                            seen = newer;
+                            if let Some(record) = unchanged {
+                                urls.insert(0, *record);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Decides each URL until one needs a request. What needs none is settled on the spot. What waits for its authority's robots.txt
+    /// is put behind the others, so that a host's other authorities are not held up.
+    async fn choose(
+        &self,
+        seen: &Seen,
+        policy: &Policy,
+        urls: &mut Vec<UrlRecord>,
+        blocked: &mut Vec<UrlWrite>,
+    ) -> Choice {
+        let mut settled = Vec::new();
+        let mut wait: Option<Time> = None;
+        let mut choice = None;
+        let mut index = 0;
+        while index < urls.len() {
+            let record = &urls[index];
+            if let Want::RobotsHop { .. } = record.want {
+                match self.hop_without_request(seen, policy, record).await {
+                    Hop::NeedsRequest => {}
+                    Hop::Settled => {
+                        urls.remove(index);
+                        continue;
+                    }
+                    Hop::Waits => {
+                        let until = seen.stamp.latest(self.clock_now()) + CHASE_LOOK;
+                        blocked.push(self.put_behind(seen, urls.remove(index), until));
+                        continue;
+                    }
+                }
+            }
+            if let Some(outcome) = record.last
+                && record.tries.spent(seen.view.state.last_ok, policy)
+            {
+                // Its host answered others since: the failures were its own, and they are used up.
+                let now = seen.stamp.earliest(self.world.clock().mono());
+                let record = urls.remove(index);
+                let ending = Ending::Dead(outcome);
+                settled.push(self.ended(&seen.view, &record, ending, Findings::CLEAR, now));
+                continue;
+            }
+            let hop = matches!(record.want, Want::RobotsHop { .. });
+            let cached = match hop {
+                true => None,
+                false => self.outside.cache.get(record.url.key()).await,
+            };
+            let now = seen.stamp.earliest(self.world.clock().mono());
+            let rules = self.rules_of(&seen.view.state, policy, &record.url.authority(), now).await;
+            let scene = self.scene(policy, &seen.view, now, rules.as_deref());
+            let decision = seen.view.state.admit(&ask_of(record, cached.as_ref()), &scene);
+            let ending = match decision.action {
+                Action::Approach(approach) => {
+                    let findings = decision.findings;
+                    let going = Going { index, approach, findings, cached };
+                    choice = Some(Choice::Go(Box::new(going)));
+                    break;
+                }
+                Action::Wait(until, Gate::Robots) => {
+                    let asked = decision.findings.of(Gate::Robots).reason == Reason::RobotsAsked;
+                    let until = if asked { until.min(now + CHASE_LOOK) } else { until };
+                    blocked.push(self.put_behind(seen, urls.remove(index), until));
+                    continue;
+                }
+                Action::Wait(until, _) => {
+                    wait = Some(wait.map_or(until, |w: Time| w.min(until)));
+                    index += 1;
+                    continue;
+                }
+                Action::UseCached => {
+                    self.offer_cached_links(policy, record).await;
+                    Ending::Cached
+                }
+                Action::Refuse(_) if hop => {
+                    let record = urls.remove(index);
+                    self.give_up_hop(seen, &record).await;
+                    continue;
+                }
+                Action::Refuse(gate) => Ending::Refused(gate),
+            };
+            let record = urls.remove(index);
+            settled.push(self.ended(&seen.view, &record, ending, decision.findings, now));
+        }
+        if !settled.is_empty() && !self.write_out(&settled).await {
+            // Kept for the next flush: nothing is lost.
+            settled.into_iter().for_each(|e| self.end(e));
+        }
+        choice.or(wait.map(Choice::Wait)).unwrap_or(Choice::Nothing)
+    }
+
+    /// Has a URL wait while others are asked for.
+    fn put_behind(&self, seen: &Seen, record: UrlRecord, until: Time) -> UrlWrite {
+        UrlWrite {
+            from: Some(seen.view.host.clone()),
+            id: record.id,
+            claim: record.claim,
+            to: Some(UrlRecord { ready: Some(until), claim: Some(self.new_lease()), ..record }),
+        }
+    }
+
+    /// A URL that has ended, as a row and the write that settles it.
+    pub(crate) fn ended(
+        &self,
+        view: &View,
+        record: &UrlRecord,
+        ending: Ending,
+        findings: Findings,
+        at: Time,
+    ) -> Ended {
+        let row = Row {
+            id: record.id,
+            url: record.origin.clone(),
+            final_url: record.url.clone(),
+            redirects: record.hop,
+            ending,
+            findings,
+            at,
+        };
+        let write = UrlWrite {
+            from: Some(view.host.clone()),
+            id: record.id,
+            claim: record.claim,
+            to: None,
+        };
+        Ended { row: Some(row), write, record: record.clone() }
+    }
+
+    /// One request, from its approach to its observation.
+    async fn request(&self, seen: Seen, asked: Asked<'_>) -> Next {
+        let connected = self.world.fetch().connect(&asked.approach).await;
+        let Connected { mut line, took } = match connected {
+            Ok(connected) => connected,
+            Err(problem) => return self.no_line(seen, asked, problem).await,
+        };
+        self.world.reached(Point::Connected).await;
+        let wanted = Wanted {
+            policy: asked.policy,
+            record: &asked.record,
+            cached: asked.cached.as_ref(),
+            approach: &asked.approach,
+            peer: line.peer(),
+            took,
+        };
+        let (permit, seen, record, findings) = match self.grant(seen, &wanted).await {
+            Granted::Open { permit, seen, record, findings } => (permit, seen, record, findings),
+            Granted::Changed(seen) => return Next::Again(seen, Some(Box::new(asked.record))),
+            Granted::Wait(seen, until) => {
+                let due = until.back(seen.view.state.lead());
+                self.release(&seen, due, Vec::new()).await;
+                return Next::End;
+            }
+            Granted::Gone(seen) => return Next::Again(seen, None),
+            Granted::Spent(seen) => {
+                let now = seen.stamp.earliest(self.world.clock().mono());
+                let pages = asked.policy.budget.pages.unwrap_or(u64::MAX);
+                let mut findings = Findings::CLEAR;
+                findings
+                    .set(Gate::Budget, Finding::new(Verdict::Never, Reason::PageLimit { pages }));
+                let ended = self.ended(
+                    &seen.view,
+                    &asked.record,
+                    Ending::Refused(Gate::Budget),
+                    findings,
+                    now,
+                );
+                self.end(ended);
+                return Next::Again(seen, None);
+            }
+        };
+        self.world.reached(Point::Granted).await;
+        let asked = Asked { record, findings, ..asked };
+        self.exchange(seen, asked, permit, &mut line).await
+    }
+
+    /// Gives the host back.
+    pub(crate) async fn release(&self, seen: &Seen, not_before: Time, urls: Vec<UrlWrite>) {
+        let commit = Commit {
+            host: seen.view.host.clone(),
+            version: seen.view.version,
+            epoch: seen.view.epoch.id,
+            state: None,
+            not_before,
+            grant: None,
+            release: None,
+            robots: Vec::new(),
+            urls,
+        };
+        // If this does not get through, the host falls due again by itself.
+        let _ = self.world.store().commit(commit).await;
+        self.wake_by(seen.stamp.not_before(not_before));
+    }
+
+    /// Whether a visit keeps its host for the next turn.
+    pub(crate) fn may_linger(&self, now: Time, due: Time) -> bool {
+        let paused = self.health.borrow().paused_until(self.world.clock().mono()).is_some();
+        due <= now + LINGER && !paused && !self.stop_switch().get()
+    }
+
+    /// What surrounds a decision.
+    pub(crate) fn scene<'a>(
+        &self,
+        policy: &'a Policy,
+        view: &View,
+        now: Time,
+        rules: Option<&'a AgentRules>,
+    ) -> Scene<'a> {
+        Scene {
+            policy,
+            now,
+            seed: view.host.seed(),
+            rules,
+            job: view.job,
+            stopped: view.stopped,
+            floor: view.epoch.floor,
+            quiet_until: view.epoch.quiet_until,
+        }
+    }
+
+    /// When a host with this state may be handed out again.
+    pub(crate) fn scene_due(&self, view: &View, state: &HostState) -> Time {
+        let policy: Cow<'_, Policy> = self.policy.for_host(view.host.as_str());
+        state.next_due(&self.scene(&policy, view, view.now, None))
+    }
+
+    /// The rules for us in the text that rules an authority, parsed once.
+    pub(crate) async fn rules_of(
+        &self,
+        state: &HostState,
+        policy: &Policy,
+        authority: &Authority,
+        now: Time,
+    ) -> Option<Arc<AgentRules>> {
+        let (id, _) = state.robots_of(authority)?.ruling(&policy.robots, now)?;
+        if let Some((rules, _)) = self.rules.borrow().get(&id) {
+            return Some(Arc::clone(rules));
+        }
+        let file = self.robots_file(id).await?;
+        Some(self.keep_rules(id, file, policy.robots.agent_match))
+    }
+
+    /// A robots.txt from memory or from the store, however often that must be asked. None is lost, and asked for again.
+    pub(crate) async fn robots_file(&self, id: RobotsId) -> Option<Arc<RobotsFile>> {
+        if let Some((_, file)) = self.rules.borrow().get(&id) {
+            return Some(Arc::clone(file));
+        }
+        loop {
+            match self.world.store().robots(id).await {
+                Ok(file) => return file,
+                Err(_) => self.pause(Duration::from_millis(200)).await,
+            }
+        }
+    }
+
+    pub(crate) fn clock_now(&self) -> Mono {
+        self.world.clock().mono()
+    }
+}
+
+/// A URL with its approach.
+pub(crate) struct Asked<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) record: UrlRecord,
+    pub(crate) approach: Approach,
+    /// Every gate's finding at the decision that counts.
+    pub(crate) findings: Findings,
+    pub(crate) cached: Option<CachedPage>,
+    /// Whether the visit has further URLs.
+    pub(crate) more: bool,
+}
+
+impl Asked<'_> {
+    /// Whether the request was for the URL itself, not for what must come before it.
+    pub(crate) fn is_for_url(&self) -> bool {
+        !matches!(self.approach.kind, Kind::Robots | Kind::Probe)
+    }
+}
+
+/// How a visit goes on.
+pub(crate) enum Next {
+    /// It ends.
+    End,
+    /// With this state; and with the URL, if that was not settled.
+    Again(Seen, Option<Box<UrlRecord>>),
+}

@@ -1,0 +1,423 @@
+//! A worker: one future with a bounded set of visits.
+//!
+//! Everything that takes time (a take, a visit, a flush, a recovery) is one task of the same set, so nothing that waits for a store or
+//! a sink can hold up a request whose turn has come.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use curtsy_core::chance::{Purpose, draw};
+use curtsy_core::host::{LeaseId, RobotsId};
+use curtsy_core::policy::{AgentMatch, Policy};
+use curtsy_core::robots::{AgentRules, Robots};
+use curtsy_core::url::HostKey;
+use futures_util::future::{Either, select};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use crate::flush::Ended;
+use crate::health::Health;
+use crate::memo::Memory;
+use crate::page::Boxed;
+use crate::visit::Stamp;
+use crate::{
+    Cache, Clock, Epoch, Mono, Reader, RobotsFile, Sink, Source, Store, StoreError, Taken, World,
+};
+
+/// Parsed robots.txt files that a worker keeps.
+const RULES_MAX: usize = 1024;
+
+/// What a worker may hold at once, and how it waits.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// A number that no other worker, past or present, has.
+    pub worker: u64,
+    /// Visits at once.
+    pub visits_max: usize,
+    /// How long an idle worker waits before it looks again.
+    pub idle_poll: Duration,
+    /// How long a row waits for company before it is flushed.
+    pub flush_after: Duration,
+    /// Rows that are flushed at once.
+    pub flush_rows: usize,
+    /// Whether the worker ends when the queue is empty and the source has nothing more.
+    pub until_empty: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            worker: 0,
+            visits_max: 64,
+            idle_poll: Duration::from_secs(5),
+            flush_after: Duration::from_millis(100),
+            flush_rows: 100,
+            until_empty: false,
+        }
+    }
+}
+
+/// What a worker reads from and writes to besides its world.
+pub struct Outside<'o> {
+    /// Seeds.
+    pub source: &'o dyn Source,
+    /// Rows; every one of them must accept a batch.
+    pub sinks: Vec<&'o dyn Sink>,
+    /// Pages for the next time.
+    pub cache: &'o dyn Cache,
+    /// Reads documents.
+    pub reader: &'o dyn Reader,
+}
+
+/// What a worker has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Requests written, by kind: page, robots, robots hop, sitemap, probe.
+    pub sent: [u64; 5],
+    /// Permits handed back unused.
+    pub handed_back: u64,
+    /// Commits that found a newer state.
+    pub stale: u64,
+    /// Rows kept.
+    pub rows: u64,
+    /// Times the breaker of a host opened.
+    pub breaker_opened: u64,
+    /// Times our own network was found to be down.
+    pub own_trouble: u64,
+    /// Epochs after the first.
+    pub recoveries: u64,
+}
+
+/// One worker.
+pub struct Worker<'o, W: World> {
+    pub(crate) world: W,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) outside: Outside<'o>,
+    pub(crate) settings: Settings,
+    pub(crate) user_agent: String,
+    pub(crate) product: String,
+    pub(crate) health: RefCell<Health>,
+    pub(crate) rules: RefCell<BTreeMap<RobotsId, KeptRules>>,
+    pub(crate) memory: Rc<RefCell<Memory>>,
+    pub(crate) in_flight: RefCell<BTreeSet<LeaseId>>,
+    /// Visits of this worker, by host: no more than the host has slots.
+    pub(crate) visiting: RefCell<BTreeMap<HostKey, u8>>,
+    pub(crate) ended: RefCell<Vec<Ended>>,
+    pub(crate) recovering: Cell<bool>,
+    pub(crate) counts: RefCell<Counts>,
+    /// The store's time when it last answered a take.
+    pub(crate) last_stamp: Cell<Option<Stamp>>,
+    /// Since when rows can't be kept, or were last held anew.
+    pub(crate) held_at: Cell<Option<Mono>>,
+    leases: Cell<u32>,
+    wake_at: Cell<Option<Mono>>,
+    first_ended: Cell<Option<Mono>>,
+    stopping: Rc<Cell<bool>>,
+}
+
+/// A robots.txt, parsed and as it was served.
+pub(crate) type KeptRules = (Arc<AgentRules>, Arc<RobotsFile>);
+
+/// What a task of the set came to.
+pub(crate) enum Event {
+    Took(Result<Taken, StoreError>, Mono, Mono),
+    Visited,
+    Flushed { kept: bool },
+    Recovered,
+    Fed { seeds: usize },
+}
+
+impl<'o, W: World> Worker<'o, W> {
+    /// A worker that has not begun.
+    pub fn new(
+        world: W,
+        policy: Arc<Policy>,
+        user_agent: String,
+        outside: Outside<'o>,
+        settings: Settings,
+        memory: Rc<RefCell<Memory>>,
+    ) -> Worker<'o, W> {
+        let product = user_agent.split(['/', ' ']).next().unwrap_or_default().to_owned();
+        Worker {
+            world,
+            policy,
+            outside,
+            settings,
+            user_agent,
+            product,
+            health: RefCell::default(),
+            rules: RefCell::default(),
+            memory,
+            in_flight: RefCell::default(),
+            visiting: RefCell::default(),
+            ended: RefCell::default(),
+            recovering: Cell::new(false),
+            counts: RefCell::default(),
+            last_stamp: Cell::new(None),
+            held_at: Cell::new(None),
+            leases: Cell::new(0),
+            wake_at: Cell::new(None),
+            first_ended: Cell::new(None),
+            stopping: Rc::default(),
+        }
+    }
+
+    /// A switch that lets the worker finish what it holds and end.
+    pub fn stop_switch(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.stopping)
+    }
+
+    /// What it has done so far.
+    pub fn counts(&self) -> Counts {
+        self.counts.borrow().clone()
+    }
+
+    /// Works until it is told to stop, or until nothing is left if the settings say so.
+    pub async fn run(&self) {
+        let clock = self.world.clock();
+        let mut tasks: FuturesUnordered<Boxed<'_, Event>> = FuturesUnordered::new();
+        let (mut visits, mut taking, mut flushing, mut feeding) = (0_usize, false, false, false);
+        let mut next_take = clock.mono();
+        let mut next_feed = clock.mono();
+        let mut kept_last = true;
+        let mut drained = false;
+        if !self.memory.borrow().urls.is_empty() {
+            // What a life before this one knew may not have reached the store.
+            self.recovering.set(true);
+            tasks.push(Box::pin(async {
+                self.remind().await;
+                Event::Recovered
+            }));
+        }
+        loop {
+            let now = clock.mono();
+            let stopping = self.stopping.get();
+            if !flushing && self.flush_due(now, stopping || drained) {
+                flushing = true;
+                self.first_ended.set(None);
+                tasks.push(Box::pin(self.flush_batch()));
+            }
+            let paused = self.health.borrow().paused_until(now);
+            // What can't be kept is not fetched: while the sink is away nothing new is taken.
+            let open = !stopping && kept_last && paused.is_none() && !self.recovering.get();
+            if open && !feeding && now >= next_feed {
+                feeding = true;
+                tasks.push(Box::pin(self.feed()));
+            }
+            let room = self.settings.visits_max - visits.min(self.settings.visits_max);
+            if open && !taking && room > 0 && now >= self.take_at(next_take) {
+                taking = true;
+                self.wake_at.set(None);
+                tasks.push(Box::pin(self.take(room)));
+            }
+            let idle = tasks.is_empty() && self.ended.borrow().is_empty();
+            if idle && (stopping || self.settings.until_empty && drained && !feeding) {
+                return;
+            }
+            let mut wake = if open && !taking && room > 0 {
+                self.take_at(next_take)
+            } else {
+                now + self.settings.idle_poll
+            };
+            if open && !feeding {
+                wake = wake.min(next_feed);
+            }
+            if let Some(until) = paused {
+                wake = wake.min(until);
+            }
+            if !flushing && let Some(first) = self.first_ended.get() {
+                wake = wake.min(first + self.settings.flush_after);
+            }
+            let takes = open && !taking && room > 0;
+            let event = {
+                let mut sleep = pin!(clock.sleep_until(wake.max(now + Duration::from_micros(1))));
+                // A visit may learn that a host falls due sooner than this sleep ends.
+                let sleep = poll_fn(|cx| match self.wake_at.get() {
+                    Some(at) if takes && at < wake => Poll::Ready(()),
+                    _ => sleep.as_mut().poll(cx),
+                });
+                if tasks.is_empty() {
+                    sleep.await;
+                    None
+                } else {
+                    match select(tasks.next(), sleep).await {
+                        Either::Left((event, _)) => event,
+                        Either::Right(_) => None,
+                    }
+                }
+            };
+            match event {
+                None => {}
+                Some(Event::Visited) => {
+                    visits -= 1;
+                }
+                Some(Event::Recovered) => self.recovering.set(false),
+                Some(Event::Fed { seeds }) => {
+                    feeding = false;
+                    let again = if seeds > 0 { Duration::ZERO } else { self.settings.idle_poll };
+                    next_feed = clock.mono() + again;
+                    if seeds > 0 {
+                        drained = false;
+                        next_take = clock.mono();
+                    }
+                }
+                Some(Event::Flushed { kept }) => {
+                    flushing = false;
+                    if !kept {
+                        // The rows wait; so does everybody.
+                        self.first_ended.set(Some(clock.mono() + Duration::from_secs(1)));
+                    }
+                    kept_last = kept;
+                }
+                Some(Event::Took(Err(_), ..)) => {
+                    taking = false;
+                    next_take = clock.mono() + Duration::from_millis(500);
+                }
+                Some(Event::Took(Ok(taken), m0, m1)) => {
+                    taking = false;
+                    self.last_stamp.set(Some(Stamp { now: taken.now, m0, m1 }));
+                    drained = taken.queued == 0 && visits == 0 && taken.visits.is_empty();
+                    next_take = self.after_take(&taken, m1);
+                    if self.note_epoch(taken.epoch) {
+                        // What was handed out falls due again by itself.
+                        self.recovering.set(true);
+                        tasks.push(Box::pin(self.recover(taken.epoch)));
+                        continue;
+                    }
+                    for visit in taken.visits {
+                        if self.has_enough_visits(&visit.view.host) {
+                            continue;
+                        }
+                        visits += 1;
+                        self.begin_visit(&visit.view.host);
+                        tasks.push(Box::pin(async move {
+                            let host = visit.view.host.clone();
+                            self.visit(visit, m0, m1).await;
+                            self.end_visit(&host);
+                            Event::Visited
+                        }));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether this worker has as many visits to a host as the host has slots: more would only stand in each other's way.
+    pub(crate) fn has_enough_visits(&self, host: &HostKey) -> bool {
+        let slots = self.policy.for_host(host.as_str()).slots.per_host;
+        self.visiting.borrow().get(host).is_some_and(|n| *n >= slots)
+    }
+
+    fn begin_visit(&self, host: &HostKey) {
+        *self.visiting.borrow_mut().entry(host.clone()).or_default() += 1;
+    }
+
+    fn end_visit(&self, host: &HostKey) {
+        let mut visiting = self.visiting.borrow_mut();
+        if let Some(n) = visiting.get_mut(host) {
+            *n -= 1;
+            if *n == 0 {
+                visiting.remove(host);
+            }
+        }
+    }
+
+    /// Has the worker wake when a host that it wrote falls due.
+    pub(crate) fn wake_by(&self, at: Mono) {
+        let earlier = self.wake_at.get().is_none_or(|known| at < known);
+        if earlier {
+            self.wake_at.set(Some(at));
+        }
+    }
+
+    fn take_at(&self, next_take: Mono) -> Mono {
+        self.wake_at.get().map_or(next_take, |own| own.min(next_take))
+    }
+
+    fn after_take(&self, taken: &Taken, m1: Mono) -> Mono {
+        let idle = m1 + self.settings.idle_poll;
+        let due = taken.next_due.map_or(idle, |due| m1 + (due - taken.now));
+        // An early look finds nothing and costs a call; a late one costs lateness: a millisecond is the middle.
+        due.max(m1 + Duration::from_millis(1)).min(idle)
+    }
+
+    fn flush_due(&self, now: Mono, ending: bool) -> bool {
+        let waiting = self.ended.borrow().len();
+        if waiting == 0 {
+            return false;
+        }
+        let first = self.first_ended.get().unwrap_or(now);
+        waiting >= self.settings.flush_rows && first <= now
+            || now >= first + self.settings.flush_after
+            || ending && first <= now
+    }
+
+    /// Puts a row on its way out.
+    pub(crate) fn end(&self, ended: Ended) {
+        if self.first_ended.get().is_none() {
+            self.first_ended.set(Some(self.world.clock().mono()));
+        }
+        self.ended.borrow_mut().push(ended);
+    }
+
+    async fn take(&self, room: usize) -> Event {
+        let m0 = self.world.clock().mono();
+        let taken = self.world.store().take(room).await;
+        Event::Took(taken, m0, self.world.clock().mono())
+    }
+
+    /// Moves seeds from the source to the store.
+    async fn feed(&self) -> Event {
+        let seeds = self.outside.source.next(500).await;
+        let count = seeds.len();
+        if count > 0 {
+            while self.world.store().offer(seeds.clone()).await.is_err() {
+                if self.stopping.get() {
+                    break;
+                }
+                self.pause(Duration::from_millis(500)).await;
+            }
+        }
+        Event::Fed { seeds: count }
+    }
+
+    /// Sleeps on the worker's own clock.
+    pub(crate) async fn pause(&self, span: Duration) {
+        let clock = self.world.clock();
+        clock.sleep_until(clock.mono() + span).await;
+    }
+
+    /// A lease's name that nobody else has.
+    pub(crate) fn new_lease(&self) -> LeaseId {
+        let n = self.leases.get();
+        self.leases.set(n.wrapping_add(1));
+        LeaseId(draw(self.settings.worker, n, Purpose::Delay))
+    }
+
+    /// Notes the store's epoch; true if it is another than before.
+    pub(crate) fn note_epoch(&self, epoch: Epoch) -> bool {
+        let before = self.memory.borrow_mut().epoch.replace(epoch.id);
+        before.is_some_and(|b| b != epoch.id)
+    }
+
+    /// Reads a robots.txt and keeps it, parsed and as it is.
+    pub(crate) fn keep_rules(
+        &self,
+        id: RobotsId,
+        file: Arc<RobotsFile>,
+        how: AgentMatch,
+    ) -> Arc<AgentRules> {
+        let rules = Arc::new(Robots::parse(&file.text).for_agent(&self.product, how));
+        let mut kept = self.rules.borrow_mut();
+        if kept.len() >= RULES_MAX {
+            kept.pop_first();
+        }
+        kept.insert(id, (Arc::clone(&rules), file));
+        rules
+    }
+}
