@@ -1,0 +1,444 @@
+//! The way from a worker to the synthetic web, and the servers' own access log.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use curtsy_core::host::{Approach, Kind, Permit, Problem};
+use curtsy_core::url::{Authority, CrawlUrl, Scheme};
+use curtsy_engine::{Connected, Fetch, Fetched, Head, Line, Mono, Reading, Request, Sent};
+use curtsy_judge::Exchange;
+
+use crate::chance::Chance;
+use crate::executor::Universe;
+use crate::sabotage::Tamper;
+use crate::web::{Answer, Asked, HostModel, Mood, SECOND};
+use crate::world::Life;
+
+/// What a client waits for a handshake.
+const CONNECT_TIMEOUT: u64 = 5 * SECOND;
+/// What a client waits for a first byte.
+const FIRST_BYTE_TIMEOUT: u64 = 10 * SECOND;
+/// What a client waits for the whole.
+const WHOLE_TIMEOUT: u64 = 30 * SECOND;
+
+/// A line is made so long before its turn, at most.
+const TURN_WITHIN: u64 = 4 * SECOND;
+/// Lines that stand idle for one authority.
+const IDLE_MAX: usize = 4;
+
+/// Lines that stand idle, by authority: their numbers, and since when.
+type Idle = BTreeMap<Authority, Vec<(u64, u64)>>;
+
+/// All hosts, and the log that their servers write.
+pub struct Web {
+    /// The time they live in.
+    pub universe: Rc<Universe>,
+    /// By name.
+    pub hosts: HashMap<Arc<str>, HostModel>,
+    log: RefCell<Log>,
+    connections: Cell<u64>,
+}
+
+#[derive(Default)]
+struct Log {
+    order: BinaryHeap<Reverse<(u64, u64)>>,
+    lines: HashMap<u64, Exchange>,
+    count: u64,
+}
+
+impl Web {
+    /// A web of these hosts.
+    pub fn new(universe: Rc<Universe>, hosts: Vec<HostModel>) -> Rc<Web> {
+        let hosts = hosts.into_iter().map(|h| (Arc::clone(&h.name), h)).collect();
+        Rc::new(Web { universe, hosts, log: RefCell::default(), connections: Cell::new(0) })
+    }
+
+    /// Writes a line of the log.
+    pub fn log(&self, exchange: Exchange) {
+        let mut log = self.log.borrow_mut();
+        log.count += 1;
+        let count = log.count;
+        log.order.push(Reverse((exchange.start, count)));
+        log.lines.insert(count, exchange);
+    }
+
+    /// The next line whose request has been read by now; later requests can't come before it.
+    pub fn next_line(&self) -> Option<Exchange> {
+        let mut log = self.log.borrow_mut();
+        let Reverse((start, count)) = *log.order.peek()?;
+        if start > self.universe.now() {
+            return None;
+        }
+        log.order.pop();
+        log.lines.remove(&count)
+    }
+
+    /// Lines written so far.
+    pub fn lines(&self) -> u64 {
+        self.log.borrow().count
+    }
+
+    fn connection(&self) -> u64 {
+        let n = self.connections.get() + 1;
+        self.connections.set(n);
+        n
+    }
+}
+
+/// One worker's way to the web.
+pub struct SimFetch {
+    web: Rc<Web>,
+    life: Rc<Life>,
+    chance: RefCell<Chance>,
+    idle: Rc<RefCell<Idle>>,
+    /// How long each host was seen to keep an idle line, at most.
+    keep_alive: Rc<RefCell<BTreeMap<Arc<str>, u64>>>,
+    tamper: Tamper,
+}
+
+impl SimFetch {
+    /// A way to the web for one life of a worker.
+    pub fn new(web: Rc<Web>, life: Rc<Life>, chance: Chance, tamper: Tamper) -> SimFetch {
+        SimFetch {
+            web,
+            life,
+            chance: RefCell::new(chance),
+            idle: Rc::default(),
+            keep_alive: Rc::default(),
+            tamper,
+        }
+    }
+}
+
+/// A line to a host.
+pub struct SimLine {
+    web: Rc<Web>,
+    life: Rc<Life>,
+    idle: Rc<RefCell<Idle>>,
+    keep_alive: Rc<RefCell<BTreeMap<Arc<str>, u64>>>,
+    chance: Chance,
+    connection: u64,
+    url: CrawlUrl,
+    kind: Kind,
+    host: Arc<str>,
+    ip: IpAddr,
+    idle_since: Option<u64>,
+    answer: Option<(Answer, u64)>,
+    healthy: bool,
+    early: Option<(Answer, u64)>,
+    alias: bool,
+    tamper: Tamper,
+}
+
+impl Fetch for SimFetch {
+    type Line = SimLine;
+
+    async fn connect(&self, approach: &Approach) -> Result<Connected<SimLine>, Problem> {
+        self.life.check().await;
+        let universe = &self.web.universe;
+        let began = universe.now();
+        let mut chance = self.chance.borrow_mut().fork();
+        let authority = approach.authority();
+        if self.life.network_down(began) {
+            universe.sleep_until(began + 20_000).await;
+            return Err(Problem::Dns);
+        }
+        let Some(host) = self.web.hosts.get(approach.url.host().as_str()) else {
+            universe.sleep_until(began + 5_000).await;
+            return Err(Problem::Dns);
+        };
+        let line = |connection, idle_since, chance| SimLine {
+            web: Rc::clone(&self.web),
+            life: Rc::clone(&self.life),
+            idle: Rc::clone(&self.idle),
+            keep_alive: Rc::clone(&self.keep_alive),
+            chance,
+            connection,
+            url: approach.url.clone(),
+            kind: approach.kind,
+            host: Arc::clone(&host.name),
+            ip: host.ip,
+            idle_since,
+            answer: None,
+            healthy: false,
+            early: None,
+            alias: false,
+            tamper: self.tamper.clone(),
+        };
+        let warm = {
+            let mut idle = self.idle.borrow_mut();
+            let lines = idle.entry(authority.clone()).or_default();
+            // A line that will be closed before its turn is worse than none: what a host was seen to do is remembered.
+            let known = self.keep_alive.borrow().get(&host.name).copied().unwrap_or(u64::MAX / 2);
+            let needed = known.saturating_sub(TURN_WITHIN);
+            lines.retain(|(_, since)| {
+                since + host.keep_alive > began && began.saturating_sub(*since) < needed
+            });
+            lines.pop()
+        };
+        if let Some((connection, since)) = warm {
+            let mut line = line(connection, Some(since), chance);
+            line.write_at_once(approach);
+            return Ok(Connected { line, took: Duration::ZERO });
+        }
+        let refused = matches!(host.mood(began), Mood::Refuse)
+            || !host.authorities.contains(&(authority.scheme, authority.port));
+        if refused {
+            universe.sleep_until(began + 1_000).await;
+            return Err(Problem::Connect);
+        }
+        let handshake = chance.between(host.handshake.0, host.handshake.1);
+        universe.sleep_until(began + handshake.min(CONNECT_TIMEOUT)).await;
+        self.life.check().await;
+        if handshake > CONNECT_TIMEOUT {
+            return Err(Problem::ConnectTimeout);
+        }
+        let mut made = line(self.web.connection(), None, chance);
+        if self.tamper.unpaid_probe {
+            made.unpaid_probe();
+        }
+        made.write_at_once(approach);
+        Ok(Connected { line: made, took: Duration::from_micros(universe.now() - began) })
+    }
+}
+
+impl SimLine {
+    fn model(&self) -> &HostModel {
+        &self.web.hosts[&self.host]
+    }
+
+    /// Settles a request that leaves now: what the server answers, and its line in the log.
+    fn ask(&mut self, request: &Request) -> Answer {
+        let sent = self.web.universe.now();
+        let none_match = request.if_none_match.clone().filter(|_| !self.tamper.no_validators);
+        let url = self.url.clone();
+        let asked = Asked {
+            url: &url,
+            head_only: request.method == "HEAD",
+            if_none_match: none_match.as_deref(),
+        };
+        let mut chance = self.chance.fork();
+        let model = &self.web.hosts[&self.host];
+        let mut answer = model.answer(asked, sent, &mut chance);
+        // The client gives up; the server sees the line close.
+        let gives_up = if answer.head > sent + FIRST_BYTE_TIMEOUT {
+            sent + FIRST_BYTE_TIMEOUT
+        } else {
+            sent + WHOLE_TIMEOUT
+        };
+        if answer.end > gives_up {
+            answer.end = gives_up.max(answer.start) + 500;
+            answer.complete = false;
+            if answer.head > gives_up {
+                answer.status = None;
+            }
+        }
+        if self.tamper.shows_at_once() {
+            self.tamper.mark.set();
+        }
+        if self.tamper.no_validators && request.if_none_match.is_some() {
+            self.tamper.mark.set();
+        }
+        self.tamper.mark.count();
+        let line = self.logged(request, &answer);
+        self.web.log(line);
+        self.life.note_request(answer.start, answer.end);
+        answer
+    }
+
+    fn logged(&self, request: &Request, answer: &Answer) -> Exchange {
+        let url = &self.url;
+        let host: Arc<str> =
+            if self.alias { self.host.to_uppercase().into() } else { Arc::clone(&self.host) };
+        let robots = url.path_and_query() == "/robots.txt" || self.kind == Kind::RobotsHop;
+        let agent = if self.tamper.second_product && self.connection.is_multiple_of(3) {
+            "other/1.0 (+mailto:x@example.org)".into()
+        } else if self.tamper.no_contact {
+            "curtsy/1.0".into()
+        } else {
+            self.life.user_agent(&request.user_agent)
+        };
+        Exchange {
+            end: answer.end,
+            conn: self.connection,
+            local: Some(self.ip),
+            scheme: match url.scheme() {
+                Scheme::Http => curtsy_judge::Scheme::Http,
+                Scheme::Https => curtsy_judge::Scheme::Https,
+            },
+            host,
+            port: url.port(),
+            method: if self.tamper.post { "POST".into() } else { request.method.into() },
+            user_agent: Some(agent),
+            if_none_match: request
+                .if_none_match
+                .as_deref()
+                .filter(|_| !self.tamper.no_validators)
+                .map(Into::into),
+            cookie: self.tamper.cookie,
+            authorization: self.tamper.authorization,
+            location: answer.location.clone(),
+            retry_after: answer.retry_after.clone(),
+            date: answer.date.clone(),
+            cache_control: answer.cache_control.clone(),
+            etag: answer.etag.clone(),
+            robots_body: (robots && answer.status == Some(200)).then(|| Arc::clone(&answer.body)),
+            complete: answer.complete,
+            status: answer.status,
+            ..Exchange::get(answer.start, "", url.path_and_query(), 0)
+        }
+    }
+
+    fn unpaid_probe(&mut self) {
+        let request =
+            Request { method: "HEAD", user_agent: self.life.agent(), ..Request::default() };
+        let root = self.url.authority().root();
+        let url = std::mem::replace(&mut self.url, root);
+        self.ask(&request);
+        self.url = url;
+    }
+
+    /// Sends the request although its turn has not come.
+    fn write_at_once(&mut self, approach: &Approach) {
+        if self.tamper.writes_at_once {
+            let user_agent = self.life.agent();
+            let request = Request { method: approach.method(), user_agent, ..Request::default() };
+            let sent = self.web.universe.now();
+            self.early = Some((self.ask(&request), sent));
+        }
+    }
+
+    /// Whether the server has closed the line while nobody used it.
+    fn closed(&self) -> bool {
+        let now = self.web.universe.now();
+        self.idle_since.is_some_and(|since| since + self.model().keep_alive <= now)
+    }
+}
+
+impl Line for SimLine {
+    fn peer(&self) -> IpAddr {
+        self.ip
+    }
+
+    async fn send(
+        &mut self,
+        permit: &Permit,
+        until: Mono,
+        request: &Request,
+        written: &Cell<Option<Mono>>,
+    ) -> Sent {
+        let _ = permit;
+        self.life.check().await;
+        let universe = Rc::clone(&self.web.universe);
+        let now = self.life.mono();
+        if self.closed() {
+            let idle = universe.now() - self.idle_since.unwrap_or(universe.now());
+            let mut seen = self.keep_alive.borrow_mut();
+            let known = seen.entry(Arc::clone(&self.host)).or_insert(idle);
+            *known = idle.min(*known);
+            return Sent::NotSent;
+        }
+        if now > until {
+            return Sent::NotSent;
+        }
+        // The check above and the write here are one step: nothing is awaited in between.
+        written.set(Some(now));
+        if self.tamper.sleeps_on_permit {
+            let nap = self.chance.below(2 * SECOND);
+            universe.sleep_until(universe.now() + nap).await;
+        }
+        let sent_at = universe.now();
+        if self.life.network_down(sent_at) {
+            // The bytes leave and never arrive.
+            universe.sleep_until(sent_at + FIRST_BYTE_TIMEOUT).await;
+            return Sent::Failed { sent: now, problem: Problem::FirstByteTimeout };
+        }
+        let (answer, sent_at) = match self.early.take() {
+            Some(early) => early,
+            None => (self.ask(request), sent_at),
+        };
+        if self.tamper.twice || self.tamper.aliases {
+            self.alias = self.tamper.aliases;
+            self.ask(request);
+            self.alias = false;
+        }
+        let back = self.model().way.0;
+        let gives_up = sent_at + FIRST_BYTE_TIMEOUT;
+        let arrives = answer.head + back;
+        universe.sleep_until(arrives.min(gives_up).max(sent_at)).await;
+        self.life.check().await;
+        let Some(status) = answer.status else {
+            let problem = match arrives > gives_up {
+                true => Problem::FirstByteTimeout,
+                false => Problem::Reset,
+            };
+            return Sent::Failed { sent: now, problem };
+        };
+        let text = |v: &Option<Arc<str>>| v.as_deref().map(str::to_owned);
+        let head = Head {
+            status,
+            location: text(&answer.location),
+            retry_after: self
+                .tamper
+                .retry_after(status, text(&answer.retry_after))
+                .into_iter()
+                .collect(),
+            date: text(&answer.date),
+            cache_control: text(&answer.cache_control).into_iter().collect(),
+            etag: text(&answer.etag),
+            ..Head::default()
+        };
+        self.answer = Some((answer, sent_at));
+        Sent::Answered { sent: now, first_byte: self.life.mono(), head }
+    }
+
+    async fn body(&mut self) -> Reading {
+        self.life.check().await;
+        let Some((answer, sent)) = self.answer.take() else {
+            return Reading::Failed(Problem::Malformed);
+        };
+        let universe = Rc::clone(&self.web.universe);
+        universe.sleep_until((answer.end + self.model().way.0).min(sent + WHOLE_TIMEOUT)).await;
+        self.life.check().await;
+        if !answer.complete {
+            let whole = universe.now() >= sent + WHOLE_TIMEOUT;
+            return Reading::Failed(if whole { Problem::WholeTimeout } else { Problem::Truncated });
+        }
+        if self.tamper.follows_redirects
+            && let Some(to) = answer.location.as_deref()
+            && let Ok(url) = self.url.join(to)
+            && self.web.hosts.contains_key(url.host().as_str())
+        {
+            let request =
+                Request { method: "GET", user_agent: self.life.agent(), ..Request::default() };
+            self.host = Arc::clone(&self.web.hosts[url.host().as_str()].name);
+            self.url = url;
+            self.tamper.mark.set();
+            self.ask(&request);
+        }
+        self.healthy = true;
+        let body = match self.kind {
+            Kind::Robots => self.tamper.robots(&answer.body),
+            _ => answer.body.to_vec(),
+        };
+        Reading::Whole(Fetched { body })
+    }
+}
+
+impl Drop for SimLine {
+    fn drop(&mut self) {
+        if self.healthy {
+            let now = self.web.universe.now();
+            let mut idle = self.idle.borrow_mut();
+            let lines = idle.entry(self.url.authority()).or_default();
+            if lines.len() < IDLE_MAX {
+                lines.push((self.connection, now));
+            }
+        }
+    }
+}
