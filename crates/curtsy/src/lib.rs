@@ -1,3 +1,4 @@
 //! The program's parts, as a library, so that tests drive them through the same entrance.
 
+pub mod cli;
 pub mod conformance;

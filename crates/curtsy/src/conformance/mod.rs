@@ -2,6 +2,12 @@
 //!
 //! Each kind of file has a module with one function that reads rows and fills a [`Report`]. A row that is skipped says why.
 
+pub mod headers;
+pub mod robots;
+pub mod robots_fetch;
+pub mod surt;
+pub mod urls;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 

@@ -1,0 +1,71 @@
+//! `curtsy conformance`: runs files of independent facts against the core.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::{Console, Outcome};
+use crate::conformance::{Report, headers, robots, robots_fetch, surt, urls};
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(super) struct ConformanceArgs {
+    /// Which facts
+    kind: Kind,
+    /// The file, or the folder that it is in under its usual name
+    path: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kind {
+    /// What a robots.txt allows (robots.jsonl)
+    Robots,
+    /// What an answer to the request for robots.txt means (robots_fetch_policy.jsonl)
+    RobotsFetch,
+    /// The keys of URLs in archives (surt.jsonl)
+    Surt,
+    /// How URLs are read (urls.jsonl)
+    Urls,
+    /// The header values that decide (headers.jsonl)
+    Headers,
+}
+
+impl Kind {
+    fn file(self) -> &'static str {
+        match self {
+            Kind::Robots => "robots.jsonl",
+            Kind::RobotsFetch => "robots_fetch_policy.jsonl",
+            Kind::Surt => "surt.jsonl",
+            Kind::Urls => "urls.jsonl",
+            Kind::Headers => "headers.jsonl",
+        }
+    }
+
+    fn run(self, path: &Path) -> anyhow::Result<Report> {
+        match self {
+            Kind::Robots => robots::robots(path),
+            Kind::RobotsFetch => robots_fetch::robots_fetch(path),
+            Kind::Surt => surt::surt(path),
+            Kind::Urls => urls::urls(path),
+            Kind::Headers => headers::headers(path),
+        }
+    }
+}
+
+pub(super) fn run(args: &ConformanceArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let path = match args.path.is_dir() {
+        true => args.path.join(args.kind.file()),
+        false => args.path.clone(),
+    };
+    let report = args.kind.run(&path)?;
+    report.print(&mut console.out)?;
+    Ok(if report.failed.is_empty() { Outcome::Fine } else { Outcome::Refused })
+}
+
+const HELP: &str = "\
+Examples:
+  curtsy conformance robots facts/robots.jsonl
+  curtsy conformance surt facts/
+
+Prints each failing row with what was expected and what came, the skipped rows by reason, and ends with
+`N passed, M failed, K skipped`. Exit codes: 0 none failed; 1 some failed; 2 no such file.";

@@ -1,0 +1,106 @@
+//! The command line: what each command takes, what it prints, and the code that it ends with.
+//!
+//! Data goes to stdout, everything else to stderr. A command answers with an [`Outcome`]; an `Err` means that it could not do
+//! its part (a file that isn't there), and ends like a wrong argument.
+
+mod choice;
+mod conformance;
+mod judge;
+mod policy;
+mod robots;
+mod sim;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use curtsy_core::policy::Variables;
+
+/// A crawl engine with manners.
+#[derive(Debug, Parser)]
+#[command(name = "curtsy", version, about, after_help = AFTER_HELP, max_term_width = 110)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show, compare and check the manners of a crawl
+    Policy(policy::PolicyArgs),
+    /// Ask a robots.txt whether a URL may be fetched
+    Robots(robots::RobotsArgs),
+    /// Read a server's access log and say which manners a crawler broke
+    Judge(judge::JudgeArgs),
+    /// Live days of a whole fleet in a simulated web, and judge them
+    Sim(sim::SimArgs),
+    /// Run files of independent facts against the core
+    Conformance(conformance::ConformanceArgs),
+}
+
+impl Cli {
+    /// Runs the command.
+    pub fn run(self, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+        match self.command {
+            Command::Policy(args) => policy::run(args, console),
+            Command::Robots(args) => robots::run(args, console),
+            Command::Judge(args) => judge::run(&args, console),
+            Command::Sim(args) => sim::run(&args, console),
+            Command::Conformance(args) => conformance::run(&args, console),
+        }
+    }
+}
+
+/// Where a command prints, and the variables that it may read.
+pub struct Console<'a> {
+    /// Data.
+    pub out: &'a mut dyn Write,
+    /// Everything else.
+    pub err: &'a mut dyn Write,
+    /// The process's variables.
+    pub variables: Variables,
+}
+
+/// How a command ended, as its exit code tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done, and nothing is wrong: 0.
+    Fine,
+    /// Done, and the answer is no: a violation, a refusal, a check that failed: 1.
+    Refused,
+    /// Not done: a wrong argument or a file that can't be read: 2.
+    Usage,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> ExitCode {
+        ExitCode::from(match outcome {
+            Outcome::Fine => 0,
+            Outcome::Refused => 1,
+            Outcome::Usage => 2,
+        })
+    }
+}
+
+/// What a site wrote, safe on a terminal: control characters are shown, not obeyed.
+fn printable(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() {
+            true => safe.extend(c.escape_default()),
+            false => safe.push(c),
+        }
+    }
+    safe
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  curtsy policy show careful                  every field of the default policy, with its meaning
+  curtsy policy diff audit fleet              what two presets don't share
+  curtsy robots test robots.txt /private/     may this be fetched, and which line says so
+  curtsy judge access.jsonl                   which manners a crawler broke, by the server's own log
+  curtsy sim --days 10                        ten days of a fleet in a simulated web, faults and all
+
+Exit codes: 0 fine; 1 a violation, a refusal or a failed check; 2 a wrong argument or an unreadable file.
+Data goes to stdout, everything else to stderr. Most commands take --json.";

@@ -1,0 +1,272 @@
+//! `curtsy policy`: show, compare and check policies.
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use curtsy_core::policy::{
+    Difference, FIELDS, FlagValue, HOST_FIELDS, Layers, Mode, Note, Origin, Policy, PolicyError,
+    Reach, Settled, Value,
+};
+use serde_json::{Map, Value as Json, json};
+
+use super::choice::Choice;
+use super::{Console, Outcome};
+
+#[derive(Debug, Args)]
+pub(super) struct PolicyArgs {
+    #[command(subcommand)]
+    command: PolicyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum PolicyCommand {
+    /// Print a whole policy as a crawl would go by it, the environment included
+    #[command(after_help = SHOW_HELP)]
+    Show(ShowArgs),
+    /// Print the fields in which two policies differ
+    #[command(after_help = DIFF_HELP)]
+    Diff(DiffArgs),
+    /// Say everything that is wrong with a policy file
+    #[command(after_help = CHECK_HELP)]
+    Check(CheckArgs),
+}
+
+#[derive(Debug, Args)]
+struct ShowArgs {
+    /// A preset (careful, audit, warehouse, fleet, survey) or a file
+    #[arg(default_value = "careful", value_name = "POLICY")]
+    policy: String,
+    /// The mode of a survey: light, standard or user-assisted
+    #[arg(long, value_parser = mode)]
+    mode: Option<Mode>,
+    /// Set one field, as in `--set pace.delay=5s`
+    #[arg(long, value_name = "FIELD=VALUE", value_parser = assignment)]
+    set: Vec<(String, String)>,
+    /// Say where each value came from instead of what it means
+    #[arg(long)]
+    origin: bool,
+    /// Print JSON: the fields, where they came from, and the hash
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct DiffArgs {
+    /// A preset or a file
+    left: String,
+    /// Another one
+    right: String,
+    /// Print JSON: a list of fields with both values
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct CheckArgs {
+    /// The policy file
+    file: String,
+    /// Check it as for a crawl inside `--allow-net`, where any delay goes
+    #[arg(long)]
+    allow_net: bool,
+    /// Print JSON: a list of mistakes with key, place and hint
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: PolicyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    match args.command {
+        PolicyCommand::Show(args) => show(&args, console),
+        PolicyCommand::Diff(args) => diff(&args, console),
+        PolicyCommand::Check(args) => check(&args, console),
+    }
+}
+
+fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let choice = Choice::find(&args.policy)?;
+    let flags: Vec<_> =
+        args.set.iter().map(|(key, value)| FlagValue { flag: "--set", key, value }).collect();
+    let layers = Layers {
+        file: choice.file(),
+        environment: Some(&console.variables),
+        preset: choice.preset(),
+        mode: args.mode,
+        flags: &flags,
+    };
+    let settled = match layers.settle(Reach::Public) {
+        Ok(settled) => settled,
+        Err(error) => return refuse(choice.name(), &error, console),
+    };
+    for warning in &settled.warnings {
+        writeln!(console.err, "warning: {warning}")?;
+    }
+    if args.json {
+        writeln!(console.out, "{:#}", policy_json(&settled))?;
+    } else {
+        let origin = |key: &str| Note::Beside(settled.origin[key].to_string());
+        let text = match args.origin {
+            false => settled.policy.to_toml(),
+            true => settled.policy.toml_with(|field| origin(field.key)),
+        };
+        write!(console.out, "# policy {}\n{text}", settled.policy.hash_hex())?;
+    }
+    Ok(Outcome::Fine)
+}
+
+fn diff(args: &DiffArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let mut policies = Vec::new();
+    for name in [&args.left, &args.right] {
+        // Two named policies are compared as they are written, whatever the environment says.
+        match read(&Choice::find(name)?) {
+            Ok(policy) => policies.push(policy),
+            Err(error) => return refuse(name, &error, console),
+        }
+    }
+    let found = policies[0].diff(&policies[1]);
+    if args.json {
+        let list: Vec<_> = found
+            .iter()
+            .map(|d| json!({ "field": d.key, "left": d.left, "right": d.right }))
+            .collect();
+        writeln!(console.out, "{:#}", Json::from(list))?;
+    } else {
+        let head = Difference {
+            key: "field".to_owned(),
+            left: args.left.clone(),
+            right: args.right.clone(),
+        };
+        let rows = || std::iter::once(&head).chain(&found);
+        let width = |of: fn(&Difference) -> &str| rows().map(|d| of(d).chars().count()).max();
+        let (keys, lefts) = (width(|d| &d.key), width(|d| &d.left));
+        for d in rows() {
+            let (keys, lefts) = (keys.unwrap_or(0), lefts.unwrap_or(0));
+            writeln!(console.out, "{:keys$}  {:lefts$}  {}", d.key, d.left, d.right)?;
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+fn check(args: &CheckArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let text = std::fs::read_to_string(&args.file)
+        .with_context(|| format!("could not read the policy file `{}`", args.file))?;
+    let reach = if args.allow_net { Reach::AllowedNet } else { Reach::Public };
+    let settled = Layers { file: Some(&text), ..Layers::default() }.settle(reach);
+    if args.json {
+        let faults =
+            settled.as_ref().err().map(|error| error.faults.as_slice()).unwrap_or_default();
+        let list = faults.iter().map(|fault| {
+            json!({
+                "field": fault.key,
+                "at": fault.at.as_ref().map(ToString::to_string),
+                "problem": fault.problem,
+                "hint": fault.hint,
+            })
+        });
+        writeln!(console.out, "{:#}", Json::from(list.collect::<Vec<_>>()))?;
+    }
+    match settled {
+        Ok(settled) => {
+            if !args.json {
+                let changed = settled.origin.values().filter(|o| matches!(o, Origin::Said(_)));
+                writeln!(
+                    console.out,
+                    "{}: fine, preset {} with {} fields and {} hosts of its own, policy {}",
+                    args.file,
+                    settled.policy.preset.name(),
+                    changed.count(),
+                    settled.policy.host.len(),
+                    settled.policy.hash_hex()
+                )?;
+            }
+            Ok(Outcome::Fine)
+        }
+        Err(_) if args.json => Ok(Outcome::Refused),
+        Err(error) => refuse(&args.file, &error, console),
+    }
+}
+
+/// Reads a policy as it is written, without the environment.
+pub(super) fn read(choice: &Choice) -> Result<Policy, PolicyError> {
+    match choice {
+        Choice::Preset(preset) => Ok(Policy::preset(*preset)),
+        Choice::File { text, .. } => Policy::parse(text),
+    }
+}
+
+/// Says what is wrong with a policy, one mistake after the other.
+pub(super) fn refuse(
+    name: &str,
+    error: &PolicyError,
+    console: &mut Console<'_>,
+) -> anyhow::Result<Outcome> {
+    for fault in &error.faults {
+        writeln!(console.err, "error: {name}: {fault}")?;
+    }
+    Ok(Outcome::Refused)
+}
+
+fn policy_json(settled: &Settled) -> Json {
+    let policy = &settled.policy;
+    let fields = FIELDS.iter().map(|field| {
+        let value = field.get(policy);
+        let value = value_json(&value, || field.kind.write_text(&value));
+        let origin = settled.origin[field.key].to_string();
+        (field.key.to_owned(), json!({ "value": value, "origin": origin }))
+    });
+    let hosts = policy.host.iter().map(|(host, section)| {
+        let set = HOST_FIELDS.iter().filter_map(|field| {
+            let value = field.get(section)?;
+            let json = value_json(&value, || field.kind.write_text(&value));
+            Some((field.key.to_owned(), json))
+        });
+        (host.clone(), Json::Object(set.collect()))
+    });
+    json!({
+        "preset": policy.preset.name(),
+        "mode": policy.mode.map(Mode::name),
+        "hash": policy.hash_hex(),
+        "fields": fields.collect::<Map<_, _>>(),
+        "host": hosts.collect::<Map<_, _>>(),
+    })
+}
+
+fn value_json(value: &Value, text: impl FnOnce() -> String) -> Json {
+    match value {
+        Value::Absent => Json::Null,
+        Value::Count(count) => json!(count),
+        Value::Switch(on) => json!(on),
+        Value::Texts(texts) => json!(texts),
+        Value::Spans(_) => json!(text().split(',').collect::<Vec<_>>()),
+        _ => json!(text()),
+    }
+}
+
+fn mode(word: &str) -> Result<Mode, String> {
+    Mode::parse(word).ok_or_else(|| format!("expected one of {}", Mode::WORDS.join(", ")))
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("expected FIELD=VALUE, as in pace.delay=5s")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+const SHOW_HELP: &str = "\
+Examples:
+  curtsy policy show                          the default, careful
+  curtsy policy show survey --mode light      a survey in light mode
+  curtsy policy show my.toml --origin         where each value came from: flag beats environment beats file beats preset
+  curtsy policy show fleet > my.toml          a file to start from
+
+The output is a policy file. Exit codes: 0 shown; 1 the policy is refused; 2 no such preset or file.";
+
+const DIFF_HELP: &str = "\
+Examples:
+  curtsy policy diff audit fleet
+  curtsy policy diff careful my.toml --json
+
+The environment is not looked at. Exit codes: 0 compared; 1 a policy is refused; 2 no such preset or file.";
+
+const CHECK_HELP: &str = "\
+Example:
+  curtsy policy check my.toml
+
+Each mistake names the line, the field, the value, and the values that would do.
+Exit codes: 0 fine; 1 something is wrong; 2 no such file.";

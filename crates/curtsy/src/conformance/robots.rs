@@ -1,0 +1,209 @@
+//! Rows about robots.txt: is this URL allowed, how long is the delay, which sitemaps are named.
+//!
+//! Rows of strength `consensus` and `google+rfc` must come out as they say. A `google-only` row is a matter of policy: where
+//! we answer as Google does it passes, and where we don't, one of our written decisions must cover it *and* the strict
+//! reading of RFC 9309 must side with us; then it is skipped with that decision as the reason. Anything else fails.
+//!
+//! Each verdict is asked of the matcher that decides and of the naive one; if they differ, the row fails.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use curtsy_core::policy::AgentMatch;
+use curtsy_core::robots::{AgentRules, Robots, naive::naive_decide};
+use flate2::read::GzDecoder;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Report;
+
+/// What a decompressed robots.txt of a row may measure at most.
+const ROW_BYTES_MAX: u64 = 16 << 20;
+
+/// Runs a file of robots.txt rows.
+pub fn robots(path: &Path) -> Result<Report> {
+    let file =
+        fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
+    let mut report = Report::default();
+    for (number, line) in file.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let at = || format!("`{}` line {}", path.display(), number + 1);
+        let row: Row = serde_json::from_str(line).with_context(at)?;
+        let text = row.text().with_context(at)?;
+        row.judge(&text, &mut report);
+    }
+    Ok(report)
+}
+
+#[derive(Deserialize)]
+struct Row {
+    id: String,
+    robots: Option<String>,
+    robots_b64: Option<String>,
+    robots_gz_b64: Option<String>,
+    ua: String,
+    url: Option<String>,
+    expect: Option<String>,
+    strength: Option<String>,
+    #[serde(default)]
+    verdicts: Value,
+    /// Outer `None`: not in the row. Inner `None`: the row says that there is no delay.
+    #[serde(default, deserialize_with = "present")]
+    crawl_delay: Option<Option<f64>>,
+    crawl_delay_by: Option<String>,
+    sitemaps: Option<Vec<String>>,
+}
+
+fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Option<f64>>, D::Error> {
+    Option::deserialize(value).map(Some)
+}
+
+impl Row {
+    fn text(&self) -> Result<Vec<u8>> {
+        if let Some(text) = &self.robots {
+            return Ok(text.clone().into_bytes());
+        }
+        if let Some(coded) = &self.robots_b64 {
+            return base64(coded);
+        }
+        let Some(coded) = &self.robots_gz_b64 else { bail!("row `{}` has no robots.txt", self.id) };
+        let mut text = Vec::new();
+        GzDecoder::new(&base64(coded)?[..]).take(ROW_BYTES_MAX).read_to_end(&mut text)?;
+        Ok(text)
+    }
+
+    /// One row may ask three things; it counts once, and as its worst.
+    fn judge(&self, text: &[u8], report: &mut Report) {
+        let robots = Robots::parse(text);
+        let rules = robots.for_agent(&self.ua, AgentMatch::Rfc);
+        let mut expected = Vec::new();
+        let mut got = Vec::new();
+        let mut decision = None;
+        if let (Some(url), Some(expect)) = (&self.url, &self.expect) {
+            let ours = self.verdict(text, &rules, url);
+            if ours != *expect {
+                decision = self.decision(text, url, &ours);
+            }
+            if decision.is_none() {
+                expected.push(expect.clone());
+                got.push(ours);
+            }
+        }
+        if let Some(delay) = self.crawl_delay {
+            let ours = rules.crawl_delay().map(|d| d.as_secs_f64());
+            if self.crawl_delay_by.is_some() && ours != delay {
+                decision = decision.or(Some(ONE_LIBRARY));
+            } else {
+                expected.push(format!("delay {delay:?}"));
+                got.push(format!("delay {ours:?}"));
+            }
+        }
+        if let Some(sitemaps) = &self.sitemaps {
+            expected.push(format!("{sitemaps:?}"));
+            got.push(format!("{:?}", robots.sitemaps().map(|(_, url)| url).collect::<Vec<_>>()));
+        }
+        match decision {
+            Some(reason) if expected == got => report.skip(&self.id, reason),
+            _ => report.check(&self.id, expected.join(", "), got.join(", ")),
+        }
+    }
+
+    fn verdict(&self, text: &[u8], rules: &AgentRules, url: &str) -> String {
+        let path = exact_path(url);
+        let fast = rules.decide(&path).allowed;
+        if naive_decide(text, &self.ua, &path) != fast {
+            return "the two matchers differ".to_owned();
+        }
+        (if fast { "allow" } else { "disallow" }).to_owned()
+    }
+
+    /// Why we answer otherwise than Google, if that is decided. See the table in `docs/robots.md`.
+    fn decision(&self, text: &[u8], url: &str, ours: &str) -> Option<&'static str> {
+        if self.strength.as_deref() != Some("google-only")
+            || self.verdicts["rfc9309_reading"] != ours
+        {
+            return None;
+        }
+        if exact_path(url) == "/robots.txt" {
+            return Some(ROBOTS_ITSELF);
+        }
+        let escapes = |bytes: &[u8]| bytes.iter().any(|b| *b == b'%' || !b.is_ascii());
+        if escapes(text) || escapes(url.as_bytes()) {
+            return Some(ENCODING);
+        }
+        let index = text.windows(10).any(|w| w == b"/index.htm");
+        (index && ours == "disallow").then_some(INDEX_HTML)
+    }
+}
+
+const ROBOTS_ITSELF: &str = "decided: /robots.txt itself is always allowed, RFC 9309 §2.2.2";
+const ENCODING: &str = "decided: paths and patterns are compared in one spelling, RFC 9309 §2.2.2";
+const INDEX_HTML: &str =
+    "decided: `Allow: /index.html` does not open `/`, RFC 9309 has no such rule";
+const ONE_LIBRARY: &str = "decided: a Crawl-delay that only this one library reads so";
+
+/// Path and query of the exact string, as Google's matcher cuts them: no parsing, no clean-up.
+fn exact_path(url: &str) -> String {
+    let from = if url.starts_with("//") { 2 } else { 0 };
+    let host = match url[from..].find("://") {
+        Some(colon) if !url[from..from + colon].contains(['/', '?', ';']) => from + colon + 3,
+        _ => from,
+    };
+    let hash = url[from..].find('#').map_or(url.len(), |i| from + i);
+    match url[host..].find(['/', '?', ';']).map(|i| host + i) {
+        Some(start) if start < hash && url[start..].starts_with('/') => url[start..hash].to_owned(),
+        Some(start) if start < hash => format!("/{}", &url[start..hash]),
+        _ => "/".to_owned(),
+    }
+}
+
+/// Standard Base64, padded or not.
+fn base64(coded: &str) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(coded.len() / 4 * 3);
+    let (mut bits, mut count) = (0_u32, 0);
+    for byte in coded.bytes().filter(|b| *b != b'=') {
+        let six = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => bail!("`{}` is not in the Base64 alphabet", byte.escape_ascii()),
+        };
+        bits = bits << 6 | u32::from(six);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push((bits >> count) as u8);
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{base64, exact_path};
+
+    #[test]
+    fn the_path_is_cut_from_the_exact_string() {
+        let check = |url: &str, path: &str| assert_eq!(exact_path(url), path, "{url}");
+        check("https://a.example/x?y#z", "/x?y");
+        check("https://a.example", "/");
+        check("https://a.example?q=/x", "/?q=/x");
+        check("https://a.example;p", "/;p");
+        check("https://a.example#/x", "/");
+        check("//a.example/x", "/x");
+        check("/x/://y", "/x/://y");
+        check("a.example/x", "/x");
+        check("", "/");
+    }
+
+    #[test]
+    fn base64_is_read_with_and_without_padding() {
+        assert_eq!(base64("VXNlcg==").unwrap(), b"User");
+        assert_eq!(base64("VXNlcg").unwrap(), b"User");
+        assert_eq!(base64("/+8=").unwrap(), [0xFF, 0xEF]);
+        assert!(base64("a b").is_err());
+    }
+}

@@ -1,0 +1,149 @@
+//! Facts about URL parsing: what the WHATWG algorithm makes of an input and a base.
+//!
+//! A row is judged in two steps: the fields of the parse, and then that a [`CrawlUrl`] made from the input is the one made from
+//! the expected address, so that nothing is lost or added on the way to our own spelling.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use curtsy_core::url::{CrawlUrl, UrlError, parse_whatwg};
+use serde::{Deserialize, Serialize};
+use url::{ParseError, Url, quirks};
+
+use super::Report;
+
+#[derive(Deserialize)]
+struct Row {
+    id: String,
+    input: String,
+    base: Option<String>,
+    expect: Expect,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Expect {
+    Failure(Failure),
+    Fields(Box<Fields>),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Failure {
+    Failure,
+}
+
+/// The fields of the standard's URL object.
+#[derive(Serialize, Deserialize)]
+struct Fields {
+    href: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    protocol: String,
+    username: String,
+    password: String,
+    host: String,
+    hostname: String,
+    port: String,
+    pathname: String,
+    search: String,
+    hash: String,
+}
+
+/// Judges every row of the file that is about http or https.
+pub fn urls(path: &Path) -> anyhow::Result<Report> {
+    let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
+    let mut report = Report::default();
+    for row in serde_json::Deserializer::from_str(&text).into_iter() {
+        judge(row.with_context(|| format!("reading a row of `{}`", path.display()))?, &mut report)?;
+    }
+    Ok(report)
+}
+
+fn judge(row: Row, report: &mut Report) -> anyhow::Result<()> {
+    let parsed = parse(&row);
+    let expected = match row.expect {
+        Expect::Failure(Failure::Failure) => {
+            // An address that is none, or none that is ever crawled.
+            match parsed {
+                Ok(url) if !matches!(url.scheme(), "http" | "https") => report.skip(&row.id, OTHER),
+                Ok(url) => report.check(&row.id, FAILURE, url),
+                Err(_) => report.check(&row.id, FAILURE, FAILURE),
+            }
+            return Ok(());
+        }
+        Expect::Fields(fields) if !matches!(&*fields.protocol, "http:" | "https:") => {
+            report.skip(&row.id, OTHER);
+            return Ok(());
+        }
+        Expect::Fields(fields) => fields,
+    };
+    let (wanted, origin) = (CrawlUrl::parse(&expected.href), expected.origin.is_some());
+    let got = match &parsed {
+        Ok(url) => fields(url, origin),
+        Err(ParseError::IdnaError) if has_ace_label(&expected.hostname) => {
+            report.skip(&row.id, NOT_PUNYCODE);
+            return Ok(());
+        }
+        Err(_) => {
+            report.check(&row.id, serde_json::to_string(&expected)?, FAILURE);
+            return Ok(());
+        }
+    };
+    if got.pathname != expected.pathname && has_drive_letter(&got.pathname) {
+        report.skip(&row.id, DRIVE_LETTER);
+        return Ok(());
+    }
+    let (expected, got) = (serde_json::to_string(&expected)?, serde_json::to_string(&got)?);
+    let crawled = crawl_url(row.base.as_deref(), &row.input);
+    if got == expected && crawled != wanted {
+        report.check(&row.id, format!("{wanted:?}"), format!("{crawled:?}"));
+    } else {
+        report.check(&row.id, expected, got);
+    }
+    Ok(())
+}
+
+fn parse(row: &Row) -> Result<Url, ParseError> {
+    let base = row.base.as_deref().map(Url::parse).transpose()?;
+    parse_whatwg(base.as_ref(), &row.input)
+}
+
+/// A page has an address that can be crawled; an input that needs another kind of base is read on its own.
+fn crawl_url(base: Option<&str>, input: &str) -> Result<CrawlUrl, UrlError> {
+    match base.map(CrawlUrl::parse) {
+        Some(Ok(base)) => base.join(input),
+        _ => CrawlUrl::parse(input),
+    }
+}
+
+fn fields(url: &Url, origin: bool) -> Fields {
+    Fields {
+        href: quirks::href(url).to_owned(),
+        origin: origin.then(|| quirks::origin(url)),
+        protocol: quirks::protocol(url).to_owned(),
+        username: quirks::username(url).to_owned(),
+        password: quirks::password(url).to_owned(),
+        host: quirks::host(url).to_owned(),
+        hostname: quirks::hostname(url).to_owned(),
+        port: quirks::port(url).to_owned(),
+        pathname: quirks::pathname(url).to_owned(),
+        search: quirks::search(url).to_owned(),
+        hash: quirks::hash(url).to_owned(),
+    }
+}
+
+fn has_ace_label(host: &str) -> bool {
+    host.split('.').any(|label| label.starts_with("xn--"))
+}
+
+fn has_drive_letter(path: &str) -> bool {
+    path.split('/')
+        .any(|s| matches!(s.as_bytes(), [letter, b':' | b'|'] if letter.is_ascii_alphabetic()))
+}
+
+const FAILURE: &str = "failure";
+const OTHER: &str = "neither http nor https: never crawled";
+const NOT_PUNYCODE: &str = "a name with `xn--` that is not punycode: refused on purpose";
+const DRIVE_LETTER: &str = "the crate `url` keeps a drive letter that `..` should take away";
