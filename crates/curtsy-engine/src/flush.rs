@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use curtsy_core::url::UrlKey;
 
-use crate::exchange::HELD;
+use crate::becomes::HELD;
 use crate::worker::Event;
 use crate::{Clock, Point, Row, Store, UrlRecord, UrlWrite, Worker, World};
 

@@ -9,6 +9,7 @@
 #![allow(async_fn_in_trait, reason = "a worker is one future on one thread: nothing needs Send")]
 
 mod answer;
+mod becomes;
 mod chain;
 mod exchange;
 mod fetch;
