@@ -178,6 +178,8 @@ impl Authority {
             bench.judged(Rule::P1);
         } else if before_the_log {
             bench.not_judged(Rule::P1);
+        } else if attempted && self.word_lost(x.start, bench) {
+            bench.excused(Rule::P1);
         } else if (allow || last_word)
             && bench.faults.network_down(x.start.saturating_sub(ttl), x.start)
         {
@@ -228,6 +230,10 @@ impl Authority {
         {
             if manners.unreachable == Access::Allow || self.given_up(unreachable, x.start, manners)
             {
+                return true;
+            }
+            if self.word_lost(x.start, bench) {
+                bench.excused(Rule::P3);
                 return true;
             }
             bench.judged(Rule::P3);
@@ -558,6 +564,11 @@ impl Authority {
             self.before = self.now.replace(Word { says, since: x.end, by: Arc::clone(source) });
         }
         self.unreachable = Some(Unreachable { since, ended: x.end, need, by: Arc::clone(by) });
+    }
+
+    /// Whether the last answer may be known to nobody any more: then the crawler may hold an older copy for its last good one.
+    fn word_lost(&self, at: u64, bench: &Bench) -> bool {
+        self.answered.is_some_and(|end| bench.faults.wait_lost(end, at))
     }
 
     fn good_copy(&self, at: u64, manners: &Manners) -> Option<&Good> {
