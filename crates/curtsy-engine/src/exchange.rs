@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Class, HostState, Kind, LeaseId, Observation, Outcome, Permit, Problem, RobotsId, RobotsNews,
-    Settled,
+    Class, HostState, Kind, LeaseId, Observation, Outcome, Permit, Problem, Receipt, RobotsId,
+    RobotsNews, Settled,
 };
 use curtsy_core::robots::RobotsClass;
 use curtsy_core::time::Time;
@@ -63,7 +63,6 @@ impl<W: World> Worker<'_, W> {
             over: true,
         };
         let becomes = self.becomes_of(&seen, &asked, &brought, observation.robots.as_ref());
-        let before = permit.lease().id;
         let claim = self.new_lease();
         // Known and kept before anything can be lost with this worker: what is asked again then is answered from here.
         self.note_url(&asked.record, &becomes, claim);
@@ -84,7 +83,6 @@ impl<W: World> Worker<'_, W> {
             // The store lost something while the exchange went on: what it brought may have found no record.
             self.remind_of(asked.record.id).await;
         }
-        self.in_flight.borrow_mut().remove(&before);
         self.count(&asked, &brought, &settled);
         self.world.reached(Point::Observed).await;
         self.follow_up(&seen, &asked, &brought, becomes, claim).await;
@@ -218,10 +216,7 @@ impl<W: World> Worker<'_, W> {
                 self.commit_known(&self.plain_commit(&seen.view, state.clone())).await;
             match answer {
                 Committed::Done(receipt) => {
-                    self.remember(&seen.view.host, &state, receipt.now);
-                    seen.view.state = state;
-                    (seen.view.version, seen.view.now) = (receipt.version, receipt.now);
-                    return Seen { view: seen.view, stamp };
+                    return self.wrote(seen, state, &receipt, stamp);
                 }
                 Committed::Stale(view) => seen = self.newer(view, stamp),
                 Committed::Refused(_) => return seen,
@@ -262,16 +257,14 @@ impl<W: World> Worker<'_, W> {
             let (answer, stamp) = self.commit_known(&commit).await;
             match answer {
                 Committed::Done(receipt) => {
-                    self.remember(&seen.view.host, &state, receipt.now);
-                    let mut view = seen.view;
-                    (view.version, view.now, view.state) = (receipt.version, receipt.now, state);
+                    let written = self.wrote(seen, state, &receipt, stamp);
                     if let Err(unsettled) = permit.settle(&receipt) {
                         // Can't be: `observe` removed the lease. Ask again rather than lose a slot.
                         permit = unsettled;
-                        seen = Seen { view, stamp };
+                        seen = written;
                         continue;
                     }
-                    return (Seen { view, stamp }, settled);
+                    return (written, settled);
                 }
                 Committed::Stale(view) => seen = self.newer(view, stamp),
                 Committed::Refused(_) => unreachable!("only grants are refused"),
@@ -315,10 +308,7 @@ impl<W: World> Worker<'_, W> {
             let (answer, stamp) = self.commit_known(&commit).await;
             match answer {
                 Committed::Done(receipt) => {
-                    self.remember(&seen.view.host, &state, receipt.now);
-                    seen.view.state = state;
-                    (seen.view.version, seen.view.now) = (receipt.version, receipt.now);
-                    seen.stamp = stamp;
+                    seen = self.wrote(seen, state, &receipt, stamp);
                     break settled;
                 }
                 Committed::Stale(view) => seen = self.newer(view, stamp),
@@ -343,6 +333,19 @@ impl<W: World> Worker<'_, W> {
         } else {
             state.next_due(&scene)
         }
+    }
+
+    /// The state that this worker just wrote, as it now stands in the store; remembered in case the store loses it.
+    pub(crate) fn wrote(
+        &self,
+        seen: Seen,
+        state: HostState,
+        receipt: &Receipt,
+        stamp: Stamp,
+    ) -> Seen {
+        self.remember(&seen.view.host, &state, receipt.now);
+        let view = View { state, version: receipt.version, now: receipt.now, ..seen.view };
+        Seen { view, stamp }
     }
 
     /// A newer state that somebody else wrote.

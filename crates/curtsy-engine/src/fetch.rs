@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use curtsy_core::host::{Approach, Outcome, Permit, Problem};
+use curtsy_core::host::{Approach, Permit, Problem};
 
 use crate::{Fetched, Mono};
 
@@ -116,14 +116,4 @@ pub enum Reading {
     Whole(Fetched),
     /// Not to be used.
     Failed(Problem),
-}
-
-impl Reading {
-    /// The problem, if there is one.
-    pub fn problem(&self) -> Option<Outcome> {
-        match self {
-            Reading::Whole(_) => None,
-            Reading::Failed(problem) => Some(Outcome::Failed(*problem)),
-        }
-    }
 }

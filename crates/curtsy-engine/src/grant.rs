@@ -142,16 +142,13 @@ impl<W: World> Worker<'_, W> {
             urls,
             state: Some(state.clone()),
         };
-        self.in_flight.borrow_mut().insert(id);
         let (answer, stamp) = self.commit_known(&commit).await;
         match answer {
             Committed::Done(receipt) => {
                 let permit =
                     reserved.permit.open(&receipt).expect("the receipt of this very state");
-                let mut view = seen.view;
-                (view.version, view.now, view.state) = (receipt.version, receipt.now, state);
-                self.remember(&view.host, &view.state, view.now);
-                Booked::End(Granted::Open { permit, seen: Seen { view, stamp }, record, findings })
+                let seen = self.wrote(seen, state, &receipt, stamp);
+                Booked::End(Granted::Open { permit, seen, record, findings })
             }
             Committed::Stale(view) => match reserved.permit.open(&view.receipt()) {
                 Ok(permit) => {
@@ -165,20 +162,16 @@ impl<W: World> Worker<'_, W> {
                     })
                 }
                 Err(_) => {
-                    self.in_flight.borrow_mut().remove(&id);
                     self.counts.borrow_mut().stale += 1;
                     Booked::Again(Seen { view, stamp })
                 }
             },
-            Committed::Refused(refusal) => {
-                self.in_flight.borrow_mut().remove(&id);
-                Booked::End(match refusal {
-                    Refusal::Address(until) => Granted::Wait(seen, until),
-                    Refusal::Stopped => Granted::Wait(seen, Time::NEVER),
-                    Refusal::Budget => Granted::Spent(seen),
-                    Refusal::Gone => Granted::Gone(seen),
-                })
-            }
+            Committed::Refused(refusal) => Booked::End(match refusal {
+                Refusal::Address(until) => Granted::Wait(seen, until),
+                Refusal::Stopped => Granted::Wait(seen, Time::NEVER),
+                Refusal::Budget => Granted::Spent(seen),
+                Refusal::Gone => Granted::Gone(seen),
+            }),
         }
     }
 

@@ -4,7 +4,7 @@
 //! a sink can hold up a request whose turn has come.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
@@ -104,7 +104,6 @@ pub struct Worker<'o, W: World> {
     pub(crate) health: RefCell<Health>,
     pub(crate) rules: RefCell<BTreeMap<RobotsId, KeptRules>>,
     pub(crate) memory: Rc<RefCell<Memory>>,
-    pub(crate) in_flight: RefCell<BTreeSet<LeaseId>>,
     /// Visits of this worker, by host: no more than the host has slots.
     pub(crate) visiting: RefCell<BTreeMap<HostKey, u8>>,
     pub(crate) ended: RefCell<Vec<Ended>>,
@@ -153,7 +152,6 @@ impl<'o, W: World> Worker<'o, W> {
             health: RefCell::default(),
             rules: RefCell::default(),
             memory,
-            in_flight: RefCell::default(),
             visiting: RefCell::default(),
             ended: RefCell::default(),
             recovering: Cell::new(false),

@@ -224,13 +224,18 @@ pub fn simulate(spec: &Spec) -> Outcome {
     stage.play(script.into(), calm)
 }
 
-/// A preset, with what a simulation must name and without an end by itself.
-fn some_policy(chance: &mut Chance) -> Policy {
-    let mut policy = Policy::preset(*chance.pick(Preset::ALL));
+/// A preset as a simulation can live by it: with a contact, and without an end by itself.
+pub fn endless(preset: Preset) -> Policy {
+    let mut policy = Policy::preset(preset);
     policy.identity.contact = Some("mailto:sim@example.org".into());
     policy.budget.time = None;
     policy.budget.pages = None;
     policy.budget.depth = Some(1);
+    policy
+}
+
+fn some_policy(chance: &mut Chance) -> Policy {
+    let mut policy = endless(*chance.pick(Preset::ALL));
     policy.slots.per_address = chance.percent(30).then_some(2);
     policy
 }

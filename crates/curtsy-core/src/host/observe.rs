@@ -69,9 +69,7 @@ impl HostState {
         if !ours || !seen.over {
             return (state, settled);
         }
-        let first = state.last_ok;
         state.note_outcome(&seen.outcome, scene, Some(permit), &mut settled);
-        debug_assert!(state.last_ok >= first);
         if let Some(latency) = seen.latency
             && seen.outcome.class() == Class::Good
         {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use curtsy_core::policy::{Policy, Preset};
+use curtsy_core::policy::Preset;
 use curtsy_sim::{Mode, Outcome as Day, Spec, simulate};
 
 use super::{Console, Outcome, printable};
@@ -163,7 +163,7 @@ impl SimArgs {
             workers: usize::from(self.workers),
             hosts: usize::from(self.hosts),
             faults: !self.no_faults,
-            policy: self.preset.map(endless),
+            policy: self.preset.map(curtsy_sim::endless),
             trace: self.trace.clone(),
             ..Spec::day(seed, self.mode_of(seed))
         }
@@ -194,16 +194,6 @@ impl SimArgs {
         }
         command
     }
-}
-
-/// A preset as a simulation can live by it: with a contact, and without an end by itself.
-fn endless(preset: Preset) -> Policy {
-    let mut policy = Policy::preset(preset);
-    policy.identity.contact = Some("mailto:sim@example.org".into());
-    policy.budget.time = None;
-    policy.budget.pages = None;
-    policy.budget.depth = Some(1);
-    policy
 }
 
 fn preset() -> impl TypedValueParser<Value = Preset> {
