@@ -149,7 +149,10 @@ impl Judge {
         let host = &mut self.hosts[h];
         host.freed(x.end);
         if matches!(x.status, Some(200..=399)) && x.complete {
-            host.good_end = x.end;
+            // One that died with its worker tells nobody that the host is well.
+            if !self.bench.faults.cut_off(x) {
+                host.good_end = x.end;
+            }
             host.live.answered_in(x.end - x.start);
         }
         let about_robots = matches!(kind, Kind::Robots | Kind::RobotsHop(_));
@@ -171,6 +174,11 @@ impl Judge {
             }
             Kind::RobotsHop(chain) => {
                 self.overheard(h, a, key, &seen);
+                if self.bench.faults.cut_off(x) {
+                    // It is made once more by another worker, which may have heard of it or not.
+                    let again = Chain { known: true, ..(*chain).clone() };
+                    self.hops.expect_robots(key, again, x.end);
+                }
                 if !chain.known {
                     self.chain_ended(*chain, key, (h, a), &seen, heard);
                 }

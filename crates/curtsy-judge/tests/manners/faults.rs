@@ -40,3 +40,17 @@ fn what_may_not_have_been_heard_is_not_held_against_anybody() {
     let five: String = (1..=5).map(|i| format!(" | {}s GET /{i} none", 3 * i)).collect();
     check("careful", &format!("0s robots ok | 1s net-down=20s{five} | 18s GET /6 200"), "clean");
 }
+
+#[test]
+fn what_died_with_a_worker_is_made_once_more() {
+    // A hop of a robots redirect.
+    let cut = "0s robots 301 loc=http://b.test/r.txt | 1s GET /r.txt 200 took=1s host=b.test";
+    let again = "31s GET /r.txt 200 host=b.test";
+    check("careful", &format!("{cut} | 1.5s kill=1 | {again}"), "clean");
+    check("careful", &format!("{cut} | {again}"), "P1");
+    // A good answer that nobody heard of does not make the failures before it the URL's own.
+    let fails = "0s robots ok | 3s GET /a 503 | 6s GET /b 200 took=1s";
+    let then = "60s GET /a 503 | 90s GET /c 200 | 120s GET /a 503";
+    check("careful retries=1", &format!("{fails} | 6.5s kill=1 | {then}"), "clean");
+    check("careful retries=1", &format!("{fails} | {then}"), "P9");
+}
