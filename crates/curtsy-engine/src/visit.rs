@@ -222,11 +222,13 @@ impl<W: World> Worker<'_, W> {
 
     /// Has a URL wait while others are asked for.
     fn put_behind(&self, seen: &Seen, record: UrlRecord, until: Time) -> UrlWrite {
+        // A retry that is further away stays there.
+        let ready = record.ready.max(Some(until));
         UrlWrite {
             from: Some(seen.view.host.clone()),
             id: record.id,
             claim: record.claim,
-            to: Some(UrlRecord { ready: Some(until), claim: Some(self.new_lease()), ..record }),
+            to: Some(UrlRecord { ready, claim: Some(self.new_lease()), ..record }),
         }
     }
 
