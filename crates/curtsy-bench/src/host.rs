@@ -180,7 +180,7 @@ pub fn answered(permit: &Permit, now: Time) -> Observation {
         first_byte: Some(now + latency),
         latency: Some(latency),
         robots: None,
-        over: true,
+        ended: Some(now),
     }
 }
 

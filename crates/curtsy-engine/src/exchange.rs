@@ -60,7 +60,7 @@ impl<W: World> Worker<'_, W> {
             first_byte: brought.first_byte.map(|m| stamp.latest(m)),
             latency: brought.latency,
             robots: news,
-            over: true,
+            ended: Some(stamp.latest(self.world.clock().mono())),
         };
         let becomes = self.becomes_of(&seen, &asked, &brought, observation.robots.as_ref());
         let claim = self.new_lease();
@@ -141,7 +141,7 @@ impl<W: World> Worker<'_, W> {
                         first_byte: Some(stamp.latest(first_byte)),
                         latency: None,
                         robots: None,
-                        over: false,
+                        ended: None,
                     };
                     seen = self
                         .tell(seen, granted, asked, |state, scene| {

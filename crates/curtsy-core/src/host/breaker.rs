@@ -4,7 +4,7 @@
 //! 30, 60, 120, 240, 300 s…; only the probe's own result moves it. The probe's wait is booked with its grant: if the worker dies
 //! with it, the server saw a start all the same, and the next one keeps the longer gap.
 
-use super::{Breaker, HostState, Lease, MARGIN_MIN};
+use super::{Breaker, HostState, Lease, MARGIN_MIN, Scene};
 use crate::chance::{Purpose, draw};
 use crate::policy::Policy;
 use crate::time::Time;
@@ -18,6 +18,14 @@ impl Breaker {
     /// Closes it.
     pub(super) fn close(&mut self) {
         *self = Breaker::default();
+    }
+
+    /// The host answered something, and that ended at `ended`: failures until then are over. How many came after is not kept, so all
+    /// of them count on.
+    pub(super) fn answered(&mut self, ended: Time) {
+        if self.failed_at <= Some(ended) {
+            (self.failures, self.failed_at) = (0, None);
+        }
     }
 }
 
@@ -36,14 +44,14 @@ impl HostState {
         self.breaker.until = Some(now);
     }
 
-    /// Counts a site-wide failure that ended at `at`. Returns whether it opened the breaker.
+    /// Counts a site-wide failure that ended at `ended`. Returns whether it opened the breaker.
     pub(super) fn note_failure(
         &mut self,
-        policy: &Policy,
-        seed: u64,
+        scene: &Scene<'_>,
         lease: Option<&Lease>,
-        at: Time,
+        ended: Time,
     ) -> bool {
+        let (policy, seed, at) = (scene.policy, scene.seed, scene.now);
         let probe = lease.is_some_and(|l| l.probe);
         if self.breaker.is_open() {
             // Only the probe moves an open breaker: it raised the level when it was booked, and this is the wait that belongs to it, now
@@ -54,6 +62,7 @@ impl HostState {
             return false;
         }
         self.breaker.failures = self.breaker.failures.saturating_add(1);
+        self.breaker.failed_at = self.breaker.failed_at.max(Some(ended));
         if self.breaker.failures < policy.breaker.failures {
             return false;
         }

@@ -132,6 +132,8 @@ pub struct Backoff {
 pub struct Breaker {
     /// Site-wide failures in a row.
     pub failures: u8,
+    /// When the last of them ended: an answer that had come before, and is told only now, does not end the row.
+    pub failed_at: Option<Time>,
     /// Waits taken since it opened; zero is closed.
     pub level: u8,
     /// When the next probe may start, while open.

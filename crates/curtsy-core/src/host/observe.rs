@@ -26,8 +26,8 @@ pub struct Observation {
     pub latency: Option<Duration>,
     /// What was learnt about robots.txt, if that was asked for.
     pub robots: Option<RobotsNews>,
-    /// Whether the exchange is over; a refusal is told already when its head is read.
-    pub over: bool,
+    /// When the exchange ended; none while it goes on: a refusal is told already when its head is read.
+    pub ended: Option<Time>,
 }
 
 /// What an observation changed, beyond the state itself.
@@ -53,7 +53,7 @@ impl HostState {
         let lease = *permit.lease();
         let ours = state.lease(lease.id).is_some();
         let mut settled = Settled { ours, ..Settled::default() };
-        if seen.over {
+        if seen.ended.is_some() {
             state.leases.retain(|l| l.id != lease.id && l.until > scene.now);
         }
         if seen.outcome == Outcome::NotSent {
@@ -66,10 +66,10 @@ impl HostState {
         if seen.outcome.refuses(scene.policy) {
             state.refused(lease.generation, &seen.outcome, scene);
         }
-        if !ours || !seen.over {
+        let Some(ended) = seen.ended.filter(|_| ours) else {
             return (state, settled);
-        }
-        state.note_outcome(&seen.outcome, scene, Some(permit), &mut settled);
+        };
+        state.note_outcome(&seen.outcome, scene, Some(permit), ended, &mut settled);
         if let Some(latency) = seen.latency
             && seen.outcome.class() == Class::Good
         {
@@ -97,7 +97,7 @@ impl HostState {
             settled.probe_in = state.breaker.until.map(|until| until - scene.now);
             return (state, settled);
         }
-        state.note_outcome(outcome, scene, None, &mut settled);
+        state.note_outcome(outcome, scene, None, scene.now, &mut settled);
         (state, settled)
     }
 
@@ -106,9 +106,7 @@ impl HostState {
         self.breaker.failures = self.breaker.failures.saturating_sub(failures);
         if self.breaker.level == 1 {
             // It was opened by failures that were ours.
-            let left = self.breaker.failures;
-            self.breaker.close();
-            self.breaker.failures = left;
+            (self.breaker.level, self.breaker.until) = (0, None);
         }
     }
 
@@ -151,6 +149,7 @@ impl HostState {
         outcome: &Outcome,
         scene: &Scene<'_>,
         permit: Option<&Permit>,
+        ended: Time,
         settled: &mut Settled,
     ) {
         let lease = permit.map(Permit::lease);
@@ -158,7 +157,7 @@ impl HostState {
         match outcome.class() {
             Class::SiteWide | Class::Ambiguous => {
                 let probe = lease.is_some_and(|l| l.probe);
-                let opened = self.note_failure(scene.policy, scene.seed, lease, scene.now);
+                let opened = self.note_failure(scene, lease, ended);
                 if opened || probe {
                     settled.probe_in = self.breaker.until.map(|until| until - scene.now);
                 }
@@ -167,7 +166,7 @@ impl HostState {
             _ => {
                 // Only the probe's own result moves an open breaker.
                 if !self.breaker.is_open() {
-                    self.breaker.failures = 0;
+                    self.breaker.answered(ended);
                 } else if lease.is_some_and(|l| l.probe) {
                     self.breaker.close();
                     settled.closed = true;

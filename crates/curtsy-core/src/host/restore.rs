@@ -40,6 +40,7 @@ impl HostState {
         } else if self.last_ok <= remembered.last_ok {
             // No ordinary answer since: the row of failures goes on.
             self.breaker.failures = self.breaker.failures.max(remembered.breaker.failures);
+            self.breaker.failed_at = self.breaker.failed_at.max(remembered.breaker.failed_at);
         }
         if remembered.risk.as_of > self.risk.as_of {
             let score = self.risk.score.max(remembered.risk.score);

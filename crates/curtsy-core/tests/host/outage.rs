@@ -229,3 +229,17 @@ fn failures_that_were_ours_are_taken_back() {
     play.state.forgive(2);
     assert_eq!(play.state.breaker.failures, 1);
 }
+
+#[test]
+fn an_answer_that_is_told_late_does_not_end_a_row_of_later_failures() {
+    let failures = "0s /a send | 2s /b reset | 4s /c reset | 6s /d reset | 8s /e reset";
+    let then = "10s /f reset | 12s ?";
+    // The answer to /a came first and is written last: its worker's store was slow.
+    check(
+        "warehouse",
+        &format!("{failures} | 9s /a got ok since 1s | {then}"),
+        "not before 40s25ms: breaker",
+    );
+    // One that came after them ends the row.
+    check("warehouse", &format!("{failures} | 9s /a got ok | {then}"), "go");
+}

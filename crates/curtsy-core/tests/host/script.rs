@@ -3,7 +3,8 @@
 //! A step is a moment, perhaps a URL (`/a`, or a whole one), and what happens then:
 //! - an answer (`ok`, `404`, `429 after 60s`, `challenge`, `empty`) or a failure (`reset`, `timeout`, `truncated`): sent and answered
 //!   in the same moment, which must be one in which the host may be asked;
-//! - `send`, and later `got` with an answer, for requests that take their time; `told` is an answer whose head is read;
+//! - `send`, and later `got` with an answer, for requests that take their time (`got ok since 1s` ended then, and is told only now);
+//!   `told` is an answer whose head is read;
 //! - `lost`: sent by a worker that dies; `unsent`: a permit that is handed back; `undialled`: no line could be made;
 //! - `?`: may it be asked now? The answers are the expectation.
 //!
@@ -159,8 +160,11 @@ impl Play {
             match verb {
                 "?" => answers.push(self.answer(path, now)),
                 "send" => drop(self.send(path, now)),
-                "got" => self.got(path, now, reply, true),
-                "told" => self.got(path, now, reply, false),
+                "got" => {
+                    let (reply, ended) = reply.split_once(" since ").unwrap_or((reply, moment));
+                    self.got(path, now, reply, Some(at(ended)));
+                }
+                "told" => self.got(path, now, reply, None),
                 "lost" => {
                     self.send(path, now);
                     self.lose(path);
@@ -168,7 +172,7 @@ impl Play {
                 "undialled" => self.undialled(path, now),
                 _ => {
                     self.send(path, now);
-                    self.got(path, now, what, true);
+                    self.got(path, now, what, Some(now));
                 }
             }
         }
@@ -234,7 +238,7 @@ impl Play {
     pub(crate) fn soon(&mut self, path: &str, from: Time, reply: &str) -> (Time, Kind) {
         let (now, approach) = self.next_start(path, from);
         self.send(path, now);
-        self.got(path, now, reply, true);
+        self.got(path, now, reply, Some(now));
         (now, approach.kind)
     }
 
@@ -269,7 +273,7 @@ impl Play {
 
     /// Takes in what a request came to that was sent before.
     #[track_caller]
-    fn got(&mut self, path: &str, now: Time, reply: &str, over: bool) {
+    fn got(&mut self, path: &str, now: Time, reply: &str, ended: Option<Time>) {
         let (permit, sent) = self.open.remove(path).expect("it was sent");
         let outcome = outcome(reply);
         let answered = outcome.status().is_some();
@@ -278,15 +282,17 @@ impl Play {
             sent: (outcome != Outcome::NotSent).then_some(sent),
             first_byte: answered.then_some(now),
             latency: answered.then_some(now - sent),
-            robots: (over && permit.lease().kind == Kind::Robots && outcome != Outcome::NotSent)
+            robots: (ended.is_some()
+                && permit.lease().kind == Kind::Robots
+                && outcome != Outcome::NotSent)
                 .then(|| self.news(&outcome, now)),
-            over,
+            ended,
         };
         let url = permit.approach().url.clone();
         let (state, settled) = self.state.observe(&permit, &seen, &self.scene(&url, now));
         let receipt = self.commit(state, now);
         self.settled = settled;
-        if over {
+        if ended.is_some() {
             permit.settle(&receipt).expect("its lease is gone");
         } else {
             self.open.insert(path.to_owned(), (permit, sent));
