@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::bench::{Bench, DELTA, Earlier, Seen, span};
 use crate::down::Down;
 use crate::exchange::{Exchange, Scheme, line_of};
+use crate::faults::Faults;
 use crate::judge::LogDetail;
 use crate::live::Live;
 use crate::manners::{Manners, micros};
@@ -237,7 +238,7 @@ impl Host {
             return;
         };
         let until = to.min(now);
-        self.live.disturbed |= self.must_wait(until, manners);
+        self.live.disturbed |= self.must_wait(until, manners, &bench.faults);
         let late_read = self.last.as_ref().is_some_and(|last| last.x.read_late);
         if let Some(gap) = self.idle(until, from, to, late_read, detail, manners, bench)
             && gap.gap > gap.longest.saturating_mul(2).saturating_add(AT_THE_EDGE)
@@ -298,13 +299,13 @@ impl Host {
     }
 
     /// Whether anything forbids a start now.
-    pub(crate) fn must_wait(&self, at: u64, manners: &Manners) -> bool {
+    pub(crate) fn must_wait(&self, at: u64, manners: &Manners, faults: &Faults) -> bool {
         self.told.waiting(at)
             || self.down.may_be_open()
-            || self.authorities.iter().any(|authority| authority.closed(at, manners))
+            || self.authorities.iter().any(|authority| authority.closed(at, manners, faults))
     }
 
-    pub(crate) fn started(&mut self, seen: &Arc<Seen>, manners: &Manners) {
+    pub(crate) fn started(&mut self, seen: &Arc<Seen>, manners: &Manners, faults: &Faults) {
         self.in_flight += 1;
         // An order that was lifted before the last start can't matter to a gap any more.
         let before = self.last.as_ref().map_or(0, |last| last.x.start);
@@ -314,7 +315,7 @@ impl Host {
             // What was on its way when the host had to wait does not end the wait.
             let start = seen.x.start;
             let just_now = start <= self.live.disturbed_at.saturating_add(DELTA);
-            self.live.disturbed = just_now || self.must_wait(start, manners);
+            self.live.disturbed = just_now || self.must_wait(start, manners, faults);
         }
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::answer::{Answer, Says, allows, told_to_wait};
 use crate::bench::{Bench, DELTA, Earlier, Seen, span};
 use crate::exchange::{Exchange, Scheme};
+use crate::faults::Faults;
 use crate::manners::{Access, Manners, micros};
 use crate::matchers::Matchers;
 use crate::rule::Rule;
@@ -132,13 +133,19 @@ impl Authority {
 
     /// The largest that may have been in force since `since`: liveness is measured against it.
     pub(crate) fn crawl_delay_at_most(&self, since: u64) -> u64 {
+        if matches!(self.now, Some(Word { says: Says::Unknown, .. })) {
+            // What was read can't be seen, and so neither can its Crawl-delay.
+            return u64::MAX;
+        }
         let before = if self.delay.since >= since { self.delay.before } else { 0 };
         self.delay.now.max(before)
     }
 
     /// Whether nothing but robots.txt may be asked for now, as far as this authority goes.
-    pub(crate) fn closed(&self, at: u64, manners: &Manners) -> bool {
-        self.unreachable.is_some() && self.good_copy(at, manners).is_none()
+    pub(crate) fn closed(&self, at: u64, manners: &Manners, faults: &Faults) -> bool {
+        // A good copy may have been lost with the store.
+        let good = self.good_copy(at, manners).filter(|good| !faults.store_lost(good.ended, at));
+        self.unreachable.is_some() && good.is_none()
             || matches!(self.now, Some(Word { says: Says::Nothing, .. }))
             || self.chain.as_ref().is_some_and(|chain| at <= chain.deadline)
     }

@@ -106,8 +106,9 @@ impl Told {
         if bench.faults.store_lost(self.last_end, x.start) {
             (self.streak, self.need) = (0, 0);
         }
-        // Two that were in flight together are one refusal, told twice.
-        let another = x.start > self.last_end.saturating_add(DELTA);
+        // Two that were in flight together are one refusal, told twice; so are two of which the later did not hear of the other in time.
+        let another = x.start > self.last_end.saturating_add(DELTA)
+            && !bench.faults.told_late(self.last_end, x.start);
         // One that died with a killed worker binds, but nobody may know of it when the next one comes.
         let counts = !bench.faults.cut_off(x);
         if counts && (self.streak == 0 || another) {

@@ -115,7 +115,7 @@ impl Judge {
                 });
             }
         }
-        host.started(&seen, manners);
+        host.started(&seen, manners, &bench.faults);
         let end = x.end;
         self.pending.push(Reverse(Pending { end, host: h, authority: a, key, kind, seen }));
     }
@@ -195,7 +195,9 @@ impl Judge {
         let x = &seen.x;
         let host = &mut self.hosts[h];
         // A crawler may wait longer after a refusal than it was told to.
-        if matches!(x.status, Some(403 | 429 | 503)) || host.must_wait(x.end, &self.manners) {
+        if matches!(x.status, Some(403 | 429 | 503))
+            || host.must_wait(x.end, &self.manners, &self.bench.faults)
+        {
             host.disturb(x.end);
         }
     }
@@ -255,7 +257,7 @@ impl Judge {
         if doubtful {
             host.authorities[a].robots_perhaps_heard();
         }
-        if host.must_wait(seen.x.end, &self.manners) {
+        if host.must_wait(seen.x.end, &self.manners, &self.bench.faults) {
             host.disturb(seen.x.end);
         }
     }
