@@ -169,7 +169,7 @@ impl HostState {
         let (verdict, gate) = found.worst();
         let action = match verdict {
             Verdict::Never => Action::Refuse(gate),
-            Verdict::NotBefore(at) if at > scene.now + self.lead() => Action::Wait(at, gate),
+            Verdict::NotBefore(at) if at > scene.now + self.lead(scene) => Action::Wait(at, gate),
             // What robots.txt will say then is not known now: nothing is prepared for it.
             Verdict::NotBefore(at)
                 if kind != Kind::Robots && found.of(Gate::Robots).verdict > Verdict::Go =>
@@ -192,7 +192,7 @@ impl HostState {
 
     /// When the host should be handed out: a lead before its next turn.
     pub fn next_due(&self, scene: &Scene<'_>) -> Time {
-        self.next_turn(scene).back(self.lead()).max(scene.now)
+        self.next_turn(scene).back(self.lead(scene)).max(scene.now)
     }
 
     /// The earliest moment at which any request to this host can start.
@@ -309,7 +309,10 @@ impl HostState {
     pub fn delay(&self, scene: &Scene<'_>) -> (Duration, DelayBy) {
         let pace = &scene.policy.pace;
         let chance = draw(scene.seed, self.turn, Purpose::Delay);
-        let own = (between(pace.delay_min, pace.delay_max, chance), DelayBy::Policy);
+        // The margin for late reading is part of a range: what the server sees stays inside it.
+        let most = pace.delay_max.saturating_sub(HostState::margin(pace.delay_max));
+        let own = between(pace.delay_min, most.max(pace.delay_min), chance);
+        let own = (own, DelayBy::Policy);
         let risk = match scene.policy.risk.active {
             true => (self.risk_delay(scene), DelayBy::Risk),
             false => own,
@@ -324,8 +327,8 @@ impl HostState {
                 longest = (delay, by);
             }
         }
-        if pace.adaptive && self.latency_ms > self.baseline_ms && self.baseline_ms > 0 {
-            let slower = f64::from(self.latency_ms) / f64::from(self.baseline_ms);
+        let slower = self.latency.slower();
+        if pace.adaptive && slower > 1.0 {
             let stretched = longest.0.mul_f64(slower).min(pace.adaptive_max);
             if stretched > longest.0 {
                 longest = (stretched, DelayBy::Latency);

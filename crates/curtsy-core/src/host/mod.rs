@@ -40,6 +40,12 @@ pub const AUTHORITIES_MAX: usize = 64;
 const MARGIN_MIN: Duration = Duration::from_millis(25);
 /// How long before its turn a host is handed out, beyond its handshake.
 const LEAD: Duration = Duration::from_millis(50);
+/// Answers after which a host's usual time is known.
+pub const LATENCIES_KNOWN: u8 = 8;
+/// Handshakes after which a host's own are known well enough.
+pub const HANDSHAKES_KNOWN: u8 = 16;
+/// A handshake that is reckoned with until then.
+const HANDSHAKE_SLOW: Duration = Duration::from_secs(3);
 /// From a turn to the latest write, with one slot. Grant to write stays below the 250 ms in which a signal reaches all workers.
 const WINDOW_ONE: Duration = Duration::from_millis(200);
 /// The same with several slots, where the next start may wait for it.
@@ -64,14 +70,68 @@ pub struct HostState {
     pub breaker: Breaker,
     /// Friction met on this host.
     pub risk: Risk,
-    /// Smoothed time to the first byte, quick to rise and slow to fall, in milliseconds.
-    pub latency_ms: u32,
-    /// The usual time to the first byte, in milliseconds.
-    pub baseline_ms: u32,
-    /// Smoothed time from dialling to a ready line, in milliseconds.
-    pub handshake_ms: u32,
+    /// The time to the first byte of an answer.
+    pub latency: Latency,
+    /// The time from dialling to a ready line.
+    pub handshake: Handshake,
     /// When the host last gave an ordinary answer.
     pub last_ok: Option<Time>,
+}
+
+/// How long a host's answers take to begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Smoothed, quick to rise and slow to fall, in milliseconds.
+    pub ms: u16,
+    /// What is usual, in milliseconds.
+    pub usual_ms: u16,
+    /// How many answers were seen, up to [`LATENCIES_KNOWN`].
+    pub seen: u8,
+}
+
+impl Latency {
+    /// How many times as long as usual answers take now; one until the usual is known.
+    pub fn slower(&self) -> f64 {
+        if self.seen < LATENCIES_KNOWN || self.usual_ms == 0 {
+            return 1.0;
+        }
+        (f64::from(self.ms) / f64::from(self.usual_ms)).max(1.0)
+    }
+
+    fn note(&mut self, took: Duration) {
+        let ms = u16::try_from(took.as_millis()).unwrap_or(u16::MAX).max(1);
+        if self.seen < LATENCIES_KNOWN {
+            // The first few make the usual: one quick answer is no measure.
+            let sum = u32::from(self.usual_ms) * u32::from(self.seen) + u32::from(ms);
+            self.seen += 1;
+            self.usual_ms = (sum / u32::from(self.seen)).max(1) as u16;
+            self.ms = self.usual_ms;
+            return;
+        }
+        let (rise, fall) = (4, 16);
+        self.ms = step(self.ms, ms, if ms > self.ms { rise } else { fall });
+        // What is usual moves only over hundreds of answers: one slow hour is not forgotten as soon as it has begun.
+        self.usual_ms = step(self.usual_ms, ms, 256);
+    }
+
+    /// Takes over what a worker remembers: the slower of two, against the smaller of two usual times.
+    fn restore(&mut self, remembered: &Latency) {
+        self.ms = self.ms.max(remembered.ms);
+        self.usual_ms = match (self.usual_ms, remembered.usual_ms) {
+            (0, known) | (known, 0) => known,
+            (ours, theirs) => ours.min(theirs),
+        };
+        self.seen = self.seen.max(remembered.seen);
+    }
+}
+
+/// How long a host's handshakes take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handshake {
+    /// The longest of late, in milliseconds: at once up and very slowly down.
+    pub ms: u16,
+    /// How many were seen, up to [`HANDSHAKES_KNOWN`].
+    pub seen: u8,
 }
 
 /// The name of a lease, unique over all workers and restarts.
@@ -174,6 +234,13 @@ impl HostState {
         self.leases.iter().filter(move |l| l.until > now)
     }
 
+    /// By how much the last start may turn out to have been earlier than the state says: it is granted, and not heard of yet.
+    pub fn start_unsure(&self, slots: u8) -> Option<Duration> {
+        let last = self.leases.iter().find(|lease| lease.turn == self.turn)?;
+        let turn_at = last.send_by.back(HostState::window(slots));
+        self.last_start.filter(|start| *start > last.send_by).map(|start| start - turn_at)
+    }
+
     /// How much later than our write a start can reach the server: half of the lateness that liveness grants.
     fn margin(delay: Duration) -> Duration {
         (delay / 100).max(MARGIN_MIN)
@@ -185,40 +252,36 @@ impl HostState {
     }
 
     /// How long before a turn the host should be in a worker's hands, so that the line stands when the turn comes.
-    pub fn lead(&self) -> Duration {
+    pub fn lead(&self, scene: &Scene<'_>) -> Duration {
         // A quarter more than the longest of late: what was never that slow may be once.
-        Duration::from_millis(u64::from(self.handshake_ms) * 5 / 4) + LEAD
-    }
-
-    /// Moves the smoothed handshake time towards one that was measured.
-    pub fn note_handshake(&mut self, took: Duration) {
-        let ms = u32::try_from(took.as_millis()).unwrap_or(u32::MAX).min(60_000);
-        // At once up and very slowly down: a line that stands late loses its turn, one that stands early costs little.
-        self.handshake_ms = match ms.checked_sub(self.handshake_ms) {
-            Some(_) => ms,
-            None => step(self.handshake_ms, ms, 256),
+        let longest = Duration::from_millis(u64::from(self.handshake.ms) * 5 / 4);
+        let longest = match self.handshake.seen < HANDSHAKES_KNOWN {
+            // Of a host that is hardly known a slow one is reckoned with, as far as its delay has room.
+            true => longest.max((self.delay(scene).0 / 3).min(HANDSHAKE_SLOW)),
+            false => longest,
         };
+        longest + LEAD
     }
 
-    /// Moves the smoothed latency and its baseline towards one that was measured.
-    fn note_latency(&mut self, took: Duration) {
-        let ms = u32::try_from(took.as_millis()).unwrap_or(u32::MAX).clamp(1, 600_000);
-        if self.baseline_ms == 0 {
-            (self.latency_ms, self.baseline_ms) = (ms, ms);
+    /// Takes in how long a handshake took; nothing for a line that stood already.
+    pub fn note_handshake(&mut self, took: Duration) {
+        if took.is_zero() {
             return;
         }
-        let (rise, fall) = (4, 16);
-        let part = if ms > self.latency_ms { rise } else { fall };
-        self.latency_ms = step(self.latency_ms, ms, part);
-        // What is usual moves only over hundreds of answers: one slow hour is not forgotten as soon as it has begun.
-        self.baseline_ms = step(self.baseline_ms, ms, 256);
+        let ms = u16::try_from(took.as_millis()).unwrap_or(u16::MAX);
+        // A line that stands late loses its turn, one that stands early costs little.
+        self.handshake.ms = match ms >= self.handshake.ms {
+            true => ms,
+            false => step(self.handshake.ms, ms, 256),
+        };
+        self.handshake.seen = (self.handshake.seen + 1).min(HANDSHAKES_KNOWN);
     }
 }
 
 /// `from` moved by one `part`-th of the way to `to`, and by at least one.
-fn step(from: u32, to: u32, part: u32) -> u32 {
+fn step(from: u16, to: u16, part: u16) -> u16 {
     let gap = from.abs_diff(to);
-    let by = (gap / part).max(u32::from(gap > 0));
+    let by = (gap / part).max(u16::from(gap > 0));
     if to > from { from + by } else { from - by }
 }
 

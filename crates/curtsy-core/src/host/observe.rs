@@ -73,7 +73,7 @@ impl HostState {
         if let Some(latency) = seen.latency
             && seen.outcome.class() == Class::Good
         {
-            state.note_latency(latency);
+            state.latency.note(latency);
         }
         if let Some(news) = &seen.robots {
             let asked_by = seen.first_byte.or(seen.sent).unwrap_or(lease.send_by) + MARGIN_MIN;

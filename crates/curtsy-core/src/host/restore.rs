@@ -48,13 +48,9 @@ impl HostState {
         } else {
             self.risk.score = self.risk.score.max(remembered.risk.score);
         }
-        self.latency_ms = self.latency_ms.max(remembered.latency_ms);
-        // The smaller of two usual times, where both are known, is the one that shows a slowdown.
-        self.baseline_ms = match (self.baseline_ms, remembered.baseline_ms) {
-            (0, known) | (known, 0) => known,
-            (ours, theirs) => ours.min(theirs),
-        };
-        self.handshake_ms = self.handshake_ms.max(remembered.handshake_ms);
+        self.latency.restore(&remembered.latency);
+        self.handshake.ms = self.handshake.ms.max(remembered.handshake.ms);
+        self.handshake.seen = self.handshake.seen.max(remembered.handshake.seen);
         self.last_ok = self.last_ok.max(remembered.last_ok);
     }
 }

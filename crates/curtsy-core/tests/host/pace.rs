@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curtsy_core::host::Gate;
+use curtsy_core::host::{Gate, Latency};
 
 use crate::script::{Play, START, at, check, check_with};
 
@@ -104,7 +104,7 @@ fn answers_that_take_longer_lengthen_the_delay_in_proportion() {
     let slow = |latency_ms, preset, expected: &str| {
         let mut play = Play::new(preset);
         play.play("0s ok");
-        (play.state.baseline_ms, play.state.latency_ms) = (100, latency_ms);
+        play.state.latency = latency(latency_ms);
         check_with(play, "0s /b ?", expected);
     };
     slow(100, "careful", "not before 3s: pace");
@@ -120,10 +120,10 @@ fn answers_that_take_longer_lengthen_the_delay_in_proportion() {
 #[test]
 fn an_adaptive_delay_neither_caps_nor_undercuts_a_crawl_delay() {
     let mut play = asking("careful", "User-agent: *\nCrawl-delay: 60\n");
-    (play.state.baseline_ms, play.state.latency_ms) = (100, 1_000);
+    play.state.latency = latency(1_000);
     check_with(play, "0s ?", "not before 1m: pace");
     let mut play = asking("careful", "User-agent: *\nCrawl-delay: 10\n");
-    (play.state.baseline_ms, play.state.latency_ms) = (100, 200);
+    play.state.latency = latency(200);
     check_with(play, "0s ?", "not before 20s: pace");
 }
 
@@ -195,4 +195,23 @@ fn two_workers_see_the_same_draw() {
     play.play("0s ok");
     let asked: Vec<_> = ["0s", "50ms", "100ms", "199ms"].map(|t| play.answer("/b", at(t))).into();
     assert!(asked.windows(2).all(|pair| pair[0] == pair[1]), "{asked:?}");
+}
+
+fn latency(ms: u16) -> Latency {
+    Latency { ms, usual_ms: 100, seen: 8 }
+}
+
+#[test]
+fn one_quick_answer_is_no_measure_of_what_is_usual() {
+    let slower = |answers: &[u64]| {
+        let mut play = Play::new("careful");
+        for (n, ms) in answers.iter().enumerate() {
+            play.play(&format!("{}s /{n} send | {}s{ms}ms /{n} got ok", 40 * n, 40 * n));
+        }
+        (play.state.latency.slower() * 100.0).round() / 100.0
+    };
+    assert_eq!(slower(&[10, 400, 400, 400]), 1.0);
+    // Seven of 100 ms and one of 500 make 150 the usual; the next slow one moves a quarter of the way.
+    assert_eq!(slower(&[100, 100, 100, 100, 100, 100, 100, 500]), 1.0);
+    assert_eq!(slower(&[100, 100, 100, 100, 100, 100, 100, 500, 950]), 2.29);
 }
