@@ -135,7 +135,8 @@ impl<W: World> Worker<'_, W> {
         let now = seen.stamp.earliest(self.clock_now());
         let authority = record.url.authority();
         let mut kept = None;
-        let soon = now + seen.view.state.lead() + HOP_SLACK;
+        let lead = seen.view.state.lead(&self.scene(policy, &seen.view, now, None));
+        let soon = now + lead + HOP_SLACK;
         let news = if soon >= *deadline {
             UNREACHABLE
         } else if record.url != authority.robots_url() {

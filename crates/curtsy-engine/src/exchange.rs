@@ -22,6 +22,9 @@ use crate::{
     Store, UrlRecord, View, Want, Worker, World,
 };
 
+/// Commits of what is known of a start, at most.
+const CONFIRM_TRIES: u32 = 3;
+
 /// What one request brought.
 pub(crate) struct Brought {
     pub(crate) outcome: Outcome,
@@ -182,20 +185,36 @@ impl<W: World> Worker<'_, W> {
             Either::Right(((), part)) => {
                 confirm.done.set(true);
                 if let Some(written) = confirm.written.get() {
-                    let sent = seen.stamp.latest(written);
-                    let state = seen.view.state.confirm_start(confirm.permit, sent);
-                    // Worth one try: if somebody wrote meanwhile, the end of the exchange tells it.
-                    let commit = self.plain_commit(&seen.view, state.clone());
-                    let due = commit.not_before;
-                    let m0 = clock.mono();
-                    if let Ok(Committed::Done(receipt)) = self.world.store().commit(commit).await {
-                        seen.view.state = state;
-                        (seen.view.version, seen.view.now) = (receipt.version, receipt.now);
-                        seen.stamp = Stamp { now: receipt.now, m0, m1: clock.mono() };
-                        self.wake_by(seen.stamp.not_before(due));
-                    }
+                    // The exchange goes on meanwhile: its answer may come first.
+                    join(part, self.confirm(seen, confirm.permit, written)).await.0
+                } else {
+                    part.await
                 }
-                part.await
+            }
+        }
+    }
+
+    /// Tells what is known of a start. Worth a few tries: the end of the exchange tells it too.
+    async fn confirm(&self, seen: &mut Seen, permit: &Permit, written: Mono) {
+        let clock = self.world.clock();
+        for _ in 0..CONFIRM_TRIES {
+            let sent = seen.stamp.latest(written);
+            let state = seen.view.state.confirm_start(permit, sent);
+            let commit = self.plain_commit(&seen.view, state.clone());
+            let due = commit.not_before;
+            let m0 = clock.mono();
+            match self.world.store().commit(commit).await {
+                Ok(Committed::Done(receipt)) => {
+                    seen.view.state = state;
+                    (seen.view.version, seen.view.now) = (receipt.version, receipt.now);
+                    seen.stamp = Stamp { now: receipt.now, m0, m1: clock.mono() };
+                    return self.wake_by(seen.stamp.not_before(due));
+                }
+                Ok(Committed::Stale(view)) => {
+                    let stamp = Stamp { now: view.now, m0, m1: clock.mono() };
+                    *seen = self.newer(view, stamp);
+                }
+                Ok(Committed::Refused(_)) | Err(_) => return,
             }
         }
     }

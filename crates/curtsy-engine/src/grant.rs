@@ -49,6 +49,7 @@ impl<W: World> Worker<'_, W> {
     /// Waits for the turn and books it.
     pub(crate) async fn grant(&self, mut seen: Seen, wanted: &Wanted<'_>) -> Granted {
         let clock = self.world.clock();
+        let mut looked = None;
         for _ in 0..ROUNDS_MAX {
             let ahead = (seen.stamp.round_trip() * 2).clamp(AHEAD.0, AHEAD.1);
             let now = seen.stamp.earliest(clock.mono());
@@ -70,15 +71,14 @@ impl<W: World> Worker<'_, W> {
             let reserved = match seen.view.state.reserve(wanted.approach, &ask, &scene, id) {
                 Ok(reserved) if reserved.permit.turn_at() <= now + ahead => reserved,
                 Ok(reserved) => {
-                    let turn = reserved.permit.turn_at();
-                    clock.sleep_until(seen.stamp.not_before(turn.back(ahead))).await;
+                    seen = self.near(seen, reserved.permit.turn_at(), ahead, &mut looked).await;
                     continue;
                 }
                 Err(decision) => match decision.action {
                     Action::Approach(a)
                         if a.url == wanted.approach.url && a.kind == wanted.approach.kind =>
                     {
-                        clock.sleep_until(seen.stamp.not_before(a.turn.back(ahead))).await;
+                        seen = self.near(seen, a.turn, ahead, &mut looked).await;
                         continue;
                     }
                     _ => return Granted::Changed(seen),
@@ -90,6 +90,33 @@ impl<W: World> Worker<'_, W> {
             }
         }
         Granted::Changed(seen)
+    }
+
+    /// Waits until shortly before the turn. Where the start before it is another visit's and not heard of yet, that tells the turn
+    /// anew when half of its delay has passed: then the turn comes sooner, and the state is looked at once more.
+    async fn near(
+        &self,
+        seen: Seen,
+        turn: Time,
+        ahead: Duration,
+        looked: &mut Option<u32>,
+    ) -> Seen {
+        let clock = self.world.clock();
+        let state = &seen.view.state;
+        let slots = self.policy.for_host(seen.view.host.as_str()).slots.per_host;
+        let sooner =
+            state.start_unsure(slots).filter(|_| looked.replace(state.turn) != Some(state.turn));
+        let wake = turn.back(ahead + sooner.map_or(Duration::ZERO, |by| by + ahead));
+        clock.sleep_until(seen.stamp.not_before(wake)).await;
+        if sooner.is_none() {
+            return seen;
+        }
+        let m0 = clock.mono();
+        match self.world.store().load(&seen.view.host).await {
+            Ok(view) => Seen { stamp: Stamp { now: view.now, m0, m1: clock.mono() }, view },
+            // What was known is late, not wrong.
+            Err(_) => seen,
+        }
     }
 
     async fn book(

@@ -37,6 +37,8 @@ pub enum Ending {
     Refused(Gate),
     /// A failure that stays.
     Dead(Outcome),
+    /// Nothing was heard of any of its tries: whoever asked for it died.
+    Unheard,
     /// More redirects than allowed, or one that leads nowhere.
     LostRedirect,
 }

@@ -25,6 +25,9 @@ use crate::{
 
 /// A visit keeps its host if the next turn is no further away than this.
 const LINGER: Duration = Duration::from_secs(5);
+/// Rounds in which a URL came to nothing, after which a visit gives its host back for a moment.
+const FRUITLESS_MAX: u32 = 16;
+const FRUITLESS_PAUSE: Duration = Duration::from_secs(1);
 /// How long a host that a visit keeps is not handed out to others.
 pub(crate) const HOLD: Duration = Duration::from_secs(10);
 
@@ -45,12 +48,12 @@ pub(crate) struct Stamp {
 impl Stamp {
     /// The store's time at `at`, at least: what waits are measured with.
     pub(crate) fn earliest(&self, at: Mono) -> Time {
-        self.now + (at - self.m1)
+        self.now.back(self.m1 - at) + (at - self.m1)
     }
 
-    /// The store's time at `at`, at most: what has happened by then.
+    /// The store's time at `at`, at most: what has happened by then. It may lie before the question: a start that is told later.
     pub(crate) fn latest(&self, at: Mono) -> Time {
-        self.now + (at - self.m0)
+        self.now.back(self.m0 - at) + (at - self.m0)
     }
 
     /// When the store's time has surely reached `time`.
@@ -77,6 +80,8 @@ enum Choice {
     Nothing,
     /// Nothing can be asked before this.
     Wait(Time),
+    /// What is left is in the hands of another visit, which says when the host is due.
+    InOtherHands,
     /// This URL, with this approach.
     Go(Box<Going>),
 }
@@ -97,6 +102,7 @@ impl<W: World> Worker<'_, W> {
         let stamp = Stamp { now: visit.view.now, m0, m1 };
         let mut seen = Seen { view: visit.view, stamp };
         let mut urls = visit.urls;
+        let mut fruitless = 0;
         loop {
             let mut blocked = Vec::new();
             let choice = self.choose(&seen, &policy, &mut urls, &mut blocked).await;
@@ -107,24 +113,35 @@ impl<W: World> Worker<'_, W> {
                     return self.release(&seen, due, blocked).await;
                 }
                 Choice::Wait(until) => {
-                    let due = until.back(seen.view.state.lead());
+                    let scene = self.scene(&policy, &seen.view, now, None);
+                    let due = until.back(seen.view.state.lead(&scene));
                     if !self.may_linger(now, due) || self.stop_switch().get() {
                         return self.release(&seen, due, blocked).await;
                     }
                     self.world.clock().sleep_until(seen.stamp.not_before(due)).await;
                 }
+                Choice::InOtherHands => return,
                 Choice::Go(going) => {
                     let Going { index, approach, findings, cached } = *going;
                     let record = urls.remove(index);
                     let more = !urls.is_empty();
                     let policy = &policy;
                     let asked = Asked { policy, record, approach, findings, cached, more };
-                    match self.request(seen, asked).await {
+                    let id = asked.record.id;
+                    self.approaching.borrow_mut().insert(id);
+                    let next = self.request(seen, asked).await;
+                    self.approaching.borrow_mut().remove(&id);
+                    match next {
                         Next::End => return,
                         Next::Again(newer, unchanged) => {
                             seen = newer;
+                            fruitless = if unchanged.is_some() { fruitless + 1 } else { 0 };
                             if let Some(record) = unchanged {
                                 urls.insert(0, *record);
+                            }
+                            if fruitless > FRUITLESS_MAX {
+                                let due = now + FRUITLESS_PAUSE;
+                                return self.release(&seen, due, Vec::new()).await;
                             }
                         }
                     }
@@ -145,9 +162,16 @@ impl<W: World> Worker<'_, W> {
         let mut settled = Vec::new();
         let mut wait: Option<Time> = None;
         let mut choice = None;
+        let mut left_out = false;
         let mut index = 0;
         while index < urls.len() {
             let record = &urls[index];
+            if self.approaching.borrow().contains(&record.id) {
+                // Two visits that were handed the same URLs would only race for them.
+                left_out = true;
+                index += 1;
+                continue;
+            }
             if let Want::RobotsHop { .. } = record.want {
                 match self.hop_without_request(seen, policy, record).await {
                     Hop::NeedsRequest => {}
@@ -162,13 +186,11 @@ impl<W: World> Worker<'_, W> {
                     }
                 }
             }
-            if let Some(outcome) = record.last
-                && record.tries.spent(seen.view.state.last_ok, policy)
-            {
+            if record.tries.spent(seen.view.state.last_ok, policy) {
                 // Its host answered others since: the failures were its own, and they are used up.
                 let now = seen.stamp.earliest(self.world.clock().mono());
                 let record = urls.remove(index);
-                let ending = Ending::Dead(outcome);
+                let ending = record.last.map_or(Ending::Unheard, Ending::Dead);
                 settled.push(self.ended(&seen.view, &record, ending, Findings::CLEAR, now));
                 continue;
             }
@@ -217,7 +239,8 @@ impl<W: World> Worker<'_, W> {
             // Kept for the next flush: nothing is lost.
             settled.into_iter().for_each(|e| self.end(e));
         }
-        choice.or(wait.map(Choice::Wait)).unwrap_or(Choice::Nothing)
+        let without = if left_out { Choice::InOtherHands } else { Choice::Nothing };
+        choice.or(wait.map(Choice::Wait)).unwrap_or(without)
     }
 
     /// Has a URL wait while others are asked for.
@@ -279,11 +302,18 @@ impl<W: World> Worker<'_, W> {
             Granted::Open { permit, seen, record, findings } => (permit, seen, record, findings),
             Granted::Changed(seen) => return Next::Again(seen, Some(Box::new(asked.record))),
             Granted::Wait(seen, until) => {
-                let due = until.back(seen.view.state.lead());
+                let now = seen.stamp.earliest(self.world.clock().mono());
+                let scene = self.scene(asked.policy, &seen.view, now, None);
+                let due = until.back(seen.view.state.lead(&scene));
                 self.release(&seen, due, Vec::new()).await;
                 return Next::End;
             }
-            Granted::Gone(seen) => return Next::Again(seen, None),
+            Granted::Gone(seen) => {
+                // Another visit has it, and probably those after it too: the host is handed out anew, with what is left.
+                let due = self.scene_due(&seen.view, &seen.view.state);
+                self.release(&seen, due, Vec::new()).await;
+                return Next::End;
+            }
             Granted::Spent(seen) => {
                 let now = seen.stamp.earliest(self.world.clock().mono());
                 let pages = asked.policy.budget.pages.unwrap_or(u64::MAX);

@@ -4,7 +4,7 @@
 //! a sink can hold up a request whose turn has come.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use curtsy_core::chance::{Purpose, draw};
 use curtsy_core::host::{LeaseId, RobotsId};
 use curtsy_core::policy::{AgentMatch, Policy};
 use curtsy_core::robots::{AgentRules, Robots};
-use curtsy_core::url::HostKey;
+use curtsy_core::url::{HostKey, UrlKey};
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
@@ -106,6 +106,8 @@ pub struct Worker<'o, W: World> {
     pub(crate) memory: Rc<RefCell<Memory>>,
     /// Visits of this worker, by host: no more than the host has slots.
     pub(crate) visiting: RefCell<BTreeMap<HostKey, u8>>,
+    /// URLs that a visit of this worker is asking for.
+    pub(crate) approaching: RefCell<BTreeSet<UrlKey>>,
     pub(crate) ended: RefCell<Vec<Ended>>,
     pub(crate) recovering: Cell<bool>,
     pub(crate) counts: RefCell<Counts>,
@@ -153,6 +155,7 @@ impl<'o, W: World> Worker<'o, W> {
             rules: RefCell::default(),
             memory,
             visiting: RefCell::default(),
+            approaching: RefCell::default(),
             ended: RefCell::default(),
             recovering: Cell::new(false),
             counts: RefCell::default(),

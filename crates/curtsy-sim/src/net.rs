@@ -129,6 +129,7 @@ pub struct SimLine {
     ip: IpAddr,
     idle_since: Option<u64>,
     answer: Option<(Answer, u64)>,
+    /// Nothing was written yet, or an answer was read to its end: the line can be used again.
     healthy: bool,
     early: Option<(Answer, u64)>,
     alias: bool,
@@ -165,7 +166,7 @@ impl Fetch for SimFetch {
             ip: host.ip,
             idle_since,
             answer: None,
-            healthy: false,
+            healthy: true,
             early: None,
             alias: false,
             tamper: self.tamper.clone(),
@@ -348,6 +349,7 @@ impl Line for SimLine {
         }
         // The check above and the write here are one step: nothing is awaited in between.
         written.set(Some(now));
+        (self.healthy, self.idle_since) = (false, None);
         if self.tamper.sleeps_on_permit {
             let nap = self.chance.below(2 * SECOND);
             universe.sleep_until(universe.now() + nap).await;
@@ -432,8 +434,9 @@ impl Line for SimLine {
 
 impl Drop for SimLine {
     fn drop(&mut self) {
-        if self.healthy {
-            let now = self.web.universe.now();
+        if self.healthy && !self.closed() {
+            // One that was not used has been idle since before.
+            let now = self.idle_since.unwrap_or(self.web.universe.now());
             let mut idle = self.idle.borrow_mut();
             let lines = idle.entry(self.url.authority()).or_default();
             if lines.len() < IDLE_MAX {
