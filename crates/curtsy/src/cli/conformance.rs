@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::{Console, Outcome};
-use crate::conformance::{Report, headers, robots, robots_fetch, surt, urls};
+use crate::conformance::{Report, headers, links, robots, robots_fetch, surt, urls};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -26,8 +26,10 @@ enum Kind {
     Surt,
     /// How URLs are read (urls.jsonl)
     Urls,
-    /// The header values that decide (headers.jsonl)
+    /// The header values that decide, and what encoding a document is in (headers.jsonl)
     Headers,
+    /// What a page links to and says about itself (links.jsonl)
+    Links,
 }
 
 impl Kind {
@@ -38,6 +40,7 @@ impl Kind {
             Kind::Surt => "surt.jsonl",
             Kind::Urls => "urls.jsonl",
             Kind::Headers => "headers.jsonl",
+            Kind::Links => "links.jsonl",
         }
     }
 
@@ -48,6 +51,7 @@ impl Kind {
             Kind::Surt => surt::surt(path),
             Kind::Urls => urls::urls(path),
             Kind::Headers => headers::headers(path),
+            Kind::Links => links::links(path),
         }
     }
 }
