@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::{Console, Outcome};
-use crate::conformance::{Report, headers, links, robots, robots_fetch, surt, urls};
+use crate::conformance::{Report, headers, links, robots, robots_fetch, sitemaps, surt, urls};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -30,6 +30,8 @@ enum Kind {
     Headers,
     /// What a page links to and says about itself (links.jsonl)
     Links,
+    /// What sitemaps and feeds name (a folder `sitemaps` with its manifest.jsonl)
+    Sitemaps,
 }
 
 impl Kind {
@@ -41,6 +43,7 @@ impl Kind {
             Kind::Urls => "urls.jsonl",
             Kind::Headers => "headers.jsonl",
             Kind::Links => "links.jsonl",
+            Kind::Sitemaps => "sitemaps/manifest.jsonl",
         }
     }
 
@@ -52,6 +55,7 @@ impl Kind {
             Kind::Urls => urls::urls(path),
             Kind::Headers => headers::headers(path),
             Kind::Links => links::links(path),
+            Kind::Sitemaps => sitemaps::sitemaps(path),
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod headers;
 pub mod links;
 pub mod robots;
 pub mod robots_fetch;
+pub mod sitemaps;
 pub mod surt;
 pub mod urls;
 

@@ -1,0 +1,424 @@
+//! What do the elements of a sitemap or a feed say? One walk over the events of an XML reader that takes what it gets.
+//!
+//! Elements count by name and by place: `loc` is an address only as a child of `url`, which is a child of the root. Names count
+//! without their prefix if the prefix means the root's own namespace, whatever that is; `image:loc` is never a page. Ends
+//! that don't match close what they can.
+
+use std::borrow::Cow;
+
+use curtsy_core::url::CrawlUrl;
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use super::{Change, Child, Entry, Found, SitemapKind, Trouble, date};
+
+pub(super) fn read(text: &str, found: &mut Found<'_>) -> SitemapKind {
+    let mut reader = Reader::from_str(text);
+    let config = reader.config_mut();
+    config.allow_dangling_amp = true;
+    config.allow_unmatched_ends = true;
+    config.check_end_names = false;
+    config.check_comments = false;
+    let mut walk = Walk::new(found);
+    loop {
+        match reader.read_event() {
+            Ok(Event::Start(tag)) => walk.start(&tag),
+            Ok(Event::Empty(tag)) => {
+                walk.start(&tag);
+                walk.end(tag.name().as_ref());
+            }
+            Ok(Event::End(tag)) => walk.end(tag.name().as_ref()),
+            Ok(Event::Text(text)) => walk.text(&text.into_inner()),
+            Ok(Event::CData(text)) => walk.text(&text.into_inner()),
+            Ok(Event::GeneralRef(name)) => walk.reference(&name.into_inner()),
+            Ok(Event::DocType(_)) => walk.refused = true,
+            Ok(Event::Eof) => break,
+            Ok(_) => {}
+            Err(_) => {
+                walk.found.warn(0, Trouble::Broken);
+                break;
+            }
+        }
+        if walk.is_over() {
+            break;
+        }
+    }
+    walk.finish()
+}
+
+/// An open element.
+struct Open {
+    /// The name with its prefix, as an end tag must have it.
+    name: Cow<'static, str>,
+    part: Part,
+}
+
+/// What an element is to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Root,
+    /// The `channel` of RSS, which has items in some versions.
+    Channel,
+    /// `url`, `sitemap`, `item`, `entry`.
+    Record,
+    /// A record that has no business in this document.
+    Misplaced,
+    Address,
+    /// The `guid` of an RSS item, which may be its address.
+    Id,
+    Modified,
+    /// Counts where nothing says when it was modified.
+    Published,
+    Change,
+    Priority,
+    Other,
+}
+
+struct Walk<'f, 'a> {
+    found: &'f mut Found<'a>,
+    kind: SitemapKind,
+    refused: bool,
+    open: Vec<Open>,
+    /// Open elements that are too deep to be looked at.
+    beyond: usize,
+    /// Prefixes, with their colon, that mean the root's namespace.
+    prefixes: Vec<String>,
+    /// The text of the field that is being read.
+    text: String,
+    record: Record,
+}
+
+/// What is known of the record that is being read.
+#[derive(Default)]
+struct Record {
+    address: Option<String>,
+    id: Option<String>,
+    modified: Option<String>,
+    published: Option<String>,
+    change: Option<String>,
+    priority: Option<String>,
+    alternates: Vec<(String, String)>,
+}
+
+impl<'f, 'a> Walk<'f, 'a> {
+    fn new(found: &'f mut Found<'a>) -> Walk<'f, 'a> {
+        Walk {
+            found,
+            kind: SitemapKind::None,
+            refused: false,
+            open: Vec::new(),
+            beyond: 0,
+            prefixes: Vec::new(),
+            text: String::new(),
+            record: Record::default(),
+        }
+    }
+
+    /// Whether nothing more can come of the document: its root is of no interest, or it is refused and its kind known.
+    fn is_over(&self) -> bool {
+        match self.open.first() {
+            Some(_) => self.kind == SitemapKind::None || self.refused,
+            None => false,
+        }
+    }
+
+    fn start(&mut self, tag: &BytesStart<'_>) {
+        if self.open.len() >= DEPTH_MAX {
+            self.beyond += 1;
+            return;
+        }
+        let full = tag.name();
+        let full: &str = full.as_ref();
+        let part = match self.open.last().map(|open| open.part) {
+            None => {
+                if self.kind != SitemapKind::None {
+                    // A second root: not well-formed, and not ours.
+                    Part::Other
+                } else {
+                    self.root(full, tag);
+                    Part::Root
+                }
+            }
+            Some(parent) => self.part(parent, full, tag),
+        };
+        match part {
+            Part::Record => {
+                self.found.records = self.found.records.saturating_add(1);
+                self.record.clear();
+            }
+            Part::Misplaced => {
+                self.found.records = self.found.records.saturating_add(1);
+                self.found.warn(self.found.records, Trouble::Misplaced);
+            }
+            Part::Root | Part::Channel | Part::Other => {}
+            _ => self.text.clear(),
+        }
+        self.open.push(Open { name: known_name(full), part });
+    }
+
+    fn root(&mut self, full: &str, tag: &BytesStart<'_>) {
+        let (prefix, name) = split(full);
+        self.kind = match name {
+            "urlset" => SitemapKind::UrlSet,
+            "sitemapindex" => SitemapKind::Index,
+            "rss" | "RDF" => SitemapKind::Rss,
+            "feed" => SitemapKind::Atom,
+            _ => SitemapKind::None,
+        };
+        if name == "RDF" {
+            // RSS 1.0: the root belongs to RDF, everything else to the default namespace.
+            self.prefixes.push(String::new());
+            return;
+        }
+        let mut declared: Vec<(String, String)> = Vec::new();
+        for attribute in tag.html_attributes().with_checks(false).flatten().take(ATTRIBUTES_MAX) {
+            let key: &str = attribute.key.as_ref();
+            let value = attribute.value.to_string();
+            if key == "xmlns" {
+                declared.push((String::new(), value));
+            } else if let Some(name) = key.strip_prefix("xmlns:") {
+                declared.push((format!("{name}:"), value));
+            }
+        }
+        let own = declared.iter().find(|(name, _)| name == prefix).map(|(_, uri)| uri.clone());
+        self.prefixes.push(prefix.to_owned());
+        let same = declared.into_iter().filter(|(_, uri)| Some(uri) == own.as_ref());
+        self.prefixes.extend(same.map(|(name, _)| name));
+    }
+
+    fn part(&mut self, parent: Part, full: &str, tag: &BytesStart<'_>) -> Part {
+        let (prefix, name) = split(full);
+        let ours = self.prefixes.iter().any(|own| own == prefix);
+        match (self.kind, parent, name) {
+            (SitemapKind::Rss, Part::Record, "date") if prefix == "dc:" => Part::Modified,
+            (SitemapKind::UrlSet, Part::Record, "link") if !ours => {
+                self.alternate(tag);
+                Part::Other
+            }
+            _ if !ours => Part::Other,
+            (SitemapKind::UrlSet, Part::Root, "url") => Part::Record,
+            (SitemapKind::Index, Part::Root, "sitemap") => Part::Record,
+            (SitemapKind::UrlSet, Part::Root, "sitemap")
+            | (SitemapKind::Index, Part::Root, "url") => Part::Misplaced,
+            (SitemapKind::UrlSet | SitemapKind::Index, Part::Record, name) => match name {
+                "loc" => Part::Address,
+                "lastmod" => Part::Modified,
+                "changefreq" => Part::Change,
+                "priority" => Part::Priority,
+                _ => Part::Other,
+            },
+            (SitemapKind::Rss, Part::Root, "channel") => Part::Channel,
+            (SitemapKind::Rss, Part::Root | Part::Channel, "item") => Part::Record,
+            (SitemapKind::Rss, Part::Record, name) => match name {
+                "link" => Part::Address,
+                "guid" if attribute(tag, "isPermaLink").is_none_or(|it| it != "false") => Part::Id,
+                "pubDate" => Part::Published,
+                _ => Part::Other,
+            },
+            (SitemapKind::Atom, Part::Root, "entry") => Part::Record,
+            (SitemapKind::Atom, Part::Record, "link") => {
+                self.atom_link(tag);
+                Part::Other
+            }
+            (SitemapKind::Atom, Part::Record, "updated") => Part::Modified,
+            (SitemapKind::Atom, Part::Record, "published") => Part::Published,
+            _ => Part::Other,
+        }
+    }
+
+    /// `xhtml:link` with a language.
+    fn alternate(&mut self, tag: &BytesStart<'_>) {
+        let is_alternate = attribute(tag, "rel").is_some_and(|rel| {
+            rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("alternate"))
+        });
+        if is_alternate
+            && self.record.alternates.len() < self.found.limits.alternates_max
+            && let (Some(language), Some(href)) =
+                (attribute(tag, "hreflang"), attribute(tag, "href"))
+        {
+            self.record.alternates.push((language, href));
+        }
+    }
+
+    /// The page of an Atom entry is its link without `rel`, or with `alternate` (RFC 4287 §4.2.7.2).
+    fn atom_link(&mut self, tag: &BytesStart<'_>) {
+        let is_page = attribute(tag, "rel").is_none_or(|rel| {
+            matches!(rel.trim(), "alternate" | "http://www.iana.org/assignments/relation/alternate")
+        });
+        if is_page && self.record.address.is_none() {
+            self.record.address = attribute(tag, "href");
+        }
+    }
+
+    fn is_field(&self) -> bool {
+        self.open.last().is_some_and(|open| {
+            !matches!(
+                open.part,
+                Part::Root | Part::Channel | Part::Record | Part::Misplaced | Part::Other
+            )
+        })
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.is_field() && self.text.len() + text.len() <= FIELD_BYTES_MAX {
+            self.text.push_str(text);
+        }
+    }
+
+    fn reference(&mut self, name: &str) {
+        if !self.is_field() {
+            return;
+        }
+        match name {
+            "amp" => self.text("&"),
+            "lt" => self.text("<"),
+            "gt" => self.text(">"),
+            "quot" => self.text("\""),
+            "apos" => self.text("'"),
+            // Numbers, and names that only HTML has; what is neither stays as it is written.
+            name if name.len() <= REFERENCE_BYTES_MAX => {
+                let written = format!("&{name};");
+                let meant = htmlize::unescape(written.as_str());
+                self.text(&meant);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, full: &str) {
+        if self.beyond > 0 {
+            self.beyond -= 1;
+            return;
+        }
+        // An end without a start closes nothing.
+        let Some(at) = self.open.iter().rposition(|open| open.name == full) else {
+            return;
+        };
+        while self.open.len() > at {
+            self.close_last();
+        }
+    }
+
+    fn close_last(&mut self) {
+        let Some(open) = self.open.pop() else {
+            return;
+        };
+        let field = match open.part {
+            Part::Record => return self.take_record(),
+            Part::Root | Part::Channel | Part::Misplaced | Part::Other => return,
+            Part::Address => &mut self.record.address,
+            Part::Id => &mut self.record.id,
+            Part::Modified => &mut self.record.modified,
+            Part::Published => &mut self.record.published,
+            Part::Change => &mut self.record.change,
+            Part::Priority => &mut self.record.priority,
+        };
+        // Of two with one name the first counts. The room of the old text is used again.
+        if field.is_none() {
+            *field = Some(std::mem::take(&mut self.text));
+        }
+    }
+
+    fn take_record(&mut self) {
+        let record = std::mem::take(&mut self.record);
+        let found = &mut *self.found;
+        let number = found.records;
+        let written = record.address.as_deref().filter(|text| !text.trim().is_empty());
+        let written = written.or(record.id.as_deref());
+        let Some(url) = found.address(written.unwrap_or_default()) else {
+            return;
+        };
+        let written = record.modified.as_deref().or(record.published.as_deref());
+        let written = written.filter(|text| !text.trim().is_empty());
+        let modified_ms = written.and_then(|text| date::modified_ms(text, found.now));
+        if written.is_some() && modified_ms.is_none() {
+            found.warn(number, Trouble::BadDate);
+        }
+        if self.kind == SitemapKind::Index {
+            found.add_sitemap(Child { url, modified_ms });
+            return;
+        }
+        let hint = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let (change, priority) = (hint(&record.change), hint(&record.priority));
+        let entry = Entry {
+            url,
+            modified_ms,
+            change: change.as_deref().and_then(|text| Change::read(text.trim())),
+            priority: priority.as_deref().and_then(|text| read_priority(text.trim())),
+            alternates: alternates(found, record.alternates),
+        };
+        if change.is_some() && entry.change.is_none()
+            || priority.is_some() && entry.priority.is_none()
+        {
+            found.warn(number, Trouble::BadHint);
+        }
+        found.add(entry);
+    }
+
+    /// What is still open at the end of the text counts as closed.
+    fn finish(mut self) -> SitemapKind {
+        if self.refused {
+            self.found.warn(0, Trouble::Doctype);
+            self.found.entries.clear();
+            self.found.sitemaps.clear();
+        } else if self.kind != SitemapKind::None && !self.open.is_empty() {
+            self.found.warn(0, Trouble::Broken);
+            while !self.open.is_empty() {
+                self.close_last();
+            }
+        }
+        self.kind
+    }
+}
+
+impl Record {
+    fn clear(&mut self) {
+        *self = Record::default();
+    }
+}
+
+fn alternates(found: &Found<'_>, written: Vec<(String, String)>) -> Vec<(String, CrawlUrl)> {
+    let url =
+        |(language, href): (String, String)| Some((language, found.url.join(href.trim()).ok()?));
+    written.into_iter().filter_map(url).collect()
+}
+
+/// A number from 0 to 1.
+fn read_priority(text: &str) -> Option<f32> {
+    text.parse().ok().filter(|priority| (0.0..=1.0).contains(priority))
+}
+
+/// The prefix with its colon, and the name.
+fn split(full: &str) -> (&str, &str) {
+    full.split_at(full.find(':').map_or(0, |colon| colon + 1))
+}
+
+/// The names that a large sitemap repeats need no room of their own.
+fn known_name(full: &str) -> Cow<'static, str> {
+    const KNOWN: [&str; 8] =
+        ["url", "loc", "lastmod", "changefreq", "priority", "sitemap", "item", "entry"];
+    match KNOWN.iter().find(|known| **known == full) {
+        Some(known) => Cow::Borrowed(known),
+        None => Cow::Owned(full.to_owned()),
+    }
+}
+
+/// An attribute with its entities decoded, which in XML are those of HTML and more often than not a bare `&`.
+fn attribute(tag: &BytesStart<'_>, wanted: &str) -> Option<String> {
+    let mut attributes = tag.html_attributes();
+    let found = attributes
+        .with_checks(false)
+        .flatten()
+        .take(ATTRIBUTES_MAX)
+        .find(|attribute| AsRef::<str>::as_ref(&attribute.key) == wanted)?;
+    Some(htmlize::unescape_attribute(found.value.as_ref()).into_owned())
+}
+
+/// Elements deeper than this are not looked at.
+const DEPTH_MAX: usize = 64;
+/// Attributes of one element that are looked at.
+const ATTRIBUTES_MAX: usize = 64;
+/// No field needs more room.
+const FIELD_BYTES_MAX: usize = CrawlUrl::TEXT_BYTES_MAX;
+/// The longest name of a character is shorter.
+const REFERENCE_BYTES_MAX: usize = 40;
