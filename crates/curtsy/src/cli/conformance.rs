@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::{Console, Outcome};
-use crate::conformance::{Report, headers, links, robots, robots_fetch, sitemaps, surt, urls};
+use crate::conformance::{
+    Report, challenges, headers, links, robots, robots_fetch, sitemaps, surt, urls,
+};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -32,6 +34,8 @@ enum Kind {
     Links,
     /// What sitemaps and feeds name (a folder `sitemaps` with its manifest.jsonl)
     Sitemaps,
+    /// Bot walls and answers that only look like them (challenges.jsonl)
+    Challenges,
 }
 
 impl Kind {
@@ -43,6 +47,7 @@ impl Kind {
             Kind::Urls => "urls.jsonl",
             Kind::Headers => "headers.jsonl",
             Kind::Links => "links.jsonl",
+            Kind::Challenges => "challenges.jsonl",
             Kind::Sitemaps => "sitemaps/manifest.jsonl",
         }
     }
@@ -55,6 +60,7 @@ impl Kind {
             Kind::Urls => urls::urls(path),
             Kind::Headers => headers::headers(path),
             Kind::Links => links::links(path),
+            Kind::Challenges => challenges::challenges(path),
             Kind::Sitemaps => sitemaps::sitemaps(path),
         }
     }
