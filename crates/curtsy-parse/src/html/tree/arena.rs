@@ -29,6 +29,8 @@ struct Node {
     fact: u32,
     /// On the stack of open elements.
     open: bool,
+    /// What is in it is not in the document.
+    outside: bool,
 }
 
 pub(super) struct Arena {
@@ -139,6 +141,11 @@ impl Arena {
         self.nodes[node.0 as usize].open = open;
     }
 
+    /// Declares that what is in this element is not in the document, as with a `template`.
+    pub(super) fn set_outside(&mut self, node: NodeId) {
+        self.nodes[node.0 as usize].outside = true;
+    }
+
     /// Takes a closed element out for good if nothing is in it and it stands for nothing. Nobody may refer to it any more.
     pub(super) fn drop_if_bare(&mut self, node: NodeId) {
         let Node { first, fact, open, .. } = *self.at(node);
@@ -157,7 +164,7 @@ impl Arena {
             if node.fact != NONE {
                 found.push(FactId(node.fact));
             }
-            let mut next = node.first;
+            let mut next = if node.outside { NONE } else { node.first };
             while next == NONE {
                 if at == DOCUMENT.0 {
                     return found;
@@ -188,4 +195,5 @@ const NODE: Node = Node {
     next: NONE,
     fact: NONE,
     open: false,
+    outside: false,
 };

@@ -97,7 +97,8 @@ impl Builder<'_> {
                     Step::Done
                 }
                 TEMPLATE => {
-                    self.insert_html(TEMPLATE);
+                    let template = self.insert_html(TEMPLATE);
+                    self.arena.set_outside(template);
                     self.formatting.mark();
                     self.frameset_ok = false;
                     self.mode = Mode::InTemplate;

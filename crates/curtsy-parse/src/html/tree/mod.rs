@@ -24,7 +24,7 @@ use super::name::{
     BODY, CAPTION, COLGROUP, FORMATTING, FRAMESET, HEAD, HTML, KEPT, Name, TABLE, TBODY, TD,
     TEMPLATE, TFOOT, TH, THEAD, TR,
 };
-use super::token::{Span, Token, Tokens};
+use super::token::{Characters, Span, Token, Tokens};
 
 /// Reads a whole text; gives what its elements say in the order in which they stand, and whether it was read to its end.
 pub(super) fn facts(text: &str) -> (Vec<Fact>, bool) {
@@ -175,6 +175,11 @@ impl<'t> Builder<'t> {
         use super::name::*;
         match (mode, token) {
             (_, Token::Start { name: HTML, .. }) => return self.in_body(token),
+            // Of a run of characters the white space alone gets through.
+            (Mode::AfterAfterFrameset, Token::Characters(run)) => {
+                let white = Characters { white: run.white, ..Characters::default() };
+                return self.characters_in_body(white);
+            }
             (Mode::InFrameset, Token::Start { name: FRAMESET, .. }) => {
                 self.insert_html(FRAMESET);
             }
@@ -229,9 +234,7 @@ impl<'t> Builder<'t> {
     }
 
     fn keep(&mut self, fact: Option<Fact>) -> Option<FactId> {
-        // The contents of a template are not in the document.
-        let fact = fact.filter(|_| !self.stack.has_template())?;
-        self.facts.push(fact);
+        self.facts.push(fact?);
         Some(FactId(self.facts.len() as u32 - 1))
     }
 
