@@ -10,7 +10,7 @@ use curtsy_core::url::CrawlUrl;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::{Change, Child, Entry, Found, SitemapKind, Trouble, date};
+use super::{Change, Child, Entry, Found, SitemapKind, Trouble, WHITE, date};
 
 pub(super) fn read(text: &str, found: &mut Found<'_>) -> SitemapKind {
     let mut reader = Reader::from_str(text);
@@ -83,21 +83,61 @@ struct Walk<'f, 'a> {
     beyond: usize,
     /// Prefixes, with their colon, that mean the root's namespace.
     prefixes: Vec<String>,
-    /// The text of the field that is being read.
-    text: String,
     record: Record,
 }
 
-/// What is known of the record that is being read.
+/// What is known of the record that is being read. The rooms of its texts are used again for the next.
 #[derive(Default)]
 struct Record {
-    address: Option<String>,
-    id: Option<String>,
-    modified: Option<String>,
-    published: Option<String>,
-    change: Option<String>,
-    priority: Option<String>,
+    texts: [String; FIELDS],
+    /// Which of them are given, and which is being given.
+    given: [bool; FIELDS],
+    writing: Option<usize>,
     alternates: Vec<(String, String)>,
+}
+
+impl Record {
+    fn clear(&mut self) {
+        (self.given, self.writing) = ([false; FIELDS], None);
+        self.alternates.clear();
+    }
+
+    /// Of two fields with one name the first counts.
+    fn begin(&mut self, field: usize) {
+        self.writing = (!self.given[field]).then_some(field);
+        if !self.given[field] {
+            self.texts[field].clear();
+        }
+    }
+
+    fn end(&mut self, field: usize) {
+        self.given[field] = true;
+        self.writing = None;
+    }
+
+    /// A field that says something.
+    fn text(&self, part: Part) -> Option<&str> {
+        let field = part.field()?;
+        let text = self.texts[field].trim_matches(WHITE);
+        (self.given[field] && !text.is_empty()).then_some(text)
+    }
+}
+
+impl Part {
+    /// Its number among the fields of a record.
+    fn field(self) -> Option<usize> {
+        Some(match self {
+            Part::Address => 0,
+            Part::Id => 1,
+            Part::Modified => 2,
+            Part::Published => 3,
+            Part::Change => 4,
+            Part::Priority => 5,
+            Part::Root | Part::Channel | Part::Record | Part::Misplaced | Part::Other => {
+                return None;
+            }
+        })
+    }
 }
 
 impl<'f, 'a> Walk<'f, 'a> {
@@ -109,7 +149,6 @@ impl<'f, 'a> Walk<'f, 'a> {
             open: Vec::new(),
             beyond: 0,
             prefixes: Vec::new(),
-            text: String::new(),
             record: Record::default(),
         }
     }
@@ -150,8 +189,11 @@ impl<'f, 'a> Walk<'f, 'a> {
                 self.found.records = self.found.records.saturating_add(1);
                 self.found.warn(self.found.records, Trouble::Misplaced);
             }
-            Part::Root | Part::Channel | Part::Other => {}
-            _ => self.text.clear(),
+            part => {
+                if let Some(field) = part.field() {
+                    self.record.begin(field);
+                }
+            }
         }
         self.open.push(Open { name: known_name(full), part });
     }
@@ -245,28 +287,31 @@ impl<'f, 'a> Walk<'f, 'a> {
         let is_page = attribute(tag, "rel").is_none_or(|rel| {
             matches!(rel.trim(), "alternate" | "http://www.iana.org/assignments/relation/alternate")
         });
-        if is_page && self.record.address.is_none() {
-            self.record.address = attribute(tag, "href");
+        if is_page
+            && !self.record.given[0]
+            && let Some(href) = attribute(tag, "href")
+        {
+            self.record.texts[0] = href;
+            self.record.given[0] = true;
         }
     }
 
-    fn is_field(&self) -> bool {
-        self.open.last().is_some_and(|open| {
-            !matches!(
-                open.part,
-                Part::Root | Part::Channel | Part::Record | Part::Misplaced | Part::Other
-            )
-        })
+    /// The field that text belongs to here.
+    fn field(&mut self) -> Option<&mut String> {
+        let field = self.open.last()?.part.field()?;
+        (self.record.writing == Some(field)).then(|| &mut self.record.texts[field])
     }
 
     fn text(&mut self, text: &str) {
-        if self.is_field() && self.text.len() + text.len() <= FIELD_BYTES_MAX {
-            self.text.push_str(text);
+        if let Some(field) = self.field()
+            && field.len() + text.len() <= FIELD_BYTES_MAX
+        {
+            field.push_str(text);
         }
     }
 
     fn reference(&mut self, name: &str) {
-        if !self.is_field() {
+        if self.field().is_none() {
             return;
         }
         match name {
@@ -303,49 +348,39 @@ impl<'f, 'a> Walk<'f, 'a> {
         let Some(open) = self.open.pop() else {
             return;
         };
-        let field = match open.part {
-            Part::Record => return self.take_record(),
-            Part::Root | Part::Channel | Part::Misplaced | Part::Other => return,
-            Part::Address => &mut self.record.address,
-            Part::Id => &mut self.record.id,
-            Part::Modified => &mut self.record.modified,
-            Part::Published => &mut self.record.published,
-            Part::Change => &mut self.record.change,
-            Part::Priority => &mut self.record.priority,
-        };
-        // Of two with one name the first counts. The room of the old text is used again.
-        if field.is_none() {
-            *field = Some(std::mem::take(&mut self.text));
+        match open.part {
+            Part::Record => self.take_record(),
+            part => {
+                if let Some(field) = part.field() {
+                    self.record.end(field);
+                }
+            }
         }
     }
 
     fn take_record(&mut self) {
-        let record = std::mem::take(&mut self.record);
-        let found = &mut *self.found;
+        let (record, found) = (&mut self.record, &mut *self.found);
         let number = found.records;
-        let written = record.address.as_deref().filter(|text| !text.trim().is_empty());
-        let written = written.or(record.id.as_deref());
-        let Some(url) = found.address(written.unwrap_or_default()) else {
+        let address = record.text(Part::Address).or(record.text(Part::Id));
+        let Some(url) = found.address(address.unwrap_or_default()) else {
             return;
         };
-        let written = record.modified.as_deref().or(record.published.as_deref());
-        let written = written.filter(|text| !text.trim().is_empty());
-        let modified_ms = written.and_then(|text| date::modified_ms(text, found.now));
-        if written.is_some() && modified_ms.is_none() {
+        let date = record.text(Part::Modified).or(record.text(Part::Published));
+        let modified_ms = date.and_then(|text| date::modified_ms(text, found.now));
+        if date.is_some() && modified_ms.is_none() {
             found.warn(number, Trouble::BadDate);
         }
         if self.kind == SitemapKind::Index {
             found.add_sitemap(Child { url, modified_ms });
             return;
         }
-        let hint = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-        let (change, priority) = (hint(&record.change), hint(&record.priority));
+        let (change, priority) = (record.text(Part::Change), record.text(Part::Priority));
         let entry = Entry {
             url,
             modified_ms,
-            change: change.as_deref().and_then(|text| Change::read(text.trim())),
-            priority: priority.as_deref().and_then(|text| read_priority(text.trim())),
-            alternates: alternates(found, record.alternates),
+            change: change.and_then(Change::read),
+            priority: priority.and_then(read_priority),
+            alternates: alternates(found, &record.alternates),
         };
         if change.is_some() && entry.change.is_none()
             || priority.is_some() && entry.priority.is_none()
@@ -371,16 +406,11 @@ impl<'f, 'a> Walk<'f, 'a> {
     }
 }
 
-impl Record {
-    fn clear(&mut self) {
-        *self = Record::default();
-    }
-}
-
-fn alternates(found: &Found<'_>, written: Vec<(String, String)>) -> Vec<(String, CrawlUrl)> {
-    let url =
-        |(language, href): (String, String)| Some((language, found.url.join(href.trim()).ok()?));
-    written.into_iter().filter_map(url).collect()
+fn alternates(found: &Found<'_>, written: &[(String, String)]) -> Vec<(String, CrawlUrl)> {
+    let url = |(language, href): &(String, String)| {
+        Some((language.clone(), found.url.join(href.trim()).ok()?))
+    };
+    written.iter().filter_map(url).collect()
 }
 
 /// A number from 0 to 1.
@@ -395,12 +425,18 @@ fn split(full: &str) -> (&str, &str) {
 
 /// The names that a large sitemap repeats need no room of their own.
 fn known_name(full: &str) -> Cow<'static, str> {
-    const KNOWN: [&str; 8] =
-        ["url", "loc", "lastmod", "changefreq", "priority", "sitemap", "item", "entry"];
-    match KNOWN.iter().find(|known| **known == full) {
-        Some(known) => Cow::Borrowed(known),
-        None => Cow::Owned(full.to_owned()),
-    }
+    Cow::Borrowed(match full {
+        "url" => "url",
+        "loc" => "loc",
+        "lastmod" => "lastmod",
+        "changefreq" => "changefreq",
+        "priority" => "priority",
+        "sitemap" => "sitemap",
+        "item" => "item",
+        "entry" => "entry",
+        "link" => "link",
+        _ => return Cow::Owned(full.to_owned()),
+    })
 }
 
 /// An attribute with its entities decoded, which in XML are those of HTML and more often than not a bare `&`.
@@ -414,6 +450,8 @@ fn attribute(tag: &BytesStart<'_>, wanted: &str) -> Option<String> {
     Some(htmlize::unescape_attribute(found.value.as_ref()).into_owned())
 }
 
+/// The fields that a record can have.
+const FIELDS: usize = 6;
 /// Elements deeper than this are not looked at.
 const DEPTH_MAX: usize = 64;
 /// Attributes of one element that are looked at.
