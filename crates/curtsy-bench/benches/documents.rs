@@ -39,14 +39,13 @@ fn whole_page((url, html): (CrawlUrl, String)) -> (Page, String) {
 fn links_lol_html(html: String) -> (usize, String) {
     use lol_html::{HtmlRewriter, Settings, element};
     let mut links = Vec::new();
-    let settings = Settings {
-        element_content_handlers: vec![element!("a[href]", |tag| {
+    let settings = Settings::new().with_strict(false).append_element_content_handler(element!(
+        "a[href]",
+        |tag| {
             links.extend(tag.get_attribute("href"));
             Ok(())
-        })],
-        strict: false,
-        ..Settings::new()
-    };
+        }
+    ));
     let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
     rewriter.write(black_box(html.as_bytes())).expect("no limit is met");
     rewriter.end().expect("no limit is met");

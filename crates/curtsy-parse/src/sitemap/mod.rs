@@ -9,6 +9,7 @@
 //! for the crawl's scope to decide.
 
 mod date;
+mod events;
 mod unpack;
 mod xml;
 
@@ -332,6 +333,12 @@ impl<'a> Found<'a> {
             self.warn(self.records, Trouble::NoAddress);
             return None;
         }
+        // Most addresses are on the sitemap's own host: the path alone is half the work.
+        if let Some(path) = self.own_path(text)
+            && let Ok(url) = self.url.join(path)
+        {
+            return Some(url);
+        }
         // A replacement character stands for bytes that were lost: no server knows this address.
         let known = !text.contains('\u{fffd}');
         if let Some(url) = known.then(|| CrawlUrl::parse(text).ok()).flatten() {
@@ -347,6 +354,17 @@ impl<'a> Found<'a> {
                 None
             }
         }
+    }
+
+    /// What is after the scheme, host and port of an address that begins like the sitemap's own.
+    fn own_path<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let url = self.url.as_str();
+        let origin = &url[..url.len() - self.url.path_and_query().len()];
+        let path = text.strip_prefix(origin)?;
+        // After a first slash another one, or what is taken away before it is looked for, would begin a host.
+        let second = path.strip_prefix('/')?.bytes().next();
+        let is_plain = second.is_none_or(|b| b.is_ascii_graphic() && b != b'/' && b != b'\\');
+        (is_plain && path.is_ascii()).then_some(path)
     }
 
     fn finish(mut self, kind: SitemapKind) -> Sitemap {

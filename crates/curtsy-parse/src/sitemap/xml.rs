@@ -7,37 +7,25 @@
 use std::borrow::Cow;
 
 use curtsy_core::url::CrawlUrl;
-use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
 
+use super::events::{Attributes, XmlEvent, XmlEvents};
 use super::{Change, Child, Entry, Found, SitemapKind, Trouble, WHITE, date};
 
 pub(super) fn read(text: &str, found: &mut Found<'_>) -> SitemapKind {
-    let mut reader = Reader::from_str(text);
-    let config = reader.config_mut();
-    config.allow_dangling_amp = true;
-    config.allow_unmatched_ends = true;
-    config.check_end_names = false;
-    config.check_comments = false;
     let mut walk = Walk::new(found);
-    loop {
-        match reader.read_event() {
-            Ok(Event::Start(tag)) => walk.start(&tag),
-            Ok(Event::Empty(tag)) => {
-                walk.start(&tag);
-                walk.end(tag.name().as_ref());
+    for event in XmlEvents::new(text) {
+        match event {
+            XmlEvent::Start { name, attributes, empty } => {
+                walk.start(name, attributes);
+                if empty {
+                    walk.end(name);
+                }
             }
-            Ok(Event::End(tag)) => walk.end(tag.name().as_ref()),
-            Ok(Event::Text(text)) => walk.text(&text.into_inner()),
-            Ok(Event::CData(text)) => walk.text(&text.into_inner()),
-            Ok(Event::GeneralRef(name)) => walk.reference(&name.into_inner()),
-            Ok(Event::DocType(_)) => walk.refused = true,
-            Ok(Event::Eof) => break,
-            Ok(_) => {}
-            Err(_) => {
-                walk.found.warn(0, Trouble::Broken);
-                break;
-            }
+            XmlEvent::End { name } => walk.end(name),
+            XmlEvent::Text(text) => walk.text(text),
+            XmlEvent::CData(text) => walk.push(text),
+            XmlEvent::Doctype => walk.refused = true,
+            XmlEvent::Broken => walk.found.warn(0, Trouble::Broken),
         }
         if walk.is_over() {
             break;
@@ -161,24 +149,22 @@ impl<'f, 'a> Walk<'f, 'a> {
         }
     }
 
-    fn start(&mut self, tag: &BytesStart<'_>) {
+    fn start(&mut self, full: &str, attributes: Attributes<'_>) {
         if self.open.len() >= DEPTH_MAX {
             self.beyond += 1;
             return;
         }
-        let full = tag.name();
-        let full: &str = full.as_ref();
         let part = match self.open.last().map(|open| open.part) {
             None => {
                 if self.kind != SitemapKind::None {
                     // A second root: not well-formed, and not ours.
                     Part::Other
                 } else {
-                    self.root(full, tag);
+                    self.root(full, attributes);
                     Part::Root
                 }
             }
-            Some(parent) => self.part(parent, full, tag),
+            Some(parent) => self.part(parent, full, attributes),
         };
         match part {
             Part::Record => {
@@ -198,7 +184,7 @@ impl<'f, 'a> Walk<'f, 'a> {
         self.open.push(Open { name: known_name(full), part });
     }
 
-    fn root(&mut self, full: &str, tag: &BytesStart<'_>) {
+    fn root(&mut self, full: &str, attributes: Attributes<'_>) {
         let (prefix, name) = split(full);
         self.kind = match name {
             "urlset" => SitemapKind::UrlSet,
@@ -212,23 +198,21 @@ impl<'f, 'a> Walk<'f, 'a> {
             self.prefixes.push(String::new());
             return;
         }
-        let mut declared: Vec<(String, String)> = Vec::new();
-        for attribute in tag.html_attributes().with_checks(false).flatten().take(ATTRIBUTES_MAX) {
-            let key: &str = attribute.key.as_ref();
-            let value = attribute.value.to_string();
+        let mut declared: Vec<(String, &str)> = Vec::new();
+        for (key, value) in attributes.iter().take(ATTRIBUTES_MAX) {
             if key == "xmlns" {
                 declared.push((String::new(), value));
             } else if let Some(name) = key.strip_prefix("xmlns:") {
                 declared.push((format!("{name}:"), value));
             }
         }
-        let own = declared.iter().find(|(name, _)| name == prefix).map(|(_, uri)| uri.clone());
+        let own = declared.iter().find(|(name, _)| name == prefix).map(|(_, uri)| *uri);
         self.prefixes.push(prefix.to_owned());
-        let same = declared.into_iter().filter(|(_, uri)| Some(uri) == own.as_ref());
+        let same = declared.into_iter().filter(|(_, uri)| Some(*uri) == own);
         self.prefixes.extend(same.map(|(name, _)| name));
     }
 
-    fn part(&mut self, parent: Part, full: &str, tag: &BytesStart<'_>) -> Part {
+    fn part(&mut self, parent: Part, full: &str, tag: Attributes<'_>) -> Part {
         let (prefix, name) = split(full);
         let ours = self.prefixes.iter().any(|own| own == prefix);
         match (self.kind, parent, name) {
@@ -269,7 +253,7 @@ impl<'f, 'a> Walk<'f, 'a> {
     }
 
     /// `xhtml:link` with a language.
-    fn alternate(&mut self, tag: &BytesStart<'_>) {
+    fn alternate(&mut self, tag: Attributes<'_>) {
         let is_alternate = attribute(tag, "rel").is_some_and(|rel| {
             rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("alternate"))
         });
@@ -283,7 +267,7 @@ impl<'f, 'a> Walk<'f, 'a> {
     }
 
     /// The page of an Atom entry is its link without `rel`, or with `alternate` (RFC 4287 §4.2.7.2).
-    fn atom_link(&mut self, tag: &BytesStart<'_>) {
+    fn atom_link(&mut self, tag: Attributes<'_>) {
         let is_page = attribute(tag, "rel").is_none_or(|rel| {
             matches!(rel.trim(), "alternate" | "http://www.iana.org/assignments/relation/alternate")
         });
@@ -302,7 +286,7 @@ impl<'f, 'a> Walk<'f, 'a> {
         (self.record.writing == Some(field)).then(|| &mut self.record.texts[field])
     }
 
-    fn text(&mut self, text: &str) {
+    fn push(&mut self, text: &str) {
         if let Some(field) = self.field()
             && field.len() + text.len() <= FIELD_BYTES_MAX
         {
@@ -310,23 +294,39 @@ impl<'f, 'a> Walk<'f, 'a> {
         }
     }
 
-    fn reference(&mut self, name: &str) {
+    /// Text with its entities as they are written. A bare `&` is one; so is the start of a name that means nothing.
+    fn text(&mut self, mut text: &str) {
         if self.field().is_none() {
             return;
         }
-        match name {
-            "amp" => self.text("&"),
-            "lt" => self.text("<"),
-            "gt" => self.text(">"),
-            "quot" => self.text("\""),
-            "apos" => self.text("'"),
-            // Numbers, and names that only HTML has; what is neither stays as it is written.
-            name if name.len() <= REFERENCE_BYTES_MAX => {
-                let written = format!("&{name};");
-                let meant = htmlize::unescape(written.as_str());
-                self.text(&meant);
+        while let Some(at) = memchr::memchr(b'&', text.as_bytes()) {
+            self.push(&text[..at]);
+            let after = &text[at + 1..];
+            let end = after.bytes().take(REFERENCE_BYTES_MAX).position(|b| b == b';');
+            let name = end.map(|end| &after[..end]);
+            match name.filter(|it| it.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'#')) {
+                Some(name) => {
+                    self.reference(name);
+                    text = &after[name.len() + 1..];
+                }
+                None => {
+                    self.push("&");
+                    text = after;
+                }
             }
-            _ => {}
+        }
+        self.push(text);
+    }
+
+    fn reference(&mut self, name: &str) {
+        match name {
+            "amp" => self.push("&"),
+            "lt" => self.push("<"),
+            "gt" => self.push(">"),
+            "quot" => self.push("\""),
+            "apos" => self.push("'"),
+            // Numbers, and names that only HTML has; what is neither stays as it is written.
+            name => self.push(&htmlize::unescape(format!("&{name};"))),
         }
     }
 
@@ -440,14 +440,9 @@ fn known_name(full: &str) -> Cow<'static, str> {
 }
 
 /// An attribute with its entities decoded, which in XML are those of HTML and more often than not a bare `&`.
-fn attribute(tag: &BytesStart<'_>, wanted: &str) -> Option<String> {
-    let mut attributes = tag.html_attributes();
-    let found = attributes
-        .with_checks(false)
-        .flatten()
-        .take(ATTRIBUTES_MAX)
-        .find(|attribute| AsRef::<str>::as_ref(&attribute.key) == wanted)?;
-    Some(htmlize::unescape_attribute(found.value.as_ref()).into_owned())
+fn attribute(tag: Attributes<'_>, wanted: &str) -> Option<String> {
+    let (_, value) = tag.iter().take(ATTRIBUTES_MAX).find(|(name, _)| *name == wanted)?;
+    Some(htmlize::unescape_attribute(value).into_owned())
 }
 
 /// The fields that a record can have.
