@@ -39,6 +39,23 @@ impl<'t> XmlEvents<'t> {
         XmlEvents { rest: text }
     }
 
+    /// The text of the element that has just begun, if there is nothing but text in it and its end follows: as with most fields
+    /// of most records. Both are used up.
+    pub(super) fn leaf(&mut self, name: &str) -> Option<&'t str> {
+        let bytes = self.rest.as_bytes();
+        let length = memchr(b'<', bytes)?;
+        let after = length + 2 + name.len();
+        let is_end = bytes.get(length + 1) == Some(&b'/')
+            && bytes.get(after) == Some(&b'>')
+            && same(&bytes[length + 2..after], name.as_bytes());
+        is_end.then(|| &self.take(after + 1)[..length])
+    }
+
+    /// Passes over white space, where nobody asks for it.
+    pub(super) fn skip_white(&mut self) {
+        self.rest = self.rest.trim_ascii_start();
+    }
+
     /// Takes so many bytes off the text.
     fn take(&mut self, bytes: usize) -> &'t str {
         let (taken, rest) = self.rest.split_at(bytes);
@@ -57,21 +74,26 @@ impl<'t> XmlEvents<'t> {
     }
 
     fn tag(&mut self) -> XmlEvent<'t> {
-        let Some(end) = tag_end(self.rest.as_bytes()) else {
+        let bytes = self.rest.as_bytes();
+        // Most tags are a name and nothing else.
+        let name_end = bytes.iter().position(|&b| b == b'>' || b.is_ascii_whitespace());
+        let end = match name_end {
+            Some(end) if bytes[end] == b'>' => Some(end),
+            Some(from) => tag_end(bytes, from),
+            None => None,
+        };
+        let (Some(name_end), Some(end)) = (name_end, end) else {
             self.rest = "";
             return XmlEvent::Broken;
         };
         let tag = self.take(end + 1);
-        let inside = &tag[1..end];
-        if let Some(name) = inside.strip_prefix('/') {
-            return XmlEvent::End { name: name.trim_ascii() };
+        if bytes[1] == b'/' {
+            return XmlEvent::End { name: tag[2..end].trim_ascii() };
         }
-        let (inside, empty) = match inside.strip_suffix('/') {
-            Some(inside) => (inside, true),
-            None => (inside, false),
-        };
-        let length = inside.bytes().position(|b| b.is_ascii_whitespace()).unwrap_or(inside.len());
-        let (name, attributes) = inside.split_at(length);
+        let empty = bytes[end - 1] == b'/';
+        let last = end - usize::from(empty);
+        let name_end = name_end.min(last);
+        let (name, attributes) = (&tag[1..name_end], &tag[name_end..last]);
         XmlEvent::Start { name, attributes: Attributes(attributes), empty }
     }
 
@@ -128,6 +150,7 @@ impl<'t> Iterator for XmlEvents<'t> {
                     }
                 }
                 // A sign that begins no tag is text.
+                [_, b'<', ..] => return Some(XmlEvent::Text(self.take(1))),
                 [_, after @ ..] => {
                     let end = memchr(b'<', after).map_or(bytes.len(), |at| at + 1);
                     return Some(XmlEvent::Text(self.take(end)));
@@ -137,9 +160,14 @@ impl<'t> Iterator for XmlEvents<'t> {
     }
 }
 
+/// Whether two names are the same. Names are so short that calling the comparison of the C library costs more than making it.
+pub(super) fn same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a == b)
+}
+
 /// Where a tag ends, quotes considered; a quote that is not closed is no quote.
-fn tag_end(bytes: &[u8]) -> Option<usize> {
-    let mut at = 1;
+fn tag_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
     loop {
         at += memchr3(b'>', b'"', b'\'', &bytes[at..])?;
         match bytes[at] {

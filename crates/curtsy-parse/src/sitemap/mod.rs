@@ -217,6 +217,7 @@ impl Sitemap {
         }
         let text = charset_of(&unpacked.bytes, content_type).decode(&unpacked.bytes);
         let text = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\u{feff}');
+        found.entries.reserve(limits.entries_max.min(text.len() / BYTES_PER_ENTRY));
         let kind = match text.starts_with('<') {
             true => xml::read(text, &mut found),
             false => read_lines(text, &mut found),
@@ -256,12 +257,13 @@ fn declared(bytes: &[u8]) -> Option<&str> {
 
 /// A text list; a text in which no line is an address is none.
 fn read_lines(text: &str, found: &mut Found<'_>) -> SitemapKind {
-    for line in text.split(['\n', '\r']).map(|line| line.trim_matches(WHITE)) {
+    for line in text.split(['\n', '\r']).map(str::trim_ascii) {
         if line.is_empty() {
             continue;
         }
         found.records += 1;
-        match CrawlUrl::parse(line) {
+        let own = found.own_path(line).and_then(|path| found.url.join(path).ok());
+        match own.map_or_else(|| CrawlUrl::parse(line), Ok) {
             Ok(url) => found.add(Entry::at(url)),
             Err(_) => found.warn(found.records, Trouble::BadAddress),
         }
@@ -328,7 +330,7 @@ impl<'a> Found<'a> {
 
     /// The URL of an address as it is written, with the warnings that it deserves.
     fn address(&mut self, text: &str) -> Option<CrawlUrl> {
-        let text = text.trim_matches(WHITE);
+        let text = text.trim_ascii();
         if text.is_empty() {
             self.warn(self.records, Trouble::NoAddress);
             return None;
@@ -380,17 +382,28 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Sorted, not hashed: no file can choose addresses that make this slow.
+/// Keys are hashes already, so a table of their last bits finds repeats. A file whose addresses were chosen to meet in one place of
+/// the table is sorted instead.
 fn keep_first_of_each<T>(items: &mut Vec<T>, key: impl Fn(&T) -> UrlKey) {
-    let mut order: Vec<(UrlKey, u32)> =
-        items.iter().zip(0_u32..).map(|(item, at)| (key(item), at)).collect();
-    order.sort_unstable();
-    let mut repeats: Vec<u32> =
-        order.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[1].1).collect();
+    // Half of a key will do: two addresses of one file that share it would have to be made for it.
+    let mut table = vec![0_u64; (items.len() * 2).next_power_of_two()];
+    let mask = table.len() - 1;
+    let mut repeats: Vec<u32> = Vec::new();
+    for (at, item) in (0_u32..).zip(items.iter()) {
+        let wanted = key(item).as_u128() as u64;
+        let places = (0..PROBES_MAX).map(|step| (wanted as usize).wrapping_add(step) & mask);
+        match places.into_iter().find(|&place| table[place] == 0 || table[place] == wanted) {
+            Some(place) if table[place] == wanted => repeats.push(at),
+            Some(place) => table[place] = wanted,
+            None => {
+                repeats = repeats_by_sorting(items, key);
+                break;
+            }
+        }
+    }
     if repeats.is_empty() {
         return;
     }
-    repeats.sort_unstable();
     let mut at = 0;
     items.retain(|_| {
         at += 1;
@@ -398,6 +411,19 @@ fn keep_first_of_each<T>(items: &mut Vec<T>, key: impl Fn(&T) -> UrlKey) {
     });
 }
 
-const WHITE: [char; 5] = [' ', '\t', '\n', '\r', '\x0c'];
+fn repeats_by_sorting<T>(items: &[T], key: impl Fn(&T) -> UrlKey) -> Vec<u32> {
+    let mut order: Vec<(UrlKey, u32)> =
+        items.iter().zip(0_u32..).map(|(item, at)| (key(item), at)).collect();
+    order.sort_unstable();
+    let pairs = order.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+    let mut repeats: Vec<u32> = pairs.map(|pair| pair[1].1).collect();
+    repeats.sort_unstable();
+    repeats
+}
+
+/// Places of the table that are looked at for one key.
+const PROBES_MAX: usize = 64;
+/// Room is made for so many entries at once.
+const BYTES_PER_ENTRY: usize = 200;
 /// A declaration is looked for no further.
 const DECLARATION_BYTES_MAX: usize = 512;

@@ -8,17 +8,23 @@ use std::borrow::Cow;
 
 use curtsy_core::url::CrawlUrl;
 
-use super::events::{Attributes, XmlEvent, XmlEvents};
-use super::{Change, Child, Entry, Found, SitemapKind, Trouble, WHITE, date};
+use super::events::{Attributes, XmlEvent, XmlEvents, same};
+use super::{Change, Child, Entry, Found, SitemapKind, Trouble, date};
 
 pub(super) fn read(text: &str, found: &mut Found<'_>) -> SitemapKind {
     let mut walk = Walk::new(found);
-    for event in XmlEvents::new(text) {
+    let mut events = XmlEvents::new(text);
+    while let Some(event) = events.next() {
         match event {
             XmlEvent::Start { name, attributes, empty } => {
-                walk.start(name, attributes);
+                let part = walk.start(name, attributes);
                 if empty {
                     walk.end(name);
+                } else if part.is_some_and(Part::may_be_leaf)
+                    && let Some(text) = events.leaf(name)
+                {
+                    walk.text(text);
+                    walk.close_last();
                 }
             }
             XmlEvent::End { name } => walk.end(name),
@@ -29,6 +35,9 @@ pub(super) fn read(text: &str, found: &mut Found<'_>) -> SitemapKind {
         }
         if walk.is_over() {
             break;
+        }
+        if walk.field().is_none() {
+            events.skip_white();
         }
     }
     walk.finish()
@@ -106,12 +115,17 @@ impl Record {
     /// A field that says something.
     fn text(&self, part: Part) -> Option<&str> {
         let field = part.field()?;
-        let text = self.texts[field].trim_matches(WHITE);
+        let text = self.texts[field].trim_ascii();
         (self.given[field] && !text.is_empty()).then_some(text)
     }
 }
 
 impl Part {
+    /// Whether it is worth a look if it holds nothing but text.
+    fn may_be_leaf(self) -> bool {
+        self == Part::Other || self.field().is_some()
+    }
+
     /// Its number among the fields of a record.
     fn field(self) -> Option<usize> {
         Some(match self {
@@ -149,10 +163,11 @@ impl<'f, 'a> Walk<'f, 'a> {
         }
     }
 
-    fn start(&mut self, full: &str, attributes: Attributes<'_>) {
+    /// Opens an element; says what it is, unless it is too deep to be looked at.
+    fn start(&mut self, full: &str, attributes: Attributes<'_>) -> Option<Part> {
         if self.open.len() >= DEPTH_MAX {
             self.beyond += 1;
-            return;
+            return None;
         }
         let part = match self.open.last().map(|open| open.part) {
             None => {
@@ -182,6 +197,7 @@ impl<'f, 'a> Walk<'f, 'a> {
             }
         }
         self.open.push(Open { name: known_name(full), part });
+        Some(part)
     }
 
     fn root(&mut self, full: &str, attributes: Attributes<'_>) {
@@ -214,7 +230,7 @@ impl<'f, 'a> Walk<'f, 'a> {
 
     fn part(&mut self, parent: Part, full: &str, tag: Attributes<'_>) -> Part {
         let (prefix, name) = split(full);
-        let ours = self.prefixes.iter().any(|own| own == prefix);
+        let ours = self.prefixes.iter().any(|own| same(own.as_bytes(), prefix.as_bytes()));
         match (self.kind, parent, name) {
             (SitemapKind::Rss, Part::Record, "date") if prefix == "dc:" => Part::Modified,
             (SitemapKind::UrlSet, Part::Record, "link") if !ours => {
@@ -336,7 +352,9 @@ impl<'f, 'a> Walk<'f, 'a> {
             return;
         }
         // An end without a start closes nothing.
-        let Some(at) = self.open.iter().rposition(|open| open.name == full) else {
+        let Some(at) =
+            self.open.iter().rposition(|open| same(open.name.as_bytes(), full.as_bytes()))
+        else {
             return;
         };
         while self.open.len() > at {
@@ -420,7 +438,7 @@ fn read_priority(text: &str) -> Option<f32> {
 
 /// The prefix with its colon, and the name.
 fn split(full: &str) -> (&str, &str) {
-    full.split_at(full.find(':').map_or(0, |colon| colon + 1))
+    full.split_at(full.bytes().position(|b| b == b':').map_or(0, |colon| colon + 1))
 }
 
 /// The names that a large sitemap repeats need no room of their own.
