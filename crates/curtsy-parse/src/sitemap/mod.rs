@@ -15,6 +15,7 @@ mod xml;
 
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
+use encoding_rs::UTF_8;
 
 use crate::charset::{self, Charset, CharsetBy, Encoding};
 
@@ -217,7 +218,9 @@ impl Sitemap {
         }
         let text = charset_of(&unpacked.bytes, content_type).decode(&unpacked.bytes);
         let text = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\u{feff}');
-        found.entries.reserve(limits.entries_max.min(text.len() / BYTES_PER_ENTRY));
+        let room = limits.entries_max.min(text.len() / BYTES_PER_ENTRY);
+        found.entries.reserve(room);
+        found.keys.reserve(room);
         let kind = match text.starts_with('<') {
             true => xml::read(text, &mut found),
             false => read_lines(text, &mut found),
@@ -236,10 +239,10 @@ fn charset_of(bytes: &[u8], content_type: Option<&str>) -> Charset {
         .and_then(|kind| charset::by_label(kind.param("charset")?));
     let named = header.or_else(|| charset::by_label(declared(bytes)?));
     // A file that is UTF-8 through and through has not been declared otherwise on purpose.
-    let is_utf8 = !bytes.is_ascii() && std::str::from_utf8(bytes).is_ok();
-    match named.filter(|encoding| encoding.is_ascii_compatible() && !is_utf8) {
+    let is_utf8 = || std::str::from_utf8(bytes).is_ok();
+    match named.filter(|named| *named != UTF_8 && named.is_ascii_compatible() && !is_utf8()) {
         Some(encoding) => Charset { encoding, by: CharsetBy::Header },
-        None => Charset { encoding: encoding_rs::UTF_8, by: CharsetBy::Guess },
+        None => Charset { encoding: UTF_8, by: CharsetBy::Guess },
     }
 }
 
@@ -262,8 +265,7 @@ fn read_lines(text: &str, found: &mut Found<'_>) -> SitemapKind {
             continue;
         }
         found.records += 1;
-        let own = found.own_path(line).and_then(|path| found.url.join(path).ok());
-        match own.map_or_else(|| CrawlUrl::parse(line), Ok) {
+        match found.on_own_host(line).map_or_else(|| CrawlUrl::parse(line), Ok) {
             Ok(url) => found.add(Entry::at(url)),
             Err(_) => found.warn(found.records, Trouble::BadAddress),
         }
@@ -289,6 +291,10 @@ struct Found<'a> {
     records: u32,
     entries: Vec<Entry>,
     sitemaps: Vec<Child>,
+    /// The keys of entries or sitemaps, taken while their addresses are at hand.
+    keys: Vec<UrlKey>,
+    /// Room for a reference, used again and again.
+    reference: String,
     warnings: Vec<Warning>,
     cut: Cut,
 }
@@ -302,6 +308,8 @@ impl<'a> Found<'a> {
             records: 0,
             entries: Vec::new(),
             sitemaps: Vec::new(),
+            keys: Vec::new(),
+            reference: String::new(),
             warnings: Vec::new(),
             cut: Cut::default(),
         }
@@ -314,17 +322,22 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// A document has entries or sitemaps, never both.
     fn add(&mut self, entry: Entry) {
-        match self.entries.len() < self.limits.entries_max {
-            true => self.entries.push(entry),
-            false => self.cut.entries += 1,
+        if self.entries.len() < self.limits.entries_max {
+            self.keys.push(entry.url.key());
+            self.entries.push(entry);
+        } else {
+            self.cut.entries += 1;
         }
     }
 
     fn add_sitemap(&mut self, child: Child) {
-        match self.sitemaps.len() < self.limits.entries_max {
-            true => self.sitemaps.push(child),
-            false => self.cut.entries += 1,
+        if self.sitemaps.len() < self.limits.entries_max {
+            self.keys.push(child.url.key());
+            self.sitemaps.push(child);
+        } else {
+            self.cut.entries += 1;
         }
     }
 
@@ -336,9 +349,7 @@ impl<'a> Found<'a> {
             return None;
         }
         // Most addresses are on the sitemap's own host: the path alone is half the work.
-        if let Some(path) = self.own_path(text)
-            && let Ok(url) = self.url.join(path)
-        {
+        if let Some(url) = self.on_own_host(text) {
             return Some(url);
         }
         // A replacement character stands for bytes that were lost: no server knows this address.
@@ -358,20 +369,29 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// What is after the scheme, host and port of an address that begins like the sitemap's own.
-    fn own_path<'t>(&self, text: &'t str) -> Option<&'t str> {
+    /// The URL of an address that begins like the sitemap's own.
+    fn on_own_host(&mut self, text: &str) -> Option<CrawlUrl> {
         let url = self.url.as_str();
         let origin = &url[..url.len() - self.url.path_and_query().len()];
         let path = text.strip_prefix(origin)?;
         // After a first slash another one, or what is taken away before it is looked for, would begin a host.
         let second = path.strip_prefix('/')?.bytes().next();
         let is_plain = second.is_none_or(|b| b.is_ascii_graphic() && b != b'/' && b != b'\\');
-        (is_plain && path.is_ascii()).then_some(path)
+        if !is_plain || !path.is_ascii() {
+            return None;
+        }
+        // The parser makes as much room as the reference is long, and passes over white space at its end: with as much of it
+        // as the host takes up, the room is made once.
+        self.reference.clear();
+        self.reference.push_str(path);
+        self.reference.push_str(&WHITE[..origin.len().min(WHITE.len())]);
+        self.url.join(&self.reference).ok()
     }
 
     fn finish(mut self, kind: SitemapKind) -> Sitemap {
-        keep_first_of_each(&mut self.entries, |entry| entry.url.key());
-        keep_first_of_each(&mut self.sitemaps, |child| child.url.key());
+        let repeats = repeats(&self.keys);
+        without(&mut self.entries, &repeats);
+        without(&mut self.sitemaps, &repeats);
         Sitemap {
             kind,
             entries: self.entries,
@@ -382,38 +402,28 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Keys are hashes already, so a table of their last bits finds repeats. A file whose addresses were chosen to meet in one place of
-/// the table is sorted instead.
-fn keep_first_of_each<T>(items: &mut Vec<T>, key: impl Fn(&T) -> UrlKey) {
+/// The places of keys that were there before, in order. Keys are hashes already, so a table of their last bits finds them; a file whose
+/// addresses were chosen to meet in one place of the table is sorted instead.
+fn repeats(keys: &[UrlKey]) -> Vec<u32> {
     // Half of a key will do: two addresses of one file that share it would have to be made for it.
-    let mut table = vec![0_u64; (items.len() * 2).next_power_of_two()];
+    let mut table = vec![0_u64; (keys.len() * 2).next_power_of_two()];
     let mask = table.len() - 1;
     let mut repeats: Vec<u32> = Vec::new();
-    for (at, item) in (0_u32..).zip(items.iter()) {
-        let wanted = key(item).as_u128() as u64;
+    for (at, key) in (0_u32..).zip(keys) {
+        // Zero is an empty place.
+        let wanted = (key.as_u128() as u64).max(1);
         let places = (0..PROBES_MAX).map(|step| (wanted as usize).wrapping_add(step) & mask);
         match places.into_iter().find(|&place| table[place] == 0 || table[place] == wanted) {
             Some(place) if table[place] == wanted => repeats.push(at),
             Some(place) => table[place] = wanted,
-            None => {
-                repeats = repeats_by_sorting(items, key);
-                break;
-            }
+            None => return repeats_by_sorting(keys),
         }
     }
-    if repeats.is_empty() {
-        return;
-    }
-    let mut at = 0;
-    items.retain(|_| {
-        at += 1;
-        repeats.binary_search(&(at - 1)).is_err()
-    });
+    repeats
 }
 
-fn repeats_by_sorting<T>(items: &[T], key: impl Fn(&T) -> UrlKey) -> Vec<u32> {
-    let mut order: Vec<(UrlKey, u32)> =
-        items.iter().zip(0_u32..).map(|(item, at)| (key(item), at)).collect();
+fn repeats_by_sorting(keys: &[UrlKey]) -> Vec<u32> {
+    let mut order: Vec<(UrlKey, u32)> = keys.iter().copied().zip(0_u32..).collect();
     order.sort_unstable();
     let pairs = order.windows(2).filter(|pair| pair[0].0 == pair[1].0);
     let mut repeats: Vec<u32> = pairs.map(|pair| pair[1].1).collect();
@@ -421,9 +431,43 @@ fn repeats_by_sorting<T>(items: &[T], key: impl Fn(&T) -> UrlKey) -> Vec<u32> {
     repeats
 }
 
+fn without<T>(items: &mut Vec<T>, places: &[u32]) {
+    if places.is_empty() {
+        return;
+    }
+    let mut at = 0;
+    items.retain(|_| {
+        at += 1;
+        places.binary_search(&(at - 1)).is_err()
+    });
+}
+
 /// Places of the table that are looked at for one key.
 const PROBES_MAX: usize = 64;
+/// As long as most hosts with their scheme.
+const WHITE: &str = "                                        ";
 /// Room is made for so many entries at once.
 const BYTES_PER_ENTRY: usize = 200;
 /// A declaration is looked for no further.
 const DECLARATION_BYTES_MAX: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::{repeats, repeats_by_sorting};
+    use curtsy_core::url::UrlKey;
+
+    #[test]
+    fn repeats_are_found_by_the_table_and_by_sorting() {
+        let keys = |numbers: &[u128]| -> Vec<UrlKey> {
+            numbers.iter().map(|n| UrlKey::from_u128(*n)).collect()
+        };
+        for numbers in [&[][..], &[1], &[1, 2, 1, 3, 2, 1], &[7, 7, 7]] {
+            let keys = keys(numbers);
+            assert_eq!(repeats(&keys), repeats_by_sorting(&keys), "{numbers:?}");
+        }
+        // All meet in one place of the table.
+        let mut met: Vec<u128> = (1..200).map(|n| n << 32).collect();
+        met.push(5 << 32);
+        assert_eq!(repeats(&keys(&met)), [199]);
+    }
+}

@@ -44,9 +44,9 @@ pub(super) fn read(text: &str, found: &mut Found<'_>) -> SitemapKind {
 }
 
 /// An open element.
-struct Open {
+struct Open<'t> {
     /// The name with its prefix, as an end tag must have it.
-    name: Cow<'static, str>,
+    name: &'t str,
     part: Part,
 }
 
@@ -71,11 +71,11 @@ enum Part {
     Other,
 }
 
-struct Walk<'f, 'a> {
+struct Walk<'t, 'f, 'a> {
     found: &'f mut Found<'a>,
     kind: SitemapKind,
     refused: bool,
-    open: Vec<Open>,
+    open: Vec<Open<'t>>,
     /// Open elements that are too deep to be looked at.
     beyond: usize,
     /// Prefixes, with their colon, that mean the root's namespace.
@@ -142,8 +142,8 @@ impl Part {
     }
 }
 
-impl<'f, 'a> Walk<'f, 'a> {
-    fn new(found: &'f mut Found<'a>) -> Walk<'f, 'a> {
+impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
+    fn new(found: &'f mut Found<'a>) -> Walk<'t, 'f, 'a> {
         Walk {
             found,
             kind: SitemapKind::None,
@@ -164,7 +164,7 @@ impl<'f, 'a> Walk<'f, 'a> {
     }
 
     /// Opens an element; says what it is, unless it is too deep to be looked at.
-    fn start(&mut self, full: &str, attributes: Attributes<'_>) -> Option<Part> {
+    fn start(&mut self, full: &'t str, attributes: Attributes<'_>) -> Option<Part> {
         if self.open.len() >= DEPTH_MAX {
             self.beyond += 1;
             return None;
@@ -196,7 +196,7 @@ impl<'f, 'a> Walk<'f, 'a> {
                 }
             }
         }
-        self.open.push(Open { name: known_name(full), part });
+        self.open.push(Open { name: full, part });
         Some(part)
     }
 
@@ -302,48 +302,35 @@ impl<'f, 'a> Walk<'f, 'a> {
         (self.record.writing == Some(field)).then(|| &mut self.record.texts[field])
     }
 
+    /// Adds text as it is.
     fn push(&mut self, text: &str) {
-        if let Some(field) = self.field()
-            && field.len() + text.len() <= FIELD_BYTES_MAX
-        {
-            field.push_str(text);
+        if let Some(field) = self.field() {
+            push(field, text);
         }
     }
 
-    /// Text with its entities as they are written. A bare `&` is one; so is the start of a name that means nothing.
+    /// Adds text with its entities as they are written. A bare `&` is one; so is the start of a name that means nothing.
     fn text(&mut self, mut text: &str) {
-        if self.field().is_none() {
+        let Some(field) = self.field() else {
             return;
-        }
+        };
         while let Some(at) = memchr::memchr(b'&', text.as_bytes()) {
-            self.push(&text[..at]);
+            push(field, &text[..at]);
             let after = &text[at + 1..];
             let end = after.bytes().take(REFERENCE_BYTES_MAX).position(|b| b == b';');
             let name = end.map(|end| &after[..end]);
             match name.filter(|it| it.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'#')) {
                 Some(name) => {
-                    self.reference(name);
+                    push(field, &character(name));
                     text = &after[name.len() + 1..];
                 }
                 None => {
-                    self.push("&");
+                    push(field, "&");
                     text = after;
                 }
             }
         }
-        self.push(text);
-    }
-
-    fn reference(&mut self, name: &str) {
-        match name {
-            "amp" => self.push("&"),
-            "lt" => self.push("<"),
-            "gt" => self.push(">"),
-            "quot" => self.push("\""),
-            "apos" => self.push("'"),
-            // Numbers, and names that only HTML has; what is neither stays as it is written.
-            name => self.push(&htmlize::unescape(format!("&{name};"))),
-        }
+        push(field, text);
     }
 
     fn end(&mut self, full: &str) {
@@ -431,6 +418,25 @@ fn alternates(found: &Found<'_>, written: &[(String, String)]) -> Vec<(String, C
     written.iter().filter_map(url).collect()
 }
 
+fn push(field: &mut String, text: &str) {
+    if field.len() + text.len() <= FIELD_BYTES_MAX {
+        field.push_str(text);
+    }
+}
+
+/// What a reference stands for, by its name without `&` and `;`.
+fn character(name: &str) -> Cow<'static, str> {
+    Cow::Borrowed(match name {
+        "amp" => "&",
+        "lt" => "<",
+        "gt" => ">",
+        "quot" => "\"",
+        "apos" => "'",
+        // Numbers, and names that only HTML has; what is neither stays as it is written.
+        name => return Cow::Owned(htmlize::unescape(format!("&{name};")).into_owned()),
+    })
+}
+
 /// A number from 0 to 1.
 fn read_priority(text: &str) -> Option<f32> {
     text.parse().ok().filter(|priority| (0.0..=1.0).contains(priority))
@@ -439,22 +445,6 @@ fn read_priority(text: &str) -> Option<f32> {
 /// The prefix with its colon, and the name.
 fn split(full: &str) -> (&str, &str) {
     full.split_at(full.bytes().position(|b| b == b':').map_or(0, |colon| colon + 1))
-}
-
-/// The names that a large sitemap repeats need no room of their own.
-fn known_name(full: &str) -> Cow<'static, str> {
-    Cow::Borrowed(match full {
-        "url" => "url",
-        "loc" => "loc",
-        "lastmod" => "lastmod",
-        "changefreq" => "changefreq",
-        "priority" => "priority",
-        "sitemap" => "sitemap",
-        "item" => "item",
-        "entry" => "entry",
-        "link" => "link",
-        _ => return Cow::Owned(full.to_owned()),
-    })
 }
 
 /// An attribute with its entities decoded, which in XML are those of HTML and more often than not a bare `&`.
