@@ -83,6 +83,20 @@ fn bodies_that_say_it() {
         "<form id=captcha-form></form><script src=https://www.google.com/recaptcha/x></script>",
         "google challenge",
     );
+    check(
+        200,
+        "",
+        "<script>reeseSkipExpirationCheck=1;onProtectionInitialized=f</script>",
+        "imperva challenge",
+    );
+    check(247, "", "<script>;;window.rbzns={bereshit:1}</script>", "reblaze challenge");
+    check(200, "", "<script src=/_fs-ch-1/script.js></script>", "fastly challenge");
+    check(
+        200,
+        "",
+        "<meta http-equiv=refresh content=\"5; URL='/?bm-verify=A'\">",
+        "akamai challenge",
+    );
     check(403, "", "<div class=h-captcha data-sitekey=k></div>", "hcaptcha challenge");
 }
 

@@ -255,7 +255,7 @@ const TELLING: [&str; 19] = [
 ];
 
 /// Cookies of vendors that put a wall behind a status of success.
-const HINTING_COOKIES: [&str; 12] = [
+const HINTING_COOKIES: [&str; 13] = [
     "incap_ses",
     "visid_incap",
     "nlbi_",
@@ -268,6 +268,7 @@ const HINTING_COOKIES: [&str; 12] = [
     "bm_",
     "acw_",
     "wsidchk",
+    "safeline_bot_challenge",
 ];
 
 /// An answer with a status of success and no telling header is looked into up to this length: pages are longer.

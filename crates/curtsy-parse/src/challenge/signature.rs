@@ -1,5 +1,5 @@
 //! By which signs is each wall known? Headers, cookies, paths and element names that vendors' documentation or several public
-//! detectors name; the first signature that fits decides.
+//! detectors name; the first signature that fits decides. Those of Azure, CrowdSec and Qrator are general knowledge, not checked.
 
 use super::{Vendor, WallKind};
 use Mark::{Header, Markup, Text, Title};
@@ -126,6 +126,11 @@ pub(super) const SIGNATURES: &[Signature] = &[
         &[Title("pardon our interruption"), Markup("onprotectioninitialized")],
     ),
     challenge(V::Imperva, RefusedOrBare, &[Title("pardon our interruption"), Markup("reese84")]),
+    challenge(
+        V::Imperva,
+        RefusedOrBare,
+        &[Markup("reeseskipexpirationcheck"), Markup("onprotectioninitialized")],
+    ),
     // Distil, now part of Imperva.
     challenge(V::Distil, RefusedOrBare, &[Markup("distilcaptchaform")]),
     challenge(V::Distil, RefusedOrBare, &[Markup("distilcallbackguard")]),
