@@ -17,7 +17,7 @@ fn every_url_row_passes_that_can_be_crawled() {
 }
 
 #[test]
-fn every_header_row_passes_that_core_reads() {
+fn every_header_row_passes_that_is_not_a_choice() {
     check("headers.jsonl", headers::headers);
 }
 

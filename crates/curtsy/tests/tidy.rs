@@ -31,7 +31,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("curtsy-duckdb", &["curtsy"]),
     // Benchmarks only; nothing uses it.
-    ("curtsy-bench", &["curtsy-core", "curtsy-engine", "curtsy-sim", "curtsy-judge"]),
+    (
+        "curtsy-bench",
+        &["curtsy-core", "curtsy-parse", "curtsy-engine", "curtsy-sim", "curtsy-judge"],
+    ),
 ];
 
 const ALL_BELOW_SERVE: &[&str] = &[

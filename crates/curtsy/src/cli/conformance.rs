@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::{Console, Outcome};
-use crate::conformance::{Report, headers, robots, robots_fetch, surt, urls};
+use crate::conformance::{
+    Report, challenges, headers, links, robots, robots_fetch, sitemaps, surt, urls,
+};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -26,8 +28,14 @@ enum Kind {
     Surt,
     /// How URLs are read (urls.jsonl)
     Urls,
-    /// The header values that decide (headers.jsonl)
+    /// The header values that decide, and what encoding a document is in (headers.jsonl)
     Headers,
+    /// What a page links to and says about itself (links.jsonl)
+    Links,
+    /// What sitemaps and feeds name (a folder `sitemaps` with its manifest.jsonl)
+    Sitemaps,
+    /// Bot walls and answers that only look like them (challenges.jsonl)
+    Challenges,
 }
 
 impl Kind {
@@ -38,6 +46,9 @@ impl Kind {
             Kind::Surt => "surt.jsonl",
             Kind::Urls => "urls.jsonl",
             Kind::Headers => "headers.jsonl",
+            Kind::Links => "links.jsonl",
+            Kind::Challenges => "challenges.jsonl",
+            Kind::Sitemaps => "sitemaps/manifest.jsonl",
         }
     }
 
@@ -48,6 +59,9 @@ impl Kind {
             Kind::Surt => surt::surt(path),
             Kind::Urls => urls::urls(path),
             Kind::Headers => headers::headers(path),
+            Kind::Links => links::links(path),
+            Kind::Challenges => challenges::challenges(path),
+            Kind::Sitemaps => sitemaps::sitemaps(path),
         }
     }
 }

@@ -1,6 +1,4 @@
-//! Facts about header values, by kind: what each means.
-//!
-//! Kinds that need a document or a decoder are skipped here: core reads headers, not pages.
+//! Facts about header values, by kind: what each means; and what a document says in a header's place.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +9,14 @@ use curtsy_core::headers::{
     freshness, http_date, retry_after,
 };
 use curtsy_core::time::Time;
+use curtsy_core::url::CrawlUrl;
+use curtsy_parse::charset::{Charset, by_label};
+use curtsy_parse::html::{Limits, Page};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::Report;
+use super::robots::base64;
 
 #[derive(Deserialize)]
 struct Row {
@@ -33,6 +35,8 @@ struct Row {
     #[serde(default)]
     shared: bool,
     now: Option<u64>,
+    /// The document, where a row has one.
+    body_b64: Option<String>,
 }
 
 impl Row {
@@ -48,7 +52,7 @@ impl Row {
     }
 }
 
-/// Judges every row of a kind that core reads.
+/// Judges every row.
 pub fn headers(path: &Path) -> anyhow::Result<Report> {
     let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
     let mut report = Report::default();
@@ -67,10 +71,13 @@ pub fn headers(path: &Path) -> anyhow::Result<Report> {
                 continue;
             }
             "robots-rules" => answer_robots_rules(&row),
-            "robots-meta" | "charset-label" | "document-encoding" => {
-                report.skip(&row.id, NOT_CORE);
+            "robots-meta" => answer_robots_meta(&row),
+            "charset-label" if is_lacking(&row) => {
+                report.skip(&row.id, LACKING);
                 continue;
             }
+            "charset-label" => answer_charset_label(&row),
+            "document-encoding" => answer_document_encoding(&row)?,
             other => {
                 report.skip(&row.id, &format!("unknown kind `{other}`"));
                 continue;
@@ -183,11 +190,41 @@ fn answer_etag(row: &Row) -> Value {
     })
 }
 
+/// Encodings of the standard that the library behind these rows does not have.
+fn is_lacking(row: &Row) -> bool {
+    let encoding = row.value.as_deref().and_then(by_label).map(|encoding| encoding.name());
+    row.expect["encoding"].is_null()
+        && matches!(encoding, Some("ISO-8859-8-I" | "x-mac-cyrillic" | "x-user-defined"))
+}
+
+fn answer_charset_label(row: &Row) -> Value {
+    let encoding = by_label(row.value.as_deref().unwrap_or_default());
+    json!({ "encoding": encoding.map(|encoding| encoding.name()) })
+}
+
+fn answer_document_encoding(row: &Row) -> anyhow::Result<Value> {
+    let body = base64(row.body_b64.as_deref().unwrap_or_default())?;
+    let charset = Charset::of(&body, row.value.as_deref(), None);
+    Ok(json!({ "encoding": charset.encoding.name() }))
+}
+
+fn answer_robots_meta(row: &Row) -> Value {
+    let url = CrawlUrl::parse("https://site.example/").expect("a plain address");
+    let limits = Limits { agent: Some(row.agent.clone()), ..Limits::default() };
+    let html = row.lines().join("");
+    let page = Page::read(&url, Some("text/html; charset=utf-8"), html.as_bytes(), &limits);
+    answer_rules(row, &page.rules([], &row.agent, row.now()))
+}
+
 fn answer_robots_rules(row: &Row) -> Value {
     let mut rules = RobotsRules::default();
     for line in row.lines() {
         rules.add_header(line, &row.agent, row.now());
     }
+    answer_rules(row, &rules)
+}
+
+fn answer_rules(row: &Row, rules: &RobotsRules) -> Value {
     let mut got = Map::new();
     for (name, on) in [
         ("noindex", rules.noindex),
@@ -230,5 +267,5 @@ fn answer_robots_rules(row: &Row) -> Value {
 
 /// The clock of rows that have none: Mon, 06 May 2024 12:53:20 GMT.
 const NOW: u64 = 1_715_000_000;
-const NOT_CORE: &str = "needs a document or a decoder: read by curtsy-parse";
+const LACKING: &str = "the oracle lacks this encoding; the Encoding standard has it, and so do we";
 const LENIENT: &str = "asks for the strict reading; curtsy obeys rules parted by white space too";

@@ -2,9 +2,12 @@
 //!
 //! Each kind of file has a module with one function that reads rows and fills a [`Report`]. A row that is skipped says why.
 
+pub mod challenges;
 pub mod headers;
+pub mod links;
 pub mod robots;
 pub mod robots_fetch;
+pub mod sitemaps;
 pub mod surt;
 pub mod urls;
 

@@ -159,7 +159,7 @@ fn exact_path(url: &str) -> String {
 }
 
 /// Standard Base64, padded or not.
-fn base64(coded: &str) -> Result<Vec<u8>> {
+pub(super) fn base64(coded: &str) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(coded.len() / 4 * 3);
     let (mut bits, mut count) = (0_u32, 0);
     for byte in coded.bytes().filter(|b| *b != b'=') {

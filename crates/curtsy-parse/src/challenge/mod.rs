@@ -1,0 +1,285 @@
+//! Is this the page, or a wall in front of it?
+//!
+//! Bot walls come in two kinds: a *challenge* asks the client to prove itself (a script to run, a puzzle to solve), a *block* refuses
+//! it outright. Neither is solved or evaded here or anywhere else in curtsy: knowing one means slowing down and telling the user.
+//!
+//! Vendors' scripts and cookies are on their customers' ordinary pages too, and articles quote all of this. So a sign counts only where
+//! it means something: in a header that is sent for nothing else; or in a tag or a script, not in the text, of an answer that
+//! refuses or has hardly any text of its own. An ordinary page costs one look at its headers.
+
+mod anatomy;
+mod signature;
+
+use anatomy::Anatomy;
+use signature::{Mark, SIGNATURES, Signature, When};
+
+/// Whose wall it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "names of products")]
+pub enum Vendor {
+    Akamai,
+    Aliyun,
+    Anubis,
+    AwsWaf,
+    AzureWaf,
+    Cloudflare,
+    CrowdSec,
+    DataDome,
+    DdosGuard,
+    Distil,
+    F5,
+    Fastly,
+    FortiWeb,
+    Google,
+    HCaptcha,
+    Imperva,
+    Imunify360,
+    Kasada,
+    ModSecurity,
+    PerimeterX,
+    Qrator,
+    Radware,
+    ReCaptcha,
+    Reblaze,
+    SafeLine,
+    SiteGround,
+    Sucuri,
+    Vercel,
+    Wordfence,
+}
+
+impl Vendor {
+    /// The name in reports and rows.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Vendor::Akamai => "akamai",
+            Vendor::Aliyun => "aliyun",
+            Vendor::Anubis => "anubis",
+            Vendor::AwsWaf => "aws-waf",
+            Vendor::AzureWaf => "azure-waf",
+            Vendor::Cloudflare => "cloudflare",
+            Vendor::CrowdSec => "crowdsec",
+            Vendor::DataDome => "datadome",
+            Vendor::DdosGuard => "ddos-guard",
+            Vendor::Distil => "distil",
+            Vendor::F5 => "f5",
+            Vendor::Fastly => "fastly",
+            Vendor::FortiWeb => "fortiweb",
+            Vendor::Google => "google",
+            Vendor::HCaptcha => "hcaptcha",
+            Vendor::Imperva => "imperva",
+            Vendor::Imunify360 => "imunify360",
+            Vendor::Kasada => "kasada",
+            Vendor::ModSecurity => "modsecurity",
+            Vendor::PerimeterX => "perimeterx",
+            Vendor::Qrator => "qrator",
+            Vendor::Radware => "radware",
+            Vendor::ReCaptcha => "recaptcha",
+            Vendor::Reblaze => "reblaze",
+            Vendor::SafeLine => "safeline",
+            Vendor::SiteGround => "siteground",
+            Vendor::Sucuri => "sucuri",
+            Vendor::Vercel => "vercel",
+            Vendor::Wordfence => "wordfence",
+        }
+    }
+}
+
+/// What a wall wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WallKind {
+    /// The client is asked to prove itself.
+    Challenge,
+    /// The client is refused.
+    Block,
+}
+
+/// A bot wall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Wall {
+    /// Whose it is.
+    pub vendor: Vendor,
+    /// What it wants.
+    pub kind: WallKind,
+}
+
+/// Recognises a wall by an answer's status, its headers and the beginning of its decoded body (64 KiB are looked at).
+///
+/// ```
+/// use curtsy_parse::challenge::{Vendor, WallKind, wall};
+/// let headers = [("Server", "cloudflare"), ("CF-Mitigated", "challenge")];
+/// let found = wall(403, headers, b"").unwrap();
+/// assert_eq!((found.vendor, found.kind), (Vendor::Cloudflare, WallKind::Challenge));
+/// assert_eq!(wall(200, [("Server", "cloudflare")], b"<p>an ordinary page"), None);
+/// ```
+pub fn wall<'h, H>(status: u16, headers: H, body: &[u8]) -> Option<Wall>
+where
+    H: IntoIterator<Item = (&'h str, &'h str)>,
+{
+    let mut telling = Telling::default();
+    for (name, value) in headers {
+        telling.add(name, value);
+    }
+    let refused = is_refusal(status);
+    if !refused && !telling.any() && body.len() > BARE_BODY_BYTES_MAX {
+        return None;
+    }
+    let by_header = SIGNATURES.iter().find(|signature| signature.is_shown_by(&telling, status));
+    if let Some(Signature { vendor, kind, .. }) = by_header {
+        return Some(Wall { vendor: *vendor, kind: *kind });
+    }
+    if body.is_empty() || !refused && body.len() > HINTED_BODY_BYTES_MAX {
+        return None;
+    }
+    let anatomy = Anatomy::of(&body[..body.len().min(BODY_BYTES_MAX)]);
+    if let Some(kind) = cloudflare_code(&anatomy, refused) {
+        return Some(Wall { vendor: Vendor::Cloudflare, kind });
+    }
+    let found = SIGNATURES.iter().find(|s| s.is_in(&telling, refused, status, &anatomy))?;
+    Some(Wall { vendor: found.vendor, kind: found.kind })
+}
+
+/// The headers that tell something, in lower case.
+#[derive(Default)]
+struct Telling {
+    headers: Vec<(&'static str, String)>,
+}
+
+impl Telling {
+    fn add(&mut self, name: &str, value: &str) {
+        let Some(name) = TELLING.iter().find(|known| known.eq_ignore_ascii_case(name)) else {
+            return;
+        };
+        if self.headers.len() < HEADERS_MAX {
+            let value: String = value.chars().take(VALUE_CHARS_MAX).collect();
+            self.headers.push((name, value.to_ascii_lowercase()));
+        }
+    }
+
+    /// Whether a body deserves a look although the status is that of a success.
+    fn any(&self) -> bool {
+        self.headers.iter().any(|(name, value)| match *name {
+            "server" => ["sucuri", "reblaze", "imunify360"].iter().any(|it| value.contains(it)),
+            "set-cookie" => HINTING_COOKIES.iter().any(|start| value.starts_with(start)),
+            "cf-ray" | "x-azure-ref" | "x-datadome" => false,
+            _ => true,
+        })
+    }
+
+    fn has(&self, name: &str, part: &str) -> bool {
+        self.headers.iter().any(|(known, value)| *known == name && value.contains(part))
+    }
+}
+
+impl Signature {
+    /// Whether the headers alone are proof.
+    fn is_shown_by(&self, telling: &Telling, status: u16) -> bool {
+        let by_status = match self.when {
+            When::HeadersAlone => true,
+            When::HeadersOfRefusal => is_refusal(status),
+            _ => false,
+        };
+        by_status
+            && self.marks.iter().all(|mark| match mark {
+                Mark::Header(name, part) => telling.has(name, part),
+                _ => false,
+            })
+    }
+
+    fn is_in(&self, telling: &Telling, refused: bool, status: u16, anatomy: &Anatomy) -> bool {
+        let text_chars_max = match self.when {
+            When::HeadersAlone | When::HeadersOfRefusal => return false,
+            When::Refused if !refused => return false,
+            When::Refused => REFUSAL_CHARS_MAX,
+            When::RefusedBare if !matches!(status, 403 | 429 | 503) => return false,
+            When::RefusedBare => BARE_CHARS_MAX,
+            When::RefusedOrBare if refused => REFUSAL_CHARS_MAX,
+            When::RefusedOrBare => BARE_CHARS_MAX,
+            When::Structure => REFUSAL_CHARS_MAX,
+        };
+        anatomy.text_chars <= text_chars_max
+            && self.marks.iter().all(|mark| match mark {
+                Mark::Header(name, part) => telling.has(name, part),
+                Mark::Title(part) => anatomy.title.contains(part),
+                Mark::Markup(part) => anatomy.markup.contains(part),
+                Mark::Text(part) => anatomy.text.contains(part),
+            })
+    }
+}
+
+/// Cloudflare's own error pages have a number; some of them mean that the visitor is not wanted. The others (1000, 1016, 52x) are
+/// trouble between Cloudflare and the site.
+fn cloudflare_code(anatomy: &Anatomy, refused: bool) -> Option<WallKind> {
+    if !refused || anatomy.text_chars > REFUSAL_CHARS_MAX {
+        return None;
+    }
+    let text = anatomy.text.trim_start();
+    let plain = text.strip_prefix("error code: ");
+    let code = plain.or_else(|| {
+        // `<span class="cf-error-code">1020</span>`: the number is text, its frame is markup.
+        let framed = anatomy.markup.contains("cf-error-code");
+        let digits = framed.then(|| text.find(|c: char| c.is_ascii_digit())).flatten()?;
+        Some(&text[digits..])
+    })?;
+    let code = &code[..code.bytes().take_while(u8::is_ascii_digit).count()];
+    matches!(code, "1005" | "1006" | "1007" | "1008" | "1010" | "1012" | "1015" | "1020" | "1106")
+        .then_some(WallKind::Block)
+}
+
+/// Statuses with which walls answer. A page that isn't there, is gone or is withheld by law is no wall, nor is a server in trouble.
+fn is_refusal(status: u16) -> bool {
+    matches!(status, 400..=499 | 503) && !matches!(status, 404 | 410 | 451)
+}
+
+/// Headers that are looked at.
+const TELLING: [&str; 19] = [
+    "server",
+    "set-cookie",
+    "cf-mitigated",
+    "cf-ray",
+    "location",
+    "sg-captcha",
+    "x-amzn-waf-action",
+    "x-azure-ref",
+    "x-cdn",
+    "x-datadome",
+    "x-dd-b",
+    "x-distil-cs",
+    "x-iinfo",
+    "x-kpsdk-ct",
+    "x-kpsdk-cd",
+    "x-sigsci-agentresponse",
+    "x-sucuri-id",
+    "x-sucuri-block",
+    "x-vercel-mitigated",
+];
+
+/// Cookies of vendors that put a wall behind a status of success.
+const HINTING_COOKIES: [&str; 13] = [
+    "incap_ses",
+    "visid_incap",
+    "nlbi_",
+    "ts01",
+    "tspd",
+    "techaro.lol-anubis",
+    "rbzid",
+    "rbzsessionid",
+    "sec_cpt",
+    "bm_",
+    "acw_",
+    "wsidchk",
+    "safeline_bot_challenge",
+];
+
+/// An answer with a status of success and no telling header is looked into up to this length: pages are longer.
+const BARE_BODY_BYTES_MAX: usize = 2_048;
+/// … with a telling header.
+const HINTED_BODY_BYTES_MAX: usize = 16_384;
+/// What of a refusal is looked at.
+const BODY_BYTES_MAX: usize = 65_536;
+/// A page with more text than this, in characters without white space, is a page.
+const BARE_CHARS_MAX: usize = 400;
+/// A refusal explains itself at more length.
+const REFUSAL_CHARS_MAX: usize = 4_000;
+const HEADERS_MAX: usize = 32;
+const VALUE_CHARS_MAX: usize = 1_024;

@@ -1,0 +1,153 @@
+//! Which URL does a reference mean? Relative to the page's base, with the query in the document's encoding.
+//!
+//! Only the query of a URL depends on the encoding (URL standard, "percent-encode after encoding"; UTF-16 counts as UTF-8). So the
+//! query of a reference is encoded first where that matters, and everything else is an ordinary parse.
+
+use std::borrow::Cow;
+
+use curtsy_core::url::{CrawlUrl, UrlError, parse_whatwg};
+use encoding_rs::{EncoderResult, Encoding, UTF_8};
+use url::Url;
+
+/// Resolves references as the standard does, fragment and user kept: for reports and for comparing with other readers.
+#[derive(Clone, Debug)]
+pub struct Addresses {
+    base: Url,
+    encoding: &'static Encoding,
+}
+
+impl Addresses {
+    /// For a page at this address, whose first `base` element has this reference if any.
+    ///
+    /// A base that is no URL, or a `data:` or `javascript:` one, is passed over.
+    pub fn new(page: &Url, base: Option<&str>, encoding: &'static Encoding) -> Addresses {
+        let mut addresses = Addresses { base: page.clone(), encoding: encoding.output_encoding() };
+        if let Some(base) = base.and_then(|base| addresses.resolve(base))
+            && !matches!(base.scheme(), "data" | "javascript")
+        {
+            addresses.base = base;
+        }
+        addresses
+    }
+
+    /// What references are relative to.
+    pub fn base(&self) -> &Url {
+        &self.base
+    }
+
+    /// The URL that a reference means.
+    pub fn resolve(&self, reference: &str) -> Option<Url> {
+        let reference = with_encoded_query(reference, self.encoding);
+        parse_whatwg(Some(&self.base), &reference).ok()
+    }
+}
+
+/// Resolves references to URLs that can be crawled.
+pub(super) struct CrawlAddresses {
+    base: Base,
+    encoding: &'static Encoding,
+}
+
+enum Base {
+    Crawlable(CrawlUrl),
+    /// A base that can't be crawled itself, like `ftp:`; absolute references are none the worse for it.
+    Other(Url),
+}
+
+impl CrawlAddresses {
+    pub(super) fn new(
+        page: &CrawlUrl,
+        base: Option<&str>,
+        encoding: &'static Encoding,
+    ) -> CrawlAddresses {
+        let encoding = encoding.output_encoding();
+        let mut addresses = CrawlAddresses { base: Base::Crawlable(page.clone()), encoding };
+        match base.map(|base| addresses.resolve(base)) {
+            None | Some(Err(UrlError::Syntax(_))) => {}
+            Some(Ok(base)) => addresses.base = Base::Crawlable(base),
+            Some(Err(_)) => {
+                // Not often: the whole way, to see which scheme it is.
+                if let (Some(base), Ok(page)) = (base, Url::parse(page.as_str())) {
+                    let full = Addresses::new(&page, Some(base), encoding);
+                    if !matches!(full.base.scheme(), "http" | "https") {
+                        addresses.base = Base::Other(full.base);
+                    }
+                }
+            }
+        }
+        addresses
+    }
+
+    /// The base of the page, if it can be crawled.
+    pub(super) fn base(&self) -> Option<&CrawlUrl> {
+        match &self.base {
+            Base::Crawlable(base) => Some(base),
+            Base::Other(_) => None,
+        }
+    }
+
+    pub(super) fn resolve(&self, reference: &str) -> Result<CrawlUrl, UrlError> {
+        let reference = with_encoded_query(reference, self.encoding);
+        match &self.base {
+            Base::Crawlable(base) => base.join(&reference),
+            Base::Other(base) => {
+                let url = parse_whatwg(Some(base), &reference).map_err(UrlError::Syntax)?;
+                CrawlUrl::parse(url.as_str())
+            }
+        }
+    }
+}
+
+/// The reference with its query already in the document's encoding, where that is not UTF-8 and makes a difference.
+fn with_encoded_query<'r>(reference: &'r str, encoding: &'static Encoding) -> Cow<'r, str> {
+    if encoding == UTF_8 || reference.is_ascii() {
+        return Cow::Borrowed(reference);
+    }
+    let end = reference.find('#').unwrap_or(reference.len());
+    let Some(start) = reference[..end].find('?').map(|at| at + 1) else {
+        return Cow::Borrowed(reference);
+    };
+    let query = &reference[start..end];
+    if query.is_ascii() || reference.len() > CrawlUrl::TEXT_BYTES_MAX {
+        return Cow::Borrowed(reference);
+    }
+    let mut encoded = String::with_capacity(reference.len() * 2);
+    encoded.push_str(&reference[..start]);
+    encode(query, encoding, &mut encoded);
+    encoded.push_str(&reference[end..]);
+    Cow::Owned(encoded)
+}
+
+fn encode(mut query: &str, encoding: &'static Encoding, out: &mut String) {
+    let mut encoder = encoding.new_encoder();
+    let mut buffer = [0; 256];
+    loop {
+        let (result, read, written) =
+            encoder.encode_from_utf8_without_replacement(query, &mut buffer, true);
+        for &byte in &buffer[..written] {
+            // The "special-query percent-encode set".
+            match byte {
+                0..=b' ' | b'"' | b'#' | b'<' | b'>' | b'\'' | 0x7f.. => escape(byte, out),
+                byte => out.push(char::from(byte)),
+            }
+        }
+        query = &query[read..];
+        match result {
+            EncoderResult::InputEmpty => return,
+            EncoderResult::OutputFull => {}
+            EncoderResult::Unmappable(c) => {
+                out.push_str("%26%23");
+                out.push_str(&u32::from(c).to_string());
+                out.push_str("%3B");
+            }
+        }
+    }
+}
+
+fn escape(byte: u8, out: &mut String) {
+    const DIGITS: [u8; 16] = *b"0123456789ABCDEF";
+    out.push('%');
+    for digit in [byte >> 4, byte & 15] {
+        out.push(char::from(DIGITS[usize::from(digit)]));
+    }
+}

@@ -1,0 +1,136 @@
+//! What do the elements of a page say? Everything that is asked of a page, before any reference becomes a URL.
+
+use std::borrow::Cow;
+
+use super::fact::{Fact, WHITE};
+use super::refresh::{Refresh, refresh};
+use super::token::Span;
+use super::{entity, tree};
+
+/// What the elements of a page's finished tree say, in their order.
+///
+/// ```
+/// use curtsy_parse::html::Markup;
+/// let markup = Markup::read("<title>A  b</title><p><a href=/x rel='Next ugc'>one<p>two");
+/// assert_eq!(markup.title.as_deref(), Some("A b"));
+/// // A link that is not closed goes on in the next paragraph, as a second element.
+/// assert_eq!(markup.links.len(), 2);
+/// assert_eq!(markup.links[0].rel().collect::<Vec<_>>(), ["next", "ugc"]);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Markup<'t> {
+    /// The reference of the first `base` that has one.
+    pub base: Option<Cow<'t, str>>,
+    /// `a` and `area` with an `href`, repeats and all.
+    pub links: Vec<Reference<'t>>,
+    /// The `src` of each `iframe` and `frame` that has one.
+    pub frames: Vec<Cow<'t, str>>,
+    /// The `href` of each `link` with `canonical` in its `rel`.
+    pub canonicals: Vec<Cow<'t, str>>,
+    /// The `content` of each `meta` with `http-equiv=refresh`.
+    pub refreshes: Vec<Cow<'t, str>>,
+    /// The text of the first `title`: white space collapsed, `""` if it is empty.
+    pub title: Option<String>,
+    /// Each `meta` with a name and a content.
+    pub directives: Vec<Directive<'t>>,
+    /// Whether the whole text was read; a page can be nested so that reading it would take too long.
+    pub complete: bool,
+}
+
+/// A link as it stands in the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference<'t> {
+    /// The reference.
+    pub href: Cow<'t, str>,
+    /// The attribute as it is; `""` if there is none.
+    pub rel: Cow<'t, str>,
+}
+
+impl Reference<'_> {
+    /// The words of the attribute in lower case, repeats kept.
+    pub fn rel(&self) -> impl Iterator<Item = String> {
+        self.rel.split(WHITE).filter(|word| !word.is_empty()).map(str::to_ascii_lowercase)
+    }
+
+    /// Whether a word is among them.
+    pub fn has_rel(&self, wanted: &str) -> bool {
+        !self.rel.is_empty() && self.rel.split(WHITE).any(|word| word.eq_ignore_ascii_case(wanted))
+    }
+}
+
+/// A `meta` with a name and a content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directive<'t> {
+    /// Its name as written.
+    pub name: Cow<'t, str>,
+    /// Its content.
+    pub content: Cow<'t, str>,
+}
+
+impl<'t> Markup<'t> {
+    /// Reads a page's text.
+    pub fn read(text: &'t str) -> Markup<'t> {
+        let (facts, complete) = tree::facts(text);
+        let value = |span: Span| entity::in_attribute(span.of(text));
+        let mut markup = Markup { complete, ..Markup::default() };
+        for fact in facts {
+            match fact {
+                Fact::Link { href, rel } => markup.links.push(Reference {
+                    href: value(href),
+                    rel: rel.map_or(Cow::Borrowed(""), value),
+                }),
+                Fact::Frame { src } => markup.frames.push(value(src)),
+                Fact::Base { href } if markup.base.is_none() => markup.base = Some(value(href)),
+                Fact::Base { .. } => {}
+                Fact::Canonical { href } => markup.canonicals.push(value(href)),
+                Fact::Meta { refresh, name, content } => {
+                    if refresh {
+                        markup.refreshes.push(value(content));
+                    }
+                    if let Some(name) = name {
+                        let (name, content) = (value(name), value(content));
+                        markup.directives.push(Directive { name, content });
+                    }
+                }
+                Fact::Title { text: span } if markup.title.is_none() => {
+                    markup.title = Some(collapsed(&entity::in_title(span.of(text))));
+                }
+                Fact::Title { .. } => {}
+            }
+        }
+        markup
+    }
+
+    /// The URL of the first canonical reference for which there is one.
+    pub fn canonical<U>(&self, mut resolve: impl FnMut(&str) -> Option<U>) -> Option<U> {
+        let mut named = self.canonicals.iter().filter(|href| !href.is_empty());
+        named.find_map(|href| resolve(href))
+    }
+
+    /// The target of the first refresh that counts; one whose reference is no URL doesn't.
+    pub fn refresh<U>(&self, mut resolve: impl FnMut(&str) -> Option<U>) -> Option<U> {
+        for content in &self.refreshes {
+            match refresh(content) {
+                None => {}
+                Some(Refresh::Reload) => return None,
+                Some(Refresh::To(reference)) => {
+                    if let Some(url) = resolve(reference) {
+                        return Some(url);
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+fn collapsed(text: &str) -> String {
+    let mut title = String::with_capacity(text.len());
+    for word in text.split(WHITE).filter(|word| !word.is_empty()) {
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        title.push_str(word);
+    }
+    title
+}

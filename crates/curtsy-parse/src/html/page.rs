@@ -1,0 +1,254 @@
+//! What does the crawl need of a page? Its links as URLs, and what it says about itself, with everything cut to a bound.
+
+use curtsy_core::headers::RobotsRules;
+use curtsy_core::time::Time;
+use curtsy_core::url::{CrawlUrl, UrlError, UrlKey};
+
+use super::address::CrawlAddresses;
+use super::markup::Markup;
+use crate::charset::Charset;
+
+/// A page as the crawl sees it.
+///
+/// ```
+/// use curtsy_core::url::CrawlUrl;
+/// use curtsy_parse::html::{Limits, Page};
+/// let url = CrawlUrl::parse("https://example.org/a/").unwrap();
+/// let html = b"<title>Hi</title><a href=b>b</a><a href='b#top' rel=nofollow>b</a><a href=mailto:me>me</a>";
+/// let page = Page::read(&url, Some("text/html; charset=utf-8"), html, &Limits::default());
+/// assert_eq!(page.title.as_deref(), Some("Hi"));
+/// let links: Vec<_> = page.links.iter().map(|link| (link.url.as_str(), link.nofollow)).collect();
+/// assert_eq!(links, [("https://example.org/a/b", false)]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Its encoding, and who says so.
+    pub charset: Charset,
+    /// What its references are relative to; `None` if its `base` can't be crawled.
+    pub base: Option<CrawlUrl>,
+    /// Its title, if it has one.
+    pub title: Option<String>,
+    /// The address that it gives as its own.
+    pub canonical: Option<CrawlUrl>,
+    /// Where it sends its readers by itself; a link like others.
+    pub refresh: Option<CrawlUrl>,
+    /// Name and content of `meta` elements with robots rules: `robots`, or the agent that was named in the limits.
+    pub robots: Vec<(String, String)>,
+    /// What it links to, each URL once, in the order of the page. The page itself is not among them.
+    pub links: Vec<Link>,
+    /// What it shows in frames, each URL once.
+    pub frames: Vec<CrawlUrl>,
+    /// References that are no URL which can be crawled.
+    pub unusable: usize,
+    /// What the limits took away.
+    pub cut: Cut,
+}
+
+/// A link of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The target.
+    pub url: CrawlUrl,
+    /// Whether every link to it says `nofollow`.
+    pub nofollow: bool,
+}
+
+/// How much of a page is read and kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a body that are read.
+    pub body_bytes_max: usize,
+    /// References that are looked at; the rest are counted.
+    pub links_max: usize,
+    /// Bytes of a title that are kept.
+    pub title_bytes_max: usize,
+    /// A product token whose own `meta` elements count beside `robots`.
+    pub agent: Option<String>,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            body_bytes_max: 16 * 1024 * 1024,
+            links_max: 10_000,
+            title_bytes_max: 1_024,
+            agent: None,
+        }
+    }
+}
+
+/// What the limits took away from a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Bytes of the body that were not read.
+    pub body_bytes: usize,
+    /// The page is nested so that reading it would take too long: what comes late in it is missing.
+    pub nesting: bool,
+    /// Links and frames that were not looked at.
+    pub links: usize,
+    /// The title is longer than what is kept.
+    pub title: bool,
+    /// Robots rules that were not kept.
+    pub robots: usize,
+}
+
+impl Page {
+    /// Reads a page. Whether a body is one is the caller's question (see [`content_type`](crate::content_type)).
+    pub fn read(url: &CrawlUrl, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Page {
+        let kept = &body[..body.len().min(limits.body_bytes_max).min(TEXT_BYTES_MAX)];
+        let charset = Charset::of(kept, content_type, Some(url.host().as_str()));
+        let text = charset.decode(kept);
+        let markup = Markup::read(&text);
+
+        let mut cut = Cut {
+            body_bytes: body.len() - kept.len(),
+            nesting: !markup.complete,
+            ..Cut::default()
+        };
+        let addresses = CrawlAddresses::new(url, markup.base.as_deref(), charset.encoding);
+        cut.links += markup.links.len().saturating_sub(limits.links_max);
+        cut.links += markup.frames.len().saturating_sub(limits.links_max);
+        let mut targets = Targets::new(&addresses, url);
+        for link in markup.links.iter().take(limits.links_max) {
+            targets.add(&link.href, link.has_rel("nofollow"));
+        }
+        let (links, unusable_links) = targets.finish();
+        let (frames, unusable_frames) = match markup.frames.as_slice() {
+            [] => (Vec::new(), 0),
+            frames => {
+                let mut targets = Targets::new(&addresses, url);
+                for src in frames.iter().take(limits.links_max) {
+                    targets.add(src, false);
+                }
+                targets.finish()
+            }
+        };
+
+        let title = markup.title.clone().map(|title| {
+            cut.title = title.len() > limits.title_bytes_max;
+            shortened(title, limits.title_bytes_max)
+        });
+        let is_ours = |name: &str| {
+            name.eq_ignore_ascii_case("robots")
+                || limits.agent.as_deref().is_some_and(|agent| name.eq_ignore_ascii_case(agent))
+        };
+        let mut robots: Vec<(String, String)> = markup
+            .directives
+            .iter()
+            .filter(|directive| is_ours(&directive.name))
+            .map(|d| (d.name.clone().into_owned(), d.content.clone().into_owned()))
+            .collect();
+        cut.robots = robots.len().saturating_sub(ROBOTS_MAX);
+        robots.truncate(ROBOTS_MAX);
+
+        Page {
+            charset,
+            base: addresses.base().cloned(),
+            title,
+            canonical: markup.canonical(|href| addresses.resolve(href).ok()),
+            refresh: markup.refresh(|target| usable(addresses.resolve(target))).flatten(),
+            robots,
+            links,
+            frames: frames.into_iter().map(|link| link.url).collect(),
+            unusable: unusable_links + unusable_frames,
+            cut,
+        }
+    }
+
+    /// The robots rules for us: those of the page, and those of its `X-Robots-Tag` lines.
+    pub fn rules<'a>(
+        &self,
+        header_lines: impl IntoIterator<Item = &'a str>,
+        agent: &str,
+        now: Time,
+    ) -> RobotsRules {
+        let mut rules = RobotsRules::default();
+        for line in header_lines {
+            rules.add_header(line, agent, now);
+        }
+        for (name, content) in &self.robots {
+            rules.add_meta(name, content, agent, now);
+        }
+        rules
+    }
+}
+
+/// A refresh whose reference is no URL doesn't count; one to a URL that can't be crawled counts, and leads nowhere.
+fn usable(target: Result<CrawlUrl, UrlError>) -> Option<Option<CrawlUrl>> {
+    match target {
+        Ok(url) => Some(Some(url)),
+        Err(UrlError::Syntax(_)) => None,
+        Err(_) => Some(None),
+    }
+}
+
+fn shortened(mut text: String, bytes_max: usize) -> String {
+    text.truncate(text.floor_char_boundary(bytes_max));
+    text
+}
+
+/// Makes URLs of references, each different one once.
+struct Targets<'a> {
+    addresses: &'a CrawlAddresses,
+    own: UrlKey,
+    found: Vec<(UrlKey, Link)>,
+    unusable: usize,
+    /// References seen lately, and where they are found. A page repeats its menu, and a parse costs more than a look. A newer one
+    /// takes the place of an older one, so that no page can make the looks long.
+    seen: Vec<Option<(&'a str, usize)>>,
+}
+
+impl<'a> Targets<'a> {
+    fn new(addresses: &'a CrawlAddresses, url: &CrawlUrl) -> Targets<'a> {
+        let seen = vec![None; SEEN];
+        Targets { addresses, own: url.key(), found: Vec::new(), unusable: 0, seen }
+    }
+
+    fn add(&mut self, reference: &'a str, nofollow: bool) {
+        let slot = slot(reference);
+        if let Some((same, at)) = self.seen[slot]
+            && same == reference
+        {
+            let (_, link) = &mut self.found[at];
+            link.nofollow &= nofollow;
+            return;
+        }
+        match self.addresses.resolve(reference) {
+            Ok(url) => {
+                self.seen[slot] = Some((reference, self.found.len()));
+                self.found.push((url.key(), Link { url, nofollow }));
+            }
+            Err(_) => self.unusable += 1,
+        }
+    }
+
+    /// Each URL once, at its first place, but for the page's own; and how many references gave none.
+    fn finish(mut self) -> (Vec<Link>, usize) {
+        let mut order: Vec<(UrlKey, usize)> =
+            self.found.iter().enumerate().map(|(at, (key, _))| (*key, at)).collect();
+        order.sort_unstable();
+        let mut kept = vec![false; self.found.len()];
+        for group in order.chunk_by(|(a, _), (b, _)| a == b) {
+            let (key, first) = group[0];
+            kept[first] = key != self.own;
+            self.found[first].1.nofollow = group.iter().all(|&(_, at)| self.found[at].1.nofollow);
+        }
+        let links = self.found.into_iter().zip(kept);
+        let links = links.filter(|(_, kept)| *kept).map(|((_, link), _)| link).collect();
+        (links, self.unusable)
+    }
+}
+
+fn slot(reference: &str) -> usize {
+    let hash = reference
+        .bytes()
+        .fold(0_u32, |hash, byte| hash.wrapping_mul(0x0100_0193) ^ u32::from(byte));
+    (hash ^ hash >> 15) as usize % SEEN
+}
+
+/// How many references are remembered.
+const SEEN: usize = 256;
+/// Places in the text are 32 bits wide, and decoding can make three bytes of one.
+const TEXT_BYTES_MAX: usize = 1 << 30;
+/// Elements with robots rules beyond these are counted only.
+const ROBOTS_MAX: usize = 64;

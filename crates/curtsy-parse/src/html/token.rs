@@ -1,0 +1,442 @@
+//! Where does a tag begin and end? The tokenizer of the HTML standard (§13.2.5), over text that is whole and in memory.
+//!
+//! It hands out tags by name, their attributes as places in the text, and of characters only what the tree builder asks about
+//! them: white space, NUL, or something else. Nothing is copied and nothing is allocated for a tag; what a page is asked for is
+//! decoded later, from its place. The contents of `title`, `script` and their like are passed over in one go, since no element can
+//! come of them: there are no tokenizer states to switch.
+
+use memchr::{memchr, memchr2, memmem};
+
+use super::doctype::is_quirky;
+use super::entity;
+use super::name::Name;
+
+/// A place in the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+impl Span {
+    pub(super) fn new(start: usize, end: usize) -> Span {
+        // The text is cut at `TEXT_BYTES_MAX`, so both fit.
+        Span { start: start as u32, end: end as u32 }
+    }
+
+    pub(super) fn of(self, text: &str) -> &str {
+        text.get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
+/// The next thing in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    /// A start tag; its attributes stay with the tokenizer until the next.
+    Start {
+        name: Name,
+        self_closing: bool,
+    },
+    End {
+        name: Name,
+    },
+    Characters(Characters),
+    Doctype {
+        quirky: bool,
+    },
+}
+
+/// What a run of characters consists of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Characters {
+    pub(super) white: bool,
+    pub(super) null: bool,
+    pub(super) other: bool,
+}
+
+impl Characters {
+    pub(super) fn only_white(self) -> bool {
+        !self.null && !self.other
+    }
+}
+
+/// An attribute: its name and its value as they stand in the text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attribute {
+    name: Span,
+    value: Span,
+}
+
+pub(super) struct Tokens<'t> {
+    text: &'t str,
+    at: usize,
+    attributes: Vec<Attribute>,
+    /// The last start tag between its name and its end.
+    inside: Span,
+}
+
+impl<'t> Tokens<'t> {
+    pub(super) fn new(text: &'t str) -> Tokens<'t> {
+        Tokens { text, at: 0, attributes: Vec::with_capacity(16), inside: Span::default() }
+    }
+
+    pub(super) fn text(&self) -> &'t str {
+        self.text
+    }
+
+    /// The first attribute of the last start tag with this name, which is in lower case.
+    pub(super) fn attribute(&self, name: &str) -> Option<Span> {
+        let named = |a: &&Attribute| a.name.of(self.text).eq_ignore_ascii_case(name);
+        self.attributes.iter().find(named).map(|a| a.value)
+    }
+
+    /// The attributes of the last start tag as they stand in the text.
+    pub(super) fn inside(&self) -> Span {
+        self.inside
+    }
+
+    /// Attributes that were noted by their place: names in lower case, each once, values as they stand in the text.
+    pub(super) fn attributes_of(text: &str, inside: Span) -> Vec<(String, &str)> {
+        let mut tokens = Tokens::new(text);
+        tokens.at = inside.start as usize;
+        let _ = tokens.rest_of_tag();
+        let mut found: Vec<(String, &str)> = Vec::new();
+        for Attribute { name, value } in tokens.attributes {
+            let name = name.of(text).to_ascii_lowercase();
+            if found.iter().all(|(other, _)| *other != name) {
+                found.push((name, value.of(text)));
+            }
+        }
+        found
+    }
+
+    /// The next token. In foreign content there are CDATA sections, elsewhere there are none.
+    pub(super) fn next(&mut self, foreign: bool) -> Option<Token> {
+        let bytes = self.text.as_bytes();
+        loop {
+            let here = bytes.get(self.at..)?;
+            match here {
+                [] => return None,
+                [b'<', b'a'..=b'z' | b'A'..=b'Z', ..] => {
+                    self.at += 1;
+                    let name = self.name();
+                    let start = self.at;
+                    let self_closing = self.rest_of_tag()?;
+                    self.inside = Span::new(start, self.at);
+                    return Some(Token::Start { name, self_closing });
+                }
+                [b'<', b'/', b'a'..=b'z' | b'A'..=b'Z', ..] => {
+                    self.at += 2;
+                    let name = self.name();
+                    self.rest_of_tag()?;
+                    return Some(Token::End { name });
+                }
+                [b'<', b'/', b'>', ..] => self.at += 3,
+                [b'<', b'/', _, ..] | [b'<', b'?', ..] => self.skip_past(memchr(b'>', here)),
+                [b'<', b'!', ..] => {
+                    if let Some(token) = self.declaration(foreign) {
+                        return Some(token);
+                    }
+                }
+                [b'<', ..] => {
+                    self.at += 1;
+                    return Some(Token::Characters(Characters {
+                        other: true,
+                        ..Characters::default()
+                    }));
+                }
+                _ => {
+                    let run = &here[..memchr(b'<', here).unwrap_or(here.len())];
+                    let characters = self.characters(self.at, self.at + run.len());
+                    self.at += run.len();
+                    return Some(Token::Characters(characters));
+                }
+            }
+        }
+    }
+
+    /// Passes over one line end, as the standard does after `<pre>`.
+    pub(super) fn skip_line_end(&mut self) {
+        self.at += match &self.text.as_bytes()[self.at..] {
+            [b'\r', b'\n', ..] => 2,
+            [b'\r' | b'\n', ..] => 1,
+            _ => 0,
+        };
+    }
+
+    /// Everything up to the end is text (`<plaintext>`).
+    pub(super) fn take_rest(&mut self) -> Option<Characters> {
+        let start = std::mem::replace(&mut self.at, self.text.len());
+        // No entities here: `&` is a character.
+        (start < self.at).then(|| plain_characters(&self.text.as_bytes()[start..]))
+    }
+
+    /// Passes over the contents of an element that holds no elements, up to the tag that ends it or the end of the text, and
+    /// over that tag; gives the place of the contents. `name` is in lower case.
+    pub(super) fn raw_contents(&mut self, name: &str) -> Span {
+        let start = self.at;
+        let mut from = start;
+        let end = loop {
+            let Some(found) = memmem::find(&self.text.as_bytes()[from..], b"</") else {
+                break self.text.len();
+            };
+            let tag = from + found;
+            if self.is_tag_named(tag + 2, name) {
+                break tag;
+            }
+            from = tag + 2;
+        };
+        self.end_raw(end, name);
+        Span::new(start, end)
+    }
+
+    /// As [`raw_contents`](Self::raw_contents) for `script`, where `<!--` and a further `<script` hide the tag that ends it.
+    pub(super) fn script_contents(&mut self) {
+        #[derive(PartialEq)]
+        enum State {
+            Plain,
+            Escaped,
+            DoubleEscaped,
+        }
+        let bytes = self.text.as_bytes();
+        let mut state = State::Plain;
+        let mut from = self.at;
+        let end = loop {
+            // Only `<` matters outside of an escape.
+            let found = match state {
+                State::Plain => memchr(b'<', &bytes[from..]),
+                State::Escaped | State::DoubleEscaped => memchr2(b'<', b'-', &bytes[from..]),
+            };
+            let Some(found) = found else {
+                break bytes.len();
+            };
+            let at = from + found;
+            from = at + 1;
+            let rest = &bytes[at..];
+            if rest.starts_with(b"-->") {
+                state = State::Plain;
+            } else if rest.starts_with(b"</") && self.is_tag_named(at + 2, "script") {
+                if state != State::DoubleEscaped {
+                    break at;
+                }
+                state = State::Escaped;
+            } else if state == State::Escaped && self.is_tag_named(at + 1, "script") {
+                state = State::DoubleEscaped;
+            } else if state == State::Plain && rest.starts_with(b"<!--") {
+                state = State::Escaped;
+                // The two dashes may also be those of the end: `<!-->`.
+                from = at + 2;
+            }
+        };
+        self.end_raw(end, "script");
+    }
+
+    /// Whether a tag of this name goes on here, after `<` or `</`.
+    fn is_tag_named(&self, at: usize, name: &str) -> bool {
+        let rest = &self.text.as_bytes()[at..];
+        rest.len() > name.len()
+            && rest[..name.len()].eq_ignore_ascii_case(name.as_bytes())
+            && matches!(rest[name.len()], b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/' | b'>')
+    }
+
+    /// Goes on after the end tag that begins here, if one does.
+    fn end_raw(&mut self, end: usize, name: &str) {
+        self.at = end;
+        if end < self.text.len() {
+            self.at = end + 2 + name.len();
+            // A tag that the text ends in is none, and nothing comes after it.
+            let _ = self.rest_of_tag();
+        }
+    }
+
+    fn name(&mut self) -> Name {
+        let here = &self.text.as_bytes()[self.at..];
+        let length = here.iter().position(|&b| is_name_end(b)).unwrap_or(here.len());
+        self.at += length;
+        Name::of(&here[..length])
+    }
+
+    /// Reads attributes up to the end of the tag; `None` if the text ends first. The answer is whether the tag closes itself.
+    fn rest_of_tag(&mut self) -> Option<bool> {
+        let bytes = self.text.as_bytes();
+        self.attributes.clear();
+        let mut at = self.at;
+        let tag = loop {
+            match bytes.get(at) {
+                None => break None,
+                Some(&byte) if is_white(byte) => at += 1,
+                Some(b'>') => {
+                    at += 1;
+                    break Some(false);
+                }
+                Some(b'/') if bytes.get(at + 1) == Some(&b'>') => {
+                    at += 2;
+                    break Some(true);
+                }
+                Some(b'/') => at += 1,
+                Some(_) => match self.attribute_at(at) {
+                    Some(end) => at = end,
+                    None => break None,
+                },
+            }
+        };
+        self.at = if tag.is_some() { at } else { bytes.len() };
+        tag
+    }
+
+    /// Reads one attribute and gives the place after it; `None` if the text ends inside.
+    fn attribute_at(&mut self, start: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let find = |from: usize, stop: fn(u8) -> bool| {
+            bytes[from..].iter().position(|&b| stop(b)).map(|length| from + length)
+        };
+        // A first `=` belongs to the name.
+        let name_end = find(start + 1, |b| is_name_end(b) || b == b'=')?;
+        let name = Span::new(start, name_end);
+        let mut at = find(name_end, |b| !is_white(b))?;
+        let mut value = Span::default();
+        if bytes[at] == b'=' {
+            at = find(at + 1, |b| !is_white(b))?;
+            (value, at) = match bytes[at] {
+                quote @ (b'"' | b'\'') => {
+                    let end = at + 1 + memchr(quote, &bytes[at + 1..])?;
+                    (Span::new(at + 1, end), end + 1)
+                }
+                b'>' => (Span::default(), at),
+                _ => {
+                    let end = find(at, |b| is_white(b) || b == b'>')?;
+                    (Span::new(at, end), end)
+                }
+            };
+        }
+        if self.attributes.len() < ATTRIBUTES_MAX || self.is_wanted(name) {
+            self.attributes.push(Attribute { name, value });
+        }
+        Some(at)
+    }
+
+    /// Whether an attribute that comes very late in its tag is asked for and not there yet.
+    fn is_wanted(&self, name: Span) -> bool {
+        let name = name.of(self.text).to_ascii_lowercase();
+        WANTED.contains(&name.as_str()) && self.attribute(&name).is_none()
+    }
+
+    /// `<!`: a comment, a doctype, a CDATA section, or what is taken for a comment.
+    fn declaration(&mut self, foreign: bool) -> Option<Token> {
+        let here = &self.text.as_bytes()[self.at..];
+        if here.starts_with(b"<!--") {
+            self.skip_comment();
+            return None;
+        }
+        if here.len() >= 9 && here[2..9].eq_ignore_ascii_case(b"doctype") {
+            let end = memchr(b'>', here);
+            let inside = &self.text[self.at + 9..self.at + end.unwrap_or(here.len())];
+            let quirky = end.is_none() || is_quirky(inside);
+            self.skip_past(end);
+            return Some(Token::Doctype { quirky });
+        }
+        if foreign && here.starts_with(b"<![CDATA[") {
+            let length = memmem::find(&here[9..], b"]]>");
+            let inside = &here[9..length.map_or(here.len(), |length| 9 + length)];
+            self.skip_past(length.map(|length| 9 + length + 2));
+            return (!inside.is_empty()).then(|| Token::Characters(plain_characters(inside)));
+        }
+        self.skip_past(memchr(b'>', here));
+        None
+    }
+
+    fn skip_comment(&mut self) {
+        let here = &self.text.as_bytes()[self.at..];
+        if here[4..].starts_with(b">") {
+            self.at += 5;
+            return;
+        }
+        if here[4..].starts_with(b"->") {
+            self.at += 6;
+            return;
+        }
+        let mut from = 4;
+        while let Some(found) = memmem::find(&here[from..], b"--") {
+            let dashes = from + found;
+            match &here[dashes + 2..] {
+                [b'>', ..] => {
+                    self.at += dashes + 3;
+                    return;
+                }
+                [b'!', b'>', ..] => {
+                    self.at += dashes + 4;
+                    return;
+                }
+                _ => from = dashes + 1,
+            }
+        }
+        self.at = self.text.len();
+    }
+
+    /// Goes on after a byte at this distance, or at the end of the text.
+    fn skip_past(&mut self, found: Option<usize>) {
+        self.at = found.map_or(self.text.len(), |distance| self.at + distance + 1);
+    }
+
+    fn characters(&self, start: usize, end: usize) -> Characters {
+        let run = &self.text.as_bytes()[start..end];
+        let mut seen = Characters::default();
+        for &byte in run {
+            match byte {
+                byte if is_white(byte) => seen.white = true,
+                0 => seen.null = true,
+                // An entity may stand for white space.
+                b'&' => {
+                    let decoded = entity::in_text(&self.text[start..end]);
+                    return plain_characters(decoded.as_bytes());
+                }
+                _ => {
+                    seen.other = true;
+                    break;
+                }
+            }
+        }
+        seen
+    }
+}
+
+fn plain_characters(run: &[u8]) -> Characters {
+    let mut seen = Characters::default();
+    for &byte in run {
+        match byte {
+            byte if is_white(byte) => seen.white = true,
+            0 => seen.null = true,
+            _ => seen.other = true,
+        }
+    }
+    seen
+}
+
+pub(super) fn is_white(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c')
+}
+
+fn is_name_end(byte: u8) -> bool {
+    is_white(byte) || matches!(byte, b'/' | b'>')
+}
+
+/// Attributes of one tag beyond these are passed over, but for those that are asked for.
+const ATTRIBUTES_MAX: usize = 64;
+/// The attributes that are ever asked for.
+const WANTED: [&str; 11] = [
+    "color",
+    "content",
+    "encoding",
+    "face",
+    "href",
+    "http-equiv",
+    "name",
+    "rel",
+    "size",
+    "src",
+    "type",
+];

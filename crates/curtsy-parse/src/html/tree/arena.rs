@@ -1,0 +1,199 @@
+//! Who is whose child? The elements of a page as far as their order matters.
+//!
+//! An element here has no name, no attributes and no text: only its place and, if the page is asked about it, the number of the
+//! fact that it stands for. An element that is closed, has no children left and stands for nothing is taken out again, so what is
+//! kept are the open elements and the ways to the facts.
+
+/// The number of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NodeId(u32);
+
+/// The number of a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::html) struct FactId(pub(in crate::html) u32);
+
+/// Where an element is put: as the last child, or before another child.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) parent: NodeId,
+    pub(super) before: Option<NodeId>,
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    parent: u32,
+    first: u32,
+    last: u32,
+    previous: u32,
+    next: u32,
+    fact: u32,
+    /// On the stack of open elements.
+    open: bool,
+    /// What is in it is not in the document.
+    outside: bool,
+}
+
+pub(super) struct Arena {
+    nodes: Vec<Node>,
+    free: Vec<u32>,
+}
+
+impl Arena {
+    /// A tree with nothing but the document, which is [`DOCUMENT`].
+    pub(super) fn new() -> Arena {
+        let mut nodes = Vec::with_capacity(256);
+        nodes.push(Node { open: true, ..NODE });
+        Arena { nodes, free: Vec::new() }
+    }
+
+    /// How many elements take up room.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(super) fn create(&mut self, fact: Option<FactId>) -> NodeId {
+        let node = Node { fact: fact.map_or(NONE, |fact| fact.0), ..NODE };
+        match self.free.pop() {
+            Some(id) => {
+                self.nodes[id as usize] = node;
+                NodeId(id)
+            }
+            None => {
+                self.nodes.push(node);
+                NodeId(self.nodes.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// A second element that stands for the same fact.
+    pub(super) fn copy(&mut self, of: NodeId) -> NodeId {
+        let fact = self.at(of).fact;
+        self.create((fact != NONE).then_some(FactId(fact)))
+    }
+
+    pub(super) fn insert(&mut self, node: NodeId, place: Place) {
+        let (NodeId(id), NodeId(parent)) = (node, place.parent);
+        match place.before {
+            Some(NodeId(next)) => {
+                let previous = std::mem::replace(&mut self.nodes[next as usize].previous, id);
+                match previous {
+                    NONE => self.nodes[parent as usize].first = id,
+                    previous => self.nodes[previous as usize].next = id,
+                }
+                let node = &mut self.nodes[id as usize];
+                (node.parent, node.previous, node.next) = (parent, previous, next);
+            }
+            None => {
+                let previous = std::mem::replace(&mut self.nodes[parent as usize].last, id);
+                match previous {
+                    NONE => self.nodes[parent as usize].first = id,
+                    previous => self.nodes[previous as usize].next = id,
+                }
+                let node = &mut self.nodes[id as usize];
+                (node.parent, node.previous, node.next) = (parent, previous, NONE);
+            }
+        }
+    }
+
+    /// Takes an element out of its parent, with everything in it.
+    pub(super) fn detach(&mut self, node: NodeId) {
+        let Node { parent, previous, next, .. } = *self.at(node);
+        if parent == NONE {
+            return;
+        }
+        match previous {
+            NONE => self.nodes[parent as usize].first = next,
+            previous => self.nodes[previous as usize].next = next,
+        }
+        match next {
+            NONE => self.nodes[parent as usize].last = previous,
+            next => self.nodes[next as usize].previous = previous,
+        }
+        let node = &mut self.nodes[node.0 as usize];
+        (node.parent, node.previous, node.next) = (NONE, NONE, NONE);
+    }
+
+    /// Moves all children of one element to another that has none.
+    pub(super) fn move_children(&mut self, from: NodeId, to: NodeId) {
+        let (first, last) = (self.at(from).first, self.at(from).last);
+        let mut child = first;
+        while child != NONE {
+            let node = &mut self.nodes[child as usize];
+            node.parent = to.0;
+            child = node.next;
+        }
+        let from = &mut self.nodes[from.0 as usize];
+        (from.first, from.last) = (NONE, NONE);
+        let to = &mut self.nodes[to.0 as usize];
+        (to.first, to.last) = (first, last);
+    }
+
+    pub(super) fn parent(&self, node: NodeId) -> Option<NodeId> {
+        let parent = self.at(node).parent;
+        (parent != NONE).then_some(NodeId(parent))
+    }
+
+    pub(super) fn is_open(&self, node: NodeId) -> bool {
+        self.at(node).open
+    }
+
+    pub(super) fn set_open(&mut self, node: NodeId, open: bool) {
+        self.nodes[node.0 as usize].open = open;
+    }
+
+    /// Declares that what is in this element is not in the document, as with a `template`.
+    pub(super) fn set_outside(&mut self, node: NodeId) {
+        self.nodes[node.0 as usize].outside = true;
+    }
+
+    /// Takes a closed element out for good if nothing is in it and it stands for nothing. Nobody may refer to it any more.
+    pub(super) fn drop_if_bare(&mut self, node: NodeId) {
+        let Node { first, fact, open, .. } = *self.at(node);
+        if first == NONE && fact == NONE && !open {
+            self.detach(node);
+            self.free.push(node.0);
+        }
+    }
+
+    /// The facts in the order of their elements.
+    pub(super) fn facts_in_order(&self) -> Vec<FactId> {
+        let mut found = Vec::new();
+        let mut at = DOCUMENT.0;
+        loop {
+            let node = &self.nodes[at as usize];
+            if node.fact != NONE {
+                found.push(FactId(node.fact));
+            }
+            let mut next = if node.outside { NONE } else { node.first };
+            while next == NONE {
+                if at == DOCUMENT.0 {
+                    return found;
+                }
+                next = self.nodes[at as usize].next;
+                if next == NONE {
+                    at = self.nodes[at as usize].parent;
+                }
+            }
+            at = next;
+        }
+    }
+
+    fn at(&self, node: NodeId) -> &Node {
+        &self.nodes[node.0 as usize]
+    }
+}
+
+/// The root of everything; no element.
+pub(super) const DOCUMENT: NodeId = NodeId(0);
+
+const NONE: u32 = u32::MAX;
+const NODE: Node = Node {
+    parent: NONE,
+    first: NONE,
+    last: NONE,
+    previous: NONE,
+    next: NONE,
+    fact: NONE,
+    open: false,
+    outside: false,
+};

@@ -1,0 +1,111 @@
+//! What does a tag do inside SVG and MathML? "The rules for parsing tokens in foreign content" (HTML standard §13.2.6.5).
+
+use super::{Builder, Step};
+use crate::html::fact;
+use crate::html::name::*;
+use crate::html::token::Token;
+
+impl Builder<'_> {
+    /// Whether a token is for the insertion mode, or for foreign content.
+    pub(super) fn is_for_html(&self, token: Token) -> bool {
+        let Some(open) = self.stack.last().filter(|open| !open.is_html()) else {
+            return true;
+        };
+        match token {
+            Token::Start { name, .. } => {
+                open.kinds & HTML_POINT != 0
+                    || open.kinds & TEXT_POINT != 0 && !matches!(name, MGLYPH | MALIGNMARK)
+                    || open.kinds & MATH != 0 && open.name == ANNOTATION_XML && name == SVG_ROOT
+            }
+            Token::Characters(_) => open.kinds & (HTML_POINT | TEXT_POINT) != 0,
+            Token::End { .. } | Token::Doctype { .. } => false,
+        }
+    }
+
+    pub(super) fn foreign(&mut self, token: Token) -> Step {
+        match token {
+            Token::Doctype { .. } => Step::Done,
+            Token::Characters(run) => {
+                if run.other {
+                    self.frameset_ok = false;
+                }
+                Step::Done
+            }
+            Token::Start { name, self_closing } => {
+                if self.breaks_out(name) {
+                    return self.break_out(token);
+                }
+                let kind = self.stack.last().map_or(SVG, |open| open.kinds & (SVG | MATH));
+                self.insert_foreign(name, kind, self_closing);
+                Step::Done
+            }
+            Token::End { name: BR | P } => self.break_out(token),
+            Token::End { name } => self.end_foreign(name, token),
+        }
+    }
+
+    pub(super) fn insert_foreign(&mut self, name: Name, kind: u32, self_closing: bool) {
+        let kinds = match kind {
+            SVG => name.svg_kinds(),
+            _ if name == ANNOTATION_XML && self.holds_html() => name.math_kinds() | HTML_POINT,
+            _ => name.math_kinds(),
+        };
+        let fact = fact::of_foreign(name, &self.tokens);
+        self.insert(name, kinds, fact);
+        if self_closing {
+            self.pop();
+        }
+    }
+
+    fn holds_html(&self) -> bool {
+        self.tokens.attribute("encoding").is_some_and(|encoding| {
+            let encoding = crate::html::entity::in_attribute(encoding.of(self.tokens.text()));
+            encoding.eq_ignore_ascii_case("text/html")
+                || encoding.eq_ignore_ascii_case("application/xhtml+xml")
+        })
+    }
+
+    /// Tags that are so surely HTML that they end the picture or the formula.
+    fn breaks_out(&self, name: Name) -> bool {
+        match name {
+            B | BIG | BLOCKQUOTE | BODY | BR | CENTER | CODE | DD | DIV | DL | DT | EM | EMBED
+            | H1 | H2 | H3 | H4 | H5 | H6 | HEAD | HR | I | IMG | LI | LISTING | MENU | META
+            | NOBR | OL | P | PRE | RUBY | S | SMALL | SPAN | STRONG | STRIKE | SUB | SUP
+            | TABLE | TT | U | UL | VAR => true,
+            FONT => {
+                ["color", "face", "size"].iter().any(|name| self.tokens.attribute(name).is_some())
+            }
+            _ => false,
+        }
+    }
+
+    fn break_out(&mut self, token: Token) -> Step {
+        while self
+            .stack
+            .last()
+            .is_some_and(|open| !open.is_html() && open.kinds & (HTML_POINT | TEXT_POINT) == 0)
+        {
+            self.pop();
+        }
+        self.step(self.mode, token)
+    }
+
+    fn end_foreign(&mut self, name: Name, token: Token) -> Step {
+        for at in (1..self.stack.len()).rev() {
+            self.stack.steps += 1;
+            let Some(&open) = self.stack.get(at) else {
+                break;
+            };
+            if open.is_html() {
+                return self.step(self.mode, token);
+            }
+            if open.name == name {
+                while self.stack.len() > at {
+                    self.pop();
+                }
+                break;
+            }
+        }
+        Step::Done
+    }
+}

@@ -1,0 +1,364 @@
+//! Where in the page does each element stand in the end? The tree construction of the HTML standard (§13.2.6), with scripting off.
+//!
+//! Browsers repair what authors write: a link inside a table moves before it, an unclosed link is opened again in the next
+//! paragraph, a frameset throws the body away. What a page links to is what stands in the finished tree, so all the insertion modes
+//! are here. What is *not* here is a document: the tree holds places, no texts and no attributes (see [`arena`]), and elements that
+//! can't have children and say nothing never get into it.
+//!
+//! Not followed: `template` with `shadowrootmode` (a template like others), and fragments.
+
+mod arena;
+mod body;
+mod foreign;
+mod formatting;
+mod head;
+mod stack;
+mod table;
+
+use arena::{Arena, DOCUMENT, FactId, NodeId, Place};
+use formatting::Formatting;
+use stack::{Open, Stack};
+
+use super::fact::{self, Fact};
+use super::name::{
+    BODY, CAPTION, COLGROUP, FORMATTING, FRAMESET, HEAD, HTML, KEPT, Name, TABLE, TBODY, TD,
+    TEMPLATE, TFOOT, TH, THEAD, TR,
+};
+use super::token::{Characters, Span, Token, Tokens};
+
+/// Reads a whole text; gives what its elements say in the order in which they stand, and whether it was read to its end.
+pub(super) fn facts(text: &str) -> (Vec<Fact>, bool) {
+    let mut builder = Builder::new(text);
+    let complete = builder.run();
+    let order = builder.arena.facts_in_order();
+    (order.into_iter().map(|FactId(at)| builder.facts[at as usize]).collect(), complete)
+}
+
+/// Whether a token is dealt with or has to be looked at in the mode that is now in force.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Done,
+    Again,
+}
+
+/// "Insertion mode". There is none for text: the contents of `title` and `script` are passed over where they begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Initial,
+    BeforeHtml,
+    BeforeHead,
+    InHead,
+    InHeadNoscript,
+    AfterHead,
+    InBody,
+    InTable,
+    InCaption,
+    InColumnGroup,
+    InTableBody,
+    InRow,
+    InCell,
+    InTemplate,
+    AfterBody,
+    InFrameset,
+    AfterFrameset,
+    AfterAfterBody,
+    AfterAfterFrameset,
+}
+
+struct Builder<'t> {
+    tokens: Tokens<'t>,
+    arena: Arena,
+    stack: Stack,
+    formatting: Formatting,
+    facts: Vec<Fact>,
+    mode: Mode,
+    template_modes: Vec<Mode>,
+    head: Option<NodeId>,
+    form: Option<NodeId>,
+    quirky: bool,
+    frameset_ok: bool,
+    /// "Foster parenting": what doesn't belong into a table is put before it.
+    fostering: bool,
+    nodes_max: usize,
+    steps_max: usize,
+}
+
+impl<'t> Builder<'t> {
+    fn new(text: &'t str) -> Builder<'t> {
+        Builder {
+            tokens: Tokens::new(text),
+            arena: Arena::new(),
+            stack: Stack::default(),
+            formatting: Formatting::default(),
+            facts: Vec::new(),
+            mode: Mode::Initial,
+            template_modes: Vec::new(),
+            head: None,
+            form: None,
+            quirky: false,
+            frameset_ok: true,
+            fostering: false,
+            nodes_max: NODES_MAX + text.len() / BYTES_PER_NODE,
+            steps_max: STEPS_MAX + text.len() * STEPS_PER_BYTE,
+        }
+    }
+
+    fn run(&mut self) -> bool {
+        loop {
+            let foreign = self.stack.last().is_some_and(|open| !open.is_html());
+            let Some(token) = self.tokens.next(foreign) else {
+                return true;
+            };
+            self.process(token);
+            let steps = self.stack.steps + self.formatting.steps;
+            if self.arena.len() > self.nodes_max || steps > self.steps_max {
+                return false;
+            }
+        }
+    }
+
+    fn process(&mut self, token: Token) {
+        while match self.is_for_html(token) {
+            true => self.step(self.mode, token),
+            false => self.foreign(token),
+        } == Step::Again
+        {}
+    }
+
+    fn step(&mut self, mode: Mode, token: Token) -> Step {
+        match mode {
+            Mode::InBody | Mode::AfterAfterBody | Mode::AfterBody => self.body_modes(mode, token),
+            Mode::Initial
+            | Mode::BeforeHtml
+            | Mode::BeforeHead
+            | Mode::InHead
+            | Mode::InHeadNoscript
+            | Mode::AfterHead => self.head_modes(mode, token),
+            Mode::InTable
+            | Mode::InCaption
+            | Mode::InColumnGroup
+            | Mode::InTableBody
+            | Mode::InRow
+            | Mode::InCell => self.table_modes(mode, token),
+            Mode::InTemplate => self.in_template(token),
+            Mode::InFrameset | Mode::AfterFrameset | Mode::AfterAfterFrameset => {
+                self.frameset_modes(mode, token)
+            }
+        }
+    }
+
+    /// "In template".
+    fn in_template(&mut self, token: Token) -> Step {
+        use super::name::*;
+        let mode = match token {
+            Token::Characters(_) | Token::Doctype { .. } => return self.in_body(token),
+            Token::End { name: TEMPLATE } => return self.in_head(token),
+            Token::End { .. } => return Step::Done,
+            Token::Start { name, .. } => match name {
+                BASE | BASEFONT | BGSOUND | LINK | META | NOFRAMES | SCRIPT | STYLE | TEMPLATE
+                | TITLE => return self.in_head(token),
+                CAPTION | COLGROUP | TBODY | TFOOT | THEAD => Mode::InTable,
+                COL => Mode::InColumnGroup,
+                TR => Mode::InTableBody,
+                TD | TH => Mode::InRow,
+                _ => Mode::InBody,
+            },
+        };
+        self.template_modes.pop();
+        self.template_modes.push(mode);
+        self.mode = mode;
+        Step::Again
+    }
+
+    /// "In frameset", "after frameset", "after after frameset".
+    fn frameset_modes(&mut self, mode: Mode, token: Token) -> Step {
+        use super::name::*;
+        match (mode, token) {
+            (_, Token::Start { name: HTML, .. }) => return self.in_body(token),
+            // Of a run of characters the white space alone gets through.
+            (Mode::AfterAfterFrameset, Token::Characters(run)) => {
+                let white = Characters { white: run.white, ..Characters::default() };
+                return self.characters_in_body(white);
+            }
+            (Mode::InFrameset, Token::Start { name: FRAMESET, .. }) => {
+                self.insert_html(FRAMESET);
+            }
+            (Mode::InFrameset, Token::End { name: FRAMESET }) if self.stack.len() > 1 => {
+                self.pop();
+                if !self.stack.last().is_some_and(|open| open.is(FRAMESET)) {
+                    self.mode = Mode::AfterFrameset;
+                }
+            }
+            (Mode::InFrameset, Token::Start { name: FRAME, .. }) => self.insert_void(FRAME),
+            (_, Token::Start { name: NOFRAMES, .. }) => return self.in_head(token),
+            (Mode::AfterFrameset, Token::End { name: HTML }) => {
+                self.mode = Mode::AfterAfterFrameset;
+            }
+            _ => {}
+        }
+        Step::Done
+    }
+
+    // ---- inserting
+
+    /// "The appropriate place for inserting a node".
+    fn place(&mut self, target: Open) -> Place {
+        if !self.fostering || !target.any(&[TABLE, TBODY, TFOOT, THEAD, TR]) {
+            return Place { parent: target.node, before: None };
+        }
+        let template = self.stack.last_position(TEMPLATE);
+        let table = self.stack.last_position(TABLE);
+        let inside = |open: Option<&Open>| Place {
+            parent: open.map_or(DOCUMENT, |open| open.node),
+            before: None,
+        };
+        match (template, table) {
+            (Some(template), None) => inside(self.stack.get(template)),
+            (Some(template), Some(table)) if template > table => inside(self.stack.get(template)),
+            (_, None) => inside(self.stack.get(0)),
+            (_, Some(table)) => {
+                let node = self.stack.get(table).map_or(DOCUMENT, |open| open.node);
+                match self.arena.parent(node) {
+                    Some(parent) => Place { parent, before: Some(node) },
+                    None => inside(self.stack.get(table.saturating_sub(1))),
+                }
+            }
+        }
+    }
+
+    fn place_here(&mut self) -> Place {
+        match self.stack.last() {
+            Some(&open) => self.place(open),
+            None => Place { parent: DOCUMENT, before: None },
+        }
+    }
+
+    fn keep(&mut self, fact: Option<Fact>) -> Option<FactId> {
+        self.facts.push(fact?);
+        Some(FactId(self.facts.len() as u32 - 1))
+    }
+
+    fn insert(&mut self, name: Name, kinds: u32, fact: Option<Fact>) -> NodeId {
+        let fact = self.keep(fact);
+        let place = self.place_here();
+        let node = self.arena.create(fact);
+        self.arena.insert(node, place);
+        self.stack.push(Open { node, name, kinds }, &mut self.arena);
+        node
+    }
+
+    /// Inserts an HTML element for the tag that was read last.
+    fn insert_html(&mut self, name: Name) -> NodeId {
+        let fact = fact::of_html(name, &self.tokens);
+        self.insert(name, name.html_kinds(), fact)
+    }
+
+    /// Inserts an HTML element that no tag stands for.
+    fn insert_implied(&mut self, name: Name) -> NodeId {
+        self.insert(name, name.html_kinds(), None)
+    }
+
+    /// Inserts an element that has no children.
+    fn insert_void(&mut self, name: Name) {
+        let fact = fact::of_html(name, &self.tokens);
+        self.insert_leaf(fact);
+    }
+
+    fn insert_leaf(&mut self, fact: Option<Fact>) {
+        if let Some(fact) = self.keep(fact) {
+            let place = self.place_here();
+            let node = self.arena.create(Some(fact));
+            self.arena.insert(node, place);
+        }
+    }
+
+    /// Inserts an element whose contents are text only, and passes over them.
+    fn insert_raw(&mut self, name: Name, text_name: &str) {
+        self.insert_void(name);
+        self.tokens.raw_contents(text_name);
+    }
+
+    fn insert_title(&mut self) {
+        let text: Span = self.tokens.raw_contents("title");
+        self.insert_leaf(Some(Fact::Title { text }));
+    }
+
+    // ---- closing
+
+    fn pop(&mut self) -> Option<Open> {
+        let open = self.stack.pop(&mut self.arena)?;
+        if open.kinds & (FORMATTING | KEPT) == 0 {
+            self.arena.drop_if_bare(open.node);
+        }
+        Some(open)
+    }
+
+    /// Pops until an HTML element of this name has been popped.
+    fn pop_until(&mut self, name: Name) {
+        while self.pop().is_some_and(|open| !open.is(name)) {}
+    }
+
+    fn pop_until_any(&mut self, wanted: u32) {
+        while self.pop().is_some_and(|open| open.kinds & wanted == 0) {}
+    }
+
+    /// "Clear the stack back to a table context", and its sisters; `html` and `template` always end it.
+    fn clear_back_to(&mut self, names: &[Name]) {
+        while let Some(open) = self.stack.last()
+            && !open.any(names)
+            && !open.any(&[TEMPLATE, HTML])
+        {
+            self.pop();
+        }
+    }
+
+    fn imply_ends(&mut self, but: Option<Name>) {
+        while self.stack.top_is_implied(but, false) {
+            self.pop();
+        }
+    }
+
+    fn imply_all_ends(&mut self) {
+        while self.stack.top_is_implied(None, true) {
+            self.pop();
+        }
+    }
+
+    fn current_is(&self, name: Name) -> bool {
+        self.stack.last().is_some_and(|open| open.is(name))
+    }
+
+    /// "Reset the insertion mode appropriately".
+    fn reset_mode(&mut self) {
+        self.mode = Mode::InBody;
+        for at in (0..self.stack.len()).rev() {
+            self.stack.steps += 1;
+            let Some(open) = self.stack.get(at).filter(|open| open.is_html()) else {
+                continue;
+            };
+            self.mode = match open.name {
+                TD | TH if at > 0 => Mode::InCell,
+                TR => Mode::InRow,
+                TBODY | THEAD | TFOOT => Mode::InTableBody,
+                CAPTION => Mode::InCaption,
+                COLGROUP => Mode::InColumnGroup,
+                TABLE => Mode::InTable,
+                TEMPLATE => self.template_modes.last().copied().unwrap_or(Mode::InBody),
+                HEAD if at > 0 => Mode::InHead,
+                BODY => Mode::InBody,
+                FRAMESET => Mode::InFrameset,
+                HTML if self.head.is_none() => Mode::BeforeHead,
+                HTML => Mode::AfterHead,
+                _ => continue,
+            };
+            return;
+        }
+    }
+}
+
+/// Room that every page has, and more by its length: no page takes more than four times its own size.
+const NODES_MAX: usize = 16_384;
+const BYTES_PER_NODE: usize = 8;
+/// Steps of searches that every page has, and more by its length. Ordinary pages take less than one for two bytes.
+const STEPS_MAX: usize = 4_000_000;
+const STEPS_PER_BYTE: usize = 64;

@@ -1,0 +1,473 @@
+//! Which pages does a site name itself? Sitemaps and their indexes, text lists, RSS and Atom.
+//!
+//! One document goes in, packed or not; what comes out are its entries, the sitemaps that an index names, and a warning for each
+//! record that could not be used as it stood. Following an index is the crawl's work: each child pays for its own request.
+//!
+//! The reader is lenient where sites are sloppy (a bare `&`, a missing end, white space before the declaration, relative addresses) and
+//! strict where leniency is dangerous: a document with a DOCTYPE is not read, no entity of its own is ever expanded, and bytes,
+//! entries and warnings have bounds (those of sitemaps.org: 50 MiB unpacked, 50,000 entries). Whose addresses a site may name is
+//! for the crawl's scope to decide.
+
+mod date;
+mod events;
+mod unpack;
+mod xml;
+
+use curtsy_core::time::Time;
+use curtsy_core::url::{CrawlUrl, UrlKey};
+use encoding_rs::UTF_8;
+
+use crate::charset::{self, Charset, CharsetBy, Encoding};
+
+/// What one document names.
+///
+/// ```
+/// use curtsy_core::time::Time;
+/// use curtsy_core::url::CrawlUrl;
+/// use curtsy_parse::sitemap::{Limits, Sitemap, SitemapKind};
+/// let url = CrawlUrl::parse("https://example.org/sitemap.xml").unwrap();
+/// let xml = b"<urlset><url><loc>https://example.org/?a=1&b=2</loc><priority>0.8</priority></url></urlset>";
+/// let sitemap = Sitemap::read(&url, None, xml, &Limits::default(), Time::from_secs(0));
+/// assert_eq!(sitemap.kind, SitemapKind::UrlSet);
+/// assert_eq!(sitemap.entries[0].url.as_str(), "https://example.org/?a=1&b=2");
+/// assert_eq!(sitemap.entries[0].priority, Some(0.8));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sitemap {
+    /// What it is.
+    pub kind: SitemapKind,
+    /// The pages that it names, each once.
+    pub entries: Vec<Entry>,
+    /// The sitemaps that an index names, each once.
+    pub sitemaps: Vec<Child>,
+    /// What was wrong with it, by record; at most [`Limits::warnings_max`].
+    pub warnings: Vec<Warning>,
+    /// What the limits took away.
+    pub cut: Cut,
+}
+
+/// What a document is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SitemapKind {
+    /// A list of pages.
+    UrlSet,
+    /// A list of sitemaps.
+    Index,
+    /// One address a line.
+    Text,
+    /// RSS 0.9x, 1.0 or 2.0.
+    Rss,
+    /// Atom.
+    Atom,
+    /// None of these.
+    None,
+}
+
+/// A page that a sitemap or a feed names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its address.
+    pub url: CrawlUrl,
+    /// When it changed last, in Unix milliseconds, as the site says.
+    pub modified_ms: Option<i64>,
+    /// How often it changes, as the site says.
+    pub change: Option<Change>,
+    /// From 0 to 1; `None` stands for sitemaps.org's 0.5.
+    pub priority: Option<f32>,
+    /// The same page in other languages, by language.
+    pub alternates: Vec<(String, CrawlUrl)>,
+}
+
+/// A sitemap that an index names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Child {
+    /// Its address.
+    pub url: CrawlUrl,
+    /// When it changed last, in Unix milliseconds, as the site says.
+    pub modified_ms: Option<i64>,
+}
+
+/// How often a page changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// With every look.
+    Always,
+    /// `hourly`
+    Hourly,
+    /// `daily`
+    Daily,
+    /// `weekly`
+    Weekly,
+    /// `monthly`
+    Monthly,
+    /// `yearly`
+    Yearly,
+    /// Archived.
+    Never,
+}
+
+impl Change {
+    fn read(text: &str) -> Option<Change> {
+        let all = [
+            Change::Always,
+            Change::Hourly,
+            Change::Daily,
+            Change::Weekly,
+            Change::Monthly,
+            Change::Yearly,
+            Change::Never,
+        ];
+        all.into_iter().find(|change| change.as_str().eq_ignore_ascii_case(text))
+    }
+
+    /// As it is written in a sitemap.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Change::Always => "always",
+            Change::Hourly => "hourly",
+            Change::Daily => "daily",
+            Change::Weekly => "weekly",
+            Change::Monthly => "monthly",
+            Change::Yearly => "yearly",
+            Change::Never => "never",
+        }
+    }
+}
+
+/// What was wrong with one record or with the whole document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// Which record, counted from 1; 0 is the document.
+    pub record: u32,
+    /// What was wrong.
+    pub what: Trouble,
+}
+
+/// What can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// It has a DOCTYPE, so nothing of it was read.
+    Doctype,
+    /// The XML breaks off or can't be read from here on; what came before counts.
+    Broken,
+    /// The gzip breaks off or has junk after it.
+    Packing,
+    /// A record without an address.
+    NoAddress,
+    /// An address that is none, or can't be crawled; the record is left out.
+    BadAddress,
+    /// A relative address, which sitemaps may not have; it was resolved.
+    Relative,
+    /// A date that can't be read; the rest of the record counts.
+    BadDate,
+    /// A priority that is no number from 0 to 1, or a change frequency that is none.
+    BadHint,
+    /// A record of the wrong kind for this document: a page in an index, a sitemap in a list of pages.
+    Misplaced,
+}
+
+/// How much of a document is read and kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes after unpacking.
+    pub bytes_max: usize,
+    /// Entries, and sitemaps of an index.
+    pub entries_max: usize,
+    /// Warnings.
+    pub warnings_max: usize,
+    /// Languages of one entry.
+    pub alternates_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            bytes_max: 50 * 1024 * 1024,
+            entries_max: 50_000,
+            warnings_max: 1_000,
+            alternates_max: 100,
+        }
+    }
+}
+
+/// What the limits took away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// There were more bytes than are read.
+    pub bytes: bool,
+    /// Records beyond those that are kept.
+    pub entries: usize,
+    /// Warnings beyond those that are kept.
+    pub warnings: usize,
+}
+
+impl Sitemap {
+    /// Reads the document at this address. `now` settles the century of a feed's date with two digits.
+    pub fn read(
+        url: &CrawlUrl,
+        content_type: Option<&str>,
+        body: &[u8],
+        limits: &Limits,
+        now: Time,
+    ) -> Sitemap {
+        let mut found = Found::new(url, limits, now);
+        let unpacked = unpack::unpack(body, limits.bytes_max);
+        found.cut.bytes = unpacked.cut;
+        if unpacked.damaged {
+            found.warn(0, Trouble::Packing);
+        }
+        let text = charset_of(&unpacked.bytes, content_type).decode(&unpacked.bytes);
+        let text = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\u{feff}');
+        let room = limits.entries_max.min(text.len() / BYTES_PER_ENTRY);
+        found.entries.reserve(room);
+        found.keys.reserve(room);
+        let kind = match text.starts_with('<') {
+            true => xml::read(text, &mut found),
+            false => read_lines(text, &mut found),
+        };
+        found.finish(kind)
+    }
+}
+
+/// The mark, then the header, then the XML declaration, then UTF-8 (RFC 7303 §3.2). What claims to be UTF-16 without a mark is not.
+fn charset_of(bytes: &[u8], content_type: Option<&str>) -> Charset {
+    if let Some((encoding, _)) = Encoding::for_bom(bytes) {
+        return Charset { encoding, by: CharsetBy::Mark };
+    }
+    let header = content_type
+        .and_then(curtsy_core::headers::ContentType::parse)
+        .and_then(|kind| charset::by_label(kind.param("charset")?));
+    let named = header.or_else(|| charset::by_label(declared(bytes)?));
+    // A file that is UTF-8 through and through has not been declared otherwise on purpose.
+    let is_utf8 = || std::str::from_utf8(bytes).is_ok();
+    match named.filter(|named| *named != UTF_8 && named.is_ascii_compatible() && !is_utf8()) {
+        Some(encoding) => Charset { encoding, by: CharsetBy::Header },
+        None => Charset { encoding: UTF_8, by: CharsetBy::Guess },
+    }
+}
+
+/// The encoding of an XML declaration.
+fn declared(bytes: &[u8]) -> Option<&str> {
+    let start = bytes.trim_ascii_start().strip_prefix(b"<?xml")?;
+    let start = &start[..start.len().min(DECLARATION_BYTES_MAX)];
+    let declaration = &start[..memchr::memmem::find(start, b"?>")?];
+    let after = &declaration[memchr::memmem::find(declaration, b"encoding")? + 8..];
+    let value = after.trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
+    let quote = *value.first().filter(|quote| matches!(quote, b'"' | b'\''))?;
+    let value = &value[1..];
+    std::str::from_utf8(&value[..value.iter().position(|&b| b == quote)?]).ok()
+}
+
+/// A text list; a text in which no line is an address is none.
+fn read_lines(text: &str, found: &mut Found<'_>) -> SitemapKind {
+    for line in text.split(['\n', '\r']).map(str::trim_ascii) {
+        if line.is_empty() {
+            continue;
+        }
+        found.records += 1;
+        match found.on_own_host(line).map_or_else(|| CrawlUrl::parse(line), Ok) {
+            Ok(url) => found.add(Entry::at(url)),
+            Err(_) => found.warn(found.records, Trouble::BadAddress),
+        }
+    }
+    match found.entries.is_empty() {
+        true => SitemapKind::None,
+        false => SitemapKind::Text,
+    }
+}
+
+impl Entry {
+    fn at(url: CrawlUrl) -> Entry {
+        Entry { url, modified_ms: None, change: None, priority: None, alternates: Vec::new() }
+    }
+}
+
+/// What has been found so far.
+struct Found<'a> {
+    url: &'a CrawlUrl,
+    limits: &'a Limits,
+    now: Time,
+    /// Records so far, whatever became of them.
+    records: u32,
+    entries: Vec<Entry>,
+    sitemaps: Vec<Child>,
+    /// The keys of entries or sitemaps, taken while their addresses are at hand.
+    keys: Vec<UrlKey>,
+    /// Room for a reference, used again and again.
+    reference: String,
+    warnings: Vec<Warning>,
+    cut: Cut,
+}
+
+impl<'a> Found<'a> {
+    fn new(url: &'a CrawlUrl, limits: &'a Limits, now: Time) -> Found<'a> {
+        Found {
+            url,
+            limits,
+            now,
+            records: 0,
+            entries: Vec::new(),
+            sitemaps: Vec::new(),
+            keys: Vec::new(),
+            reference: String::new(),
+            warnings: Vec::new(),
+            cut: Cut::default(),
+        }
+    }
+
+    fn warn(&mut self, record: u32, what: Trouble) {
+        match self.warnings.len() < self.limits.warnings_max {
+            true => self.warnings.push(Warning { record, what }),
+            false => self.cut.warnings += 1,
+        }
+    }
+
+    /// A document has entries or sitemaps, never both.
+    fn add(&mut self, entry: Entry) {
+        if self.entries.len() < self.limits.entries_max {
+            self.keys.push(entry.url.key());
+            self.entries.push(entry);
+        } else {
+            self.cut.entries += 1;
+        }
+    }
+
+    fn add_sitemap(&mut self, child: Child) {
+        if self.sitemaps.len() < self.limits.entries_max {
+            self.keys.push(child.url.key());
+            self.sitemaps.push(child);
+        } else {
+            self.cut.entries += 1;
+        }
+    }
+
+    /// The URL of an address as it is written, with the warnings that it deserves.
+    fn address(&mut self, text: &str) -> Option<CrawlUrl> {
+        let text = text.trim_ascii();
+        if text.is_empty() {
+            self.warn(self.records, Trouble::NoAddress);
+            return None;
+        }
+        // Most addresses are on the sitemap's own host: the path alone is half the work.
+        if let Some(url) = self.on_own_host(text) {
+            return Some(url);
+        }
+        // A replacement character stands for bytes that were lost: no server knows this address.
+        let known = !text.contains('\u{fffd}');
+        if let Some(url) = known.then(|| CrawlUrl::parse(text).ok()).flatten() {
+            return Some(url);
+        }
+        match self.url.join(text).ok().filter(|_| known) {
+            Some(url) => {
+                self.warn(self.records, Trouble::Relative);
+                Some(url)
+            }
+            None => {
+                self.warn(self.records, Trouble::BadAddress);
+                None
+            }
+        }
+    }
+
+    /// The URL of an address that begins like the sitemap's own.
+    fn on_own_host(&mut self, text: &str) -> Option<CrawlUrl> {
+        let url = self.url.as_str();
+        let origin = &url[..url.len() - self.url.path_and_query().len()];
+        let path = text.strip_prefix(origin)?;
+        // After a first slash another one, or what is taken away before it is looked for, would begin a host.
+        let second = path.strip_prefix('/')?.bytes().next();
+        let is_plain = second.is_none_or(|b| b.is_ascii_graphic() && b != b'/' && b != b'\\');
+        if !is_plain || !path.is_ascii() {
+            return None;
+        }
+        // The parser makes as much room as the reference is long, and passes over white space at its end: with as much of it
+        // as the host takes up, the room is made once.
+        self.reference.clear();
+        self.reference.push_str(path);
+        self.reference.push_str(&WHITE[..origin.len().min(WHITE.len())]);
+        self.url.join(&self.reference).ok()
+    }
+
+    fn finish(mut self, kind: SitemapKind) -> Sitemap {
+        let repeats = repeats(&self.keys);
+        without(&mut self.entries, &repeats);
+        without(&mut self.sitemaps, &repeats);
+        Sitemap {
+            kind,
+            entries: self.entries,
+            sitemaps: self.sitemaps,
+            warnings: self.warnings,
+            cut: self.cut,
+        }
+    }
+}
+
+/// The places of keys that were there before, in order. Keys are hashes already, so a table of their last bits finds them; a file whose
+/// addresses were chosen to meet in one place of the table is sorted instead.
+fn repeats(keys: &[UrlKey]) -> Vec<u32> {
+    // Half of a key will do: two addresses of one file that share it would have to be made for it.
+    let mut table = vec![0_u64; (keys.len() * 2).next_power_of_two()];
+    let mask = table.len() - 1;
+    let mut repeats: Vec<u32> = Vec::new();
+    for (at, key) in (0_u32..).zip(keys) {
+        // Zero is an empty place.
+        let wanted = (key.as_u128() as u64).max(1);
+        let places = (0..PROBES_MAX).map(|step| (wanted as usize).wrapping_add(step) & mask);
+        match places.into_iter().find(|&place| table[place] == 0 || table[place] == wanted) {
+            Some(place) if table[place] == wanted => repeats.push(at),
+            Some(place) => table[place] = wanted,
+            None => return repeats_by_sorting(keys),
+        }
+    }
+    repeats
+}
+
+fn repeats_by_sorting(keys: &[UrlKey]) -> Vec<u32> {
+    let mut order: Vec<(UrlKey, u32)> = keys.iter().copied().zip(0_u32..).collect();
+    order.sort_unstable();
+    let pairs = order.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+    let mut repeats: Vec<u32> = pairs.map(|pair| pair[1].1).collect();
+    repeats.sort_unstable();
+    repeats
+}
+
+fn without<T>(items: &mut Vec<T>, places: &[u32]) {
+    if places.is_empty() {
+        return;
+    }
+    let mut at = 0;
+    items.retain(|_| {
+        at += 1;
+        places.binary_search(&(at - 1)).is_err()
+    });
+}
+
+/// Places of the table that are looked at for one key.
+const PROBES_MAX: usize = 64;
+/// As long as most hosts with their scheme.
+const WHITE: &str = "                                        ";
+/// Room is made for so many entries at once.
+const BYTES_PER_ENTRY: usize = 200;
+/// A declaration is looked for no further.
+const DECLARATION_BYTES_MAX: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::{repeats, repeats_by_sorting};
+    use curtsy_core::url::UrlKey;
+
+    #[test]
+    fn repeats_are_found_by_the_table_and_by_sorting() {
+        let keys = |numbers: &[u128]| -> Vec<UrlKey> {
+            numbers.iter().map(|n| UrlKey::from_u128(*n)).collect()
+        };
+        for numbers in [&[][..], &[1], &[1, 2, 1, 3, 2, 1], &[7, 7, 7]] {
+            let keys = keys(numbers);
+            assert_eq!(repeats(&keys), repeats_by_sorting(&keys), "{numbers:?}");
+        }
+        // All meet in one place of the table.
+        let mut met: Vec<u128> = (1..200).map(|n| n << 32).collect();
+        met.push(5 << 32);
+        assert_eq!(repeats(&keys(&met)), [199]);
+    }
+}

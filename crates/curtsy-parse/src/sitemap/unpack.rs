@@ -1,0 +1,41 @@
+//! Is it packed? By its first bytes, not by its name; with a bound on what comes out.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+
+pub(super) struct Unpacked<'b> {
+    pub(super) bytes: Cow<'b, [u8]>,
+    /// There was more than is taken.
+    pub(super) cut: bool,
+    /// The packing breaks off, or has something else after it.
+    pub(super) damaged: bool,
+}
+
+/// Takes off gzip, also where it was put on twice; what can be unpacked of a damaged file counts.
+pub(super) fn unpack(body: &[u8], bytes_max: usize) -> Unpacked<'_> {
+    let mut unpacked = Unpacked { bytes: Cow::Borrowed(body), cut: false, damaged: false };
+    for _ in 0..LAYERS_MAX {
+        if !unpacked.bytes.starts_with(MAGIC) {
+            break;
+        }
+        let mut bytes = Vec::new();
+        let decoder = MultiGzDecoder::new(&*unpacked.bytes);
+        // One byte more than is taken shows whether there is more.
+        unpacked.damaged |= decoder.take(bytes_max as u64 + 1).read_to_end(&mut bytes).is_err();
+        unpacked.bytes = Cow::Owned(bytes);
+    }
+    if unpacked.bytes.len() > bytes_max {
+        unpacked.cut = true;
+        match &mut unpacked.bytes {
+            Cow::Borrowed(bytes) => *bytes = &bytes[..bytes_max],
+            Cow::Owned(bytes) => bytes.truncate(bytes_max),
+        }
+    }
+    unpacked
+}
+
+const MAGIC: &[u8] = &[0x1f, 0x8b];
+/// More layers than this are a joke.
+const LAYERS_MAX: usize = 3;

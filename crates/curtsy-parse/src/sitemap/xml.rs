@@ -1,0 +1,465 @@
+//! What do the elements of a sitemap or a feed say? One walk over the events of an XML reader that takes what it gets.
+//!
+//! Elements count by name and by place: `loc` is an address only as a child of `url`, which is a child of the root. Names count
+//! without their prefix if the prefix means the root's own namespace, whatever that is; `image:loc` is never a page. Ends
+//! that don't match close what they can.
+
+use std::borrow::Cow;
+
+use curtsy_core::url::CrawlUrl;
+
+use super::events::{Attributes, XmlEvent, XmlEvents, same};
+use super::{Change, Child, Entry, Found, SitemapKind, Trouble, date};
+
+pub(super) fn read(text: &str, found: &mut Found<'_>) -> SitemapKind {
+    let mut walk = Walk::new(found);
+    let mut events = XmlEvents::new(text);
+    while let Some(event) = events.next() {
+        match event {
+            XmlEvent::Start { name, attributes, empty } => {
+                let part = walk.start(name, attributes);
+                if empty {
+                    walk.end(name);
+                } else if part.is_some_and(Part::may_be_leaf)
+                    && let Some(text) = events.leaf(name)
+                {
+                    walk.text(text);
+                    walk.close_last();
+                }
+            }
+            XmlEvent::End { name } => walk.end(name),
+            XmlEvent::Text(text) => walk.text(text),
+            XmlEvent::CData(text) => walk.push(text),
+            XmlEvent::Doctype => walk.refused = true,
+            XmlEvent::Broken => walk.found.warn(0, Trouble::Broken),
+        }
+        if walk.is_over() {
+            break;
+        }
+        if walk.field().is_none() {
+            events.skip_white();
+        }
+    }
+    walk.finish()
+}
+
+/// An open element.
+struct Open<'t> {
+    /// The name with its prefix, as an end tag must have it.
+    name: &'t str,
+    part: Part,
+}
+
+/// What an element is to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Root,
+    /// The `channel` of RSS, which has items in some versions.
+    Channel,
+    /// `url`, `sitemap`, `item`, `entry`.
+    Record,
+    /// A record that has no business in this document.
+    Misplaced,
+    Address,
+    /// The `guid` of an RSS item, which may be its address.
+    Id,
+    Modified,
+    /// Counts where nothing says when it was modified.
+    Published,
+    Change,
+    Priority,
+    Other,
+}
+
+struct Walk<'t, 'f, 'a> {
+    found: &'f mut Found<'a>,
+    kind: SitemapKind,
+    refused: bool,
+    open: Vec<Open<'t>>,
+    /// Open elements that are too deep to be looked at.
+    beyond: usize,
+    /// Prefixes, with their colon, that mean the root's namespace.
+    prefixes: Vec<String>,
+    record: Record,
+}
+
+/// What is known of the record that is being read. The rooms of its texts are used again for the next.
+#[derive(Default)]
+struct Record {
+    texts: [String; FIELDS],
+    /// Which of them are given, and which is being given.
+    given: [bool; FIELDS],
+    writing: Option<usize>,
+    alternates: Vec<(String, String)>,
+}
+
+impl Record {
+    fn clear(&mut self) {
+        (self.given, self.writing) = ([false; FIELDS], None);
+        self.alternates.clear();
+    }
+
+    /// Of two fields with one name the first counts.
+    fn begin(&mut self, field: usize) {
+        self.writing = (!self.given[field]).then_some(field);
+        if !self.given[field] {
+            self.texts[field].clear();
+        }
+    }
+
+    fn end(&mut self, field: usize) {
+        self.given[field] = true;
+        self.writing = None;
+    }
+
+    /// A field that says something.
+    fn text(&self, part: Part) -> Option<&str> {
+        let field = part.field()?;
+        let text = self.texts[field].trim_ascii();
+        (self.given[field] && !text.is_empty()).then_some(text)
+    }
+}
+
+impl Part {
+    /// Whether it is worth a look if it holds nothing but text.
+    fn may_be_leaf(self) -> bool {
+        self == Part::Other || self.field().is_some()
+    }
+
+    /// Its number among the fields of a record.
+    fn field(self) -> Option<usize> {
+        Some(match self {
+            Part::Address => 0,
+            Part::Id => 1,
+            Part::Modified => 2,
+            Part::Published => 3,
+            Part::Change => 4,
+            Part::Priority => 5,
+            Part::Root | Part::Channel | Part::Record | Part::Misplaced | Part::Other => {
+                return None;
+            }
+        })
+    }
+}
+
+impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
+    fn new(found: &'f mut Found<'a>) -> Walk<'t, 'f, 'a> {
+        Walk {
+            found,
+            kind: SitemapKind::None,
+            refused: false,
+            open: Vec::new(),
+            beyond: 0,
+            prefixes: Vec::new(),
+            record: Record::default(),
+        }
+    }
+
+    /// Whether nothing more can come of the document: its root is of no interest, or it is refused and its kind known.
+    fn is_over(&self) -> bool {
+        match self.open.first() {
+            Some(_) => self.kind == SitemapKind::None || self.refused,
+            None => false,
+        }
+    }
+
+    /// Opens an element; says what it is, unless it is too deep to be looked at.
+    fn start(&mut self, full: &'t str, attributes: Attributes<'_>) -> Option<Part> {
+        if self.open.len() >= DEPTH_MAX {
+            self.beyond += 1;
+            return None;
+        }
+        let part = match self.open.last().map(|open| open.part) {
+            None => {
+                if self.kind != SitemapKind::None {
+                    // A second root: not well-formed, and not ours.
+                    Part::Other
+                } else {
+                    self.root(full, attributes);
+                    Part::Root
+                }
+            }
+            Some(parent) => self.part(parent, full, attributes),
+        };
+        match part {
+            Part::Record => {
+                self.found.records = self.found.records.saturating_add(1);
+                self.record.clear();
+            }
+            Part::Misplaced => {
+                self.found.records = self.found.records.saturating_add(1);
+                self.found.warn(self.found.records, Trouble::Misplaced);
+            }
+            part => {
+                if let Some(field) = part.field() {
+                    self.record.begin(field);
+                }
+            }
+        }
+        self.open.push(Open { name: full, part });
+        Some(part)
+    }
+
+    fn root(&mut self, full: &str, attributes: Attributes<'_>) {
+        let (prefix, name) = split(full);
+        self.kind = match name {
+            "urlset" => SitemapKind::UrlSet,
+            "sitemapindex" => SitemapKind::Index,
+            "rss" | "RDF" => SitemapKind::Rss,
+            "feed" => SitemapKind::Atom,
+            _ => SitemapKind::None,
+        };
+        if name == "RDF" {
+            // RSS 1.0: the root belongs to RDF, everything else to the default namespace.
+            self.prefixes.push(String::new());
+            return;
+        }
+        let mut declared: Vec<(String, &str)> = Vec::new();
+        for (key, value) in attributes.iter().take(ATTRIBUTES_MAX) {
+            if key == "xmlns" {
+                declared.push((String::new(), value));
+            } else if let Some(name) = key.strip_prefix("xmlns:") {
+                declared.push((format!("{name}:"), value));
+            }
+        }
+        let own = declared.iter().find(|(name, _)| name == prefix).map(|(_, uri)| *uri);
+        self.prefixes.push(prefix.to_owned());
+        let same = declared.into_iter().filter(|(_, uri)| Some(*uri) == own);
+        self.prefixes.extend(same.map(|(name, _)| name));
+    }
+
+    fn part(&mut self, parent: Part, full: &str, tag: Attributes<'_>) -> Part {
+        let (prefix, name) = split(full);
+        let ours = self.prefixes.iter().any(|own| same(own.as_bytes(), prefix.as_bytes()));
+        match (self.kind, parent, name) {
+            (SitemapKind::Rss, Part::Record, "date") if prefix == "dc:" => Part::Modified,
+            (SitemapKind::UrlSet, Part::Record, "link") if !ours => {
+                self.alternate(tag);
+                Part::Other
+            }
+            _ if !ours => Part::Other,
+            (SitemapKind::UrlSet, Part::Root, "url") => Part::Record,
+            (SitemapKind::Index, Part::Root, "sitemap") => Part::Record,
+            (SitemapKind::UrlSet, Part::Root, "sitemap")
+            | (SitemapKind::Index, Part::Root, "url") => Part::Misplaced,
+            (SitemapKind::UrlSet | SitemapKind::Index, Part::Record, name) => match name {
+                "loc" => Part::Address,
+                "lastmod" => Part::Modified,
+                "changefreq" => Part::Change,
+                "priority" => Part::Priority,
+                _ => Part::Other,
+            },
+            (SitemapKind::Rss, Part::Root, "channel") => Part::Channel,
+            (SitemapKind::Rss, Part::Root | Part::Channel, "item") => Part::Record,
+            (SitemapKind::Rss, Part::Record, name) => match name {
+                "link" => Part::Address,
+                "guid" if attribute(tag, "isPermaLink").is_none_or(|it| it != "false") => Part::Id,
+                "pubDate" => Part::Published,
+                _ => Part::Other,
+            },
+            (SitemapKind::Atom, Part::Root, "entry") => Part::Record,
+            (SitemapKind::Atom, Part::Record, "link") => {
+                self.atom_link(tag);
+                Part::Other
+            }
+            (SitemapKind::Atom, Part::Record, "updated") => Part::Modified,
+            (SitemapKind::Atom, Part::Record, "published") => Part::Published,
+            _ => Part::Other,
+        }
+    }
+
+    /// `xhtml:link` with a language.
+    fn alternate(&mut self, tag: Attributes<'_>) {
+        let is_alternate = attribute(tag, "rel").is_some_and(|rel| {
+            rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("alternate"))
+        });
+        if is_alternate
+            && self.record.alternates.len() < self.found.limits.alternates_max
+            && let (Some(language), Some(href)) =
+                (attribute(tag, "hreflang"), attribute(tag, "href"))
+        {
+            self.record.alternates.push((language, href));
+        }
+    }
+
+    /// The page of an Atom entry is its link without `rel`, or with `alternate` (RFC 4287 §4.2.7.2).
+    fn atom_link(&mut self, tag: Attributes<'_>) {
+        let is_page = attribute(tag, "rel").is_none_or(|rel| {
+            matches!(rel.trim(), "alternate" | "http://www.iana.org/assignments/relation/alternate")
+        });
+        if is_page
+            && !self.record.given[0]
+            && let Some(href) = attribute(tag, "href")
+        {
+            self.record.texts[0] = href;
+            self.record.given[0] = true;
+        }
+    }
+
+    /// The field that text belongs to here.
+    fn field(&mut self) -> Option<&mut String> {
+        let field = self.open.last()?.part.field()?;
+        (self.record.writing == Some(field)).then(|| &mut self.record.texts[field])
+    }
+
+    /// Adds text as it is.
+    fn push(&mut self, text: &str) {
+        if let Some(field) = self.field() {
+            push(field, text);
+        }
+    }
+
+    /// Adds text with its entities as they are written. A bare `&` is one; so is the start of a name that means nothing.
+    fn text(&mut self, mut text: &str) {
+        let Some(field) = self.field() else {
+            return;
+        };
+        while let Some(at) = memchr::memchr(b'&', text.as_bytes()) {
+            push(field, &text[..at]);
+            let after = &text[at + 1..];
+            let end = after.bytes().take(REFERENCE_BYTES_MAX).position(|b| b == b';');
+            let name = end.map(|end| &after[..end]);
+            match name.filter(|it| it.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'#')) {
+                Some(name) => {
+                    push(field, &character(name));
+                    text = &after[name.len() + 1..];
+                }
+                None => {
+                    push(field, "&");
+                    text = after;
+                }
+            }
+        }
+        push(field, text);
+    }
+
+    fn end(&mut self, full: &str) {
+        if self.beyond > 0 {
+            self.beyond -= 1;
+            return;
+        }
+        // An end without a start closes nothing.
+        let Some(at) =
+            self.open.iter().rposition(|open| same(open.name.as_bytes(), full.as_bytes()))
+        else {
+            return;
+        };
+        while self.open.len() > at {
+            self.close_last();
+        }
+    }
+
+    fn close_last(&mut self) {
+        let Some(open) = self.open.pop() else {
+            return;
+        };
+        match open.part {
+            Part::Record => self.take_record(),
+            part => {
+                if let Some(field) = part.field() {
+                    self.record.end(field);
+                }
+            }
+        }
+    }
+
+    fn take_record(&mut self) {
+        let (record, found) = (&mut self.record, &mut *self.found);
+        let number = found.records;
+        let address = record.text(Part::Address).or(record.text(Part::Id));
+        let Some(url) = found.address(address.unwrap_or_default()) else {
+            return;
+        };
+        let date = record.text(Part::Modified).or(record.text(Part::Published));
+        let modified_ms = date.and_then(|text| date::modified_ms(text, found.now));
+        if date.is_some() && modified_ms.is_none() {
+            found.warn(number, Trouble::BadDate);
+        }
+        if self.kind == SitemapKind::Index {
+            found.add_sitemap(Child { url, modified_ms });
+            return;
+        }
+        let (change, priority) = (record.text(Part::Change), record.text(Part::Priority));
+        let entry = Entry {
+            url,
+            modified_ms,
+            change: change.and_then(Change::read),
+            priority: priority.and_then(read_priority),
+            alternates: alternates(found, &record.alternates),
+        };
+        if change.is_some() && entry.change.is_none()
+            || priority.is_some() && entry.priority.is_none()
+        {
+            found.warn(number, Trouble::BadHint);
+        }
+        found.add(entry);
+    }
+
+    /// What is still open at the end of the text counts as closed.
+    fn finish(mut self) -> SitemapKind {
+        if self.refused {
+            self.found.warn(0, Trouble::Doctype);
+            self.found.entries.clear();
+            self.found.sitemaps.clear();
+        } else if self.kind != SitemapKind::None && !self.open.is_empty() {
+            self.found.warn(0, Trouble::Broken);
+            while !self.open.is_empty() {
+                self.close_last();
+            }
+        }
+        self.kind
+    }
+}
+
+fn alternates(found: &Found<'_>, written: &[(String, String)]) -> Vec<(String, CrawlUrl)> {
+    let url = |(language, href): &(String, String)| {
+        Some((language.clone(), found.url.join(href.trim()).ok()?))
+    };
+    written.iter().filter_map(url).collect()
+}
+
+fn push(field: &mut String, text: &str) {
+    if field.len() + text.len() <= FIELD_BYTES_MAX {
+        field.push_str(text);
+    }
+}
+
+/// What a reference stands for, by its name without `&` and `;`.
+fn character(name: &str) -> Cow<'static, str> {
+    Cow::Borrowed(match name {
+        "amp" => "&",
+        "lt" => "<",
+        "gt" => ">",
+        "quot" => "\"",
+        "apos" => "'",
+        // Numbers, and names that only HTML has; what is neither stays as it is written.
+        name => return Cow::Owned(htmlize::unescape(format!("&{name};")).into_owned()),
+    })
+}
+
+/// A number from 0 to 1.
+fn read_priority(text: &str) -> Option<f32> {
+    text.parse().ok().filter(|priority| (0.0..=1.0).contains(priority))
+}
+
+/// The prefix with its colon, and the name.
+fn split(full: &str) -> (&str, &str) {
+    full.split_at(full.bytes().position(|b| b == b':').map_or(0, |colon| colon + 1))
+}
+
+/// An attribute with its entities decoded, which in XML are those of HTML and more often than not a bare `&`.
+fn attribute(tag: Attributes<'_>, wanted: &str) -> Option<String> {
+    let (_, value) = tag.iter().take(ATTRIBUTES_MAX).find(|(name, _)| *name == wanted)?;
+    Some(htmlize::unescape_attribute(value).into_owned())
+}
+
+/// The fields that a record can have.
+const FIELDS: usize = 6;
+/// Elements deeper than this are not looked at.
+const DEPTH_MAX: usize = 64;
+/// Attributes of one element that are looked at.
+const ATTRIBUTES_MAX: usize = 64;
+/// No field needs more room.
+const FIELD_BYTES_MAX: usize = CrawlUrl::TEXT_BYTES_MAX;
+/// The longest name of a character is shorter.
+const REFERENCE_BYTES_MAX: usize = 40;

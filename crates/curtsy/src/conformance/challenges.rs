@@ -1,0 +1,60 @@
+//! Facts about bot walls and their look-alikes: whose it is, and what it wants.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use curtsy_parse::challenge::{WallKind, wall};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::Report;
+
+#[derive(Deserialize)]
+struct Row {
+    id: String,
+    status: u16,
+    headers: Map<String, Value>,
+    body: String,
+    expect_vendor: Option<String>,
+    expect_challenge: bool,
+    expect_block: bool,
+}
+
+/// Judges every row of the file.
+pub fn challenges(path: &Path) -> anyhow::Result<Report> {
+    let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
+    let mut report = Report::default();
+    for row in serde_json::Deserializer::from_str(&text).into_iter() {
+        let row: Row = row.with_context(|| format!("reading a row of `{}`", path.display()))?;
+        let mut headers: Vec<(&str, &str)> = Vec::new();
+        for (name, value) in &row.headers {
+            match value {
+                Value::Array(lines) => {
+                    headers.extend(lines.iter().filter_map(Value::as_str).map(|v| (&**name, v)));
+                }
+                value => headers.extend(value.as_str().map(|value| (&**name, value))),
+            }
+        }
+        let found = wall(row.status, headers, row.body.as_bytes());
+        let expected = words(row.expect_vendor.as_deref(), row.expect_challenge, row.expect_block);
+        let is = |kind| found.is_some_and(|wall| wall.kind == kind);
+        let got = words(
+            found.map(|wall| wall.vendor.as_str()),
+            is(WallKind::Challenge),
+            is(WallKind::Block),
+        );
+        report.check(&row.id, expected, got);
+    }
+    Ok(report)
+}
+
+fn words(vendor: Option<&str>, challenge: bool, block: bool) -> String {
+    let kind = match (challenge, block) {
+        (false, false) => "an ordinary answer",
+        (true, false) => "a challenge",
+        (false, true) => "a block",
+        (true, true) => "a challenge and a block",
+    };
+    format!("{kind} of {}", vendor.unwrap_or("nobody"))
+}

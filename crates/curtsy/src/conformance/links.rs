@@ -1,0 +1,179 @@
+//! Facts about pages: what an HTML5 parser's finished tree links to and says.
+//!
+//! A row is judged twice: by what the markup says as the standard resolves it (fragment and user kept), and by the page that the
+//! crawl gets from the same bytes, which must hold the same addresses in our own spelling.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use curtsy_core::url::CrawlUrl;
+use curtsy_parse::charset::Charset;
+use curtsy_parse::html::{Addresses, Limits, Markup, Page};
+use flate2::read::GzDecoder;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::Report;
+use super::robots::base64;
+
+#[derive(Deserialize)]
+struct Row {
+    id: String,
+    url: String,
+    content_type: Option<String>,
+    html: Option<String>,
+    html_b64: Option<String>,
+    html_gz_b64: Option<String>,
+    expect: Facts,
+    /// What a reader may also answer where SVG or MathML has links.
+    #[serde(default)]
+    also_acceptable_links: Vec<Vec<Link>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Facts {
+    base: String,
+    links: Vec<Link>,
+    frames: Vec<String>,
+    canonical: Option<String>,
+    refresh: Option<String>,
+    title: Option<String>,
+    robots: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Link {
+    url: String,
+    rel: BTreeSet<String>,
+}
+
+impl Row {
+    fn body(&self) -> anyhow::Result<Vec<u8>> {
+        if let Some(html) = &self.html {
+            return Ok(html.clone().into_bytes());
+        }
+        if let Some(coded) = &self.html_b64 {
+            return base64(coded);
+        }
+        let Some(coded) = &self.html_gz_b64 else { bail!("row `{}` has no page", self.id) };
+        let mut html = Vec::new();
+        GzDecoder::new(base64(coded)?.as_slice()).read_to_end(&mut html)?;
+        Ok(html)
+    }
+}
+
+/// Judges every row of the file.
+pub fn links(path: &Path) -> anyhow::Result<Report> {
+    let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
+    let mut report = Report::default();
+    for row in serde_json::Deserializer::from_str(&text).into_iter() {
+        let row: Row = row.with_context(|| format!("reading a row of `{}`", path.display()))?;
+        judge(&row, &mut report)?;
+    }
+    Ok(report)
+}
+
+fn judge(row: &Row, report: &mut Report) -> anyhow::Result<()> {
+    let body = row.body()?;
+    let url = Url::parse(&row.url).with_context(|| format!("the address of `{}`", row.id))?;
+    let charset = Charset::of(&body, row.content_type.as_deref(), url.host_str());
+    let text = charset.decode(&body);
+    let markup = Markup::read(&text);
+    let got = facts(&markup, &Addresses::new(&url, markup.base.as_deref(), charset.encoding));
+
+    let mut expected = row.expect.clone();
+    if row.also_acceptable_links.contains(&got.links) {
+        expected.links.clone_from(&got.links);
+    }
+    if expected != got {
+        return differ(report, &row.id, &expected, &got);
+    }
+    let page = CrawlUrl::parse(&row.url)
+        .map(|url| Page::read(&url, row.content_type.as_deref(), &body, &Limits::default()))?;
+    let crawled = Crawled {
+        title: page.title,
+        canonical: page.canonical,
+        refresh: page.refresh,
+        links: page.links.into_iter().map(|link| (link.url, link.nofollow)).collect(),
+        frames: page.frames,
+    };
+    report.check(&row.id, format!("{:?}", Crawled::of(&row.url, &got)), format!("{crawled:?}"));
+    Ok(())
+}
+
+fn differ(report: &mut Report, id: &str, expected: &Facts, got: &Facts) -> anyhow::Result<()> {
+    report.check(id, serde_json::to_string(expected)?, serde_json::to_string(got)?);
+    Ok(())
+}
+
+fn facts(markup: &Markup<'_>, addresses: &Addresses) -> Facts {
+    let web = |reference: &str| {
+        addresses.resolve(reference).filter(|url| matches!(url.scheme(), "http" | "https"))
+    };
+    let links = markup
+        .links
+        .iter()
+        .filter_map(|link| Some(Link { url: web(&link.href)?.into(), rel: link.rel().collect() }));
+    let refresh = markup.refresh(|reference| addresses.resolve(reference));
+    Facts {
+        base: addresses.base().to_string(),
+        links: links.collect(),
+        frames: markup.frames.iter().filter_map(|src| web(src).map(String::from)).collect(),
+        canonical: markup.canonical(web).map(String::from),
+        refresh: refresh.filter(|url| matches!(url.scheme(), "http" | "https")).map(String::from),
+        title: markup.title.clone(),
+        robots: markup
+            .directives
+            .iter()
+            .filter(|directive| directive.name.eq_ignore_ascii_case("robots"))
+            .map(|directive| directive.content.clone().into_owned())
+            .collect(),
+    }
+}
+
+/// What the crawl keeps of a page.
+#[derive(Debug)]
+#[expect(dead_code, reason = "compared in its debug form")]
+struct Crawled {
+    title: Option<String>,
+    canonical: Option<CrawlUrl>,
+    refresh: Option<CrawlUrl>,
+    /// Each once, with whether every link to it says `nofollow`.
+    links: Vec<(CrawlUrl, bool)>,
+    frames: Vec<CrawlUrl>,
+}
+
+impl Crawled {
+    /// What it must keep, given the facts in the standard's spelling.
+    fn of(page: &str, facts: &Facts) -> Crawled {
+        let own = CrawlUrl::parse(page).ok();
+        let crawl = |url: &String| CrawlUrl::parse(url).ok();
+        let mut links: Vec<(CrawlUrl, bool)> = Vec::new();
+        for link in &facts.links {
+            let nofollow = link.rel.contains("nofollow");
+            match crawl(&link.url).filter(|url| Some(url) != own.as_ref()) {
+                None => {}
+                Some(url) => match links.iter_mut().find(|(known, _)| *known == url) {
+                    Some((_, all)) => *all &= nofollow,
+                    None => links.push((url, nofollow)),
+                },
+            }
+        }
+        let mut frames: Vec<CrawlUrl> = Vec::new();
+        for url in facts.frames.iter().filter_map(crawl).filter(|url| Some(url) != own.as_ref()) {
+            if !frames.contains(&url) {
+                frames.push(url);
+            }
+        }
+        Crawled {
+            title: facts.title.clone(),
+            canonical: facts.canonical.as_ref().and_then(crawl),
+            refresh: facts.refresh.as_ref().and_then(crawl),
+            links,
+            frames,
+        }
+    }
+}
