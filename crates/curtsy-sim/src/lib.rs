@@ -5,6 +5,7 @@
 //! replays exactly.
 
 mod chance;
+pub mod contract;
 mod director;
 pub mod executor;
 mod manners;
