@@ -41,7 +41,9 @@ const TURNS: u64 = 8;
 
 fn main() {
     let web = Arc::new(Web::new(PAGES));
-    println!("CPU µs a page, {HOSTS} hosts × {PAGES} pages, {LINKS} links each; median of {ROUNDS}");
+    println!(
+        "CPU µs a page, {HOSTS} hosts × {PAGES} pages, {LINKS} links each; median of {ROUNDS}"
+    );
     let mut table: [(&str, Vec<f64>); 5] = [
         ("the loop alone", Vec::new()),
         ("in memory", Vec::new()),
@@ -63,7 +65,9 @@ fn main() {
     }
     let long = Arc::new(Web::new(20_000));
     let (cost, grown) = on_disk(&long, 1, false);
-    println!("a million URLs on {HOSTS} hosts            {cost:>7.1}   memory grew by {grown:.1} MB");
+    println!(
+        "a million URLs on {HOSTS} hosts            {cost:>7.1}   memory grew by {grown:.1} MB"
+    );
 }
 
 fn median(costs: &mut [f64]) -> f64 {
@@ -383,7 +387,8 @@ impl Store for Nothing {
             if *from < pages.len() && visits.len() < hosts {
                 let to = (*from + 32).min(pages.len());
                 let urls = pages[*from..to].iter().map(|u| UrlRecord::page(u.clone(), 0));
-                visits.push(Visit { urls: urls.collect(), view: self.view(pages[0].host().clone()) });
+                visits
+                    .push(Visit { urls: urls.collect(), view: self.view(pages[0].host().clone()) });
                 *from = to;
             }
         }
