@@ -21,6 +21,6 @@ mod world;
 
 pub use chance::Chance;
 pub use manners::manners_of;
-pub use run::{Mode, Outcome, Set, Spec, endless, simulate};
+pub use run::{Backing, Mode, Outcome, Set, Spec, endless, simulate, simulate_over};
 pub use sabotage::{Mark, Misread, Sabotage, Tamper};
 pub use world::{Life, SimClock, SimWorld};
