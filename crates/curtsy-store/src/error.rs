@@ -64,6 +64,14 @@ pub enum OpenError {
         /// What SQLite says.
         source: rusqlite::Error,
     },
+    /// The disk does not do what it is asked.
+    #[error("the disk refuses to read or write `{}`: {source}\nhint: is it full, failing, or away? run the same command again when it is well", path.display())]
+    Disk {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
     /// Somebody holds a lock for too long.
     #[error("`{}` is locked by another program\nhint: close what has it open for writing, and run the same command again", path.display())]
     Locked {
@@ -95,7 +103,8 @@ impl OpenError {
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
                 OpenError::ReadOnly { path, source: Box::new(source) }
             }
-            Some(ErrorCode::DiskFull) => OpenError::Full { path, source },
+            _ if is_full(&source) => OpenError::Full { path, source },
+            Some(ErrorCode::SystemIoFailure) => OpenError::Disk { path, source },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Locked { path },
             _ => OpenError::Database { path, source },
         }
@@ -106,7 +115,7 @@ impl OpenError {
 pub(crate) fn trouble(path: &Path, error: &rusqlite::Error) -> String {
     let path = path.display();
     match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => {
+        _ if is_full(error) => {
             format!("no room left for `{path}`\nhint: free some space; what waits is written then")
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
@@ -124,6 +133,18 @@ pub(crate) fn trouble(path: &Path, error: &rusqlite::Error) -> String {
                 "`{path}` is damaged: {error}\nhint: `sqlite3 FILE .recover` may save what is in it"
             )
         }
+        Some(ErrorCode::SystemIoFailure) => {
+            format!(
+                "the disk refuses to read or write `{path}`: {error}\nhint: is it full, failing, or away?"
+            )
+        }
         _ => format!("can't write to `{path}`: {error}"),
     }
+}
+
+/// Whether there is no room: told as such, or by an index beside the file that can't be made longer.
+fn is_full(error: &rusqlite::Error) -> bool {
+    let extended = error.sqlite_error().map(|e| e.extended_code);
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+        || extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
 }
