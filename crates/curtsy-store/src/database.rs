@@ -15,6 +15,9 @@ const STATEMENTS_MAX: usize = 64;
 /// How long a locked file is waited for, in steps of 100 µs that grow to 2 ms: about four seconds.
 const BUSY_STEPS_MAX: i32 = 2000;
 
+/// How often a locked file is opened again.
+const OPEN_TRIES_MAX: u32 = 200;
+
 /// A part of a file whose tables have a version.
 pub(crate) struct Schema {
     /// Its name in the table of versions, and in messages.
@@ -25,9 +28,21 @@ pub(crate) struct Schema {
 
 /// Opens or makes a database and brings its tables to the version that this program knows.
 pub(crate) fn open(path: &Path, schema: &Schema) -> Result<Connection, OpenError> {
-    let mut db = connect(path).map_err(|e| OpenError::of(path, e))?;
-    migrate(&mut db, path, schema)?;
-    Ok(db)
+    let mut tries = 0;
+    loop {
+        let opened = connect(path).map_err(|e| OpenError::of(path, e)).and_then(|mut db| {
+            migrate(&mut db, path, schema)?;
+            Ok(db)
+        });
+        match opened {
+            // While another process turns a new file to WAL, SQLite says so without asking whether to wait.
+            Err(OpenError::Locked { .. }) if tries < OPEN_TRIES_MAX => {
+                tries += 1;
+                thread::sleep(Duration::from_millis(5));
+            }
+            opened => return opened,
+        }
+    }
 }
 
 fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {

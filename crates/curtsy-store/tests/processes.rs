@@ -18,7 +18,7 @@ use place::{Folder, now};
 /// Kills of one run; each comes after up to 120 ms.
 const KILLS: u64 = 25;
 /// Grants of each of two processes that race for one host.
-const GRANTS: u64 = 300;
+const GRANTS: u64 = 1000;
 
 fn page(host: &str, n: u64) -> UrlRecord {
     let url = CrawlUrl::parse(&format!("http://{host}/{n}")).unwrap();
@@ -73,7 +73,10 @@ fn child() {
     let crawl = Crawl::open(Path::new(ledger), Path::new(crawl), Options::default()).unwrap();
     match job {
         "write" => write_on(&crawl.handle(), from),
-        _ => race(&crawl.handle(), from),
+        _ => {
+            meet(Path::new(ledger), from);
+            race(&crawl.handle(), from);
+        }
     }
 }
 
@@ -183,6 +186,19 @@ fn check(
     assert!(crawl.queued() + KILLS >= open && crawl.queued() <= open + KILLS, "none is lost");
 }
 
+/// Waits for the other one, so that both are at it at the same time.
+fn meet(ledger: &Path, worker: u64) {
+    let here = |worker| ledger.with_extension(format!("worker-{worker}"));
+    std::fs::write(here(worker), "").unwrap();
+    for _ in 0..10_000 {
+        if here(1).exists() && here(2).exists() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("the other one does not come");
+}
+
 /// Takes turns on one host until it had its number, and tells each.
 fn race(store: &Handle<Machine>, worker: u64) {
     let host = HostKey::parse("one.test").unwrap();
@@ -208,8 +224,6 @@ fn race(store: &Handle<Machine>, worker: u64) {
                 other => panic!("{other:?}"),
             }
         }
-        // So that both are at it at the same time.
-        std::thread::yield_now();
     }
     tell(format_args!("stale {stale}"));
 }
@@ -221,7 +235,7 @@ fn two_processes_never_take_the_same_turn() {
         let crawl = folder.path().join(format!("crawl-{worker}.db"));
         start("race", &folder, &crawl, worker)
     });
-    let mut versions = BTreeSet::new();
+    let (mut versions, mut stale) = (BTreeSet::new(), 0);
     for mut child in children {
         let out = BufReader::new(child.stdout.take().unwrap());
         for line in out.lines() {
@@ -230,10 +244,14 @@ fn two_processes_never_take_the_same_turn() {
                 let version: u64 = told.split(' ').next().unwrap().parse().unwrap();
                 assert!(versions.insert(version), "version {version} was given twice");
             }
+            if let Some(told) = line.strip_prefix("= stale ") {
+                stale += told.parse::<u64>().unwrap();
+            }
         }
         assert!(child.wait().unwrap().success());
     }
     assert_eq!(versions.len() as u64, 2 * GRANTS);
+    assert!(stale > 0, "they met");
     let mut ledger = Ledger::open(&folder.ledger(), Machine, Duration::ZERO).unwrap();
     let state = ledger.state(&HostKey::parse("one.test").unwrap()).unwrap();
     assert_eq!(u64::from(state.turn), 2 * GRANTS, "each grant had a turn of its own");

@@ -4,25 +4,28 @@
 //! As long as nothing was forgotten, memory knows all of them, and what is not there is new without a look into the table.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use rusqlite::{Connection, OptionalExtension};
 
+type Keys = HashSet<u128, Mixed>;
+
 /// Keys of URLs.
 pub(crate) struct Known {
-    young: HashSet<u128>,
-    old: HashSet<u128>,
+    young: Keys,
+    old: Keys,
     /// Whether all known keys are in memory.
     complete: bool,
     max: usize,
     /// New keys that are not in the table yet.
-    fresh: HashSet<u128>,
+    fresh: Keys,
 }
 
 impl Known {
     /// The known keys of a crawl's file, of which `max` are kept in memory.
     pub(crate) fn load(db: &Connection, max: usize) -> Result<Known, rusqlite::Error> {
         let max = max.max(2) / 2;
-        let (mut young, mut complete) = (HashSet::new(), true);
+        let (mut young, mut complete) = (Keys::default(), true);
         let mut statement = db.prepare("SELECT key FROM known LIMIT ?1")?;
         let mut rows = statement.query([i64::try_from(max + 1).unwrap_or(i64::MAX)])?;
         while let Some(row) = rows.next()? {
@@ -33,7 +36,7 @@ impl Known {
             }
             young.insert(key(row.get_ref(0)?.as_blob()?));
         }
-        Ok(Known { young, old: HashSet::new(), complete, max, fresh: HashSet::new() })
+        Ok(Known { young, old: Keys::default(), complete, max, fresh: Keys::default() })
     }
 
     /// Adds a key; true if it is new.
@@ -82,4 +85,43 @@ fn in_table(db: &Connection, key: u128) -> Result<bool, rusqlite::Error> {
 /// A key as it stands in a table.
 pub(crate) fn key(bytes: &[u8]) -> u128 {
     bytes.try_into().map_or(0, u128::from_be_bytes)
+}
+
+/// Keys are hashes already, but a site can choose its URLs: they are mixed with numbers that it doesn't know.
+#[derive(Clone)]
+struct Mixed(u64, u64);
+
+impl Default for Mixed {
+    fn default() -> Mixed {
+        let chance = RandomState::new();
+        Mixed(chance.hash_one(1), chance.hash_one(2))
+    }
+}
+
+impl BuildHasher for Mixed {
+    type Hasher = Mixing;
+    fn build_hasher(&self) -> Mixing {
+        Mixing { by: (self.0, self.1), mixed: 0 }
+    }
+}
+
+struct Mixing {
+    by: (u64, u64),
+    mixed: u64,
+}
+
+impl Hasher for Mixing {
+    fn write_u128(&mut self, key: u128) {
+        let (low, high) = (key as u64 ^ self.by.0, (key >> 64) as u64 ^ self.by.1);
+        let product = u128::from(low) * u128::from(high);
+        self.mixed = product as u64 ^ (product >> 64) as u64;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.write_u128(bytes.iter().fold(0, |sum, byte| sum << 8 | u128::from(*byte)));
+    }
+
+    fn finish(&self) -> u64 {
+        self.mixed
+    }
 }

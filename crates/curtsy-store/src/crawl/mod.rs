@@ -30,6 +30,9 @@ use crate::error::trouble;
 use crate::ledger::{number, time};
 use crate::running::Running;
 
+/// Pages of the file that SQLite keeps in memory, in KiB (SQLite has them negative): known keys are looked up all over their table.
+const CACHE_KIB: i64 = -8192;
+
 /// The frontier and the job of one crawl.
 pub(crate) struct CrawlFile {
     db: Connection,
@@ -81,6 +84,7 @@ impl CrawlFile {
         let running = Running::lock(path)?;
         let mut db = database::open(path, &SCHEMA)?;
         let of = |e| OpenError::of(path, e);
+        db.pragma_update(None, "cache_size", CACHE_KIB).map_err(of)?;
         merge::replay(&mut db).map_err(of)?;
         let job = read_job(&db).map_err(of)?;
         let known = Known::load(&db, limits.known).map_err(of)?;

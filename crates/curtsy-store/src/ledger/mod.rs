@@ -79,6 +79,10 @@ impl<H: Hours> Ledger<H> {
         }
         let users = Users::join(path)?;
         let alone = users.try_alone();
+        if !alone {
+            // Whoever came first may be making it.
+            users.share(path)?;
+        }
         let lost = users.seen_before && !path.exists();
         let ledger = Self::open_as(path, hours, quiet, users, alone, lost)?;
         ledger.users.share(path)?;
