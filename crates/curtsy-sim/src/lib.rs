@@ -5,6 +5,7 @@
 //! replays exactly.
 
 mod chance;
+pub mod contract;
 mod director;
 pub mod executor;
 mod manners;
@@ -20,6 +21,6 @@ mod world;
 
 pub use chance::Chance;
 pub use manners::manners_of;
-pub use run::{Mode, Outcome, Set, Spec, endless, simulate};
+pub use run::{Backing, Mode, Outcome, Set, Spec, endless, simulate, simulate_over};
 pub use sabotage::{Mark, Misread, Sabotage, Tamper};
 pub use world::{Life, SimClock, SimWorld};

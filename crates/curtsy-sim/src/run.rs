@@ -8,7 +8,7 @@ use std::sync::Arc;
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::memory::{Control, MemoryStore, Options};
-use curtsy_engine::{Counts, Memory, Outside, Settings, Worker};
+use curtsy_engine::{Counts, Memory, Outside, Settings, Store, Worker};
 use curtsy_judge::{Exchange, Fault, Judge, Report, SecondMatcher, write_line};
 
 use crate::chance::Chance;
@@ -162,23 +162,79 @@ impl Outcome {
     }
 }
 
-/// Runs one run.
+/// The other end of a store that a run's workers share: for orders, and for what can happen to it.
+pub trait Backing {
+    /// What workers get.
+    type Store: Store;
+    /// A worker's handle.
+    fn handle(&self, clock: SimClock) -> Self::Store;
+    /// Orders that nothing more is asked of a host, or lifts the order.
+    fn stop(&self, host: &HostKey, stopped: bool);
+    /// Loses what was written within a span, as far as it can, and begins a new epoch.
+    fn lose(&self, span: std::time::Duration);
+    /// Loses everything and begins a new epoch.
+    fn empty(&self);
+    /// URLs that are not settled.
+    fn queued(&self) -> u64;
+    /// What is known of a host and its queue, for a trace.
+    fn describe(&self, host: &HostKey) -> String;
+}
+
+impl Backing for Control {
+    type Store = MemoryStore<SimClock>;
+
+    fn handle(&self, clock: SimClock) -> Self::Store {
+        Control::handle(self, clock)
+    }
+
+    fn stop(&self, host: &HostKey, stopped: bool) {
+        Control::stop(self, host, stopped);
+    }
+
+    fn lose(&self, span: std::time::Duration) {
+        Control::lose(self, span);
+    }
+
+    fn empty(&self) {
+        Control::empty(self);
+    }
+
+    fn queued(&self) -> u64 {
+        Control::queued(self)
+    }
+
+    fn describe(&self, host: &HostKey) -> String {
+        format!("{:#?}\n{:?}", self.state(host), self.schedule(host))
+    }
+}
+
+/// Runs one run over the store in memory.
 pub fn simulate(spec: &Spec) -> Outcome {
+    simulate_over(spec, |universe, step, quiet| {
+        let raw = move || universe.now().saturating_add_signed(step.get());
+        let options = Options {
+            quiet,
+            quarantine: std::time::Duration::from_secs(11),
+            journal: std::time::Duration::from_secs(2),
+        };
+        Control::new(options, raw)
+    })
+}
+
+/// Runs one run over a store of one's own. It is made from the true time, the steps of its clock so far, and how long nothing is granted in
+/// a new epoch.
+pub fn simulate_over<B: Backing>(
+    spec: &Spec,
+    backing: impl FnOnce(Rc<Universe>, Rc<Cell<i64>>, std::time::Duration) -> B,
+) -> Outcome {
     let mut chance = Chance::new(spec.seed);
     let policy = spec.policy.clone().unwrap_or_else(|| some_policy(&mut chance));
     let universe = Universe::new(START);
     let calm = START + spec.seconds * SECOND;
     let web = Web::new(Rc::clone(&universe), scenery::hosts(spec, START, calm, &mut chance));
     let step = Rc::new(Cell::new(0_i64));
-    let raw = {
-        let (universe, step) = (Rc::clone(&universe), Rc::clone(&step));
-        move || universe.now().saturating_add_signed(step.get())
-    };
-    let options = Options {
-        quiet: policy.timeout.whole + std::time::Duration::from_secs(1),
-        quarantine: std::time::Duration::from_secs(11),
-        journal: std::time::Duration::from_secs(2),
-    };
+    let quiet = policy.timeout.whole + std::time::Duration::from_secs(1);
+    let backing = backing(Rc::clone(&universe), Rc::clone(&step), quiet);
     let source = SimSource::new(Rc::clone(&universe));
     let (sink, cache) = (SimSink::default(), SimCache::default());
     let agent = policy.user_agent().expect("the simulation names a contact");
@@ -199,7 +255,7 @@ pub fn simulate(spec: &Spec) -> Outcome {
         spec,
         plant,
         executor: Executor::new(Rc::clone(&universe), chance.fork()),
-        control: Control::new(options, raw),
+        backing,
         weather: Rc::default(),
         judge,
         policy: Arc::new(policy),
@@ -240,12 +296,12 @@ fn some_policy(chance: &mut Chance) -> Policy {
     policy
 }
 
-struct Stage<'s> {
+struct Stage<'s, B: Backing> {
     spec: &'s Spec,
     plant: Rc<Plant>,
     universe: Rc<Universe>,
     executor: Executor<'s>,
-    control: Control,
+    backing: B,
     weather: Rc<Weather>,
     judge: Judge,
     policy: Arc<Policy>,
@@ -255,7 +311,7 @@ struct Stage<'s> {
     source: &'s SimSource,
     sink: &'s SimSink,
     cache: &'s SimCache,
-    workers: Vec<Actor<'s>>,
+    workers: Vec<Actor<'s, B::Store>>,
     lives: u64,
     chance: Chance,
     offered: BTreeSet<(UrlKey, String)>,
@@ -266,17 +322,20 @@ struct Stage<'s> {
     trace: VecDeque<String>,
 }
 
-type SimWorker<'s> = Worker<'s, SimWorld<SabotagedStore<FaultyStore<MemoryStore<SimClock>>>>>;
+type SimWorker<'s, S> = Worker<'s, SimWorld<SabotagedStore<FaultyStore<S>>>>;
 
 /// A worker on the stage.
-struct Actor<'s> {
+struct Actor<'s, S: Store> {
     task: Option<TaskId>,
     life: Rc<Life>,
-    worker: Rc<SimWorker<'s>>,
+    worker: Rc<SimWorker<'s, S>>,
     memory: Rc<RefCell<Memory>>,
 }
 
-impl<'s> Stage<'s> {
+impl<'s, B: Backing> Stage<'s, B>
+where
+    B::Store: 's,
+{
     fn play(mut self, mut script: VecDeque<(u64, Act)>, calm: u64) -> Outcome {
         for _ in 0..self.spec.workers {
             let actor = self.actor(Rc::default());
@@ -341,13 +400,13 @@ impl<'s> Stage<'s> {
     }
 
     /// A new worker in a new life.
-    fn actor(&mut self, memory: Rc<RefCell<Memory>>) -> Actor<'s> {
+    fn actor(&mut self, memory: Rc<RefCell<Memory>>) -> Actor<'s, B::Store> {
         self.lives += 1;
         let base = self.chance.below(1 << 40);
         let life = Life::new(Rc::clone(&self.universe), base, &self.agent);
         let clock = SimClock(Rc::clone(&life));
         let store = FaultyStore::new(
-            self.control.handle(clock.clone()),
+            self.backing.handle(clock.clone()),
             Rc::clone(&self.universe),
             Rc::clone(&self.weather),
             Rc::clone(&life),
@@ -465,13 +524,13 @@ impl<'s> Stage<'s> {
             }
             Act::Lose(span) => {
                 count("store lost its last writes");
-                self.control.lose(std::time::Duration::from_micros(span));
+                self.backing.lose(std::time::Duration::from_micros(span));
                 self.judge.fault(Fault::StoreLoss { at: now });
             }
             Act::Empty => {
                 count("store restarted empty");
                 self.emptied = true;
-                self.control.empty();
+                self.backing.empty();
                 self.judge.fault(Fault::StoreLoss { at: now });
             }
             Act::Step(by) => {
@@ -515,7 +574,7 @@ impl<'s> Stage<'s> {
                 if self.spec.sabotage == Some(Sabotage::StopIgnored) {
                     self.plant.mark.set();
                 } else {
-                    self.control.stop(&host, stopped);
+                    self.backing.stop(&host, stopped);
                 }
                 if stopped {
                     count("stop order");
@@ -565,7 +624,7 @@ impl<'s> Stage<'s> {
 
     /// Whether every URL has its row and the store knows of no more.
     fn all_ended(&self) -> bool {
-        self.pending.is_empty() && self.control.queued() == 0
+        self.pending.is_empty() && self.backing.queued() == 0
     }
 
     /// Faults end; the store's clock stays where it is.
@@ -577,8 +636,8 @@ impl<'s> Stage<'s> {
 
     fn finish(mut self) -> Outcome {
         if let Some(host) = self.spec.trace.as_deref().and_then(|h| HostKey::parse(h).ok()) {
-            self.keep(format!("{} {:#?}", self.universe.now(), self.control.state(&host)));
-            self.keep(format!("{} {:?}", self.control.queued(), self.control.schedule(&host)));
+            self.keep(format!("{} {}", self.universe.now(), self.backing.describe(&host)));
+            self.keep(format!("{} queued", self.backing.queued()));
         }
         for index in 0..self.workers.len() {
             if self.workers[index].task.is_some() {

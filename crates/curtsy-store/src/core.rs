@@ -1,0 +1,392 @@
+//! A crawl: the ledger and the crawl's file together, and what the engine's verbs do to both.
+//!
+//! Changes come in batches. A batch is one transaction of the ledger, then one of the crawl's file. Memory is changed as the batch
+//! goes along; nobody is told before both are written. If one can't be, every answer that hangs on it is "unknown": a grant whose
+//! ledger was not written has its URL's claim all the same and costs it a try, and a crawl's file that could not be written keeps
+//! its changes for the next batch.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use curtsy_core::host::{HostState, Receipt, RobotsId};
+use curtsy_core::time::Time;
+use curtsy_core::url::HostKey;
+use curtsy_engine::{
+    Commit, Committed, Offered, Refusal, RobotsFile, StoreError, Taken, UrlRecord, UrlWrite, View,
+    Visit,
+};
+
+use crate::crawl::{CrawlFile, Limits};
+use crate::error::trouble;
+use crate::ledger::Changed;
+use crate::{Handle, Hours, Ledger, Machine, OpenError};
+
+/// An address whose slots are taken is looked at again so soon: they are given back early far more often than they run out.
+const ADDRESS_LOOK: Duration = Duration::from_secs(1);
+
+/// How a crawl's store behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How long nothing is granted in a new epoch: one lease, so that what was in flight before has ended.
+    pub quiet: Duration,
+    /// Keys of known URLs in memory: about 40 bytes each.
+    pub known_in_memory: usize,
+    /// Hosts with work in memory: about 500 bytes each.
+    pub hosts_in_memory: usize,
+    /// URLs of all hosts in memory: about 500 bytes each.
+    pub urls_in_memory: usize,
+    /// Changes after which the tables are brought up to date with the journal.
+    pub merge_after: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            quiet: Duration::from_secs(31),
+            known_in_memory: 400_000,
+            hosts_in_memory: 16_384,
+            urls_in_memory: 32_768,
+            merge_after: 8192,
+        }
+    }
+}
+
+/// The store of one crawl. Clones are the same store; each worker has a [`Handle`].
+pub struct Crawl<H = Machine>(Arc<Mutex<Core<H>>>);
+
+impl<H> Clone for Crawl<H> {
+    fn clone(&self) -> Crawl<H> {
+        Crawl(Arc::clone(&self.0))
+    }
+}
+
+impl Crawl {
+    /// Opens or begins a crawl on this machine: its ledger of hosts, and the crawl's own file.
+    pub fn open(ledger: &Path, crawl: &Path, options: Options) -> Result<Crawl, OpenError> {
+        Crawl::open_with(ledger, crawl, options, Machine)
+    }
+}
+
+impl<H: Hours> Crawl<H> {
+    /// The same with other clocks.
+    pub fn open_with(
+        ledger: &Path,
+        crawl: &Path,
+        options: Options,
+        hours: H,
+    ) -> Result<Crawl<H>, OpenError> {
+        let mut ledger = Ledger::open(ledger, hours, options.quiet)?;
+        let limits = Limits {
+            known: options.known_in_memory,
+            hosts: options.hosts_in_memory,
+            urls: options.urls_in_memory,
+            changes: options.merge_after,
+        };
+        let (mut file, lived_by) = CrawlFile::open(crawl, ledger.now(), limits)?;
+        if lived_by.is_some_and(|id| id != ledger.id) {
+            // What this crawl started is written elsewhere.
+            let path = ledger.path().to_owned();
+            ledger.new_epoch(false).map_err(|e| OpenError::of(&path, e))?;
+        }
+        file.set_ledger(ledger.id).map_err(|e| OpenError::of(crawl, e))?;
+        let core = Core { ledger, file, trouble: None };
+        Ok(Crawl(Arc::new(Mutex::new(core))))
+    }
+
+    /// A worker's handle.
+    pub fn handle(&self) -> Handle<H> {
+        Handle::new(Arc::clone(&self.0))
+    }
+
+    /// What keeps the store from writing at the moment, with the next step.
+    pub fn trouble(&self) -> Option<String> {
+        self.with(|core| core.trouble.clone())
+    }
+
+    /// URLs that are not settled.
+    pub fn queued(&self) -> u64 {
+        self.with(|core| core.file.queued)
+    }
+
+    /// Pages charged so far.
+    pub fn pages(&self) -> u64 {
+        self.with(|core| core.file.job.pages)
+    }
+
+    /// Orders that nothing more is asked of a host, or lifts the order.
+    pub fn stop(&self, host: &HostKey, stopped: bool) -> Result<(), StoreError> {
+        self.with(|core| {
+            core.ledger.stop(host, stopped).map_err(|e| core.refused("stop", &e))?;
+            if !stopped {
+                let now = core.ledger.now();
+                core.file.reschedule(host, now).map_err(|e| core.refused("stop", &e))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// A host's state.
+    pub fn state(&self, host: &HostKey) -> Result<HostState, StoreError> {
+        self.with(|core| core.ledger.state(host).map_err(|e| core.refused("state", &e)))
+    }
+
+    /// When a host is handed out next, and its first URLs: for whoever asks why nothing happens.
+    pub fn schedule(&self, host: &HostKey) -> Result<(Option<Time>, Vec<UrlRecord>), StoreError> {
+        self.with(|core| core.file.schedule(host).map_err(|e| core.refused("schedule", &e)))
+    }
+
+    /// Loses everything and begins a new epoch, as a disk that was replaced does: for tests.
+    pub fn empty(&self) -> Result<(), StoreError> {
+        self.with(|core| {
+            core.ledger.empty().map_err(|e| core.refused("empty", &e))?;
+            core.file.empty().map_err(|e| core.refused("empty", &e))
+        })
+    }
+
+    fn with<T>(&self, ask: impl FnOnce(&mut Core<H>) -> T) -> T {
+        ask(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+/// What a worker asks to be written.
+pub(crate) enum Wish {
+    Offer(Vec<UrlRecord>),
+    Remind(Vec<UrlRecord>),
+    Commit(Box<Commit>),
+    Settle(Vec<UrlWrite>),
+}
+
+/// What became of it.
+pub(crate) enum Answer {
+    Offered(Result<Offered, StoreError>),
+    Done(Result<(), StoreError>),
+    Committed(Result<Committed, StoreError>),
+}
+
+/// Both files, with everything that is in memory of them.
+pub(crate) struct Core<H> {
+    ledger: Ledger<H>,
+    file: CrawlFile,
+    trouble: Option<String>,
+}
+
+impl<H: Hours> Core<H> {
+    /// Carries out a batch: one transaction of each file.
+    pub(crate) fn carry_out(&mut self, batch: Vec<Wish>) -> Vec<Answer> {
+        let begun = match batch.iter().any(|wish| matches!(wish, Wish::Commit(_))) {
+            true => self.begin(),
+            false => Ok(()),
+        };
+        let mut answers: Vec<Answer> =
+            batch.into_iter().map(|wish| self.wish(wish, &begun)).collect();
+        let mut healthy = begun.is_ok();
+        // The ledger first: what it says is what others see.
+        if begun.is_ok()
+            && answers.iter().any(|a| matches!(a, Answer::Committed(_)))
+            && let Err(error) = self.ledger.end(Ok(()))
+        {
+            self.note(trouble(self.ledger.path(), &error));
+            healthy = false;
+            for answer in &mut answers {
+                if let Answer::Committed(done) = answer {
+                    *done = Err(StoreError::Unknown("commit"));
+                }
+            }
+        }
+        if let Err(error) = self.file.save() {
+            self.note(self.file.trouble(&error));
+            healthy = false;
+            for answer in &mut answers {
+                match answer {
+                    Answer::Offered(done) => *done = Err(StoreError::Unknown("offer")),
+                    Answer::Done(done) => *done = Err(StoreError::Unknown("settle")),
+                    Answer::Committed(done) => *done = Err(StoreError::Unknown("commit")),
+                }
+            }
+        }
+        if healthy {
+            self.trouble = None;
+        }
+        answers
+    }
+
+    fn begin(&mut self) -> Result<(), StoreError> {
+        let changed = self.ledger.begin().map_err(|e| self.refused("commit", &e))?;
+        self.take_in(changed).map_err(|e| {
+            let refused = self.refused("commit", &e);
+            // Ends the transaction; that it fails is what it is for.
+            let _ = self.ledger.end(Err(e));
+            refused
+        })
+    }
+
+    /// What others did to the ledger, as far as it changes this crawl's schedule.
+    fn take_in(&mut self, changed: Changed) -> Result<(), rusqlite::Error> {
+        let now = self.ledger.now();
+        for host in changed.lifted {
+            self.file.reschedule(&host, now)?;
+        }
+        self.file.in_epoch(self.ledger.epoch().id)
+    }
+
+    fn wish(&mut self, wish: Wish, begun: &Result<(), StoreError>) -> Answer {
+        match wish {
+            Wish::Offer(records) => {
+                let mut offered = Offered::default();
+                let done = records
+                    .into_iter()
+                    .try_for_each(|record| self.file.offer(record, &mut offered));
+                Answer::Offered(done.map(|()| offered).map_err(|e| self.unknown("offer", &e)))
+            }
+            Wish::Remind(records) => {
+                let epoch = self.ledger.epoch().id;
+                let done = records.iter().try_for_each(|record| self.file.remind(record, epoch));
+                Answer::Done(done.map_err(|e| self.unknown("remind", &e)))
+            }
+            Wish::Settle(writes) => {
+                let done = writes.into_iter().try_for_each(|write| self.settle(write));
+                Answer::Done(done.map_err(|e| self.unknown("settle", &e)))
+            }
+            Wish::Commit(commit) => Answer::Committed(match begun {
+                Ok(()) => self.commit(*commit).map_err(|e| self.unknown("commit", &e)),
+                Err(error) => Err(error.clone()),
+            }),
+        }
+    }
+
+    fn settle(&mut self, write: UrlWrite) -> Result<(), rusqlite::Error> {
+        let from = write.from.clone();
+        self.file.write_url(write)?;
+        if let Some(host) = from {
+            self.file.queue_changed(&host);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, commit: Commit) -> Result<Committed, rusqlite::Error> {
+        let now = self.ledger.now();
+        let host = &commit.host;
+        let same_epoch = commit.epoch == self.ledger.epoch().id;
+        // Told even on an old state: a visit with an old list must not wait for turns of what is gone.
+        if same_epoch
+            && let Some((id, claim)) = commit.grant.as_ref().and_then(|g| g.url)
+            && !self.file.is_claimed(host, id, claim)?
+        {
+            return self.gone_or_ours(&commit, now);
+        }
+        let mut version = self.ledger.row(host)?.version;
+        if !same_epoch || commit.version != version {
+            return Ok(Committed::Stale(self.view(host, now)?));
+        }
+        if let Some(grant) = &commit.grant {
+            if self.ledger.is_stopped(host) {
+                return Ok(Committed::Refused(Refusal::Stopped));
+            }
+            if grant.charge.is_some_and(|cap| self.file.job.pages >= cap) {
+                return Ok(Committed::Refused(Refusal::Budget));
+            }
+            if let Some(claim) = &grant.address
+                && let Err(free) = self.ledger.take_slot(claim, grant.lease, now)?
+            {
+                return Ok(Committed::Refused(Refusal::Address(free.min(now + ADDRESS_LOOK))));
+            }
+            if grant.charge.is_some() {
+                self.file.charge();
+            }
+        }
+        if let Some((address, lease)) = commit.release {
+            self.ledger.give_slot(address, lease)?;
+        }
+        for (id, file) in &commit.robots {
+            self.ledger.keep_robots(*id, file, now)?;
+        }
+        let mut leases = Vec::new();
+        if let Some(state) = commit.state {
+            leases = state.leases.iter().map(|lease| lease.id).collect();
+            version = self.ledger.write(host, state, now)?;
+        }
+        for write in commit.urls {
+            self.file.write_url(write)?;
+        }
+        self.file.reschedule(&commit.host, commit.not_before)?;
+        Ok(Committed::Done(Receipt { host: commit.host, version, now, leases }))
+    }
+
+    /// A grant for a URL that is not there under that claim: somebody else has it, or this very grant had worked and its answer got lost.
+    fn gone_or_ours(&mut self, commit: &Commit, now: Time) -> Result<Committed, rusqlite::Error> {
+        let view = self.view(&commit.host, now)?;
+        let lease = commit.grant.as_ref().map(|g| g.lease);
+        Ok(match lease.is_some_and(|id| view.state.lease(id).is_some()) {
+            true => Committed::Stale(view),
+            false => Committed::Refused(Refusal::Gone),
+        })
+    }
+
+    fn view(&mut self, host: &HostKey, now: Time) -> Result<View, rusqlite::Error> {
+        let (epoch, job, stopped) =
+            (self.ledger.epoch(), self.file.job, self.ledger.is_stopped(host));
+        let row = self.ledger.row(host)?;
+        let (state, version) = (row.state.clone(), row.version);
+        Ok(View { host: host.clone(), state, version, now, stopped, epoch, job })
+    }
+
+    /// Hands out hosts that are due.
+    pub(crate) fn take(&mut self, hosts: usize) -> Result<Taken, StoreError> {
+        self.try_take(hosts).map_err(|e| self.refused("take", &e))
+    }
+
+    fn try_take(&mut self, hosts: usize) -> Result<Taken, rusqlite::Error> {
+        let changed = self.ledger.refresh()?;
+        self.take_in(changed)?;
+        let now = self.ledger.now();
+        let epoch = self.ledger.epoch();
+        let quiet = epoch.quiet_until.filter(|quiet| *quiet > now);
+        let mut visits = Vec::new();
+        while quiet.is_none() && visits.len() < hosts {
+            let Some((host, urls)) = self.file.take(now)? else {
+                break;
+            };
+            visits.push(Visit { view: self.view(&host, now)?, urls });
+        }
+        let next_due = quiet.or(self.file.next_due());
+        Ok(Taken { visits, now, next_due, epoch, queued: self.file.queued })
+    }
+
+    /// Reads a host's state.
+    pub(crate) fn load(&mut self, host: &HostKey) -> Result<View, StoreError> {
+        let read = self.ledger.refresh().and_then(|changed| {
+            self.take_in(changed)?;
+            let now = self.ledger.now();
+            self.view(host, now)
+        });
+        read.map_err(|e| self.refused("load", &e))
+    }
+
+    /// A robots.txt.
+    pub(crate) fn robots(&mut self, id: RobotsId) -> Result<Option<Arc<RobotsFile>>, StoreError> {
+        self.ledger.robots(id).map_err(|e| self.refused("robots", &e))
+    }
+
+    fn note(&mut self, trouble: String) {
+        self.trouble = Some(trouble);
+    }
+
+    fn refused(&mut self, what: &'static str, error: &rusqlite::Error) -> StoreError {
+        let why = trouble(self.ledger.path(), error);
+        self.note(why.clone());
+        StoreError::Refused(what, why)
+    }
+
+    fn unknown(&mut self, what: &'static str, error: &rusqlite::Error) -> StoreError {
+        self.note(self.file.trouble(error));
+        StoreError::Unknown(what)
+    }
+}
+
+impl<H> Drop for Core<H> {
+    fn drop(&mut self) {
+        // The next open would do it from the journal: so is the file smaller and read sooner.
+        let _ = self.file.merge();
+    }
+}

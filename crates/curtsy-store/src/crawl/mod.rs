@@ -1,0 +1,300 @@
+//! The crawl's own file: which URLs wait on which hosts, which are known, and the job.
+//!
+//! One process has it, so memory is the truth and the file makes it durable. Every change goes into the journal, which is written
+//! before anybody is told; the tables follow from time to time (`merge`). In memory are the hosts that have work, with the first
+//! URLs of each; the rest of a long queue is only in the table.
+
+mod hosts;
+mod journal;
+mod known;
+mod merge;
+mod queue;
+mod record;
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use curtsy_core::host::{JobView, LeaseId};
+use curtsy_core::time::Time;
+use curtsy_core::url::{HostKey, UrlKey};
+use curtsy_engine::{Offered, UrlRecord, UrlWrite};
+use rusqlite::{Connection, OptionalExtension};
+
+use hosts::{Host, HostNo};
+use journal::Journal;
+use known::Known;
+
+use crate::OpenError;
+use crate::database::{self, Schema};
+use crate::error::trouble;
+use crate::ledger::{number, time};
+use crate::running::Running;
+
+/// Pages of the file that SQLite keeps in memory, in KiB (SQLite has them negative): known keys are looked up all over their table.
+const CACHE_KIB: i64 = -8192;
+
+/// The frontier and the job of one crawl.
+pub(crate) struct CrawlFile {
+    db: Connection,
+    path: PathBuf,
+    _running: Running,
+    pub(crate) job: JobView,
+    /// URLs that are not settled.
+    pub(crate) queued: u64,
+    hosts: Vec<Host>,
+    by_name: HashMap<HostKey, HostNo>,
+    /// Places in `hosts` that are free.
+    free: Vec<HostNo>,
+    due: BTreeSet<(Time, HostNo)>,
+    /// Hosts that are only in the table: when the first of them falls due.
+    resting: Option<Time>,
+    known: Known,
+    journal: Journal,
+    /// Rows that must go when the tables are next brought up to date.
+    gone: Vec<(i64, record::Place)>,
+    /// URLs that are in no window and not in the table yet.
+    spilled: Vec<queue::Spilled>,
+    /// Entries of windows that differ from the table.
+    touched: Vec<(HostNo, u64)>,
+    /// Records in all windows together.
+    in_memory: usize,
+    next_host: i64,
+    next_number: u64,
+    /// Whether anything is remembered of URLs in this epoch, and of which epoch.
+    reminded: (u64, bool),
+    limits: Limits,
+}
+
+/// What is kept in memory, at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) known: usize,
+    pub(crate) hosts: usize,
+    pub(crate) urls: usize,
+    pub(crate) changes: usize,
+}
+
+impl CrawlFile {
+    /// Opens or begins a crawl's file, for this process alone. The ledger by whose clock it lived before, if any, is told too.
+    pub(crate) fn open(
+        path: &Path,
+        now: Time,
+        limits: Limits,
+    ) -> Result<(CrawlFile, Option<i64>), OpenError> {
+        let running = Running::lock(path)?;
+        let mut db = database::open(path, &SCHEMA)?;
+        let of = |e| OpenError::of(path, e);
+        db.pragma_update(None, "cache_size", CACHE_KIB).map_err(of)?;
+        merge::replay(&mut db).map_err(of)?;
+        let job = read_job(&db).map_err(of)?;
+        let known = Known::load(&db, limits.known).map_err(of)?;
+        let (queued, next_number, next_host) = merge::counters(&db).map_err(of)?;
+        let reminded = db
+            .query_row("SELECT epoch FROM reminded LIMIT 1", [], |row| row.get::<_, i64>(0))
+            .optional()
+            .map_err(of)?;
+        let mut file = CrawlFile {
+            db,
+            path: path.to_owned(),
+            _running: running,
+            job: job.as_ref().map_or(JobView { started_at: now, pages: 0 }, |(job, _)| *job),
+            queued,
+            hosts: Vec::new(),
+            by_name: HashMap::new(),
+            free: Vec::new(),
+            due: BTreeSet::new(),
+            resting: None,
+            known,
+            journal: Journal::default(),
+            gone: Vec::new(),
+            spilled: Vec::new(),
+            touched: Vec::new(),
+            in_memory: 0,
+            next_host,
+            next_number,
+            reminded: reminded.map_or((0, false), |epoch| (epoch as u64, true)),
+            limits,
+        };
+        file.find_resting().map_err(of)?;
+        Ok((file, job.map(|(_, ledger)| ledger)))
+    }
+
+    /// The crawl lives by this ledger's clock.
+    pub(crate) fn set_ledger(&mut self, ledger: i64) -> Result<(), rusqlite::Error> {
+        let sql = "INSERT INTO job (one, ledger, started_at, pages) VALUES (1, ?1, ?2, ?3)
+            ON CONFLICT (one) DO UPDATE SET ledger = excluded.ledger";
+        let JobView { started_at, pages } = self.job;
+        self.db.execute(sql, (ledger, number(started_at), pages as i64))?;
+        Ok(())
+    }
+
+    /// What an error means for whoever waits.
+    pub(crate) fn trouble(&self, error: &rusqlite::Error) -> String {
+        trouble(&self.path, error)
+    }
+
+    /// Adds a URL if it is not known.
+    pub(crate) fn offer(
+        &mut self,
+        record: UrlRecord,
+        offered: &mut Offered,
+    ) -> Result<(), rusqlite::Error> {
+        if self.known.insert(&self.db, record.id.as_u128())? {
+            offered.new += 1;
+            self.insert_url(record, true)
+        } else {
+            offered.known += 1;
+            Ok(())
+        }
+    }
+
+    /// Charges a page to the job.
+    pub(crate) fn charge(&mut self) {
+        self.job.pages += 1;
+        self.journal.pages(self.job.pages);
+    }
+
+    /// Whether a URL is in a host's queue under that claim.
+    pub(crate) fn is_claimed(
+        &mut self,
+        host: &HostKey,
+        id: UrlKey,
+        claim: Option<LeaseId>,
+    ) -> Result<bool, rusqlite::Error> {
+        let no = self.host(host)?;
+        let found = self.find(no, id)?;
+        Ok(found.is_some_and(|at| self.hosts[no].window[at].record.claim == claim))
+    }
+
+    /// Applies one change, unless the URL has another claim by now.
+    pub(crate) fn write_url(&mut self, write: UrlWrite) -> Result<(), rusqlite::Error> {
+        let Some(from) = write.from else {
+            return match write.to {
+                Some(record) => self.insert_url(record, false),
+                None => Ok(()),
+            };
+        };
+        let no = self.host(&from)?;
+        let Some(at) = self.find(no, write.id)? else {
+            return Ok(());
+        };
+        if self.hosts[no].window[at].record.claim != write.claim {
+            return Ok(());
+        }
+        match write.to {
+            Some(record) if *record.host() == from => self.replace(no, at, record),
+            Some(record) => {
+                self.remove(no, at);
+                self.insert_url(record, false)?;
+            }
+            None => self.remove(no, at),
+        }
+        Ok(())
+    }
+
+    /// A URL takes over what a worker remembers of it, now or when it comes.
+    pub(crate) fn remind(
+        &mut self,
+        remembered: &UrlRecord,
+        epoch: u64,
+    ) -> Result<(), rusqlite::Error> {
+        self.keep_reminded(remembered, epoch)?;
+        let no = self.host(remembered.host())?;
+        if let Some(at) = self.hosts[no].find(remembered.id) {
+            let mut record = self.hosts[no].window[at].record.clone();
+            record.restore(remembered);
+            self.replace(no, at, record);
+            self.reschedule_unless_held(no);
+        }
+        Ok(())
+    }
+
+    /// Writes what is not written yet, so that it survives this process.
+    pub(crate) fn save(&mut self) -> Result<(), rusqlite::Error> {
+        if !self.journal.unwritten().is_empty() {
+            let sql = "INSERT INTO journal (changes) VALUES (?1)";
+            self.db.prepare_cached(sql)?.execute([self.journal.unwritten()])?;
+            self.journal.written();
+        }
+        if self.merge_is_due() || self.by_name.len() > 2 * self.limits.hosts {
+            self.merge()?;
+            self.make_room()?;
+        }
+        Ok(())
+    }
+
+    /// Forgets everything, as if the file had been lost.
+    pub(crate) fn empty(&mut self) -> Result<(), rusqlite::Error> {
+        self.db.execute_batch(
+            "BEGIN IMMEDIATE; DELETE FROM frontier; DELETE FROM frontier_hosts; DELETE FROM known;
+             DELETE FROM journal; DELETE FROM reminded; COMMIT",
+        )?;
+        self.hosts.clear();
+        self.by_name.clear();
+        self.free.clear();
+        self.due.clear();
+        self.resting = None;
+        self.known.clear();
+        self.journal = Journal::default();
+        self.gone.clear();
+        self.spilled.clear();
+        self.touched.clear();
+        (self.queued, self.in_memory) = (0, 0);
+        self.reminded = (0, false);
+        Ok(())
+    }
+}
+
+fn read_job(db: &Connection) -> Result<Option<(JobView, i64)>, rusqlite::Error> {
+    let sql = "SELECT started_at, pages, ledger FROM job";
+    db.query_row(sql, [], |row| {
+        let pages = row.get::<_, i64>(1)? as u64;
+        Ok((JobView { started_at: time(row.get(0)?), pages }, row.get(2)?))
+    })
+    .optional()
+}
+
+const SCHEMA: Schema = Schema {
+    what: "frontier",
+    steps: &["
+CREATE TABLE job (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    ledger INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    pages INTEGER NOT NULL
+);
+CREATE TABLE frontier_hosts (
+    id INTEGER PRIMARY KEY,
+    host TEXT NOT NULL UNIQUE,
+    queued INTEGER NOT NULL,
+    due INTEGER
+);
+CREATE INDEX frontier_hosts_due ON frontier_hosts (due) WHERE due IS NOT NULL;
+CREATE TABLE frontier (
+    host INTEGER NOT NULL,
+    ready INTEGER NOT NULL,
+    rank INTEGER NOT NULL,
+    depth INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    url TEXT NOT NULL,
+    more BLOB,
+    PRIMARY KEY (host, ready, rank, depth, number)
+) WITHOUT ROWID;
+CREATE TABLE known (
+    key BLOB PRIMARY KEY
+) WITHOUT ROWID;
+CREATE TABLE journal (
+    id INTEGER PRIMARY KEY,
+    changes BLOB NOT NULL
+);
+CREATE TABLE reminded (
+    key BLOB PRIMARY KEY,
+    epoch INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    ready INTEGER NOT NULL,
+    depth INTEGER NOT NULL,
+    more BLOB
+) WITHOUT ROWID;
+"],
+};

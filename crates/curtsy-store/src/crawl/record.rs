@@ -1,0 +1,161 @@
+//! A URL's record as a row and as bytes.
+//!
+//! A page that nobody has asked for yet is its URL, its key and its depth. Whatever else a record can have is in one small blob.
+
+use curtsy_core::host::{LeaseId, Outcome, Tries};
+use curtsy_core::time::Time;
+use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_engine::{UrlRecord, Want};
+use rusqlite::types::Type;
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::{number, time};
+
+/// Where a URL stands in its host's queue: when it is ready, its rank, its depth, and its number in the order of arrival.
+pub(crate) type Place = (i64, u8, u16, u64);
+
+/// The first place of all.
+pub(crate) const FIRST: Place = (0, 0, 0, 0);
+/// Behind every place.
+pub(crate) const LAST: Place = (i64::MAX, u8::MAX, u16::MAX, u64::MAX);
+
+/// The place of a record with that number.
+pub(crate) fn place(record: &UrlRecord, number_: u64) -> Place {
+    (record.ready.map_or(0, number), record.rank(), record.depth, number_)
+}
+
+/// What a record has besides its URL, key, depth and time.
+#[derive(Serialize, Deserialize)]
+struct More<'a> {
+    #[serde(borrow)]
+    origin: Option<&'a str>,
+    hop: u8,
+    #[serde(borrow)]
+    want: Wanted<'a>,
+    tries: Tries,
+    last: Option<Outcome>,
+    charged: bool,
+    claim: Option<LeaseId>,
+    slot_since: Option<Time>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Wanted<'a> {
+    Page,
+    Sitemap,
+    RobotsHop(&'a str, Time),
+}
+
+/// What a record has besides its URL, key, depth and time; none if that is nothing.
+pub(crate) fn more(record: &UrlRecord) -> Option<Vec<u8>> {
+    let plain = record.hop == 0
+        && record.want == Want::Page
+        && record.tries == Tries::default()
+        && record.last.is_none()
+        && !record.charged
+        && record.claim.is_none()
+        && record.slot_since.is_none()
+        && record.origin == record.url;
+    if plain {
+        return None;
+    }
+    let owner;
+    let more = More {
+        origin: (record.origin != record.url).then(|| record.origin.as_str()),
+        hop: record.hop,
+        want: match &record.want {
+            Want::Page => Wanted::Page,
+            Want::Sitemap => Wanted::Sitemap,
+            Want::RobotsHop { owner: authority, deadline } => {
+                owner = authority.to_string();
+                Wanted::RobotsHop(&owner, *deadline)
+            }
+        },
+        tries: record.tries,
+        last: record.last,
+        charged: record.charged,
+        claim: record.claim,
+        slot_since: record.slot_since,
+    };
+    let bytes = postcard::to_extend(&more, Vec::with_capacity(48));
+    Some(bytes.expect("a record holds nothing that postcard can't write"))
+}
+
+/// A record from its parts.
+pub(crate) fn record(
+    key: u128,
+    url: &str,
+    ready: i64,
+    depth: u16,
+    more: Option<&[u8]>,
+) -> Result<UrlRecord, rusqlite::Error> {
+    let url = CrawlUrl::parse(url).map_err(damaged)?;
+    let mut record = UrlRecord {
+        id: UrlKey::from_u128(key),
+        ready: (ready != 0).then(|| time(ready)),
+        ..UrlRecord::page(url, depth)
+    };
+    if let Some(bytes) = more {
+        let more: More<'_> = postcard::from_bytes(bytes).map_err(damaged)?;
+        if let Some(origin) = more.origin {
+            record.origin = CrawlUrl::parse(origin).map_err(damaged)?;
+        }
+        record.hop = more.hop;
+        record.want = match more.want {
+            Wanted::Page => Want::Page,
+            Wanted::Sitemap => Want::Sitemap,
+            Wanted::RobotsHop(owner, deadline) => {
+                Want::RobotsHop { owner: owner.parse().map_err(damaged)?, deadline }
+            }
+        };
+        record.tries = more.tries;
+        record.last = more.last;
+        record.charged = more.charged;
+        record.claim = more.claim;
+        record.slot_since = more.slot_since;
+    }
+    Ok(record)
+}
+
+/// What was read is not what this program writes.
+pub(crate) fn damaged(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, Box::new(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn check(record_: UrlRecord) {
+        let bytes = more(&record_);
+        let (key, ready) = (record_.id.as_u128(), record_.ready.map_or(0, number));
+        let again = record(key, record_.url.as_str(), ready, record_.depth, bytes.as_deref());
+        assert_eq!(again.unwrap(), record_);
+    }
+
+    #[test]
+    fn every_record_comes_back_as_it_was() {
+        let url = CrawlUrl::parse("https://example.org/a?b=c").unwrap();
+        let page = UrlRecord::page(url.clone(), 3);
+        assert_eq!(more(&page), None, "most records are nothing but their URL");
+        check(page.clone());
+        check(UrlRecord { ready: Some(Time::NEVER), want: Want::Sitemap, ..page.clone() });
+        check(UrlRecord {
+            origin: CrawlUrl::parse("http://example.net/").unwrap(),
+            hop: 2,
+            want: Want::RobotsHop { owner: url.authority(), deadline: Time::from_secs(7) },
+            tries: Tries { counted: 2, doubt: Some(Time::from_secs(5)), open: true },
+            last: Some(Outcome::Answered {
+                status: 503,
+                retry_after: Some(Duration::from_secs(9)),
+                friction: None,
+            }),
+            ready: Some(Time::from_secs(11)),
+            charged: true,
+            claim: Some(LeaseId(u64::MAX)),
+            slot_since: Some(Time::from_secs(1)),
+            ..page
+        });
+    }
+}

@@ -1,0 +1,497 @@
+//! The ledger: what is known of hosts, shared by every process of a user on a machine.
+//!
+//! Each write is a transaction that first looks whether another process wrote since; if so, what was kept in memory counts no more.
+//! A host's version is at least the store's time of its last write, so it never comes back, even if the host is forgotten in between.
+//!
+//! **Epochs.** The end of a process loses nothing, so it begins none. A new one begins when something can have been lost:
+//! - after a reboot, since a power cut loses what was not on the disk yet. Every host counts as started when the machine was booted, as
+//!   nothing of ours can have started later; nothing is granted for one lease from then, which has mostly passed when somebody crawls;
+//! - when the file was replaced while a process used it, or is gone while its `-users` file is there: every host counts as started now;
+//! - when a crawl comes with another ledger than the one that it was crawled with.
+//!
+//! A ledger on a machine that never had one begins without a floor and without a quiet time: nothing of ours can be in flight, and a
+//! newcomer's first crawl must not wait for requests that never were.
+
+mod rows;
+mod slots;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use curtsy_core::host::{HostState, LeaseId};
+use curtsy_core::time::Time;
+use curtsy_core::url::HostKey;
+use curtsy_engine::Epoch;
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
+
+use rows::Kept;
+
+use crate::database::{self, Schema};
+use crate::hours::Anchor;
+use crate::running::Users;
+use crate::{Hours, Machine, OpenError};
+
+/// How often the latest time is written down: after a reboot so much is added to it.
+const LATEST_EVERY: Duration = Duration::from_secs(1);
+/// How often it is looked whether the file was replaced.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// robots.txt files that nobody wrote for so long are thrown away: the last good copy counts for 30 days.
+const ROBOTS_KEPT: Duration = Duration::from_secs(60 * 86_400);
+
+/// The ledger of hosts.
+pub struct Ledger<H = Machine> {
+    db: Connection,
+    path: PathBuf,
+    hours: H,
+    quiet: Duration,
+    users: Users,
+    /// The file as it was opened, by device and inode.
+    file: Option<(u64, u64)>,
+    /// The name of this ledger.
+    pub(crate) id: i64,
+    anchor: Anchor,
+    epoch: Epoch,
+    stops: HashSet<HostKey>,
+    /// Leases of this process that have a slot of an address.
+    slots: HashSet<LeaseId>,
+    kept: Kept,
+    data_version: i64,
+    latest: Time,
+    looked: Time,
+    last_now: Time,
+    writing: bool,
+}
+
+/// What changed while others wrote.
+#[derive(Debug, Default)]
+pub(crate) struct Changed {
+    /// Stop orders that were lifted.
+    pub(crate) lifted: Vec<HostKey>,
+}
+
+impl<H: Hours> Ledger<H> {
+    /// Opens or begins a ledger. Nothing is granted for `quiet` when a new epoch begins: one lease.
+    pub fn open(path: &Path, hours: H, quiet: Duration) -> Result<Ledger<H>, OpenError> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)
+                .map_err(|e| OpenError::ReadOnly { path: path.to_owned(), source: Box::new(e) })?;
+        }
+        let users = Users::join(path)?;
+        let alone = users.try_alone();
+        if !alone {
+            // Whoever came first may be making it.
+            users.share(path)?;
+        }
+        let lost = users.seen_before && !path.exists();
+        let ledger = Self::open_as(path, hours, quiet, users, alone, lost)?;
+        ledger.users.share(path)?;
+        Ok(ledger)
+    }
+
+    fn open_as(
+        path: &Path,
+        hours: H,
+        quiet: Duration,
+        users: Users,
+        alone: bool,
+        lost: bool,
+    ) -> Result<Ledger<H>, OpenError> {
+        let of = |e| OpenError::of(path, e);
+        let mut db = database::open(path, &SCHEMA)?;
+        let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(of)?;
+        let head = match read_head(&tx).map_err(of)? {
+            None => Head::first(&hours, quiet, lost),
+            Some(head) => head.awake(&hours, quiet, alone),
+        };
+        head.write(&tx).map_err(of)?;
+        if alone {
+            let old = head.anchor.now(&hours).back(ROBOTS_KEPT);
+            tx.execute("DELETE FROM robots WHERE written < ?1", [number(old)]).map_err(of)?;
+        }
+        tx.commit().map_err(of)?;
+        let last_now = head.anchor.now(&hours);
+        let slots = Self::leases_with_slots(&db).map_err(of)?;
+        let mut ledger = Ledger {
+            file: inode(path),
+            db,
+            path: path.to_owned(),
+            quiet,
+            users,
+            id: head.id,
+            anchor: head.anchor,
+            epoch: head.epoch,
+            stops: HashSet::new(),
+            slots,
+            kept: Kept::default(),
+            data_version: -1,
+            latest: head.latest,
+            looked: last_now,
+            last_now,
+            writing: false,
+            hours,
+        };
+        ledger.refresh().map_err(of)?;
+        Ok(ledger)
+    }
+
+    /// The store's time.
+    pub fn now(&mut self) -> Time {
+        self.last_now = self.last_now.max(self.anchor.now(&self.hours));
+        self.last_now
+    }
+
+    /// The epoch.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Orders that nothing more is asked of a host, or lifts the order. Every process sees it before its next grant.
+    pub fn stop(&mut self, host: &HostKey, stopped: bool) -> Result<(), rusqlite::Error> {
+        self.begin()?;
+        let done = self.write_stop(host, stopped);
+        self.end(done)
+    }
+
+    fn write_stop(&mut self, host: &HostKey, stopped: bool) -> Result<(), rusqlite::Error> {
+        let now = self.now();
+        let sql = match stopped {
+            true => "INSERT OR IGNORE INTO stops (host, since) VALUES (?1, ?2)",
+            false => "DELETE FROM stops WHERE host = ?1 AND ?2 > 0",
+        };
+        self.db.execute(sql, (host.as_str(), number(now)))?;
+        // Whoever decided under the other order decides again: a host parked just now must not stay parked.
+        let sql = "UPDATE hosts SET version = max(version + 1, ?2) WHERE host = ?1";
+        self.db.execute(sql, (host.as_str(), number(now)))?;
+        self.kept.forget(host);
+        match stopped {
+            true => self.stops.insert(host.clone()),
+            false => self.stops.remove(host),
+        };
+        Ok(())
+    }
+
+    /// Whether a stop order is in force, as of the last look.
+    pub(crate) fn is_stopped(&self, host: &HostKey) -> bool {
+        self.stops.contains(host)
+    }
+
+    /// The stop orders in force.
+    pub fn stops(&mut self) -> Result<Vec<HostKey>, rusqlite::Error> {
+        self.refresh()?;
+        let mut stops: Vec<HostKey> = self.stops.iter().cloned().collect();
+        stops.sort();
+        Ok(stops)
+    }
+
+    /// A host's state.
+    pub fn state(&mut self, host: &HostKey) -> Result<HostState, rusqlite::Error> {
+        self.refresh()?;
+        Ok(self.row(host)?.state.clone())
+    }
+
+    /// Forgets what is known of a host, its stop order apart.
+    pub fn forget(&mut self, host: &HostKey) -> Result<(), rusqlite::Error> {
+        self.begin()?;
+        let done = self.db.execute("DELETE FROM hosts WHERE host = ?1", [host.as_str()]);
+        self.kept.forget(host);
+        self.end(done.map(drop))
+    }
+
+    /// Begins a new epoch: something was lost.
+    pub(crate) fn new_epoch(&mut self, emptied: bool) -> Result<(), rusqlite::Error> {
+        self.begin()?;
+        let done = self.write_epoch(emptied);
+        self.end(done)
+    }
+
+    fn write_epoch(&mut self, emptied: bool) -> Result<(), rusqlite::Error> {
+        let now = self.now();
+        self.epoch = Epoch {
+            id: self.epoch.id + 1,
+            floor: Some(now),
+            quiet_until: Some(now + self.quiet),
+            emptied,
+        };
+        self.head().write(&self.db)
+    }
+
+    /// Forgets everything and begins a new epoch, as if the file had been lost.
+    pub(crate) fn empty(&mut self) -> Result<(), rusqlite::Error> {
+        self.begin()?;
+        let done = self
+            .db
+            .execute_batch("DELETE FROM hosts; DELETE FROM robots; DELETE FROM slots;")
+            .and_then(|()| self.write_epoch(true));
+        self.kept.clear();
+        self.end(done)
+    }
+
+    /// Looks whether others wrote. What they did is known afterwards.
+    pub(crate) fn refresh(&mut self) -> Result<Changed, rusqlite::Error> {
+        let mut data_version = self.db.prepare_cached("PRAGMA data_version")?;
+        let found = data_version.query_row([], |row| row.get(0))?;
+        drop(data_version);
+        if found == self.data_version {
+            return Ok(Changed::default());
+        }
+        if let Some(head) = read_head(&self.db)? {
+            (self.anchor, self.epoch, self.latest) = (head.anchor, head.epoch, head.latest);
+        }
+        let mut stops = HashSet::new();
+        let mut statement = self.db.prepare_cached("SELECT host FROM stops")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            stops.extend(HostKey::parse(row.get_ref(0)?.as_str()?).ok());
+        }
+        drop(rows);
+        drop(statement);
+        let lifted = self.stops.difference(&stops).cloned().collect();
+        self.stops = stops;
+        self.kept.doubt();
+        self.data_version = found;
+        Ok(Changed { lifted })
+    }
+
+    /// Begins a transaction. Nobody else writes until its end, and what others wrote is known.
+    pub(crate) fn begin(&mut self) -> Result<Changed, rusqlite::Error> {
+        self.look()?;
+        self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        self.writing = true;
+        self.refresh().inspect_err(|_| self.roll_back())
+    }
+
+    /// Ends a transaction: written, or as if it had not been.
+    pub(crate) fn end(&mut self, done: Result<(), rusqlite::Error>) -> Result<(), rusqlite::Error> {
+        let done = done.and_then(|()| self.commit());
+        if done.is_err() {
+            self.roll_back();
+        }
+        done
+    }
+
+    fn commit(&mut self) -> Result<(), rusqlite::Error> {
+        let now = self.now();
+        if now >= self.latest + LATEST_EVERY {
+            self.latest = now;
+            self.db.prepare_cached("UPDATE ledger SET latest = ?1")?.execute([number(now)])?;
+        }
+        self.db.prepare_cached("COMMIT")?.execute([])?;
+        self.writing = false;
+        Ok(())
+    }
+
+    fn roll_back(&mut self) {
+        if self.writing && !self.db.is_autocommit() {
+            // Fails only if SQLite has rolled back by itself.
+            let _ = self.db.execute_batch("ROLLBACK");
+        }
+        self.writing = false;
+        // What this transaction had put into memory is not so.
+        self.kept.clear();
+        self.data_version = -1;
+    }
+
+    /// Looks whether the file is still the one that was opened. If somebody took it away, what it knew is lost.
+    fn look(&mut self) -> Result<(), rusqlite::Error> {
+        let now = self.now();
+        if now < self.looked + LOOK_EVERY {
+            return Ok(());
+        }
+        self.looked = now;
+        if self.file.is_none() || inode(&self.path) == self.file {
+            return Ok(());
+        }
+        self.db = database::open(&self.path, &SCHEMA)
+            .map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
+        self.file = inode(&self.path);
+        self.kept.clear();
+        self.data_version = -1;
+        let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Whoever came first has begun it; its time counts, unless ours is later.
+        let found = read_head(&tx)?;
+        let time = found.as_ref().map_or(now, |head| head.anchor.now(&self.hours).max(now));
+        let id = found.as_ref().map_or(self.epoch.id, |head| head.epoch.id.max(self.epoch.id)) + 1;
+        let epoch =
+            Epoch { id, floor: Some(time), quiet_until: Some(time + self.quiet), emptied: false };
+        let head = Head {
+            id: found.map_or(number(time), |head| head.id),
+            anchor: Anchor::new(&self.hours, time),
+            latest: time,
+            epoch,
+        };
+        head.write(&tx)?;
+        tx.commit()?;
+        (self.id, self.anchor, self.latest, self.epoch) =
+            (head.id, head.anchor, head.latest, head.epoch);
+        Ok(())
+    }
+
+    fn head(&self) -> Head {
+        Head { id: self.id, anchor: self.anchor.clone(), latest: self.latest, epoch: self.epoch }
+    }
+}
+
+/// The one row about the ledger itself.
+struct Head {
+    id: i64,
+    anchor: Anchor,
+    latest: Time,
+    epoch: Epoch,
+}
+
+impl Head {
+    /// A ledger that begins. If there was one before, something is lost.
+    fn first(hours: &impl Hours, quiet: Duration, lost: bool) -> Head {
+        let now = Time::from_micros(hours.wall());
+        // Each ledger's epochs have numbers of their own: a worker that knew another one notices.
+        let id = now.micros();
+        let floor = lost.then_some(now);
+        let epoch = Epoch { id, floor, quiet_until: floor.map(|t| t + quiet), emptied: lost };
+        Head { id: number(now), anchor: Anchor::new(hours, now), latest: now, epoch }
+    }
+
+    /// The ledger as it is found when it is opened.
+    fn awake(mut self, hours: &impl Hours, quiet: Duration, alone: bool) -> Head {
+        if self.anchor.boot == hours.boot() {
+            if alone {
+                self.anchor = Anchor::new(hours, self.anchor.now_after_sleep(hours));
+            }
+            return self;
+        }
+        let wall = Time::from_micros(hours.wall());
+        let least = self.latest + LATEST_EVERY;
+        let now = wall.max(least);
+        // Nothing of ours started after the machine did. A wall clock that went back knows nothing of that.
+        let booted = if wall >= least {
+            wall.back(Duration::from_micros(hours.since_boot())).max(least)
+        } else {
+            now
+        };
+        self.anchor = Anchor::new(hours, now);
+        self.latest = now;
+        self.epoch = Epoch {
+            id: self.epoch.id + 1,
+            floor: Some(booted),
+            quiet_until: Some(booted + quiet),
+            emptied: false,
+        };
+        self
+    }
+
+    fn write(&self, db: &Connection) -> Result<(), rusqlite::Error> {
+        let Head { id, anchor, latest, epoch } = self;
+        let sql = "INSERT OR REPLACE INTO ledger (one, id, boot, monotonic, since_boot, time, latest, epoch, floor, quiet_until, emptied)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+        db.execute(
+            sql,
+            (
+                id,
+                &anchor.boot,
+                anchor.monotonic as i64,
+                anchor.since_boot as i64,
+                number(anchor.time),
+                number(*latest),
+                epoch.id as i64,
+                epoch.floor.map(number),
+                epoch.quiet_until.map(number),
+                epoch.emptied,
+            ),
+        )?;
+        Ok(())
+    }
+}
+
+fn read_head(db: &Connection) -> Result<Option<Head>, rusqlite::Error> {
+    let sql = "SELECT id, boot, monotonic, since_boot, time, latest, epoch, floor, quiet_until, emptied FROM ledger";
+    let read = |row: &Row<'_>| {
+        Ok(Head {
+            id: row.get(0)?,
+            anchor: Anchor {
+                boot: row.get(1)?,
+                monotonic: row.get::<_, i64>(2)? as u64,
+                since_boot: row.get::<_, i64>(3)? as u64,
+                time: time(row.get(4)?),
+            },
+            latest: time(row.get(5)?),
+            epoch: Epoch {
+                id: row.get::<_, i64>(6)? as u64,
+                floor: row.get::<_, Option<i64>>(7)?.map(time),
+                quiet_until: row.get::<_, Option<i64>>(8)?.map(time),
+                emptied: row.get(9)?,
+            },
+        })
+    };
+    db.prepare_cached(sql)?.query_row([], read).optional()
+}
+
+/// A time as SQLite keeps it.
+pub(crate) fn number(time: Time) -> i64 {
+    i64::try_from(time.micros()).unwrap_or(i64::MAX)
+}
+
+/// A time that SQLite kept.
+pub(crate) fn time(number: i64) -> Time {
+    match number {
+        i64::MAX => Time::NEVER,
+        _ => Time::from_micros(u64::try_from(number).unwrap_or(0)),
+    }
+}
+
+#[cfg(unix)]
+fn inode(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()))
+}
+
+#[cfg(not(unix))]
+fn inode(_: &Path) -> Option<(u64, u64)> {
+    None
+}
+
+const SCHEMA: Schema = Schema {
+    what: "ledger",
+    steps: &["
+CREATE TABLE ledger (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    id INTEGER NOT NULL,
+    boot TEXT NOT NULL,
+    monotonic INTEGER NOT NULL,
+    since_boot INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    latest INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    floor INTEGER,
+    quiet_until INTEGER,
+    emptied INTEGER NOT NULL
+);
+CREATE TABLE hosts (
+    id INTEGER PRIMARY KEY,
+    host TEXT NOT NULL UNIQUE,
+    version INTEGER NOT NULL,
+    state BLOB NOT NULL
+);
+CREATE TABLE robots (
+    id BLOB NOT NULL UNIQUE,
+    written INTEGER NOT NULL,
+    etag TEXT,
+    last_modified TEXT,
+    text BLOB NOT NULL
+);
+CREATE TABLE slots (
+    address BLOB NOT NULL,
+    lease INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    PRIMARY KEY (address, lease)
+) WITHOUT ROWID;
+CREATE TABLE stops (
+    host TEXT PRIMARY KEY,
+    since INTEGER NOT NULL
+) WITHOUT ROWID;
+"],
+};

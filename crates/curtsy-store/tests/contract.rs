@@ -1,0 +1,93 @@
+//! SQLite keeps the contract of every store: straight, behind faults, with little memory, and in two processes on one ledger.
+
+mod place;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use curtsy_core::url::HostKey;
+use curtsy_sim::SimClock;
+use curtsy_sim::contract::{Rig, Way, keep_the_contract};
+use curtsy_sim::executor::Universe;
+use curtsy_store::{Crawl, Handle, Options};
+
+use place::{Folder, Virtual};
+
+struct OnDisk {
+    folder: Folder,
+    hours: Virtual,
+    options: Options,
+    crawl: RefCell<Option<Crawl<Virtual>>>,
+}
+
+impl OnDisk {
+    fn new(universe: Rc<Universe>, options: Options) -> OnDisk {
+        let folder = Folder::new("contract");
+        let rig = OnDisk { folder, hours: Virtual(universe), options, crawl: RefCell::new(None) };
+        rig.reopen();
+        rig
+    }
+
+    fn crawl(&self) -> Crawl<Virtual> {
+        self.crawl.borrow().clone().expect("it is open")
+    }
+}
+
+impl Rig for OnDisk {
+    type Store = Handle<Virtual>;
+
+    fn handle(&self, _: SimClock) -> Self::Store {
+        self.crawl().handle()
+    }
+
+    fn stop(&self, host: &HostKey, stopped: bool) {
+        self.crawl().stop(host, stopped).unwrap();
+    }
+
+    fn empty(&self) {
+        self.crawl().empty().unwrap();
+    }
+
+    fn reopen(&self) -> bool {
+        self.crawl.replace(None);
+        let (ledger, crawl) = (self.folder.ledger(), self.folder.crawl());
+        let opened =
+            Crawl::open_with(&ledger, &crawl, self.options.clone(), self.hours.clone()).unwrap();
+        self.crawl.replace(Some(opened));
+        true
+    }
+}
+
+fn make(universe: Rc<Universe>) -> OnDisk {
+    OnDisk::new(universe, Options::default())
+}
+
+/// Everything goes to the tables and comes back.
+fn make_forgetful(universe: Rc<Universe>) -> OnDisk {
+    let options = Options {
+        known_in_memory: 8,
+        hosts_in_memory: 4,
+        urls_in_memory: 8,
+        merge_after: 16,
+        ..Options::default()
+    };
+    OnDisk::new(universe, options)
+}
+
+#[test]
+fn sqlite_keeps_the_contract() {
+    keep_the_contract(Way::Straight, make);
+}
+
+#[test]
+fn sqlite_keeps_the_contract_behind_faults() {
+    for seed in 1..=5 {
+        keep_the_contract(Way::Faulty(seed), make);
+    }
+}
+
+#[test]
+fn sqlite_keeps_the_contract_with_hardly_any_memory() {
+    keep_the_contract(Way::Straight, make_forgetful);
+    keep_the_contract(Way::Faulty(7), make_forgetful);
+}

@@ -1,0 +1,75 @@
+//! Where a test keeps its files, and the clocks by which it lives.
+#![allow(dead_code, reason = "each test uses its part")]
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use curtsy_sim::executor::Universe;
+use curtsy_store::Hours;
+
+/// A folder that goes with the test.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Folder {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("curtsy-store-{name}-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("a folder for the test");
+        Folder(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn ledger(&self) -> PathBuf {
+        self.0.join("hosts.db")
+    }
+
+    pub(crate) fn crawl(&self) -> PathBuf {
+        self.0.join("crawl.db")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What can't be removed is not what is tested.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A machine in virtual time.
+#[derive(Clone)]
+pub(crate) struct Virtual(pub(crate) Rc<Universe>);
+
+impl Hours for Virtual {
+    fn monotonic(&self) -> u64 {
+        self.0.now() - 1_700_000_000_000_000
+    }
+
+    fn since_boot(&self) -> u64 {
+        self.monotonic()
+    }
+
+    fn wall(&self) -> u64 {
+        self.0.now()
+    }
+
+    fn boot(&self) -> String {
+        "virtual".into()
+    }
+}
+
+/// The answer of a call that waits for nobody.
+pub(crate) fn now<T>(call: impl Future<Output = T>) -> T {
+    let mut call = std::pin::pin!(call);
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    loop {
+        if let std::task::Poll::Ready(answer) = call.as_mut().poll(&mut cx) {
+            return answer;
+        }
+    }
+}

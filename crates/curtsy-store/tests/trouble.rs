@@ -1,0 +1,189 @@
+//! What a person is told when a store can't be opened or written, and that nothing is lost by it.
+#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
+
+mod place;
+
+use std::path::Path;
+
+use curtsy_core::url::CrawlUrl;
+use curtsy_engine::{Store, UrlRecord};
+use curtsy_store::{Crawl, Ledger, Machine, OpenError, Options};
+use rusqlite::Connection;
+
+use place::{Folder, now};
+
+fn open(folder: &Folder) -> Result<Crawl, OpenError> {
+    Crawl::open(&folder.ledger(), &folder.crawl(), Options::default())
+}
+
+fn told(opened: Result<Crawl, OpenError>) -> String {
+    opened.err().expect("it is refused").to_string()
+}
+
+fn check(told: &str, what: &str, hint: &str) {
+    let (first, second) = told.split_once('\n').unwrap_or_else(|| panic!("no hint: {told}"));
+    assert!(first.contains(what), "{told}");
+    assert!(second.starts_with("hint: ") && second.contains(hint), "{told}");
+    assert!(!told.ends_with('.') && told.starts_with(|c: char| !c.is_uppercase()), "{told}");
+}
+
+fn page(n: usize) -> UrlRecord {
+    let url = CrawlUrl::parse(&format!("http://a.test/{n}")).unwrap();
+    UrlRecord::page(url, 0)
+}
+
+#[test]
+fn another_crawl_has_the_file() {
+    let folder = Folder::new("running");
+    let first = open(&folder).unwrap();
+    let pid = format!("(process {})", std::process::id());
+    check(&told(open(&folder)), "is in use by another crawl", "wait for it or stop it");
+    assert!(told(open(&folder)).contains(&pid));
+    // Another file with the same ledger is no trouble.
+    let other = folder.path().join("other.db");
+    Crawl::open(&folder.ledger(), &other, Options::default()).unwrap();
+    drop(first);
+    open(&folder).unwrap();
+}
+
+#[test]
+fn a_newer_program_wrote_it() {
+    let folder = Folder::new("newer");
+    drop(open(&folder).unwrap());
+    for (path, what) in [(folder.crawl(), "frontier"), (folder.ledger(), "ledger")] {
+        let db = Connection::open(&path).unwrap();
+        db.execute("UPDATE store_version SET version = 99", []).unwrap();
+        let told = told(open(&folder));
+        check(&told, &format!("its {what} has version 99"), "upgrade this program");
+        db.execute("UPDATE store_version SET version = 1", []).unwrap();
+        drop(db);
+        open(&folder).unwrap();
+    }
+}
+
+#[test]
+fn it_is_not_a_database() {
+    let folder = Folder::new("junk");
+    for path in [folder.crawl(), folder.ledger()] {
+        std::fs::write(&path, "to whom it may concern\n".repeat(200)).unwrap();
+        check(&told(open(&folder)), "is not a database, or is damaged", "move it away");
+        assert!(std::fs::read_to_string(&path).unwrap().starts_with("to whom"), "it is left alone");
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn a_file_with_tables_of_others_keeps_them() {
+    let folder = Folder::new("tables");
+    let db = Connection::open(folder.crawl()).unwrap();
+    db.execute_batch("CREATE TABLE pages (url); INSERT INTO pages VALUES ('kept')").unwrap();
+    drop(open(&folder).unwrap());
+    let kept: String = db.query_row("SELECT url FROM pages", [], |row| row.get(0)).unwrap();
+    assert_eq!(kept, "kept");
+}
+
+#[test]
+fn the_folder_cannot_be_written_to() {
+    let folder = Folder::new("read-only");
+    let nowhere = Path::new("/proc/self/nowhere.db");
+    let (ledger, crawl) = (folder.ledger(), folder.crawl());
+    let refused = Crawl::open(&ledger, nowhere, Options::default());
+    check(&told(refused), "can't write to `/proc/self/nowhere.db`", "must be writable");
+    let refused = Crawl::open(nowhere, &crawl, Options::default());
+    check(&told(refused), "can't write to `/proc/self/nowhere.db`", "must be writable");
+    let missing = folder.path().join("missing/crawl.db");
+    let refused = Crawl::open(&ledger, &missing, Options::default());
+    check(&told(refused), "missing/crawl.db", "its folder");
+}
+
+#[test]
+fn any_tool_reads_the_files_while_they_are_used() {
+    let folder = Folder::new("readers");
+    let crawl = open(&folder).unwrap();
+    let handle = crawl.handle();
+    now(handle.offer((0..100).map(page).collect())).unwrap();
+    let reader = Connection::open(folder.crawl()).unwrap();
+    reader.execute_batch("BEGIN; SELECT * FROM journal").unwrap();
+    now(handle.offer((100..200).map(page).collect())).unwrap();
+    reader.execute_batch("COMMIT").unwrap();
+    drop((handle, crawl));
+    let count =
+        "SELECT count(*) FROM frontier JOIN frontier_hosts ON frontier.host = id WHERE id = 1";
+    let urls: i64 = reader.query_row(count, [], |row| row.get(0)).unwrap();
+    assert_eq!(urls, 200);
+}
+
+/// Runs this very test again in a file system of 600 KB.
+#[test]
+fn the_disk_is_full() {
+    if let Some(small) = std::env::var_os("CURTSY_STORE_SMALL") {
+        return on_a_full_disk(Path::new(&small));
+    }
+    let folder = Folder::new("full");
+    let script = "mount -t tmpfs -o size=600k tmpfs \"$0\" || exit 77; exec \"$1\" --exact the_disk_is_full --nocapture";
+    let ran = std::process::Command::new("unshare")
+        .args(["-r", "-m", "sh", "-c", script])
+        .arg(folder.path())
+        .arg(std::env::current_exe().unwrap())
+        .env("CURTSY_STORE_SMALL", folder.path())
+        .output();
+    match ran {
+        Ok(ran) if ran.status.success() => {}
+        Ok(ran)
+            if ran.status.code() == Some(77)
+                || String::from_utf8_lossy(&ran.stderr).contains("unshare") =>
+        {
+            println!("skipped: no file system of our own can be mounted here");
+        }
+        Ok(ran) => panic!(
+            "{}{}",
+            String::from_utf8_lossy(&ran.stdout),
+            String::from_utf8_lossy(&ran.stderr)
+        ),
+        Err(error) => println!("skipped: {error}"),
+    }
+}
+
+fn on_a_full_disk(small: &Path) {
+    let ballast = small.join("ballast");
+    std::fs::write(&ballast, vec![1; 150_000]).unwrap();
+    let (ledger, crawl) = (small.join("hosts.db"), small.join("crawl.db"));
+    let store = Crawl::open(&ledger, &crawl, Options::default()).unwrap();
+    let handle = store.handle();
+    let mut kept = 0;
+    let refused = (0..10_000).find_map(|n| match now(handle.offer(vec![page(n)])) {
+        Ok(_) => {
+            kept = n + 1;
+            None
+        }
+        Err(error) => Some(error),
+    });
+    assert!(refused.is_some(), "600 KB are not enough");
+    check(&store.trouble().expect("it says why"), "no room left for", "free some space");
+    std::fs::remove_file(&ballast).unwrap();
+    now(handle.offer(vec![page(0)])).expect("there is room again");
+    assert_eq!(store.trouble(), None);
+    drop((handle, store));
+    let store = Crawl::open(&ledger, &crawl, Options::default()).unwrap();
+    let again = now(store.handle().offer((0..kept).map(page).collect())).unwrap();
+    assert_eq!((again.new, again.known), (0, kept), "what was told is kept");
+    drop(store);
+    // Too full to be opened at all.
+    std::fs::write(&ballast, vec![1; 1_000_000]).unwrap_err();
+    let other = small.join("other.db");
+    let told = Crawl::open(&ledger, &other, Options::default()).err().expect("no room").to_string();
+    check(&told, "no room left for", "free some space");
+}
+
+#[test]
+fn a_ledger_is_opened_by_itself_for_orders() {
+    let folder = Folder::new("orders");
+    let mut ledger = Ledger::open(&folder.ledger(), Machine, Options::default().quiet).unwrap();
+    let host = curtsy_core::url::HostKey::parse("a.test").unwrap();
+    ledger.stop(&host, true).unwrap();
+    let crawl = open(&folder).unwrap();
+    assert!(now(crawl.handle().load(&host)).unwrap().stopped);
+    ledger.stop(&host, false).unwrap();
+    assert!(!now(crawl.handle().load(&host)).unwrap().stopped);
+    assert_eq!(ledger.stops().unwrap(), []);
+}
