@@ -1,0 +1,9 @@
+//! The line against real sockets: what hostile and broken servers do, and what comes of it.
+
+mod client;
+mod codings;
+mod guard;
+mod heads;
+mod lines;
+mod permits;
+mod site;
