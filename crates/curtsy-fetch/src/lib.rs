@@ -16,6 +16,22 @@
 
 #![allow(async_fn_in_trait, reason = "a worker is one future on one thread: nothing needs Send")]
 
+// The tests of the line itself share servers and permits with those over its public face.
+#[cfg(test)]
+extern crate self as curtsy_fetch;
+#[cfg(test)]
+#[allow(dead_code, reason = "shared")]
+#[path = "../tests/exchange/client.rs"]
+mod client;
+#[cfg(test)]
+#[allow(dead_code, reason = "shared")]
+#[path = "../tests/exchange/secure.rs"]
+mod secure;
+#[cfg(test)]
+#[allow(dead_code, reason = "shared")]
+#[path = "../tests/exchange/site.rs"]
+mod site;
+
 mod ask;
 mod clock;
 mod coding;

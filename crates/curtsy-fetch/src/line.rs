@@ -464,3 +464,61 @@ const RESERVE_MAX: u64 = 256 * 1024;
 /// What may come around the data: heads, chunk headers, frames.
 const OVERHEAD_MAX: u64 = 512 * 1024;
 const OVERHEAD_TIMES: u64 = 16;
+
+#[cfg(test)]
+mod tests {
+    use curtsy_engine::{Connected, Fetch};
+
+    use super::*;
+    use crate::client::{Client, approach, request, run};
+    use crate::secure::{Ca, SecureSite};
+    use crate::site::{Site, ok};
+
+    /// Queues a request, lets the whole runtime stand still for a while, and only then lets the connection write.
+    async fn stalled(client: &Client, url: &str, stall: Duration) -> Option<Mono> {
+        let (ticket, permit) = approach(url);
+        let Ok(Connected { mut line, .. }) = client.fetch.connect(&ticket).await else {
+            panic!("the site accepts");
+        };
+        let (written, until) = (Cell::new(None), client.clock.mono() + Duration::from_millis(200));
+        let answer = line.queue(&permit, until, &request()).expect("the line stands");
+        std::thread::sleep(stall);
+        let head = line.head(answer, until, &written).await;
+        let gate = &line.connection.as_ref().expect("not yet left").gate;
+        assert_eq!((head.is_ok(), written.get()), (gate.written().is_some(), gate.written()));
+        assert!(written.get().is_none_or(|at| at <= until));
+        drop(line);
+        // Whatever was on its way has arrived.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        written.get()
+    }
+
+    #[test]
+    fn a_permit_that_runs_out_between_the_queue_and_the_write_sends_nothing() {
+        let site = Site::saying(ok("", "page"));
+        run(async {
+            let client = Client::new();
+            assert_eq!(stalled(&client, &site.url("/"), Duration::from_millis(300)).await, None);
+            assert_eq!((site.accepted(), site.heard().len()), (1, 0));
+            assert!(stalled(&client, &site.url("/"), Duration::ZERO).await.is_some());
+            assert_eq!(site.heard().len(), 1);
+        });
+    }
+
+    #[test]
+    fn and_neither_does_one_under_tls_and_http2() {
+        let ca = Ca::new();
+        let site = SecureSite::saying_http2(ca.server(&["shop.test"], &["h2"]), b"page");
+        let url = format!("https://shop.test:{}/", site.address.port());
+        run(async {
+            let client = Client::with(|settings| {
+                settings.ca_pem = ca.pem.clone();
+                settings.pins = vec!["shop.test=127.0.0.1".parse().unwrap()];
+            });
+            assert_eq!(stalled(&client, &url, Duration::from_millis(300)).await, None);
+            assert_eq!((site.accepted(), site.heard().len()), (1, 0));
+            assert!(stalled(&client, &url, Duration::ZERO).await.is_some());
+            assert_eq!(site.heard().len(), 1);
+        });
+    }
+}

@@ -2,8 +2,11 @@
 
 mod client;
 mod codings;
+mod encrypted;
 mod guard;
 mod heads;
 mod lines;
 mod permits;
+mod proxied;
+mod secure;
 mod site;
