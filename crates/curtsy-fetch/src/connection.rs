@@ -22,8 +22,9 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::TokioClock;
 use crate::ask::{Manner, Proxied};
-use crate::wire::{Gate, Stream};
+use crate::wire::{Gate, Hears, Speaks, Stream};
 
 /// A connection, in use or idle.
 pub(crate) struct Connection {
@@ -35,8 +36,18 @@ pub(crate) struct Connection {
     pub(crate) idle_since: Mono,
     /// Its library is done with it.
     over: bool,
+    quiet: Quiet,
     interim: Arc<AtomicU32>,
     _place: OwnedSemaphorePermit,
+}
+
+/// What an idle connection may still be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quiet {
+    /// Not a byte.
+    Wire,
+    /// Tickets, pings and the like, below what is an answer.
+    Inside,
 }
 
 enum Talk {
@@ -75,12 +86,17 @@ pub(crate) enum Piece {
 
 impl Connection {
     pub(crate) async fn http1(
-        stream: Stream,
-        gate: Rc<Gate>,
+        mut stream: Stream,
+        clock: TokioClock,
         peer: IpAddr,
         proxied: Proxied,
         place: OwnedSemaphorePermit,
     ) -> Result<Connection, Problem> {
+        let quiet = match &stream {
+            Stream::Plain(_) => Quiet::Wire,
+            Stream::Tls(_) => Quiet::Inside,
+        };
+        let gate = stream.gated(clock, Speaks::Http1);
         let made = http1::Builder::new()
             .max_headers(HEADERS_MAX)
             .max_header_size(HEAD_BYTES_MAX)
@@ -88,15 +104,17 @@ impl Connection {
             .handshake(TokioIo::new(stream))
             .await;
         let (send, connection) = made.map_err(|_| Problem::Connect)?;
-        Ok(Connection::of(Talk::Http1(send, connection), gate, peer, proxied, place))
+        let talk = Talk::Http1(send, connection);
+        Ok(Connection { quiet, ..Connection::of(talk, gate, peer, proxied, place) })
     }
 
     pub(crate) async fn http2(
-        stream: Stream,
-        gate: Rc<Gate>,
+        mut stream: Stream,
+        clock: TokioClock,
         peer: IpAddr,
         place: OwnedSemaphorePermit,
     ) -> Result<Connection, Problem> {
+        let gate = stream.gated(clock, Speaks::Http2);
         let made = h2::client::Builder::new()
             .enable_push(false)
             .max_header_list_size(HEAD_BYTES_MAX as u32)
@@ -132,6 +150,7 @@ impl Connection {
             proxied,
             idle_since: Mono(0),
             over: false,
+            quiet: Quiet::Inside,
             interim: Arc::default(),
             _place: place,
         }
@@ -144,9 +163,18 @@ impl Connection {
         if self.over || self.gate.is_blocked() {
             return false;
         }
+        match self.gate.hears() {
+            Hears::Nothing => {}
+            Hears::Something if self.quiet == Quiet::Inside => {}
+            Hears::Something | Hears::End => return false,
+        }
         match &mut self.talk {
             Talk::Http1(send, _) => send.is_ready(),
-            Talk::Http2(send, _) => matches!(send.poll_ready(&mut cx), Poll::Ready(Ok(()))),
+            // A server that lets no stream begin would hold the request back past its turn.
+            Talk::Http2(send, _) => {
+                send.current_max_send_streams() > 0
+                    && matches!(send.poll_ready(&mut cx), Poll::Ready(Ok(())))
+            }
         }
     }
 

@@ -23,7 +23,7 @@ use crate::egress::{To, Undialled, dial};
 use crate::line::HttpLine;
 use crate::outlet::{Outlet, Shared};
 use crate::pool::Pool;
-use crate::wire::{Gate, Stream, Wire};
+use crate::wire::{Stream, Wire};
 use crate::{TokioClock, proxy, tls};
 
 /// The [`Fetch`] of one worker. It lives on that worker's thread, in a current-thread runtime.
@@ -49,9 +49,9 @@ pub struct Counts {
     pub refused: u64,
     /// Requests whose permit was past, or whose line was gone, at the first write.
     pub unsent: u64,
-    /// Bytes in, as the network had them; of connections that are closed.
+    /// Bytes in, as the network had them, handshakes apart.
     pub bytes_in: u64,
-    /// Bytes out.
+    /// Bytes out, likewise.
     pub bytes_out: u64,
 }
 
@@ -146,11 +146,10 @@ impl Inner {
                 (tcp, site.first().copied().unwrap_or(peer))
             }
         };
-        let gate = Gate::new(self.clock);
         if url.scheme() == Scheme::Http {
             let proxied = if shared.proxy.is_some() { Proxied::Plainly } else { Proxied::No };
-            let stream = Stream::Plain(Wire::new(tcp, Rc::clone(&gate)));
-            return Connection::http1(stream, gate, peer, proxied, place).await;
+            let stream = Stream::Plain(Wire::new(tcp));
+            return Connection::http1(stream, self.clock, peer, proxied, place).await;
         }
         if let Some(proxy) = &shared.proxy {
             self.by(deadline, proxy::tunnel(&mut tcp, proxy, url))
@@ -158,7 +157,7 @@ impl Inner {
                 .unwrap_or(Err(Problem::ConnectTimeout))?;
         }
         let deadline = self.clock.mono() + shared.timeouts.tls;
-        let secured = self.by(deadline, self.secure(url, tcp, gate, peer, place)).await;
+        let secured = self.by(deadline, self.secure(url, tcp, peer, place)).await;
         secured.unwrap_or(Err(Problem::ConnectTimeout))
     }
 
@@ -221,7 +220,6 @@ impl Inner {
         &self,
         url: &CrawlUrl,
         tcp: TcpStream,
-        gate: Rc<Gate>,
         peer: IpAddr,
         place: OwnedSemaphorePermit,
     ) -> Result<Connection, Problem> {
@@ -232,13 +230,13 @@ impl Inner {
             }
         };
         let connector = TlsConnector::from(Arc::clone(&self.shared.tls));
-        let shaken = connector.connect(name, Wire::new(tcp, Rc::clone(&gate))).await;
+        let shaken = connector.connect(name, Wire::new(tcp)).await;
         let stream = shaken.map_err(|error| tls::problem(&error))?;
         let http2 = stream.get_ref().1.alpn_protocol() == Some(tls::H2);
         let stream = Stream::Tls(Box::new(stream));
         match http2 {
-            true => Connection::http2(stream, gate, peer, place).await,
-            false => Connection::http1(stream, gate, peer, Proxied::No, place).await,
+            true => Connection::http2(stream, self.clock, peer, place).await,
+            false => Connection::http1(stream, self.clock, peer, Proxied::No, place).await,
         }
     }
 

@@ -1,10 +1,12 @@
 //! Each coding: whole, in pieces, cut, spoilt, and as a bomb.
 
 use std::io::Write;
+use std::sync::LazyLock;
 
 use curtsy_core::headers::Coding;
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+use proptest::prelude::*;
 
 use super::{Decoder, Fault, STEP, Step};
 
@@ -158,6 +160,30 @@ fn a_spoilt_body_is_refused_or_at_least_no_panic() {
         }
     }
 }
+
+proptest! {
+    /// Junk, and pages with a few bytes changed: an error or some bytes, never a panic, never without end.
+    #[test]
+    fn whatever_the_bytes_are_unpacking_ends(
+        junk in prop::collection::vec(any::<u8>(), 0..300),
+        at in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        piece in 1usize..400,
+    ) {
+        for (_, coding, packed) in every_coding(&PAGE[..3_000]) {
+            let _ = unpack(coding, &junk, piece, 1 << 20);
+            let mut spoilt = packed.clone();
+            for (index, byte) in &at {
+                let index = index.index(spoilt.len());
+                spoilt[index] = *byte;
+            }
+            let _ = unpack(coding, &spoilt, piece, 1 << 20);
+            spoilt.extend_from_slice(&junk);
+            let _ = unpack(coding, &spoilt, piece, 1 << 20);
+        }
+    }
+}
+
+static PAGE: LazyLock<Vec<u8>> = LazyLock::new(page);
 
 #[test]
 fn a_gzip_file_of_many_members_is_one_body() {

@@ -170,6 +170,30 @@ fn floods_of_frames_end_the_line() {
     );
 }
 
+/// RFC 9113 §5.1.2: a limit of no streams holds a request back; it must not leave whenever the server likes.
+#[test]
+fn a_server_that_lets_no_stream_begin_is_not_sent_to() {
+    let ca = Ca::new();
+    let no_streams = frame(4, 0, 0, &[0, 3, 0, 0, 0, 0]);
+    let site = SecureSite::new(ca.server(&["shop.test"], &["h2"]), move |mut talk| {
+        let said = [no_streams.clone(), frame(6, 0, 0, &[0; 8])].concat();
+        async move {
+            let _ = talk.stream.write_all(&said).await;
+            let _ = talk.stream.flush().await;
+            let mut heard = [0; 4096];
+            while let Ok(1..) = talk.stream.read(&mut heard).await {}
+        }
+    });
+    run(async {
+        let client = Client::with(believing(&ca));
+        let url = format!("https://shop.test:{}/", site.address.port());
+        let (ticket, permit) = approach(&url);
+        let Connected { mut line, .. } = client.fetch.connect(&ticket).await.ok().unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(client.send(&mut line, &permit, &request()).await.said, "not sent");
+    });
+}
+
 #[test]
 fn a_body_that_tls_does_not_end_is_cut() {
     let ca = Ca::new();

@@ -87,6 +87,21 @@ fn a_line_that_the_server_closed_is_not_handed_out() {
     assert_eq!(site.accepted(), 3);
 }
 
+/// Nothing runs between the answer and the next request: the end of the line shows in the socket alone.
+#[test]
+fn a_line_that_was_closed_behind_its_answer_is_not_handed_out() {
+    let site = Site::saying_once(ok("", "page"));
+    run(async {
+        let client = Client::new();
+        for _ in 0..3 {
+            assert_eq!(client.get(&site.url("/")).await.said, "200 page");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert_eq!(client.fetch.counts().unsent, 0, "no turn was lost");
+    });
+    assert_eq!(site.accepted(), 3);
+}
+
 #[test]
 fn a_line_that_dies_while_it_waits_for_its_turn_sends_nothing() {
     let site = Site::new(|talk| {

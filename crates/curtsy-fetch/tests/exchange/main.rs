@@ -10,3 +10,4 @@ mod permits;
 mod proxied;
 mod secure;
 mod site;
+mod worker;
