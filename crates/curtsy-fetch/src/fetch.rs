@@ -131,8 +131,14 @@ impl Inner {
         place: OwnedSemaphorePermit,
     ) -> Result<Connection, Problem> {
         let shared = &self.shared;
-        let deadline = self.clock.mono() + shared.timeouts.connect;
-        let site = self.site_addresses(url, deadline).await?;
+        let began = self.clock.mono();
+        let deadline = began + shared.timeouts.connect;
+        // Behind a proxy the lookup is for the guard alone, and may fail: it must not use up the proxy's time.
+        let lookup_by = match shared.proxy {
+            Some(_) => began + shared.timeouts.connect / 2,
+            None => deadline,
+        };
+        let site = self.site_addresses(url, lookup_by).await?;
         let (mut tcp, peer) = match &shared.proxy {
             None => {
                 let addresses = site.iter().map(|ip| SocketAddr::new(*ip, url.port())).collect();

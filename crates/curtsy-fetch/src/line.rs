@@ -480,7 +480,7 @@ mod tests {
         let Ok(Connected { mut line, .. }) = client.fetch.connect(&ticket).await else {
             panic!("the site accepts");
         };
-        let (written, until) = (Cell::new(None), client.clock.mono() + Duration::from_millis(200));
+        let (written, until) = (Cell::new(None), client.clock.mono() + Duration::from_millis(400));
         let answer = line.queue(&permit, until, &request()).expect("the line stands");
         std::thread::sleep(stall);
         let head = line.head(answer, until, &written).await;
@@ -498,7 +498,7 @@ mod tests {
         let site = Site::saying(ok("", "page"));
         run(async {
             let client = Client::new();
-            assert_eq!(stalled(&client, &site.url("/"), Duration::from_millis(300)).await, None);
+            assert_eq!(stalled(&client, &site.url("/"), Duration::from_millis(500)).await, None);
             assert_eq!((site.accepted(), site.heard().len()), (1, 0));
             assert!(stalled(&client, &site.url("/"), Duration::ZERO).await.is_some());
             assert_eq!(site.heard().len(), 1);
@@ -515,7 +515,7 @@ mod tests {
                 settings.ca_pem = ca.pem.clone();
                 settings.pins = vec!["shop.test=127.0.0.1".parse().unwrap()];
             });
-            assert_eq!(stalled(&client, &url, Duration::from_millis(300)).await, None);
+            assert_eq!(stalled(&client, &url, Duration::from_millis(500)).await, None);
             assert_eq!((site.accepted(), site.heard().len()), (1, 0));
             assert!(stalled(&client, &url, Duration::ZERO).await.is_some());
             assert_eq!(site.heard().len(), 1);

@@ -28,9 +28,9 @@ pub(crate) fn settings() -> Settings {
     settings.allow_net = vec!["127.0.0.0/8".parse().unwrap()];
     settings.timeouts.connect = Duration::from_secs(2);
     settings.timeouts.tls = Duration::from_secs(2);
-    settings.timeouts.first_byte = Duration::from_millis(400);
-    settings.timeouts.whole = Duration::from_secs(3);
-    settings.floor = SpeedFloor { bytes: 1024, window: Duration::from_millis(300) };
+    settings.timeouts.first_byte = Duration::from_millis(1_500);
+    settings.timeouts.whole = Duration::from_secs(6);
+    settings.floor = SpeedFloor { bytes: 1024, window: Duration::from_millis(700) };
     settings
 }
 
