@@ -44,8 +44,11 @@ pub trait Line {
         written: &Cell<Option<Mono>>,
     ) -> Sent;
 
-    /// Reads the rest of the answer.
+    /// Reads the rest of the answer; or says why it is not wanted, which the head may have told already.
     async fn body(&mut self) -> Reading;
+
+    /// Leaves the rest of the answer unread. A line may read on a little to stay of use; it need not.
+    async fn discard(&mut self) {}
 }
 
 /// What a request carries besides its URL.
@@ -107,6 +110,14 @@ pub struct Head {
     pub last_modified: Option<String>,
     /// `Content-Type`.
     pub content_type: Option<String>,
+    /// `Content-Language`.
+    pub content_language: Option<String>,
+    /// `X-Robots-Tag`, every line of it.
+    pub x_robots_tag: Vec<String>,
+    /// `Link`, every line of it.
+    pub link: Vec<String>,
+    /// The other headers with their names in lower case, as many as there is room for; no cookies.
+    pub others: Vec<(String, String)>,
 }
 
 /// The rest of an answer.

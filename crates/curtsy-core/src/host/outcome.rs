@@ -57,6 +57,14 @@ pub enum Problem {
     ContentType,
     /// An address that may not be dialled.
     Guard,
+    /// The certificate has expired or is not valid yet.
+    TlsExpired,
+    /// The certificate is for another name.
+    TlsName,
+    /// The certificate is from nobody whom we believe.
+    TlsIssuer,
+    /// The body is packed in a way that can't be unpacked.
+    Coding,
 }
 
 /// A friction signal in an answer that its status does not show.
@@ -157,12 +165,17 @@ impl Problem {
             | Problem::Reset
             | Problem::ConnectTimeout
             | Problem::Tls
+            | Problem::TlsExpired
+            | Problem::TlsName
+            | Problem::TlsIssuer
             | Problem::FirstByteTimeout
             | Problem::WholeTimeout => Class::SiteWide,
             Problem::Truncated | Problem::Malformed => Class::UrlPassing,
-            Problem::TooSlow | Problem::OverLimit | Problem::ContentType | Problem::Guard => {
-                Class::UrlSpecific
-            }
+            Problem::TooSlow
+            | Problem::OverLimit
+            | Problem::ContentType
+            | Problem::Guard
+            | Problem::Coding => Class::UrlSpecific,
         }
     }
 

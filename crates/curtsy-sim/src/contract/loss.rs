@@ -59,7 +59,7 @@ pub(super) async fn what_is_remembered_is_taken_over_by_what_comes_later<R: Rig>
 
 pub(super) async fn a_restart_keeps_states_and_versions<R: Rig>(trial: &Trial<R>) {
     let worker = trial.worker();
-    let before = worker.change(&host("a.test"), |state| state.latency_ms = 77).await;
+    let before = worker.change(&host("a.test"), |state| state.latency.ms = 77).await;
     drop(worker);
     if !trial.rig.reopen() {
         return;
@@ -67,7 +67,7 @@ pub(super) async fn a_restart_keeps_states_and_versions<R: Rig>(trial: &Trial<R>
     let worker = trial.worker();
     let after = worker.load(&host("a.test")).await;
     assert_eq!((after.version, after.state), (before.version, before.state));
-    let again = worker.change(&host("a.test"), |state| state.latency_ms = 78).await;
+    let again = worker.change(&host("a.test"), |state| state.latency.ms = 78).await;
     assert!(again.version > before.version);
 }
 

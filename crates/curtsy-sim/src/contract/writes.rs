@@ -12,12 +12,12 @@ use super::{Rig, Trial, host, page, plain};
 pub(super) async fn what_is_committed_is_loaded_by_every_worker<R: Rig>(trial: &Trial<R>) {
     let (one, other) = (trial.worker(), trial.worker());
     let a = host("a.test");
-    let wrote = one.change(&a, |state| state.latency_ms = 17).await;
+    let wrote = one.change(&a, |state| state.latency.ms = 17).await;
     let seen = other.load(&a).await;
-    assert_eq!((seen.state.latency_ms, seen.version), (17, wrote.version));
-    other.change(&a, |state| state.latency_ms = 18).await;
-    assert_eq!(one.load(&a).await.state.latency_ms, 18);
-    assert_eq!(one.load(&host("b.test")).await.state.latency_ms, 0, "another host is another");
+    assert_eq!((seen.state.latency.ms, seen.version), (17, wrote.version));
+    other.change(&a, |state| state.latency.ms = 18).await;
+    assert_eq!(one.load(&a).await.state.latency.ms, 18);
+    assert_eq!(one.load(&host("b.test")).await.state.latency.ms, 0, "another host is another");
 }
 
 pub(super) async fn every_write_of_a_state_has_a_new_version<R: Rig>(trial: &Trial<R>) {
@@ -25,7 +25,7 @@ pub(super) async fn every_write_of_a_state_has_a_new_version<R: Rig>(trial: &Tri
     let a = host("a.test");
     let mut seen = vec![worker.load(&a).await.version];
     for n in 1..20 {
-        let view = worker.change(&a, |state| state.latency_ms = n).await;
+        let view = worker.change(&a, |state| state.latency.ms = n).await;
         assert!(!seen.contains(&view.version), "version {} comes again", view.version);
         seen.push(view.version);
     }
@@ -34,7 +34,7 @@ pub(super) async fn every_write_of_a_state_has_a_new_version<R: Rig>(trial: &Tri
 pub(super) async fn a_commit_of_the_schedule_alone_keeps_the_version<R: Rig>(trial: &Trial<R>) {
     let worker = trial.worker();
     let a = host("a.test");
-    let view = worker.change(&a, |state| state.latency_ms = 5).await;
+    let view = worker.change(&a, |state| state.latency.ms = 5).await;
     match worker.commit(plain(&view)).await {
         Committed::Done(receipt) => assert_eq!(receipt.version, view.version),
         other => panic!("it is done: {other:?}"),
@@ -50,19 +50,19 @@ pub(super) async fn a_commit_on_an_old_version_is_stale_and_writes_nothing<R: Ri
     let record = page("http://a.test/1");
     one.offer(vec![record.clone()]).await;
     let old = one.load(&a).await;
-    let newer = other.change(&a, |state| state.latency_ms = 7).await;
+    let newer = other.change(&a, |state| state.latency.ms = 7).await;
     let mut state = old.state.clone();
-    state.latency_ms = 99;
+    state.latency.ms = 99;
     let urls = vec![super::settled(&record)];
     let late = Commit { state: Some(state), urls, ..plain(&old) };
     match one.commit(late).await {
         Committed::Stale(view) => {
-            assert_eq!((view.state.latency_ms, view.version), (7, newer.version));
+            assert_eq!((view.state.latency.ms, view.version), (7, newer.version));
         }
         other => panic!("somebody wrote first: {other:?}"),
     }
     let view = one.load(&a).await;
-    assert_eq!((view.state.latency_ms, view.version), (7, newer.version));
+    assert_eq!((view.state.latency.ms, view.version), (7, newer.version));
     assert_eq!(one.take(0).await.queued, 1, "all or nothing");
 }
 

@@ -1,0 +1,269 @@
+//! One worker's way to the web: from a URL to a connection that stands.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use curtsy_core::host::{Approach, Problem};
+use curtsy_core::url::{CrawlUrl, HostKey, Scheme};
+use curtsy_engine::{Clock, Connected, Fetch, Mono};
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_rustls::TlsConnector;
+
+use crate::ask::Proxied;
+use crate::connection::Connection;
+use crate::egress::{To, Undialled, dial};
+use crate::line::HttpLine;
+use crate::outlet::{Outlet, Shared};
+use crate::pool::Pool;
+use crate::wire::{Stream, Wire};
+use crate::{TokioClock, proxy, tls};
+
+/// The [`Fetch`] of one worker. It lives on that worker's thread, in a current-thread runtime.
+pub struct HttpFetch {
+    inner: Rc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) clock: TokioClock,
+    pub(crate) pool: Pool,
+    pub(crate) counts: Cell<Counts>,
+}
+
+/// What a worker's connections came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Connections made.
+    pub dialled: u64,
+    /// Times that an idle connection was used again.
+    pub reused: u64,
+    /// Addresses that the guard refused.
+    pub refused: u64,
+    /// Requests whose permit was past, or whose line was gone, at the first write.
+    pub unsent: u64,
+    /// Bytes in, as the network had them, handshakes apart.
+    pub bytes_in: u64,
+    /// Bytes out, likewise.
+    pub bytes_out: u64,
+}
+
+impl HttpFetch {
+    /// A way to the web that tells time by its worker's clock.
+    pub fn new(outlet: &Outlet, clock: TokioClock) -> HttpFetch {
+        let inner = Inner {
+            shared: Arc::clone(&outlet.0),
+            clock,
+            pool: Pool::default(),
+            counts: Cell::default(),
+        };
+        HttpFetch { inner: Rc::new(inner) }
+    }
+
+    /// What its connections came to so far.
+    pub fn counts(&self) -> Counts {
+        self.inner.counts.get()
+    }
+
+    /// Connections that stand idle.
+    pub fn idle(&self) -> usize {
+        self.inner.pool.len()
+    }
+}
+
+impl Fetch for HttpFetch {
+    type Line = HttpLine;
+
+    async fn connect(&self, approach: &Approach) -> Result<Connected<HttpLine>, Problem> {
+        let inner = &self.inner;
+        let authority = approach.authority();
+        if let Some(connection) = inner.pool.take(&authority, inner.clock.mono()) {
+            inner.count(|counts| counts.reused += 1);
+            let line = HttpLine::new(Rc::clone(inner), approach, connection);
+            return Ok(Connected { line, took: Duration::ZERO });
+        }
+        let place = inner.place().await;
+        let began = inner.clock.mono();
+        let opened = inner.open(&approach.url, place).await;
+        if let Err(Problem::Guard) = opened {
+            inner.count(|counts| counts.refused += 1);
+        }
+        let connection = opened?;
+        inner.count(|counts| counts.dialled += 1);
+        let line = HttpLine::new(Rc::clone(inner), approach, connection);
+        Ok(Connected { line, took: inner.clock.mono() - began })
+    }
+}
+
+impl Inner {
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Counts)) {
+        let mut counts = self.counts.get();
+        change(&mut counts);
+        self.counts.set(counts);
+    }
+
+    /// A place among the process's connections: a free one, that of our oldest idle one, or the next that falls free.
+    async fn place(&self) -> OwnedSemaphorePermit {
+        let places = &self.shared.places;
+        loop {
+            if let Ok(place) = Arc::clone(places).try_acquire_owned() {
+                return place;
+            }
+            if !self.pool.give_up_oldest() {
+                break;
+            }
+        }
+        let _waiting = Waiting::begin(&self.shared);
+        Arc::clone(places).acquire_owned().await.expect("never closed")
+    }
+
+    /// From a URL to a connection, by its phases.
+    async fn open(
+        &self,
+        url: &CrawlUrl,
+        place: OwnedSemaphorePermit,
+    ) -> Result<Connection, Problem> {
+        let shared = &self.shared;
+        let began = self.clock.mono();
+        let deadline = began + shared.timeouts.connect;
+        // Behind a proxy the lookup is for the guard alone, and may fail: it must not use up the proxy's time.
+        let lookup_by = match shared.proxy {
+            Some(_) => began + shared.timeouts.connect / 2,
+            None => deadline,
+        };
+        let site = self.site_addresses(url, lookup_by).await?;
+        let (mut tcp, peer) = match &shared.proxy {
+            None => {
+                let addresses = site.iter().map(|ip| SocketAddr::new(*ip, url.port())).collect();
+                self.dial_first(addresses, To::Site, deadline).await?
+            }
+            Some(proxy) => {
+                let found = self.look_up(&proxy.host, deadline).await?;
+                let addresses = found.iter().map(|ip| SocketAddr::new(*ip, proxy.port)).collect();
+                let (tcp, peer) = self.dial_first(addresses, To::Proxy, deadline).await?;
+                // The site's own address counts requests in flight where it is known.
+                (tcp, site.first().copied().unwrap_or(peer))
+            }
+        };
+        if url.scheme() == Scheme::Http {
+            let proxied = if shared.proxy.is_some() { Proxied::Plainly } else { Proxied::No };
+            let stream = Stream::Plain(Wire::new(tcp));
+            return Connection::http1(stream, self.clock, peer, proxied, place).await;
+        }
+        if let Some(proxy) = &shared.proxy {
+            self.by(deadline, proxy::tunnel(&mut tcp, proxy, url))
+                .await
+                .unwrap_or(Err(Problem::ConnectTimeout))?;
+        }
+        let deadline = self.clock.mono() + shared.timeouts.tls;
+        let secured = self.by(deadline, self.secure(url, tcp, peer, place)).await;
+        secured.unwrap_or(Err(Problem::ConnectTimeout))
+    }
+
+    /// The addresses of a URL's host, each of them one that may be dialled. Behind a proxy there may be none: it looks names up itself.
+    async fn site_addresses(
+        &self,
+        url: &CrawlUrl,
+        deadline: Mono,
+    ) -> Result<Arc<[IpAddr]>, Problem> {
+        let proxied = self.shared.proxy.is_some();
+        let found = match self.look_up(url.host(), deadline).await {
+            Ok(found) => found,
+            Err(_) if proxied => Arc::new([]),
+            Err(problem) => return Err(problem),
+        };
+        self.shared.guard.judge_all(&found).map_err(|_| Problem::Guard)?;
+        Ok(found)
+    }
+
+    async fn look_up(&self, host: &HostKey, deadline: Mono) -> Result<Arc<[IpAddr]>, Problem> {
+        if let Some(literal) = host.ip() {
+            return Ok(Arc::new([literal]));
+        }
+        let names = &self.shared.names;
+        let found = self.by(deadline, names.addresses(host.as_str())).await.unwrap_or_else(|| {
+            names.gave_up(host.as_str());
+            Arc::new([])
+        });
+        if found.is_empty() { Err(Problem::Dns) } else { Ok(found) }
+    }
+
+    /// The first of several addresses that answers. Each has its share of the time that is left.
+    async fn dial_first(
+        &self,
+        addresses: Vec<SocketAddr>,
+        to: To,
+        deadline: Mono,
+    ) -> Result<(TcpStream, IpAddr), Problem> {
+        let mut problem = Problem::Connect;
+        let mut left = addresses.len() as u32;
+        for address in addresses {
+            let now = self.clock.mono();
+            let share = now + (deadline - now) / left;
+            left -= 1;
+            match self.by(share, dial(address, to, &self.shared.guard)).await {
+                Some(Ok(tcp)) => return Ok((tcp, address.ip().to_canonical())),
+                Some(Err(Undialled::Guard)) => return Err(Problem::Guard),
+                Some(Err(Undialled::Io(error))) if error.kind() == ErrorKind::TimedOut => {
+                    problem = Problem::ConnectTimeout;
+                }
+                Some(Err(Undialled::Io(_))) => problem = Problem::Connect,
+                None => problem = Problem::ConnectTimeout,
+            }
+        }
+        Err(problem)
+    }
+
+    /// TLS, and the protocol that both sides agree on.
+    async fn secure(
+        &self,
+        url: &CrawlUrl,
+        tcp: TcpStream,
+        peer: IpAddr,
+        place: OwnedSemaphorePermit,
+    ) -> Result<Connection, Problem> {
+        let name = match url.ip() {
+            Some(ip) => ServerName::from(ip),
+            None => {
+                ServerName::try_from(url.host().as_str().to_owned()).map_err(|_| Problem::Tls)?
+            }
+        };
+        let connector = TlsConnector::from(Arc::clone(&self.shared.tls));
+        let shaken = connector.connect(name, Wire::new(tcp)).await;
+        let stream = shaken.map_err(|error| tls::problem(&error))?;
+        let http2 = stream.get_ref().1.alpn_protocol() == Some(tls::H2);
+        let stream = Stream::Tls(Box::new(stream));
+        match http2 {
+            true => Connection::http2(stream, self.clock, peer, place).await,
+            false => Connection::http1(stream, self.clock, peer, Proxied::No, place).await,
+        }
+    }
+
+    /// Waits for something until a moment at most.
+    async fn by<T>(&self, deadline: Mono, something: impl Future<Output = T>) -> Option<T> {
+        tokio::time::timeout_at(self.clock.instant(deadline), something).await.ok()
+    }
+}
+
+/// Counts a worker that waits for a place, however the wait ends.
+struct Waiting<'a>(&'a Shared);
+
+impl Waiting<'_> {
+    fn begin(shared: &Shared) -> Waiting<'_> {
+        shared.waiting.fetch_add(1, Ordering::Relaxed);
+        Waiting(shared)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}

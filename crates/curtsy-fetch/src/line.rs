@@ -1,0 +1,524 @@
+//! A line: one connection, one exchange.
+//!
+//! `send` queues the request and writes it in the same breath; the socket's gate has the last word (see `wire`). `body` reads within limits: bytes
+//! before and after decoding, time, speed, and the memory of the process. What goes wrong is a `Problem`, and ends the connection; only an
+//! answer that was read to its end gives it back.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use curtsy_core::headers::Coding;
+use curtsy_core::host::{Approach, Kind, Permit, Problem};
+use curtsy_core::robots::ROBOTS_BYTES_MAX;
+use curtsy_core::url::Authority;
+use curtsy_engine::{Clock, Fetched, Line, Mono, Reading, Request, Sent};
+use tokio::time::Sleep;
+
+use crate::coding::{Decoder, Fault, Step};
+use crate::connection::{Answer, Connection, Heading, Piece, Rest};
+use crate::fetch::Inner;
+use crate::head;
+use crate::memory::Held;
+use crate::settings::SpeedFloor;
+
+/// A line to a site.
+pub struct HttpLine {
+    inner: Rc<Inner>,
+    authority: Authority,
+    kind: Kind,
+    peer: IpAddr,
+    /// Gone once the exchange is over or has failed.
+    connection: Option<Connection>,
+    /// Whether a request was handed to the connection.
+    asked: bool,
+    /// What was told of the answer, before its body is read.
+    answered: Option<Answered>,
+    /// Room for the body, until the line is dropped.
+    memory: Option<Held>,
+    timer: Option<Pin<Box<Sleep>>>,
+    wire_before: (u64, u64),
+}
+
+/// An answer whose head is read.
+struct Answered {
+    rest: Rest,
+    coding: Result<Option<Coding>, Problem>,
+    declared: Option<u64>,
+    /// The whole exchange ends here at the latest.
+    deadline: Mono,
+    use_of_body: UseOfBody,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UseOfBody {
+    /// Read, up to the limit.
+    Page,
+    /// Its beginning counts, whatever follows.
+    Robots,
+    /// A redirect: read for the connection's sake.
+    None,
+    /// A type that the policy does not want.
+    Unwanted,
+}
+
+impl HttpLine {
+    pub(crate) fn new(inner: Rc<Inner>, approach: &Approach, connection: Connection) -> HttpLine {
+        HttpLine {
+            inner,
+            authority: approach.authority(),
+            kind: approach.kind,
+            peer: connection.peer,
+            asked: false,
+            answered: None,
+            memory: None,
+            timer: None,
+            wire_before: connection.gate.wire_bytes(),
+            connection: Some(connection),
+        }
+    }
+
+    /// Hands the request to the connection, armed with its permit's last moment. Nothing is written yet.
+    fn queue(&mut self, permit: &Permit, until: Mono, request: &Request) -> Option<Answer> {
+        let approach = permit.approach();
+        let connection = self.connection.as_mut().filter(|_| !self.asked)?;
+        // A permit for another authority is not one for this line.
+        if approach.authority() != self.authority {
+            return None;
+        }
+        if !connection.is_ready() {
+            let age = self.inner.clock.mono() - connection.idle_since;
+            self.inner.pool.died(&self.authority, age);
+            return None;
+        }
+        self.asked = true;
+        connection.gate.arm(until);
+        connection.ask(&self.inner.shared.manner, &approach.url, request)
+    }
+
+    /// Writes the request and waits for the head.
+    async fn head(
+        &mut self,
+        mut answer: Answer,
+        until: Mono,
+        written: &Cell<Option<Mono>>,
+    ) -> Result<Heading, Problem> {
+        let timeouts = &self.inner.shared.timeouts;
+        let (first_byte, whole) = (timeouts.first_byte, timeouts.whole);
+        let window = self.inner.shared.floor.window;
+        let clock = self.inner.clock;
+        poll_fn(|cx| {
+            let Some(connection) = &mut self.connection else {
+                return Poll::Ready(Err(Problem::Reset));
+            };
+            let polled = connection.poll_head(&mut answer, cx);
+            let gate = &connection.gate;
+            written.set(gate.written());
+            if polled.is_ready() {
+                return polled;
+            }
+            let (deadline, problem) = match (gate.written(), gate.first_read()) {
+                // The socket takes nothing: the permit is past before a byte has left.
+                (None, _) => (until, Problem::Reset),
+                (Some(sent), None) => (sent + first_byte, Problem::FirstByteTimeout),
+                (Some(sent), Some(_)) if sent + whole < clock.mono() => {
+                    return Poll::Ready(Err(Problem::WholeTimeout));
+                }
+                (Some(sent), Some(first)) => ((first + window).min(sent + whole), Problem::TooSlow),
+            };
+            match self.poll_timer(deadline, cx) {
+                Poll::Ready(()) => Poll::Ready(Err(problem)),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Takes in a head: what will be read after it, and how.
+    fn take_in(&mut self, heading: Heading, sent: Mono) -> Result<curtsy_engine::Head, Problem> {
+        let headers = &heading.headers;
+        if heading.status < 200 || !heading.framed && head::is_ambiguous(headers) {
+            return Err(Problem::Malformed);
+        }
+        let shared = &self.inner.shared;
+        let told = head::read(heading.status, headers);
+        if let Some(seconds) = head::keep_alive(headers) {
+            self.inner.pool.told(&self.authority, Duration::from_secs(seconds.min(3_600)));
+        }
+        let redirect = matches!(told.status, 301 | 302 | 303 | 307 | 308);
+        let use_of_body = match self.kind {
+            _ if redirect && told.location.is_some() => UseOfBody::None,
+            Kind::Robots | Kind::RobotsHop => UseOfBody::Robots,
+            kind if !head::is_wanted(&told, kind, &shared.body) => UseOfBody::Unwanted,
+            _ => UseOfBody::Page,
+        };
+        self.answered = Some(Answered {
+            coding: head::coding(headers),
+            declared: head::declared(headers),
+            deadline: sent + shared.timeouts.whole,
+            rest: heading.rest,
+            use_of_body,
+        });
+        Ok(told)
+    }
+
+    async fn read(&mut self, answered: Answered) -> Result<Vec<u8>, Problem> {
+        let max = self.inner.shared.body.decoded_max;
+        let Answered { mut rest, coding, declared, deadline, use_of_body } = answered;
+        match use_of_body {
+            _ if rest.is_empty() => return Ok(Vec::new()),
+            UseOfBody::None => {
+                self.drain(&mut rest, deadline, max).await;
+                return Ok(Vec::new());
+            }
+            UseOfBody::Unwanted => {
+                self.drain(&mut rest, deadline, DRAIN_MAX).await;
+                return Err(Problem::ContentType);
+            }
+            UseOfBody::Page if declared.is_some_and(|bytes| bytes > max) => {
+                return Err(Problem::OverLimit);
+            }
+            UseOfBody::Page | UseOfBody::Robots => {}
+        }
+        let mut decoder = Decoder::new(coding?);
+        let mut speed = self.speed();
+        let expected = declared.unwrap_or_default().min(RESERVE_MAX) as usize;
+        let mut out = Vec::with_capacity(expected);
+        let mut packed = 0;
+        loop {
+            let data = match self.piece(&mut rest, deadline, &mut speed, packed).await? {
+                Piece::Data(data) => data,
+                Piece::Nothing => continue,
+                Piece::End => break,
+            };
+            packed += data.len() as u64;
+            if packed > max {
+                return self.past_limit(use_of_body, out);
+            }
+            let mut left = &data[..];
+            loop {
+                let step = decoder.step(left, &mut out).map_err(problem_of)?;
+                left = &left[step.taken..];
+                if use_of_body == UseOfBody::Robots {
+                    // What is behind this does not count; it is read so that the server sees its answer taken.
+                    out.truncate(ROBOTS_KEPT);
+                }
+                if out.len() as u64 > max {
+                    return Err(Problem::OverLimit);
+                }
+                self.make_room(out.len() as u64, deadline, &mut speed).await?;
+                if step == Step::default() {
+                    break;
+                }
+            }
+        }
+        decoder.end().map_err(problem_of)?;
+        Ok(out)
+    }
+
+    /// A robots.txt without end counts by its beginning (RFC 9309 §2.5); a page without end is none.
+    fn past_limit(&mut self, use_of_body: UseOfBody, out: Vec<u8>) -> Result<Vec<u8>, Problem> {
+        match use_of_body {
+            UseOfBody::Robots if out.len() >= ROBOTS_BYTES_MAX => {
+                self.leave(After::Close);
+                Ok(out)
+            }
+            _ => Err(Problem::OverLimit),
+        }
+    }
+
+    /// The next piece of a body, in time.
+    async fn piece(
+        &mut self,
+        rest: &mut Rest,
+        deadline: Mono,
+        speed: &mut Speed,
+        packed: u64,
+    ) -> Result<Piece, Problem> {
+        let clock = self.inner.clock;
+        poll_fn(|cx| {
+            let Some(connection) = &mut self.connection else {
+                return Poll::Ready(Err(Problem::Truncated));
+            };
+            let polled = connection.poll_piece(rest, cx);
+            if connection.gate.read() > OVERHEAD_MAX + packed * OVERHEAD_TIMES {
+                // Frames, chunk headers or trailers without end.
+                return Poll::Ready(Err(Problem::OverLimit));
+            }
+            if let Poll::Ready(Ok(Piece::Data(data))) = &polled {
+                speed.bytes += data.len() as u64;
+            }
+            match polled {
+                Poll::Ready(Ok(Piece::End) | Err(_)) => return polled,
+                Poll::Ready(_) if clock.mono() < deadline.min(speed.until()) => return polled,
+                _ => {}
+            }
+            while self.poll_timer(deadline.min(speed.until()), cx).is_ready() {
+                let now = clock.mono();
+                if now >= deadline {
+                    return Poll::Ready(Err(Problem::WholeTimeout));
+                }
+                if !speed.next_window(now) {
+                    return Poll::Ready(Err(Problem::TooSlow));
+                }
+            }
+            polled
+        })
+        .await
+    }
+
+    /// Waits until there is memory for so much of a body. The wait is ours, not the site's: it is not counted as slowness.
+    async fn make_room(
+        &mut self,
+        bytes: u64,
+        deadline: Mono,
+        speed: &mut Speed,
+    ) -> Result<(), Problem> {
+        let memory = self.memory.get_or_insert_with(|| self.inner.shared.memory.hold());
+        if memory.try_cover(bytes) {
+            return Ok(());
+        }
+        let at = self.inner.clock.instant(deadline);
+        match tokio::time::timeout_at(at, memory.cover(bytes)).await {
+            Ok(()) => {
+                *speed = self.speed();
+                Ok(())
+            }
+            // Given up by us: tried again, and nobody is blamed.
+            Err(_) => Err(Problem::Truncated),
+        }
+    }
+
+    /// Reads a rest that nobody wants, if it is short; the connection is closed if not.
+    async fn drain(&mut self, rest: &mut Rest, deadline: Mono, most: u64) {
+        let mut speed = self.speed();
+        let mut left = most;
+        loop {
+            match self.piece(rest, deadline, &mut speed, most).await {
+                Ok(Piece::Data(data)) if data.len() as u64 <= left => left -= data.len() as u64,
+                Ok(Piece::Nothing) => {}
+                Ok(Piece::End) => return,
+                Ok(Piece::Data(_)) | Err(_) => return self.leave(After::Close),
+            }
+        }
+    }
+
+    /// A window of the floor on speed that begins now.
+    fn speed(&self) -> Speed {
+        Speed::new(self.inner.shared.floor, self.inner.clock.mono())
+    }
+
+    /// Ready once a moment has come.
+    fn poll_timer(&mut self, at: Mono, cx: &mut Context<'_>) -> Poll<()> {
+        let at = self.inner.clock.instant(at);
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
+        if timer.deadline() != at {
+            timer.as_mut().reset(at);
+        }
+        timer.as_mut().poll(cx)
+    }
+
+    /// Parts with the connection: back to the pool, or closed.
+    fn leave(&mut self, after: After) {
+        let Some(connection) = self.connection.take() else {
+            return;
+        };
+        let (bytes_in, bytes_out) = connection.gate.wire_bytes();
+        self.inner.count(|counts| {
+            counts.bytes_in += bytes_in - self.wire_before.0;
+            counts.bytes_out += bytes_out - self.wire_before.1;
+        });
+        let shared = &self.inner.shared;
+        if after == After::Keep && shared.waiting.load(Ordering::Relaxed) == 0 {
+            let now = self.inner.clock.mono();
+            self.inner.pool.put(&self.authority, connection, now, shared.idle_per_authority);
+        }
+    }
+}
+
+impl Line for HttpLine {
+    fn peer(&self) -> IpAddr {
+        self.peer
+    }
+
+    async fn send(
+        &mut self,
+        permit: &Permit,
+        until: Mono,
+        request: &Request,
+        written: &Cell<Option<Mono>>,
+    ) -> Sent {
+        let got = match self.queue(permit, until, request) {
+            Some(answer) => self.head(answer, until, written).await,
+            None => Err(Problem::Reset),
+        };
+        let sent = self.connection.as_ref().filter(|_| self.asked).and_then(|c| c.gate.written());
+        let Some(sent) = sent else {
+            // Late, or the line was gone: the gate let nothing through.
+            self.inner.count(|counts| counts.unsent += 1);
+            self.leave(After::Close);
+            return Sent::NotSent;
+        };
+        let first_byte = self.connection.as_ref().and_then(|c| c.gate.first_read());
+        let framed = got.as_ref().is_ok_and(|heading| heading.framed);
+        match got.and_then(|heading| self.take_in(heading, sent)) {
+            Ok(head) => {
+                let now = self.inner.clock.mono();
+                let first_byte = first_byte.filter(|_| !framed).unwrap_or(now);
+                Sent::Answered { sent, first_byte, head }
+            }
+            Err(problem) => {
+                self.leave(After::Close);
+                Sent::Failed { sent, problem }
+            }
+        }
+    }
+
+    async fn body(&mut self) -> Reading {
+        let Some(answered) = self.answered.take() else {
+            return Reading::Failed(Problem::Malformed);
+        };
+        match self.read(answered).await {
+            Ok(body) => {
+                self.leave(After::Keep);
+                Reading::Whole(Fetched { body })
+            }
+            Err(Problem::ContentType) => {
+                self.leave(After::Keep);
+                Reading::Failed(Problem::ContentType)
+            }
+            Err(problem) => {
+                self.leave(After::Close);
+                Reading::Failed(problem)
+            }
+        }
+    }
+
+    async fn discard(&mut self) {
+        let Some(Answered { mut rest, deadline, .. }) = self.answered.take() else {
+            return;
+        };
+        if !rest.is_empty() {
+            self.drain(&mut rest, deadline, DRAIN_MAX).await;
+        }
+        self.leave(After::Keep);
+    }
+}
+
+/// A line that was never used is kept for the next visit; one in the middle of an answer is of no use to anybody.
+impl Drop for HttpLine {
+    fn drop(&mut self) {
+        self.leave(if self.asked { After::Close } else { After::Keep });
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    Keep,
+    Close,
+}
+
+/// What came in the present window of the floor on speed.
+struct Speed {
+    floor: SpeedFloor,
+    since: Mono,
+    bytes: u64,
+}
+
+impl Speed {
+    fn new(floor: SpeedFloor, since: Mono) -> Speed {
+        Speed { floor, since, bytes: 0 }
+    }
+
+    fn until(&self) -> Mono {
+        self.since + self.floor.window
+    }
+
+    /// Ends a window that is over; `false` if too little came in it.
+    fn next_window(&mut self, now: Mono) -> bool {
+        let enough = self.bytes >= self.floor.bytes;
+        *self = Speed::new(self.floor, now);
+        enough
+    }
+}
+
+fn problem_of(fault: Fault) -> Problem {
+    match fault {
+        Fault::Bad => Problem::Coding,
+        Fault::TooLarge => Problem::OverLimit,
+        Fault::Cut => Problem::Truncated,
+    }
+}
+
+/// What is read of a body that nobody wants, for the connection's sake.
+const DRAIN_MAX: u64 = 64 * 1024;
+/// What is kept of a robots.txt: all that counts, and enough to see that there was more.
+const ROBOTS_KEPT: usize = ROBOTS_BYTES_MAX + 1024;
+/// What is reserved on the word of a `Content-Length`.
+const RESERVE_MAX: u64 = 256 * 1024;
+/// What may come around the data: heads, chunk headers, frames.
+const OVERHEAD_MAX: u64 = 512 * 1024;
+const OVERHEAD_TIMES: u64 = 16;
+
+#[cfg(test)]
+mod tests {
+    use curtsy_engine::{Connected, Fetch};
+
+    use super::*;
+    use crate::client::{Client, approach, request, run};
+    use crate::secure::{Ca, SecureSite};
+    use crate::site::{Site, ok};
+
+    /// Queues a request, lets the whole runtime stand still for a while, and only then lets the connection write.
+    async fn stalled(client: &Client, url: &str, stall: Duration) -> Option<Mono> {
+        let (ticket, permit) = approach(url);
+        let Ok(Connected { mut line, .. }) = client.fetch.connect(&ticket).await else {
+            panic!("the site accepts");
+        };
+        let (written, until) = (Cell::new(None), client.clock.mono() + Duration::from_millis(400));
+        let answer = line.queue(&permit, until, &request()).expect("the line stands");
+        std::thread::sleep(stall);
+        let head = line.head(answer, until, &written).await;
+        let gate = &line.connection.as_ref().expect("not yet left").gate;
+        assert_eq!((head.is_ok(), written.get()), (gate.written().is_some(), gate.written()));
+        assert!(written.get().is_none_or(|at| at <= until));
+        drop(line);
+        // Whatever was on its way has arrived.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        written.get()
+    }
+
+    #[test]
+    fn a_permit_that_runs_out_between_the_queue_and_the_write_sends_nothing() {
+        let site = Site::saying(ok("", "page"));
+        run(async {
+            let client = Client::new();
+            assert_eq!(stalled(&client, &site.url("/"), Duration::from_millis(500)).await, None);
+            assert_eq!((site.accepted(), site.heard().len()), (1, 0));
+            assert!(stalled(&client, &site.url("/"), Duration::ZERO).await.is_some());
+            assert_eq!(site.heard().len(), 1);
+        });
+    }
+
+    #[test]
+    fn and_neither_does_one_under_tls_and_http2() {
+        let ca = Ca::new();
+        let site = SecureSite::saying_http2(ca.server(&["shop.test"], &["h2"]), b"page");
+        let url = format!("https://shop.test:{}/", site.address.port());
+        run(async {
+            let client = Client::with(|settings| {
+                settings.ca_pem = ca.pem.clone();
+                settings.pins = vec!["shop.test=127.0.0.1".parse().unwrap()];
+            });
+            assert_eq!(stalled(&client, &url, Duration::from_millis(500)).await, None);
+            assert_eq!((site.accepted(), site.heard().len()), (1, 0));
+            assert!(stalled(&client, &url, Duration::ZERO).await.is_some());
+            assert_eq!(site.heard().len(), 1);
+        });
+    }
+}

@@ -1,0 +1,71 @@
+//! What the workers of a process share on their way out: TLS roots, names, the guard, and the caps.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use curtsy_core::policy::{Body, Timeouts};
+use rustls::ClientConfig;
+use tokio::sync::Semaphore;
+
+use crate::ask::Manner;
+use crate::guard::Guard;
+use crate::memory::BodyMemory;
+use crate::resolve::{Names, OsResolver, Resolve};
+use crate::settings::{Proxy, Settings, SettingsError, SpeedFloor};
+use crate::tls;
+
+/// One for a process; cheap to clone, may go to every worker's thread.
+#[derive(Clone)]
+pub struct Outlet(pub(crate) Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) timeouts: Timeouts,
+    pub(crate) body: Body,
+    pub(crate) floor: SpeedFloor,
+    pub(crate) idle_per_authority: usize,
+    pub(crate) proxy: Option<Proxy>,
+    pub(crate) guard: Guard,
+    pub(crate) names: Names,
+    pub(crate) manner: Manner,
+    pub(crate) tls: Arc<ClientConfig>,
+    /// Places for connections.
+    pub(crate) places: Arc<Semaphore>,
+    /// Workers that wait for a place: while there are any, nothing is kept idle.
+    pub(crate) waiting: AtomicUsize,
+    pub(crate) memory: BodyMemory,
+}
+
+impl Outlet {
+    /// An outlet that asks the operating system for names.
+    pub fn new(settings: &Settings) -> Result<Outlet, SettingsError> {
+        Outlet::with_resolver(settings, Arc::new(OsResolver))
+    }
+
+    /// An outlet with a resolver of one's own. Pins still come first.
+    pub fn with_resolver(
+        settings: &Settings,
+        resolver: Arc<dyn Resolve>,
+    ) -> Result<Outlet, SettingsError> {
+        let login = settings.proxy.as_ref().and_then(|proxy| proxy.authorization.as_deref());
+        let shared = Shared {
+            timeouts: settings.timeouts.clone(),
+            body: settings.body.clone(),
+            floor: settings.floor,
+            idle_per_authority: settings.idle_per_authority,
+            guard: Guard::new(settings.allow_net.clone()),
+            names: Names::new(settings.pins.clone(), resolver),
+            manner: Manner::new(settings.from.as_deref(), settings.compress, login),
+            tls: tls::config(&settings.ca_pem, settings.http2)?,
+            places: Arc::new(Semaphore::new(settings.connections_max.max(1) as usize)),
+            waiting: AtomicUsize::new(0),
+            memory: BodyMemory::new(settings.body_memory, settings.body.decoded_max),
+            proxy: settings.proxy.clone(),
+        };
+        Ok(Outlet(Arc::new(shared)))
+    }
+
+    /// Which addresses may be dialled.
+    pub fn guard(&self) -> &Guard {
+        &self.0.guard
+    }
+}

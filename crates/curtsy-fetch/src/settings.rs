@@ -1,0 +1,286 @@
+//! What can be chosen about fetching, besides the policy: names, networks, a proxy, certificates.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::time::Duration;
+
+use curtsy_core::policy::{Body, Policy, Timeouts};
+use curtsy_core::url::HostKey;
+use ipnet::IpNet;
+use url::Url;
+
+/// Everything that an [`Outlet`](crate::Outlet) is made from.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How long each phase may take.
+    pub timeouts: Timeouts,
+    /// What is accepted of an answer.
+    pub body: Body,
+    /// The least speed of a body, and of a head.
+    pub floor: SpeedFloor,
+    /// Connections of the whole process.
+    pub connections_max: u32,
+    /// Idle connections kept for one authority: as many as it has slots.
+    pub idle_per_authority: usize,
+    /// Bytes of bodies in memory at once.
+    pub body_memory: u64,
+    /// The `From` header: our contact, if it is a mail address.
+    pub from: Option<String>,
+    /// Networks that may be dialled besides the public ones.
+    pub allow_net: Vec<IpNet>,
+    /// Names that are not looked up; the first that fits counts.
+    pub pins: Vec<NamePin>,
+    /// A proxy for everything.
+    pub proxy: Option<Proxy>,
+    /// Further certificate authorities, in PEM: the content of `--ca-file`.
+    pub ca_pem: Vec<u8>,
+    /// Whether compressed answers are asked for.
+    pub compress: bool,
+    /// Whether HTTP/2 is offered where TLS is spoken.
+    pub http2: bool,
+}
+
+impl Settings {
+    /// What the policy says, and nothing else: no proxy, no pins, public addresses only.
+    pub fn of(policy: &Policy) -> Settings {
+        Settings {
+            timeouts: policy.timeout.clone(),
+            body: policy.body.clone(),
+            floor: SpeedFloor::default(),
+            connections_max: policy.slots.total_connections,
+            idle_per_authority: usize::from(policy.slots.per_host),
+            body_memory: policy.slots.body_memory,
+            from: policy.identity.contact.as_deref().and_then(mail_address),
+            allow_net: Vec::new(),
+            pins: Vec::new(),
+            proxy: None,
+            ca_pem: Vec::new(),
+            compress: true,
+            http2: true,
+        }
+    }
+}
+
+/// The least speed: so many bytes in every window. A head that began must be whole within one window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpeedFloor {
+    /// Bytes of the body, as they come.
+    pub bytes: u64,
+    /// In this span.
+    pub window: Duration,
+}
+
+/// 1 KiB a second, over 15 seconds.
+impl Default for SpeedFloor {
+    fn default() -> SpeedFloor {
+        SpeedFloor { bytes: 15 * 1024, window: Duration::from_secs(15) }
+    }
+}
+
+/// What is wrong with a setting.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// A pin that can't be read.
+    #[error(
+        "`{0}` pins no name\nhint: write `example.test=127.0.0.1`, or `*.test=127.0.0.1` for every name below"
+    )]
+    Pin(String),
+    /// A proxy that can't be read. The text is not shown: it may hold a password.
+    #[error(
+        "the proxy {0}\nhint: write `http://proxy.example:3128` or `http://user:password@proxy.example:3128`"
+    )]
+    Proxy(&'static str),
+    /// Certificates that can't be read.
+    #[error(
+        "the certificates of `--ca-file` can't be used: {0}\nhint: give a file of certificates in PEM form"
+    )]
+    CaFile(String),
+}
+
+/// A name with its address: `example.test=127.0.0.1`, or `*.test=127.0.0.1` for every name below.
+///
+/// ```
+/// use curtsy_fetch::NamePin;
+/// let pin: NamePin = "*.test=127.0.0.1".parse().unwrap();
+/// assert!(pin.fits("a.b.test") && !pin.fits("test") && !pin.fits("latest"));
+/// assert!("example.org".parse::<NamePin>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamePin {
+    name: String,
+    below: bool,
+    /// The addresses of the name, in order.
+    pub addresses: Vec<IpAddr>,
+}
+
+impl NamePin {
+    /// Whether it speaks for a name in its one spelling.
+    pub fn fits(&self, name: &str) -> bool {
+        match self.below {
+            // `*` alone is every name.
+            true if self.name.is_empty() => true,
+            true => name.strip_suffix(&self.name).is_some_and(|rest| rest.ends_with('.')),
+            false => name == self.name,
+        }
+    }
+}
+
+impl FromStr for NamePin {
+    type Err = SettingsError;
+    fn from_str(text: &str) -> Result<NamePin, SettingsError> {
+        let wrong = || SettingsError::Pin(text.to_owned());
+        let (pattern, addresses) = text.split_once('=').ok_or_else(wrong)?;
+        let (name, below) = match pattern.trim().strip_prefix('*') {
+            Some("") => (String::new(), true),
+            Some(rest) => (rest.strip_prefix('.').ok_or_else(wrong)?.to_owned(), true),
+            None => (pattern.trim().to_owned(), false),
+        };
+        let name = match name.as_str() {
+            "" if below => name,
+            _ => HostKey::parse(&name).map_err(|_| wrong())?.as_str().to_owned(),
+        };
+        let read = |a: &str| a.trim().trim_matches(['[', ']']).parse().map_err(|_| wrong());
+        let addresses = addresses.split(',').map(read).collect::<Result<Vec<IpAddr>, _>>()?;
+        Ok(NamePin { name, below, addresses })
+    }
+}
+
+/// An HTTP proxy, with user and password if it wants them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Proxy {
+    /// Its host.
+    pub host: HostKey,
+    /// Its port.
+    pub port: u16,
+    /// `Basic …`, ready to be sent.
+    pub(crate) authorization: Option<String>,
+}
+
+impl Proxy {
+    /// The same proxy with a user and a password.
+    pub fn with_login(self, user: &str, password: &str) -> Proxy {
+        let basic = format!("Basic {}", base64(format!("{user}:{password}").as_bytes()));
+        Proxy { authorization: Some(basic), ..self }
+    }
+}
+
+/// The password is never shown.
+impl std::fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let login = if self.authorization.is_some() { ", with a login" } else { "" };
+        write!(f, "Proxy({}:{}{login})", self.host, self.port)
+    }
+}
+
+impl FromStr for Proxy {
+    type Err = SettingsError;
+    fn from_str(text: &str) -> Result<Proxy, SettingsError> {
+        let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+        let url = Url::parse(&whole).map_err(|_| SettingsError::Proxy("is no URL"))?;
+        if url.scheme() != "http" {
+            return Err(SettingsError::Proxy("is not spoken to by `http`"));
+        }
+        let host = url.host_str().ok_or(SettingsError::Proxy("has no host"))?;
+        let host = HostKey::parse(host).map_err(|_| SettingsError::Proxy("has no usable host"))?;
+        let proxy = Proxy { host, port: url.port().unwrap_or(80), authorization: None };
+        if url.username().is_empty() && url.password().is_none() {
+            return Ok(proxy);
+        }
+        let user = percent_decoded(url.username());
+        let password = percent_decoded(url.password().unwrap_or_default());
+        Ok(proxy.with_login(&user, &password))
+    }
+}
+
+fn mail_address(contact: &str) -> Option<String> {
+    let contact = contact.strip_prefix("mailto:").unwrap_or(contact);
+    let mail = contact.contains('@') && !contact.contains("://");
+    mail.then(|| contact.to_owned())
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let pair =
+            after.get(..2).and_then(|p| u8::from_str_radix(str::from_utf8(p).ok()?, 16).ok());
+        match pair {
+            Some(value) if byte == b'%' => {
+                out.push(value);
+                rest = &after[2..];
+            }
+            _ => {
+                out.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// RFC 4648 §4.
+fn base64(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let [a, b, c] = [0, 1, 2].map(|i| u32::from(group.get(i).copied().unwrap_or_default()));
+        let bits = a << 16 | b << 8 | c;
+        for place in 0..4 {
+            let digit = (bits >> (18 - 6 * place) & 63) as usize;
+            out.push(if place <= group.len() { BASE64[digit] as char } else { '=' });
+        }
+    }
+    out
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_by_the_vectors_of_rfc_4648() {
+        for (plain, coded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+    }
+
+    #[test]
+    fn a_proxy_takes_its_login_from_the_url_and_never_shows_it() {
+        let proxy: Proxy = "http://me:p%40ss@proxy.test:3128".parse().unwrap();
+        assert_eq!((proxy.host.as_str(), proxy.port), ("proxy.test", 3128));
+        assert_eq!(proxy.authorization.as_deref(), Some("Basic bWU6cEBzcw=="));
+        assert_eq!(format!("{proxy:?}"), "Proxy(proxy.test:3128, with a login)");
+        assert_eq!("proxy.test:8080".parse::<Proxy>().unwrap().authorization, None);
+        for wrong in ["socks5://x:1", "https://x", "http://", "http://a b/"] {
+            let error = wrong.parse::<Proxy>().unwrap_err();
+            assert!(matches!(error, SettingsError::Proxy(_)), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn pins_are_exact_or_below() {
+        let exact: NamePin = "Shop.Test.=127.0.0.1,[::1]".parse().unwrap();
+        assert!(exact.fits("shop.test") && !exact.fits("a.shop.test"));
+        assert_eq!(exact.addresses.len(), 2);
+        assert!("*=10.0.0.1".parse::<NamePin>().unwrap().fits("any.example"));
+        for wrong in ["a.test", "a.test=", "a.test=b.test", "=127.0.0.1", "*test=127.0.0.1"] {
+            assert!(wrong.parse::<NamePin>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_a_mail_address_becomes_from() {
+        assert_eq!(mail_address("mailto:me@example.org").as_deref(), Some("me@example.org"));
+        assert_eq!(mail_address("me@example.org").as_deref(), Some("me@example.org"));
+        assert_eq!(mail_address("https://example.org/@me"), None);
+    }
+}

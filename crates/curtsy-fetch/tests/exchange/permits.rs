@@ -1,0 +1,72 @@
+//! A permit that is late at the moment of the write sends nothing.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use curtsy_engine::{Clock, Connected, Fetch, Line, Sent};
+
+use crate::client::{Client, approach, past, request, run};
+use crate::site::{Site, ok};
+
+#[test]
+fn a_late_permit_sends_nothing() {
+    let site = Site::saying(ok("", "page"));
+    run(async {
+        let client = Client::new();
+        let (ticket, permit) = approach(&site.url("/"));
+        let Connected { mut line, .. } = client.fetch.connect(&ticket).await.ok().unwrap();
+        let written = Cell::new(None);
+        let until = past(&client.clock);
+        let sent = line.send(&permit, until, &request(), &written).await;
+        assert!(matches!(sent, Sent::NotSent));
+        assert_eq!((written.get(), client.fetch.counts().unsent), (None, 1));
+        drop(line);
+        assert_eq!(client.fetch.counts().bytes_out, 0, "not a byte");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    });
+    assert_eq!((site.accepted(), site.heard().len()), (1, 0));
+}
+
+/// The thread stands still between the call and its first poll, as under a debugger or a busy machine.
+#[test]
+fn a_permit_that_runs_out_while_the_thread_stands_still_sends_nothing() {
+    let site = Site::saying(ok("", "page"));
+    run(async {
+        let client = Client::new();
+        let (ticket, permit) = approach(&site.url("/"));
+        let Connected { mut line, .. } = client.fetch.connect(&ticket).await.ok().unwrap();
+        let (written, asked) = (Cell::new(None), request());
+        let until = client.clock.mono() + Duration::from_millis(5);
+        let sending = line.send(&permit, until, &asked, &written);
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(matches!(sending.await, Sent::NotSent));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    });
+    assert_eq!(site.heard().len(), 0);
+}
+
+#[test]
+fn a_permit_for_another_authority_is_none_for_this_line() {
+    let (here, there) = (Site::saying(ok("", "here")), Site::saying(ok("", "there")));
+    run(async {
+        let client = Client::new();
+        let (ticket, _) = approach(&here.url("/"));
+        let (_, permit) = approach(&there.url("/"));
+        let Connected { mut line, .. } = client.fetch.connect(&ticket).await.ok().unwrap();
+        assert_eq!(client.send(&mut line, &permit, &request()).await.said, "not sent");
+    });
+    assert_eq!((here.heard().len(), there.heard().len()), (0, 0));
+}
+
+#[test]
+fn one_line_sends_one_request() {
+    let site = Site::saying(ok("", "page"));
+    run(async {
+        let client = Client::new();
+        let (ticket, permit) = approach(&site.url("/"));
+        let Connected { mut line, .. } = client.fetch.connect(&ticket).await.ok().unwrap();
+        assert_eq!(client.send(&mut line, &permit, &request()).await.said, "200 page");
+        assert_eq!(client.send(&mut line, &permit, &request()).await.said, "not sent");
+    });
+    assert_eq!(site.heard().len(), 1);
+}
