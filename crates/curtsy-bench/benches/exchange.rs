@@ -18,7 +18,7 @@ use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::robots::RobotsClass;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Clock, Connected, Fetch, Line, Reading, Request, Sent};
+use curtsy_engine::{Clock, Connected, Fetch, Line, Mono, Reading, Request, Sent};
 use curtsy_fetch::{HttpFetch, Outlet, Settings, TokioClock};
 use http_body_util::{BodyExt, Empty};
 
@@ -111,7 +111,7 @@ async fn curtsy(server: SocketAddr) -> f64 {
     let request = Request { method: "GET", user_agent: AGENT.to_owned(), ..Request::default() };
     let began = ThreadTime::now();
     for _ in 0..EXCHANGES {
-        let Ok(Connected { mut line, .. }) = fetch.connect(&approach).await else {
+        let Ok(Connected { mut line, .. }) = fetch.connect(&approach, Mono(0)).await else {
             panic!("the server accepts");
         };
         let until = clock.mono() + Duration::from_millis(200);

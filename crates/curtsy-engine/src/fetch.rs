@@ -16,8 +16,13 @@ pub trait Fetch {
     /// A connection that stands.
     type Line: Line;
 
-    /// Makes a line for an approach: resolved, guarded, handshake done; or a failure, which is observed like any other.
-    async fn connect(&self, approach: &Approach) -> Result<Connected<Self::Line>, Problem>;
+    /// Makes a line for an approach: resolved, guarded, handshake done; or a failure, which is observed like any other. Its turn comes
+    /// at `turn`: a line that stands idle is of use only if its server keeps it until then.
+    async fn connect(
+        &self,
+        approach: &Approach,
+        turn: Mono,
+    ) -> Result<Connected<Self::Line>, Problem>;
 }
 
 /// A line, and how long it took.

@@ -284,7 +284,8 @@ impl<W: World> Worker<'_, W> {
 
     /// One request, from its approach to its observation.
     async fn request(&self, seen: Seen, asked: Asked<'_>) -> Next {
-        let connected = self.world.fetch().connect(&asked.approach).await;
+        let turn = seen.stamp.not_before(asked.approach.turn);
+        let connected = self.world.fetch().connect(&asked.approach, turn).await;
         let Connected { mut line, took } = match connected {
             Ok(connected) => connected,
             Err(problem) => return self.no_line(seen, asked, problem).await,

@@ -81,10 +81,14 @@ impl HttpFetch {
 impl Fetch for HttpFetch {
     type Line = HttpLine;
 
-    async fn connect(&self, approach: &Approach) -> Result<Connected<HttpLine>, Problem> {
+    async fn connect(
+        &self,
+        approach: &Approach,
+        turn: Mono,
+    ) -> Result<Connected<HttpLine>, Problem> {
         let inner = &self.inner;
         let authority = approach.authority();
-        if let Some(connection) = inner.pool.take(&authority, inner.clock.mono()) {
+        if let Some(connection) = inner.pool.take(&authority, inner.clock.mono(), turn) {
             inner.count(|counts| counts.reused += 1);
             let line = HttpLine::new(Rc::clone(inner), approach, connection);
             return Ok(Connected { line, took: Duration::ZERO });

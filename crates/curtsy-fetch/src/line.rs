@@ -477,7 +477,7 @@ mod tests {
     /// Queues a request, lets the whole runtime stand still for a while, and only then lets the connection write.
     async fn stalled(client: &Client, url: &str, stall: Duration) -> Option<Mono> {
         let (ticket, permit) = approach(url);
-        let Ok(Connected { mut line, .. }) = client.fetch.connect(&ticket).await else {
+        let Ok(Connected { mut line, .. }) = client.fetch.connect(&ticket, Mono(0)).await else {
             panic!("the site accepts");
         };
         let (written, until) = (Cell::new(None), client.clock.mono() + Duration::from_millis(400));

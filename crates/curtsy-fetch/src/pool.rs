@@ -22,15 +22,16 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// An idle connection that still stands.
-    pub(crate) fn take(&self, authority: &Authority, now: Mono) -> Option<Connection> {
+    /// An idle connection that still stands, and will when it is used at `turn`.
+    pub(crate) fn take(&self, authority: &Authority, now: Mono, turn: Mono) -> Option<Connection> {
         let mut idle = self.idle.borrow_mut();
         let shelf = idle.get_mut(authority)?;
-        let kept = self.kept.borrow().get(authority).copied();
+        let kept = self.kept.borrow().get(authority).copied().unwrap_or(IDLE_TRUSTED);
         let mut found = None;
         while let Some(mut connection) = shelf.pop() {
             let age = now - connection.idle_since;
-            if kept.is_some_and(|kept| age + SPARE >= kept) || age >= IDLE_MAX {
+            let used = turn.max(now) - connection.idle_since;
+            if used + SPARE >= kept.min(IDLE_MAX) {
                 continue;
             }
             if connection.is_ready() {
@@ -112,6 +113,8 @@ impl Pool {
 
 /// A connection is not used that the server will close within this.
 const SPARE: Duration = Duration::from_millis(500);
+/// An idle connection of a server that has not said how long it keeps one is trusted for so long: many close it after 5 s.
+const IDLE_TRUSTED: Duration = Duration::from_secs(5);
 /// No connection is idle for longer.
 const IDLE_MAX: Duration = Duration::from_secs(90);
 /// Servers whose habits are remembered.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{Approach, Kind, Permit, Problem};
+use curtsy_core::time::micros;
 use curtsy_core::url::{Authority, CrawlUrl, Scheme};
 use curtsy_engine::{Connected, Fetch, Fetched, Head, Line, Mono, Reading, Request, Sent};
 use curtsy_judge::Exchange;
@@ -26,8 +27,10 @@ const FIRST_BYTE_TIMEOUT: u64 = 10 * SECOND;
 /// What a client waits for the whole.
 const WHOLE_TIMEOUT: u64 = 30 * SECOND;
 
-/// A line is made so long before its turn, at most.
-const TURN_WITHIN: u64 = 4 * SECOND;
+/// A line is used a little after its turn.
+const TURN_SPARE: u64 = SECOND / 4;
+/// An idle line of a host whose habits are not known is trusted for so long: many servers close one after 5 s.
+const IDLE_TRUSTED: u64 = 5 * SECOND;
 /// Lines that stand idle for one authority.
 const IDLE_MAX: usize = 4;
 
@@ -139,7 +142,11 @@ pub struct SimLine {
 impl Fetch for SimFetch {
     type Line = SimLine;
 
-    async fn connect(&self, approach: &Approach) -> Result<Connected<SimLine>, Problem> {
+    async fn connect(
+        &self,
+        approach: &Approach,
+        turn: Mono,
+    ) -> Result<Connected<SimLine>, Problem> {
         self.life.check().await;
         let universe = &self.web.universe;
         let began = universe.now();
@@ -175,10 +182,10 @@ impl Fetch for SimFetch {
             let mut idle = self.idle.borrow_mut();
             let lines = idle.entry(authority.clone()).or_default();
             // A line that will be closed before its turn is worse than none: what a host was seen to do is remembered.
-            let known = self.keep_alive.borrow().get(&host.name).copied().unwrap_or(u64::MAX / 2);
-            let needed = known.saturating_sub(TURN_WITHIN);
+            let known = self.keep_alive.borrow().get(&host.name).copied().unwrap_or(IDLE_TRUSTED);
+            let used = began + micros(turn - self.life.mono()) + TURN_SPARE;
             lines.retain(|(_, since)| {
-                since + host.keep_alive > began && began.saturating_sub(*since) < needed
+                since + host.keep_alive > began && used.saturating_sub(*since) < known
             });
             lines.pop()
         };

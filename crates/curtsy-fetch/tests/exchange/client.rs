@@ -60,7 +60,7 @@ impl Client {
         (approach, permit): (Approach, Permit),
         request: &Request,
     ) -> Got {
-        let mut line = match self.fetch.connect(&approach).await {
+        let mut line = match self.fetch.connect(&approach, Mono(0)).await {
             Ok(Connected { line, .. }) => line,
             Err(problem) => return Got::said(format!("no line: {problem:?}")),
         };

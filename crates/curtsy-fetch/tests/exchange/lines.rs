@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curtsy_engine::{Connected, Fetch, Line};
+use curtsy_engine::{Clock, Connected, Fetch, Line, Mono};
 
 use crate::client::{Client, approach, request, run};
 use crate::site::{Site, ok};
@@ -87,6 +87,28 @@ fn a_line_that_the_server_closed_is_not_handed_out() {
     assert_eq!(site.accepted(), 3);
 }
 
+/// Many servers close an idle line after five seconds: one that is needed later is dialled in time for its turn.
+#[test]
+fn a_line_is_not_trusted_to_stand_until_a_turn_that_is_far_away() {
+    for (headers, turn_in, dialled) in [
+        ("", 3, 1),
+        ("", 6, 2),
+        ("Keep-Alive: timeout=20\r\n", 6, 1),
+        ("Keep-Alive: timeout=2\r\n", 3, 2),
+    ] {
+        let site = Site::saying(ok(headers, "page"));
+        run(async {
+            let client = Client::new();
+            client.get(&site.url("/")).await;
+            let (ticket, _) = approach(&site.url("/"));
+            let turn = client.clock.mono() + Duration::from_secs(turn_in);
+            let line = client.fetch.connect(&ticket, turn).await;
+            assert!(line.is_ok());
+            assert_eq!(client.fetch.counts().dialled, dialled, "{headers:?} in {turn_in} s");
+        });
+    }
+}
+
 /// Nothing runs between the answer and the next request: the end of the line shows in the socket alone.
 #[test]
 fn a_line_that_was_closed_behind_its_answer_is_not_handed_out() {
@@ -113,7 +135,7 @@ fn a_line_that_dies_while_it_waits_for_its_turn_sends_nothing() {
     run(async {
         let client = Client::new();
         let (ticket, permit) = approach(&site.url("/"));
-        let Ok(Connected { mut line, .. }) = client.fetch.connect(&ticket).await else {
+        let Ok(Connected { mut line, .. }) = client.fetch.connect(&ticket, Mono(0)).await else {
             panic!("it was accepted");
         };
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -130,7 +152,7 @@ fn a_line_that_was_not_used_is_kept() {
     run(async {
         let client = Client::new();
         let (ticket, _) = approach(&site.url("/"));
-        drop(client.fetch.connect(&ticket).await);
+        drop(client.fetch.connect(&ticket, Mono(0)).await);
         assert_eq!(client.fetch.idle(), 1);
         assert_eq!(client.get(&site.url("/")).await.said, "200 page");
     });
@@ -144,7 +166,8 @@ fn a_body_that_nobody_reads_costs_its_line_unless_it_is_short() {
         run(async {
             let client = Client::new();
             let (ticket, permit) = approach(&site.url("/"));
-            let Connected { mut line, .. } = client.fetch.connect(&ticket).await.ok().unwrap();
+            let Connected { mut line, .. } =
+                client.fetch.connect(&ticket, Mono(0)).await.ok().unwrap();
             let written = std::cell::Cell::new(None);
             let until = curtsy_engine::Mono(u64::MAX);
             line.send(&permit, until, &request(), &written).await;
