@@ -292,7 +292,9 @@ impl<W: World> Worker<'_, W> {
     }
 
     /// No line could be made: observed like any other failure.
-    pub(crate) async fn no_line(&self, seen: Seen, asked: Asked<'_>, problem: Problem) -> Next {
+    pub(crate) async fn no_line(&self, seen: Seen, mut asked: Asked<'_>, problem: Problem) -> Next {
+        // This try had no grant: one that is open is an earlier one, which was never heard of and counts.
+        asked.record.tries = asked.record.tries.opened();
         let outcome = Outcome::Failed(problem);
         let brought = Brought {
             outcome,
@@ -439,16 +441,19 @@ impl<W: World> Worker<'_, W> {
             return (None, None);
         }
         let now = seen.stamp.latest(self.world.clock().mono());
-        let held = seen
-            .view
-            .state
-            .robots_of(&asked.approach.authority())
-            .is_some_and(|r| r.file.is_some());
+        let held = seen.view.state.robots_of(&asked.approach.authority()).and_then(|r| r.file);
         // From when the server can have sent its answer, not from when we had read it.
         let sent = brought.sent.map_or(now, |m| seen.stamp.earliest(m));
         let deadline = sent + asked.policy.robots.chain_deadline;
         let url = &asked.approach.url;
-        let (news, kept) = self.read_robots(url, asked.policy, brought, held, deadline);
+        let (news, kept) = self.read_robots(url, asked.policy, brought, held.is_some(), deadline);
+        let kept = match (&news, held) {
+            // The store may have lost the text since, and this worker may be the last to have it.
+            (RobotsNews::NotModified, Some(id)) => {
+                self.rules.borrow().get(&id).map(|(_, file)| (id, Arc::clone(file)))
+            }
+            _ => kept,
+        };
         (Some(news), kept)
     }
 

@@ -225,7 +225,8 @@ impl<W: World> Worker<'_, W> {
                 }
                 Err(StoreError::Unknown(_) | StoreError::Refused(..)) => {
                     self.pause(pause).await;
-                    pause = (pause * 2).min(Duration::from_secs(2));
+                    // What is known here must be told soon after the store is back, before others decide without it.
+                    pause = (pause * 2).min(Duration::from_millis(200));
                 }
             }
         }

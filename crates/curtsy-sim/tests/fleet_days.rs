@@ -1,8 +1,8 @@
 //! Days of a whole fleet, with faults, judged by the servers' own log.
 //!
 //! Each day is made from its seed: 16 workers, 50 hosts, kills, pauses, losses, steps of the clock. Fifty safety days hold P0 to P15 and that no
-//! URL is lost. The liveness days hold P16 too: they are those of seeds 1 to 15 that pass today, since P16 does not hold everywhere yet
-//! (docs/benchmarks.md says where). `curtsy sim` lives as many more as one likes; a seed that fails there belongs here
+//! URL is lost. The liveness days hold P16 too: seeds 1 to 15 but 12, where one host of the fifty stays below its 95 % (docs/benchmarks.md
+//! says how often that happens). `curtsy sim` lives as many more as one likes; a seed that fails there belongs here
 //! once it is mended.
 
 use curtsy_sim::{Mode, Spec, simulate};
@@ -43,7 +43,7 @@ days! {
     safety_days_21_to_30: Safety 21..=30, 100_000;
     safety_days_31_to_40: Safety 31..=40, 100_000;
     safety_days_41_to_50: Safety 41..=50, 100_000;
-    liveness_days: Liveness [2, 3, 7, 8, 9, 10, 11, 13, 14, 15], 100_000;
+    liveness_days: Liveness (1..=11).chain(13..=15), 100_000;
 }
 
 /// The same seed gives the same day, to the last exchange and the last poll.
