@@ -380,6 +380,11 @@ impl Authority {
         self.chain = None;
     }
 
+    /// The last exchange that was about this robots.txt.
+    pub(crate) fn last_try(&self) -> Option<&Seen> {
+        self.attempt.as_ref().map(|(_, by)| &**by)
+    }
+
     /// The last answer came so late that it was perhaps not heard: asking again soon is fair.
     pub(crate) fn robots_perhaps_heard(&mut self) {
         self.asked = None;
