@@ -77,9 +77,28 @@ pub(crate) fn acts(
             acts.extend(times.map(|at| (at, Act::Away(span * SECOND))));
         }
     }
+    lose_on_return(&mut acts);
     acts.retain(|(at, _)| *at < end);
     acts.sort_by_key(|(at, _)| *at);
     acts
+}
+
+/// A store that loses something while it is away shows that when it is back: from then on workers can tell what they know.
+fn lose_on_return(acts: &mut [(u64, Act)]) {
+    let away: Vec<(u64, u64)> = acts
+        .iter()
+        .filter_map(|(at, act)| match act {
+            Act::Away(span) => Some((*at, at + span)),
+            _ => None,
+        })
+        .collect();
+    for (at, act) in acts {
+        if matches!(act, Act::Lose(_) | Act::Empty) {
+            while let Some((_, back)) = away.iter().find(|(from, to)| (*from..*to).contains(at)) {
+                *at = *back;
+            }
+        }
+    }
 }
 
 fn faults(spec: &Spec, start: u64, until: u64, chance: &mut Chance, acts: &mut Vec<(u64, Act)>) {
