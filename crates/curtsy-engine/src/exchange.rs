@@ -270,7 +270,11 @@ impl<W: World> Worker<'_, W> {
                 not_before: if keep { self.others_at(&seen.view, &state, now) } else { due },
                 release: Some((address, lease)),
                 robots: kept.iter().cloned().collect(),
-                urls: becomes.write(&seen.view, &asked.record, claim, now),
+                urls: match becomes {
+                    // Without our lease this was written before, or is too late: a hop is not made twice.
+                    Becomes::New(_) if !settled.ours => Vec::new(),
+                    _ => becomes.write(&seen.view, &asked.record, claim, now),
+                },
                 ..self.plain_commit(&seen.view, state.clone())
             };
             let (answer, stamp) = self.commit_known(&commit).await;

@@ -46,6 +46,16 @@ days! {
     liveness_days: Liveness (1..=11).chain(13..=15), 100_000;
 }
 
+/// Days of longer runs that failed once, each by a bug of its own.
+#[test]
+fn days_that_failed_once_hold() {
+    live(
+        Mode::Safety,
+        [5004, 20026, 30009, 30088, 100_088, 100_224, 100_261, 300_138, 300_200, 300_208],
+    );
+    live(Mode::Liveness, [26, 48, 58]);
+}
+
 /// The same seed gives the same day, to the last exchange and the last poll.
 #[test]
 fn a_day_replays_exactly() {
