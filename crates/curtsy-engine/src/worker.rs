@@ -29,6 +29,8 @@ use crate::{
     Cache, Clock, Epoch, Mono, Reader, RobotsFile, Sink, Source, Store, StoreError, Taken, World,
 };
 
+/// How often a worker that takes nothing looks at its store.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Parsed robots.txt files that a worker keeps.
 const RULES_MAX: usize = 1024;
 
@@ -211,20 +213,21 @@ impl<'o, W: World> Worker<'o, W> {
                 tasks.push(Box::pin(self.feed()));
             }
             let room = self.settings.visits_max - visits.min(self.settings.visits_max);
-            if open && !taking && room > 0 && now >= self.take_at(next_take) {
+            // Still the store is looked at: if it lost something, what this worker knows must come back to it.
+            let looks = !stopping && !kept_last && !self.recovering.get();
+            let takes = !taking && (open && room > 0 || looks);
+            if takes && now >= self.take_at(next_take) {
                 taking = true;
                 self.wake_at.set(None);
-                tasks.push(Box::pin(self.take(room)));
+                tasks.push(Box::pin(self.take(if open { room } else { 0 })));
             }
             let idle = tasks.is_empty() && self.ended.borrow().is_empty();
             if idle && (stopping || self.settings.until_empty && drained && !feeding) {
                 return;
             }
-            let mut wake = if open && !taking && room > 0 {
-                self.take_at(next_take)
-            } else {
-                now + self.settings.idle_poll
-            };
+            let takes = takes && !taking;
+            let mut wake =
+                if takes { self.take_at(next_take) } else { now + self.settings.idle_poll };
             if open && !feeding {
                 wake = wake.min(next_feed);
             }
@@ -234,7 +237,6 @@ impl<'o, W: World> Worker<'o, W> {
             if !flushing && let Some(first) = self.first_ended.get() {
                 wake = wake.min(first + self.settings.flush_after);
             }
-            let takes = open && !taking && room > 0;
             let event = {
                 let mut sleep = pin!(clock.sleep_until(wake.max(now + Duration::from_micros(1))));
                 // A visit may learn that a host falls due sooner than this sleep ends.
@@ -283,7 +285,10 @@ impl<'o, W: World> Worker<'o, W> {
                     taking = false;
                     self.last_stamp.set(Some(Stamp { now: taken.now, m0, m1 }));
                     drained = taken.queued == 0 && visits == 0 && taken.visits.is_empty();
-                    next_take = self.after_take(&taken, m1);
+                    next_take = match kept_last {
+                        true => self.after_take(&taken, m1),
+                        false => m1 + LOOK_EVERY,
+                    };
                     if self.note_epoch(taken.epoch) {
                         // What was handed out falls due again by itself.
                         self.recovering.set(true);
