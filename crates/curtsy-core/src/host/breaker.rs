@@ -56,8 +56,7 @@ impl HostState {
         if self.breaker.is_open() {
             // Only the probe moves an open breaker: it raised the level when it was booked, and this is the wait that belongs to it, now
             // from the end of the failure. One that was in flight when it opened may fail later still: the wait counts from then.
-            let wait = self.breaker_wait(policy, seed, u32::from(self.breaker.level - 1));
-            self.breaker.until = self.breaker.until.max(Some(at + wait));
+            self.lengthen_outage(scene, at);
             self.breaker.failures = self.breaker.failures.saturating_add(u8::from(probe));
             return false;
         }
@@ -69,6 +68,13 @@ impl HostState {
         self.breaker.level = 1;
         self.breaker.until = Some(at + self.breaker_wait(policy, seed, 0));
         true
+    }
+
+    /// The wait of an open breaker counts from this end of a failure, if that is later.
+    pub(super) fn lengthen_outage(&mut self, scene: &Scene<'_>, ended: Time) {
+        let level = u32::from(self.breaker.level.saturating_sub(1));
+        let wait = self.breaker_wait(scene.policy, scene.seed, level);
+        self.breaker.until = self.breaker.until.max(Some(ended + wait));
     }
 
     fn breaker_wait(&self, policy: &Policy, seed: u64, n: u32) -> std::time::Duration {

@@ -11,6 +11,7 @@ use super::robots::RobotsNews;
 use super::{HostState, MARGIN_MIN, Permit, Risk};
 use crate::chance::{Purpose, draw};
 use crate::policy::{self, Policy};
+use crate::robots::RobotsClass;
 use crate::time::{Time, micros};
 
 /// What one request came to, in the store's clock.
@@ -66,9 +67,13 @@ impl HostState {
         if seen.outcome.refuses(scene.policy) {
             state.refused(lease.generation, &seen.outcome, scene);
         }
-        let Some(ended) = seen.ended.filter(|_| ours) else {
+        let Some(ended) = seen.ended else {
             return (state, settled);
         };
+        if !ours {
+            state.keep_waits(permit, seen, ended, scene);
+            return (state, settled);
+        }
         state.note_outcome(&seen.outcome, scene, Some(permit), ended, &mut settled);
         if let Some(latency) = seen.latency
             && seen.outcome.class() == Class::Good
@@ -76,13 +81,32 @@ impl HostState {
             state.latency.note(latency);
         }
         if let Some(news) = &seen.robots {
-            let asked_by = seen.first_byte.or(seen.sent).unwrap_or(lease.send_by) + MARGIN_MIN;
-            let asked = (permit.turn_at(), asked_by);
             let authority = permit.approach().authority();
+            let asked = Some(asked_when(permit, seen));
             let policy = &scene.policy.robots;
-            state.learn_robots(&authority, news.clone(), policy, Some(asked), scene.now);
+            state.learn_robots(&authority, news.clone(), policy, asked, scene.now);
         }
         (state, settled)
+    }
+
+    /// The lease is gone: what was seen was taken in already, or its lease ran out while the store was away. Either way a failure that
+    /// lengthens a wait is told once more, by maximum and as of its end.
+    fn keep_waits(&mut self, permit: &Permit, seen: &Observation, ended: Time, scene: &Scene<'_>) {
+        if self.breaker.is_open()
+            && matches!(seen.outcome.class(), Class::SiteWide | Class::Ambiguous)
+        {
+            self.lengthen_outage(scene, ended);
+        }
+        let authority = permit.approach().authority();
+        let unknown =
+            self.robots_of(&authority).is_none_or(|known| known.asked_at < permit.turn_at());
+        if let Some(news @ RobotsNews::Answer { class: RobotsClass::Unreachable, .. }) =
+            &seen.robots
+            && unknown
+        {
+            let asked = Some(asked_when(permit, seen));
+            self.learn_robots(&authority, news.clone(), &scene.policy.robots, asked, ended);
+        }
     }
 
     /// Takes in that no line could be made. Dialling counts as a start: it reached the server, or tried to.
@@ -213,6 +237,12 @@ impl HostState {
         let wait = wait.max(scene.policy.backoff.curve.base);
         backoff.until = backoff.until.max(Some(scene.now + wait + MARGIN_MIN));
     }
+}
+
+/// When a robots.txt was asked for, at the earliest and at the latest.
+fn asked_when(permit: &Permit, seen: &Observation) -> (Time, Time) {
+    let latest = seen.first_byte.or(seen.sent).unwrap_or(permit.send_by()) + MARGIN_MIN;
+    (permit.turn_at(), latest)
 }
 
 impl Risk {
