@@ -8,7 +8,7 @@ use curtsy_core::evidence::{
 };
 use curtsy_core::host::{
     Confidence, DelayBy, Finding, Findings, Friction, Gate, Outcome, Problem, Reason, RobotsId,
-    Verdict,
+    Trap, Verdict,
 };
 use curtsy_core::policy::Mode;
 use curtsy_core::robots::Robots;
@@ -508,6 +508,7 @@ fn place(reason: &Reason) -> usize {
         Reason::TimeLimit => 24,
         Reason::Stopped => 25,
         Reason::StoreRestarted => 26,
+        Reason::Trap { .. } => 27,
     }
 }
 
@@ -525,6 +526,13 @@ fn reasons(file: [u8; 16], a: u64, b: u8) -> Vec<Reason> {
         2 => DelayBy::Parked,
         3 => DelayBy::Latency,
         _ => DelayBy::Risk,
+    };
+    let trap = match b % 5 {
+        0 => Trap::Repetition,
+        1 => Trap::Length,
+        2 => Trap::Session,
+        3 => Trap::Calendar,
+        _ => Trap::Queries,
     };
     vec![
         Reason::Clear,
@@ -554,6 +562,7 @@ fn reasons(file: [u8; 16], a: u64, b: u8) -> Vec<Reason> {
         Reason::TimeLimit,
         Reason::Stopped,
         Reason::StoreRestarted,
+        Reason::Trap { trap, limit: a as u32 },
     ]
 }
 

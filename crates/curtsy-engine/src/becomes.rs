@@ -1,16 +1,23 @@
 //! What becomes of a URL once its request has come to something: its record, its links, its page, its row.
 
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{Fate, LeaseId, Outcome, RobotsNews, Tries, fate};
-use curtsy_core::policy::Policy;
+use curtsy_core::host::{
+    Fate, Finding, Findings, Gate, LeaseId, Outcome, Reason, RobotsNews, Tries, Verdict, fate,
+};
+use curtsy_core::policy::{Noindex, Policy};
 use curtsy_core::time::Time;
+use curtsy_core::url::CrawlUrl;
 
 use crate::answer;
 use crate::exchange::Brought;
+use crate::flush::Ended;
 use crate::visit::{Asked, Seen};
 use crate::{
-    Clock, Ending, Fetched, Head, Point, Store, UrlRecord, UrlWrite, View, Want, Worker, World,
+    CachedPage, Clock, Document, Ending, Fetched, Head, Page, Point, Step, Store, Then, UrlRecord,
+    UrlWrite, View, Want, Worker, World,
 };
 
 /// How long a URL whose answer is in hand is kept from others, until its fate is written.
@@ -102,12 +109,40 @@ impl<W: World> Worker<'_, W> {
         }
     }
 
-    /// After the observation is written: links, cache, row.
+    /// Notes a request that was not the last of its URL.
+    pub(crate) fn note_step(
+        &self,
+        asked: &Asked<'_>,
+        outcome: Outcome,
+        becomes: &Becomes,
+        at: Time,
+    ) {
+        let then = match becomes {
+            _ if outcome == Outcome::NotSent => return,
+            Becomes::Retry { at, .. } => Then::Retry(*at),
+            Becomes::Moved(to) => Then::Follow(to.url.clone()),
+            Becomes::New(to) => Then::Follow(to.url.clone()),
+            Becomes::Held(None) | Becomes::Unchanged | Becomes::Unsent => Then::Decide,
+            Becomes::Held(Some(_)) => return,
+        };
+        self.step(Step {
+            id: asked.record.id,
+            url: asked.approach.url.clone(),
+            kind: asked.approach.kind,
+            findings: asked.findings,
+            outcome,
+            then,
+            at,
+        });
+    }
+
+    /// After the observation is written: links and row.
     pub(crate) async fn follow_up(
         &self,
         seen: &Seen,
         asked: &Asked<'_>,
-        brought: &Brought,
+        brought: &mut Brought,
+        kept: Option<CachedPage>,
         becomes: Becomes,
         claim: LeaseId,
     ) {
@@ -118,64 +153,150 @@ impl<W: World> Worker<'_, W> {
         let Some(ending) = ending else {
             return self.end_hop(seen, asked, &record, brought).await;
         };
-        if let (Some(head), Some(page), Outcome::Answered { status, .. }) =
-            (&brought.head, &brought.page, brought.outcome)
-        {
-            if status == 200 {
-                self.offer_links(asked.policy, &asked.record, head, page).await;
-            }
-            self.world.reached(Point::Offered).await;
-        }
         let now = seen.stamp.earliest(self.world.clock().mono());
+        let answer = match (brought.head.take(), brought.page.take()) {
+            (Some(head), page) if head.status == 304 => {
+                let held = self.outside.cache.page(record.url.key()).await;
+                Some(held.map_or((head, page), |(head, page)| (head, Some(page))))
+            }
+            (Some(head), page) => Some((head, page)),
+            (None, _) => None,
+        };
+        let answer = answer.map(|(head, page)| Answer {
+            head,
+            page,
+            kept,
+            peer: brought.peer,
+            latency: brought.latency,
+        });
+        let page = self.take_in(seen, asked.policy, &record, answer, now).await;
+        self.world.reached(Point::Offered).await;
         let ended = self.ended(&seen.view, &record, ending, asked.findings, now);
-        self.end(ended);
+        self.end(ended.with(page));
     }
 
     /// A page that we hold is as good a source of links as one that was just fetched.
-    pub(crate) async fn offer_cached_links(&self, policy: &Policy, record: &UrlRecord) {
-        if let Some(page) = self.outside.cache.body(record.url.key()).await {
-            self.offer_links(policy, record, &Head::default(), &page).await;
-        }
+    pub(crate) async fn take_in_cached(
+        &self,
+        seen: &Seen,
+        policy: &Policy,
+        record: &UrlRecord,
+        cached: Option<CachedPage>,
+        now: Time,
+    ) -> Option<Arc<Page>> {
+        let (head, page) = self.outside.cache.page(record.url.key()).await?;
+        let answer = Answer { head, page: Some(page), kept: cached, peer: None, latency: None };
+        self.take_in(seen, policy, record, Some(answer), now).await
     }
 
-    async fn offer_links(&self, policy: &Policy, record: &UrlRecord, head: &Head, page: &Fetched) {
-        let depth = record.depth.saturating_add(1);
-        if policy.budget.depth.is_some_and(|max| depth > max) {
-            return;
+    /// Reads an answer and offers what it leads to. What a page links to is known before the page has ended.
+    async fn take_in(
+        &self,
+        seen: &Seen,
+        policy: &Policy,
+        record: &UrlRecord,
+        answer: Option<Answer>,
+        now: Time,
+    ) -> Option<Arc<Page>> {
+        let reader = self.outside.reader;
+        let is_good = |head: &Head| matches!(head.status, 200..=299);
+        let read = answer.as_ref().and_then(|a| a.page.clone().filter(|_| is_good(&a.head)));
+        let mut document = match (&answer, &read) {
+            (Some(answer), Some(page)) => reader.read(record, &answer.head, page, now),
+            _ => Document { offers: reader.instead(record), ..Document::default() },
+        };
+        let mut offers = std::mem::take(&mut document.offers);
+        offers.truncate(LINKS_MAX);
+        offers.retain(|o| {
+            o.want != Want::Page || policy.budget.depth.is_none_or(|max| o.depth <= max)
+        });
+        self.offer(offers).await;
+        for (url, reason) in std::mem::take(&mut document.traps).into_iter().take(LINKS_MAX) {
+            self.end(self.trapped(seen, record, url, reason, now));
         }
-        let mut links = self.outside.reader.links(&record.url, head, page);
-        links.truncate(LINKS_MAX);
-        for batch in links.chunks(OFFER_MAX) {
-            let records: Vec<_> = batch.iter().map(|l| UrlRecord::page(l.clone(), depth)).collect();
-            // Offers come before the row: until they are in, the page has not ended.
-            while self.world.store().offer(records.clone()).await.is_err() {
-                self.pause(Duration::from_millis(200)).await;
+        let answer = answer?;
+        let unwanted = document.rules.noindex && policy.cache.noindex != Noindex::Mark;
+        let body = match read {
+            Some(page) if !unwanted => Some(page.body),
+            _ => None,
+        };
+        Some(Arc::new(Page {
+            head: answer.head,
+            body,
+            document,
+            kept: answer.kept,
+            peer: answer.peer,
+            latency: answer.latency,
+        }))
+    }
+
+    /// Offers URLs, however often that must be tried: until they are in, what they were found in has not ended.
+    pub(crate) async fn offer(&self, mut records: Vec<UrlRecord>) -> usize {
+        let mut new = 0;
+        while !records.is_empty() {
+            let rest = records.split_off(records.len().min(OFFER_MAX));
+            loop {
+                match self.world.store().offer(records.clone()).await {
+                    Ok(offered) => break new += offered.new,
+                    Err(_) => self.pause(Duration::from_millis(200)).await,
+                }
             }
+            records = rest;
         }
+        new
+    }
+
+    /// The row of a link that looks like a trap: it never gets into the queue.
+    fn trapped(
+        &self,
+        seen: &Seen,
+        found_in: &UrlRecord,
+        url: CrawlUrl,
+        reason: Reason,
+        now: Time,
+    ) -> Ended {
+        let record = UrlRecord::page(url, found_in.depth.saturating_add(1));
+        let mut findings = Findings::CLEAR;
+        findings.set(Gate::Budget, Finding::new(Verdict::Never, reason));
+        let ended = self.ended(&seen.view, &record, Ending::Refused(Gate::Budget), findings, now);
+        Ended { write: None, ..ended }
     }
 
     /// Keeps a page for the next time.
-    pub(crate) async fn keep_page(&self, asked: &Asked<'_>, brought: &Brought, now: Time) {
+    pub(crate) async fn keep_page(
+        &self,
+        asked: &Asked<'_>,
+        brought: &Brought,
+        now: Time,
+    ) -> Option<CachedPage> {
         let (Some(head), Some(page), true) = (&brought.head, &brought.page, asked.is_for_url())
         else {
-            return;
+            return None;
         };
         if !matches!(head.status, 200 | 304) || matches!(asked.record.want, Want::RobotsHop { .. })
         {
-            return;
+            return None;
         }
-        let Some(mut kept) = answer::keep(head, asked.policy, now) else {
-            return;
-        };
+        let mut kept = answer::keep(head, asked.policy, now)?;
         if let (304, Some(old)) = (head.status, &asked.cached) {
             // A 304 need not repeat the validators of what it confirms.
             kept.etag = kept.etag.or_else(|| old.etag.clone());
             kept.last_modified = kept.last_modified.or_else(|| old.last_modified.clone());
         }
-        let body = (head.status == 200).then(|| page.clone());
-        self.outside.cache.put(asked.record.url.key(), kept, body).await;
+        let answer = (head.status == 200).then_some((head, page));
+        self.outside.cache.put(asked.record.url.key(), kept.clone(), answer).await;
         self.world.reached(Point::Cached).await;
+        Some(kept)
     }
+}
+
+/// An answer on its way into a row.
+struct Answer {
+    head: Head,
+    page: Option<Fetched>,
+    kept: Option<CachedPage>,
+    peer: Option<IpAddr>,
+    latency: Option<Duration>,
 }
 
 /// What becomes of a URL with the observation's commit.

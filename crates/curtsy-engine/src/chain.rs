@@ -214,7 +214,7 @@ impl<W: World> Worker<'_, W> {
     fn moved(&self, seen: &Seen, record: &UrlRecord, to: Option<UrlRecord>) -> Ended {
         let from = Some(seen.view.host.clone());
         let write = UrlWrite { from, id: record.id, claim: record.claim, to };
-        Ended { row: None, write, record: record.clone() }
+        Ended { row: None, write: Some(write), record: record.clone() }
     }
 
     /// Brings the news to the authority whose robots.txt it is, if that still waits for it.
@@ -244,7 +244,6 @@ impl<W: World> Worker<'_, W> {
 }
 
 fn robots_file(head: &Head, page: &Fetched) -> RobotsFile {
-    let mut text = page.body.clone();
-    text.truncate(TEXT_MAX);
+    let text = page.body[..page.body.len().min(TEXT_MAX)].to_vec();
     RobotsFile { text, etag: head.etag.clone(), last_modified: head.last_modified.clone() }
 }

@@ -30,9 +30,25 @@ pub(crate) struct Brought {
     pub(crate) outcome: Outcome,
     pub(crate) head: Option<Head>,
     pub(crate) page: Option<Fetched>,
+    /// The address that answered.
+    pub(crate) peer: Option<IpAddr>,
+    pub(crate) latency: Option<Duration>,
     sent: Option<Mono>,
     first_byte: Option<Mono>,
-    latency: Option<Duration>,
+}
+
+impl Brought {
+    fn nothing(outcome: Outcome) -> Brought {
+        Brought {
+            outcome,
+            head: None,
+            page: None,
+            peer: None,
+            latency: None,
+            sent: None,
+            first_byte: None,
+        }
+    }
 }
 
 /// A robots.txt that goes to the store with what it means.
@@ -51,7 +67,7 @@ impl<W: World> Worker<'_, W> {
         let request = self.request_for(&seen, &asked).await;
         self.world.reached(Point::BeforeSend).await;
         let granted = Granted { epoch: seen.view.epoch.id, state: seen.view.state.clone() };
-        let (brought, seen) = self.bring(seen, &granted, &asked, &permit, line, &request).await;
+        let (mut brought, seen) = self.bring(seen, &granted, &asked, &permit, line, &request).await;
         self.world.reached(Point::BodyRead).await;
         self.note_health(&seen.view, &brought).await;
 
@@ -81,14 +97,15 @@ impl<W: World> Worker<'_, W> {
             kept,
             address,
         );
-        let ((seen, settled), ()) = join(settling, self.keep_page(&asked, &brought, now)).await;
+        let ((seen, settled), kept) = join(settling, self.keep_page(&asked, &brought, now)).await;
         if seen.view.epoch.id != granted.epoch {
             // The store lost something while the exchange went on: what it brought may have found no record.
             self.remind_of(asked.record.id).await;
         }
         self.count(&asked, &brought, &settled);
+        self.note_step(&asked, brought.outcome, &becomes, now);
         self.world.reached(Point::Observed).await;
-        self.follow_up(&seen, &asked, &brought, becomes, claim).await;
+        self.follow_up(&seen, &asked, &mut brought, kept, becomes, claim).await;
         let record = match brought.outcome {
             Outcome::NotSent if asked.is_for_url() => {
                 unsent(UrlRecord { claim: Some(claim), ..asked.record })
@@ -115,14 +132,8 @@ impl<W: World> Worker<'_, W> {
         let confirm = Confirm { asked, permit, written: &written, done: Cell::new(false) };
         let sending = line.send(permit, until, request, &written);
         let sent = self.confirming(&mut seen, &confirm, sending).await;
-        let mut brought = Brought {
-            outcome: Outcome::NotSent,
-            head: None,
-            page: None,
-            sent: None,
-            first_byte: None,
-            latency: None,
-        };
+        let mut brought = Brought::nothing(Outcome::NotSent);
+        brought.peer = Some(line.peer());
         match sent {
             Sent::NotSent => {}
             Sent::Failed { sent, problem } => {
@@ -300,14 +311,7 @@ impl<W: World> Worker<'_, W> {
         // This try had no grant: one that is open is an earlier one, which was never heard of and counts.
         asked.record.tries = asked.record.tries.opened();
         let outcome = Outcome::Failed(problem);
-        let brought = Brought {
-            outcome,
-            head: None,
-            page: None,
-            sent: None,
-            first_byte: None,
-            latency: None,
-        };
+        let mut brought = Brought::nothing(outcome);
         self.note_health(&seen.view, &brought).await;
         let becomes = self.becomes_of(&seen, &asked, &brought, None);
         let robots = asked.approach.kind == Kind::Robots;
@@ -342,7 +346,9 @@ impl<W: World> Worker<'_, W> {
         };
         self.count(&asked, &brought, &settled);
         self.note_url(&asked.record, &becomes, claim);
-        self.follow_up(&seen, &asked, &brought, becomes, claim).await;
+        let now = seen.stamp.latest(self.world.clock().mono());
+        self.note_step(&asked, outcome, &becomes, now);
+        self.follow_up(&seen, &asked, &mut brought, None, becomes, claim).await;
         self.go_on(seen, asked, &brought)
     }
 

@@ -1,22 +1,42 @@
 //! Rows out, then fates, then acknowledgements.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::url::UrlKey;
 
 use crate::becomes::HELD;
 use crate::worker::Event;
-use crate::{Clock, Point, Row, Store, UrlRecord, UrlWrite, Worker, World};
+use crate::{Batch, Clock, Page, Point, Row, Store, UrlRecord, UrlWrite, Worker, World};
 
 /// A URL that has ended, on its way out.
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub(crate) row: Option<Row>,
-    pub(crate) write: UrlWrite,
+    /// What settles it; none if it never was in the queue.
+    pub(crate) write: Option<UrlWrite>,
     /// The record, to keep it from others while it waits.
     pub(crate) record: UrlRecord,
 }
 
+impl Ended {
+    /// With its page.
+    pub(crate) fn with(mut self, page: Option<Arc<Page>>) -> Ended {
+        if let Some(row) = &mut self.row {
+            row.page = page;
+        }
+        self
+    }
+
+    /// Bytes of its body.
+    pub(crate) fn bytes(&self) -> usize {
+        let page = self.row.as_ref().and_then(|r| r.page.as_ref());
+        page.and_then(|p| p.body.as_ref()).map_or(0, |b| b.len())
+    }
+}
+
+/// Steps that wait for a sink, at most; older ones give way.
+const STEPS_MAX: usize = 10_000;
 /// A row that waits longer than this for its sink has its URL held anew.
 const RENEW: Duration = Duration::from_secs(30);
 
@@ -24,12 +44,15 @@ impl<W: World> Worker<'_, W> {
     /// Flushes what has ended so far.
     pub(crate) async fn flush_batch(&self) -> Event {
         let mut batch = std::mem::take(&mut *self.ended.borrow_mut());
+        self.ended_bytes.set(0);
         let kept = self.write_out(&batch).await;
         if kept {
             self.held_at.set(None);
         } else {
             self.hold_on(&mut batch).await;
             // Nothing is lost: it goes out before what came after it.
+            let bytes: usize = batch.iter().map(Ended::bytes).sum();
+            self.ended_bytes.set(self.ended_bytes.get() + bytes);
             self.ended.borrow_mut().splice(0..0, batch);
         }
         Event::Flushed { kept }
@@ -46,10 +69,11 @@ impl<W: World> Worker<'_, W> {
         let until = stamp.latest(now) + HELD;
         let mut writes = Vec::new();
         for ended in batch.iter_mut() {
+            let Some(write) = &mut ended.write else { continue };
             let claim = Some(self.new_lease());
             let record = UrlRecord { ready: Some(until), claim, ..ended.record.clone() };
-            writes.push(UrlWrite { to: Some(record.clone()), ..ended.write.clone() });
-            ended.write.claim = claim;
+            writes.push(UrlWrite { to: Some(record.clone()), ..write.clone() });
+            write.claim = claim;
             ended.record = record;
         }
         // If it does not get through, the next try finds another claim and leaves the URL to whoever has it.
@@ -60,23 +84,30 @@ impl<W: World> Worker<'_, W> {
 
     /// Writes a batch: the rows to every sink, then one settle for the fates, then the acknowledgements.
     pub(crate) async fn write_out(&self, batch: &[Ended]) -> bool {
-        let rows: Vec<Row> = batch.iter().filter_map(|e| e.row.clone()).collect();
-        if !rows.is_empty() {
+        let out = Batch {
+            rows: batch.iter().filter_map(|e| e.row.clone()).collect(),
+            steps: std::mem::take(&mut *self.steps.borrow_mut()),
+        };
+        if !out.rows.is_empty() || !out.steps.is_empty() {
             for sink in &self.outside.sinks {
-                if sink.write(&rows).await.is_err() {
+                if sink.write(&out).await.is_err() {
+                    let mut steps = out.steps;
+                    steps.append(&mut self.steps.borrow_mut());
+                    steps.drain(..steps.len().saturating_sub(STEPS_MAX));
+                    *self.steps.borrow_mut() = steps;
                     return false;
                 }
             }
         }
         self.world.reached(Point::RowWritten).await;
-        let writes: Vec<UrlWrite> = batch.iter().map(|e| e.write.clone()).collect();
-        if self.world.store().settle(writes).await.is_err() {
+        let writes: Vec<UrlWrite> = batch.iter().filter_map(|e| e.write.clone()).collect();
+        if !writes.is_empty() && self.world.store().settle(writes).await.is_err() {
             return false;
         }
         self.world.reached(Point::FateWritten).await;
-        let ids: Vec<UrlKey> = rows.iter().map(|r| r.id).collect();
+        let ids: Vec<UrlKey> = out.rows.iter().map(|r| r.id).collect();
         self.outside.source.ack(&ids).await;
-        self.counts.borrow_mut().rows += rows.len() as u64;
+        self.counts.borrow_mut().rows += out.rows.len() as u64;
         self.world.reached(Point::Acknowledged).await;
         true
     }

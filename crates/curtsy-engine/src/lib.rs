@@ -28,11 +28,11 @@ mod world;
 
 pub use fetch::{Connected, Fetch, Head, Line, Reading, Request, Sent};
 pub use memo::Memory;
-pub use page::{Boxed, Cache, CachedPage, Fetched, Reader};
-pub use row::{Ending, Row, Sink, SinkError, Source};
+pub use page::{Boxed, Cache, CachedPage, Document, Fetched, Page, Reader};
+pub use row::{Batch, Ending, Row, Sink, SinkError, Source, Step, Then};
 pub use store::{
     AddressClaim, Commit, Committed, Epoch, Grant, Offered, Refusal, RobotsFile, Store, StoreError,
     Taken, UrlRecord, UrlWrite, View, Visit, Want,
 };
-pub use worker::{Counts, Outside, Settings, Worker};
+pub use worker::{Counts, Outside, Over, Settings, Worker};
 pub use world::{Clock, Mono, Point, World};

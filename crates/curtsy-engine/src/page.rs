@@ -1,13 +1,19 @@
 //! A fetched page: reading it and keeping it.
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
+use std::time::Duration;
 
-use curtsy_core::host::Friction;
+use bytes::Bytes;
+use curtsy_core::headers::RobotsRules;
+use curtsy_core::host::{Friction, Reason};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_parse::html;
+use curtsy_parse::sitemap::Sitemap;
 
-use crate::Head;
+use crate::{Head, RobotsFile, UrlRecord};
 
 /// A future of a trait object.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
@@ -15,16 +21,62 @@ pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// A body that was read to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fetched {
-    /// The bytes, decoded.
-    pub body: Vec<u8>,
+    /// The bytes, decoded. Cheap to clone.
+    pub body: Bytes,
 }
 
-/// Reads a document: what it links to, and whether it is friction.
+/// Reads documents: what they lead to, what they say of themselves, and whether they are friction. A crawl's scope lives here.
 pub trait Reader {
-    /// The links of a page, in order; bounded.
-    fn links(&self, url: &CrawlUrl, head: &Head, page: &Fetched) -> Vec<CrawlUrl>;
-    /// Whether the answer is a challenge or otherwise unusual.
+    /// Reads an answer of the site, a page or a sitemap, at its final address (`record.url`).
+    fn read(&self, record: &UrlRecord, head: &Head, page: &Fetched, now: Time) -> Document;
+
+    /// Whether the answer is a challenge or otherwise unusual. Asked while the host's slot is held: must be cheap.
     fn friction(&self, head: &Head, page: &Fetched) -> Option<Friction>;
+
+    /// What is asked for before this page: the sitemaps of its authority, when a crawl comes there first. The file is the robots.txt
+    /// in force, if there is one.
+    fn entrances(&self, record: &UrlRecord, robots: Option<&RobotsFile>) -> Vec<UrlRecord> {
+        let _ = (record, robots);
+        Vec::new()
+    }
+
+    /// What is asked for instead of a document that could not be had: the next place where a sitemap is usually found.
+    fn instead(&self, record: &UrlRecord) -> Vec<UrlRecord> {
+        let _ = record;
+        Vec::new()
+    }
+}
+
+/// What was read in an answer.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    /// What an HTML page links to and says of itself.
+    pub html: Option<html::Page>,
+    /// What a sitemap lists.
+    pub sitemap: Option<Sitemap>,
+    /// What page and headers ask of robots that have it.
+    pub rules: RobotsRules,
+    /// What is offered to the frontier.
+    pub offers: Vec<UrlRecord>,
+    /// What is not, although it is in scope: it looks like a trap.
+    pub traps: Vec<(CrawlUrl, Reason)>,
+}
+
+/// A page as its row holds it: what the site sent, and what we read in it.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The head of the answer; of a page that we hold, that of its last answer.
+    pub head: Head,
+    /// The body; none if the policy does not keep it (`noindex`), or if the answer had no use for one.
+    pub body: Option<Bytes>,
+    /// What was read in it.
+    pub document: Document,
+    /// What is kept of it for the next time.
+    pub kept: Option<CachedPage>,
+    /// The address that answered, if this answer came over a line.
+    pub peer: Option<IpAddr>,
+    /// From the request to the first byte of the answer.
+    pub latency: Option<Duration>,
 }
 
 /// What is kept of a page for the next time.
@@ -42,8 +94,13 @@ pub struct CachedPage {
 pub trait Cache {
     /// What is kept of a page.
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>>;
-    /// The page itself, if it is kept.
-    fn body(&self, key: UrlKey) -> Boxed<'_, Option<Fetched>>;
-    /// Keeps a page.
-    fn put(&self, key: UrlKey, page: CachedPage, body: Option<Fetched>) -> Boxed<'_, ()>;
+    /// The page itself with the head of its answer, if it is kept.
+    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>>;
+    /// Keeps a page. Without an answer, the one that is held has been confirmed.
+    fn put(
+        &self,
+        key: UrlKey,
+        page: CachedPage,
+        answer: Option<(&Head, &Fetched)>,
+    ) -> Boxed<'_, ()>;
 }

@@ -1,11 +1,13 @@
 //! What comes in and what goes out: seeds and rows.
 
-use curtsy_core::host::{Findings, Gate, Outcome};
+use std::sync::Arc;
+
+use curtsy_core::host::{AskKind, Findings, Gate, Kind, Outcome};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 
 use crate::UrlRecord;
-use crate::page::Boxed;
+use crate::page::{Boxed, Page};
 
 /// One URL that was considered, fetched or not, with the evidence.
 #[derive(Clone, Debug)]
@@ -18,12 +20,59 @@ pub struct Row {
     pub final_url: CrawlUrl,
     /// Redirects followed.
     pub redirects: u8,
+    /// Links followed from a seed.
+    pub depth: u16,
+    /// A page, or a sitemap on the way to pages.
+    pub kind: AskKind,
+    /// Tries that failed before.
+    pub tries: u8,
     /// How it ended.
     pub ending: Ending,
     /// Every gate's finding at its last decision.
     pub findings: Findings,
     /// The store's time.
     pub at: Time,
+    /// What the site sent, or what we hold of it.
+    pub page: Option<Arc<Page>>,
+}
+
+/// A request on the way to a row: robots.txt, a hop of a redirect, a try that failed, a probe.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The URL on whose behalf it was made, as it was offered.
+    pub id: UrlKey,
+    /// What was asked for.
+    pub url: CrawlUrl,
+    /// What for.
+    pub kind: Kind,
+    /// Every gate's finding at the decision.
+    pub findings: Findings,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What follows.
+    pub then: Then,
+    /// The store's time.
+    pub at: Time,
+}
+
+/// What follows a request on the way to a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Then {
+    /// The decision is made again with what was learnt.
+    Decide,
+    /// The URL is tried again, not before this.
+    Retry(Time),
+    /// The URL is followed to where it leads.
+    Follow(CrawlUrl),
+}
+
+/// What goes out together.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// URLs that have ended.
+    pub rows: Vec<Row>,
+    /// Requests on the way to rows. A kill may lose the last of them; no row depends on one.
+    pub steps: Vec<Step>,
 }
 
 /// How a URL ended.
@@ -56,7 +105,7 @@ pub trait Source {
 /// Rows out. Accepts a batch as a whole; may be told a row twice, with the same id.
 pub trait Sink {
     /// Writes a batch; when this returns, it is kept.
-    fn write<'a>(&'a self, rows: &'a [Row]) -> Boxed<'a, Result<(), SinkError>>;
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>>;
 }
 
 /// The sink could not keep a batch.

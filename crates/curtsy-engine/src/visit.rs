@@ -71,6 +71,8 @@ impl Stamp {
     }
 }
 
+/// Authorities of which it is remembered that what goes first was offered.
+const ENTERED_MAX: usize = 65_536;
 /// A URL whose robots.txt is being followed from host to host is looked at again so soon.
 const CHASE_LOOK: Duration = Duration::from_secs(2);
 
@@ -82,6 +84,8 @@ enum Choice {
     Wait(Time),
     /// What is left is in the hands of another visit, which says when the host is due.
     InOtherHands,
+    /// What goes before what was handed out has just been offered.
+    Anew,
     /// This URL, with this approach.
     Go(Box<Going>),
 }
@@ -121,6 +125,7 @@ impl<W: World> Worker<'_, W> {
                     self.world.clock().sleep_until(seen.stamp.not_before(due)).await;
                 }
                 Choice::InOtherHands => return,
+                Choice::Anew => return self.release(&seen, now, blocked).await,
                 Choice::Go(going) => {
                     let Going { index, approach, findings, cached } = *going;
                     let record = urls.remove(index);
@@ -203,7 +208,14 @@ impl<W: World> Worker<'_, W> {
             let rules = self.rules_of(&seen.view.state, policy, &record.url.authority(), now).await;
             let scene = self.scene(policy, &seen.view, now, rules.as_deref());
             let decision = seen.view.state.admit(&ask_of(record, cached.as_ref()), &scene);
+            let mut page = None;
             let ending = match decision.action {
+                Action::Approach(approach)
+                    if approach.kind == Kind::Page && self.opens(seen, policy, record).await =>
+                {
+                    choice = Some(Choice::Anew);
+                    break;
+                }
                 Action::Approach(approach) => {
                     let findings = decision.findings;
                     let going = Going { index, approach, findings, cached };
@@ -222,7 +234,7 @@ impl<W: World> Worker<'_, W> {
                     continue;
                 }
                 Action::UseCached => {
-                    self.offer_cached_links(policy, record).await;
+                    page = self.take_in_cached(seen, policy, record, cached, now).await;
                     Ending::Cached
                 }
                 Action::Refuse(_) if hop => {
@@ -233,7 +245,8 @@ impl<W: World> Worker<'_, W> {
                 Action::Refuse(gate) => Ending::Refused(gate),
             };
             let record = urls.remove(index);
-            settled.push(self.ended(&seen.view, &record, ending, decision.findings, now));
+            let ended = self.ended(&seen.view, &record, ending, decision.findings, now);
+            settled.push(ended.with(page));
         }
         if !settled.is_empty() && !self.write_out(&settled).await {
             // Kept for the next flush: nothing is lost.
@@ -241,6 +254,32 @@ impl<W: World> Worker<'_, W> {
         }
         let without = if left_out { Choice::InOtherHands } else { Choice::Nothing };
         choice.or(wait.map(Choice::Wait)).unwrap_or(without)
+    }
+
+    /// Whether the crawl comes to this page's authority for the first time, and has just found that something goes before it.
+    async fn opens(&self, seen: &Seen, policy: &Policy, record: &UrlRecord) -> bool {
+        let authority = record.url.authority();
+        if record.hop > 0 || self.entered.borrow().contains(&authority) {
+            return false;
+        }
+        let now = seen.stamp.earliest(self.clock_now());
+        let known = seen.view.state.robots_of(&authority);
+        let file = match known.and_then(|known| known.ruling(&policy.robots, now)) {
+            Some((id, _)) => self.robots_file(id).await,
+            None => None,
+        };
+        let first = self.outside.reader.entrances(record, file.as_deref());
+        self.enter(authority);
+        self.offer(first).await > 0
+    }
+
+    fn enter(&self, authority: Authority) {
+        let mut entered = self.entered.borrow_mut();
+        if entered.len() >= ENTERED_MAX {
+            // The store knows what was offered: asking again costs little.
+            entered.clear();
+        }
+        entered.insert(authority);
     }
 
     /// Has a URL wait while others are asked for.
@@ -269,9 +308,13 @@ impl<W: World> Worker<'_, W> {
             url: record.origin.clone(),
             final_url: record.url.clone(),
             redirects: record.hop,
+            depth: record.depth,
+            kind: record.kind(),
+            tries: record.tries.counted,
             ending,
             findings,
             at,
+            page: None,
         };
         let write = UrlWrite {
             from: Some(view.host.clone()),
@@ -279,7 +322,7 @@ impl<W: World> Worker<'_, W> {
             claim: record.claim,
             to: None,
         };
-        Ended { row: Some(row), write, record: record.clone() }
+        Ended { row: Some(row), write: Some(write), record: record.clone() }
     }
 
     /// One request, from its approach to its observation.

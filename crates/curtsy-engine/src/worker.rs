@@ -16,7 +16,8 @@ use curtsy_core::chance::{Purpose, draw};
 use curtsy_core::host::{LeaseId, RobotsId};
 use curtsy_core::policy::{AgentMatch, Policy};
 use curtsy_core::robots::{AgentRules, Robots};
-use curtsy_core::url::{HostKey, UrlKey};
+use curtsy_core::time::Time;
+use curtsy_core::url::{Authority, HostKey, UrlKey};
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
@@ -26,11 +27,14 @@ use crate::memo::Memory;
 use crate::page::Boxed;
 use crate::visit::Stamp;
 use crate::{
-    Cache, Clock, Epoch, Mono, Reader, RobotsFile, Sink, Source, Store, StoreError, Taken, World,
+    Cache, Clock, Epoch, Mono, Reader, RobotsFile, Sink, Source, Step, Store, StoreError, Taken,
+    World,
 };
 
 /// How often a worker that takes nothing looks at its store.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Steps that go out without company of a row.
+const STEPS_FLUSH: usize = 1000;
 /// Parsed robots.txt files that a worker keeps.
 const RULES_MAX: usize = 1024;
 
@@ -47,8 +51,12 @@ pub struct Settings {
     pub flush_after: Duration,
     /// Rows that are flushed at once.
     pub flush_rows: usize,
+    /// Bytes of bodies that are flushed at once.
+    pub flush_bytes: usize,
     /// Whether the worker ends when the queue is empty and the source has nothing more.
     pub until_empty: bool,
+    /// With that: it also ends when nothing falls due within this span. `None` waits for ever.
+    pub patience: Option<Duration>,
 }
 
 impl Default for Settings {
@@ -59,7 +67,9 @@ impl Default for Settings {
             idle_poll: Duration::from_secs(5),
             flush_after: Duration::from_millis(100),
             flush_rows: 100,
+            flush_bytes: 8 * 1024 * 1024,
             until_empty: false,
+            patience: None,
         }
     }
 }
@@ -95,6 +105,17 @@ pub struct Counts {
     pub recoveries: u64,
 }
 
+/// How a worker's work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Nothing is left.
+    Empty,
+    /// It was told to stop.
+    Stopped,
+    /// What is left must wait, at least until then: longer than the worker's patience.
+    Waits(Time),
+}
+
 /// One worker.
 pub struct Worker<'o, W: World> {
     pub(crate) world: W,
@@ -110,7 +131,12 @@ pub struct Worker<'o, W: World> {
     pub(crate) visiting: RefCell<BTreeMap<HostKey, u8>>,
     /// URLs that a visit of this worker is asking for.
     pub(crate) approaching: RefCell<BTreeSet<UrlKey>>,
+    /// Authorities whose sitemaps have been offered.
+    pub(crate) entered: RefCell<BTreeSet<Authority>>,
     pub(crate) ended: RefCell<Vec<Ended>>,
+    /// Bytes of the bodies among them.
+    pub(crate) ended_bytes: Cell<usize>,
+    pub(crate) steps: RefCell<Vec<Step>>,
     pub(crate) recovering: Cell<bool>,
     pub(crate) counts: RefCell<Counts>,
     /// The store's time when it last answered a take.
@@ -158,7 +184,10 @@ impl<'o, W: World> Worker<'o, W> {
             memory,
             visiting: RefCell::default(),
             approaching: RefCell::default(),
+            entered: RefCell::default(),
             ended: RefCell::default(),
+            ended_bytes: Cell::new(0),
+            steps: RefCell::default(),
             recovering: Cell::new(false),
             counts: RefCell::default(),
             last_stamp: Cell::new(None),
@@ -181,14 +210,14 @@ impl<'o, W: World> Worker<'o, W> {
     }
 
     /// Works until it is told to stop, or until nothing is left if the settings say so.
-    pub async fn run(&self) {
+    pub async fn run(&self) -> Over {
         let clock = self.world.clock();
         let mut tasks: FuturesUnordered<Boxed<'_, Event>> = FuturesUnordered::new();
         let (mut visits, mut taking, mut flushing, mut feeding) = (0_usize, false, false, false);
         let mut next_take = clock.mono();
         let mut next_feed = clock.mono();
         let mut kept_last = true;
-        let mut drained = false;
+        let mut drained = None;
         if !self.memory.borrow().urls.is_empty() {
             // What a life before this one knew may not have reached the store.
             self.recovering.set(true);
@@ -200,7 +229,7 @@ impl<'o, W: World> Worker<'o, W> {
         loop {
             let now = clock.mono();
             let stopping = self.stopping.get();
-            if !flushing && self.flush_due(now, stopping || drained) {
+            if !flushing && self.flush_due(now, stopping || drained.is_some()) {
                 flushing = true;
                 self.first_ended.set(None);
                 tasks.push(Box::pin(self.flush_batch()));
@@ -221,9 +250,13 @@ impl<'o, W: World> Worker<'o, W> {
                 self.wake_at.set(None);
                 tasks.push(Box::pin(self.take(if open { room } else { 0 })));
             }
-            let idle = tasks.is_empty() && self.ended.borrow().is_empty();
-            if idle && (stopping || self.settings.until_empty && drained && !feeding) {
-                return;
+            let out = self.ended.borrow().is_empty() && self.steps.borrow().is_empty();
+            if tasks.is_empty() && (out || stopping && !kept_last) {
+                match drained {
+                    _ if stopping => return Over::Stopped,
+                    Some(over) if self.settings.until_empty => return over,
+                    _ => {}
+                }
             }
             let takes = takes && !taking;
             let mut wake =
@@ -242,6 +275,7 @@ impl<'o, W: World> Worker<'o, W> {
                 // A visit may learn that a host falls due sooner than this sleep ends.
                 let sleep = poll_fn(|cx| match self.wake_at.get() {
                     Some(at) if takes && at < wake => Poll::Ready(()),
+                    _ if self.stopping.get() != stopping => Poll::Ready(()),
                     _ => sleep.as_mut().poll(cx),
                 });
                 if tasks.is_empty() {
@@ -265,7 +299,7 @@ impl<'o, W: World> Worker<'o, W> {
                     let again = if seeds > 0 { Duration::ZERO } else { self.settings.idle_poll };
                     next_feed = clock.mono() + again;
                     if seeds > 0 {
-                        drained = false;
+                        drained = None;
                         next_take = clock.mono();
                     }
                 }
@@ -284,7 +318,10 @@ impl<'o, W: World> Worker<'o, W> {
                 Some(Event::Took(Ok(taken), m0, m1)) => {
                     taking = false;
                     self.last_stamp.set(Some(Stamp { now: taken.now, m0, m1 }));
-                    drained = taken.queued == 0 && visits == 0 && taken.visits.is_empty();
+                    drained = match visits == 0 && taken.visits.is_empty() {
+                        true => self.over(&taken),
+                        false => None,
+                    };
                     next_take = match kept_last {
                         true => self.after_take(&taken, m1),
                         false => m1 + LOOK_EVERY,
@@ -311,6 +348,16 @@ impl<'o, W: World> Worker<'o, W> {
                 }
             }
         }
+    }
+
+    /// Whether a look at the store that brought nothing shows that the work is over.
+    fn over(&self, taken: &Taken) -> Option<Over> {
+        if taken.queued == 0 {
+            return Some(Over::Empty);
+        }
+        let due = taken.next_due?;
+        let patience = self.settings.patience?;
+        (due - taken.now > patience).then_some(Over::Waits(due))
     }
 
     /// Whether this worker has as many visits to a host as the host has slots: more would only stand in each other's way.
@@ -354,13 +401,14 @@ impl<'o, W: World> Worker<'o, W> {
 
     fn flush_due(&self, now: Mono, ending: bool) -> bool {
         let waiting = self.ended.borrow().len();
-        if waiting == 0 {
+        let steps = self.steps.borrow().len();
+        if waiting == 0 && (steps == 0 || steps < STEPS_FLUSH && !ending) {
             return false;
         }
         let first = self.first_ended.get().unwrap_or(now);
-        waiting >= self.settings.flush_rows && first <= now
-            || now >= first + self.settings.flush_after
-            || ending && first <= now
+        let much = waiting >= self.settings.flush_rows
+            || self.ended_bytes.get() >= self.settings.flush_bytes;
+        much && first <= now || now >= first + self.settings.flush_after || ending && first <= now
     }
 
     /// Puts a row on its way out.
@@ -368,7 +416,13 @@ impl<'o, W: World> Worker<'o, W> {
         if self.first_ended.get().is_none() {
             self.first_ended.set(Some(self.world.clock().mono()));
         }
+        self.ended_bytes.set(self.ended_bytes.get() + ended.bytes());
         self.ended.borrow_mut().push(ended);
+    }
+
+    /// Puts a step on its way out, with the next rows.
+    pub(crate) fn step(&self, step: Step) {
+        self.steps.borrow_mut().push(step);
     }
 
     async fn take(&self, room: usize) -> Event {

@@ -386,7 +386,7 @@ impl Line for HttpLine {
         match self.read(answered).await {
             Ok(body) => {
                 self.leave(After::Keep);
-                Reading::Whole(Fetched { body })
+                Reading::Whole(Fetched { body: body.into() })
             }
             Err(Problem::ContentType) => {
                 self.leave(After::Keep);

@@ -435,7 +435,7 @@ impl Line for SimLine {
             Kind::Robots => self.tamper.robots(&answer.body),
             _ => answer.body.to_vec(),
         };
-        Reading::Whole(Fetched { body })
+        Reading::Whole(Fetched { body: body.into() })
     }
 }
 

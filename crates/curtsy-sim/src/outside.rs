@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
 
 use curtsy_core::host::Friction;
+use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_engine::{
-    Boxed, Cache, CachedPage, Fetched, Head, Reader, Row, Sink, SinkError, Source, UrlRecord,
+    Batch, Boxed, Cache, CachedPage, Document, Fetched, Head, Reader, Sink, SinkError, Source,
+    UrlRecord,
 };
 
 use crate::executor::Universe;
@@ -113,7 +115,8 @@ impl SimSink {
 }
 
 impl Sink for SimSink {
-    fn write<'a>(&'a self, rows: &'a [Row]) -> Boxed<'a, Result<(), SinkError>> {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        let rows = &batch.rows;
         if self.away.get() {
             self.refused.set(self.refused.get() + 1);
             let error = SinkError { rows: rows.len(), why: "simulated".into() };
@@ -135,8 +138,10 @@ impl Sink for SimSink {
 /// Pages for the next time.
 #[derive(Default)]
 pub struct SimCache {
-    pages: RefCell<HashMap<UrlKey, (CachedPage, Option<Fetched>)>>,
+    pages: RefCell<HashMap<UrlKey, Kept>>,
 }
+
+type Kept = (CachedPage, Option<(Head, Fetched)>);
 
 impl Cache for SimCache {
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>> {
@@ -144,15 +149,21 @@ impl Cache for SimCache {
         Box::pin(std::future::ready(page))
     }
 
-    fn body(&self, key: UrlKey) -> Boxed<'_, Option<Fetched>> {
-        let body = self.pages.borrow().get(&key).and_then(|(_, body)| body.clone());
-        Box::pin(std::future::ready(body))
+    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>> {
+        let answer = self.pages.borrow().get(&key).and_then(|(_, answer)| answer.clone());
+        Box::pin(std::future::ready(answer))
     }
 
-    fn put(&self, key: UrlKey, page: CachedPage, body: Option<Fetched>) -> Boxed<'_, ()> {
+    fn put(
+        &self,
+        key: UrlKey,
+        page: CachedPage,
+        answer: Option<(&Head, &Fetched)>,
+    ) -> Boxed<'_, ()> {
         let mut pages = self.pages.borrow_mut();
-        let old = pages.remove(&key).and_then(|(_, body)| body);
-        pages.insert(key, (page, body.or(old)));
+        let old = pages.remove(&key).and_then(|(_, answer)| answer);
+        let answer = answer.map(|(head, page)| (head.clone(), page.clone()));
+        pages.insert(key, (page, answer.or(old)));
         Box::pin(std::future::ready(()))
     }
 }
@@ -161,9 +172,14 @@ impl Cache for SimCache {
 pub struct SimReader;
 
 impl Reader for SimReader {
-    fn links(&self, _: &CrawlUrl, _: &Head, page: &Fetched) -> Vec<CrawlUrl> {
+    fn read(&self, record: &UrlRecord, _: &Head, page: &Fetched, _: Time) -> Document {
         let text = String::from_utf8_lossy(&page.body);
-        text.lines().filter_map(|line| CrawlUrl::parse(line).ok()).collect()
+        let depth = record.depth.saturating_add(1);
+        let links = text.lines().filter_map(|line| CrawlUrl::parse(line).ok());
+        Document {
+            offers: links.map(|link| UrlRecord::page(link, depth)).collect(),
+            ..Document::default()
+        }
     }
 
     fn friction(&self, _: &Head, _: &Fetched) -> Option<Friction> {

@@ -437,7 +437,9 @@ where
         let kept = Rc::clone(&memory);
         let worker = Rc::new(Worker::new(world, policy, agent, outside, settings, kept));
         let running = Rc::clone(&worker);
-        let task = self.executor.spawn(async move { running.run().await });
+        let task = self.executor.spawn(async move {
+            running.run().await;
+        });
         Actor { task: Some(task), life, worker, memory }
     }
 

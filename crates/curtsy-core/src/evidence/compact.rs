@@ -4,7 +4,7 @@
 //! a byte for its reason and the kind of its verdict, the moment as a difference from the one before (waits of one decision lie close
 //! together), then the reason's numbers. Numbers take seven bits a byte, the lowest first.
 
-use crate::host::{Confidence, DelayBy, Finding, Findings, Gate, Reason, RobotsId, Verdict};
+use crate::host::{Confidence, DelayBy, Finding, Findings, Gate, Reason, RobotsId, Trap, Verdict};
 use crate::time::Time;
 
 /// The layout that this program writes, in the upper six bits of the first two bytes.
@@ -151,6 +151,11 @@ impl Writer {
             Reason::TimeLimit => 24,
             Reason::Stopped => 25,
             Reason::StoreRestarted => 26,
+            Reason::Trap { trap, limit } => {
+                self.bytes.push(trap as u8);
+                self.number(limit.into());
+                27
+            }
         }
     }
 
@@ -242,6 +247,17 @@ impl Reader<'_> {
             24 => Reason::TimeLimit,
             25 => Reason::Stopped,
             26 => Reason::StoreRestarted,
+            27 => {
+                let trap = match self.byte()? {
+                    0 => Trap::Repetition,
+                    1 => Trap::Length,
+                    2 => Trap::Session,
+                    3 => Trap::Calendar,
+                    4 => Trap::Queries,
+                    _ => return None,
+                };
+                Reason::Trap { trap, limit: u32::try_from(self.number()?).ok()? }
+            }
             _ => return None,
         })
     }

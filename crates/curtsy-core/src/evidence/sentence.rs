@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::robots::rule_text;
 use super::timestamp::timestamp;
 use crate::host::{
-    AUTHORITIES_MAX, Confidence, DelayBy, Finding, Gate, Reason, RiskLevel, Verdict,
+    AUTHORITIES_MAX, Confidence, DelayBy, Finding, Gate, Reason, RiskLevel, Trap, Verdict,
 };
 use crate::robots::Robots;
 use crate::time::Time;
@@ -159,6 +159,27 @@ fn reason(gate: Gate, finding: &Finding, names: &Names<'_>) -> String {
         }
         Reason::EarlyStop { streak } => {
             return format!("{} in a row stopped this run early", count(streak, "friction signal"));
+        }
+        Reason::Trap { trap, limit } => {
+            return match trap {
+                Trap::Repetition => {
+                    format!("looks like a trap: a part of its path comes more than {limit} times")
+                }
+                Trap::Length => format!("looks like a trap: longer than {limit}"),
+                Trap::Session => {
+                    format!(
+                        "looks like a trap: more than {limit} addresses differ by a session only"
+                    )
+                }
+                Trap::Calendar => {
+                    format!("looks like a trap: more than {limit} addresses differ by a date only")
+                }
+                Trap::Queries => {
+                    format!(
+                        "looks like a trap: more than {limit} addresses differ by their query only"
+                    )
+                }
+            };
         }
         Reason::PageLimit { pages } => {
             return format!("page limit: {pages} pages are charged already");

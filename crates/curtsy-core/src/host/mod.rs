@@ -28,7 +28,7 @@ pub use observe::{Observation, Settled};
 pub use outcome::{Class, Fate, Friction, Outcome, Problem, Tries, fate};
 pub use reserve::{Permit, Receipt, Reserved, SealedPermit};
 pub use robots::{Chase, RobotsId, RobotsNews, RobotsStanding, RobotsState};
-pub use verdict::{Confidence, DelayBy, Finding, Findings, Gate, Reason, Verdict};
+pub use verdict::{Confidence, DelayBy, Finding, Findings, Gate, Reason, Trap, Verdict};
 
 use crate::time::Time;
 use crate::url::{Authority, UrlKey};

@@ -186,6 +186,28 @@ pub enum Reason {
     Stopped,
     /// The store began anew: nothing is sent until what was in flight before has surely ended.
     StoreRestarted,
+    /// The address looks like one of endlessly many.
+    Trap {
+        /// What it looks like.
+        trap: Trap,
+        /// How many of its kind are taken, or how long or repetitive it may be.
+        limit: u32,
+    },
+}
+
+/// What an address that leads nowhere new looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Trap {
+    /// A part of the path comes again and again.
+    Repetition,
+    /// Longer or deeper than addresses are.
+    Length,
+    /// The same page under another session's name.
+    Session,
+    /// A calendar that goes on for ever.
+    Calendar,
+    /// The same path with ever new queries.
+    Queries,
 }
 
 /// How sure a robots verdict is.

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use curtsy_core::host::Friction;
 use curtsy_core::policy::{Policy, Preset};
+use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_engine::memory::{Control, MemoryStore, Options};
 use curtsy_engine::{
-    Boxed, Cache, CachedPage, Clock, Fetched, Head, Outside, Reader, Row, Settings, Sink,
-    SinkError, Source, UrlRecord, Worker, World,
+    Batch, Boxed, Cache, CachedPage, Clock, Document, Fetched, Head, Outside, Reader, Settings,
+    Sink, SinkError, Source, UrlRecord, Worker, World,
 };
 use curtsy_fetch::{HttpFetch, TokioClock};
 
@@ -65,8 +66,8 @@ impl Source for Desk {
 }
 
 impl Sink for Desk {
-    fn write<'a>(&'a self, rows: &'a [Row]) -> Boxed<'a, Result<(), SinkError>> {
-        for row in rows {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        for row in &batch.rows {
             let path = row.url.path_and_query().to_owned();
             self.rows.borrow_mut().insert(path, format!("{:?}", row.ending));
         }
@@ -78,17 +79,17 @@ impl Cache for Desk {
     fn get(&self, _: UrlKey) -> Boxed<'_, Option<CachedPage>> {
         done(None)
     }
-    fn body(&self, _: UrlKey) -> Boxed<'_, Option<Fetched>> {
+    fn page(&self, _: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>> {
         done(None)
     }
-    fn put(&self, _: UrlKey, _: CachedPage, _: Option<Fetched>) -> Boxed<'_, ()> {
+    fn put(&self, _: UrlKey, _: CachedPage, _: Option<(&Head, &Fetched)>) -> Boxed<'_, ()> {
         done(())
     }
 }
 
 impl Reader for Desk {
-    fn links(&self, _: &CrawlUrl, _: &Head, _: &Fetched) -> Vec<CrawlUrl> {
-        Vec::new()
+    fn read(&self, _: &UrlRecord, _: &Head, _: &Fetched, _: Time) -> Document {
+        Document::default()
     }
     fn friction(&self, _: &Head, _: &Fetched) -> Option<Friction> {
         None
