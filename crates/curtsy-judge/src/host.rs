@@ -7,7 +7,7 @@ use crate::down::Down;
 use crate::exchange::{Exchange, Scheme, line_of};
 use crate::faults::Faults;
 use crate::judge::LogDetail;
-use crate::live::Live;
+use crate::live::{HANDSHAKE, Live};
 use crate::manners::{Manners, micros};
 use crate::report::Violation;
 use crate::robots::Authority;
@@ -209,19 +209,23 @@ impl Host {
             return;
         }
         let Some((from, to)) = self.live.span_at(x.start) else {
-            return;
+            return self.live.used(x.conn, x.start);
         };
         let late_read = x.read_late || self.last.as_ref().is_some_and(|last| last.x.read_late);
         if let Some(gap) = self.idle(x.start, from, to, late_read, detail, manners, bench) {
             self.live.gaps += 1;
             bench.judged(Rule::P16);
             if gap.gap > gap.longest {
-                self.live.late += 1;
+                match gap.gap - gap.longest <= HANDSHAKE {
+                    true => self.live.is_late(x.start),
+                    false => self.live.late += 1,
+                }
                 self.live
                     .first_late
                     .get_or_insert(LateGap { later: Some(Arc::clone(seen)), ..gap });
             }
         }
+        self.live.used(x.conn, x.start);
         self.live.forget_spans_before(x.start);
     }
 

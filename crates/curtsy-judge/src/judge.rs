@@ -286,8 +286,9 @@ impl Judge {
             let live = &host.live;
             gaps += live.gaps;
             late += live.late;
-            let own_share = live.gaps >= 20 && live.late * 20 > live.gaps;
-            let never = live.gaps < 20 && live.late > 1 && live.late * 2 > live.gaps;
+            let own = live.late_by_itself();
+            let own_share = live.gaps >= 20 && own * 20 > live.gaps;
+            let never = live.gaps < 20 && own > 1 && own * 2 > live.gaps;
             if let Some(first) = &live.first_late {
                 let violation = first.violation(&host.name, live.late, live.gaps);
                 if own_share || never {

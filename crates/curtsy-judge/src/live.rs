@@ -35,7 +35,18 @@ pub(crate) struct Live {
     pub(crate) late: u64,
     /// The first gap that was too long.
     pub(crate) first_late: Option<LateGap>,
+    /// Late gaps beside which a new connection was made.
+    pub(crate) handshakes: u64,
+    /// Connections that were used last.
+    conns: [Option<u64>; CONNS],
+    /// Ends of the last late gaps.
+    late_ends: [Option<u64>; CONNS],
 }
+
+/// Connections, and late gaps, that are remembered of a host.
+const CONNS: usize = 4;
+/// How long a handshake may hold up a start: a log shows the first request of a connection, not when that was dialled.
+pub(crate) const HANDSHAKE: u64 = 5_000_000;
 
 impl Live {
     pub(crate) fn plan(&mut self, from: u64, to: u64) {
@@ -84,6 +95,32 @@ impl Live {
     pub(crate) fn answered_in(&mut self, latency: u64) {
         self.latency_min = Some(self.latency_min.map_or(latency, |least| least.min(latency)));
         self.latency_max = self.latency_max.max(latency);
+    }
+
+    /// A gap was too long.
+    pub(crate) fn is_late(&mut self, end: u64) {
+        self.late += 1;
+        self.late_ends.rotate_right(1);
+        self.late_ends[0] = Some(end);
+    }
+
+    /// A request came over this connection. If it is the connection's first, late gaps just before it fell into its handshake: they
+    /// count in the whole log, where handshakes are few among many gaps, and not against this host alone, where two or three are many.
+    pub(crate) fn used(&mut self, conn: u64, at: u64) {
+        if let Some(place) = self.conns.iter().position(|known| *known == Some(conn)) {
+            self.conns[..=place].rotate_right(1);
+            return;
+        }
+        self.conns.rotate_right(1);
+        self.conns[0] = Some(conn);
+        for end in &mut self.late_ends {
+            self.handshakes += u64::from(end.take_if(|end| at - *end <= HANDSHAKE).is_some());
+        }
+    }
+
+    /// Late gaps that count against the host alone.
+    pub(crate) fn late_by_itself(&self) -> u64 {
+        self.late - self.handshakes
     }
 
     /// The longest that a gap may be, in microseconds.

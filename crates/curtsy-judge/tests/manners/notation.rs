@@ -122,6 +122,7 @@ fn exchange(at: u64, what: &str, host: &str, mut rest: Vec<&str>) -> Exchange {
             "cookie" => x.cookie = true,
             "auth" => x.authorization = true,
             "local" => x.local = Some(value.parse().unwrap()),
+            "conn" => x.conn = value.parse().unwrap(),
             "https" => (x.scheme, x.port) = (Scheme::Https, 443),
             "port" => x.port = value.parse().unwrap(),
             "ua" => x.user_agent = Some(value.replace('_', " ").into()),

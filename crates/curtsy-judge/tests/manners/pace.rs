@@ -83,6 +83,37 @@ fn p16_uses_the_pace_that_it_may_use() {
 }
 
 #[test]
+fn p16_sets_handshakes_aside_for_one_host_and_not_for_the_log() {
+    // Three gaps of forty are late; a second host is as it should be, for a log in which three are few.
+    let log = |second_line_at: u32, others: u32| -> String {
+        let late = |i: u32| 3_000 * i + 700 * i.saturating_sub(10).min(3);
+        let mut starts: Vec<(u32, String)> = (1..=40)
+            .map(|i| {
+                (late(i), format!("GET /{i} 200 conn={}", if i == second_line_at { 9 } else { 8 }))
+            })
+            .collect();
+        starts
+            .extend((1..=others).map(|i| (3_000 * i, format!("GET /{i} 200 host=b.test conn=7"))));
+        starts.push((late(40) + 1, "no-work".into()));
+        starts.sort();
+        let work = if others > 0 {
+            " | 0s work host=b.test | 0s robots ok host=b.test conn=7"
+        } else {
+            ""
+        };
+        let starts = starts.iter().map(|(ms, what)| format!(" | {ms}ms {what}"));
+        format!("0s work | 0s robots ok conn=8{work}{}", starts.collect::<String>())
+    };
+    check("careful not-adaptive", &log(13, 400), "clean");
+    check("careful not-adaptive", &log(14, 400), "clean");
+    // A connection that came much later, or none, explains nothing.
+    check("careful not-adaptive", &log(20, 400), "P16");
+    check("careful not-adaptive", &log(0, 400), "P16");
+    // Nor does it where late gaps are more than one in a hundred of all.
+    check("careful not-adaptive", &log(13, 0), "P16");
+}
+
+#[test]
 fn a_coarse_log_is_charged_only_with_what_is_sure() {
     check("careful coarse", "0s robots ok | 2s GET /a 200", "clean");
     check("careful coarse", "0s robots ok | 1s GET /a 200", "P4");
