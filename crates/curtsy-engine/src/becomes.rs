@@ -24,6 +24,8 @@ use crate::{
 pub(crate) const HELD: Duration = Duration::from_secs(900);
 /// Links of one page that are offered; the rest is counted.
 const LINKS_MAX: usize = 10_000;
+/// Pages that one sitemap may name (sitemaps.org).
+const ENTRIES_MAX: usize = 50_000;
 /// Links that are offered at once.
 const OFFER_MAX: usize = 500;
 
@@ -206,12 +208,14 @@ impl<W: World> Worker<'_, W> {
             _ => Document { offers: reader.instead(record), ..Document::default() },
         };
         let mut offers = std::mem::take(&mut document.offers);
-        offers.truncate(LINKS_MAX);
+        offers.truncate(if record.want == Want::Sitemap { ENTRIES_MAX } else { LINKS_MAX });
         offers.retain(|o| {
             o.want != Want::Page || policy.budget.depth.is_none_or(|max| o.depth <= max)
         });
         self.offer(offers).await;
-        for (url, reason) in std::mem::take(&mut document.traps).into_iter().take(LINKS_MAX) {
+        let beyond = policy.budget.depth.is_some_and(|max| record.depth >= max);
+        let traps = std::mem::take(&mut document.traps).into_iter().filter(|_| !beyond);
+        for (url, reason) in traps.take(LINKS_MAX) {
             self.end(self.trapped(seen, record, url, reason, now));
         }
         let answer = answer?;

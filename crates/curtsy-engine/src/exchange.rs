@@ -169,7 +169,9 @@ impl<W: World> Worker<'_, W> {
                     Reading::Whole(page) => (Some(page), None),
                     Reading::Failed(problem) => (None, Some(problem)),
                 };
-                let friction = page.as_ref().and_then(|p| self.outside.reader.friction(&head, p));
+                let kind = asked.approach.kind;
+                let reader = self.outside.reader;
+                let friction = page.as_ref().and_then(|p| reader.friction(kind, &head, p));
                 brought.outcome = answer::outcome(&head, problem, friction, now);
                 (brought.head, brought.page) = (Some(head), page);
             }

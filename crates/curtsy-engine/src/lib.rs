@@ -11,6 +11,7 @@
 mod answer;
 mod becomes;
 mod chain;
+pub mod discover;
 mod exchange;
 mod fetch;
 mod flush;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use curtsy_core::headers::RobotsRules;
-use curtsy_core::host::{Friction, Reason};
+use curtsy_core::host::{Friction, Kind, Reason};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_parse::html;
@@ -30,8 +30,8 @@ pub trait Reader {
     /// Reads an answer of the site, a page or a sitemap, at its final address (`record.url`).
     fn read(&self, record: &UrlRecord, head: &Head, page: &Fetched, now: Time) -> Document;
 
-    /// Whether the answer is a challenge or otherwise unusual. Asked while the host's slot is held: must be cheap.
-    fn friction(&self, head: &Head, page: &Fetched) -> Option<Friction>;
+    /// Whether the answer is a challenge or otherwise unusual, for what was asked. Asked while the host's slot is held: must be cheap.
+    fn friction(&self, kind: Kind, head: &Head, page: &Fetched) -> Option<Friction>;
 
     /// What is asked for before this page: the sitemaps of its authority, when a crawl comes there first. The file is the robots.txt
     /// in force, if there is one.

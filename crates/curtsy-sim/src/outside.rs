@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
 
-use curtsy_core::host::Friction;
+use curtsy_core::host::{Friction, Kind};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_engine::{
@@ -182,7 +182,7 @@ impl Reader for SimReader {
         }
     }
 
-    fn friction(&self, _: &Head, _: &Fetched) -> Option<Friction> {
+    fn friction(&self, _: Kind, _: &Head, _: &Fetched) -> Option<Friction> {
         None
     }
 }

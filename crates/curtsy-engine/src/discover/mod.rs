@@ -1,0 +1,339 @@
+//! What does a crawl find? The [`Reader`] of every face: sitemaps before links, scope, filters, traps.
+//!
+//! A seed's authority is asked for its sitemaps first (`entrances`), then pages are read and what they link to is offered, breadth
+//! first, since each offer is one link further from its seed and the store hands out what was offered first. A found URL passes five questions, the cheap ones first:
+//!
+//! 1. without what only traces its visitors (`tracking`), since the address that is asked for is the one that the row names;
+//! 2. does it belong to what is crawled (`scope`)? Roots are the seeds, and where seeds were redirected to;
+//! 3. does the user want it (`pattern`)?
+//! 4. is it among the offers of this page already?
+//! 5. does it look like one of endlessly many (`look`, `traps`)? Then its row says so.
+//!
+//! What a page says of itself is read whether its links are followed or not. The depth of a crawl, its pages and its robots.txt are the
+//! engine's to check, and which URLs are known is the store's to say.
+//!
+//! A [`Discovery`] is shared by the workers of a process. What it learns on the way (roots, shapes) can be told to it again after a
+//! restart: [`Discovery::admit_root`], [`Discovery::note_known`].
+
+mod look;
+mod pattern;
+mod scope;
+mod sitemaps;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod tracking;
+mod traps;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+
+use curtsy_core::headers::RobotsRules;
+use curtsy_core::host::{Friction, Kind, Reason};
+use curtsy_core::time::Time;
+use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_parse::challenge::wall;
+use curtsy_parse::content_type::BodyKind;
+use curtsy_parse::sitemap::{self, Sitemap};
+use curtsy_parse::{html, link_header};
+
+use self::pattern::Patterns;
+use self::scope::Roots;
+use self::traps::Traps;
+use crate::{Document, Fetched, Head, Reader, RobotsFile, UrlRecord, Want};
+
+pub use self::spec::{DiscoveryError, DiscoverySpec, Scope, TrapLimits};
+
+/// What a crawl finds. One for all workers of a process.
+///
+/// ```
+/// use curtsy_core::time::Time;
+/// use curtsy_core::url::CrawlUrl;
+/// use curtsy_engine::discover::{Discovery, DiscoverySpec};
+/// use curtsy_engine::{Fetched, Head, Reader, UrlRecord};
+/// let seed = CrawlUrl::parse("https://example.org/").unwrap();
+/// let spec = DiscoverySpec { seeds: vec![seed.clone()], ..DiscoverySpec::default() };
+/// let discovery = Discovery::new(spec).unwrap();
+/// let head = Head { status: 200, ..Head::default() };
+/// let page = Fetched { body: "<a href=/about>us</a> <a href=//example.com/>them</a>".into() };
+/// let found = discovery.read(&UrlRecord::page(seed, 0), &head, &page, Time::from_secs(0));
+/// assert_eq!(found.offers.len(), 1);
+/// assert_eq!(found.offers[0].url.as_str(), "https://example.org/about");
+/// ```
+#[derive(Debug)]
+pub struct Discovery {
+    spec: DiscoverySpec,
+    patterns: Patterns,
+    pages: html::Limits,
+    sitemaps: sitemap::Limits,
+    roots: RwLock<Roots>,
+    traps: Mutex<Traps>,
+}
+
+impl Discovery {
+    /// Checks the wishes and compiles the patterns.
+    pub fn new(spec: DiscoverySpec) -> Result<Discovery, DiscoveryError> {
+        spec.check()?;
+        let patterns = Patterns::new(&spec.include, &spec.exclude)?;
+        let agent = Some(spec.product.clone());
+        let mut traps = Traps::new(spec.traps);
+        spec.seeds.iter().for_each(|seed| traps.note(seed, seed.key()));
+        Ok(Discovery {
+            patterns,
+            pages: html::Limits { agent, ..html::Limits::default() },
+            sitemaps: sitemap::Limits::default(),
+            roots: RwLock::new(Roots::new(spec.scope, &spec.seeds)),
+            traps: Mutex::new(traps),
+            spec,
+        })
+    }
+
+    /// The wishes.
+    pub fn spec(&self) -> &DiscoverySpec {
+        &self.spec
+    }
+
+    /// A seed was redirected to here: the crawl is at home here too. Told again after a restart, with the final URL of each row at
+    /// depth 0 that was redirected.
+    pub fn admit_root(&self, root: &CrawlUrl) {
+        // Most of what is told is known, and reading is cheaper.
+        if !self.roots().knows(root) {
+            self.roots.write().unwrap_or_else(PoisonError::into_inner).admit_moved(root);
+        }
+    }
+
+    /// This URL was taken in before: it counts in its shape and passes again. Told after a restart, in any order, for each page that the
+    /// store knows.
+    pub fn note_known(&self, url: &CrawlUrl) {
+        self.traps().note(url, url.key());
+    }
+
+    /// Whether a found URL is one that this crawl takes, traps apart: in scope and wanted.
+    pub fn wants(&self, url: &CrawlUrl) -> bool {
+        self.roots().contains(url) && self.patterns.admit(url.as_str())
+    }
+
+    fn roots(&self) -> RwLockReadGuard<'_, Roots> {
+        self.roots.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn traps(&self) -> std::sync::MutexGuard<'_, Traps> {
+        self.traps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A seed is a root, and so is what it was redirected to.
+    fn begin(&self, record: &UrlRecord) {
+        if record.hop > 0 {
+            self.admit_root(&record.url);
+        }
+        // Seeds that a source gave and the wishes don't name.
+        if !self.roots().contains(&record.origin) {
+            let mut roots = self.roots.write().unwrap_or_else(PoisonError::into_inner);
+            roots.admit(&record.origin);
+        }
+        self.note_known(&record.origin);
+    }
+
+    fn read_page(&self, record: &UrlRecord, head: &Head, body: &[u8], now: Time) -> Document {
+        let content_type = head.content_type.as_deref();
+        let tags = head.x_robots_tag.iter().map(String::as_str);
+        let mut document = Document::default();
+        match BodyKind::of(content_type, body) {
+            BodyKind::Html => {
+                let mut page = html::Page::read(&record.url, content_type, body, &self.pages);
+                if page.canonical.is_none() && !head.link.is_empty() {
+                    let lines = head.link.iter().map(String::as_str);
+                    page.canonical = link_header::canonical(&record.url, lines);
+                }
+                document.rules = page.rules(tags, &self.spec.product, now);
+                document.html = Some(page);
+            }
+            kind => {
+                let mut rules = RobotsRules::default();
+                tags.for_each(|line| rules.add_header(line, &self.spec.product, now));
+                document.rules = rules;
+                if kind == BodyKind::Feed {
+                    let limits = &self.sitemaps;
+                    let feed = Sitemap::read(&record.url, content_type, body, limits, now);
+                    document.sitemap = Some(feed);
+                }
+            }
+        }
+        document
+    }
+
+    /// What a page leads to, in its order; its better address first.
+    fn follow(&self, record: &UrlRecord, document: &mut Document) {
+        let mut found = Found::new(self, record, record.depth.saturating_add(1), By::Link);
+        // A page that was redirected out of the scope is kept, and leads no further.
+        if !self.spec.follow_links || !found.roots.contains(&record.url) {
+            return;
+        }
+        let respected = self.spec.respect_nofollow;
+        let closed = respected && document.rules.nofollow;
+        if let Some(page) = &document.html {
+            found.offers.reserve(page.links.len());
+            if let Some(canonical) = page.canonical.as_ref().filter(|_| self.spec.follow_canonical)
+            {
+                found.add_extra(canonical);
+            }
+            if !closed {
+                page.refresh.iter().for_each(|url| found.add_extra(url));
+                for link in page.links.iter().filter(|link| !(respected && link.nofollow)) {
+                    found.add(&link.url);
+                }
+                page.frames.iter().for_each(|url| found.add_extra(url));
+            }
+        }
+        if let Some(feed) = document.sitemap.as_ref().filter(|_| !closed) {
+            feed.entries.iter().for_each(|entry| found.add(&entry.url));
+        }
+        let Found { offers, traps, .. } = found;
+        (document.offers, document.traps) = (offers, traps);
+    }
+}
+
+impl Reader for Discovery {
+    fn read(&self, record: &UrlRecord, head: &Head, page: &Fetched, now: Time) -> Document {
+        if record.want == Want::Sitemap {
+            return self.read_sitemap(record, head, &page.body, now);
+        }
+        if record.depth == 0 {
+            self.begin(record);
+        }
+        let mut document = self.read_page(record, head, &page.body, now);
+        self.follow(record, &mut document);
+        document
+    }
+
+    fn friction(&self, kind: Kind, head: &Head, page: &Fetched) -> Option<Friction> {
+        let others = head.others.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let location = head.location.iter().map(|value| ("location", value.as_str()));
+        if wall(head.status, others.chain(location), &page.body).is_some() {
+            return Some(Friction::Challenge);
+        }
+        is_unusual(kind, head, &page.body).then_some(Friction::Unusual)
+    }
+
+    fn entrances(&self, record: &UrlRecord, robots: Option<&RobotsFile>) -> Vec<UrlRecord> {
+        self.first_sitemaps(record, robots)
+    }
+
+    fn instead(&self, record: &UrlRecord) -> Vec<UrlRecord> {
+        self.next_sitemap(record).into_iter().collect()
+    }
+}
+
+/// A page with nothing in it, or a status that HTTP doesn't have. `HEAD` has no body, and robots.txt may well be empty.
+fn is_unusual(kind: Kind, head: &Head, body: &[u8]) -> bool {
+    if !matches!(head.status, 100..=599) {
+        return true;
+    }
+    let is_blank = || body.len() <= BLANK_BYTES_MAX && body.trim_ascii().is_empty();
+    let as_page = || {
+        let told = BodyKind::by_header(head.content_type.as_deref());
+        matches!(told, None | Some(BodyKind::Html))
+    };
+    kind == Kind::Page && head.status == 200 && is_blank() && as_page()
+}
+
+/// Who names a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// A page or a feed.
+    Link,
+    /// A sitemap: the site itself says that the page exists.
+    Sitemap,
+}
+
+/// What one document leads to.
+struct Found<'d> {
+    discovery: &'d Discovery,
+    record: &'d UrlRecord,
+    roots: RwLockReadGuard<'d, Roots>,
+    depth: u16,
+    by: By,
+    offers: Vec<UrlRecord>,
+    traps: Vec<(CrawlUrl, Reason)>,
+    /// Keys of what was looked at, once a URL may come twice: the document itself names each only once.
+    seen: Option<HashSet<UrlKey>>,
+}
+
+impl<'d> Found<'d> {
+    fn new(discovery: &'d Discovery, record: &'d UrlRecord, depth: u16, by: By) -> Found<'d> {
+        Found {
+            discovery,
+            record,
+            roots: discovery.roots(),
+            depth,
+            by,
+            offers: Vec::new(),
+            traps: Vec::new(),
+            seen: None,
+        }
+    }
+
+    /// A URL that is named beside the document's own list.
+    fn add_extra(&mut self, url: &CrawlUrl) {
+        self.expect_repeats();
+        self.add(url);
+    }
+
+    fn add(&mut self, url: &CrawlUrl) {
+        let spec = &self.discovery.spec;
+        let mut url = Cow::Borrowed(url);
+        if spec.strip_tracking
+            && let Some(stripped) = tracking::stripped(&url)
+        {
+            self.expect_repeats();
+            url = Cow::Owned(stripped);
+        }
+        if !self.roots.contains(&url) || !self.discovery.patterns.admit(url.as_str()) {
+            return;
+        }
+        let key = url.key();
+        if let Some(seen) = &mut self.seen
+            && (!seen.insert(key) || *url == self.record.url)
+        {
+            return;
+        }
+        let url = url.into_owned();
+        if let Some(trap) = self.trap(&url, key) {
+            self.traps.extend(trap.map(|reason| (url, reason)));
+            return;
+        }
+        self.offers.push(UrlRecord::page(url, self.depth));
+    }
+
+    /// A trap, with its reason unless that was told before.
+    fn trap(&self, url: &CrawlUrl, key: UrlKey) -> Option<Option<Reason>> {
+        let traps = || self.discovery.traps();
+        let limits = &self.discovery.spec.traps;
+        match self.by {
+            By::Sitemap => {
+                let long = look::too_long(url, limits)?;
+                Some(traps().tell(key).then_some(long))
+            }
+            By::Link => match look::at(url, limits) {
+                look::Look::Plain => None,
+                look::Look::Trap(reason) => Some(traps().tell(key).then_some(reason)),
+                look::Look::Shapes(shapes) => {
+                    let mut traps = traps();
+                    let reason = traps.refuse(&shapes, key, self.depth)?;
+                    Some(traps.tell(key).then_some(reason))
+                }
+            },
+        }
+    }
+
+    fn expect_repeats(&mut self) {
+        if self.seen.is_none() {
+            let traps = self.traps.iter().map(|(url, _)| url.key());
+            self.seen = Some(self.offers.iter().map(|offer| offer.id).chain(traps).collect());
+        }
+    }
+}
+
+/// A body longer than this is not blank, whatever it holds.
+const BLANK_BYTES_MAX: usize = 64;

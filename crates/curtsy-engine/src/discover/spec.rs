@@ -1,0 +1,235 @@
+//! What does a crawl want to find? Plain data that every face fills in; [`Discovery::new`](super::Discovery::new) checks it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use curtsy_core::url::CrawlUrl;
+
+/// What a crawl wants to find, and what it passes by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiscoverySpec {
+    /// Where the crawl begins. Seeds are asked for whatever the filters say; what is found from them must lie in their scope.
+    pub seeds: Vec<CrawlUrl>,
+    /// How far from the seeds a found URL may lie.
+    pub scope: Scope,
+    /// If there are any, a found URL must match one of them. A pattern between slashes (`/\.pdf$/`) is a regular expression over the
+    /// whole URL; one that begins with a slash (`/blog/*`) is a glob over path and query; any other a glob over the whole URL.
+    pub include: Vec<String>,
+    /// A found URL that matches one of them is passed by; stronger than `include`.
+    pub exclude: Vec<String>,
+    /// Ask for the sitemaps of the authorities where the crawl begins, before their pages.
+    pub follow_sitemaps: bool,
+    /// Offer what pages and feeds link to.
+    pub follow_links: bool,
+    /// Leave links alone that say `nofollow`, and all links of pages that do.
+    pub respect_nofollow: bool,
+    /// Offer the address that a page gives as its own, if links are followed.
+    pub follow_canonical: bool,
+    /// Offer found URLs without parameters that only trace where a visitor came from (`utm_source`, `gclid`, …).
+    pub strip_tracking: bool,
+    /// Our product token, as it stands in the user agent: robots rules under this name are for us.
+    pub product: String,
+    /// Where URLs begin to look like one of endlessly many.
+    pub traps: TrapLimits,
+}
+
+impl Default for DiscoverySpec {
+    fn default() -> DiscoverySpec {
+        DiscoverySpec {
+            seeds: Vec::new(),
+            scope: Scope::Host,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            follow_sitemaps: true,
+            follow_links: true,
+            respect_nofollow: true,
+            follow_canonical: true,
+            strip_tracking: true,
+            product: "curtsy".to_owned(),
+            traps: TrapLimits::default(),
+        }
+    }
+}
+
+/// How far from the seeds a found URL may lie. Scheme and port never matter, and `www.` before a name makes no other host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// On the host of a seed.
+    #[default]
+    Host,
+    /// On the host of a seed or below its name.
+    Subdomains,
+    /// On the host of a seed and in its folder.
+    Prefix,
+    /// Anywhere.
+    Everywhere,
+}
+
+impl Scope {
+    /// All scopes, the narrowest last but one.
+    pub const ALL: [Scope; 4] = [Scope::Host, Scope::Subdomains, Scope::Prefix, Scope::Everywhere];
+
+    /// Its name in settings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Scope::Host => "host",
+            Scope::Subdomains => "subdomains",
+            Scope::Prefix => "prefix",
+            Scope::Everywhere => "everywhere",
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Scope {
+    type Err = DiscoveryError;
+    fn from_str(text: &str) -> Result<Scope, DiscoveryError> {
+        let found = Scope::ALL.into_iter().find(|scope| scope.as_str() == text);
+        found.ok_or_else(|| DiscoveryError::Scope(text.to_owned()))
+    }
+}
+
+/// Where URLs begin to look like one of endlessly many. Counted are different URLs that were taken; one that was taken before is
+/// taken again, and what a sitemap names is always taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrapLimits {
+    /// Bytes of a URL.
+    pub url_bytes_max: u32,
+    /// Parts of a path between slashes.
+    pub segments_max: u32,
+    /// How often one part may come in a path; a number or a single sign, twice as often.
+    pub repeats_max: u32,
+    /// URLs that differ in nothing but the name of a session.
+    pub sessions_max: u32,
+    /// URLs that differ in nothing but a date: a year of days.
+    pub calendar_max: u32,
+    /// Queries of one path, whatever they look like.
+    pub queries_max: u32,
+    /// Queries of one path that look something up: by a single parameter, or by a value that has not been seen before.
+    pub lookups_max: u32,
+    /// Such look-ups are expected no further from a seed than this; further away they may be a chain without end.
+    pub lookups_depth_max: u16,
+    /// Sitemaps of one host that indexes name.
+    pub sitemaps_max: u32,
+    /// Shapes of URLs that are remembered; those that were not met for longest are forgotten first.
+    pub shapes_max: u32,
+}
+
+impl Default for TrapLimits {
+    fn default() -> TrapLimits {
+        TrapLimits {
+            url_bytes_max: 2_083,
+            segments_max: 32,
+            repeats_max: 3,
+            sessions_max: 1,
+            calendar_max: 366,
+            queries_max: 300,
+            lookups_max: 50_000,
+            lookups_depth_max: 20,
+            sitemaps_max: 5_000,
+            shapes_max: 65_536,
+        }
+    }
+}
+
+impl DiscoverySpec {
+    /// Refuses what can't be meant. Patterns are checked where they are compiled.
+    pub(super) fn check(&self) -> Result<(), DiscoveryError> {
+        // RFC 9309 §2.2.1 has letters, `-` and `_`; digits are common in names.
+        let is_token = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+        if self.product.is_empty() || !self.product.bytes().all(is_token) {
+            return Err(DiscoveryError::Product(self.product.clone()));
+        }
+        let limits = &self.traps;
+        let named = [
+            ("url_bytes_max", limits.url_bytes_max),
+            ("segments_max", limits.segments_max),
+            ("repeats_max", limits.repeats_max),
+            ("sessions_max", limits.sessions_max),
+            ("calendar_max", limits.calendar_max),
+            ("queries_max", limits.queries_max),
+            ("lookups_max", limits.lookups_max),
+            ("sitemaps_max", limits.sitemaps_max),
+            ("shapes_max", limits.shapes_max),
+        ];
+        match named.into_iter().find(|(_, limit)| *limit == 0) {
+            Some((field, _)) => Err(DiscoveryError::Limit(field)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A wish that can't be followed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DiscoveryError {
+    /// No such scope.
+    #[error("scope `{0}` is none of `host`, `subdomains`, `prefix`, `everywhere`")]
+    Scope(String),
+    /// A pattern that can't be used.
+    #[error("pattern `{pattern}` can't be used: {why}\nhint: {hint}")]
+    Pattern {
+        /// As it was given, cut to what can be read.
+        pattern: String,
+        /// What is wrong with it.
+        why: String,
+        /// What would do.
+        hint: &'static str,
+    },
+    /// Patterns that are too much together.
+    #[error(
+        "{count} patterns are too many: {why}\nhint: one regular expression can stand for many words: `/(draft|print|login)/`"
+    )]
+    Patterns {
+        /// How many there are.
+        count: usize,
+        /// Which bound they meet.
+        why: String,
+    },
+    /// A product token that no site could name.
+    #[error(
+        "product token `{0}` is none: letters, digits, `-` and `_`, at least one\nhint: the token of `curtsy/1.0` is `curtsy`"
+    )]
+    Product(String),
+    /// A limit that would let nothing through.
+    #[error("`traps.{0}` is 0, which lets nothing through\nhint: give 1 or more")]
+    Limit(&'static str),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DiscoveryError, DiscoverySpec, Scope, TrapLimits};
+
+    #[test]
+    fn a_wish_that_cannot_be_meant_is_refused_with_what_would_do() {
+        let check = |change: fn(&mut DiscoverySpec), expected: &str| {
+            let mut spec = DiscoverySpec::default();
+            change(&mut spec);
+            let said = spec.check().err().map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(said.lines().next().unwrap_or_default(), expected);
+        };
+        check(|_| {}, "");
+        check(|spec| spec.product = "AEO-Audit_2".into(), "");
+        let refused = "is none: letters, digits, `-` and `_`, at least one";
+        check(|spec| spec.product.clear(), &format!("product token `` {refused}"));
+        check(|spec| spec.product = "x/1.0".into(), &format!("product token `x/1.0` {refused}"));
+        check(
+            |spec| spec.traps.queries_max = 0,
+            "`traps.queries_max` is 0, which lets nothing through",
+        );
+        check(|spec| spec.traps.lookups_depth_max = 0, "");
+    }
+
+    #[test]
+    fn a_scope_is_read_by_its_name() {
+        for scope in Scope::ALL {
+            assert_eq!(scope.to_string().parse(), Ok(scope));
+        }
+        assert_eq!("Host".parse::<Scope>(), Err(DiscoveryError::Scope("Host".into())));
+        assert_eq!(TrapLimits::default().calendar_max, 366);
+    }
+}

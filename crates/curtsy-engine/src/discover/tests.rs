@@ -1,0 +1,325 @@
+//! What is found, from a page or a sitemap to the offers.
+
+use curtsy_core::host::{Friction, Kind, Reason};
+use curtsy_core::time::Time;
+use curtsy_core::url::CrawlUrl;
+
+use super::{Discovery, DiscoverySpec, Scope};
+use crate::{Document, Fetched, Head, Reader, RobotsFile, UrlRecord, Want};
+
+const NOW: Time = Time::from_secs(1_790_000_000);
+
+fn url(text: &str) -> CrawlUrl {
+    CrawlUrl::parse(text).unwrap()
+}
+
+fn html() -> Head {
+    Head { status: 200, content_type: Some("text/html".into()), ..Head::default() }
+}
+
+fn fetched(body: &str) -> Fetched {
+    Fetched { body: body.to_owned().into() }
+}
+
+fn discovery(change: impl FnOnce(&mut DiscoverySpec)) -> Discovery {
+    let mut spec = DiscoverySpec { seeds: vec![url("http://a.org/")], ..DiscoverySpec::default() };
+    change(&mut spec);
+    Discovery::new(spec).unwrap()
+}
+
+/// Offers as they would be spoken of: the URL, `sitemap` before one, and its depth.
+fn said(document: &Document) -> String {
+    let said = document.offers.iter().map(|offer| {
+        let kind = if offer.want == Want::Sitemap { "sitemap " } else { "" };
+        let text = offer.url.as_str().trim_start_matches("http://a.org");
+        format!("{kind}{text}@{}", offer.depth)
+    });
+    said.collect::<Vec<_>>().join(" ")
+}
+
+/// What a page at `http://a.org/p` leads to, two links from its seed.
+fn check(change: impl FnOnce(&mut DiscoverySpec), body: &str, expected: &str) {
+    let record = UrlRecord::page(url("http://a.org/p"), 2);
+    let document = discovery(change).read(&record, &html(), &fetched(body), NOW);
+    assert_eq!(said(&document), expected, "{body}");
+}
+
+#[test]
+fn links_are_offered_in_their_order_and_one_link_further() {
+    check(|_| {}, "<a href=/b>b</a><a href=/a>a</a><a href=/b#x>b</a>", "/b@3 /a@3");
+    check(|_| {}, "<a href=mailto:x>x</a><a href=/p>self</a><a href=http://b.org/>b</a>", "");
+    check(|_| {}, "<a href=https://www.a.org:8443/x>x</a>", "https://www.a.org:8443/x@3");
+    check(|_| {}, "<iframe src=/f></iframe><a href=/a>a</a><a href=/f>f</a>", "/a@3 /f@3");
+    check(
+        |_| {},
+        "<meta http-equiv=refresh content='5; url=/next'><a href=/a>a</a>",
+        "/next@3 /a@3",
+    );
+    check(|spec| spec.follow_links = false, "<a href=/a>a</a>", "");
+    check(|spec| spec.scope = Scope::Everywhere, "<a href=http://b.org/>b</a>", "http://b.org/@3");
+    check(
+        |spec| spec.scope = Scope::Subdomains,
+        "<a href=http://b.a.org/>b</a>",
+        "http://b.a.org/@3",
+    );
+}
+
+#[test]
+fn what_the_user_does_not_want_is_passed_by() {
+    let page = "<a href=/blog/1>1</a><a href=/blog/draft>2</a><a href=/x>3</a>";
+    check(|spec| spec.include = vec!["/blog/*".into()], page, "/blog/1@3 /blog/draft@3");
+    check(|spec| spec.exclude = vec!["*draft*".into()], page, "/blog/1@3 /x@3");
+    check(
+        |spec| {
+            spec.include = vec!["/blog/*".into()];
+            spec.exclude = vec!["/dr.ft$/".into()];
+        },
+        page,
+        "/blog/1@3",
+    );
+}
+
+#[test]
+fn nofollow_is_respected_if_it_is_to_be() {
+    let keep = |_: &mut DiscoverySpec| {};
+    let ignore = |spec: &mut DiscoverySpec| spec.respect_nofollow = false;
+    let link = "<a href=/a rel='ugc nofollow'>a</a><a href=/b>b</a>";
+    check(keep, link, "/b@3");
+    check(ignore, link, "/a@3 /b@3");
+    let page = "<meta name=robots content=nofollow><a href=/a>a</a><iframe src=/f></iframe>";
+    check(keep, page, "");
+    check(ignore, page, "/a@3 /f@3");
+    check(keep, "<meta name=robots content=none><a href=/a>a</a>", "");
+    check(keep, "<meta name=Curtsy content=nofollow><a href=/a>a</a>", "");
+    check(keep, "<meta name=otherbot content=nofollow><a href=/a>a</a>", "/a@3");
+    let head = Head { x_robots_tag: vec!["curtsy: nofollow".into()], ..html() };
+    let record = UrlRecord::page(url("http://a.org/p"), 2);
+    let document = discovery(keep).read(&record, &head, &fetched("<a href=/a>a</a>"), NOW);
+    assert!(document.offers.is_empty() && document.rules.nofollow);
+}
+
+#[test]
+fn the_address_that_a_page_gives_as_its_own() {
+    let page = "<link rel=canonical href=/c><a href=/a>a</a><a href=/c>c</a>";
+    check(|_| {}, page, "/c@3 /a@3");
+    check(|spec| spec.follow_canonical = false, page, "/a@3 /c@3");
+    check(|spec| spec.follow_links = false, page, "");
+    check(|_| {}, "<link rel=canonical href=/p>", "");
+    check(|_| {}, "<link rel=canonical href=http://b.org/p>", "");
+    check(
+        |_| {},
+        "<meta name=robots content=nofollow><link rel=canonical href=/c><a href=/a>",
+        "/c@3",
+    );
+    let head = Head { link: vec!["</c>; rel=canonical".into()], ..html() };
+    let record = UrlRecord::page(url("http://a.org/p"), 2);
+    let document = discovery(|_| {}).read(&record, &head, &fetched("<p>x"), NOW);
+    assert_eq!(said(&document), "/c@3");
+    assert_eq!(document.html.unwrap().canonical, Some(url("http://a.org/c")));
+}
+
+#[test]
+fn what_only_traces_visitors_is_not_offered() {
+    let page = "<a href='/a?utm_source=x'>a</a><a href=/a>a</a><a href='/p?gclid=1'>p</a>\
+                <a href='/b?fbclid=1&amp;q=2'>b</a>";
+    check(|_| {}, page, "/a@3 /b?q=2@3");
+    let kept = "/a?utm_source=x@3 /a@3 /p?gclid=1@3 /b?fbclid=1&q=2@3";
+    check(|spec| spec.strip_tracking = false, page, kept);
+}
+
+#[test]
+fn other_bodies() {
+    let check = |content_type: &str, body: &str, expected: &str| {
+        let head = Head { content_type: Some(content_type.into()), ..html() };
+        let record = UrlRecord::page(url("http://a.org/p"), 2);
+        let document = discovery(|_| {}).read(&record, &head, &fetched(body), NOW);
+        assert_eq!(said(&document), expected, "{content_type} {body}");
+    };
+    let feed = "<rss version='2.0'><channel><item><link>http://a.org/1</link></item>\
+                <item><link>http://b.org/2</link></item></channel></rss>";
+    check("application/rss+xml", feed, "/1@3");
+    check("text/xml", feed, "/1@3");
+    check("application/pdf", "<a href=/a>a</a>", "");
+    check("text/plain", "http://a.org/1", "");
+    check("application/xhtml+xml", "<a href=/a>a</a>", "/a@3");
+    check("", "<html><a href=/a>a</a>", "/a@3");
+}
+
+#[test]
+fn a_seed_that_moved_is_followed_where_it_went_and_other_pages_are_not() {
+    let check = |record: UrlRecord, scope: Scope, expected: &str| {
+        let found = discovery(|spec| spec.scope = scope);
+        let page = fetched("<a href=x>x</a><a href=http://a.org/y>y</a>");
+        assert_eq!(said(&found.read(&record, &html(), &page, NOW)), expected);
+        found
+    };
+    let moved = |to: &str, depth| UrlRecord {
+        url: url(to),
+        hop: 1,
+        ..UrlRecord::page(url("http://a.org/"), depth)
+    };
+    let both = "https://b.org/x@1 /y@1";
+    let found = check(moved("https://b.org/", 0), Scope::Host, both);
+    assert!(found.wants(&url("http://b.org/z")));
+    check(moved("https://b.org/in/", 0), Scope::Prefix, "https://b.org/in/x@1 /y@1");
+    check(moved("https://b.org/", 1), Scope::Host, "");
+    // A seed that only the source knows of.
+    check(UrlRecord::page(url("http://c.org/"), 0), Scope::Host, "http://c.org/x@1 /y@1");
+
+    let resumed = discovery(|_| {});
+    assert!(!resumed.wants(&url("http://b.org/z")));
+    resumed.admit_root(&url("https://b.org/"));
+    assert!(resumed.wants(&url("http://b.org/z")));
+}
+
+/// The sitemaps that go before a page.
+fn entrances(found: &Discovery, record: &UrlRecord, robots: Option<&str>) -> String {
+    let file = robots.map(|text| RobotsFile {
+        text: text.as_bytes().to_vec(),
+        etag: None,
+        last_modified: None,
+    });
+    let offers = found.entrances(record, file.as_ref());
+    said(&Document { offers, ..Document::default() })
+}
+
+#[test]
+fn sitemaps_go_before_the_first_page() {
+    let check = |page: &str, depth, robots, expected: &str| {
+        let record = UrlRecord::page(url(page), depth);
+        assert_eq!(entrances(&discovery(|_| {}), &record, robots), expected, "{robots:?}");
+    };
+    check("http://a.org/x", 0, None, "sitemap /sitemap.xml@0");
+    check("http://a.org:81/x", 0, None, "sitemap :81/sitemap.xml@0");
+    check("http://a.org/x", 1, None, "");
+    let two = Some(
+        "Sitemap: http://a.org/one.xml\nSitemap: http://b.org/two.xml\nsitemap: http://a.org/one.xml",
+    );
+    check("http://a.org/x", 0, two, "sitemap /one.xml@0 sitemap http://b.org/two.xml@0");
+    check("http://a.org/x", 0, Some("Sitemap: /three.xml"), "sitemap /three.xml@0");
+    check("http://a.org/x", 0, Some("Sitemap: ftp://x/"), "sitemap /sitemap.xml@0");
+    check("http://a.org/x", 0, Some("User-agent: *\nDisallow: /"), "sitemap /sitemap.xml@0");
+    let many: String = (0..99).map(|n| format!("Sitemap: http://a.org/{n}.xml\n")).collect();
+    let record = UrlRecord::page(url("http://a.org/"), 0);
+    let named = entrances(&discovery(|_| {}), &record, Some(&many));
+    assert_eq!(named.matches("sitemap ").count(), 50);
+    assert_eq!(entrances(&discovery(|spec| spec.follow_sitemaps = false), &record, two), "");
+
+    // Where a seed was redirected to, the crawl begins too.
+    let found = discovery(|_| {});
+    let link = UrlRecord::page(url("http://www.a.org/x"), 1);
+    assert_eq!(entrances(&found, &link, None), "");
+    found.admit_root(&url("http://www.a.org/"));
+    assert_eq!(entrances(&found, &link, None), "sitemap http://www.a.org/sitemap.xml@0");
+    let sitemap = &found.entrances(&link, None)[0];
+    assert_ne!(sitemap.id, sitemap.url.key(), "a sitemap is not the page of the same URL");
+    assert_eq!(entrances(&found, sitemap, None), "");
+}
+
+#[test]
+fn what_a_sitemap_leads_to() {
+    let check = |from: &str, nesting, body: &str, expected: &str| {
+        let found = discovery(|spec| spec.exclude = vec!["*secret*".into()]);
+        let record = UrlRecord { want: Want::Sitemap, ..UrlRecord::page(url(from), nesting) };
+        let document = found.read(&record, &html(), &fetched(body), NOW);
+        assert_eq!(said(&document), expected, "{body}");
+    };
+    let own = "http://a.org/s.xml";
+    let pages = "<urlset><url><loc>http://a.org/1?utm_source=map</loc></url><url><loc>http://a.org/1</loc></url>\
+                 <url><loc>http://b.org/2</loc></url><url><loc>http://a.org/secret</loc></url></urlset>";
+    check(own, 0, pages, "/1@1");
+    check(own, 5, pages, "/1@1");
+    check("http://b.org/s.xml", 0, pages, "/1@1");
+    let index = "<sitemapindex><sitemap><loc>http://a.org/t.xml</loc></sitemap><sitemap><loc>http://a.org/s.xml</loc></sitemap>\
+                 <sitemap><loc>http://b.org/u.xml</loc></sitemap></sitemapindex>";
+    check(own, 0, index, "sitemap /t.xml@1");
+    check(own, 4, index, "sitemap /t.xml@5");
+    check(own, 5, index, "");
+    check(
+        "http://b.org/s.xml",
+        0,
+        index,
+        "sitemap /t.xml@1 sitemap /s.xml@1 sitemap http://b.org/u.xml@1",
+    );
+    check(own, 0, "http://a.org/1\nhttp://a.org/2\n", "/1@1 /2@1");
+    // No sitemap at all: the next place where one is usually found.
+    check(own, 0, "<!doctype html><p>not found", "");
+    check(
+        "http://a.org/sitemap.xml",
+        0,
+        "<!doctype html><p>not found",
+        "sitemap /sitemap_index.xml@0",
+    );
+    check("http://a.org/sitemap.xml", 1, "<!doctype html><p>not found", "");
+    check("http://a.org/sitemap.xml", 0, "<urlset></urlset>", "");
+}
+
+#[test]
+fn the_next_place_for_a_sitemap_is_asked_once() {
+    let found = discovery(|_| {});
+    let first = found.entrances(&UrlRecord::page(url("http://a.org:81/x"), 0), None);
+    let moved = UrlRecord { url: url("http://b.org/gone"), hop: 1, ..first[0].clone() };
+    let second = found.instead(&moved);
+    assert_eq!(second[0].url, url("http://a.org:81/sitemap_index.xml"));
+    assert!(found.instead(&second[0]).is_empty());
+    assert!(found.instead(&UrlRecord::page(url("http://a.org/sitemap.xml"), 0)).is_empty());
+}
+
+#[test]
+fn the_sitemaps_of_an_index_have_an_end() {
+    let found = discovery(|spec| spec.traps.sitemaps_max = 3);
+    let index = |from: u32| {
+        let named = (from..from + 3).map(|n| format!("<sitemap><loc>/{n}.xml</loc></sitemap>"));
+        let body = format!("<sitemapindex>{}</sitemapindex>", named.collect::<String>());
+        let record = UrlRecord { want: Want::Sitemap, ..UrlRecord::page(url("http://a.org/s"), 0) };
+        said(&found.read(&record, &html(), &fetched(&body), NOW))
+    };
+    assert_eq!(index(1), "sitemap /1.xml@1 sitemap /2.xml@1 sitemap /3.xml@1");
+    assert_eq!(index(3), "sitemap /3.xml@1");
+}
+
+#[test]
+fn a_trap_has_its_reason_once() {
+    let found = discovery(|spec| spec.traps.calendar_max = 2);
+    let read = |body: &str| {
+        let record = UrlRecord::page(url("http://a.org/p"), 2);
+        let document = found.read(&record, &html(), &fetched(body), NOW);
+        let traps = document.traps.iter().map(|(url, reason)| match reason {
+            Reason::Trap { trap, limit } => format!("{} {trap:?} {limit}", url.path_and_query()),
+            other => format!("{other:?}"),
+        });
+        (said(&document), traps.collect::<Vec<_>>().join(", "))
+    };
+    let days =
+        "<a href=/cal/2024-05-01>1</a><a href=/cal/2024-05-02>2</a><a href=/cal/2024-05-03>3</a>";
+    let two = "/cal/2024-05-01@3 /cal/2024-05-02@3".to_owned();
+    assert_eq!(read(days), (two.clone(), "/cal/2024-05-03 Calendar 2".into()));
+    assert_eq!(read(days), (two, String::new()));
+    assert_eq!(
+        read("<a href=/ab/ab/ab/ab>x</a>"),
+        (String::new(), "/ab/ab/ab/ab Repetition 3".into())
+    );
+}
+
+#[test]
+fn friction_is_seen_for_what_was_asked() {
+    let check = |kind: Kind, head: Head, body: &str, expected: Option<Friction>| {
+        let found = discovery(|_| {}).friction(kind, &head, &fetched(body));
+        assert_eq!(found, expected, "{kind:?} {head:?} {body:?}");
+    };
+    let challenge =
+        Head { status: 403, others: vec![("cf-mitigated".into(), "challenge".into())], ..html() };
+    check(Kind::Page, challenge.clone(), "<p>wait", Some(Friction::Challenge));
+    check(Kind::Robots, challenge, "", Some(Friction::Challenge));
+    check(Kind::Page, html(), "<p>an ordinary page", None);
+    check(Kind::Page, html(), "", Some(Friction::Unusual));
+    check(Kind::Page, html(), " \r\n", Some(Friction::Unusual));
+    check(Kind::Page, Head { content_type: None, ..html() }, "", Some(Friction::Unusual));
+    check(Kind::Page, Head { content_type: Some("text/plain".into()), ..html() }, "", None);
+    check(Kind::Probe, html(), "", None);
+    check(Kind::Robots, html(), "", None);
+    check(Kind::Sitemap, html(), "", None);
+    check(Kind::Page, Head { status: 204, ..html() }, "", None);
+    check(Kind::Page, Head { status: 304, ..html() }, "", None);
+    check(Kind::Page, Head { status: 999, ..html() }, "no", Some(Friction::Unusual));
+}
