@@ -100,6 +100,8 @@ pub struct Set {
     pub stop_after: Option<u64>,
     /// The store goes away, again and again, for so many seconds.
     pub away: Option<u64>,
+    /// Whether it lost everything a second before it went.
+    pub emptied: bool,
 }
 
 impl Spec {
