@@ -18,6 +18,7 @@ mod grant;
 mod health;
 mod memo;
 pub mod memory;
+mod orders;
 mod page;
 mod recover;
 mod row;
@@ -28,6 +29,7 @@ mod world;
 
 pub use fetch::{Connected, Fetch, Head, Line, Reading, Request, Sent};
 pub use memo::Memory;
+pub use orders::{Order, Orders};
 pub use page::{Boxed, Cache, CachedPage, Fetched, Reader};
 pub use row::{Ending, Row, Sink, SinkError, Source};
 pub use store::{

@@ -299,6 +299,7 @@ impl<'o, W: World> Worker<'o, W> {
                 Some(Event::Took { hosts, taken: Ok(taken), m0, m1 }) => {
                     taking = false;
                     self.count_quiet(&taken);
+                    self.memory.borrow_mut().hear(&taken.orders);
                     self.last_stamp.set(Some(Stamp { now: taken.now, m0, m1 }));
                     drained = taken.queued == 0 && visits == 0 && taken.visits.is_empty();
                     next_look = m1 + LOOK_EVERY;

@@ -69,25 +69,41 @@ fn days_that_failed_once_hold() {
 /// back, before those who know of an outage could say so.
 #[test]
 fn the_quiet_of_an_epoch_waits_for_a_store_that_is_away() {
-    let set = Set {
-        mood: Mood::Status(504),
-        mood_after: 60,
-        robots: RobotsAnswer::Status(404),
-        think: (1_000, 60_000),
-        handshake: (500, 30_000),
-        late: 12_000,
-        one_address: false,
-        oddity: Oddity::None,
-        stop_after: None,
-        away: Some(60),
-        emptied: true,
-    };
+    emptied_and_away(Set { mood: Mood::Status(504), ..POLITE });
+}
+
+/// Whoever heard a stop order gives it back to a store that lost it.
+#[test]
+fn a_stop_order_outlives_the_store_that_had_it() {
+    let outcome = emptied_and_away(Set { stop_after: Some(300), ..POLITE });
+    assert!(outcome.requests > 1_000, "before and after the order: {}", outcome.requests);
+}
+
+/// Hours in which the store loses everything and goes away, again and again.
+fn emptied_and_away(set: Set) -> Outcome {
     let seconds = 4 * 3600;
     let policy = Some(endless(Preset::Survey));
+    let set = Some(Set { away: Some(60), emptied: true, ..set });
     let day = Spec::day(1, Mode::Safety);
-    let outcome = simulate(&Spec { seconds, faults: false, policy, set: Some(set), ..day });
+    let outcome = simulate(&Spec { seconds, faults: false, policy, set, ..day });
     clean(&outcome, "a store that is emptied and away");
+    outcome
 }
+
+/// Hosts that are well, and nothing happens to them.
+const POLITE: Set = Set {
+    mood: Mood::Polite,
+    mood_after: 60,
+    robots: RobotsAnswer::Status(404),
+    think: (1_000, 60_000),
+    handshake: (500, 30_000),
+    late: 12_000,
+    one_address: false,
+    oddity: Oddity::None,
+    stop_after: None,
+    away: None,
+    emptied: false,
+};
 
 /// The same seed gives the same day, to the last exchange and the last poll.
 #[test]
