@@ -25,8 +25,8 @@ use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::memory::{Control, Options as MemoryOptions};
 use curtsy_engine::{
-    Clock, Commit, Committed, Epoch, Grant, Mono, Offered, RobotsFile, Store, StoreError, Taken,
-    UrlRecord, UrlWrite, View, Visit,
+    Clock, Commit, Committed, Epoch, Grant, Mono, Offered, Order, RobotsFile, Store, StoreError,
+    Taken, UrlRecord, UrlWrite, View, Visit,
 };
 use curtsy_store::{Crawl, Options};
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -382,6 +382,10 @@ impl Store for Nothing {
         Ok(())
     }
 
+    async fn order(&self, _: Vec<Order>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError> {
         let mut visits = Vec::new();
         let mut queued = 0;
@@ -398,7 +402,8 @@ impl Store for Nothing {
             }
         }
         let epoch = self.view(self.web.pages[0][0].host().clone()).epoch;
-        Ok(Taken { visits, now: START, next_due: None, epoch, queued })
+        let orders = Arc::default();
+        Ok(Taken { visits, now: START, next_due: None, epoch, queued, orders })
     }
 
     async fn load(&self, host: &HostKey) -> Result<View, StoreError> {

@@ -19,6 +19,7 @@ mod grant;
 mod health;
 mod memo;
 pub mod memory;
+mod orders;
 mod page;
 mod recover;
 mod row;
@@ -29,6 +30,7 @@ mod world;
 
 pub use fetch::{Connected, Fetch, Head, Line, Reading, Request, Sent};
 pub use memo::Memory;
+pub use orders::{Order, Orders};
 pub use page::{Boxed, Cache, CachedPage, Document, Fetched, Page, Reader};
 pub use row::{Batch, Ending, Row, Sink, SinkError, Source, Step, Then};
 pub use store::{

@@ -3,13 +3,14 @@
 //! Bounded. Whoever runs a worker may keep it in a small local file, so that what a worker knew outlives the worker too.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::HostState;
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 
-use crate::UrlRecord;
+use crate::{Orders, UrlRecord};
 
 /// Host states that are remembered.
 const HOSTS_MAX: usize = 4096;
@@ -25,6 +26,8 @@ pub struct Memory {
     pub hosts: BTreeMap<HostKey, HostState>,
     /// URLs that failed, those that are not tried again included: a store that lost their end would hand them out again.
     pub urls: BTreeMap<UrlKey, UrlRecord>,
+    /// Orders that it has heard.
+    pub orders: Arc<Orders>,
     order: VecDeque<UrlKey>,
 }
 
@@ -50,6 +53,20 @@ impl Memory {
         }
         self.order.push_back(record.id);
         self.urls.insert(record.id, record);
+    }
+
+    /// Remembers orders: those that the store has, and those that it has lost.
+    pub fn hear(&mut self, told: &Arc<Orders>) {
+        if Arc::ptr_eq(&self.orders, told) {
+            return;
+        }
+        let known = std::mem::replace(&mut self.orders, Arc::clone(told));
+        if known != *told {
+            let orders = Arc::make_mut(&mut self.orders);
+            for order in known.iter() {
+                orders.hear(&order);
+            }
+        }
     }
 
     /// A URL has ended well.

@@ -9,7 +9,7 @@ use curtsy_core::url::{HostKey, UrlKey};
 use futures_util::stream::{self, StreamExt};
 
 use crate::worker::Event;
-use crate::{Commit, Committed, Epoch, RobotsFile, Store, UrlRecord, View, Worker, World};
+use crate::{Commit, Committed, Epoch, Order, RobotsFile, Store, UrlRecord, View, Worker, World};
 
 /// Hosts that are restored at once.
 const RESTORED_AT_ONCE: usize = 64;
@@ -21,8 +21,9 @@ impl<W: World> Worker<'_, W> {
         self.counts.borrow_mut().recoveries += 1;
         let hosts: Vec<(HostKey, HostState)> =
             self.memory.borrow().hosts.iter().map(|(h, s)| (h.clone(), s.clone())).collect();
-        // Nothing is granted in the first half minute of an epoch: what is known must be back by then, even from a slow store. So URLs
-        // come first, which are few calls, and hosts all at once.
+        // Nothing is granted in the first half minute of an epoch: what is known must be back by then, even from a slow store. So orders
+        // and URLs come first, which are few calls, and hosts all at once.
+        self.order_again().await;
         self.remind().await;
         let restoring =
             stream::iter(hosts).for_each_concurrent(RESTORED_AT_ONCE, |(host, state)| async move {
@@ -36,6 +37,16 @@ impl<W: World> Worker<'_, W> {
         restoring.await;
         self.outside.source.rewind(epoch.id).await;
         Event::Recovered
+    }
+
+    /// Tells the store again which orders were heard.
+    async fn order_again(&self) {
+        let orders: Vec<Order> = self.memory.borrow().orders.iter().collect();
+        for batch in orders.chunks(500) {
+            while self.world.store().order(batch.to_vec()).await.is_err() {
+                self.pause(Duration::from_millis(200)).await;
+            }
+        }
     }
 
     /// Tells the store again what is remembered of URLs that failed.

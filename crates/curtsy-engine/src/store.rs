@@ -10,6 +10,8 @@ use curtsy_core::host::{AskKind, HostState, JobView, LeaseId, Outcome, Receipt, 
 use curtsy_core::time::Time;
 use curtsy_core::url::{Authority, CrawlUrl, HostKey, UrlKey};
 
+use crate::{Order, Orders};
+
 /// Host states and frontier. One handle belongs to one worker and one job.
 pub trait Store {
     /// Adds URLs that are not known yet.
@@ -18,6 +20,9 @@ pub trait Store {
     /// Tells again what a worker remembers of URLs that failed. Those in the queue take over what is worse (see
     /// [`UrlRecord::restore`]), and so do those that come into it later in this epoch.
     async fn remind(&self, records: Vec<UrlRecord>) -> Result<(), StoreError>;
+
+    /// Tells again which orders a worker has heard. Those that are newer than what the store has are in force.
+    async fn order(&self, orders: Vec<Order>) -> Result<(), StoreError>;
 
     /// Hands out hosts that are due, at most `hosts` of them.
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError>;
@@ -247,6 +252,8 @@ pub struct Taken {
     pub epoch: Epoch,
     /// URLs that are not settled.
     pub queued: u64,
+    /// The newest order for each host, for the worker to remember.
+    pub orders: Arc<Orders>,
 }
 
 /// A write that happens as a whole or not at all.

@@ -420,7 +420,7 @@ impl<W: World> Worker<'_, W> {
             job: view.job,
             stopped: view.stopped,
             floor: view.epoch.floor,
-            quiet_until: view.epoch.quiet_until,
+            quiet_until: self.quiet_until(&view.epoch, now),
         }
     }
 

@@ -35,6 +35,10 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Steps that go out without company of a row.
 const STEPS_FLUSH: usize = 1000;
+/// A store that did not answer for so long could not be reached: an idle worker asks twice as often.
+const SILENCE: Duration = Duration::from_secs(10);
+/// How long a visit waits that sees an epoch before its worker does: one lease, so the host is given back.
+const UNNOTED: Duration = Duration::from_secs(31);
 /// Parsed robots.txt files that a worker keeps.
 const RULES_MAX: usize = 1024;
 
@@ -141,6 +145,8 @@ pub struct Worker<'o, W: World> {
     pub(crate) counts: RefCell<Counts>,
     /// The store's time when it last answered a take.
     pub(crate) last_stamp: Cell<Option<Stamp>>,
+    /// Until when an epoch is quiet for this worker, if that is longer than the store knows.
+    quiet: Cell<Option<Time>>,
     /// Since when rows can't be kept, or were last held anew.
     pub(crate) held_at: Cell<Option<Mono>>,
     leases: Cell<u32>,
@@ -154,7 +160,7 @@ pub(crate) type KeptRules = (Arc<AgentRules>, Arc<RobotsFile>);
 
 /// What a task of the set came to.
 pub(crate) enum Event {
-    Took(Result<Taken, StoreError>, Mono, Mono),
+    Took { hosts: usize, taken: Result<Taken, StoreError>, m0: Mono, m1: Mono },
     Visited,
     Flushed { kept: bool },
     Recovered,
@@ -191,6 +197,7 @@ impl<'o, W: World> Worker<'o, W> {
             recovering: Cell::new(false),
             counts: RefCell::default(),
             last_stamp: Cell::new(None),
+            quiet: Cell::new(None),
             held_at: Cell::new(None),
             leases: Cell::new(0),
             wake_at: Cell::new(None),
@@ -214,7 +221,7 @@ impl<'o, W: World> Worker<'o, W> {
         let clock = self.world.clock();
         let mut tasks: FuturesUnordered<Boxed<'_, Event>> = FuturesUnordered::new();
         let (mut visits, mut taking, mut flushing, mut feeding) = (0_usize, false, false, false);
-        let mut next_take = clock.mono();
+        let (mut next_take, mut next_look) = (clock.mono(), clock.mono());
         let mut next_feed = clock.mono();
         let mut kept_last = true;
         let mut drained = None;
@@ -242,13 +249,16 @@ impl<'o, W: World> Worker<'o, W> {
                 tasks.push(Box::pin(self.feed()));
             }
             let room = self.settings.visits_max - visits.min(self.settings.visits_max);
-            // Still the store is looked at: if it lost something, what this worker knows must come back to it.
-            let looks = !stopping && !kept_last && !self.recovering.get();
-            let takes = !taking && (open && room > 0 || looks);
-            if takes && now >= self.take_at(next_take) {
+            let hungry = open && room > 0;
+            // Whoever takes nothing looks at the store still: if it lost something, what this worker knows must come back to it.
+            let looks = !hungry && !stopping && !self.recovering.get();
+            if !taking && hungry && now >= self.take_at(next_take) {
                 taking = true;
                 self.wake_at.set(None);
-                tasks.push(Box::pin(self.take(if open { room } else { 0 })));
+                tasks.push(Box::pin(self.take(room)));
+            } else if !taking && looks && now >= next_look {
+                taking = true;
+                tasks.push(Box::pin(self.take(0)));
             }
             let out = self.ended.borrow().is_empty() && self.steps.borrow().is_empty();
             if tasks.is_empty() && (out || stopping && !kept_last) {
@@ -258,9 +268,12 @@ impl<'o, W: World> Worker<'o, W> {
                     _ => {}
                 }
             }
-            let takes = takes && !taking;
-            let mut wake =
-                if takes { self.take_at(next_take) } else { now + self.settings.idle_poll };
+            let takes = hungry && !taking;
+            let mut wake = match taking {
+                false if hungry => self.take_at(next_take),
+                false if looks => next_look,
+                _ => now + self.settings.idle_poll,
+            };
             if open && !feeding {
                 wake = wake.min(next_feed);
             }
@@ -311,21 +324,24 @@ impl<'o, W: World> Worker<'o, W> {
                     }
                     kept_last = kept;
                 }
-                Some(Event::Took(Err(_), ..)) => {
+                Some(Event::Took { hosts, taken: Err(_), .. }) => {
                     taking = false;
-                    next_take = clock.mono() + Duration::from_millis(500);
+                    let again = clock.mono() + Duration::from_millis(500);
+                    *(if hosts > 0 { &mut next_take } else { &mut next_look }) = again;
                 }
-                Some(Event::Took(Ok(taken), m0, m1)) => {
+                Some(Event::Took { hosts, taken: Ok(taken), m0, m1 }) => {
                     taking = false;
+                    self.count_quiet(&taken);
+                    self.memory.borrow_mut().hear(&taken.orders);
                     self.last_stamp.set(Some(Stamp { now: taken.now, m0, m1 }));
                     drained = match visits == 0 && taken.visits.is_empty() {
                         true => self.over(&taken),
                         false => None,
                     };
-                    next_take = match kept_last {
-                        true => self.after_take(&taken, m1),
-                        false => m1 + LOOK_EVERY,
-                    };
+                    next_look = m1 + LOOK_EVERY;
+                    if hosts > 0 {
+                        next_take = self.after_take(&taken, m1);
+                    }
                     if self.note_epoch(taken.epoch) {
                         // What was handed out falls due again by itself.
                         self.recovering.set(true);
@@ -425,10 +441,10 @@ impl<'o, W: World> Worker<'o, W> {
         self.steps.borrow_mut().push(step);
     }
 
-    async fn take(&self, room: usize) -> Event {
+    async fn take(&self, hosts: usize) -> Event {
         let m0 = self.world.clock().mono();
-        let taken = self.world.store().take(room).await;
-        Event::Took(taken, m0, self.world.clock().mono())
+        let taken = self.world.store().take(hosts).await;
+        Event::Took { hosts, taken, m0, m1: self.world.clock().mono() }
     }
 
     /// Moves seeds from the source to the store.
@@ -463,6 +479,31 @@ impl<'o, W: World> Worker<'o, W> {
     pub(crate) fn note_epoch(&self, epoch: Epoch) -> bool {
         let before = self.memory.borrow_mut().epoch.replace(epoch.id);
         before.is_some_and(|b| b != epoch.id)
+    }
+
+    /// A new epoch is quiet so that every worker can put back what it knows. What of that passes while the store can't be reached helps
+    /// nobody, so it is added at the end.
+    fn count_quiet(&self, taken: &Taken) {
+        let Some(before) = self.last_stamp.get().map(|stamp| stamp.now) else {
+            return;
+        };
+        let quiet = taken.epoch.quiet_until.max(self.quiet.get());
+        // An epoch that began in the silence has its whole quiet before it.
+        let since = Some(before).max(taken.epoch.floor);
+        if let Some((quiet, since)) = quiet.zip(since)
+            && taken.now - before > SILENCE
+            && quiet > since
+        {
+            self.quiet.set(Some(taken.now + (quiet - since)));
+        }
+    }
+
+    /// Until when nothing is granted, as far as this worker knows.
+    pub(crate) fn quiet_until(&self, epoch: &Epoch, now: Time) -> Option<Time> {
+        let noted = self.memory.borrow().epoch == Some(epoch.id);
+        // A visit may see an epoch first: what its worker knows goes back before anything is granted.
+        let unnoted = (!noted).then_some(now + UNNOTED);
+        epoch.quiet_until.max(self.quiet.get()).max(unnoted)
     }
 
     /// Reads a robots.txt and keeps it, parsed and as it is.

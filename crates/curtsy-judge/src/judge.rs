@@ -197,12 +197,10 @@ impl Judge {
         self.hosts[host].stops.push((at, u64::MAX));
     }
 
-    /// The order is lifted.
+    /// Orders for this host are lifted, however often one was given.
     pub fn stop_lifted(&mut self, host: &str, at: u64) {
         let host = self.host_named(host);
-        if let Some(stop) = self.hosts[host].stops.last_mut()
-            && stop.1 == u64::MAX
-        {
+        for stop in self.hosts[host].stops.iter_mut().filter(|stop| stop.1 == u64::MAX) {
             stop.1 = at;
         }
     }

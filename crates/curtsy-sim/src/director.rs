@@ -74,7 +74,12 @@ pub(crate) fn acts(
         if let Some(span) = set.away {
             let times = (1..).map(|n| start + n * 10 * span * SECOND);
             let times = times.take_while(|at| at + span * SECOND < calm);
-            acts.extend(times.map(|at| (at, Act::Away(span * SECOND))));
+            for at in times {
+                if set.emptied {
+                    acts.push((at - SECOND, Act::Empty));
+                }
+                acts.push((at, Act::Away(span * SECOND)));
+            }
         }
     }
     lose_on_return(&mut acts);

@@ -17,7 +17,8 @@ use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 use curtsy_engine::{
-    Commit, Committed, Offered, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite, View,
+    Commit, Committed, Offered, Order, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite,
+    View,
 };
 
 use crate::executor::Universe;
@@ -294,6 +295,10 @@ impl<S: Store> Store for SabotagedStore<S> {
 
     async fn remind(&self, records: Vec<UrlRecord>) -> Result<(), StoreError> {
         self.inner.remind(records).await
+    }
+
+    async fn order(&self, orders: Vec<Order>) -> Result<(), StoreError> {
+        self.inner.order(orders).await
     }
 
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError> {

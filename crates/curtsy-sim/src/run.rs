@@ -32,6 +32,9 @@ const CALM_MAX: u64 = 5 * 86_400 * SECOND;
 /// How long a call of the store may take in bad weather, with everything that is tried again.
 const SLOW_BY: u64 = 30 * SECOND;
 
+/// How long it may take until workers have heard an order: as long as the store may be away.
+const HEARD_WITHIN: u64 = 120 * SECOND;
+
 /// Lines that a trace keeps.
 const TRACE_MAX: usize = 4000;
 
@@ -100,6 +103,8 @@ pub struct Set {
     pub stop_after: Option<u64>,
     /// The store goes away, again and again, for so many seconds.
     pub away: Option<u64>,
+    /// Whether it lost everything a second before it went.
+    pub emptied: bool,
 }
 
 impl Spec {
@@ -272,6 +277,7 @@ pub fn simulate_over<B: Backing>(
         offered: BTreeSet::new(),
         pending: BTreeMap::new(),
         emptied: false,
+        orders: Vec::new(),
         faults: BTreeMap::new(),
         counts: Counts::default(),
         trace: VecDeque::new(),
@@ -317,6 +323,8 @@ struct Stage<'s, B: Backing> {
     offered: BTreeSet<(UrlKey, String)>,
     pending: BTreeMap<u64, Vec<UrlKey>>,
     emptied: bool,
+    /// Orders as they were given.
+    orders: Vec<(u64, HostKey, bool)>,
     faults: BTreeMap<String, u64>,
     counts: Counts,
     trace: VecDeque<String>,
@@ -527,12 +535,14 @@ where
             Act::Lose(span) => {
                 count("store lost its last writes");
                 self.backing.lose(std::time::Duration::from_micros(span));
+                self.order_again(now);
                 self.judge.fault(Fault::StoreLoss { at: now });
             }
             Act::Empty => {
                 count("store restarted empty");
                 self.emptied = true;
                 self.backing.empty();
+                self.order_again(now);
                 self.judge.fault(Fault::StoreLoss { at: now });
             }
             Act::Step(by) => {
@@ -577,6 +587,7 @@ where
                     self.plant.mark.set();
                 } else {
                     self.backing.stop(&host, stopped);
+                    self.orders.push((now, host.clone(), stopped));
                 }
                 if stopped {
                     count("stop order");
@@ -585,6 +596,14 @@ where
                     self.judge.stop_lifted(host.as_str(), now);
                 }
             }
+        }
+    }
+
+    /// Whoever gives an order sees that the store is lost before any worker can have heard it, and gives it again.
+    fn order_again(&mut self, now: u64) {
+        self.orders.retain(|(at, ..)| at + HEARD_WITHIN > now);
+        for (_, host, stopped) in &self.orders {
+            self.backing.stop(host, *stopped);
         }
     }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use curtsy_core::host::RobotsId;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{
-    Commit, Committed, Offered, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite, View,
+    Commit, Committed, Offered, Order, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite,
+    View,
 };
 
 use crate::chance::Chance;
@@ -111,6 +112,10 @@ impl<S: Store> Store for FaultyStore<S> {
 
     async fn remind(&self, records: Vec<UrlRecord>) -> Result<(), StoreError> {
         self.call("remind", self.inner.remind(records)).await
+    }
+
+    async fn order(&self, orders: Vec<Order>) -> Result<(), StoreError> {
+        self.call("order", self.inner.order(orders)).await
     }
 
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError> {

@@ -4,26 +4,33 @@
 //! URL is lost. The liveness days hold P16 too: seeds 1 to 15. `curtsy sim` lives as many more as one likes; a seed that fails there belongs here
 //! once it is mended.
 
-use curtsy_sim::{Mode, Spec, simulate};
+use curtsy_core::policy::Preset;
+use curtsy_sim::web::{Mood, Oddity, RobotsAnswer};
+use curtsy_sim::{Mode, Outcome, Set, Spec, endless, simulate};
 
 /// Lives the days of these seeds and gives the requests that their servers read.
 fn live(mode: Mode, seeds: impl IntoIterator<Item = u64>) -> u64 {
     let mut requests = 0;
     for seed in seeds {
         let outcome = simulate(&Spec::day(seed, mode));
-        if !outcome.clean() {
-            let mut report = Vec::new();
-            outcome.report.print(&mut report).expect("memory takes it");
-            panic!(
-                "seed {seed} {mode:?} at step {}: lost {:?}\n{}",
-                outcome.steps,
-                outcome.lost,
-                String::from_utf8_lossy(&report)
-            );
-        }
+        clean(&outcome, &format!("seed {seed} {mode:?}"));
         requests += outcome.requests;
     }
     requests
+}
+
+/// Panics with the judge's report if manners were broken or a URL was lost.
+fn clean(outcome: &Outcome, what: &str) {
+    if !outcome.clean() {
+        let mut report = Vec::new();
+        outcome.report.print(&mut report).expect("memory takes it");
+        panic!(
+            "{what} at step {}: lost {:?}\n{}",
+            outcome.steps,
+            outcome.lost,
+            String::from_utf8_lossy(&report)
+        );
+    }
 }
 
 macro_rules! days {
@@ -57,6 +64,46 @@ fn days_that_failed_once_hold() {
     );
     live(Mode::Liveness, [26, 48, 58]);
 }
+
+/// A store that lost everything and could not be reached right after: whoever noticed the loss in time must not go on as soon as it is
+/// back, before those who know of an outage could say so.
+#[test]
+fn the_quiet_of_an_epoch_waits_for_a_store_that_is_away() {
+    emptied_and_away(Set { mood: Mood::Status(504), ..POLITE });
+}
+
+/// Whoever heard a stop order gives it back to a store that lost it.
+#[test]
+fn a_stop_order_outlives_the_store_that_had_it() {
+    let outcome = emptied_and_away(Set { stop_after: Some(300), ..POLITE });
+    assert!(outcome.requests > 1_000, "before and after the order: {}", outcome.requests);
+}
+
+/// Hours in which the store loses everything and goes away, again and again.
+fn emptied_and_away(set: Set) -> Outcome {
+    let seconds = 4 * 3600;
+    let policy = Some(endless(Preset::Survey));
+    let set = Some(Set { away: Some(60), emptied: true, ..set });
+    let day = Spec::day(1, Mode::Safety);
+    let outcome = simulate(&Spec { seconds, faults: false, policy, set, ..day });
+    clean(&outcome, "a store that is emptied and away");
+    outcome
+}
+
+/// Hosts that are well, and nothing happens to them.
+const POLITE: Set = Set {
+    mood: Mood::Polite,
+    mood_after: 60,
+    robots: RobotsAnswer::Status(404),
+    think: (1_000, 60_000),
+    handshake: (500, 30_000),
+    late: 12_000,
+    one_address: false,
+    oddity: Oddity::None,
+    stop_after: None,
+    away: None,
+    emptied: false,
+};
 
 /// The same seed gives the same day, to the last exchange and the last poll.
 #[test]

@@ -30,6 +30,7 @@ fn scene(fault: Sabotage, seed: u64) -> Spec {
         oddity: Oddity::None,
         stop_after: None,
         away: None,
+        emptied: false,
     };
     let mut mode = Mode::Safety;
     let (mut seconds, mut pages) = (4 * 3600, 40);

@@ -13,8 +13,8 @@ use curtsy_core::host::{HostState, Receipt, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{
-    Commit, Committed, Offered, Refusal, RobotsFile, StoreError, Taken, UrlRecord, UrlWrite, View,
-    Visit,
+    Commit, Committed, Offered, Order, Refusal, RobotsFile, StoreError, Taken, UrlRecord, UrlWrite,
+    View, Visit,
 };
 
 use crate::crawl::{CrawlFile, Limits};
@@ -117,12 +117,10 @@ impl<H: Hours> Crawl<H> {
     /// Orders that nothing more is asked of a host, or lifts the order.
     pub fn stop(&self, host: &HostKey, stopped: bool) -> Result<(), StoreError> {
         self.with(|core| {
-            core.ledger.stop(host, stopped).map_err(|e| core.refused("stop", &e))?;
-            if !stopped {
-                let now = core.ledger.now();
-                core.file.reschedule(host, now).map_err(|e| core.refused("stop", &e))?;
-            }
-            Ok(())
+            let given = core.ledger.give(host, stopped);
+            given
+                .and_then(|changed| core.ordered(changed, std::slice::from_ref(host)))
+                .map_err(|e| core.refused("stop", &e))
         })
     }
 
@@ -280,7 +278,7 @@ impl<H: Hours> Core<H> {
             return Ok(Committed::Stale(self.view(host, now)?));
         }
         if let Some(grant) = &commit.grant {
-            if self.ledger.is_stopped(host) {
+            if self.ledger.orders().is_stopped(host) {
                 return Ok(Committed::Refused(Refusal::Stopped));
             }
             if grant.charge.is_some_and(|cap| self.file.job.pages >= cap) {
@@ -325,7 +323,7 @@ impl<H: Hours> Core<H> {
 
     fn view(&mut self, host: &HostKey, now: Time) -> Result<View, rusqlite::Error> {
         let (epoch, job, stopped) =
-            (self.ledger.epoch(), self.file.job, self.ledger.is_stopped(host));
+            (self.ledger.epoch(), self.file.job, self.ledger.orders().is_stopped(host));
         let row = self.ledger.row(host)?;
         let (state, version) = (row.state.clone(), row.version);
         Ok(View { host: host.clone(), state, version, now, stopped, epoch, job })
@@ -350,7 +348,29 @@ impl<H: Hours> Core<H> {
             visits.push(Visit { view: self.view(&host, now)?, urls });
         }
         let next_due = quiet.or(self.file.next_due());
-        Ok(Taken { visits, now, next_due, epoch, queued: self.file.queued })
+        let orders = Arc::clone(self.ledger.orders());
+        Ok(Taken { visits, now, next_due, epoch, queued: self.file.queued, orders })
+    }
+
+    /// Takes over orders that workers have heard.
+    pub(crate) fn order(&mut self, orders: &[Order]) -> Result<(), StoreError> {
+        let hosts: Vec<HostKey> = orders.iter().map(|order| order.host.clone()).collect();
+        let taken = self.ledger.order(orders);
+        taken
+            .and_then(|changed| self.ordered(changed, &hosts))
+            .map_err(|e| self.refused("order", &e))
+    }
+
+    /// After orders for these hosts: those that may be asked again are handed out again.
+    fn ordered(&mut self, changed: Changed, hosts: &[HostKey]) -> Result<(), rusqlite::Error> {
+        self.take_in(changed)?;
+        let now = self.ledger.now();
+        for host in hosts {
+            if !self.ledger.orders().is_stopped(host) {
+                self.file.reschedule(host, now)?;
+            }
+        }
+        Ok(())
     }
 
     /// Reads a host's state.

@@ -13,7 +13,8 @@ use std::task::{Context, Poll, Waker};
 use curtsy_core::host::RobotsId;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{
-    Commit, Committed, Offered, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite, View,
+    Commit, Committed, Offered, Order, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite,
+    View,
 };
 
 use crate::Hours;
@@ -139,6 +140,10 @@ impl<H: Hours> Store for Handle<H> {
             Answer::Done(done) => done,
             _ => Err(StoreError::Unknown("remind")),
         }
+    }
+
+    async fn order(&self, orders: Vec<Order>) -> Result<(), StoreError> {
+        self.core().order(&orders)
     }
 
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError> {

@@ -14,7 +14,8 @@ use std::time::Duration;
 use curtsy_core::host::RobotsId;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{
-    Commit, Committed, Offered, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite, View,
+    Commit, Committed, Offered, Order, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite,
+    View,
 };
 use curtsy_sim::executor::Universe;
 use curtsy_sim::{Backing, Mode, SimClock, Spec, simulate_over};
@@ -85,6 +86,10 @@ impl Store for Dealt {
             crawl.remind(records).await?;
         }
         Ok(())
+    }
+
+    async fn order(&self, orders: Vec<Order>) -> Result<(), StoreError> {
+        self.own.order(orders).await
     }
 
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError> {

@@ -52,13 +52,35 @@ fn a_newer_program_wrote_it() {
     drop(open(&folder).unwrap());
     for (path, what) in [(folder.crawl(), "frontier"), (folder.ledger(), "ledger")] {
         let db = Connection::open(&path).unwrap();
+        let ours: i64 = db
+            .query_row("SELECT version FROM store_version WHERE what = ?1", [what], |r| r.get(0))
+            .unwrap();
         db.execute("UPDATE store_version SET version = 99", []).unwrap();
         let told = told(open(&folder));
         check(&told, &format!("its {what} has version 99"), "upgrade this program");
-        db.execute("UPDATE store_version SET version = 1", []).unwrap();
+        db.execute("UPDATE store_version SET version = ?1", [ours]).unwrap();
         drop(db);
         open(&folder).unwrap();
     }
+}
+
+#[test]
+fn a_stop_order_of_the_first_version_stays_in_force() {
+    let folder = Folder::new("older");
+    drop(open(&folder).unwrap());
+    let db = Connection::open(folder.ledger()).unwrap();
+    db.execute_batch(
+        "ALTER TABLE stops DROP COLUMN lifted;
+        INSERT INTO stops VALUES ('a.test', 7);
+        UPDATE store_version SET version = 1 WHERE what = 'ledger';",
+    )
+    .unwrap();
+    drop(db);
+    let crawl = open(&folder).unwrap();
+    let host = curtsy_core::url::HostKey::parse("a.test").unwrap();
+    assert!(now(crawl.handle().load(&host)).unwrap().stopped);
+    crawl.stop(&host, false).unwrap();
+    assert!(!now(crawl.handle().load(&host)).unwrap().stopped);
 }
 
 #[test]

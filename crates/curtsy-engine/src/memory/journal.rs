@@ -1,13 +1,14 @@
 //! The last writes, so that they can be lost.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 
 use super::Shared;
-use crate::UrlRecord;
+use crate::{Order, UrlRecord};
 
 /// How one write is undone.
 pub(super) enum Undo {
@@ -19,6 +20,8 @@ pub(super) enum Undo {
     Known(UrlKey),
     /// So many pages were charged.
     Pages(u64),
+    /// The host's order was that, or there was none.
+    Order(HostKey, Option<Order>),
 }
 
 /// The writes of the last moments, newest last.
@@ -65,6 +68,9 @@ impl Shared {
                     self.known.remove(&id);
                 }
                 Undo::Pages(pages) => self.job.pages = pages,
+                Undo::Order(host, old) => {
+                    Arc::make_mut(&mut self.orders).put_back(&host, old);
+                }
             }
         }
     }

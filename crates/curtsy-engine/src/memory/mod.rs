@@ -24,8 +24,8 @@ use journal::{Journal, Undo};
 
 use crate::visit::HOLD;
 use crate::{
-    Clock, Commit, Committed, Epoch, Offered, Refusal, RobotsFile, Store, StoreError, Taken,
-    UrlRecord, UrlWrite, View, Visit,
+    Clock, Commit, Committed, Epoch, Offered, Order, Orders, Refusal, RobotsFile, Store,
+    StoreError, Taken, UrlRecord, UrlWrite, View, Visit,
 };
 
 /// URLs handed out with a host.
@@ -77,7 +77,7 @@ struct Shared {
     reminded: HashMap<UrlKey, UrlRecord>,
     robots: HashMap<RobotsId, Arc<RobotsFile>>,
     addresses: HashMap<IpAddr, Vec<(LeaseId, Time)>>,
-    stops: BTreeSet<HostKey>,
+    orders: Arc<Orders>,
     job: JobView,
     epoch: Epoch,
     versions: u64,
@@ -126,7 +126,7 @@ impl Control {
             reminded: HashMap::new(),
             robots: HashMap::new(),
             addresses: HashMap::new(),
-            stops: BTreeSet::new(),
+            orders: Arc::default(),
             job: JobView { started_at: now, pages: 0 },
             epoch: Epoch { id: 1, floor: None, quiet_until: None, emptied: false },
             versions: 0,
@@ -144,19 +144,9 @@ impl Control {
     /// Orders that nothing more is asked of a host, or lifts the order.
     pub fn stop(&self, host: &HostKey, stopped: bool) {
         let mut shared = self.0.borrow_mut();
-        if stopped {
-            shared.stops.insert(host.clone());
-        } else {
-            shared.stops.remove(host);
-            let now = shared.raw_now();
-            shared.reschedule(host, Some(now));
-        }
-        // Whoever decided under the other order decides again: a host parked just now must not stay parked.
-        shared.versions += 1;
-        let version = shared.versions;
-        if let Some(entry) = shared.hosts.get_mut(host) {
-            entry.version = version;
-        }
+        let now = shared.raw_now();
+        let order = shared.orders.next(host, stopped, now);
+        shared.order(&order, now);
     }
 
     /// Loses what was written within `span` (at most what the journal keeps) and begins a new epoch.
@@ -176,6 +166,7 @@ impl Control {
         shared.known.clear();
         shared.robots.clear();
         shared.addresses.clear();
+        shared.orders = Arc::default();
         shared.journal.clear();
         shared.queued = 0;
         shared.new_epoch(now, true);
@@ -238,9 +229,26 @@ impl Shared {
             state,
             version,
             now,
-            stopped: self.stops.contains(host),
+            stopped: self.orders.is_stopped(host),
             epoch: self.epoch,
             job: self.job,
+        }
+    }
+
+    /// An order, unless a newer one is in force.
+    fn order(&mut self, order: &Order, now: Time) {
+        let old = self.orders.of(&order.host);
+        if !Arc::make_mut(&mut self.orders).hear(order) {
+            return;
+        }
+        self.journal.push(now, Undo::Order(order.host.clone(), old));
+        if !order.stopped {
+            self.reschedule(&order.host, Some(now));
+        }
+        // Whoever decided under the other order decides again: a host parked just now must not stay parked.
+        self.versions += 1;
+        if let Some(entry) = self.hosts.get_mut(&order.host) {
+            entry.version = self.versions;
         }
     }
 
@@ -282,7 +290,7 @@ impl Shared {
             return Committed::Stale(self.view(&commit.host, now));
         }
         if let Some(grant) = &commit.grant {
-            if self.stops.contains(&commit.host) {
+            if self.orders.is_stopped(&commit.host) {
                 return Committed::Refused(Refusal::Stopped);
             }
             if grant.charge.is_some_and(|cap| self.job.pages >= cap) {
@@ -396,6 +404,15 @@ impl<C: Clock> Store for MemoryStore<C> {
         Ok(())
     }
 
+    async fn order(&self, orders: Vec<Order>) -> Result<(), StoreError> {
+        let now = self.now();
+        let mut shared = self.shared.borrow_mut();
+        for order in orders {
+            shared.order(&order, now);
+        }
+        Ok(())
+    }
+
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError> {
         let now = self.now();
         let listening = self.listens_until();
@@ -404,7 +421,8 @@ impl<C: Clock> Store for MemoryStore<C> {
         let next_due = shared.due.first().map(|(due, _)| *due);
         let held_back = [listening, shared.epoch.quiet_until.filter(|q| *q > now)];
         let next_due = held_back.into_iter().flatten().max().or(next_due);
-        Ok(Taken { visits, now, next_due, epoch: shared.epoch, queued: shared.queued })
+        let orders = Arc::clone(&shared.orders);
+        Ok(Taken { visits, now, next_due, epoch: shared.epoch, queued: shared.queued, orders })
     }
 
     async fn load(&self, host: &HostKey) -> Result<View, StoreError> {

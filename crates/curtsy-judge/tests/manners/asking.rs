@@ -37,6 +37,9 @@ fn p12_keeps_budgets_and_stop_orders() {
     check("careful", &format!("{stopped} | 3.1s GET /a 200"), "P12");
     check("careful", &format!("{stopped} | 9s lift | 9s GET /a 200"), "clean");
     check("careful", &format!("{stopped} | 9s robots ok host=b.test"), "clean");
+    // An order that is given twice is one order, and lifted once.
+    check("careful", &format!("{stopped} | 5s stop | 9s lift | 9s GET /a 200"), "clean");
+    check("careful", &format!("{stopped} | 5s lift | 9s stop | 11s GET /a 200"), "P12");
 }
 
 #[test]

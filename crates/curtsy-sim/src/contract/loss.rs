@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::Tries;
+use curtsy_core::time::Time;
 use curtsy_engine::{AddressClaim, Commit, Committed, Grant, Refusal, RobotsFile, UrlRecord};
 
 use super::{HOLD, Rig, Trial, becomes, grant, host, ids, page, plain, settled};
@@ -55,6 +56,53 @@ pub(super) async fn what_is_remembered_is_taken_over_by_what_comes_later<R: Rig>
     let visit = worker.visit_within(&host("a.test"), SECOND * 200).await.expect("it comes");
     assert!(Some(visit.view.now) >= ready);
     assert_eq!(visit.urls, [UrlRecord { tries, ready, charged: true, ..a }]);
+}
+
+pub(super) async fn orders_are_told_to_workers_and_taken_back_from_them<R: Rig>(trial: &Trial<R>) {
+    let worker = trial.worker();
+    let (a, b) = (page("http://a.test/1"), page("http://b.test/1"));
+    trial.rig.stop(&host("a.test"), true);
+    trial.rig.stop(&host("b.test"), true);
+    trial.rig.stop(&host("b.test"), false);
+    let heard: Vec<_> = worker.take(0).await.orders.iter().collect();
+    let told: Vec<_> = heard.iter().map(|order| (order.host.as_str(), order.stopped)).collect();
+    assert_eq!(told, [("a.test", true), ("b.test", false)]);
+    trial.rig.empty();
+    assert!(worker.take(0).await.orders.is_empty(), "they are lost with everything else");
+    worker.offer(vec![a.clone(), b]).await;
+    let before = worker.change(&host("a.test"), |state| state.turn = 1).await;
+    worker.order(heard).await;
+    let parked = Commit { not_before: before.now, ..plain(&before) };
+    let told = worker.commit(parked).await;
+    assert!(matches!(told, Committed::Stale(v) if v.stopped), "everybody decides again");
+    let view = worker.load(&host("a.test")).await;
+    let refused = worker.commit(grant(&view, &a, trial.lease())).await;
+    assert!(matches!(refused, Committed::Refused(Refusal::Stopped)), "{refused:?}");
+    assert!(!worker.load(&host("b.test")).await.stopped);
+}
+
+pub(super) async fn an_older_order_does_not_undo_a_newer_one<R: Rig>(trial: &Trial<R>) {
+    let worker = trial.worker();
+    let a = page("http://a.test/1");
+    worker.offer(vec![a.clone()]).await;
+    trial.rig.stop(&host("a.test"), true);
+    let stop: Vec<_> = worker.take(0).await.orders.iter().collect();
+    trial.rig.stop(&host("a.test"), false);
+    let lift: Vec<_> = worker.take(0).await.orders.iter().collect();
+    worker.order(stop.clone()).await;
+    assert!(!worker.load(&host("a.test")).await.stopped, "the lift is newer");
+    // Nor after both are lost, whoever comes first; a host that was parked meanwhile is let go.
+    trial.rig.empty();
+    worker.offer(vec![a.clone()]).await;
+    worker.order(stop.clone()).await;
+    let view = worker.load(&host("a.test")).await;
+    assert!(view.stopped);
+    worker.done(Commit { not_before: Time::NEVER, ..plain(&view) }).await;
+    worker.order(lift).await;
+    worker.order(stop).await;
+    let visit = worker.visit_within(&host("a.test"), SECOND * 200).await.expect("it is let go");
+    assert!(!visit.view.stopped);
+    worker.done(grant(&visit.view, &a, trial.lease())).await;
 }
 
 pub(super) async fn a_restart_keeps_states_and_versions<R: Rig>(trial: &Trial<R>) {

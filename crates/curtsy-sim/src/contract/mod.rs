@@ -19,8 +19,8 @@ use std::time::Duration;
 use curtsy_core::host::{HostState, Kind, Lease, LeaseId, RobotsId};
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::{
-    Commit, Committed, Grant, Offered, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite,
-    View, Visit,
+    Commit, Committed, Grant, Offered, Order, RobotsFile, Store, StoreError, Taken, UrlRecord,
+    UrlWrite, View, Visit,
 };
 
 use crate::chance::Chance;
@@ -121,6 +121,8 @@ checks! {
         an_emptied_store_begins_a_new_epoch,
         what_is_remembered_is_taken_over_in_the_queue,
         what_is_remembered_is_taken_over_by_what_comes_later,
+        orders_are_told_to_workers_and_taken_back_from_them,
+        an_older_order_does_not_undo_a_newer_one,
         a_restart_keeps_states_and_versions,
         a_restart_keeps_the_queue_with_its_claims,
         a_restart_keeps_known_urls_and_charged_pages,
@@ -257,6 +259,10 @@ impl<S: Store> Caller<S> {
 
     async fn remind(&self, records: Vec<UrlRecord>) {
         known!(self, store => store.remind(records.clone()))
+    }
+
+    async fn order(&self, orders: Vec<Order>) {
+        known!(self, store => store.order(orders.clone()))
     }
 
     async fn take(&self, hosts: usize) -> Taken {

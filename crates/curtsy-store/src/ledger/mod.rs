@@ -17,12 +17,13 @@ mod slots;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{HostState, LeaseId};
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
-use curtsy_engine::Epoch;
+use curtsy_engine::{Epoch, Order, Orders};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
 use rows::Kept;
@@ -36,8 +37,9 @@ use crate::{Hours, Machine, OpenError};
 const LATEST_EVERY: Duration = Duration::from_secs(1);
 /// How often it is looked whether the file was replaced.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// robots.txt files that nobody wrote for so long are thrown away: the last good copy counts for 30 days.
-const ROBOTS_KEPT: Duration = Duration::from_secs(60 * 86_400);
+/// robots.txt files that nobody wrote for so long are thrown away: the last good copy counts for 30 days. So are orders that were
+/// lifted so long ago.
+const OLD: Duration = Duration::from_secs(60 * 86_400);
 
 /// The ledger of hosts.
 pub struct Ledger<H = Machine> {
@@ -52,7 +54,7 @@ pub struct Ledger<H = Machine> {
     pub(crate) id: i64,
     anchor: Anchor,
     epoch: Epoch,
-    stops: HashSet<HostKey>,
+    orders: Arc<Orders>,
     /// Leases of this process that have a slot of an address.
     slots: HashSet<LeaseId>,
     kept: Kept,
@@ -106,8 +108,10 @@ impl<H: Hours> Ledger<H> {
         };
         head.write(&tx).map_err(of)?;
         if alone {
-            let old = head.anchor.now(&hours).back(ROBOTS_KEPT);
+            let old = head.anchor.now(&hours).back(OLD);
             tx.execute("DELETE FROM robots WHERE written < ?1", [number(old)]).map_err(of)?;
+            tx.execute("DELETE FROM stops WHERE lifted AND since < ?1", [number(old)])
+                .map_err(of)?;
         }
         tx.commit().map_err(of)?;
         let last_now = head.anchor.now(&hours);
@@ -121,7 +125,7 @@ impl<H: Hours> Ledger<H> {
             id: head.id,
             anchor: head.anchor,
             epoch: head.epoch,
-            stops: HashSet::new(),
+            orders: Arc::default(),
             slots,
             kept: Kept::default(),
             data_version: -1,
@@ -153,40 +157,53 @@ impl<H: Hours> Ledger<H> {
 
     /// Orders that nothing more is asked of a host, or lifts the order. Every process sees it before its next grant.
     pub fn stop(&mut self, host: &HostKey, stopped: bool) -> Result<(), rusqlite::Error> {
-        self.begin()?;
-        let done = self.write_stop(host, stopped);
-        self.end(done)
+        self.give(host, stopped).map(drop)
     }
 
-    fn write_stop(&mut self, host: &HostKey, stopped: bool) -> Result<(), rusqlite::Error> {
+    /// The same, with what others did meanwhile.
+    pub(crate) fn give(
+        &mut self,
+        host: &HostKey,
+        stopped: bool,
+    ) -> Result<Changed, rusqlite::Error> {
+        let changed = self.begin()?;
         let now = self.now();
-        let sql = match stopped {
-            true => "INSERT OR IGNORE INTO stops (host, since) VALUES (?1, ?2)",
-            false => "DELETE FROM stops WHERE host = ?1 AND ?2 > 0",
-        };
-        self.db.execute(sql, (host.as_str(), number(now)))?;
+        let order = self.orders.next(host, stopped, now);
+        let done = self.write_order(&order);
+        self.end(done).map(|()| changed)
+    }
+
+    /// Takes over orders that are newer than what is known of their hosts.
+    pub(crate) fn order(&mut self, orders: &[Order]) -> Result<Changed, rusqlite::Error> {
+        let changed = self.begin()?;
+        let done = orders.iter().try_for_each(|order| self.write_order(order));
+        self.end(done).map(|()| changed)
+    }
+
+    fn write_order(&mut self, order: &Order) -> Result<(), rusqlite::Error> {
+        if !Arc::make_mut(&mut self.orders).hear(order) {
+            return Ok(());
+        }
+        let host = order.host.as_str();
+        let sql = "INSERT OR REPLACE INTO stops (host, since, lifted) VALUES (?1, ?2, ?3)";
+        self.db.execute(sql, (host, number(order.at), !order.stopped))?;
         // Whoever decided under the other order decides again: a host parked just now must not stay parked.
+        let now = self.now();
         let sql = "UPDATE hosts SET version = max(version + 1, ?2) WHERE host = ?1";
-        self.db.execute(sql, (host.as_str(), number(now)))?;
-        self.kept.forget(host);
-        match stopped {
-            true => self.stops.insert(host.clone()),
-            false => self.stops.remove(host),
-        };
+        self.db.execute(sql, (host, number(now)))?;
+        self.kept.forget(&order.host);
         Ok(())
     }
 
-    /// Whether a stop order is in force, as of the last look.
-    pub(crate) fn is_stopped(&self, host: &HostKey) -> bool {
-        self.stops.contains(host)
+    /// The newest order for each host, as of the last look.
+    pub(crate) fn orders(&self) -> &Arc<Orders> {
+        &self.orders
     }
 
-    /// The stop orders in force.
+    /// The hosts whose stop orders are in force.
     pub fn stops(&mut self) -> Result<Vec<HostKey>, rusqlite::Error> {
         self.refresh()?;
-        let mut stops: Vec<HostKey> = self.stops.iter().cloned().collect();
-        stops.sort();
-        Ok(stops)
+        Ok(stopped(&self.orders).collect())
     }
 
     /// A host's state.
@@ -226,9 +243,12 @@ impl<H: Hours> Ledger<H> {
         self.begin()?;
         let done = self
             .db
-            .execute_batch("DELETE FROM hosts; DELETE FROM robots; DELETE FROM slots;")
+            .execute_batch(
+                "DELETE FROM hosts; DELETE FROM robots; DELETE FROM slots; DELETE FROM stops;",
+            )
             .and_then(|()| self.write_epoch(true));
         self.kept.clear();
+        self.orders = Arc::default();
         self.end(done)
     }
 
@@ -243,16 +263,11 @@ impl<H: Hours> Ledger<H> {
         if let Some(head) = read_head(&self.db)? {
             (self.anchor, self.epoch, self.latest) = (head.anchor, head.epoch, head.latest);
         }
-        let mut stops = HashSet::new();
-        let mut statement = self.db.prepare_cached("SELECT host FROM stops")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            stops.extend(HostKey::parse(row.get_ref(0)?.as_str()?).ok());
+        let orders = read_orders(&self.db)?;
+        let lifted = stopped(&self.orders).filter(|host| !orders.is_stopped(host)).collect();
+        if *self.orders != orders {
+            self.orders = Arc::new(orders);
         }
-        drop(rows);
-        drop(statement);
-        let lifted = self.stops.difference(&stops).cloned().collect();
-        self.stops = stops;
         self.kept.doubt();
         self.data_version = found;
         Ok(Changed { lifted })
@@ -430,6 +445,23 @@ fn read_head(db: &Connection) -> Result<Option<Head>, rusqlite::Error> {
     db.prepare_cached(sql)?.query_row([], read).optional()
 }
 
+fn read_orders(db: &Connection) -> Result<Orders, rusqlite::Error> {
+    let mut orders = Orders::default();
+    let mut statement = db.prepare_cached("SELECT host, since, lifted FROM stops")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if let Ok(host) = HostKey::parse(row.get_ref(0)?.as_str()?) {
+            let stopped = !row.get::<_, bool>(2)?;
+            orders.hear(&Order { host, stopped, at: time(row.get(1)?) });
+        }
+    }
+    Ok(orders)
+}
+
+fn stopped(orders: &Orders) -> impl Iterator<Item = HostKey> + '_ {
+    orders.iter().filter(|order| order.stopped).map(|order| order.host)
+}
+
 /// A time as SQLite keeps it.
 pub(crate) fn number(time: Time) -> i64 {
     i64::try_from(time.micros()).unwrap_or(i64::MAX)
@@ -456,7 +488,8 @@ fn inode(_: &Path) -> Option<(u64, u64)> {
 
 const SCHEMA: Schema = Schema {
     what: "ledger",
-    steps: &["
+    steps: &[
+        "
 CREATE TABLE ledger (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     id INTEGER NOT NULL,
@@ -493,5 +526,9 @@ CREATE TABLE stops (
     host TEXT PRIMARY KEY,
     since INTEGER NOT NULL
 ) WITHOUT ROWID;
-"],
+",
+        "
+ALTER TABLE stops ADD COLUMN lifted INTEGER NOT NULL DEFAULT 0;
+",
+    ],
 };
