@@ -8,6 +8,7 @@ mod chance;
 pub mod contract;
 mod director;
 pub mod executor;
+pub mod loopback;
 mod manners;
 pub mod net;
 pub mod outside;

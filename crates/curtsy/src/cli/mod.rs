@@ -9,6 +9,7 @@ mod judge;
 mod policy;
 mod robots;
 mod sim;
+mod site;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -34,6 +35,8 @@ enum Command {
     Judge(judge::JudgeArgs),
     /// Live days of a whole fleet in a simulated web, and judge them
     Sim(sim::SimArgs),
+    /// Serve scripted test sites on loopback, and log what a crawler does with them
+    Site(site::SiteArgs),
     /// Run files of independent facts against the core
     Conformance(conformance::ConformanceArgs),
 }
@@ -46,6 +49,7 @@ impl Cli {
             Command::Robots(args) => robots::run(args, console),
             Command::Judge(args) => judge::run(&args, console),
             Command::Sim(args) => sim::run(&args, console),
+            Command::Site(args) => site::run(&args, console),
             Command::Conformance(args) => conformance::run(&args, console),
         }
     }
@@ -100,6 +104,7 @@ Examples:
   curtsy policy diff audit fleet              what two presets don't share
   curtsy robots test robots.txt /private/     may this be fetched, and which line says so
   curtsy judge access.jsonl                   which manners a crawler broke, by the server's own log
+  curtsy site --moods mixed --log log.jsonl   thirty moody test sites on loopback, for any crawler
   curtsy sim --days 10                        ten days of a fleet in a simulated web, faults and all
 
 Exit codes: 0 fine; 1 a violation, a refusal or a failed check; 2 a wrong argument or an unreadable file.

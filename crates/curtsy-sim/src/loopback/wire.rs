@@ -1,0 +1,101 @@
+//! One accepted connection's bytes, plain or over TLS.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::time::Duration;
+
+use mio::net::TcpStream;
+use rustls::ServerConnection;
+use socket2::SockRef;
+
+pub(super) enum Wire {
+    Plain(TcpStream),
+    Secure(Box<ServerConnection>, TcpStream),
+}
+
+impl Wire {
+    pub(super) fn stream(&mut self) -> &mut TcpStream {
+        match self {
+            Wire::Plain(stream) | Wire::Secure(_, stream) => stream,
+        }
+    }
+
+    pub(super) fn peer(&mut self) -> Option<SocketAddr> {
+        self.stream().peer_addr().ok()
+    }
+
+    /// Reads what is there; 0 is the end. Over TLS the handshake goes on meanwhile.
+    pub(super) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Wire::Plain(stream) => stream.read(into),
+            Wire::Secure(session, stream) => loop {
+                match session.reader().read(into) {
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                    other => return other,
+                }
+                if session.read_tls(stream)? == 0 {
+                    return Ok(0);
+                }
+                let read = session.process_new_packets();
+                // The handshake's own messages, or the alert that says what was wrong.
+                Wire::push(session, stream)?;
+                read.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+            },
+        }
+    }
+
+    /// Writes as much as goes.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Wire::Plain(stream) => stream.write(bytes),
+            Wire::Secure(session, stream) => {
+                Wire::push(session, stream)?;
+                if session.wants_write() {
+                    return Err(ErrorKind::WouldBlock.into());
+                }
+                let taken = session.writer().write(bytes)?;
+                Wire::push(session, stream)?;
+                Ok(taken)
+            }
+        }
+    }
+
+    /// Whether everything written has left.
+    pub(super) fn flushed(&mut self) -> io::Result<bool> {
+        match self {
+            Wire::Plain(_) => Ok(true),
+            Wire::Secure(session, stream) => {
+                Wire::push(session, stream)?;
+                Ok(!session.wants_write())
+            }
+        }
+    }
+
+    fn push(session: &mut ServerConnection, stream: &mut TcpStream) -> io::Result<()> {
+        while session.wants_write() {
+            match session.write_tls(stream) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that nothing more comes. After a whole answer TLS says so too.
+    pub(super) fn end(&mut self, whole: bool) {
+        // A client that is gone already needs no goodbye.
+        if let Wire::Secure(session, stream) = self
+            && whole
+        {
+            session.send_close_notify();
+            let _ = Wire::push(session, stream);
+        }
+        let _ = self.stream().shutdown(Shutdown::Write);
+    }
+
+    /// Makes the coming close a reset.
+    pub(super) fn reset(&mut self) {
+        let _ = SockRef::from(&*self.stream()).set_linger(Some(Duration::ZERO));
+    }
+}

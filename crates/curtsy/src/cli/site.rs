@@ -1,0 +1,228 @@
+//! `curtsy site`: serves scripted sites on loopback until it is told to stop, and keeps the access log that `curtsy judge` reads.
+//!
+//! It is for anybody who wants to test a crawler, ours or another. It listens on 127.0.0.0/8 only and needs no network.
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use curtsy_sim::loopback::{Health, Listen, Scene, Served, Settings, Sites};
+use serde_json::json;
+
+use super::{Console, Outcome};
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(super) struct SiteArgs {
+    /// A description of the sites in TOML; without it the moods and numbers below make them
+    #[arg(value_name = "FILE", conflicts_with_all = ["hosts", "pages", "links", "bytes", "moods", "tls"])]
+    file: Option<String>,
+    /// What kind of sites
+    #[arg(long, value_enum, default_value_t = Moods::Plain)]
+    moods: Moods,
+    /// How many hosts, each at an address of its own [default: 3; mixed: 36]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    hosts: Option<u32>,
+    /// Pages of each plain host
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pages: u32,
+    /// Links on each page of a plain host
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    links: u32,
+    /// Bytes of each page of a plain host, at least
+    #[arg(long, value_name = "N", default_value_t = 10_240, value_parser = clap::value_parser!(u32).range(..=(64 << 20)))]
+    bytes: u32,
+    /// The port of all hosts; 0 is any free one
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+    /// The sites speak TLS, with certificates that `--ca-out` vouches for
+    #[arg(long)]
+    tls: bool,
+    /// Writes the certificate of the sites' authority to this file, for the crawler's `--ca-file`
+    #[arg(long, value_name = "FILE")]
+    ca_out: Option<PathBuf>,
+    /// Writes the access log to this file, as JSON lines
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Prints one line of JSON instead of text when the sites are ready
+    #[arg(long)]
+    json: bool,
+    /// Stops when stdin is closed too: for scripts that can't send a signal
+    #[arg(long)]
+    until_stdin_closes: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Moods {
+    /// Well-behaved hosts without a robots.txt
+    Plain,
+    /// Each host with a mood of its own: refusals, redirects, walls, traps, outages, odd bytes
+    Mixed,
+    /// The small town that `curtsy demo` crawls: three hosts at 127.0.0.1
+    Demo,
+}
+
+pub(super) fn run(args: &SiteArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let mut scene = scene(args)?;
+    if let Some(port) = args.port {
+        match scene.hosts.iter().any(|host| host.listen.plain()) {
+            true => scene.port = port,
+            false => scene.tls_port = port,
+        }
+    }
+    let settings = Settings { log: args.log.clone(), log_in_memory_max: 0, ..Settings::default() };
+    // Signals are listened for before anybody is told that the sites are ready.
+    let ends = Ends::listen()?;
+    let sites = Sites::start(scene, settings)?;
+    if let Some(path) = &args.ca_out {
+        let Some(pem) = sites.ca_pem() else {
+            bail!(
+                "no site speaks TLS, so there is no certificate for `--ca-out`\nhint: add `--tls`"
+            );
+        };
+        std::fs::write(path, pem)
+            .with_context(|| format!("could not write the certificate `{}`", path.display()))?;
+    }
+    ready(args, &sites, console)?;
+    ends.wait(args.until_stdin_closes)?;
+    let left = sites.stop().context("the sites ended with an error")?;
+    told(args, &left.health, console)?;
+    Ok(Outcome::Fine)
+}
+
+fn scene(args: &SiteArgs) -> anyhow::Result<Scene> {
+    if let Some(file) = &args.file {
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("could not read the description `{file}`"))?;
+        return Scene::read(&text).with_context(|| format!("`{file}`"));
+    }
+    let mut scene = match args.moods {
+        Moods::Plain => Scene::plain(args.hosts.unwrap_or(3), args.pages, args.links, args.bytes),
+        Moods::Mixed => Scene::mixed(args.hosts.unwrap_or(36)),
+        Moods::Demo => Scene::demo(),
+    };
+    if args.tls {
+        scene.hosts.iter_mut().for_each(|host| host.listen = Listen::Https);
+    }
+    Ok(scene)
+}
+
+/// Says that the sites can be asked, and where.
+fn ready(args: &SiteArgs, sites: &Sites, console: &mut Console<'_>) -> anyhow::Result<()> {
+    let hosts = sites.hosts();
+    if args.json {
+        let hosts: Vec<_> = hosts.iter().map(in_json).collect();
+        let ports = (sites.port(), sites.tls_port());
+        writeln!(
+            console.out,
+            "{}",
+            json!({"ready": true, "port": ports.0, "tls_port": ports.1, "hosts": hosts})
+        )?;
+    } else {
+        for host in hosts {
+            writeln!(console.out, "{}  {}", host.url_by_address, host.name)?;
+        }
+        writeln!(console.out, "ready: {}, Ctrl-C ends it", count(hosts.len() as u64, "host"))?;
+    }
+    console.out.flush()?;
+    Ok(())
+}
+
+fn in_json(host: &Served) -> serde_json::Value {
+    json!({
+        "name": host.name,
+        "address": host.address.to_string(),
+        "url": host.url,
+        "url_by_address": host.url_by_address,
+    })
+}
+
+/// Says how it went.
+fn told(args: &SiteArgs, health: &Health, console: &mut Console<'_>) -> anyhow::Result<()> {
+    writeln!(console.err, "stopped after {}", count(health.accepted, "connection"))?;
+    if health.turned_away > 0 {
+        writeln!(
+            console.err,
+            "{} turned away: too many at once",
+            count(health.turned_away, "connection")
+        )?;
+    }
+    if health.stalls.count > 0 {
+        writeln!(
+            console.err,
+            "this server itself was late {} (longest {} ms): what it read then is marked `read_late`, and the judge leaves it out",
+            count(health.stalls.count, "time"),
+            health.stalls.longest.as_millis()
+        )?;
+    }
+    if let Some(log) = &args.log {
+        writeln!(console.err, "hint: curtsy judge {}", log.display())?;
+    }
+    Ok(())
+}
+
+fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The ways in which a user ends this: Ctrl-C, SIGTERM, and perhaps the end of stdin.
+struct Ends {
+    runtime: tokio::runtime::Runtime,
+    signals: [tokio::signal::unix::Signal; 2],
+}
+
+impl Ends {
+    fn listen() -> anyhow::Result<Ends> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let inside = runtime.enter();
+        let signals = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
+        drop(inside);
+        Ok(Ends { runtime, signals })
+    }
+
+    fn wait(self, stdin_too: bool) -> anyhow::Result<()> {
+        let [mut interrupt, mut terminate] = self.signals;
+        let (tell, closed) = tokio::sync::oneshot::channel::<()>();
+        let mut kept = Some(tell);
+        if stdin_too {
+            let tell = kept.take();
+            // Reads on a thread of its own, which the end of the process ends too.
+            std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+                let mut bytes = [0; 4096];
+                while matches!(std::io::stdin().read(&mut bytes), Ok(count) if count > 0) {}
+                drop(tell);
+            })?;
+        }
+        self.runtime.block_on(async {
+            let mut closed = std::pin::pin!(closed);
+            std::future::poll_fn(|cx| {
+                let ended = interrupt.poll_recv(cx).is_ready()
+                    || terminate.poll_recv(cx).is_ready()
+                    || closed.as_mut().poll(cx).is_ready();
+                if ended { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+            })
+            .await;
+        });
+        drop(kept);
+        Ok(())
+    }
+}
+
+const HELP: &str = "\
+Tests any crawler's manners in three steps:
+  1. curtsy site --moods mixed --log access.jsonl     serves, and prints where
+  2. let the crawler loose on the printed addresses    (in another terminal)
+  3. Ctrl-C, then: curtsy judge access.jsonl           says which manners it broke, with the lines that prove it
+
+Each host has an address of its own in 127.0.0.0/8 and answers to its name and to the bare address. For names, tell
+the crawler where they are: curtsy crawl http://demo.test:8080/ --allow-net 127.0.0.0/8 --resolve '*.test=127.0.0.1'
+
+More examples:
+  curtsy site --hosts 50 --pages 200 --bytes 10240 --port 8080     a benchmark's web: 10,000 pages of 10 KB
+  curtsy site --moods demo --port 8080                             what `curtsy demo` crawls
+  curtsy site town.toml --log access.jsonl                         your own, as docs/site.md describes
+  curtsy site --tls --ca-out ca.pem                                over TLS
+
+Binds loopback only. Exit codes: 0 ended by Ctrl-C, SIGTERM or stdin; 2 it could not serve.";
