@@ -1,0 +1,171 @@
+//! What keeps a sink from being opened, said so that the next step is clear; and what keeps it from writing.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// A sink, or a file that one wrote, could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A newer program wrote it.
+    #[error(
+        "`{}` was written by a newer curtsy: its {what} has version {found}, this program knows up to {known}\nhint: upgrade this program, or name another file",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Which part of it.
+        what: &'static str,
+        /// Its version.
+        found: i64,
+        /// The newest version that this program knows.
+        known: i64,
+    },
+    /// Not what it should be, or broken.
+    #[error(
+        "`{}` is not a database, or is damaged: {source}\nhint: move it away or name another file; `sqlite3 FILE .recover` may save what is in it",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
+    /// A table of that name is there, and not one of ours.
+    #[error(
+        "`{}` has a table `{table}` that curtsy did not make\nhint: name another file, or rename that table",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The table.
+        table: String,
+    },
+    /// No crawl was written there.
+    #[error(
+        "`{}` holds no rows of a crawl\nhint: `curtsy crawl URL --into {}` makes such a file",
+        path.display(),
+        path.display()
+    )]
+    NoRows {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no such file.
+    #[error("there is no file `{}`\nhint: name the file that a crawl wrote with `--into`", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file or its folder can't be written to.
+    #[error(
+        "can't write to `{}`: {source}\nhint: the file and its folder must be writable, or name another file",
+        path.display()
+    )]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite or the system says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The disk is full.
+    #[error("no room left for `{}`: {source}\nhint: free some space and run the same command again; nothing is lost", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite or the system says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Somebody holds a lock for too long.
+    #[error("`{}` is locked by another program\nhint: close what has it open for writing, and run the same command again", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Anything else.
+    #[error("can't open `{}`: {source}", path.display())]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite or the system says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl OpenError {
+    /// What an error of SQLite means for whoever opens that file.
+    pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> OpenError {
+        let path = path.to_owned();
+        match source.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+                OpenError::Damaged { path, source }
+            }
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+                OpenError::ReadOnly { path, source: Box::new(source) }
+            }
+            _ if is_full(&source) => OpenError::Full { path, source: Box::new(source) },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Locked { path },
+            _ => OpenError::Other { path, source: Box::new(source) },
+        }
+    }
+
+    /// What an error of the system means for whoever opens that file.
+    pub(crate) fn io(path: &Path, source: io::Error) -> OpenError {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                OpenError::Full { path, source: Box::new(source) }
+            }
+            io::ErrorKind::PermissionDenied
+            | io::ErrorKind::NotFound
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::IsADirectory => OpenError::ReadOnly { path, source: Box::new(source) },
+            _ => OpenError::Other { path, source: Box::new(source) },
+        }
+    }
+}
+
+/// What an error while writing means, with the next step.
+pub(crate) fn trouble(path: &Path, error: &rusqlite::Error) -> String {
+    let path = path.display();
+    match error.sqlite_error_code() {
+        _ if is_full(error) => full(&path.to_string()),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            format!(
+                "`{path}` is locked by another program\nhint: close what has it open for writing"
+            )
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+            format!(
+                "can't write to `{path}`: {error}\nhint: the file and its folder must be writable"
+            )
+        }
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            format!(
+                "`{path}` is damaged: {error}\nhint: `sqlite3 FILE .recover` may save what is in it"
+            )
+        }
+        Some(ErrorCode::SystemIoFailure) => {
+            format!(
+                "the disk refuses to read or write `{path}`: {error}\nhint: is it full, failing, or away?"
+            )
+        }
+        _ => format!("can't write to `{path}`: {error}"),
+    }
+}
+
+/// What is said of a disk without room.
+pub(crate) fn full(path: &str) -> String {
+    format!("no room left for `{path}`\nhint: free some space; what waits is written then")
+}
+
+/// Whether there is no room: told as such, or by an index beside the file that can't be made longer.
+fn is_full(error: &rusqlite::Error) -> bool {
+    let extended = error.sqlite_error().map(|e| e.extended_code);
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+        || extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
+}

@@ -1,0 +1,378 @@
+//! A row's values, in the order of the columns: what every sink writes, each in its own way.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::time::Duration;
+
+use curtsy_core::headers::http_date;
+use curtsy_core::host::Outcome;
+use curtsy_core::time::Time;
+use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_engine::{Ending, Head, Page, Row};
+use sha2::{Digest, Sha256};
+
+use crate::columns::{COLUMNS, place};
+use crate::moment;
+use crate::words::{self, Said};
+
+/// A server's clock that is further from ours than this is not believed.
+const DATE_SKEW_MAX: Duration = Duration::from_secs(300);
+
+/// The value of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value<'a> {
+    Null,
+    Int(i64),
+    Real(f64),
+    Text(Cow<'a, str>),
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Value<'a> {
+    fn text(text: Option<impl Into<Cow<'a, str>>>) -> Value<'a> {
+        text.map_or(Value::Null, |text| Value::Text(text.into()))
+    }
+
+    fn int(number: Option<i64>) -> Value<'a> {
+        number.map_or(Value::Null, Value::Int)
+    }
+}
+
+/// What a row brings to one that may be there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// An answer: what was held is replaced.
+    Answer,
+    /// The word of the site that what is held still counts.
+    Confirmed,
+    /// What is held was used.
+    Cached,
+    /// It was asked for, and nothing came.
+    Failed,
+    /// It was not asked for.
+    Nothing,
+}
+
+/// A row, ready to be written.
+#[derive(Clone, Debug)]
+pub(crate) struct Record<'a> {
+    pub(crate) row: &'a Row,
+    pub(crate) news: News,
+    pub(crate) said: Said,
+    pub(crate) status: Option<u16>,
+    pub(crate) error: Option<&'static str>,
+    pub(crate) decided_at: String,
+    pub(crate) values: Vec<Value<'a>>,
+}
+
+impl<'a> Record<'a> {
+    /// The values of a row; who knows the run and the text of robots rules puts them in.
+    pub(crate) fn new(row: &'a Row) -> Record<'a> {
+        let page = row.page.as_deref();
+        let said = Said::by(&row.findings);
+        let mut record = Record {
+            row,
+            news: news(&row.ending, page),
+            said,
+            status: status(&row.ending, page),
+            error: words::error(&row.ending),
+            decided_at: moment::text(row.at),
+            values: vec![Value::Null; COLUMNS.len()],
+        };
+        record.decision();
+        if let Some(page) = page {
+            record.content(page);
+        }
+        record
+    }
+
+    /// The key of the URL at which it was found, where that is another.
+    pub(crate) fn moved_to(&self) -> Option<UrlKey> {
+        (self.row.final_url != self.row.url).then(|| self.row.final_url.key())
+    }
+
+    pub(crate) fn set(&mut self, column: usize, value: Value<'a>) {
+        self.values[column] = value;
+    }
+
+    fn decision(&mut self) {
+        let (row, said) = (self.row, self.said);
+        let gate = match row.ending {
+            Ending::Refused(gate) => Some(gate.name()),
+            _ => None,
+        };
+        let line = said.robots.and_then(|(_, line)| line);
+        self.set(const { place("url") }, Value::Text(row.url.as_str().into()));
+        self.set(const { place("surt_key") }, Value::Text(row.url.surt().into()));
+        self.set(const { place("host") }, Value::Text(row.url.host().as_str().into()));
+        self.set(const { place("http_status") }, Value::int(self.status.map(i64::from)));
+        self.set(const { place("error") }, Value::text(self.error));
+        self.set(const { place("final_url") }, Value::Text(row.final_url.as_str().into()));
+        self.set(const { place("redirect_count") }, Value::Int(row.redirects.into()));
+        self.set(
+            const { place("robots_rule") },
+            Value::text(line.map(|line| format!("line {line}"))),
+        );
+        self.set(const { place("robots_line") }, Value::int(line.map(i64::from)));
+        self.set(const { place("delay_by") }, Value::text(said.delay_by));
+        self.set(const { place("delay_ms") }, Value::int(said.delay_ms));
+        self.set(const { place("decision") }, Value::Text(words::ending(&row.ending).into()));
+        self.set(const { place("gate") }, Value::text(gate));
+        self.set(const { place("decided_at") }, Value::Text(self.decided_at.clone().into()));
+        self.set(const { place("kind") }, Value::Text(words::ask_kind(row.kind).into()));
+        self.set(const { place("depth") }, Value::Int(row.depth.into()));
+        self.set(const { place("tries") }, Value::Int(row.tries.into()));
+    }
+
+    fn content(&mut self, page: &'a Page) {
+        let (head, at) = (&page.head, self.row.at);
+        let kept = page.kept.as_ref();
+        let etag = kept.and_then(|k| k.etag.as_deref()).or(head.etag.as_deref());
+        let modified = kept.and_then(|k| k.last_modified.as_deref());
+        let modified = modified.or(head.last_modified.as_deref());
+        self.set(const { place("content_type") }, Value::text(head.content_type.as_deref()));
+        self.set(
+            const { place("crawl_time") },
+            Value::Text(moment::text(crawl_time(head, at)).into()),
+        );
+        self.set(const { place("fetched_at") }, Value::Text(self.decided_at.clone().into()));
+        self.set(const { place("etag") }, Value::text(etag));
+        self.set(const { place("last_modified") }, Value::text(modified));
+        let fresh_until = kept.map(|kept| moment::text(kept.fresh_until));
+        self.set(const { place("fresh_until") }, Value::text(fresh_until));
+        self.set(const { place("peer") }, Value::text(page.peer.map(|peer| peer.to_string())));
+        let latency = page.latency.map(|took| (took.as_secs_f64() * 1e6).round() / 1000.0);
+        self.set(const { place("latency_ms") }, latency.map_or(Value::Null, Value::Real));
+        self.set(const { place("headers") }, Value::Text(headers(head).into()));
+        let rules = &page.document.rules;
+        self.set(const { place("noindex") }, Value::Int(rules.noindex.into()));
+        self.set(const { place("nofollow") }, Value::Int(rules.nofollow.into()));
+        if let Some(body) = &page.body {
+            self.set(const { place("body") }, Value::Bytes(body));
+            self.set(const { place("body_bytes") }, Value::int(i64::try_from(body.len()).ok()));
+            self.set(
+                const { place("content_hash") },
+                Value::Text(hex(&Sha256::digest(body)).into()),
+            );
+        }
+        if let Some(sitemap) = &page.document.sitemap {
+            let count = i64::try_from(sitemap.entries.len() + sitemap.sitemaps.len()).ok();
+            self.set(const { place("sitemap_count") }, Value::int(count));
+        }
+        let Some(html) = &page.document.html else {
+            return;
+        };
+        self.set(const { place("charset") }, Value::Text(html.charset.encoding.name().into()));
+        self.set(const { place("title") }, Value::text(html.title.as_deref()));
+        self.set(
+            const { place("canonical") },
+            Value::text(html.canonical.as_ref().map(CrawlUrl::as_str)),
+        );
+        self.set(
+            const { place("refresh") },
+            Value::text(html.refresh.as_ref().map(CrawlUrl::as_str)),
+        );
+        self.set(const { place("links_count") }, Value::int(i64::try_from(html.links.len()).ok()));
+        self.set(
+            const { place("links") },
+            Value::Text(array(html.links.iter().map(|l| &l.url)).into()),
+        );
+        if html.links.iter().any(|link| link.nofollow) {
+            let marked = html.links.iter().filter(|link| link.nofollow).map(|link| &link.url);
+            self.set(const { place("links_nofollow") }, Value::Text(array(marked).into()));
+        }
+        if !html.frames.is_empty() {
+            self.set(const { place("frames") }, Value::Text(array(html.frames.iter()).into()));
+        }
+    }
+}
+
+fn news(ending: &Ending, page: Option<&Page>) -> News {
+    match ending {
+        Ending::Cached => News::Cached,
+        Ending::Fetched(Outcome::Answered { status: 304, .. }) => News::Confirmed,
+        Ending::Fetched(Outcome::Answered { .. }) | Ending::Dead(Outcome::Answered { .. })
+            if page.is_some() =>
+        {
+            News::Answer
+        }
+        Ending::LostRedirect if page.is_some() => News::Answer,
+        Ending::Fetched(_) | Ending::Dead(_) => News::Failed,
+        Ending::Refused(_) | Ending::Unheard | Ending::LostRedirect => News::Nothing,
+    }
+}
+
+/// The status of what the row holds: of a page that was confirmed, the one with which it came.
+fn status(ending: &Ending, page: Option<&Page>) -> Option<u16> {
+    let told = match ending {
+        Ending::Fetched(outcome) | Ending::Dead(outcome) => outcome.status(),
+        _ => None,
+    };
+    page.map(|page| page.head.status).or(told)
+}
+
+/// The server's Date if it is close to ours, else ours.
+fn crawl_time(head: &Head, at: Time) -> Time {
+    let now = i64::try_from(at.secs()).unwrap_or(i64::MAX);
+    let date = head.date.as_deref().and_then(|date| http_date(date, now));
+    let date = date.and_then(|date| u64::try_from(date).ok()).map(Time::from_secs);
+    date.filter(|date| *date - at <= DATE_SKEW_MAX && at - *date <= DATE_SKEW_MAX).unwrap_or(at)
+}
+
+/// URLs as a JSON array. A URL in its one spelling has nothing that JSON would have to escape, but it is looked at all the same.
+fn array<'u>(urls: impl Iterator<Item = &'u CrawlUrl>) -> String {
+    let mut out = String::from("[");
+    for url in urls {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        quote(&mut out, url.as_str());
+    }
+    out.push(']');
+    out
+}
+
+/// A text as JSON has it.
+pub(crate) fn quote(out: &mut String, text: &str) {
+    let plain = |byte: &u8| *byte >= 0x20 && !matches!(*byte, b'"' | b'\\' | 0x7f);
+    if text.as_bytes().iter().all(plain) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c < ' ' || c == '\x7f' => {
+                // Writing to a string does not fail.
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// The head of an answer as a JSON object.
+fn headers(head: &Head) -> String {
+    let mut out = String::with_capacity(512);
+    out.push('{');
+    let single: [(&str, &Option<String>); 8] = [
+        ("content-type", &head.content_type),
+        ("date", &head.date),
+        ("etag", &head.etag),
+        ("last-modified", &head.last_modified),
+        ("expires", &head.expires),
+        ("age", &head.age),
+        ("content-language", &head.content_language),
+        ("location", &head.location),
+    ];
+    for (name, value) in single {
+        if let Some(value) = value {
+            member(&mut out, name);
+            quote(&mut out, value);
+        }
+    }
+    let many: [(&str, &Vec<String>); 4] = [
+        ("cache-control", &head.cache_control),
+        ("retry-after", &head.retry_after),
+        ("x-robots-tag", &head.x_robots_tag),
+        ("link", &head.link),
+    ];
+    for (name, values) in many {
+        if !values.is_empty() {
+            member(&mut out, name);
+            list(&mut out, values.iter().map(String::as_str));
+        }
+    }
+    for (at, (name, value)) in head.others.iter().enumerate() {
+        if head.others[..at].iter().any(|(earlier, _)| earlier == name) {
+            continue;
+        }
+        member(&mut out, name);
+        let again = head.others[at + 1..].iter().filter(|(other, _)| other == name);
+        let values = std::iter::once(value).chain(again.map(|(_, value)| value));
+        list(&mut out, values.map(String::as_str));
+    }
+    out.push('}');
+    out
+}
+
+fn member(out: &mut String, name: &str) {
+    if out.len() > 1 {
+        out.push(',');
+    }
+    quote(out, name);
+    out.push(':');
+}
+
+/// One value by itself, several as an array.
+fn list<'v>(out: &mut String, mut values: impl Iterator<Item = &'v str>) {
+    let first = values.next().unwrap_or_default();
+    let Some(second) = values.next() else {
+        return quote(out, first);
+    };
+    out.push('[');
+    quote(out, first);
+    for value in std::iter::once(second).chain(values) {
+        out.push(',');
+        quote(out, value);
+    }
+    out.push(']');
+}
+
+/// The head that such an object came from; its status is that of a page that is kept.
+pub(crate) fn read_headers(json: &str, status: u16) -> Option<Head> {
+    let serde_json::Value::Object(members) = serde_json::from_str(json).ok()? else {
+        return None;
+    };
+    let mut head = Head { status, ..Head::default() };
+    for (name, value) in members {
+        let values: Vec<String> = match value {
+            serde_json::Value::String(one) => vec![one],
+            serde_json::Value::Array(many) => {
+                many.into_iter().filter_map(|v| v.as_str().map(str::to_owned)).collect()
+            }
+            _ => continue,
+        };
+        let single = match name.as_str() {
+            "content-type" => &mut head.content_type,
+            "date" => &mut head.date,
+            "etag" => &mut head.etag,
+            "last-modified" => &mut head.last_modified,
+            "expires" => &mut head.expires,
+            "age" => &mut head.age,
+            "content-language" => &mut head.content_language,
+            "location" => &mut head.location,
+            other => {
+                match other {
+                    "cache-control" => head.cache_control = values,
+                    "retry-after" => head.retry_after = values,
+                    "x-robots-tag" => head.x_robots_tag = values,
+                    "link" => head.link = values,
+                    _ => head.others.extend(values.into_iter().map(|v| (name.clone(), v))),
+                }
+                continue;
+            }
+        };
+        *single = values.into_iter().next();
+    }
+    Some(head)
+}
+
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut out = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    out
+}

@@ -1,0 +1,301 @@
+//! Rows and pages in the crawl's own file.
+//!
+//! A thread of its own writes: a worker that waits for the disk would miss turns. It takes a batch, makes its values, and writes them in
+//! one transaction; the worker's other visits go on meanwhile. Looking up a page has its own connection, which no writer stops.
+
+mod held;
+mod runs;
+pub(crate) mod schema;
+pub(crate) mod write;
+
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::thread::JoinHandle;
+
+use bytes::Bytes;
+use curtsy_core::host::RobotsId;
+use curtsy_core::url::UrlKey;
+use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Fetched, Head, RobotsFile, Sink, SinkError};
+use rusqlite::{Connection, OptionalExtension};
+
+use held::Held;
+use write::{Writer, id};
+
+pub use runs::{RunEnd, RunStart};
+
+use crate::error::{OpenError, trouble};
+use crate::moment;
+use crate::record::read_headers;
+
+/// Who has the text of a robots.txt: the store keeps it. Asked on the thread that writes rows, once for each line that decided.
+pub type RobotsTexts = Arc<dyn Fn(RobotsId) -> Option<Arc<RobotsFile>> + Send + Sync>;
+
+/// How the sink behaves.
+#[derive(Clone)]
+pub struct Options {
+    /// Fetched pages that are kept in memory until their rows are written, at most.
+    pub pages_held: usize,
+    /// Bytes of their bodies, at most.
+    pub bytes_held: usize,
+    /// Who has the texts of robots.txt; without, a row has the number of the line that decided.
+    pub robots: Option<RobotsTexts>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { pages_held: 10_000, bytes_held: 64 * 1024 * 1024, robots: None }
+    }
+}
+
+/// Rows, decisions, runs and the page cache of one crawl, in its file. Clones are the same sink.
+#[derive(Clone)]
+pub struct SqliteSink(Arc<Shared>);
+
+struct Shared {
+    path: PathBuf,
+    held: Mutex<Held>,
+    reader: Mutex<Connection>,
+    /// What the writing thread is asked to do; none once it is to end.
+    jobs: Mutex<Option<Sender<Job>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+type Job = Box<dyn FnOnce(&mut Writer) + Send>;
+
+impl SqliteSink {
+    /// Opens or begins the rows of a crawl's file.
+    pub fn open(path: &Path, options: Options) -> Result<SqliteSink, OpenError> {
+        let db = schema::open(path)?;
+        let reader = schema::open_to_read(path)?;
+        let mut held = Held::new(options.pages_held, options.bytes_held);
+        fill(&db, &mut held).map_err(|e| OpenError::sqlite(path, e))?;
+        let mut writer = Writer::new(db, options.robots);
+        let (jobs, orders): (Sender<Job>, Receiver<Job>) = channel();
+        let thread = std::thread::Builder::new().name("rows".into()).spawn(move || {
+            for job in orders {
+                job(&mut writer);
+            }
+        });
+        let thread = thread.map_err(|e| OpenError::io(path, e))?;
+        Ok(SqliteSink(Arc::new(Shared {
+            path: path.to_owned(),
+            held: Mutex::new(held),
+            reader: Mutex::new(reader),
+            jobs: Mutex::new(Some(jobs)),
+            thread: Mutex::new(Some(thread)),
+        })))
+    }
+
+    /// Begins a run: what is written from now on belongs to it. A run with the same trace id goes on.
+    pub fn begin_run(&self, run: RunStart) -> Result<(), SinkError> {
+        self.ask(0, move |writer| {
+            let number = runs::begin(writer.db(), &run)?;
+            writer.set_run(number);
+            Ok(())
+        })
+        .wait()
+    }
+
+    /// Ends the run that was begun last.
+    pub fn end_run(&self, run: RunEnd) -> Result<(), SinkError> {
+        self.ask(0, move |writer| match writer.run() {
+            Some(number) => runs::end(writer.db(), number, &run),
+            None => Ok(()),
+        })
+        .wait()
+    }
+
+    /// Has the writing thread do something.
+    fn ask<T: Send + 'static>(
+        &self,
+        rows: usize,
+        job: impl FnOnce(&mut Writer) -> Result<T, rusqlite::Error> + Send + 'static,
+    ) -> Asked<T> {
+        let slip = Arc::new(Mutex::new(Slip { answer: None, waker: None }));
+        let (told, path) = (Arc::clone(&slip), self.0.path.clone());
+        let job: Job = Box::new(move |writer| {
+            let answer = job(writer).map_err(|e| SinkError { rows, why: trouble(&path, &e) });
+            let mut slip = lock(&told);
+            slip.answer = Some(answer);
+            if let Some(waker) = slip.waker.take() {
+                waker.wake();
+            }
+        });
+        let sent = lock(&self.0.jobs).as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
+        if !sent {
+            let why = format!("the thread that writes `{}` has ended", self.0.path.display());
+            lock(&slip).answer = Some(Err(SinkError { rows, why }));
+        }
+        Asked(slip)
+    }
+
+    /// What is held of a page: in memory, or in the table.
+    fn look_up(&self, key: UrlKey) -> Option<CachedPage> {
+        let held = lock(&self.0.held);
+        if let Some(kept) = held.get(key) {
+            return Some(kept.page.clone());
+        }
+        if !held.may_have(key) {
+            return None;
+        }
+        drop(held);
+        let reader = lock(&self.0.reader);
+        // What can't be read is not held: that costs a request.
+        let mut statement = reader.prepare_cached(KEPT).ok()?;
+        let kept = statement.query_row([&id(key)[..]], |row| {
+            Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?))
+        });
+        let (fresh_until, etag, last_modified) = kept.optional().ok()??;
+        Some(CachedPage { fresh_until: moment::read(&fresh_until)?, etag, last_modified })
+    }
+
+    fn look_up_page(&self, key: UrlKey) -> Option<(Head, Fetched)> {
+        let held = lock(&self.0.held);
+        if let Some((head, body)) = held.get(key).and_then(|kept| kept.answer.as_ref()) {
+            return Some((head.clone(), Fetched { body: body.clone() }));
+        }
+        if !held.may_have(key) {
+            return None;
+        }
+        drop(held);
+        let reader = lock(&self.0.reader);
+        let mut statement = reader.prepare_cached(ANSWER).ok()?;
+        let kept = statement.query_row([&id(key)[..]], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?))
+        });
+        let (headers, body) = kept.optional().ok()??;
+        Some((read_headers(&headers, 200)?, Fetched { body: Bytes::from(body) }))
+    }
+}
+
+impl Sink for SqliteSink {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        let (rows, copy) = (batch.rows.len(), batch.clone());
+        let asked = self.ask(rows, move |writer| writer.write(&copy));
+        Box::pin(async move {
+            let pages = asked.await?;
+            let mut held = lock(&self.0.held);
+            for (key, page) in &pages {
+                held.written(*key, page);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Cache for SqliteSink {
+    fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>> {
+        Box::pin(std::future::ready(self.look_up(key)))
+    }
+
+    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>> {
+        Box::pin(std::future::ready(self.look_up_page(key)))
+    }
+
+    fn put(
+        &self,
+        key: UrlKey,
+        page: CachedPage,
+        answer: Option<(&Head, &Fetched)>,
+    ) -> Boxed<'_, ()> {
+        let answer = answer.map(|(head, page)| (head.clone(), page.body.clone()));
+        lock(&self.0.held).put(key, page, answer);
+        Box::pin(std::future::ready(()))
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The thread ends when nobody can ask it any more, after what it was asked.
+        drop(lock(&self.jobs).take());
+        if let Some(thread) = lock(&self.thread).take() {
+            // It can't be helped any more if it panicked.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Which pages the table holds.
+fn fill(db: &Connection, held: &mut Held) -> Result<(), rusqlite::Error> {
+    for sql in ["SELECT id FROM pages", "SELECT final_id FROM pages WHERE final_id IS NOT NULL"] {
+        let mut statement = db.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            if let Ok(key) = <[u8; 16]>::try_from(row.get_ref(0)?.as_blob().unwrap_or_default()) {
+                held.note(UrlKey::from_u128(u128::from_be_bytes(key)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An answer of the writing thread that is waited for.
+struct Asked<T>(Arc<Mutex<Slip<T>>>);
+
+struct Slip<T> {
+    answer: Option<Result<T, SinkError>>,
+    waker: Option<Waker>,
+}
+
+impl<T> Asked<T> {
+    /// Waits with the whole thread.
+    fn wait(self) -> Result<T, SinkError> {
+        let mut asked = self;
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let mut cx = Context::from_waker(&waker);
+        loop {
+            match Pin::new(&mut asked).poll(&mut cx) {
+                Poll::Ready(answer) => return answer,
+                Poll::Pending => std::thread::park(),
+            }
+        }
+    }
+}
+
+impl<T> Future for Asked<T> {
+    type Output = Result<T, SinkError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut slip = lock(&self.0);
+        match slip.answer.take() {
+            Some(answer) => Poll::Ready(answer),
+            None => {
+                slip.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+struct Unpark(std::thread::Thread);
+
+impl std::task::Wake for Unpark {
+    fn wake(self: Arc<Unpark>) {
+        self.0.unpark();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A page is kept under the URL at which it was found. Of several rows that were led there, the freshest counts.
+const KEPT: &str = "SELECT fresh_until, etag, last_modified FROM (
+        SELECT fresh_until, etag, last_modified FROM pages
+            WHERE id = ?1 AND final_id IS NULL AND fresh_until IS NOT NULL
+        UNION ALL
+        SELECT fresh_until, etag, last_modified FROM pages
+            WHERE final_id = ?1 AND fresh_until IS NOT NULL
+    ) ORDER BY fresh_until DESC LIMIT 1";
+
+const ANSWER: &str = "SELECT headers, body FROM (
+        SELECT number, fresh_until FROM pages
+            WHERE id = ?1 AND final_id IS NULL AND fresh_until IS NOT NULL AND body IS NOT NULL
+        UNION ALL
+        SELECT number, fresh_until FROM pages
+            WHERE final_id = ?1 AND fresh_until IS NOT NULL AND body IS NOT NULL
+        ORDER BY 2 DESC LIMIT 1
+    ) JOIN pages USING (number)";

@@ -1,0 +1,135 @@
+//! What things are called in columns: one word for one thing.
+
+use curtsy_core::host::{
+    AskKind, DelayBy, Findings, Friction, Gate, Kind, Outcome, Problem, Reason, RobotsId, Verdict,
+};
+use curtsy_engine::{Ending, Then};
+
+/// How a URL ended.
+pub(crate) fn ending(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Fetched(outcome) if outcome.status() == Some(304) => "confirmed",
+        Ending::Fetched(_) => "fetched",
+        Ending::Cached => "cached",
+        Ending::Refused(_) => "refused",
+        Ending::Dead(_) => "dead",
+        Ending::Unheard => "unheard",
+        Ending::LostRedirect => "lost_redirect",
+    }
+}
+
+/// What followed a request on the way.
+pub(crate) fn then(then: &Then) -> &'static str {
+    match then {
+        Then::Decide => "decide",
+        Then::Retry(_) => "retry",
+        Then::Follow(_) => "follow",
+    }
+}
+
+pub(crate) fn ask_kind(kind: AskKind) -> &'static str {
+    match kind {
+        AskKind::Page => "page",
+        AskKind::Sitemap => "sitemap",
+        AskKind::RobotsHop => "robots_hop",
+    }
+}
+
+pub(crate) fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Page => "page",
+        Kind::Robots => "robots",
+        Kind::RobotsHop => "robots_hop",
+        Kind::Sitemap => "sitemap",
+        Kind::Probe => "probe",
+    }
+}
+
+pub(crate) fn problem(problem: Problem) -> &'static str {
+    match problem {
+        Problem::Dns => "dns",
+        Problem::Connect => "connect",
+        Problem::Reset => "reset",
+        Problem::ConnectTimeout => "connect_timeout",
+        Problem::Tls => "tls",
+        Problem::FirstByteTimeout => "first_byte_timeout",
+        Problem::WholeTimeout => "whole_timeout",
+        Problem::Malformed => "malformed",
+        Problem::Truncated => "truncated",
+        Problem::TooSlow => "too_slow",
+        Problem::OverLimit => "over_limit",
+        Problem::ContentType => "content_type",
+        Problem::Guard => "guard",
+        Problem::TlsExpired => "tls_expired",
+        Problem::TlsName => "tls_name",
+        Problem::TlsIssuer => "tls_issuer",
+        Problem::Coding => "coding",
+    }
+}
+
+pub(crate) fn friction(friction: Friction) -> &'static str {
+    match friction {
+        Friction::Challenge => "challenge",
+        Friction::Unusual => "unusual",
+    }
+}
+
+/// Why there is no page, where a status does not tell.
+pub(crate) fn error_of(outcome: &Outcome) -> Option<&'static str> {
+    match *outcome {
+        Outcome::Failed(failed) => Some(problem(failed)),
+        Outcome::NotSent => Some("not_sent"),
+        Outcome::Answered { friction: Some(Friction::Challenge), .. } => Some("challenge"),
+        Outcome::Answered { .. } => None,
+    }
+}
+
+/// The same for a whole URL.
+pub(crate) fn error(ending: &Ending) -> Option<&'static str> {
+    match ending {
+        Ending::Fetched(outcome) | Ending::Dead(outcome) => error_of(outcome),
+        Ending::LostRedirect => Some("lost_redirect"),
+        Ending::Unheard => Some("unheard"),
+        Ending::Cached | Ending::Refused(_) => None,
+    }
+}
+
+/// What findings say in columns of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Said {
+    pub(crate) robots: Option<(RobotsId, Option<u32>)>,
+    pub(crate) delay_ms: Option<i64>,
+    pub(crate) delay_by: Option<&'static str>,
+    /// The gate whose verdict was the largest, unless all are clear.
+    pub(crate) gate: Option<Gate>,
+}
+
+impl Said {
+    pub(crate) fn by(findings: &Findings) -> Said {
+        let mut said = Said::default();
+        if let Reason::RobotsAllows { file, line, .. } | Reason::RobotsForbids { file, line, .. } =
+            findings.of(Gate::Robots).reason
+        {
+            said.robots = Some((file, line));
+        }
+        if let Reason::Delay { micros, by } = findings.of(Gate::Pace).reason {
+            said.delay_ms = i64::try_from(micros.div_ceil(1000)).ok();
+            said.delay_by = Some(match by {
+                DelayBy::Policy => "floor",
+                DelayBy::CrawlDelay | DelayBy::Parked => "robots",
+                DelayBy::Latency => "latency",
+                DelayBy::Risk => "risk",
+            });
+        }
+        // A wait that is longer than the pace has set the turn.
+        let waits = |gate| findings.of(gate).verdict > Verdict::Go;
+        if waits(Gate::Breaker) {
+            said.delay_by = Some("breaker");
+        } else if waits(Gate::Backoff) {
+            said.delay_by = Some("retry_after");
+        }
+        let (worst, gate) = findings.worst();
+        said.gate = (worst > Verdict::Go).then_some(gate);
+        said
+    }
+}

@@ -1,0 +1,118 @@
+//! Rows to write, and where a test keeps its files.
+#![allow(dead_code, reason = "each test uses its part")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use curtsy_core::host::{AskKind, Findings, Outcome};
+use curtsy_core::time::Time;
+use curtsy_core::url::CrawlUrl;
+use curtsy_engine::{CachedPage, Document, Ending, Head, Page, Row};
+use curtsy_parse::html;
+
+/// The moment at which the tests begin.
+pub(crate) const START: Time = Time::from_secs(1_798_761_600);
+
+/// A row that was fetched, `secs` after the start.
+pub(crate) fn row(url: &str, secs: u64, page: Option<Page>) -> Row {
+    let url = CrawlUrl::parse(url).unwrap();
+    let outcome = Outcome::Answered { status: 200, retry_after: None, friction: None };
+    Row {
+        id: url.key(),
+        final_url: url.clone(),
+        url,
+        redirects: 0,
+        depth: 1,
+        kind: AskKind::Page,
+        tries: 0,
+        ending: Ending::Fetched(outcome),
+        findings: Findings::CLEAR,
+        at: START + Duration::from_secs(secs),
+        page: page.map(Arc::new),
+    }
+}
+
+/// A page with this body, at `http://a.test/`.
+pub(crate) fn page_of(body: &str) -> Page {
+    let url = CrawlUrl::parse("http://a.test/").unwrap();
+    let head = Head {
+        status: 200,
+        content_type: Some("text/html; charset=utf-8".into()),
+        etag: Some("\"e\"".into()),
+        cache_control: vec!["max-age=60".into(), "public".into()],
+        others: vec![("server".into(), "a \"test\"".into()), ("x-a".into(), "1".into())],
+        ..Head::default()
+    };
+    let html = html::Page::read(
+        &url,
+        head.content_type.as_deref(),
+        body.as_bytes(),
+        &html::Limits::default(),
+    );
+    let kept = CachedPage {
+        fresh_until: START + Duration::from_micros(3_600_000_001),
+        etag: head.etag.clone(),
+        last_modified: None,
+    };
+    Page {
+        head,
+        body: Some(Bytes::copy_from_slice(body.as_bytes())),
+        document: Document { html: Some(html), ..Document::default() },
+        kept: Some(kept),
+        peer: Some([127, 0, 0, 1].into()),
+        latency: Some(Duration::from_micros(1_234)),
+    }
+}
+
+/// The answer of a future that another thread may have to make.
+pub(crate) fn block<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Unpark>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut cx = Context::from_waker(&waker);
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(answer) => return answer,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+/// A folder that goes with the test.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Folder {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("curtsy-sink-{name}-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("a folder for the test");
+        Folder(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What can't be removed is not what is tested.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
