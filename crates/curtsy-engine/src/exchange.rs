@@ -197,11 +197,15 @@ impl<W: World> Worker<'_, W> {
             Either::Left((done, _)) => done,
             Either::Right(((), part)) => {
                 confirm.done.set(true);
-                if let Some(written) = confirm.written.get() {
-                    // The exchange goes on meanwhile: its answer may come first.
-                    join(part, self.confirm(seen, confirm.permit, written)).await.0
-                } else {
-                    part.await
+                let Some(written) = confirm.written.get() else {
+                    return part.await;
+                };
+                // The exchange goes on meanwhile. If its answer comes first, that is told instead: an answer in hand waits for nothing,
+                // since a worker that dies with it loses it.
+                let confirming = pin!(self.confirm(seen, confirm.permit, written));
+                match select(part, confirming).await {
+                    Either::Left((done, _)) => done,
+                    Either::Right(((), part)) => part.await,
                 }
             }
         }

@@ -97,10 +97,11 @@ impl Repeats {
                 }
             }
             Class::Failed | Class::Site if around.hop => {}
-            // A good answer of just now was perhaps not known to whoever started this.
+            // A good answer of just now was perhaps not known to whoever started this, nor one that a slow store had not yet told.
             Class::Site
                 if around.good_end <= record.last.end
-                    || x.start <= around.good_end.saturating_add(DELTA) => {}
+                    || x.start <= around.good_end.saturating_add(DELTA)
+                    || bench.faults.told_late(around.good_end, x.start) => {}
             Class::Failed | Class::Site => {
                 if gap > row_ends_after(manners) {
                     (record.retries, record.own) = (0, 0);

@@ -53,4 +53,10 @@ fn what_died_with_a_worker_is_made_once_more() {
     let then = "60s GET /a 503 | 90s GET /c 200 | 120s GET /a 503";
     check("careful retries=1", &format!("{fails} | 6.5s kill=1 | {then}"), "clean");
     check("careful retries=1", &format!("{fails} | {then}"), "P9");
+    // Nor does one that was told late: whoever asked again could not know of it.
+    let fails = "0s robots ok | 3s GET /a 503 | 6s GET /b 200 | 9s GET /a 503";
+    let then = "20s GET /c 200 | 23s GET /a 503";
+    check("careful retries=1", &format!("{fails} | {then}"), "P9");
+    check("careful retries=1", &format!("5s pause=10s | {fails} | {then}"), "clean");
+    check("careful retries=1", &format!("5s pause=2s | {fails} | {then}"), "P9");
 }
