@@ -13,6 +13,8 @@ mod answer;
 mod clock;
 mod coding;
 mod demo;
+mod door;
+mod head;
 mod line;
 mod log;
 mod mixed;
@@ -47,8 +49,9 @@ pub use scene::{
 };
 pub use server::Health;
 
+use door::Door;
 use log::Log;
-use server::{Door, Order, Server, WAKER};
+use server::{Order, Server, WAKER};
 use stage::Stage;
 use tls::Authority;
 
