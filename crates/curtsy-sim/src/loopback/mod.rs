@@ -13,6 +13,8 @@ mod answer;
 mod clock;
 mod coding;
 mod demo;
+mod door;
+mod head;
 mod line;
 mod log;
 mod mixed;
@@ -36,6 +38,7 @@ use std::thread::JoinHandle;
 use curtsy_judge::Exchange;
 use mio::net::TcpListener;
 use mio::{Poll, Token, Waker};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, Protocol, Socket, Type};
 
 pub use answer::{Answer, Body, Coding, Ending, Framing, PageParts};
@@ -46,8 +49,9 @@ pub use scene::{
 };
 pub use server::Health;
 
+use door::Door;
 use log::Log;
-use server::{Door, Order, Server, WAKER};
+use server::{Order, Server, WAKER};
 use stage::Stage;
 use tls::Authority;
 
@@ -143,9 +147,11 @@ pub struct Left {
 }
 
 impl Sites {
-    /// Checks the description, listens, and serves on a thread of its own.
+    /// Checks the description, listens, and serves on a thread of its own. The process is allowed more open files if it needs them and may
+    /// have them.
     pub fn start(mut scene: Scene, settings: Settings) -> Result<Sites, StartError> {
         scene.check()?;
+        allow_open_files(scene.hosts.len() * 2 + settings.connections_max);
         let addresses = scene.addresses();
         let tls = scene.hosts.iter().any(|host| host.listen.tls());
         let authority = tls.then(Authority::new).transpose()?;
@@ -291,6 +297,17 @@ fn on_one_port(
     }
 }
 
+/// Raises the soft limit of open files as far as the hard one lets it.
+fn allow_open_files(sockets: usize) {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = sockets as u64 + OTHER_FILES;
+    let allowed = limit.maximum.map_or(wanted, |most| most.min(wanted));
+    if limit.current.is_some_and(|now| now < allowed) {
+        // With fewer, connections wait at the door until others have left.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(allowed), ..limit });
+    }
+}
+
 /// Listens with the longest queue that the system gives: connections come in bursts.
 fn listen(address: Ipv4Addr, port: u16) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
@@ -317,5 +334,7 @@ fn mixed_seed(seed: u64, host: usize) -> u64 {
     crate::Chance::new(seed ^ (host as u64) << 20).draw()
 }
 
+/// What the rest of the process may have open.
+const OTHER_FILES: u64 = 1_024;
 const TRIES: u32 = 20;
 const BACKLOG: i32 = 4096;

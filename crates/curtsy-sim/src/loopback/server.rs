@@ -6,23 +6,22 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, UNIX_EPOCH};
 
 use curtsy_judge::{Exchange, Scheme};
 use mio::event::Event;
-use mio::net::{TcpListener, TcpStream};
-use mio::{Events, Interest, Poll, Token};
-use rustls::{ServerConfig, ServerConnection};
+use mio::net::TcpStream;
+use mio::{Events, Poll};
 
 use super::clock::{Clock, Lateness, READ_WITHIN, Stalls, TICK};
+use super::door::Door;
 use super::line::{Line, Next, Phase, split_port};
 use super::log::Log;
 use super::request::{self, BODY_BYTES_MAX, HEAD_BYTES_MAX, Reading};
 use super::stage::{Asked, Stage, Then, refusal};
-use super::wire::Wire;
 
 /// What the owner of the sites may ask of the loop.
 pub(super) enum Order {
@@ -47,48 +46,38 @@ pub struct Health {
     pub forgotten: u64,
 }
 
-/// An address and port that hosts listen on.
-pub(super) struct Door {
-    pub(super) address: Ipv4Addr,
-    pub(super) port: u16,
-    pub(super) tls: Option<Arc<ServerConfig>>,
-    pub(super) listener: Option<TcpListener>,
-    /// Who lives there: the first answers to the bare address too.
-    pub(super) residents: Vec<usize>,
-}
-
 pub(super) struct Server {
-    poll: Poll,
-    orders: Receiver<Order>,
-    clock: Clock,
-    lateness: Lateness,
-    doors: Vec<Door>,
-    stages: Vec<Stage>,
+    pub(super) poll: Poll,
+    pub(super) orders: Receiver<Order>,
+    pub(super) clock: Clock,
+    pub(super) lateness: Lateness,
+    pub(super) doors: Vec<Door>,
+    pub(super) stages: Vec<Stage>,
     /// Who goes by a name at an address.
-    names: HashMap<(Ipv4Addr, String), usize>,
-    lines: Vec<Option<Line>>,
-    free: Vec<usize>,
-    generations: u32,
-    timers: BinaryHeap<Reverse<(u64, Alarm)>>,
-    log: Log,
-    health: Health,
-    lines_max: usize,
-    date: (u64, Arc<str>),
+    pub(super) names: HashMap<(Ipv4Addr, String), usize>,
+    pub(super) lines: Vec<Option<Line>>,
+    pub(super) free: Vec<usize>,
+    pub(super) generations: u32,
+    pub(super) timers: BinaryHeap<Reverse<(u64, Alarm)>>,
+    pub(super) log: Log,
+    pub(super) health: Health,
+    pub(super) lines_max: usize,
+    pub(super) date: (u64, Arc<str>),
     /// Every read goes here first.
-    chunk: Box<[u8]>,
+    pub(super) chunk: Box<[u8]>,
     /// A door could not be emptied, for want of descriptors.
-    knocking: bool,
+    pub(super) knocking: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Alarm {
+pub(super) enum Alarm {
     Line(usize, u32),
     Shut(usize),
     Open(usize),
 }
 
 /// What becomes of a connection.
-enum Fate {
+pub(super) enum Fate {
     Stays,
     Gone,
 }
@@ -133,15 +122,6 @@ impl Server {
             server.register(index)?;
         }
         Ok(server)
-    }
-
-    fn register(&mut self, door: usize) -> io::Result<()> {
-        match &mut self.doors[door].listener {
-            Some(listener) => {
-                self.poll.registry().register(listener, Token(DOORS + door), Interest::READABLE)
-            }
-            None => Ok(()),
-        }
     }
 
     /// Runs until it is told to stop, and gives the log back.
@@ -224,7 +204,7 @@ impl Server {
         fate
     }
 
-    fn settle(&mut self, index: usize, mut line: Line, fate: Fate) {
+    pub(super) fn settle(&mut self, index: usize, mut line: Line, fate: Fate) {
         match fate {
             Fate::Stays => self.lines[index] = Some(line),
             Fate::Gone => {
@@ -234,74 +214,8 @@ impl Server {
         }
     }
 
-    fn accept(&mut self, door: usize) {
-        loop {
-            let Some(listener) = self.doors.get(door).and_then(|door| door.listener.as_ref())
-            else {
-                return;
-            };
-            let stream = match listener.accept() {
-                Ok((stream, _)) => stream,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
-                Err(_) => {
-                    // No descriptor is left: what knocks is let in when one is.
-                    self.knocking = true;
-                    return;
-                }
-            };
-            self.health.accepted += 1;
-            if self.lines.len() - self.free.len() >= self.lines_max {
-                self.health.turned_away += 1;
-                continue;
-            }
-            if let Ok(mut line) = self.welcome(door, stream) {
-                let index = self.free.pop().unwrap_or_else(|| {
-                    self.lines.push(None);
-                    self.lines.len() - 1
-                });
-                let interest = Interest::READABLE | Interest::WRITABLE;
-                let token = Token(LINES + index);
-                if self.poll.registry().register(line.wire.stream(), token, interest).is_err() {
-                    self.free.push(index);
-                    continue;
-                }
-                // What is there already may have come as early as the connection.
-                line.unread_since = Some(self.lateness.unread_since);
-                let fate = self.receive(index, &mut line);
-                self.settle(index, line, fate);
-            }
-        }
-    }
-
-    fn welcome(&mut self, index: usize, stream: TcpStream) -> io::Result<Line> {
-        let now = self.clock.now();
-        stream.set_nodelay(true)?;
-        let door = &self.doors[index];
-        let (wire, scheme) = match &door.tls {
-            None => (Wire::Plain(stream), Scheme::Http),
-            Some(config) => {
-                let session =
-                    ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
-                (Wire::Secure(Box::new(session), stream), Scheme::Https)
-            }
-        };
-        self.generations = self.generations.wrapping_add(1);
-        let (address, port) = (IpAddr::V4(door.address), door.port);
-        let number = self.health.accepted;
-        let mut line =
-            Line::new(wire, number, address, port, scheme, index, self.generations, now + IDLE_MAX);
-        if scheme == Scheme::Https
-            && let Some(&resident) = door.residents.first()
-        {
-            let range = self.stages[resident].host.handshake;
-            line.deaf_until = now + self.stages[resident].wait(range).as_micros() as u64;
-        }
-        Ok(line)
-    }
-
     /// Reads what has come, and answers it.
-    fn receive(&mut self, index: usize, line: &mut Line) -> Fate {
+    pub(super) fn receive(&mut self, index: usize, line: &mut Line) -> Fate {
         loop {
             let now = self.clock.now();
             if now < line.deaf_until {
@@ -443,24 +357,9 @@ impl Server {
         line.answer(exchange, said, &date, now);
     }
 
-    /// Who is asked: by name, or by the bare address.
-    fn resident(&self, line: &Line, name: &str) -> Option<usize> {
-        let door = &self.doors[line.listener];
-        let name = name.strip_suffix('.').unwrap_or(name);
-        // Most doors have one resident, asked by its own name.
-        let first = *door.residents.first()?;
-        if self.stages[first].host.name.eq_ignore_ascii_case(name) {
-            return Some(first);
-        }
-        if let Some(&resident) = self.names.get(&(door.address, name.to_ascii_lowercase())) {
-            return Some(resident).filter(|resident| door.residents.contains(resident));
-        }
-        let bare = name.parse() == Ok(door.address) || name.eq_ignore_ascii_case("localhost");
-        bare.then_some(first)
-    }
-
     /// Sends what may be sent by now.
     fn send(&mut self, index: usize, line: &mut Line) -> Fate {
+        let enough = line.sent.saturating_add(SENT_AT_ONCE);
         loop {
             let Phase::Answering(answering) = &mut line.phase else {
                 return match line.wire.flushed() {
@@ -469,7 +368,14 @@ impl Server {
                 };
             };
             while line.sent < answering.allowed {
-                match line.wire.write(&line.output[line.sent..answering.allowed]) {
+                if line.sent >= enough {
+                    // A long body takes turns with the others, or they would be read late.
+                    let now = self.clock.now();
+                    self.alarm(now, index, line);
+                    return Fate::Stays;
+                }
+                let end = answering.allowed.min(line.sent + SENT_AT_ONCE);
+                match line.wire.write(&line.output[line.sent..end]) {
                     Ok(count) => line.sent += count,
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {
                         line.deadline = self.clock.now() + SENDING_MAX;
@@ -525,7 +431,7 @@ impl Server {
     }
 
     /// The client has closed: an answer under way ends here.
-    fn hung_up(&mut self, line: &mut Line, now: u64) -> Fate {
+    pub(super) fn hung_up(&mut self, line: &mut Line, now: u64) -> Fate {
         if let Some((exchange, _)) = line.ended(now) {
             self.log.push(exchange);
         }
@@ -554,45 +460,6 @@ impl Server {
                 }
                 Alarm::Shut(resident) => self.shut(resident, now),
                 Alarm::Open(resident) => self.open(resident, now),
-            }
-        }
-    }
-
-    /// Refuses connections to a host from now on, and breaks those that it has.
-    fn shut(&mut self, resident: usize, now: u64) {
-        for index in 0..self.doors.len() {
-            if !self.doors[index].residents.contains(&resident) {
-                continue;
-            }
-            if let Some(mut listener) = self.doors[index].listener.take() {
-                let _ = self.poll.registry().deregister(&mut listener);
-            }
-            for at in 0..self.lines.len() {
-                if let Some(mut line) = self.lines[at].take_if(|line| line.listener == index) {
-                    line.wire.reset();
-                    let fate = self.hung_up(&mut line, now);
-                    self.settle(at, line, fate);
-                }
-            }
-        }
-    }
-
-    fn open(&mut self, resident: usize, now: u64) {
-        for index in 0..self.doors.len() {
-            let door = &mut self.doors[index];
-            if !door.residents.contains(&resident) || door.listener.is_some() {
-                continue;
-            }
-            match super::listen(door.address, door.port) {
-                Ok(listener) => door.listener = Some(listener),
-                // Somebody else has the port: it is tried again.
-                Err(_) => {
-                    self.timers.push(Reverse((now + OPEN_AGAIN, Alarm::Open(resident))));
-                    continue;
-                }
-            }
-            if self.register(index).is_err() {
-                self.doors[index].listener = None;
             }
         }
     }
@@ -639,16 +506,17 @@ fn peek(stream: &TcpStream) -> io::Result<usize> {
 }
 
 pub(super) const WAKER: usize = 0;
-const DOORS: usize = 1;
+pub(super) const DOORS: usize = 1;
 /// Tokens from here on are connections.
-const LINES: usize = 1 << 20;
+pub(super) const LINES: usize = 1 << 20;
 /// What one poll reports at most.
 const EVENTS_MAX: usize = 4096;
+/// What one connection may send before the others' turn.
+const SENT_AT_ONCE: usize = 256 << 10;
 const READ_BYTES: usize = 16 << 10;
 /// In microseconds: a connection without a request, a request without an end, an answer that the client doesn't read, a goodbye.
-const IDLE_MAX: u64 = 120_000_000;
+pub(super) const IDLE_MAX: u64 = 120_000_000;
 const READING_MAX: u64 = 30_000_000;
 const SENDING_MAX: u64 = 60_000_000;
 const LINGERING_MAX: u64 = 2_000_000;
 const SWEPT_EVERY: u64 = 500_000;
-const OPEN_AGAIN: u64 = 100_000;

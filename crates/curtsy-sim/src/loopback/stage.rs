@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use super::answer::{Answer, Body, Ending, Framing, bytes_of_hex};
+use super::head::{Head, is_known, reason, retry_after, write_head};
 use super::scene::{Host, Range};
 use super::{coding, page, sitemap};
 use crate::chance::Chance;
-use crate::web::{SECOND, Told};
 
 /// A host on the stage: its script, and how far it has come.
 pub(super) struct Stage {
@@ -22,6 +22,14 @@ pub(super) struct Stage {
     seed: u64,
     /// The body is made here first: the head wants its length.
     body: Vec<u8>,
+    sitemaps: Vec<MadeSitemap>,
+}
+
+/// A sitemap as it is sent to clients that name the host in this way.
+struct MadeSitemap {
+    index: usize,
+    base: String,
+    bytes: Vec<u8>,
 }
 
 /// What is asked.
@@ -84,7 +92,15 @@ pub(super) enum Then {
 impl Stage {
     pub(super) fn new(host: Host, seed: u64) -> Stage {
         let given = vec![0; host.answers.len()];
-        Stage { host, given, since: None, chance: Chance::new(seed), seed, body: Vec::new() }
+        Stage {
+            host,
+            given,
+            since: None,
+            chance: Chance::new(seed),
+            seed,
+            body: Vec::new(),
+            sitemaps: Vec::new(),
+        }
     }
 
     /// Notes the first request; says whether it was this one.
@@ -179,14 +195,31 @@ impl Stage {
             body.extend_from_slice(based(self.host.robots.as_deref()?, asked).as_bytes());
             return Some(TEXT);
         }
-        if let Some(found) = self.host.sitemaps.iter().find(|found| found.path == asked.path) {
-            sitemap::write(found, &asked.base.to_string(), body);
-            return Some(sitemap::content_type(found));
+        if let Some(index) = self.host.sitemaps.iter().position(|it| it.path == asked.path) {
+            return Some(self.sitemap(index, asked, body));
         }
         let traps = &self.host.traps;
         let trapped =
             traps.iter().any(|trap| page::of_trap(trap, asked.path, &mut self.chance, body));
         trapped.then_some(HTML)
+    }
+
+    /// Writes a sitemap: made once for each name that clients use, since a long one would keep the loop from reading.
+    fn sitemap(&mut self, index: usize, asked: &Asked<'_>, body: &mut Vec<u8>) -> &'static str {
+        let sitemap = &self.host.sitemaps[index];
+        let base = asked.base.to_string();
+        let known = self.sitemaps.iter().position(|made| made.index == index && made.base == base);
+        let known = known.unwrap_or_else(|| {
+            if self.sitemaps.len() >= SITEMAPS_KEPT {
+                self.sitemaps.clear();
+            }
+            let mut bytes = Vec::new();
+            sitemap::write(sitemap, &base, &mut bytes);
+            self.sitemaps.push(MadeSitemap { index, base, bytes });
+            self.sitemaps.len() - 1
+        });
+        body.extend_from_slice(&self.sitemaps[known].bytes);
+        sitemap::content_type(sitemap)
     }
 
     /// Plays a scripted answer.
@@ -374,67 +407,6 @@ pub(super) fn refusal(status: u16, date: &str, out: &mut Vec<u8>) -> Said {
     }
 }
 
-/// What stands in the head of an answer.
-#[derive(Default)]
-struct Head {
-    status: u16,
-    content_type: String,
-    location: Option<Arc<str>>,
-    retry_after: Option<Arc<str>>,
-    etag: Option<Arc<str>>,
-    last_modified: Option<Arc<str>>,
-    cache_control: Option<Arc<str>>,
-    headers: Vec<String>,
-    coding: Option<&'static str>,
-}
-
-fn write_head(
-    head: &Head,
-    asked: &Asked<'_>,
-    body: Option<(Framing, usize)>,
-    close: bool,
-    out: &mut Vec<u8>,
-) {
-    let status = head.status;
-    // Writing into memory doesn't fail.
-    let _ = write!(out, "HTTP/1.1 {status} {}\r\nDate: {}\r\n", reason(status), asked.date);
-    match body {
-        Some((Framing::Length, bytes)) => {
-            let _ =
-                write!(out, "Content-Type: {}\r\nContent-Length: {bytes}\r\n", head.content_type);
-        }
-        Some((Framing::Chunked, _)) => {
-            let _ = write!(
-                out,
-                "Content-Type: {}\r\nTransfer-Encoding: chunked\r\n",
-                head.content_type
-            );
-        }
-        Some((Framing::Close, _)) => {
-            let _ = write!(out, "Content-Type: {}\r\n", head.content_type);
-        }
-        None => {}
-    }
-    for (name, value) in [
-        ("Location", &head.location),
-        ("Retry-After", &head.retry_after),
-        ("ETag", &head.etag),
-        ("Last-Modified", &head.last_modified),
-        ("Cache-Control", &head.cache_control),
-    ] {
-        if let Some(value) = value {
-            let _ = write!(out, "{name}: {value}\r\n");
-        }
-    }
-    if let Some(coding) = head.coding {
-        let _ = write!(out, "Content-Encoding: {coding}\r\n");
-    }
-    for line in &head.headers {
-        let _ = write!(out, "{line}\r\n");
-    }
-    out.extend_from_slice(if close { b"Connection: close\r\n\r\n" } else { b"\r\n" });
-}
-
 /// The text with the name by which the client knows this host in it.
 fn based<'t>(text: &'t str, asked: &Asked<'_>) -> Cow<'t, str> {
     match text.contains("{base}") {
@@ -443,72 +415,8 @@ fn based<'t>(text: &'t str, asked: &Asked<'_>) -> Cow<'t, str> {
     }
 }
 
-/// Whether the client holds this very answer (RFC 9110 §13.1.2 and §13.1.3).
-fn is_known(asked: &Asked<'_>, head: &Head) -> bool {
-    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
-    match (asked.if_none_match, &head.etag) {
-        (Some(known), Some(etag)) => known.split(',').any(|tag| opaque(tag) == opaque(etag)),
-        (Some(_), None) => false,
-        (None, _) => {
-            let date = |text: &str| httpdate::parse_http_date(text).ok();
-            let known = asked.if_modified_since.and_then(date);
-            let changed = head.last_modified.as_deref().and_then(date);
-            matches!((known, changed), (Some(known), Some(changed)) if changed <= known)
-        }
-    }
-}
-
-fn retry_after(told: Told, now: u64) -> Option<Arc<str>> {
-    match told {
-        Told::Nothing => None,
-        Told::Seconds(seconds) => Some(seconds.to_string().into()),
-        Told::Date(seconds) => {
-            // A date has no fractions: rounded up, so that it is at least so far ahead.
-            let at = now.saturating_add(seconds.saturating_mul(SECOND)).div_ceil(SECOND);
-            Some(httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(at.min(DATE_MAX))).into())
-        }
-        Told::Junk => Some("soon".into()),
-    }
-}
-
-/// The usual words for a status.
-fn reason(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        204 => "No Content",
-        206 => "Partial Content",
-        301 => "Moved Permanently",
-        302 => "Found",
-        303 => "See Other",
-        304 => "Not Modified",
-        307 => "Temporary Redirect",
-        308 => "Permanent Redirect",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        402 => "Payment Required",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        408 => "Request Timeout",
-        410 => "Gone",
-        413 => "Content Too Large",
-        421 => "Misdirected Request",
-        425 => "Too Early",
-        429 => "Too Many Requests",
-        431 => "Request Header Fields Too Large",
-        451 => "Unavailable For Legal Reasons",
-        500 => "Internal Server Error",
-        501 => "Not Implemented",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        _ => "Status",
-    }
-}
-
 const HTML: &str = "text/html; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 const CHUNK_BYTES: usize = 4096;
+const SITEMAPS_KEPT: usize = 64;
 const BODY_KEPT_BYTES: usize = 1 << 20;
-/// The end of the year 9999, where HTTP-dates end.
-const DATE_MAX: u64 = 253_402_300_799;

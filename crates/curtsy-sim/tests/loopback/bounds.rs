@@ -80,7 +80,7 @@ fn two_thousand_connections_at_once_are_served() {
 #[test]
 fn a_host_that_refuses_is_closed_and_opens_again() {
     let mut host = Host::named("a.test").pages(2, 1, 100);
-    host.refuse = vec![Window::ms(0, 150)];
+    host.refuse = vec![Window::ms(20, 200)];
     let sites = serve([host]);
     let mut client = Client::of(&sites, 0);
     client.get("/");

@@ -5,6 +5,7 @@ mod judge;
 mod policy;
 mod robots;
 mod sim;
+mod site;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
