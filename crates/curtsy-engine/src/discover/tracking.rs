@@ -25,8 +25,7 @@ fn is_tracking(parameter: &str) -> bool {
         name.len() > start.len()
             && name.as_bytes()[..start.len()].eq_ignore_ascii_case(start.as_bytes())
     };
-    STARTS.iter().any(starts)
-        || NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
+    STARTS.iter().any(starts) || NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Urchin and its heirs, Matomo, HubSpot ads.
