@@ -7,6 +7,8 @@ use std::hint::black_box;
 use curtsy_bench::documents::{PAGE_URL, page, sitemap};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
+use curtsy_engine::discover::{Discovery, DiscoverySpec};
+use curtsy_engine::{Document, Fetched, Head, Reader, UrlRecord};
 use curtsy_parse::challenge::{Wall, wall};
 use curtsy_parse::html::{self, Markup, Page};
 use curtsy_parse::sitemap::{self, Sitemap};
@@ -31,6 +33,25 @@ fn whole_page((url, html): (CrawlUrl, String)) -> (Page, String) {
     let kind = Some("text/html; charset=utf-8");
     let page = Page::read(&url, kind, black_box(html.as_bytes()), &html::Limits::default());
     black_box((page, html))
+}
+
+fn discovery() -> (Discovery, UrlRecord, Head, Fetched) {
+    let spec = DiscoverySpec { seeds: vec![url()], ..DiscoverySpec::default() };
+    let content_type = Some("text/html; charset=utf-8".to_owned());
+    let head = Head { status: 200, content_type, ..Head::default() };
+    let found = Discovery::new(spec).expect("the defaults are sound");
+    (found, UrlRecord::page(url(), 1), head, Fetched { body: page().into() })
+}
+
+// The same, and what it leads to: scope, filters, traps, offers.
+#[library_benchmark]
+#[bench::page(discovery())]
+fn whole_page_and_offers(
+    (discovery, record, head, page): (Discovery, UrlRecord, Head, Fetched),
+) -> (Document, Discovery) {
+    let now = Time::from_secs(1_790_000_000);
+    let document = discovery.read(black_box(&record), &head, &page, now);
+    black_box((document, discovery))
 }
 
 // The links of the same page with lol_html, entities undecoded and no URL resolved.
@@ -77,6 +98,13 @@ fn sitemap_entries((url, xml): (CrawlUrl, String)) -> (Sitemap, String) {
 
 library_benchmark_group!(
     name = documents,
-    benchmarks = [markup, whole_page, links_lol_html, wall_of_an_ordinary_page, sitemap_entries]
+    benchmarks = [
+        markup,
+        whole_page,
+        whole_page_and_offers,
+        links_lol_html,
+        wall_of_an_ordinary_page,
+        sitemap_entries
+    ]
 );
 main!(library_benchmark_groups = documents);

@@ -9,6 +9,8 @@ use cpu_time::ThreadTime;
 use curtsy_bench::documents::{PAGE_URL, page, sitemap};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
+use curtsy_engine::discover::{Discovery, DiscoverySpec};
+use curtsy_engine::{Fetched, Head, Reader, UrlRecord, Want};
 use curtsy_parse::html::{self, Markup, Page};
 use curtsy_parse::sitemap::{self, Sitemap};
 
@@ -29,17 +31,34 @@ fn main() {
     });
     show("page: everything", html.len(), whole);
 
+    let now = Time::from_secs(1_790_000_000);
+    let found = discovery(&url);
+    let record = UrlRecord::page(url.clone(), 1);
+    let content_type = kind.map(str::to_owned);
+    let head = Head { status: 200, content_type, ..Head::default() };
+    let fetched = Fetched { body: html.clone().into() };
+    let read = hundred(&|| drop(black_box(found.read(&record, &head, black_box(&fetched), now))));
+    show("page: everything, and what it leads to", html.len(), read);
+
     let xml = sitemap(50_000);
     let limits = sitemap::Limits::default();
-    let now = Time::from_secs(1_790_000_000);
     let read = least(7, || Sitemap::read(&url, None, black_box(xml.as_bytes()), &limits, now));
     show("sitemap of 50,000 entries", xml.len(), read);
+    let record = UrlRecord { want: Want::Sitemap, ..UrlRecord::page(url.clone(), 0) };
+    let fetched = Fetched { body: xml.clone().into() };
+    let read = least(7, || discovery(&url).read(&record, &head, black_box(&fetched), now));
+    show("sitemap of 50,000 entries, and its offers", xml.len(), read);
 
     let limits = html::Limits::default();
     for (name, html) in worst() {
         let read = least(3, || Page::read(&url, kind, black_box(html.as_bytes()), &limits));
         show(name, html.len(), read);
     }
+}
+
+fn discovery(seed: &CrawlUrl) -> Discovery {
+    let spec = DiscoverySpec { seeds: vec![seed.clone()], ..DiscoverySpec::default() };
+    Discovery::new(spec).expect("the defaults are sound")
 }
 
 /// One megabyte each of what makes tree builders slow.

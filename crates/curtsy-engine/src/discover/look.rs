@@ -94,13 +94,11 @@ fn segments(path: &str) -> impl Iterator<Item = &str> + Clone {
 /// Whether one part of the path comes too often. A sequence that repeats has parts that repeat, so parts are enough. A number or a
 /// single sign may: `/0/0/0/1`, `/01/01/`.
 fn repeats(path: &str, max: u32) -> bool {
-    let all = segments(path);
-    let mut rest = all.clone();
+    let mut rest = segments(path).take(SEGMENTS_MAX);
     while let Some(part) = rest.next() {
-        let is_number = part.len() <= 1 || part.bytes().all(|b| b.is_ascii_digit());
-        let max = if is_number && !part.is_empty() { max.saturating_mul(2) } else { max };
-        let again = rest.clone().filter(|other| *other == part).count();
-        if again as u64 >= u64::from(max) {
+        let may = part.len() == 1 || is_number(part);
+        let max = if may { max.saturating_mul(2) } else { max };
+        if rest.clone().filter(|other| *other == part).count() >= max as usize {
             return true;
         }
     }
@@ -192,10 +190,14 @@ fn kind_of(name: &str, value: &str) -> Kind {
             || name.len() > 12 && name.as_bytes()[..12].eq_ignore_ascii_case(b"aspsessionid")
             || SHORT_SESSIONS.iter().any(is) && is_token(value)
     };
-    let number = || value.parse::<u64>().ok();
+    let number = || is_number(value).then(|| value.parse().unwrap_or(u64::MAX));
+    let is_timely = || {
+        let in_dates = |b: u8| b.is_ascii_digit() || b"-_./:+%TFZW".contains(&b);
+        value.as_bytes().first().is_some_and(u8::is_ascii_digit) && value.bytes().all(in_dates)
+    };
     if is_session() {
         Kind::Session
-    } else if is_date(value) || DATES.iter().any(is) && number().is_some() {
+    } else if DATES.iter().any(is) && is_timely() || is_date(value) && !is_number(value) {
         Kind::Date
     } else if PAGES.iter().any(is)
         && let Some(number) = number()
@@ -256,8 +258,7 @@ fn path_without_session(path: &str) -> Cow<'_, str> {
 /// Where a path has its date, if nothing follows it that could be a title.
 fn date_of_path(path: &str) -> Option<(usize, usize)> {
     // Most paths have no year.
-    let is_year = |w: &[u8]| matches!(w, [b'/', b'1', b'9'] | [b'/', b'2', b'0' | b'1']);
-    if !path.as_bytes().windows(3).any(is_year) {
+    if !path.as_bytes().windows(2).any(|w| matches!(w, [b'1', b'9'] | [b'2', b'0' | b'1'])) {
         return None;
     }
     let mut found: Option<(usize, usize)> = None;
@@ -271,11 +272,11 @@ fn date_of_path(path: &str) -> Option<(usize, usize)> {
             found = Some((from, to));
             led = None;
         } else if let Some((start, parts @ 1..=2)) = led
-            && is_between(part, 1, if parts == 1 { 12 } else { 31 })
+            && if parts == 1 { is_month(part) } else { is_between(part, 1, 31) }
         {
             found = Some((start, to));
             led = Some((start, parts + 1));
-        } else if is_between(part, 1900, 2199) && part.len() == 4 {
+        } else if is_year(part) {
             led = Some((from, 1));
         } else {
             led = None;
@@ -289,34 +290,63 @@ fn date_of_path(path: &str) -> Option<(usize, usize)> {
     found
 }
 
-/// `2024-05`, `2024-05-01`, `2024_05_01`, `20240501`, `2024-W07`.
+/// A year and a month, with or without a day, in either order: `2024-05`, `2024_05_01`, `01.05.2024`, `20240501`, `2024-W07`; a time
+/// may follow.
 fn is_date(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    if !matches!(bytes.len(), 6..=10) || !bytes[..4].iter().all(u8::is_ascii_digit) {
+    let end = text.find(['T', ':', '+', '%', ' ']).unwrap_or(text.len());
+    let text = &text[..end];
+    if !matches!(text.len(), 6..=10) || !text.as_bytes()[text.len() - 1].is_ascii_digit() {
         return false;
     }
-    if !text.is_ascii() || !is_between(&text[..4], 1900, 2199) {
+    let Some(separator) = text.find(['-', '_', '.']).map(|at| &text[at..=at]) else {
+        // Eight digits are more often a number than a date: only the years that are likely.
+        return text.len() == 8
+            && is_number(text)
+            && is_between(&text[..4], 1990, 2039)
+            && is_between(&text[4..6], 1, 12)
+            && is_between(&text[6..], 1, 31);
+    };
+    let mut parts = text.split(separator);
+    let (Some(first), Some(second), third, None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
         return false;
+    };
+    let is_rest = |second: &str, third: Option<&str>| {
+        let week = second.strip_prefix(['W', 'w']);
+        let by_week = third.is_none() && week.is_some_and(|week| is_between(week, 1, 53));
+        by_week || is_between(second, 1, 12) && third.is_none_or(|day| is_between(day, 1, 31))
+    };
+    match third {
+        _ if is_year(first) => is_rest(second, third),
+        // The day or the month first, as countries have it.
+        Some(year) if is_year(year) => is_between(first, 1, 31) && is_between(second, 1, 31),
+        None => is_year(second) && is_between(first, 1, 12),
+        Some(_) => false,
     }
-    let rest = &text[4..];
-    match bytes[4] {
-        separator @ (b'-' | b'_' | b'.') => {
-            let rest = &rest[1..];
-            match rest.split_once(char::from(separator)) {
-                Some((month, day)) => is_between(month, 1, 12) && is_between(day, 1, 31),
-                None => {
-                    let week = rest.strip_prefix(['W', 'w']);
-                    week.map_or(is_between(rest, 1, 12), |week| is_between(week, 1, 53))
-                }
-            }
-        }
-        _ => bytes.len() == 8 && is_between(&rest[..2], 1, 12) && is_between(&rest[2..], 1, 31),
-    }
+}
+
+fn is_year(text: &str) -> bool {
+    text.len() == 4 && is_between(text, 1900, 2199)
+}
+
+/// A month by its number or its English name.
+fn is_month(text: &str) -> bool {
+    let is_named = |name: &&str| {
+        let name = name.as_bytes();
+        text.as_bytes().eq_ignore_ascii_case(name)
+            || text.len() >= 3 && text.as_bytes().eq_ignore_ascii_case(&name[..3])
+    };
+    is_between(text, 1, 12) || MONTHS.iter().any(is_named)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn is_between(text: &str, least: u16, most: u16) -> bool {
     matches!(text.len(), 1..=4)
-        && text.bytes().all(|b| b.is_ascii_digit())
+        && is_number(text)
         && text.parse::<u16>().is_ok_and(|number| (least..=most).contains(&number))
 }
 
@@ -355,6 +385,22 @@ const VIEWS: [&str; 14] = [
     "month", "week", "day", "year", "list", "agenda", "today", "next", "prev", "previous", "map",
     "photo", "grid", "page",
 ];
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+/// Parts of a path that are compared with each other.
+const SEGMENTS_MAX: usize = 64;
 /// Parameters that are looked at.
 const PARAMETERS_MAX: usize = 32;
 
@@ -362,3 +408,185 @@ const PAIR_SEED: u64 = 1;
 const SESSION_SEED: u64 = 2;
 const DATE_SEED: u64 = 3;
 const QUERY_SEED: u64 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::{Look, Shapes, at, is_date};
+    use crate::discover::TrapLimits;
+    use curtsy_core::host::Reason;
+    use curtsy_core::url::CrawlUrl;
+
+    fn look(target: &str) -> Look {
+        let url = CrawlUrl::parse(&format!("http://a.org{target}")).unwrap();
+        at(&url, &TrapLimits::default())
+    }
+
+    fn check(target: &str, expected: &str) {
+        let said = match look(target) {
+            Look::Plain => "plain".to_owned(),
+            Look::Trap(Reason::Trap { trap, limit }) => format!("{trap:?} {limit}"),
+            Look::Trap(other) => format!("{other:?}"),
+            Look::Shapes(Shapes { session, calendar, query }) => {
+                let query = query.map(|query| match query.single {
+                    true => "look-up".to_owned(),
+                    false => format!("query of {}", query.pairs.len()),
+                });
+                let named = [
+                    session.map(|_| "session".to_owned()),
+                    calendar.map(|_| "calendar".to_owned()),
+                    query,
+                ];
+                named.into_iter().flatten().collect::<Vec<_>>().join(", ")
+            }
+        };
+        assert_eq!(said, expected, "{target}");
+    }
+
+    /// Two URLs of one shape, as far as sessions and calendars go.
+    fn same(one: &str, other: &str, expected: bool) {
+        let shape = |target: &str| match look(target) {
+            Look::Shapes(Shapes { session, calendar, .. }) => (session, calendar),
+            _ => panic!("{target} has no shape"),
+        };
+        assert_eq!(shape(one) == shape(other), expected, "{one} {other}");
+    }
+
+    #[test]
+    fn ordinary_addresses() {
+        for target in [
+            "/",
+            "/a",
+            "/a/b/c.html",
+            "/product/12345",
+            "/p/3f2a9c0d11e8",
+            "/2024/",
+            "/a?page=500",
+            "/a?offset=4000",
+        ] {
+            check(target, "plain");
+        }
+        check("/2024/05/01/article-title", "plain");
+        check("/2024/05/article-title/", "plain");
+        check("/2024-05-01-article-title", "plain");
+        check("/news/2024/05/01/article-title.html", "plain");
+        check("/product/20240501-chair", "plain");
+        check("/2024/05/a", "plain");
+        check("/a?", "plain");
+        check("/a?&", "plain");
+    }
+
+    #[test]
+    fn long_and_deep_addresses() {
+        check(&format!("/{}", "x".repeat(2_070)), "plain");
+        check(&format!("/{}", "x".repeat(2_071)), "Length 2083");
+        let deep = |segments: usize| (0..segments).map(|n| format!("/s{n}")).collect::<String>();
+        check(&deep(32), "plain");
+        check(&deep(33), "Length 32");
+    }
+
+    #[test]
+    fn repetitive_addresses() {
+        check("/ab/ab/ab", "plain");
+        check("/ab/ab/ab/ab", "Repetition 3");
+        check("/ab/c/ab/d/ab/e/ab", "Repetition 3");
+        check("/news/list/news/list/news/list/news/list", "Repetition 3");
+        check("/blog/www.a.org/x/www.a.org/y/www.a.org/z/www.a.org/", "Repetition 3");
+        check("/0/0/0/0/0/1", "plain");
+        check("/1/1/1/1/1/1/1", "Repetition 3");
+        check("/a////b", "plain");
+        check("/a/////b", "Repetition 3");
+        check("/a?x=ab/ab/ab/ab/ab", "look-up");
+    }
+
+    #[test]
+    fn sessions() {
+        check("/a?PHPSESSID=1", "session");
+        check("/a;jsessionid=0A1B2C?b=1", "session, look-up");
+        check("/(S(lit3py55t21z5v55vlm25s55))/a.aspx", "session");
+        check("/a?sid=0123456789abcdef", "session");
+        check("/a?sid=12", "look-up");
+        check("/a?session=introduction-to-rust", "look-up");
+        check("/a?ASPSESSIONIDQQ=X", "session");
+        check("/a;v=2", "plain");
+        check("/(S)/a", "plain");
+        same("/a;jsessionid=1?b=1", "/a;jsessionid=2?b=1", true);
+        same("/a;jsessionid=1?b=1", "/a;jsessionid=1?b=2", false);
+        same("/a?b=1&phpsessid=1", "/a?b=1&phpsessid=2", true);
+        same("/a?phpsessid=1", "/b?phpsessid=1", false);
+        same("/(S(1a2b))/a", "/(S(3c4d))/a", true);
+    }
+
+    #[test]
+    fn calendars() {
+        for target in [
+            "/2024/05",
+            "/2024/05/01/",
+            "/cal/2024/5/1",
+            "/events/2024-05-01/",
+            "/events/month/2024-05",
+            "/events/2024-05/list/",
+            "/2024/05/page/2",
+            "/cal/20240501",
+            "/cal/2024-W07",
+            "/cal/01.05.2024",
+            "/archive/2024/may/",
+            "/archive/2024/Sep/30",
+            "/cal?date=2024-05-01",
+            "/cal?month=5&year=2024",
+            "/cal?date=1714521600",
+            "/cal?d=2024-05-01T10:00",
+            "/cal?date=05%2F01%2F2024",
+        ] {
+            check(target, "calendar");
+        }
+        check("/cal?date=2024-05-01&view=day", "calendar, look-up");
+        check("/a?year=old", "look-up");
+        check("/a?id=20240501", "look-up");
+        check("/a/20241501", "plain");
+        check("/a/2024/13", "plain");
+        check("/a/2024/05/32", "calendar");
+        same("/cal/2024/05/01", "/cal/2031/12/31", true);
+        same("/cal/2024/05/01", "/kal/2024/05/01", false);
+        same("/cal/2024/05", "/cal/2024/05/list", false);
+        same("/cal?date=2024-05-01&room=1", "/cal?date=2024-05-02&room=1", true);
+        same("/cal?date=2024-05-01&room=1", "/cal?date=2024-05-01&room=2", false);
+    }
+
+    #[test]
+    fn queries() {
+        check("/a?id=5", "look-up");
+        check("/a?id=5&page=3", "look-up");
+        check("/a?color=red&size=m", "query of 2");
+        check("/a?color=red&size=m&page=2", "query of 2");
+        check("/a?page=5000", "query of 0");
+        check("/a?page=99999999999999999999999", "query of 0");
+        check("/a?offset=100001&q=x", "query of 1");
+        check("/a?page=two", "look-up");
+        check("/a?word", "look-up");
+    }
+
+    #[test]
+    fn dates() {
+        for (text, expected) in [
+            ("2024-05-01", true),
+            ("2024_05", true),
+            ("5.2024", true),
+            ("31-12-2024", true),
+            ("2024-05-01T10:00:00Z", true),
+            ("20240501", true),
+            ("2024-00", false),
+            ("2024-13-01", false),
+            ("2024-5-1-1", false),
+            ("18000101", false),
+            ("1.2.3", false),
+            ("2024-", false),
+            ("-2024-05", false),
+            ("", false),
+            ("\u{e9}2024-05", false),
+            ("2024\u{e9}05", false),
+            ("T", false),
+        ] {
+            assert_eq!(is_date(text), expected, "{text}");
+        }
+    }
+}

@@ -14,11 +14,14 @@ pub(super) struct Roots {
     hosts: HashMap<Box<str>, Vec<Folder>>,
     /// Authorities that a seed was redirected to: the crawl begins there too.
     moved: HashSet<Authority>,
+    /// Whether a seed stands for a whole host.
+    whole: bool,
 }
 
 impl Roots {
     pub(super) fn new(scope: Scope, seeds: &[CrawlUrl]) -> Roots {
-        let mut roots = Roots { scope, hosts: HashMap::new(), moved: HashSet::new() };
+        let (hosts, moved) = (HashMap::new(), HashSet::new());
+        let mut roots = Roots { scope, hosts, moved, whole: false };
         seeds.iter().for_each(|seed| roots.admit(seed));
         roots
     }
@@ -32,14 +35,18 @@ impl Roots {
         };
         if self.scope == Scope::Prefix {
             let folder = Folder::of(root);
+            self.whole |= folder.0.is_empty();
             if !folders.contains(&folder) {
                 folders.push(folder);
             }
         }
     }
 
-    /// A seed was redirected to here.
+    /// A seed was redirected to here. A folder that now leads to a home page has not become the whole site.
     pub(super) fn admit_moved(&mut self, root: &CrawlUrl) {
+        if self.scope == Scope::Prefix && !self.whole && Folder::of(root).0.is_empty() {
+            return;
+        }
         self.admit(root);
         self.moved.insert(root.authority());
     }
@@ -50,7 +57,7 @@ impl Roots {
 
     /// Whether a seed was redirected to here and that is known already.
     pub(super) fn knows(&self, root: &CrawlUrl) -> bool {
-        self.contains(root) && (self.scope == Scope::Everywhere || self.is_moved(root))
+        self.is_moved(root) && self.contains(root)
     }
 
     pub(super) fn contains(&self, url: &CrawlUrl) -> bool {
@@ -169,5 +176,20 @@ mod tests {
             roots.contains(&read("https://b.org/x")) && roots.is_moved(&read("https://b.org/x"))
         );
         assert!(!roots.is_moved(&read("http://b.org/x")), "another authority, another robots.txt");
+    }
+
+    #[test]
+    fn a_folder_that_moved_to_a_home_page_is_not_the_whole_site() {
+        let check = |seed: &str, to: &str, url: &str, expected: bool| {
+            let read = |text: &str| CrawlUrl::parse(&format!("http://{text}")).unwrap();
+            let mut roots = Roots::new(Scope::Prefix, &[read(seed)]);
+            roots.admit_moved(&read(to));
+            assert_eq!(roots.contains(&read(url)), expected, "{seed} {to} {url}");
+        };
+        check("a.org/docs/", "a.org/", "a.org/x", false);
+        check("a.org/docs/", "a.org/index.html", "a.org/x", false);
+        check("a.org/docs/", "a.org/en/docs/", "a.org/en/docs/x", true);
+        check("a.org/", "b.org/", "b.org/x", true);
+        check("a.org/", "b.org/en/", "b.org/x", false);
     }
 }

@@ -189,3 +189,219 @@ const HASHES_MAX: usize = 1 << 20;
 const VAST_FACTOR: usize = 4;
 const TOLD_MAX: usize = 1 << 16;
 const SITEMAP_SEED: u64 = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::Traps;
+    use crate::discover::TrapLimits;
+    use crate::discover::look::{self, Look};
+    use curtsy_core::host::Reason;
+    use curtsy_core::url::CrawlUrl;
+    use proptest::prelude::*;
+
+    fn url(target: &str) -> CrawlUrl {
+        CrawlUrl::parse(&format!("http://a.org{target}")).unwrap()
+    }
+
+    fn ask(traps: &mut Traps, url: &CrawlUrl, depth: u16) -> Option<Reason> {
+        match look::at(url, &traps.limits) {
+            Look::Plain => None,
+            Look::Trap(reason) => Some(reason),
+            Look::Shapes(shapes) => traps.refuse(&shapes, url.key(), depth),
+        }
+    }
+
+    /// How many of these are taken, and why the first of the others is not.
+    fn check(depth: u16, targets: impl Iterator<Item = String>, taken: usize, expected: &str) {
+        let mut traps = Traps::new(TrapLimits::default());
+        let urls: Vec<CrawlUrl> = targets.map(|target| url(&target)).collect();
+        let reasons: Vec<_> = urls.iter().map(|url| ask(&mut traps, url, depth)).collect();
+        let said = match reasons.iter().flatten().next() {
+            Some(Reason::Trap { trap, limit }) => format!("{trap:?} {limit}"),
+            other => other.map(|other| format!("{other:?}")).unwrap_or_default(),
+        };
+        let first = urls[0].as_str();
+        let count = reasons.iter().filter(|reason| reason.is_none()).count();
+        assert_eq!((count, said.as_str()), (taken, expected), "{first}");
+        // What was taken is taken again, what was not is not.
+        for (url, reason) in urls.iter().zip(&reasons) {
+            assert_eq!(ask(&mut traps, url, depth), *reason, "{url}");
+        }
+    }
+
+    #[test]
+    fn sites_as_they_are() {
+        check(3, (0..60_000).map(|n| format!("/product/{n}")), 60_000, "");
+        check(3, (0..20_000).map(|n| format!("/product.php?id={n}")), 20_000, "");
+        check(
+            3,
+            (0..20_000).map(|n| format!("/t.php?f={}&t={n}&page={}", n % 30, n % 7)),
+            20_000,
+            "",
+        );
+        check(500, (1..=500).map(|n| format!("/list?page={n}")), 500, "");
+        check(
+            9,
+            (0..20_000).map(|n| format!("/2024/{:02}/{:02}/title-{n}", n % 12 + 1, n % 28 + 1)),
+            20_000,
+            "",
+        );
+        check(3, (0..240).map(|n| format!("/{}/{:02}/", 2000 + n / 12, n % 12 + 1)), 240, "");
+        check(3, (0..5_000).map(|n| format!("/shop/chair-{n}?color={}", n % 9)), 5_000, "");
+    }
+
+    #[test]
+    fn traps_as_they_are() {
+        let day =
+            |n: u32| format!("/cal/{}/{:02}/{:02}", 2000 + n / 336, n / 28 % 12 + 1, n % 28 + 1);
+        check(9, (0..3_000).map(day), 366, "Calendar 366");
+        check(
+            9,
+            (0..1_000).map(|n| format!("/cal?year={}&month={}", 1990 + n / 12, n % 12 + 1)),
+            366,
+            "Calendar 366",
+        );
+        let filter = |n: u32| {
+            format!(
+                "/list?color={}&size={}&sort={}&brand={}",
+                n % 9,
+                n / 9 % 9,
+                n / 81 % 9,
+                n / 729 % 9
+            )
+        };
+        // Each of the 13 values that come up later is taken once.
+        check(3, (0..6_000).map(filter), 313, "Queries 300");
+        check(21, (0..1_000).map(|n| format!("/next?n={n}")), 300, "Queries 300");
+        check(3, (0..60_000).map(|n| format!("/next?n={n}")), 50_000, "Queries 50000");
+        check(3, (1..3_000).map(|n| format!("/list?page={n}")), 1_300, "Queries 300");
+        check(3, (0..10).map(|n| format!("/a;jsessionid={n}")), 1, "Session 1");
+        check(3, (0..10).map(|n| format!("/a{}", "/ab".repeat(n))), 4, "Repetition 3");
+    }
+
+    #[test]
+    fn what_a_site_names_itself_passes_as_a_link_too() {
+        let mut traps = Traps::new(TrapLimits { queries_max: 2, ..TrapLimits::default() });
+        let named: Vec<CrawlUrl> =
+            (0..9).map(|n| url(&format!("/a?b={}&c={}", n / 3, n % 3))).collect();
+        named.iter().for_each(|url| traps.note(url, url.key()));
+        assert!(named.iter().all(|url| ask(&mut traps, url, 99).is_none()));
+        assert!(ask(&mut traps, &url("/a?c=1&b=1"), 1).is_some());
+        // More than is remembered: any may be one of them.
+        let limits = TrapLimits {
+            lookups_max: 5,
+            sitemaps_max: 5,
+            calendar_max: 5,
+            queries_max: 5,
+            ..TrapLimits::default()
+        };
+        let mut traps = Traps::new(limits);
+        (0..21).map(|n| url(&format!("/a?b={n}"))).for_each(|url| traps.note(&url, url.key()));
+        assert_eq!((traps.hashes, ask(&mut traps, &url("/a?b=99"), 99)), (0, None));
+    }
+
+    #[test]
+    fn a_full_memory_forgets_what_was_not_met_for_longest() {
+        let mut traps = Traps::new(TrapLimits { shapes_max: 4, ..TrapLimits::default() });
+        let session = |page: u32, name: u32| url(&format!("/{page}?sessionid={name}"));
+        for page in 0..20 {
+            assert_eq!(ask(&mut traps, &session(page, 0), 1), None);
+            assert!(ask(&mut traps, &session(0, 1), 1).is_some(), "met again and again: {page}");
+            assert!(traps.young.len() + traps.old.len() <= 4);
+        }
+        assert_eq!(ask(&mut traps, &session(2, 1), 1), None, "long forgotten");
+    }
+
+    /// Targets with the parts that matter, few enough to meet.
+    fn target() -> impl Strategy<Value = String> {
+        let part = prop::sample::select(vec![
+            "a",
+            "b",
+            "2024",
+            "05",
+            "2024-05-01",
+            "1",
+            "x;sid=0123456789abcdef0",
+            "(S(1))",
+            "",
+            "%C3%A9",
+        ]);
+        let parameter = prop::sample::select(vec![
+            "a=1",
+            "a=2",
+            "b=1",
+            "b=2",
+            "c",
+            "page=3",
+            "page=9999",
+            "date=2024-05-01",
+            "year=2024",
+            "sid=0123456789abcdef",
+            "phpsessid=2",
+            "",
+            "=",
+        ]);
+        let parts = (prop::collection::vec(part, 0..5), prop::collection::vec(parameter, 0..4));
+        parts.prop_map(|(path, query)| match query.is_empty() {
+            true => format!("/{}", path.join("/")),
+            false => format!("/{}?{}", path.join("/"), query.join("&")),
+        })
+    }
+
+    fn small() -> TrapLimits {
+        TrapLimits { calendar_max: 3, queries_max: 3, lookups_max: 6, ..TrapLimits::default() }
+    }
+
+    proptest! {
+        #[test]
+        fn known_again_in_any_order_the_decisions_are_the_same(
+            first in prop::collection::vec((target(), 0_u16..40), 0..60),
+            then in prop::collection::vec((target(), 0_u16..40), 0..60),
+            turn in 0_usize..60,
+        ) {
+            let mut lived = Traps::new(small());
+            let mut taken: Vec<CrawlUrl> = Vec::new();
+            for (target, depth) in &first {
+                let url = url(target);
+                if ask(&mut lived, &url, *depth).is_none() {
+                    taken.push(url);
+                }
+            }
+            let middle = turn % taken.len().max(1);
+            taken.rotate_left(middle);
+            let mut resumed = Traps::new(small());
+            taken.iter().for_each(|url| resumed.note(url, url.key()));
+            for url in &taken {
+                prop_assert_eq!(ask(&mut resumed, url, 99), None, "{}", url);
+            }
+            for (target, depth) in &then {
+                let url = url(target);
+                prop_assert_eq!(ask(&mut lived, &url, *depth), ask(&mut resumed, &url, *depth), "{}", target);
+            }
+        }
+
+        #[test]
+        fn memory_is_bounded(targets in prop::collection::vec("/[a-c/]{0,6}(\\?[a-d]=[0-9&=a-d]{0,8})?", 0..300)) {
+            let mut traps = Traps::new(TrapLimits { shapes_max: 5, ..small() });
+            for target in &targets {
+                let url = url(target);
+                ask(&mut traps, &url, 1);
+                traps.note(&url, url.key());
+                prop_assert!(traps.young.len() + traps.old.len() <= 6);
+                let young: usize = traps.young.values().map(super::Shape::hashes).sum();
+                prop_assert_eq!(young, traps.hashes);
+            }
+        }
+
+        #[test]
+        fn no_address_is_too_strange(text in "\\PC{0,80}", query in "[a-z0-9=&;()%./-]{0,60}") {
+            for text in [format!("http://a.org/{text}"), format!("http://a.org/{query}?{query}")] {
+                if let Ok(url) = CrawlUrl::parse(&text) {
+                    let mut traps = Traps::new(small());
+                    prop_assert_eq!(ask(&mut traps, &url, 1).is_none(), ask(&mut traps, &url, 1).is_none());
+                    crate::discover::tracking::stripped(&url);
+                }
+            }
+        }
+    }
+}
