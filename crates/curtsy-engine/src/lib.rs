@@ -17,6 +17,7 @@ mod fetch;
 mod flush;
 mod grant;
 mod health;
+mod look;
 mod memo;
 pub mod memory;
 mod orders;
@@ -29,6 +30,7 @@ mod worker;
 mod world;
 
 pub use fetch::{Connected, Fetch, Head, Line, Reading, Request, Sent};
+pub use look::{Look, decide, look, ruling};
 pub use memo::Memory;
 pub use orders::{Order, Orders};
 pub use page::{Boxed, Cache, CachedPage, Document, Fetched, Page, Reader};

@@ -16,6 +16,7 @@ use ipnet::IpNet;
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
     allowed: Vec<IpNet>,
+    only: bool,
 }
 
 /// Why an address may not be dialled.
@@ -34,7 +35,12 @@ impl fmt::Display for Forbidden {
 impl Guard {
     /// A guard that lets these networks through besides the public ones.
     pub fn new(allowed: Vec<IpNet>) -> Guard {
-        Guard { allowed }
+        Guard { allowed, only: false }
+    }
+
+    /// A guard that lets nothing through but these networks: for a crawl that has no contact to show to strangers.
+    pub fn only(allowed: Vec<IpNet>) -> Guard {
+        Guard { allowed, only: true }
     }
 
     /// Judges one address.
@@ -57,6 +63,7 @@ impl Guard {
         };
         match what {
             Some(what) => Err(Forbidden { what }),
+            None if self.only => Err(Forbidden { what: "not in the networks that were allowed" }),
             None => Ok(()),
         }
     }
@@ -233,6 +240,10 @@ mod tests {
 
     #[test]
     fn an_allowed_network_opens_itself_and_nothing_else() {
+        let only = Guard::only(vec!["10.1.0.0/16".parse().unwrap()]);
+        assert!(only.judge("10.1.2.3".parse().unwrap()).is_ok());
+        assert!(only.judge("10.2.0.1".parse().unwrap()).is_err());
+        assert!(only.judge("8.8.8.8".parse().unwrap()).is_err());
         let guard = Guard::new(vec!["10.1.0.0/16".parse().unwrap(), "fd12::/16".parse().unwrap()]);
         for allowed in ["10.1.2.3", "::ffff:10.1.2.3", "fd12:1::1"] {
             assert!(guard.judge(allowed.parse().unwrap()).is_ok(), "{allowed}");

@@ -52,7 +52,10 @@ impl Outlet {
             body: settings.body.clone(),
             floor: settings.floor,
             idle_per_authority: settings.idle_per_authority,
-            guard: Guard::new(settings.allow_net.clone()),
+            guard: match settings.public {
+                true => Guard::new(settings.allow_net.clone()),
+                false => Guard::only(settings.allow_net.clone()),
+            },
             names: Names::new(settings.pins.clone(), resolver),
             manner: Manner::new(settings.from.as_deref(), settings.compress, login),
             tls: tls::config(&settings.ca_pem, settings.http2)?,

@@ -28,6 +28,8 @@ pub struct Settings {
     pub from: Option<String>,
     /// Networks that may be dialled besides the public ones.
     pub allow_net: Vec<IpNet>,
+    /// Whether public addresses may be dialled at all.
+    pub public: bool,
     /// Names that are not looked up; the first that fits counts.
     pub pins: Vec<NamePin>,
     /// A proxy for everything.
@@ -52,6 +54,7 @@ impl Settings {
             body_memory: policy.slots.body_memory,
             from: policy.identity.contact.as_deref().and_then(mail_address),
             allow_net: Vec::new(),
+            public: true,
             pins: Vec::new(),
             proxy: None,
             ca_pem: Vec::new(),

@@ -129,6 +129,24 @@ impl<H: Hours> Crawl<H> {
         self.with(|core| core.ledger.state(host).map_err(|e| core.refused("state", &e)))
     }
 
+    /// The store's time.
+    pub fn now(&self) -> Time {
+        self.with(|core| core.ledger.now())
+    }
+
+    /// A robots.txt by its hash, if the ledger has it.
+    pub fn robots(&self, id: RobotsId) -> Option<Arc<RobotsFile>> {
+        self.with(|core| core.robots(id).ok().flatten())
+    }
+
+    /// Hosts with work that nobody visits, with when they fall due and how many URLs they have: those that wait longest first.
+    pub fn waiting(&self, hosts: usize) -> Vec<(HostKey, Time, u64)> {
+        self.with(|core| {
+            let now = core.ledger.now();
+            core.file.waiting(now, hosts)
+        })
+    }
+
     /// When a host is handed out next, and its first URLs: for whoever asks why nothing happens.
     pub fn schedule(&self, host: &HostKey) -> Result<(Option<Time>, Vec<UrlRecord>), StoreError> {
         self.with(|core| core.file.schedule(host).map_err(|e| core.refused("schedule", &e)))

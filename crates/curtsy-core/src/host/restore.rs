@@ -7,6 +7,21 @@ use super::{HostState, Risk};
 use crate::time::Time;
 
 impl HostState {
+    /// The state of a host whose history is to be forgotten: risk and times of answers go. What the host may still ask for stays:
+    /// starts and requests in flight, waits, and what its robots.txt says for as long as that is in force.
+    pub fn forgotten(&self) -> HostState {
+        HostState {
+            turn: self.turn,
+            last_start: self.last_start,
+            leases: self.leases.clone(),
+            robots: self.robots.clone(),
+            more_robots: self.more_robots.clone(),
+            backoff: self.backoff.clone(),
+            breaker: self.breaker.clone(),
+            ..HostState::default()
+        }
+    }
+
     /// Takes over from `remembered` everything that lengthens a wait, its robots.txt, and its leases that have not run out: some may
     /// have ended since, but nobody can know.
     pub fn restore(&mut self, remembered: &HostState, now: Time) {

@@ -207,6 +207,17 @@ impl CrawlFile {
         [first, self.resting].into_iter().flatten().min()
     }
 
+    /// Hosts in memory that fall due later and are not being visited, the last first.
+    pub(crate) fn waiting(&self, now: Time, hosts: usize) -> Vec<(HostKey, Time, u64)> {
+        let later = self.due.iter().rev().take_while(|(due, _)| *due > now);
+        later
+            .map(|(due, no)| (due, &self.hosts[*no]))
+            .filter(|(_, host)| !host.held)
+            .filter_map(|(due, host)| Some((host.key.clone()?, *due, host.total)))
+            .take(hosts)
+            .collect()
+    }
+
     /// When a host is handed out next, and its first URLs.
     pub(crate) fn schedule(
         &mut self,

@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{HostState, LeaseId};
+use curtsy_core::host::{HostState, JobView, LeaseId};
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
-use curtsy_engine::{Epoch, Order, Orders};
+use curtsy_engine::{Epoch, Order, Orders, View};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
 use rows::Kept;
@@ -212,10 +212,23 @@ impl<H: Hours> Ledger<H> {
         Ok(self.row(host)?.state.clone())
     }
 
-    /// Forgets what is known of a host, its stop order apart.
+    /// A host as a job would see it that begins now.
+    pub fn view(&mut self, host: &HostKey) -> Result<View, rusqlite::Error> {
+        self.refresh()?;
+        let now = self.now();
+        let (epoch, stopped) = (self.epoch, self.orders.is_stopped(host));
+        let row = self.row(host)?;
+        let (state, version) = (row.state.clone(), row.version);
+        let job = JobView { started_at: now, pages: 0 };
+        Ok(View { host: host.clone(), state, version, now, stopped, epoch, job })
+    }
+
+    /// Forgets what is known of a host: its stop order stays, and so do the waits that it may ask for.
     pub fn forget(&mut self, host: &HostKey) -> Result<(), rusqlite::Error> {
         self.begin()?;
-        let done = self.db.execute("DELETE FROM hosts WHERE host = ?1", [host.as_str()]);
+        let now = self.now();
+        let left = self.row(host).map(|row| row.state.forgotten());
+        let done = left.and_then(|state| self.write(host, state, now));
         self.kept.forget(host);
         self.end(done.map(drop))
     }

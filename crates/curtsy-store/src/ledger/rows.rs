@@ -139,7 +139,7 @@ impl<H: Hours> Ledger<H> {
     }
 
     /// A robots.txt.
-    pub(crate) fn robots(&self, id: RobotsId) -> Result<Option<Arc<RobotsFile>>, rusqlite::Error> {
+    pub fn robots(&self, id: RobotsId) -> Result<Option<Arc<RobotsFile>>, rusqlite::Error> {
         let sql = "SELECT etag, last_modified, text FROM robots WHERE id = ?1";
         let file = self.db.prepare_cached(sql)?.query_row([&id.0[..]], |row| {
             Ok(RobotsFile { etag: row.get(0)?, last_modified: row.get(1)?, text: row.get(2)? })

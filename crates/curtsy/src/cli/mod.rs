@@ -4,12 +4,18 @@
 //! its part (a file that isn't there), and ends like a wrong argument.
 
 mod choice;
+mod config;
 mod conformance;
+mod crawl;
+mod explain;
+mod init;
 mod judge;
 mod policy;
+mod progress;
 mod robots;
 mod sim;
 mod site;
+mod stop;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -27,6 +33,14 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Crawl: seeds in, rows with evidence out; stopped or killed, the same command goes on
+    Crawl(Box<crawl::CrawlArgs>),
+    /// Say what would be asked for a URL now, whether it is allowed, and when; sends nothing
+    Explain(explain::ExplainArgs),
+    /// Stop asking a host, in every crawl of this user; or lift that
+    Stop(stop::StopArgs),
+    /// Write a commented `curtsy.toml`
+    Init(init::InitArgs),
     /// Show, compare and check the manners of a crawl
     Policy(policy::PolicyArgs),
     /// Ask a robots.txt whether a URL may be fetched
@@ -45,6 +59,10 @@ impl Cli {
     /// Runs the command.
     pub fn run(self, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
         match self.command {
+            Command::Crawl(args) => crawl::run(*args, console),
+            Command::Explain(args) => explain::run(args, console),
+            Command::Stop(args) => stop::run(&args, console),
+            Command::Init(args) => init::run(&args, console),
             Command::Policy(args) => policy::run(args, console),
             Command::Robots(args) => robots::run(args, console),
             Command::Judge(args) => judge::run(&args, console),
@@ -74,6 +92,12 @@ pub enum Outcome {
     Refused,
     /// Not done: a wrong argument or a file that can't be read: 2.
     Usage,
+    /// A crawl has done what it could; what is left must wait: 3.
+    Waits,
+    /// A crawl ended and could fetch nothing: 4.
+    NothingFetched,
+    /// A crawl was told to stop: 130, as shells say for Ctrl-C.
+    Stopped,
 }
 
 impl From<Outcome> for ExitCode {
@@ -82,6 +106,9 @@ impl From<Outcome> for ExitCode {
             Outcome::Fine => 0,
             Outcome::Refused => 1,
             Outcome::Usage => 2,
+            Outcome::Waits => 3,
+            Outcome::NothingFetched => 4,
+            Outcome::Stopped => 130,
         })
     }
 }

@@ -239,11 +239,11 @@ fn value_json(value: &Value, text: impl FnOnce() -> String) -> Json {
     }
 }
 
-fn mode(word: &str) -> Result<Mode, String> {
+pub(super) fn mode(word: &str) -> Result<Mode, String> {
     Mode::parse(word).ok_or_else(|| format!("expected one of {}", Mode::WORDS.join(", ")))
 }
 
-fn assignment(text: &str) -> Result<(String, String), String> {
+pub(super) fn assignment(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("expected FIELD=VALUE, as in pace.delay=5s")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }

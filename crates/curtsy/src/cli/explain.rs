@@ -1,0 +1,110 @@
+//! `curtsy explain URL`: what would be asked, whether it is allowed, and when. Nothing is sent.
+
+use anyhow::Context;
+use clap::Args;
+use curtsy_core::evidence::{Names, sentence, timestamp};
+use curtsy_core::host::{Action, Kind, Verdict};
+use curtsy_core::robots::Robots;
+use curtsy_engine::{UrlRecord, decide, ruling};
+use serde_json::json;
+
+use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, manners, seed};
+use super::{Console, Outcome, progress};
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(super) struct ExplainArgs {
+    /// The URL
+    url: String,
+    #[command(flatten)]
+    manners: MannersArgs,
+    #[command(flatten)]
+    ledger: LedgerArg,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let url = seed(&args.url)?;
+    let crawl =
+        CrawlArgs { manners: args.manners, way: WayArgs::default(), ..CrawlArgs::default() };
+    let policy = manners(&crawl, console)?.policy;
+    let mut ledger = args.ledger.open(console)?;
+    let view = ledger.view(url.host()).context("could not read the ledger of hosts")?;
+    let record = UrlRecord::page(url.clone(), 0);
+    let robots = match ruling(&view, &policy, &record) {
+        Some(id) => ledger.robots(id).context("could not read the ledger of hosts")?,
+        None => None,
+    };
+    let decision = decide(&view, robots.as_deref(), &policy, policy.product_token(), &record, None);
+    let parsed = robots.as_ref().map(|file| Robots::parse(&file.text));
+    let names = Names { robots: parsed.as_ref(), now: view.now };
+    let (first, refused) = match &decision.action {
+        Action::Refuse(gate) => {
+            (format!("would not be fetched: the {} gate refuses it", gate.name()), true)
+        }
+        Action::UseCached => ("needs no request: the page that we hold is fresh".to_owned(), false),
+        Action::Wait(until, gate) => (
+            format!(
+                "would wait {} (until {}): {}",
+                progress::span(*until - view.now),
+                timestamp(*until),
+                gate.name()
+            ),
+            false,
+        ),
+        Action::Approach(approach) => {
+            let what = match approach.kind {
+                Kind::Robots => format!("would first ask for {}", approach.url.as_str()),
+                Kind::Probe => "would first see whether the host is back (HEAD /)".to_owned(),
+                _ => "would be fetched".to_owned(),
+            };
+            let wait = approach.turn - view.now;
+            let when = if wait.is_zero() {
+                "now".to_owned()
+            } else {
+                format!("in {}", progress::span(wait))
+            };
+            (format!("{what}, {when}"), false)
+        }
+    };
+    let findings: Vec<_> = decision
+        .findings
+        .iter()
+        .map(|(gate, finding)| (gate, finding.verdict, sentence(gate, finding, &names)))
+        .collect();
+    if args.json {
+        let gates: Vec<_> = findings
+            .iter()
+            .map(|(gate, verdict, text)| {
+                let verdict = match verdict {
+                    Verdict::Go => json!("go"),
+                    Verdict::NotBefore(at) => json!({ "not_before": timestamp(*at) }),
+                    Verdict::Never => json!("never"),
+                };
+                json!({"gate": gate.name(), "verdict": verdict, "why": text})
+            })
+            .collect();
+        let all = json!({"url": url.as_str(), "action": first, "gates": gates, "policy": policy.hash_hex()});
+        writeln!(console.out, "{all:#}")?;
+    } else {
+        writeln!(console.out, "{}\n  {first}", url.as_str())?;
+        for (gate, verdict, text) in &findings {
+            let mark = match verdict {
+                Verdict::Go => " ",
+                Verdict::NotBefore(_) => "…",
+                Verdict::Never => "✗",
+            };
+            writeln!(console.out, "{mark} {:<10} {}", gate.name(), super::printable(text))?;
+        }
+        writeln!(console.out, "  nothing was sent; this is what the ledger of hosts knows now")?;
+    }
+    Ok(if refused { Outcome::Refused } else { Outcome::Fine })
+}
+
+const HELP: &str = "\
+A dry run: the same decision that a crawl would make now, on what is known of the host. A robots.txt that is not known yet would be
+asked for first; `curtsy crawl URL --pages 1 --no-sitemaps` does.
+
+Exit codes: 0 it would be fetched, now or later; 1 it would be refused.";

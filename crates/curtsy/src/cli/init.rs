@@ -1,0 +1,43 @@
+//! `curtsy init`: a commented template of the settings.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::config::{NAME, TEMPLATE};
+use super::{Console, Outcome};
+
+#[derive(Debug, Args)]
+pub(super) struct InitArgs {
+    /// The file
+    #[arg(default_value = NAME)]
+    file: PathBuf,
+    /// Replace a file that is there
+    #[arg(long)]
+    force: bool,
+}
+
+pub(super) fn run(args: &InitArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let path = args.file.display();
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true);
+    match args.force {
+        true => options.create(true).truncate(true),
+        false => options.create_new(true),
+    };
+    let mut file = match options.open(&args.file) {
+        Ok(file) => file,
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+            bail!("`{path}` is there already\nhint: `--force` replaces it")
+        }
+        Err(e) => return Err(e).with_context(|| format!("could not write `{path}`")),
+    };
+    file.write_all(TEMPLATE.as_bytes()).with_context(|| format!("could not write `{path}`"))?;
+    writeln!(
+        console.err,
+        "wrote `{path}`: give a contact and your URLs there, then run `curtsy crawl`"
+    )?;
+    Ok(Outcome::Fine)
+}

@@ -1,0 +1,34 @@
+//! What keeps a crawl from starting or going on.
+
+use std::path::PathBuf;
+
+/// A crawl could not do its part.
+#[derive(Debug, thiserror::Error)]
+pub enum CrawlError {
+    /// The store could not be opened.
+    #[error(transparent)]
+    Store(#[from] curtsy_store::OpenError),
+    /// A setting of the way out is wrong.
+    #[error(transparent)]
+    Outlet(#[from] curtsy_fetch::SettingsError),
+    /// The rows have nowhere to go.
+    #[error(transparent)]
+    Sink(#[from] curtsy_sink::OpenError),
+    /// The rows can't be written.
+    #[error("{}", .0.why)]
+    Rows(#[from] curtsy_engine::SinkError),
+    /// What is crawled is not clear.
+    #[error(transparent)]
+    Scope(#[from] curtsy_engine::discover::DiscoveryError),
+    /// A folder could not be made.
+    #[error("could not make the folder `{}`: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The system gave us no event loop.
+    #[error("could not start: {0}")]
+    Runtime(std::io::Error),
+}

@@ -1,0 +1,121 @@
+//! What a run comes to, counted as rows are kept.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use curtsy_core::evidence::friction_signal;
+use curtsy_core::host::{AskKind, Gate, Outcome};
+use curtsy_core::url::HostKey;
+use curtsy_engine::{Batch, Boxed, Ending, Row, Sink, SinkError, Step};
+
+/// Hosts and signals that are kept by name.
+const NAMES_MAX: usize = 10_000;
+
+/// Counts what went out. It comes after the sinks that keep rows, so it counts what is kept.
+#[derive(Default)]
+pub(super) struct Tally(RefCell<Counted>);
+
+/// What was counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counted {
+    /// Pages by how they ended.
+    pub(super) endings: BTreeMap<&'static str, u64>,
+    /// Refusals by gate.
+    pub(super) refused: BTreeMap<&'static str, u64>,
+    /// Answers by status.
+    pub(super) statuses: BTreeMap<u16, u64>,
+    pub(super) rows: u64,
+    pub(super) fetched: u64,
+    pub(super) cached: u64,
+    pub(super) used: u64,
+    pub(super) sitemaps: u64,
+    pub(super) retries: u64,
+    pub(super) body_bytes: u64,
+    pub(super) hosts: BTreeSet<HostKey>,
+    pub(super) friction: Vec<String>,
+}
+
+impl Tally {
+    pub(super) fn counted(&self) -> Counted {
+        self.0.borrow().clone()
+    }
+
+    /// Rows, pages fetched and bytes, without a copy.
+    pub(super) fn glance(&self) -> (u64, u64, u64, usize) {
+        let counted = self.0.borrow();
+        (counted.rows, counted.fetched, counted.body_bytes, counted.hosts.len())
+    }
+}
+
+impl Sink for Tally {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        let mut counted = self.0.borrow_mut();
+        batch.rows.iter().for_each(|row| counted.row(row));
+        batch.steps.iter().for_each(|step| counted.step(step));
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl Counted {
+    fn row(&mut self, row: &Row) {
+        if row.kind == AskKind::Sitemap {
+            self.sitemaps += 1;
+            return;
+        }
+        self.rows += 1;
+        if self.hosts.len() < NAMES_MAX && !self.hosts.contains(row.url.host()) {
+            self.hosts.insert(row.url.host().clone());
+        }
+        *self.endings.entry(ending_name(&row.ending)).or_default() += 1;
+        match &row.ending {
+            Ending::Fetched(outcome) => {
+                self.fetched += 1;
+                self.answer(outcome, row);
+            }
+            Ending::Dead(outcome) => self.answer(outcome, row),
+            Ending::Cached => self.cached += 1,
+            Ending::Refused(gate) => *self.refused.entry(gate_name(*gate)).or_default() += 1,
+            Ending::Unheard | Ending::LostRedirect => {}
+        }
+        if let Some(body) = row.page.as_ref().and_then(|p| p.body.as_ref()) {
+            self.used += 1;
+            self.body_bytes += body.len() as u64;
+        }
+    }
+
+    fn answer(&mut self, outcome: &Outcome, row: &Row) {
+        if let Some(status) = outcome.status() {
+            *self.statuses.entry(status).or_default() += 1;
+        }
+        self.friction(outcome, &row.final_url);
+    }
+
+    fn step(&mut self, step: &Step) {
+        if let curtsy_engine::Then::Retry(_) = step.then {
+            self.retries += 1;
+        }
+        self.friction(&step.outcome, &step.url);
+    }
+
+    fn friction(&mut self, outcome: &Outcome, url: &curtsy_core::url::CrawlUrl) {
+        if self.friction.len() < NAMES_MAX {
+            self.friction.extend(friction_signal(outcome, url));
+        }
+    }
+}
+
+fn gate_name(gate: Gate) -> &'static str {
+    gate.name()
+}
+
+/// The word for how a URL ended, in columns, reports and progress.
+pub(super) fn ending_name(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Fetched(_) => "fetched",
+        Ending::Cached => "cached",
+        Ending::Refused(_) => "refused",
+        Ending::Dead(_) => "failed",
+        Ending::Unheard => "unheard",
+        Ending::LostRedirect => "lost_redirect",
+    }
+}

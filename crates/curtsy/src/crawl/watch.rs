@@ -1,0 +1,52 @@
+//! What can be seen of a crawl while it works.
+
+use std::time::Duration;
+
+use curtsy_core::time::Time;
+use curtsy_core::url::HostKey;
+
+/// Somebody who watches a crawl.
+pub trait Watch {
+    /// Called now and then, never more often than this asks for.
+    fn every(&self) -> Duration;
+    /// How it stands.
+    fn see(&mut self, progress: &Progress);
+    /// Something that a person should know at once: a store that can't be written, an order to stop.
+    fn note(&mut self, text: &str);
+}
+
+/// How a crawl stands.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Rows of pages, fetched or not.
+    pub rows: u64,
+    /// Pages fetched.
+    pub fetched: u64,
+    /// Bytes of bodies kept.
+    pub body_bytes: u64,
+    /// Requests written.
+    pub requests: u64,
+    /// URLs that are not settled.
+    pub queued: u64,
+    /// Hosts with rows.
+    pub hosts: usize,
+    /// Since the run began.
+    pub took: Duration,
+    /// Hosts that wait longest among those with work, and for what.
+    pub waiting: Vec<Waiting>,
+}
+
+/// A host with work that has to wait.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// The host.
+    pub host: HostKey,
+    /// Until then.
+    pub until: Time,
+    /// For so long.
+    pub wait: Duration,
+    /// Its URLs that are not settled.
+    pub queued: u64,
+    /// Whom or what it waits for.
+    pub why: String,
+}
