@@ -95,6 +95,7 @@ impl Server {
             && let Some(&resident) = door.residents.first()
         {
             let range = self.stages[resident].host.handshake;
+            line.kept_waiting = true;
             line.deaf_until = now + self.stages[resident].wait(range).as_micros() as u64;
         }
         Ok(line)

@@ -27,6 +27,8 @@ pub(super) struct Line {
     pub(super) unread_since: Option<u64>,
     /// The client has said that nothing more comes: read to the end.
     pub(super) ending: bool,
+    /// Its handshake is kept waiting: no request can have been sent before that ends.
+    pub(super) kept_waiting: bool,
     /// Nothing is read before this time.
     pub(super) deaf_until: u64,
     /// Whether the request at hand has been listened to: a deaf server draws once for each.
@@ -89,6 +91,7 @@ impl Line {
             input_late: false,
             unread_since: None,
             ending: false,
+            kept_waiting: false,
             deaf_until: 0,
             heard: false,
             phase: Phase::Reading,

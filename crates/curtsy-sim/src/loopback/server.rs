@@ -67,6 +67,8 @@ pub(super) struct Server {
     pub(super) chunk: Box<[u8]>,
     /// A door could not be emptied, for want of descriptors.
     pub(super) knocking: bool,
+    /// Handshakes begun since the last poll.
+    pub(super) shaken: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,6 +119,7 @@ impl Server {
             date: (0, "".into()),
             chunk: vec![0; READ_BYTES].into(),
             knocking: false,
+            shaken: 0,
         };
         for index in 0..server.doors.len() {
             server.register(index)?;
@@ -138,6 +141,7 @@ impl Server {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => break Err(error),
             }
+            self.shaken = 0;
             self.lateness.polled(entered, self.clock.now(), whole);
             let mut count = 0;
             for event in &events {
@@ -221,6 +225,16 @@ impl Server {
             if now < line.deaf_until {
                 self.alarm(line.deaf_until, index, line);
                 return Fate::Stays;
+            }
+            if line.kept_waiting && self.shaken >= HANDSHAKES_AT_ONCE {
+                // A handshake is long work: others' requests are read between them.
+                line.deaf_until = now + 1;
+                self.alarm(line.deaf_until, index, line);
+                return Fate::Stays;
+            }
+            if std::mem::take(&mut line.kept_waiting) {
+                self.shaken += 1;
+                line.unread_since = Some(now);
             }
             if line.input.len() > HEAD_BYTES_MAX + BODY_BYTES_MAX {
                 // Read on when what is here has been answered.
@@ -511,6 +525,8 @@ pub(super) const DOORS: usize = 1;
 pub(super) const LINES: usize = 1 << 20;
 /// What one poll reports at most.
 const EVENTS_MAX: usize = 4096;
+/// Handshakes that are begun between two polls.
+const HANDSHAKES_AT_ONCE: u32 = 8;
 /// What one connection may send before the others' turn.
 const SENT_AT_ONCE: usize = 256 << 10;
 const READ_BYTES: usize = 16 << 10;
