@@ -10,9 +10,11 @@ use std::borrow::Cow;
 
 use curtsy_core::host::{Reason, Trap};
 use curtsy_core::url::CrawlUrl;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use memchr::memchr;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::TrapLimits;
+use super::parameter::{self, Kind};
+use super::{TrapLimits, date};
 
 /// What an address looks like.
 pub(super) enum Look {
@@ -43,7 +45,27 @@ pub(super) struct QueryShape {
     /// Whether one parameter is all there is, and it is no page number.
     pub(super) single: bool,
     /// Name and value of each parameter that may look something up.
-    pub(super) pairs: Vec<u64>,
+    pub(super) pairs: Pairs,
+}
+
+/// A few hashes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Pairs {
+    count: usize,
+    hashes: [u64; PAIRS_MAX],
+}
+
+impl Pairs {
+    pub(super) fn as_slice(&self) -> &[u64] {
+        &self.hashes[..self.count]
+    }
+
+    fn push(&mut self, hash: u64) {
+        if let Some(place) = self.hashes.get_mut(self.count) {
+            *place = hash;
+            self.count += 1;
+        }
+    }
 }
 
 /// Looks at an address.
@@ -55,10 +77,9 @@ pub(super) fn at(url: &CrawlUrl, limits: &TrapLimits) -> Look {
     if repeats(path, limits.repeats_max) {
         return Look::Trap(reason(Trap::Repetition, limits.repeats_max));
     }
-    let shapes = shapes(url, path, query);
-    match shapes == Shapes::default() {
-        true => Look::Plain,
-        false => Look::Shapes(shapes),
+    match shapes(url, path, query) {
+        Shapes { session: None, calendar: None, query: None } => Look::Plain,
+        shapes => Look::Shapes(shapes),
     }
 }
 
@@ -67,7 +88,7 @@ pub(super) fn too_long(url: &CrawlUrl, limits: &TrapLimits) -> Option<Reason> {
     if url.as_str().len() > limits.url_bytes_max as usize {
         return Some(reason(Trap::Length, limits.url_bytes_max));
     }
-    let segments = segments(parts(url).0).count();
+    let segments = segments_of(parts(url).0);
     (segments > limits.segments_max as usize).then(|| reason(Trap::Length, limits.segments_max))
 }
 
@@ -75,7 +96,7 @@ fn reason(trap: Trap, limit: u32) -> Reason {
     Reason::Trap { trap, limit }
 }
 
-/// The shapes of an address that is neither too long nor repetitive.
+/// The shapes of an address, whatever it looks like otherwise.
 pub(super) fn shapes_of(url: &CrawlUrl) -> Shapes {
     let (path, query) = parts(url);
     shapes(url, path, query)
@@ -83,20 +104,31 @@ pub(super) fn shapes_of(url: &CrawlUrl) -> Shapes {
 
 fn parts(url: &CrawlUrl) -> (&str, &str) {
     let target = url.path_and_query();
-    target.split_once('?').unwrap_or((target, ""))
+    let at = memchr(b'?', target.as_bytes());
+    at.map_or((target, ""), |at| (&target[..at], &target[at + 1..]))
 }
 
-fn segments(path: &str) -> impl Iterator<Item = &str> + Clone {
-    let path = path.strip_prefix('/').unwrap_or(path);
-    path.strip_suffix('/').unwrap_or(path).split('/')
+/// How many parts a path has; the slashes at its ends part nothing.
+fn segments_of(path: &str) -> usize {
+    let inner = inner(path);
+    inner.iter().filter(|&&b| b == b'/').count() + 1
+}
+
+fn inner(path: &str) -> &[u8] {
+    let path = path.as_bytes();
+    let path = path.strip_prefix(b"/").unwrap_or(path);
+    path.strip_suffix(b"/").unwrap_or(path)
 }
 
 /// Whether one part of the path comes too often. A sequence that repeats has parts that repeat, so parts are enough. A number or a
 /// single sign may: `/0/0/0/1`, `/01/01/`.
 fn repeats(path: &str, max: u32) -> bool {
-    let mut rest = segments(path).take(SEGMENTS_MAX);
+    if segments_of(path) <= max as usize {
+        return false;
+    }
+    let mut rest = inner(path).split(|&b| b == b'/').take(SEGMENTS_MAX);
     while let Some(part) = rest.next() {
-        let may = part.len() == 1 || is_number(part);
+        let may = !part.is_empty() && (part.len() == 1 || part.iter().all(u8::is_ascii_digit));
         let max = if may { max.saturating_mul(2) } else { max };
         if rest.clone().filter(|other| *other == part).count() >= max as usize {
             return true;
@@ -107,55 +139,52 @@ fn repeats(path: &str, max: u32) -> bool {
 
 fn shapes(url: &CrawlUrl, path: &str, query: &str) -> Shapes {
     let mut shapes = Shapes::default();
-    let bare_path = path_without_session(path);
-    let mut has_session = matches!(bare_path, Cow::Owned(_));
-    let date = date_of_path(&bare_path);
+    let path = parameter::path_without_session(path);
+    let mut has_session = matches!(path, Cow::Owned(_));
+    let date = date::at_end_of_path(&path);
     if query.is_empty() && !has_session && date.is_none() {
         return shapes;
     }
-    let site = xxh3_64(url.host().as_str().as_bytes());
-    let mut rest = Vec::new();
+    let site = hash(url.host().as_str(), SITE_SEED);
+    let mut pairs = Pairs::default();
     let mut dates = false;
-    let mut pages_only = true;
-    // What is left of the query without session and dates; page numbers stay.
-    let mut undated = site;
-    let mut bare = site;
-    for parameter in query.split('&').filter(|it| !it.is_empty()).take(PARAMETERS_MAX) {
-        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        let pair = || xxh3_64_with_seed(parameter.as_bytes(), PAIR_SEED);
-        let kind = kind_of(name, value);
-        has_session |= kind == Kind::Session;
-        dates |= kind == Kind::Date;
-        if kind != Kind::Session {
-            bare = mix(bare, pair());
-        }
-        if !matches!(kind, Kind::Session | Kind::Date) {
-            undated = mix(undated, pair());
-        }
-        match kind {
-            Kind::Session | Kind::Date | Kind::Page => {}
-            Kind::FarPage => rest.push(None),
+    // Parameters that neither session nor date nor a list account for, and those among them that are no page numbers.
+    let (mut rest, mut others) = (0, 0);
+    // The query without its session, and without its dates too. Page numbers stay.
+    let (mut bare, mut undated) = (site, site);
+    for parameter in parameter::of(query).take(PARAMETERS_MAX) {
+        let pair = hash(parameter, PAIR_SEED);
+        match parameter::kind(parameter) {
+            Kind::Session => {
+                has_session = true;
+                continue;
+            }
+            Kind::Date => {
+                dates = true;
+                bare = mix(bare, pair);
+                continue;
+            }
+            Kind::Page => {}
+            Kind::FarPage => rest += 1,
             Kind::Other => {
-                pages_only = false;
-                rest.push(Some(pair()));
+                (rest, others) = (rest + 1, others + 1);
+                pairs.push(pair);
             }
         }
+        (bare, undated) = (mix(bare, pair), mix(undated, pair));
     }
     if has_session {
-        shapes.session = Some(mix(hash(&bare_path, SESSION_SEED), bare));
+        shapes.session = Some(mix(hash(&path, SESSION_SEED), bare));
     }
     if let Some((from, to)) = date {
-        let around = mix(hash(&bare_path[..from], DATE_SEED), hash(&bare_path[to..], DATE_SEED));
+        let around = mix(hash(&path[..from], DATE_SEED), hash(&path[to..], DATE_SEED));
         shapes.calendar = Some(mix(around, undated));
     } else if dates {
-        shapes.calendar = Some(mix(hash(&bare_path, DATE_SEED), undated));
+        shapes.calendar = Some(mix(hash(&path, DATE_SEED), undated));
     }
-    if !rest.is_empty() {
-        shapes.query = Some(QueryShape {
-            path: mix(site, hash(&bare_path, QUERY_SEED)),
-            single: rest.len() == 1 && !pages_only,
-            pairs: rest.into_iter().flatten().collect(),
-        });
+    if rest > 0 {
+        let single = rest == 1 && others == 1;
+        shapes.query = Some(QueryShape { path: mix(site, hash(&path, QUERY_SEED)), single, pairs });
     }
     shapes
 }
@@ -165,245 +194,17 @@ fn hash(text: &str, seed: u64) -> u64 {
 }
 
 fn mix(a: u64, b: u64) -> u64 {
-    let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&a.to_le_bytes());
-    bytes[8..].copy_from_slice(&b.to_le_bytes());
-    xxh3_64(&bytes)
+    xxh3_64_with_seed(&b.to_le_bytes(), a)
 }
 
-/// What a parameter is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Session,
-    Date,
-    /// A page of a list.
-    Page,
-    /// A page of a list further along than lists are long.
-    FarPage,
-    Other,
-}
-
-fn kind_of(name: &str, value: &str) -> Kind {
-    let is = |known: &&str| known.eq_ignore_ascii_case(name);
-    let is_session = || {
-        SESSIONS.iter().any(is) && !value.is_empty()
-            || name.len() > 12 && name.as_bytes()[..12].eq_ignore_ascii_case(b"aspsessionid")
-            || SHORT_SESSIONS.iter().any(is) && is_token(value)
-    };
-    let number = || is_number(value).then(|| value.parse().unwrap_or(u64::MAX));
-    let is_timely = || {
-        let in_dates = |b: u8| b.is_ascii_digit() || b"-_./:+%TFZW".contains(&b);
-        value.as_bytes().first().is_some_and(u8::is_ascii_digit) && value.bytes().all(in_dates)
-    };
-    if is_session() {
-        Kind::Session
-    } else if DATES.iter().any(is) && is_timely() || is_date(value) && !is_number(value) {
-        Kind::Date
-    } else if PAGES.iter().any(is)
-        && let Some(number) = number()
-    {
-        if number <= PAGE_MAX { Kind::Page } else { Kind::FarPage }
-    } else if OFFSETS.iter().any(is)
-        && let Some(number) = number()
-    {
-        if number <= OFFSET_MAX { Kind::Page } else { Kind::FarPage }
-    } else {
-        Kind::Other
-    }
-}
-
-/// A name that a machine gave.
-fn is_token(value: &str) -> bool {
-    value.len() >= TOKEN_BYTES_MIN
-        && value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b','))
-        && value.bytes().any(|b| b.is_ascii_digit())
-}
-
-/// A path with `;jsessionid=…` or `/(S(…))/` taken out.
-fn path_without_session(path: &str) -> Cow<'_, str> {
-    let mut out = Cow::Borrowed(path);
-    if path.contains(';') {
-        let mut kept = String::with_capacity(path.len());
-        for (index, segment) in path.split('/').enumerate() {
-            if index > 0 {
-                kept.push('/');
-            }
-            for (index, part) in segment.split(';').enumerate() {
-                let (name, value) = part.split_once('=').unwrap_or((part, ""));
-                if index == 0 {
-                    kept.push_str(part);
-                } else if kind_of(name, value) != Kind::Session {
-                    kept.push(';');
-                    kept.push_str(part);
-                }
-            }
-        }
-        if kept.len() != path.len() {
-            out = Cow::Owned(kept);
-        }
-    }
-    // ASP.NET: a segment of its own, `(S(lit3py55t21z5v55vlm25s55))`.
-    if out.contains("/(") {
-        let is_session =
-            |part: &str| part.starts_with('(') && part.contains("S(") && part.ends_with("))");
-        let kept: Vec<&str> = out.split('/').filter(|part| !is_session(part)).collect();
-        let kept = kept.join("/");
-        if kept.len() != out.len() {
-            out = Cow::Owned(kept);
-        }
-    }
-    out
-}
-
-/// Where a path has its date, if nothing follows it that could be a title.
-fn date_of_path(path: &str) -> Option<(usize, usize)> {
-    // Most paths have no year.
-    if !path.as_bytes().windows(2).any(|w| matches!(w, [b'1', b'9'] | [b'2', b'0' | b'1'])) {
-        return None;
-    }
-    let mut found: Option<(usize, usize)> = None;
-    let mut at = 0;
-    // The year and the month that lead up to here.
-    let mut led: Option<(usize, u8)> = None;
-    for part in path.split('/') {
-        let (from, to) = (at, at + part.len());
-        at = to + 1;
-        if is_date(part) {
-            found = Some((from, to));
-            led = None;
-        } else if let Some((start, parts @ 1..=2)) = led
-            && if parts == 1 { is_month(part) } else { is_between(part, 1, 31) }
-        {
-            found = Some((start, to));
-            led = Some((start, parts + 1));
-        } else if is_year(part) {
-            led = Some((from, 1));
-        } else {
-            led = None;
-            // A page of the list, the calendar's own words; a title is none of them.
-            let is_view = part.is_empty() || VIEWS.contains(&part) || is_between(part, 0, 9_999);
-            if !is_view {
-                found = None;
-            }
-        }
-    }
-    found
-}
-
-/// A year and a month, with or without a day, in either order: `2024-05`, `2024_05_01`, `01.05.2024`, `20240501`, `2024-W07`; a time
-/// may follow.
-fn is_date(text: &str) -> bool {
-    let end = text.find(['T', ':', '+', '%', ' ']).unwrap_or(text.len());
-    let text = &text[..end];
-    if !matches!(text.len(), 6..=10) || !text.as_bytes()[text.len() - 1].is_ascii_digit() {
-        return false;
-    }
-    let Some(separator) = text.find(['-', '_', '.']).map(|at| &text[at..=at]) else {
-        // Eight digits are more often a number than a date: only the years that are likely.
-        return text.len() == 8
-            && is_number(text)
-            && is_between(&text[..4], 1990, 2039)
-            && is_between(&text[4..6], 1, 12)
-            && is_between(&text[6..], 1, 31);
-    };
-    let mut parts = text.split(separator);
-    let (Some(first), Some(second), third, None) =
-        (parts.next(), parts.next(), parts.next(), parts.next())
-    else {
-        return false;
-    };
-    let is_rest = |second: &str, third: Option<&str>| {
-        let week = second.strip_prefix(['W', 'w']);
-        let by_week = third.is_none() && week.is_some_and(|week| is_between(week, 1, 53));
-        by_week || is_between(second, 1, 12) && third.is_none_or(|day| is_between(day, 1, 31))
-    };
-    match third {
-        _ if is_year(first) => is_rest(second, third),
-        // The day or the month first, as countries have it.
-        Some(year) if is_year(year) => is_between(first, 1, 31) && is_between(second, 1, 31),
-        None => is_year(second) && is_between(first, 1, 12),
-        Some(_) => false,
-    }
-}
-
-fn is_year(text: &str) -> bool {
-    text.len() == 4 && is_between(text, 1900, 2199)
-}
-
-/// A month by its number or its English name.
-fn is_month(text: &str) -> bool {
-    let is_named = |name: &&str| {
-        let name = name.as_bytes();
-        text.as_bytes().eq_ignore_ascii_case(name)
-            || text.len() >= 3 && text.as_bytes().eq_ignore_ascii_case(&name[..3])
-    };
-    is_between(text, 1, 12) || MONTHS.iter().any(is_named)
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
-}
-
-fn is_between(text: &str, least: u16, most: u16) -> bool {
-    matches!(text.len(), 1..=4)
-        && is_number(text)
-        && text.parse::<u16>().is_ok_and(|number| (least..=most).contains(&number))
-}
-
-/// Parameters that name a session whatever their value looks like.
-const SESSIONS: [&str; 12] = [
-    "jsessionid",
-    "phpsessid",
-    "sessionid",
-    "session_id",
-    "sessid",
-    "sess_id",
-    "cfid",
-    "cftoken",
-    "zenid",
-    "oscsid",
-    "xtcsid",
-    "psession",
-];
-/// Parameters that name a session if their value looks like one.
-const SHORT_SESSIONS: [&str; 5] = ["sid", "s", "sess", "session", "ssid"];
-const TOKEN_BYTES_MIN: usize = 16;
-/// Parameters that are part of a date if they are numbers.
-const DATES: [&str; 11] =
-    ["date", "day", "month", "year", "week", "yr", "mon", "time", "cal", "caldate", "timestamp"];
-/// The number of a page in a list.
-const PAGES: [&str; 8] =
-    ["page", "paged", "pagenum", "page_num", "pageno", "page_no", "pg", "currentpage"];
-/// Lists have no more pages.
-const PAGE_MAX: u64 = 1_000;
-/// Where a page of a list begins.
-const OFFSETS: [&str; 5] = ["offset", "start", "skip", "limitstart", "startindex"];
-/// Lists are no longer.
-const OFFSET_MAX: u64 = 100_000;
-/// Words that calendars put behind their dates.
-const VIEWS: [&str; 14] = [
-    "month", "week", "day", "year", "list", "agenda", "today", "next", "prev", "previous", "map",
-    "photo", "grid", "page",
-];
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 /// Parts of a path that are compared with each other.
 const SEGMENTS_MAX: usize = 64;
+/// Parameters of a query that may look something up.
+const PAIRS_MAX: usize = 8;
 /// Parameters that are looked at.
 const PARAMETERS_MAX: usize = 32;
 
+const SITE_SEED: u64 = 0;
 const PAIR_SEED: u64 = 1;
 const SESSION_SEED: u64 = 2;
 const DATE_SEED: u64 = 3;
@@ -411,7 +212,7 @@ const QUERY_SEED: u64 = 4;
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, Shapes, at, is_date};
+    use super::{Look, Shapes, at};
     use crate::discover::TrapLimits;
     use curtsy_core::host::Reason;
     use curtsy_core::url::CrawlUrl;
@@ -429,7 +230,7 @@ mod tests {
             Look::Shapes(Shapes { session, calendar, query }) => {
                 let query = query.map(|query| match query.single {
                     true => "look-up".to_owned(),
-                    false => format!("query of {}", query.pairs.len()),
+                    false => format!("query of {}", query.pairs.as_slice().len()),
                 });
                 let named = [
                     session.map(|_| "session".to_owned()),
@@ -563,30 +364,5 @@ mod tests {
         check("/a?offset=100001&q=x", "query of 1");
         check("/a?page=two", "look-up");
         check("/a?word", "look-up");
-    }
-
-    #[test]
-    fn dates() {
-        for (text, expected) in [
-            ("2024-05-01", true),
-            ("2024_05", true),
-            ("5.2024", true),
-            ("31-12-2024", true),
-            ("2024-05-01T10:00:00Z", true),
-            ("20240501", true),
-            ("2024-00", false),
-            ("2024-13-01", false),
-            ("2024-5-1-1", false),
-            ("18000101", false),
-            ("1.2.3", false),
-            ("2024-", false),
-            ("-2024-05", false),
-            ("", false),
-            ("\u{e9}2024-05", false),
-            ("2024\u{e9}05", false),
-            ("T", false),
-        ] {
-            assert_eq!(is_date(text), expected, "{text}");
-        }
     }
 }

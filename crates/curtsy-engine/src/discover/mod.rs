@@ -1,13 +1,14 @@
 //! What does a crawl find? The [`Reader`] of every face: sitemaps before links, scope, filters, traps.
 //!
-//! A seed's authority is asked for its sitemaps first (`entrances`), then pages are read and what they link to is offered, breadth
-//! first, since each offer is one link further from its seed and the store hands out what was offered first. A found URL passes five questions, the cheap ones first:
+//! A seed's authority is asked for its sitemaps first (`entrances`), then pages are read and what they link to is offered. That is
+//! breadth first: an offer is one link further from its seed than its page, and the store hands out what was offered first. A found
+//! URL passes five questions, the cheap ones first:
 //!
 //! 1. without what only traces its visitors (`tracking`), since the address that is asked for is the one that the row names;
 //! 2. does it belong to what is crawled (`scope`)? Roots are the seeds, and where seeds were redirected to;
 //! 3. does the user want it (`pattern`)?
 //! 4. is it among the offers of this page already?
-//! 5. does it look like one of endlessly many (`look`, `traps`)? Then its row says so.
+//! 5. does it look like one of endlessly many (`look`, with `date` and `parameter`; `traps` counts)? Then its row says so.
 //!
 //! What a page says of itself is read whether its links are followed or not. The depth of a crawl, its pages and its robots.txt are the
 //! engine's to check, and which URLs are known is the store's to say.
@@ -15,7 +16,10 @@
 //! A [`Discovery`] is shared by the workers of a process. What it learns on the way (roots, shapes) can be told to it again after a
 //! restart: [`Discovery::admit_root`], [`Discovery::note_known`].
 
+mod date;
+mod hashes;
 mod look;
+mod parameter;
 mod pattern;
 mod scope;
 mod sitemaps;
@@ -276,8 +280,11 @@ impl<'d> Found<'d> {
 
     /// A URL that is named beside the document's own list.
     fn add_extra(&mut self, url: &CrawlUrl) {
-        self.expect_repeats();
-        self.add(url);
+        // Most pages name themselves as canonical.
+        if *url != self.record.url {
+            self.expect_repeats();
+            self.add(url);
+        }
     }
 
     fn add(&mut self, url: &CrawlUrl) {
@@ -292,18 +299,16 @@ impl<'d> Found<'d> {
         if !self.roots.contains(&url) || !self.discovery.patterns.admit(url.as_str()) {
             return;
         }
-        let key = url.key();
+        let offer = UrlRecord::page(url.into_owned(), self.depth);
         if let Some(seen) = &mut self.seen
-            && (!seen.insert(key) || *url == self.record.url)
+            && (!seen.insert(offer.id) || offer.url == self.record.url)
         {
             return;
         }
-        let url = url.into_owned();
-        if let Some(trap) = self.trap(&url, key) {
-            self.traps.extend(trap.map(|reason| (url, reason)));
-            return;
+        match self.trap(&offer.url, offer.id) {
+            None => self.offers.push(offer),
+            Some(told) => self.traps.extend(told.map(|reason| (offer.url, reason))),
         }
-        self.offers.push(UrlRecord::page(url, self.depth));
     }
 
     /// A trap, with its reason unless that was told before.

@@ -61,12 +61,12 @@ impl Discovery {
     ) -> Document {
         let content_type = head.content_type.as_deref();
         let read = Sitemap::read(&record.url, content_type, body, &self.sitemaps, now);
-        let mut document = Document::default();
+        let mut first = Vec::new();
         if read.kind == SitemapKind::None {
-            document.offers.extend(self.next_sitemap(record));
+            first.extend(self.next_sitemap(record));
         }
         if record.depth < NESTING_MAX {
-            document.offers.extend(self.children(record, &read));
+            first.extend(self.children(record, &read));
         }
         let mut found = Found::new(self, record, 1, By::Sitemap);
         found.offers.reserve(read.entries.len());
@@ -76,11 +76,10 @@ impl Discovery {
             let mut traps = self.traps();
             found.offers.iter().for_each(|offer| traps.note(&offer.url, offer.id));
         }
-        document.offers.append(&mut found.offers);
-        document.traps = std::mem::take(&mut found.traps);
-        drop(found);
-        document.sitemap = Some(read);
-        document
+        let Found { mut offers, traps, .. } = found;
+        // A document has children or entries, seldom both: the longer list stays where it is.
+        offers.splice(0..0, first);
+        Document { sitemap: Some(read), offers, traps, ..Document::default() }
     }
 
     fn children(&self, record: &UrlRecord, index: &Sitemap) -> Vec<UrlRecord> {

@@ -3,6 +3,7 @@
 use curtsy_core::host::{Friction, Kind, Reason};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
+use proptest::prelude::*;
 
 use super::{Discovery, DiscoverySpec, Scope};
 use crate::{Document, Fetched, Head, Reader, RobotsFile, UrlRecord, Want};
@@ -322,4 +323,94 @@ fn friction_is_seen_for_what_was_asked() {
     check(Kind::Page, Head { status: 204, ..html() }, "", None);
     check(Kind::Page, Head { status: 304, ..html() }, "", None);
     check(Kind::Page, Head { status: 999, ..html() }, "no", Some(Friction::Unusual));
+}
+
+#[test]
+fn after_a_restart_the_decisions_are_the_same() {
+    let narrow = |spec: &mut DiscoverySpec| {
+        spec.traps.calendar_max = 2;
+        spec.traps.queries_max = 2;
+    };
+    let page = |found: &Discovery, body: &str| {
+        let record = UrlRecord::page(url("http://b.org/p"), 30);
+        let document = found.read(&record, &html(), &fetched(body), NOW);
+        (said(&document), document)
+    };
+    let moved =
+        UrlRecord { url: url("http://b.org/"), hop: 1, ..UrlRecord::page(url("http://a.org/"), 0) };
+    let first = "<a href=/2024-05-01>1</a><a href=/2024-05-02>2</a><a href=/2024-05-03>3</a>\
+                 <a href='/x?a=1&amp;b=1'>x</a><a href='/x?a=2&amp;b=2'>x</a><a href='/x?a=1&amp;b=2'>x</a>";
+    let then = "<a href=/2024-05-03>3</a><a href=/2024-05-02>2</a><a href='/x?a=2&amp;b=1'>x</a>\
+                <a href='/x?a=2&amp;b=2'>x</a><a href=/new>n</a>";
+
+    let lived = discovery(narrow);
+    lived.read(&moved, &html(), &fetched(""), NOW);
+    let (_, document) = page(&lived, first);
+    assert_eq!((document.offers.len(), document.traps.len()), (4, 2));
+
+    let resumed = discovery(narrow);
+    resumed.admit_root(&url("http://b.org/"));
+    document.offers.iter().rev().for_each(|offer| resumed.note_known(&offer.url));
+    let expected = "http://b.org/2024-05-02@31 http://b.org/x?a=2&b=2@31 http://b.org/new@31";
+    for found in [lived, resumed] {
+        assert_eq!(page(&found, then).0, expected);
+    }
+}
+
+#[test]
+fn workers_share_it() {
+    fn check<T: Send + Sync + Reader>(_: &T) {}
+    let found = discovery(|_| {});
+    check(&found);
+    std::thread::scope(|scope| {
+        for worker in 0..4 {
+            let found = &found;
+            scope.spawn(move || {
+                for n in 0..200 {
+                    // Seeds that move, pages and sitemaps at once.
+                    let to = url(&format!("http://h{}.org/", (worker + n) % 7));
+                    let moved =
+                        UrlRecord { url: to, hop: 1, ..UrlRecord::page(url("http://a.org/"), 0) };
+                    found.read(&moved, &html(), &fetched("<a href='/x?a=1'>x</a>"), NOW);
+                    let map = UrlRecord {
+                        want: Want::Sitemap,
+                        ..UrlRecord::page(url("http://a.org/s"), 0)
+                    };
+                    found.read(&map, &html(), &fetched("http://a.org/1?b=2\n"), NOW);
+                }
+            });
+        }
+    });
+    assert!((0..7).all(|n| found.wants(&url(&format!("http://h{n}.org/y")))));
+}
+
+proptest! {
+    #[test]
+    fn no_answer_is_too_strange(
+        body in prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..300),
+            "(<a href='[a-z0-9/?&=;.%:#-]{0,30}'>|<(urlset|sitemapindex|rss|url|loc|sitemap|link|iframe src=/x)>|http://a.org/[a-z]{0,3}|\\PC){0,20}"
+                .prop_map(String::into_bytes),
+        ],
+        content_type in prop::sample::select(vec!["", "text/html", "text/xml", "application/rss+xml", "image/png", ";"]),
+        status in any::<u16>(),
+        depth in 0_u16..9,
+        is_sitemap in any::<bool>(),
+    ) {
+        let found = discovery(|spec| spec.scope = Scope::Everywhere);
+        let head = Head { status, content_type: Some(content_type.into()), ..Head::default() };
+        let page = Fetched { body: body.into() };
+        let want = if is_sitemap { Want::Sitemap } else { Want::Page };
+        let record = UrlRecord { want, ..UrlRecord::page(url("http://a.org/p"), depth) };
+        let first = found.read(&record, &head, &page, NOW);
+        found.friction(Kind::Page, &head, &page);
+        // What was offered is offered again; what was told is not told again.
+        let again = found.read(&record, &head, &page, NOW);
+        prop_assert_eq!(said(&first), said(&again));
+        prop_assert!(again.traps.is_empty());
+        let mut ids: Vec<_> = first.offers.iter().map(|offer| offer.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        prop_assert_eq!(ids.len(), first.offers.len());
+    }
 }

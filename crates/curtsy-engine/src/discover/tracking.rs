@@ -2,11 +2,16 @@
 //! that is asked for is then the address that the row names.
 
 use curtsy_core::url::CrawlUrl;
+use memchr::memchr;
+
+use super::parameter;
 
 /// The URL without such parameters, if it has any.
 pub(super) fn stripped(url: &CrawlUrl) -> Option<CrawlUrl> {
-    let (before, query) = url.as_str().split_once('?')?;
-    if !query.split('&').any(is_tracking) {
+    let whole = url.as_str();
+    let (before, query) = whole.split_at(memchr(b'?', whole.as_bytes())?);
+    let query = &query[1..];
+    if !parameter::of(query).any(is_tracking) {
         return None;
     }
     let mut text = String::with_capacity(url.as_str().len());
@@ -20,66 +25,50 @@ pub(super) fn stripped(url: &CrawlUrl) -> Option<CrawlUrl> {
 }
 
 fn is_tracking(parameter: &str) -> bool {
-    let name = &parameter[..parameter.find('=').unwrap_or(parameter.len())];
-    let starts = |start: &&str| {
+    let (name, _) = parameter::split(parameter);
+    let is = |known: &&str| known.eq_ignore_ascii_case(name);
+    let starts = |start: &str| {
+        let found = name.as_bytes().get(..start.len());
         name.len() > start.len()
-            && name.as_bytes()[..start.len()].eq_ignore_ascii_case(start.as_bytes())
+            && found.is_some_and(|found| found.eq_ignore_ascii_case(start.as_bytes()))
     };
-    STARTS.iter().any(starts) || NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
+    let Some(first) = name.as_bytes().first() else {
+        return false;
+    };
+    // The click and campaign ids of advertisers, mailers and counters, each named in its vendor's own documents.
+    match first.to_ascii_lowercase() {
+        b'_' => UNDERSCORED.iter().any(is),
+        b'd' => is(&"dclid"),
+        b'e' => is(&"epik"),
+        b'f' => is(&"fbclid"),
+        b'g' => ["gclid", "gclsrc", "gbraid"].iter().any(is),
+        b'h' => starts("hsa_") || is(&"hsctatracking"),
+        b'i' => ["igshid", "igsh"].iter().any(is),
+        b'l' => is(&"li_fat_id"),
+        b'm' => {
+            let names =
+                ["mc_cid", "mc_eid", "mkt_tok", "msclkid", "ml_subscriber", "ml_subscriber_hash"];
+            starts("mtm_") || names.iter().any(is)
+        }
+        b'o' => ["oly_anon_id", "oly_enc_id"].iter().any(is),
+        b'p' => {
+            let names = ["pk_campaign", "pk_kwd", "pk_keyword", "pk_source", "pk_medium"];
+            starts("piwik_") || starts("pk_") && names.iter().any(is)
+        }
+        b'r' => is(&"rdt_cid"),
+        b's' => ["srsltid", "sccid", "s_kwcid"].iter().any(is),
+        b't' => ["twclid", "ttclid"].iter().any(is),
+        b'u' => starts("utm_"),
+        b'v' => ["vero_id", "vero_conv"].iter().any(is),
+        b'w' => ["wbraid", "wickedid"].iter().any(is),
+        b'y' => ["yclid", "ysclid", "ymclid"].iter().any(is),
+        _ => false,
+    }
 }
 
-/// Urchin and its heirs, Matomo, HubSpot ads.
-const STARTS: [&str; 4] = ["utm_", "mtm_", "piwik_", "hsa_"];
-
-/// The click and campaign ids of advertisers, mailers and counters, each named in its vendor's own documents.
-const NAMES: [&str; 46] = [
-    "gclid",
-    "gclsrc",
-    "dclid",
-    "gbraid",
-    "wbraid",
-    "srsltid",
-    "_ga",
-    "_gl",
-    "_gac",
-    "fbclid",
-    "igshid",
-    "igsh",
-    "msclkid",
-    "yclid",
-    "ysclid",
-    "ymclid",
-    "_openstat",
-    "twclid",
-    "ttclid",
-    "li_fat_id",
-    "epik",
-    "rdt_cid",
-    "sccid",
-    "mc_cid",
-    "mc_eid",
-    "_hsenc",
-    "_hsmi",
-    "__hssc",
-    "__hstc",
-    "__hsfp",
-    "hsctatracking",
-    "mkt_tok",
-    "vero_id",
-    "vero_conv",
-    "oly_anon_id",
-    "oly_enc_id",
-    "wickedid",
-    "_ke",
-    "ml_subscriber",
-    "ml_subscriber_hash",
-    "pk_campaign",
-    "pk_kwd",
-    "pk_keyword",
-    "pk_source",
-    "pk_medium",
-    "s_kwcid",
-];
+/// Google Analytics, HubSpot, Klaviyo, Openstat.
+const UNDERSCORED: [&str; 10] =
+    ["_ga", "_gl", "_gac", "_hsenc", "_hsmi", "__hssc", "__hstc", "__hsfp", "_ke", "_openstat"];
 
 #[cfg(test)]
 mod tests {

@@ -8,13 +8,14 @@
 //!
 //! Shapes and hashes are bounded: there are two generations, and what was not met while a whole generation came up is forgotten.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::hash_map::Entry;
 
 use curtsy_core::host::{Reason, Trap};
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::TrapLimits;
+use super::hashes::{ByHash, Folding, Hashes, HashesSet};
 use super::look::{self, QueryShape, Shapes};
 
 /// What has been taken, by shape.
@@ -23,20 +24,21 @@ pub(super) struct Traps {
     limits: TrapLimits,
     /// A shape with more URLs than this is vast.
     vast_min: usize,
-    young: HashMap<u64, Shape>,
-    old: HashMap<u64, Shape>,
+    young: ByHash<Shape>,
+    old: ByHash<Shape>,
     /// Hashes in the young generation.
     hashes: usize,
     /// Traps whose reason was told.
-    told: HashSet<u64>,
+    told: HashesSet,
+    folding: Folding,
 }
 
 /// URLs of one shape that were taken.
 #[derive(Debug, Default)]
 struct Shape {
-    urls: HashSet<u64>,
+    urls: Hashes,
     /// Names and values in their queries.
-    pairs: HashSet<u64>,
+    pairs: Hashes,
     /// The site itself names more URLs of this shape than are remembered: any may be one of them.
     vast: bool,
 }
@@ -44,7 +46,7 @@ struct Shape {
 impl Shape {
     /// Whether another URL would be one too many.
     fn is_full_for(&self, url: u64, limit: u32) -> bool {
-        !self.vast && self.urls.len() >= limit as usize && !self.urls.contains(&url)
+        !self.vast && self.urls.len() >= limit as usize && !self.urls.contains(url)
     }
 
     fn hashes(&self) -> usize {
@@ -57,13 +59,15 @@ impl Traps {
         let TrapLimits { sessions_max, calendar_max, queries_max, lookups_max, .. } = limits;
         let most = sessions_max.max(calendar_max).max(queries_max).max(lookups_max);
         let vast_min = (most.max(limits.sitemaps_max) as usize).saturating_mul(VAST_FACTOR);
+        let folding = Folding::new();
         Traps {
             limits,
             vast_min,
-            young: HashMap::new(),
-            old: HashMap::new(),
+            young: ByHash::with_hasher(folding),
+            old: ByHash::with_hasher(folding),
             hashes: 0,
-            told: HashSet::new(),
+            told: HashesSet::with_hasher(folding),
+            folding,
         }
     }
 
@@ -121,8 +125,8 @@ impl Traps {
         if !shape.is_full_for(url, queries_max) {
             return None;
         }
-        let is_new = |pair: &u64| !shape.pairs.contains(pair);
-        let looks_up = query.single || query.pairs.iter().any(is_new);
+        let is_new = |pair: &u64| !shape.pairs.contains(*pair);
+        let looks_up = query.single || query.pairs.as_slice().iter().any(is_new);
         if !looks_up || depth > lookups_depth_max {
             return Some(queries_max);
         }
@@ -141,40 +145,47 @@ impl Traps {
     }
 
     fn add(&mut self, shape: u64, url: u64, pairs: &[u64]) {
-        self.shape(shape);
-        let Some(shape) = self.young.get_mut(&shape) else {
-            return;
-        };
+        let TrapLimits { lookups_max, .. } = self.limits;
+        let (folding, vast_min) = (self.folding, self.vast_min);
+        let shape = self.shape(shape);
         if shape.vast {
             return;
         }
         let before = shape.hashes();
-        shape.urls.insert(url);
-        if shape.pairs.len() < self.limits.lookups_max as usize {
-            shape.pairs.extend(pairs);
+        shape.urls.insert(url, folding);
+        for pair in pairs {
+            if shape.pairs.len() < lookups_max as usize {
+                shape.pairs.insert(*pair, folding);
+            }
         }
-        self.hashes += shape.hashes() - before;
-        if shape.urls.len() > self.vast_min {
+        if shape.urls.len() > vast_min {
             // Links alone never come so far.
-            self.hashes -= shape.hashes();
             *shape = Shape { vast: true, ..Shape::default() };
         }
+        let after = shape.hashes();
+        self.hashes = self.hashes + after - before;
     }
 
     /// A shape, brought among the young.
-    fn shape(&mut self, shape: u64) -> &Shape {
-        if !self.young.contains_key(&shape) {
-            let known = self.old.remove(&shape).unwrap_or_default();
-            let full = self.young.len() >= (self.limits.shapes_max as usize).div_ceil(2)
-                || self.hashes >= HASHES_MAX / 2;
-            if full {
-                self.old = std::mem::take(&mut self.young);
-                self.hashes = 0;
-            }
-            self.hashes += known.hashes();
-            self.young.insert(shape, known);
+    fn shape(&mut self, key: u64) -> &mut Shape {
+        let full = self.young.len() >= (self.limits.shapes_max as usize).div_ceil(2)
+            || self.hashes >= HASHES_MAX / 2;
+        if full && !self.young.contains_key(&key) {
+            let young = ByHash::with_hasher(self.folding);
+            let mut before =
+                std::mem::replace(&mut self.old, std::mem::replace(&mut self.young, young));
+            self.hashes = 0;
+            // It may be among those that would be forgotten.
+            self.old.extend(before.remove_entry(&key));
         }
-        &self.young[&shape]
+        match self.young.entry(key) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let known = self.old.remove(&key).unwrap_or_default();
+                self.hashes += known.hashes();
+                entry.insert(known)
+            }
+        }
     }
 }
 

@@ -1,0 +1,196 @@
+//! What is a parameter for? The name of a session, a part of a date, the number of a page in a list, or something of the site's own.
+
+use std::borrow::Cow;
+
+use memchr::memchr2;
+
+use super::date::{is_date, is_number};
+
+/// What a parameter is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It names a session.
+    Session,
+    /// It is a date, or a part of one.
+    Date,
+    /// It is the number of a page in a list.
+    Page,
+    /// It is the number of a page further along than lists are long.
+    FarPage,
+    /// Anything else.
+    Other,
+}
+
+/// The parameters of a query.
+pub(super) fn of(query: &str) -> impl Iterator<Item = &str> {
+    let mut rest = query;
+    std::iter::from_fn(move || {
+        loop {
+            if rest.is_empty() {
+                return None;
+            }
+            let end = rest.bytes().position(|b| b == b'&').unwrap_or(rest.len());
+            let found = &rest[..end];
+            rest = rest.get(end + 1..).unwrap_or_default();
+            if !found.is_empty() {
+                return Some(found);
+            }
+        }
+    })
+}
+
+/// Name and value of a parameter.
+pub(super) fn split(parameter: &str) -> (&str, &str) {
+    let at = parameter.bytes().position(|b| b == b'=');
+    at.map_or((parameter, ""), |at| (&parameter[..at], &parameter[at + 1..]))
+}
+
+/// What a parameter is for.
+pub(super) fn kind(parameter: &str) -> Kind {
+    let (name, value) = split(parameter);
+    let number = || is_number(value).then(|| value.parse().unwrap_or(u64::MAX));
+    let page = |max: u64| match number() {
+        Some(number) if number <= max => Kind::Page,
+        Some(_) => Kind::FarPage,
+        None => Kind::Other,
+    };
+    let named = match known(name) {
+        Some(Name::Session) if !value.is_empty() => Kind::Session,
+        Some(Name::ShortSession) if is_token(value) => Kind::Session,
+        Some(Name::Date) if is_timely(value) => Kind::Date,
+        Some(Name::Page) => page(PAGE_MAX),
+        Some(Name::Offset) => page(OFFSET_MAX),
+        _ => Kind::Other,
+    };
+    // A plain number is a date only under the name of one.
+    match named {
+        Kind::Other if is_date(value) && !is_number(value) => Kind::Date,
+        named => named,
+    }
+}
+
+/// A path with `;jsessionid=…` or `/(S(…))/` taken out.
+pub(super) fn path_without_session(path: &str) -> Cow<'_, str> {
+    let mut out = Cow::Borrowed(path);
+    if memchr2(b';', b'(', path.as_bytes()).is_none() {
+        return out;
+    }
+    if path.contains(';') {
+        let mut kept = String::with_capacity(path.len());
+        for (index, segment) in path.split('/').enumerate() {
+            if index > 0 {
+                kept.push('/');
+            }
+            for (index, part) in segment.split(';').enumerate() {
+                if index == 0 {
+                    kept.push_str(part);
+                } else if kind(part) != Kind::Session {
+                    kept.push(';');
+                    kept.push_str(part);
+                }
+            }
+        }
+        if kept.len() != path.len() {
+            out = Cow::Owned(kept);
+        }
+    }
+    // ASP.NET: a segment of its own, `(S(lit3py55t21z5v55vlm25s55))`.
+    if path.contains('(') {
+        let is_session =
+            |part: &&str| part.starts_with('(') && part.contains("S(") && part.ends_with("))");
+        let kept: Vec<&str> = out.split('/').filter(|part| !is_session(part)).collect();
+        let kept = kept.join("/");
+        if kept.len() != out.len() {
+            out = Cow::Owned(kept);
+        }
+    }
+    out
+}
+
+/// A name that a machine gave.
+fn is_token(value: &str) -> bool {
+    value.len() >= TOKEN_BYTES_MIN
+        && value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b','))
+        && value.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Digits, and what parts them in dates and times.
+fn is_timely(value: &str) -> bool {
+    let in_dates = |b: u8| b.is_ascii_digit() || b"-_./:+%TFZW".contains(&b);
+    value.as_bytes().first().is_some_and(u8::is_ascii_digit) && value.bytes().all(in_dates)
+}
+
+/// What the name of a parameter promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    /// A session, whatever the value looks like.
+    Session,
+    /// A session, if the value looks like one.
+    ShortSession,
+    /// A date, if the value looks like one.
+    Date,
+    /// The number of a page.
+    Page,
+    /// Where a page of a list begins.
+    Offset,
+}
+
+fn known(name: &str) -> Option<Name> {
+    let names: &[(&str, Name)] = match name.as_bytes().first()?.to_ascii_lowercase() {
+        b'a' => {
+            let start = name.as_bytes().get(..12)?;
+            return start.eq_ignore_ascii_case(b"aspsessionid").then_some(Name::Session);
+        }
+        b'c' => &[
+            ("cal", Name::Date),
+            ("caldate", Name::Date),
+            ("cfid", Name::Session),
+            ("cftoken", Name::Session),
+            ("currentpage", Name::Page),
+        ],
+        b'd' => &[("date", Name::Date), ("day", Name::Date)],
+        b'j' => &[("jsessionid", Name::Session)],
+        b'l' => &[("limitstart", Name::Offset)],
+        b'm' => &[("mon", Name::Date), ("month", Name::Date)],
+        b'o' => &[("offset", Name::Offset), ("oscsid", Name::Session)],
+        b'p' => &[
+            ("page", Name::Page),
+            ("paged", Name::Page),
+            ("pagenum", Name::Page),
+            ("page_num", Name::Page),
+            ("pageno", Name::Page),
+            ("page_no", Name::Page),
+            ("pg", Name::Page),
+            ("phpsessid", Name::Session),
+            ("psession", Name::Session),
+        ],
+        b's' => &[
+            ("s", Name::ShortSession),
+            ("sid", Name::ShortSession),
+            ("sess", Name::ShortSession),
+            ("session", Name::ShortSession),
+            ("ssid", Name::ShortSession),
+            ("sessid", Name::Session),
+            ("sess_id", Name::Session),
+            ("sessionid", Name::Session),
+            ("session_id", Name::Session),
+            ("skip", Name::Offset),
+            ("start", Name::Offset),
+            ("startindex", Name::Offset),
+        ],
+        b't' => &[("time", Name::Date), ("timestamp", Name::Date)],
+        b'w' => &[("week", Name::Date)],
+        b'x' => &[("xtcsid", Name::Session)],
+        b'y' => &[("year", Name::Date), ("yr", Name::Date)],
+        b'z' => &[("zenid", Name::Session)],
+        _ => return None,
+    };
+    names.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, name)| *name)
+}
+
+/// A shorter value is rather a number or a word.
+const TOKEN_BYTES_MIN: usize = 16;
+/// Lists have no more pages.
+const PAGE_MAX: u64 = 1_000;
+/// Lists are no longer.
+const OFFSET_MAX: u64 = 100_000;
