@@ -323,6 +323,9 @@ impl<'o, W: World> Worker<'o, W> {
                         self.first_ended.set(Some(clock.mono() + Duration::from_secs(1)));
                     }
                     kept_last = kept;
+                    // What was held for its row is settled now, and the store may have nothing left that waits.
+                    drained = None;
+                    next_take = next_take.min(clock.mono());
                 }
                 Some(Event::Took { hosts, taken: Err(_), .. }) => {
                     taking = false;

@@ -1,0 +1,163 @@
+//! A folder, sites, and the program.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use curtsy_core::policy::{Layers, Policy, Reach};
+use curtsy_judge::{Exchange, Fault, InStartOrder, Judge, Report};
+use curtsy_sim::loopback::{Scene, Settings, Sites};
+use curtsy_sim::manners_of;
+use rusqlite::Connection;
+
+static FOLDERS: AtomicU32 = AtomicU32::new(0);
+
+/// A folder that is removed at the end, with sites beside it.
+pub(crate) struct Town {
+    pub(crate) folder: PathBuf,
+    pub(crate) sites: Option<Sites>,
+}
+
+impl Town {
+    pub(crate) fn new(scene: Scene) -> Town {
+        let mut town = Town::empty();
+        town.sites = Some(Sites::start(scene, Settings::default()).unwrap());
+        town
+    }
+
+    /// A folder without sites.
+    pub(crate) fn empty() -> Town {
+        let n = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("curtsy-crawl-{}-{n}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Town { folder, sites: None }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The URL of a page of a host, by its address.
+    pub(crate) fn url(&self, host: usize, path: &str) -> String {
+        let hosts = self.sites.as_ref().unwrap().hosts();
+        format!("{}{}", hosts[host].url_by_address.trim_end_matches('/'), path)
+    }
+
+    /// The homes of all hosts, in a file.
+    pub(crate) fn seeds(&self) -> PathBuf {
+        let path = self.path("seeds.txt");
+        let hosts = self.sites.as_ref().unwrap().hosts().iter();
+        let seeds: Vec<_> = hosts.map(|h| h.url_by_address.clone()).collect();
+        std::fs::write(&path, seeds.join("\n")).unwrap();
+        path
+    }
+
+    /// The program, in this folder, with a ledger of its own.
+    pub(crate) fn program(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_curtsy"));
+        command.args(args).current_dir(&self.folder).env("XDG_STATE_HOME", self.path("state"));
+        command.env_remove("CURTSY_CONTACT").stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(self.program(args).output().unwrap())
+    }
+
+    /// A crawl of this machine.
+    pub(crate) fn crawl(&self, args: &[&str]) -> Ran {
+        self.run(&[&["crawl", "--allow-net", "127.0.0.0/8"], args].concat())
+    }
+
+    pub(crate) fn start_crawl(&self, args: &[&str]) -> Child {
+        let args = [&["crawl", "--allow-net", "127.0.0.0/8"], args].concat();
+        self.program(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    pub(crate) fn db(&self, name: &str) -> Connection {
+        Connection::open(self.path(name)).unwrap()
+    }
+
+    /// What the sites saw, once they are closed.
+    pub(crate) fn close(&mut self) -> Vec<Exchange> {
+        self.sites.take().unwrap().stop().unwrap().log
+    }
+}
+
+impl Drop for Town {
+    fn drop(&mut self) {
+        self.sites.take();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// How the program ended.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Ran {
+        Ran {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn ends(self, code: i32) -> Ran {
+        assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.out, self.err);
+        self
+    }
+}
+
+/// One number of a database.
+pub(crate) fn number(db: &Connection, sql: &str) -> i64 {
+    db.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+/// One column of texts, in order.
+pub(crate) fn texts(db: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = db.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+/// A policy as the program reads it from a file.
+pub(crate) fn policy(path: &Path) -> Policy {
+    let text = std::fs::read_to_string(path).unwrap();
+    let layers = Layers { file: Some(&text), ..Layers::default() };
+    layers.settle(Reach::AllowedNet).unwrap().policy
+}
+
+/// What the judge says of a log.
+pub(crate) fn judge(log: Vec<Exchange>, policy: &Policy, faults: &[Fault]) -> Report {
+    let mut manners = manners_of(policy);
+    manners.product = None;
+    let mut judge = Judge::new(manners);
+    for fault in faults {
+        judge.fault(fault.clone());
+    }
+    let mut order = InStartOrder::new(std::time::Duration::from_secs(300));
+    for exchange in log {
+        order.push(exchange);
+    }
+    while let Some(exchange) = order.drain() {
+        judge.see(exchange);
+    }
+    judge.finish()
+}
+
+/// Fails with the judge's words.
+#[track_caller]
+pub(crate) fn assert_clean(report: &Report) {
+    if !report.clean() {
+        let mut text = Vec::new();
+        report.print(&mut text).unwrap();
+        panic!("{}", String::from_utf8_lossy(&text));
+    }
+}

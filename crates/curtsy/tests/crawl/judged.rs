@@ -1,0 +1,81 @@
+//! Crawls of many hosts with moods of their own, judged by the hosts' own log.
+//!
+//! Real time and real sockets. The delays are those of the presets, scaled down by a policy file; everything else is as the preset has it.
+
+use curtsy_sim::loopback::Scene;
+
+use crate::harness::{Town, assert_clean, judge, number, policy};
+
+/// Hosts with mixed moods, each at its own address.
+const HOSTS: u32 = 36;
+
+fn check(preset: &str, scaled: &str) {
+    let mut town = Town::new(Scene::mixed(HOSTS));
+    let seeds = town.seeds();
+    std::fs::write(town.path("p.toml"), format!("preset = '{preset}'\n{scaled}")).unwrap();
+    let args = ["--from", seeds.to_str().unwrap(), "--policy", "p.toml", "--patience", "5s", "--quiet"];
+    let ran = town.crawl(&args);
+    assert!(matches!(ran.code, Some(0 | 3)), "{:?} {}", ran.code, ran.err);
+    let db = town.db("crawl.db");
+    let hosts = "SELECT count(DISTINCT host) FROM pages WHERE decision = 'fetched'";
+    assert!(number(&db, hosts) >= 25, "{} hosts\n{}", number(&db, hosts), ran.err);
+    let policy = policy(&town.path("p.toml"));
+    let log = town.close();
+    assert!(log.len() > 200, "{} exchanges", log.len());
+    assert_clean(&judge(log, &policy, &[]));
+}
+
+const SCALED: &str = "
+[robots]
+deny_ttl = '3s'
+[backoff.curve]
+base = '500ms'
+cap = '8s'
+[retry.curve]
+base = '300ms'
+cap = '4s'
+[breaker.curve]
+base = '2s'
+cap = '8s'
+[timeout]
+first_byte = '4s'
+whole = '10s'
+";
+
+#[test]
+fn careful_keeps_its_manners() {
+    check("careful", &format!("[pace]\ndelay = '150ms'\n{SCALED}"));
+}
+
+#[test]
+fn audit_keeps_its_manners() {
+    check("audit", &format!("[pace]\ndelay = '60ms..150ms'\n{SCALED}"));
+}
+
+#[test]
+fn warehouse_keeps_its_manners() {
+    check("warehouse", &format!("[pace]\ndelay = '100ms'\n{SCALED}"));
+}
+
+#[test]
+fn survey_keeps_its_manners() {
+    check("survey", SCALED);
+}
+
+#[test]
+fn two_crawls_at_once_have_one_pace() {
+    let mut town = Town::new(Scene::plain(12, 40, 5, 500));
+    let seeds = town.seeds();
+    std::fs::write(town.path("p.toml"), "preset = 'warehouse'\n[pace]\ndelay = '100ms'\n").unwrap();
+    let args = |into| ["--from", seeds.to_str().unwrap(), "--policy", "p.toml", "--pages", "150", "--into", into];
+    let mut other = town.start_crawl(&args("other.db"));
+    town.crawl(&args("crawl.db")).ends(0);
+    assert!(other.wait().unwrap().success());
+    let policy = policy(&town.path("p.toml"));
+    let mut judged = policy.clone();
+    // Each has a budget of its own; together they have twice as much.
+    judged.budget.pages = Some(300);
+    // And each may fetch what the other fetched: they keep no common pages.
+    judged.cache.mode = curtsy_core::policy::CacheMode::Off;
+    assert_clean(&judge(town.close(), &judged, &[]));
+}

@@ -1,0 +1,64 @@
+//! `kill -9`, again and again, and the same command each time.
+//!
+//! `CURTSY_KILLS=100 cargo nextest run -p curtsy --test crawl killed` is the long version, with 5,000 pages.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use curtsy_judge::{Exchange, Fault};
+use curtsy_sim::loopback::Scene;
+
+use crate::harness::{Town, assert_clean, judge, number, policy};
+
+/// Requests that a kill may repeat: those in flight, and those whose answer came in the last 100 ms.
+const JUST_NOW: u64 = 100_000;
+
+#[test]
+fn a_crawl_that_is_killed_loses_nothing_and_keeps_its_manners() {
+    let kills: u32 = std::env::var("CURTSY_KILLS").map_or(12, |n| n.parse().unwrap());
+    let pages = if kills >= 100 { 500 } else { 80 };
+    let mut town = Town::new(Scene::plain(10, pages, 8, 1_000));
+    let seeds = town.seeds();
+    // Leases of a process that was killed end with the time that a request may take.
+    let text = "preset = 'warehouse'\n[pace]\ndelay = '50ms'\nadaptive = false\n[timeout]\nfirst_byte = '1s'\nwhole = '1s'\n";
+    std::fs::write(town.path("p.toml"), text).unwrap();
+    let args = ["--from", seeds.to_str().unwrap(), "--policy", "p.toml", "--quiet"];
+
+    let mut killed_at = Vec::new();
+    for n in 0..kills {
+        let mut child = town.start_crawl(&args);
+        std::thread::sleep(Duration::from_millis(u64::from(80 + n * 7919 % 400)));
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64;
+        child.kill().unwrap();
+        child.wait().unwrap();
+        killed_at.push(at);
+    }
+    let ran = town.crawl(&["--from", seeds.to_str().unwrap(), "--policy", "p.toml"]).ends(0);
+    assert!(ran.err.contains("done"), "{}", ran.err);
+
+    let db = town.db("crawl.db");
+    let all = i64::from(10 * pages);
+    assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE http_status = 200"), all);
+    assert_eq!(number(&db, "SELECT count(DISTINCT url) FROM pages WHERE http_status = 200"), all);
+    assert_eq!(number(&db, "SELECT count(*) FROM runs"), i64::from(kills) + 1);
+
+    let log = town.close();
+    let faults: Vec<Fault> = killed_at
+        .iter()
+        .map(|&at| Fault::Kill { at, in_flight: open_at(&log, at) })
+        .collect();
+    let mut asked: BTreeMap<String, u32> = BTreeMap::new();
+    for x in &log {
+        *asked.entry(format!("{}{}", x.host, x.target)).or_default() += 1;
+    }
+    let repeats: u32 = asked.values().map(|n| n - 1).sum();
+    let allowed: u32 = killed_at.iter().map(|&at| open_at(&log, at)).sum();
+    assert!(repeats <= allowed, "{repeats} repeats, {allowed} may be");
+    assert_clean(&judge(log, &policy(&town.path("p.toml")), &faults));
+}
+
+/// Requests that were in flight at a moment, or had just been answered.
+fn open_at(log: &[Exchange], at: u64) -> u32 {
+    let open = log.iter().filter(|x| x.start <= at && x.end + JUST_NOW >= at);
+    open.count() as u32
+}

@@ -1,0 +1,7 @@
+//! `curtsy crawl` as a person runs it: the program itself, real sockets, scripted sites on loopback, and the judge on their log.
+
+mod harness;
+mod judged;
+mod killed;
+mod plain;
+mod trouble;

@@ -1,0 +1,101 @@
+//! Bad input and bad luck: a clear message, and nothing is lost.
+
+use curtsy_sim::loopback::Scene;
+
+use crate::harness::{Town, number};
+
+#[track_caller]
+fn refused(town: &Town, args: &[&str], code: i32, expected: &[&str]) {
+    let ran = town.run(args).ends(code);
+    for text in expected {
+        assert!(ran.err.contains(text), "no `{text}` in: {}", ran.err);
+    }
+}
+
+#[test]
+fn what_can_not_be_crawled_is_named() {
+    let town = Town::empty();
+    refused(&town, &["crawl"], 2, &["nothing to crawl", "hint:"]);
+    refused(&town, &["crawl", "ftp://a.test/"], 2, &["`ftp://a.test/` is no URL that can be crawled"]);
+    refused(&town, &["crawl", "http://"], 2, &["is no URL that can be crawled"]);
+    refused(&town, &["crawl", "--from", "none.txt"], 2, &["could not read the seeds in `none.txt`"]);
+    std::fs::write(town.path("seeds.txt"), "https://a.test/\n\n# fine\nnot a url\n").unwrap();
+    refused(&town, &["crawl", "--from", "seeds.txt"], 2, &["line 4 of `seeds.txt`"]);
+    refused(&town, &["crawl", "https://a.test/", "--into", "x.what"], 2, &["says nothing about its form"]);
+    refused(&town, &["crawl", "https://a.test/", "--delay", "soon"], 2, &["pace.delay", "soon"]);
+    refused(&town, &["crawl", "https://a.test/", "--include", "/(/"], 2, &["/(/"]);
+    refused(&town, &["crawl", "https://a.test/", "--resume", "--contact", "a@b.test"], 2, &["no crawl in `crawl.db`"]);
+    assert!(!town.path("crawl.db").exists(), "nothing was begun");
+}
+
+#[test]
+fn no_contact_no_crawl() {
+    let town = Town::empty();
+    refused(
+        &town,
+        &["crawl", "https://a.test/"],
+        2,
+        &["`identity.contact` is not set", "must be able to reach a person", "--contact me@example.org"],
+    );
+    // Below 200 ms only inside networks that were named.
+    let args = ["crawl", "https://a.test/", "--contact", "a@b.test", "--delay", "10ms"];
+    refused(&town, &args, 2, &["pace.delay", "200ms"]);
+}
+
+#[test]
+fn without_a_contact_nobody_but_this_machine_is_dialled() {
+    // The page redirects to a public address, which must not be dialled.
+    let scene = Scene::read(
+        "[[hosts]]\nname = 'a.test'\n[[hosts.answers]]\npath = '/'\nstatus = 302\nlocation = 'http://192.0.2.1:9/'\n",
+    )
+    .unwrap();
+    let town = Town::new(scene);
+    let url = town.url(0, "/");
+    town.crawl(&[&url, "--delay", "0s", "--patience", "0s", "--no-sitemaps"]);
+    let db = town.db("crawl.db");
+    let errors: Vec<Option<String>> = {
+        let mut statement = db.prepare("SELECT error FROM decisions WHERE host = '192.0.2.1'").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    assert!(errors.iter().all(|e| e.as_deref() == Some("guard")), "{errors:?}");
+    assert!(!errors.is_empty());
+}
+
+#[test]
+fn a_file_that_is_in_use_damaged_or_newer_is_left_alone() {
+    let town = Town::new(Scene::plain(1, 200, 5, 500));
+    let url = town.url(0, "/");
+    let mut first = town.start_crawl(&[&url, "--delay", "100ms", "--policy", "warehouse"]);
+    while !town.path("crawl.db").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let ran = town.crawl(&[&url, "--delay", "100ms"]).ends(2);
+    assert!(ran.err.contains("in use by another crawl"), "{}", ran.err);
+    first.kill().unwrap();
+    first.wait().unwrap();
+
+    std::fs::write(town.path("text.db"), "this is no database, and it is long enough to be sure of that").unwrap();
+    let ran = town.crawl(&[&url, "--into", "text.db"]).ends(2);
+    assert!(ran.err.contains("`text.db` is not a database"), "{}", ran.err);
+
+    let db = town.db("crawl.db");
+    db.execute("UPDATE store_version SET version = 99", []).unwrap();
+    let rows = number(&db, "SELECT count(*) FROM pages");
+    drop(db);
+    let ran = town.crawl(&[&url]).ends(2);
+    assert!(ran.err.contains("written by a newer curtsy"), "{}", ran.err);
+    assert_eq!(number(&town.db("crawl.db"), "SELECT count(*) FROM pages"), rows);
+}
+
+#[test]
+fn a_host_that_is_not_there_gets_its_row_and_its_reason() {
+    let town = Town::empty();
+    // A port on this machine where nobody listens.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.1:{port}/");
+    let ran = town.crawl(&[&url, "--delay", "0s", "--policy", "audit", "--patience", "0s"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
+    let db = town.db("crawl.db");
+    assert!(number(&db, "SELECT count(*) FROM decisions WHERE error = 'connect'") >= 1);
+}
