@@ -32,6 +32,11 @@ const ROUNDS: usize = 7;
 
 fn main() {
     let full = batches(LINKS, BODY);
+    if std::env::args().any(|argument| argument == "sqlite") {
+        // For a profiler.
+        (0..ROUNDS).for_each(|_| println!("{:.1}", first(&full)));
+        return;
+    }
     let bare = batches(0, 0);
     println!("CPU µs a row, {ROWS} rows in batches of {BATCH}; median of {ROUNDS}");
     let mut costs: [(&str, Vec<f64>); 3] = [
@@ -75,6 +80,13 @@ fn sqlite(batches: &[Batch]) -> (f64, f64, f64, f64) {
         }
     });
     (first, again, missing, held)
+}
+
+/// CPU µs for each row of a new file.
+fn first(batches: &[Batch]) -> f64 {
+    let folder = Folder::new();
+    let sink = SqliteSink::open(&folder.0.join("crawl.db"), Options::default()).expect("a new file");
+    cost(|| batches.iter().for_each(|batch| keep(&sink, batch)))
 }
 
 fn keep(sink: &dyn Sink, batch: &Batch) {

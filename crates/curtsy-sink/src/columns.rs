@@ -40,7 +40,7 @@ const fn column(
 }
 
 /// The columns of a row. The first eighteen are those of the SQL face, in its order.
-pub const COLUMNS: [Column; 41] = [
+pub const COLUMNS: [Column; 45] = [
     column("url", "TEXT NOT NULL", Group::Url, "The URL as it was offered, in its one spelling"),
     column("surt_key", "TEXT NOT NULL", Group::Url, "The key under which web archives file it"),
     column(
@@ -117,6 +117,25 @@ pub const COLUMNS: [Column; 41] = [
         "",
         Group::Decision,
         "The run that decided: number in `runs`; in files its trace id",
+    ),
+    column("friction", "TEXT", Group::Outcome, "`challenge` or `unusual`, if the answer was that"),
+    column(
+        "retry_after_ms",
+        "INTEGER",
+        Group::Outcome,
+        "How long the answer asked us to wait, in milliseconds",
+    ),
+    column(
+        "robots_file",
+        "BLOB",
+        Group::Decision,
+        "The robots.txt that decided: its id in the ledger, in files in hexadecimal digits",
+    ),
+    column(
+        "findings",
+        "BLOB",
+        Group::Decision,
+        "What every gate found, encoded; in files a JSON object of sentences by gate, those that are clear left out",
     ),
     column(
         "fresh_until",

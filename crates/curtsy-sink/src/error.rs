@@ -45,6 +45,17 @@ pub enum OpenError {
         /// The table.
         table: String,
     },
+    /// A file of lines that is none of ours, or has other columns.
+    #[error(
+        "`{}` is there already and is not {what}\nhint: move it away or name another file",
+        path.display()
+    )]
+    OtherFile {
+        /// The file.
+        path: PathBuf,
+        /// What it should be.
+        what: &'static str,
+    },
     /// No crawl was written there.
     #[error(
         "`{}` holds no rows of a crawl\nhint: `curtsy crawl URL --into {}` makes such a file",
@@ -85,6 +96,14 @@ pub enum OpenError {
     Locked {
         /// The file.
         path: PathBuf,
+    },
+    /// What is in it can't be read.
+    #[error("can't read `{}`: {source}\nhint: was it written by another program, or damaged?", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite or the decoder says.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Anything else.
     #[error("can't open `{}`: {source}", path.display())]

@@ -2,7 +2,7 @@
 //!
 //! [`SqliteSink`] writes into the crawl's own file: one row for each URL with its content (`pages`), one record for each decision and
 //! request (`decisions`), one for each run. The same rows are the cache of pages for the next time, so a body is on the disk once.
-//! `read` is the other side: what `why`, `links` and `plan` ask of such a file, also while a crawl writes it.
+//! [`read`] is the other side: what `why`, `links` and `plan` ask of such a file, also while a crawl writes it.
 //!
 //! What must stay true:
 //! - **A batch is kept as a whole**, and once it is accepted `kill -9` takes nothing of it.
@@ -14,11 +14,16 @@
 
 mod columns;
 mod error;
+mod lines;
 mod moment;
+pub mod read;
 mod record;
+mod rules;
 mod sqlite;
 mod words;
 
 pub use columns::{COLUMNS, Column, Group};
 pub use error::OpenError;
-pub use sqlite::{Options, RobotsTexts, RunEnd, RunStart, SqliteSink};
+pub use lines::{CsvSink, FileOptions, JsonlSink};
+pub use rules::RobotsTexts;
+pub use sqlite::{Options, RunEnd, RunStart, SqliteSink};

@@ -25,7 +25,7 @@ pub(crate) enum Value<'a> {
     Int(i64),
     Real(f64),
     Text(Cow<'a, str>),
-    Bytes(&'a [u8]),
+    Bytes(Cow<'a, [u8]>),
 }
 
 impl<'a> Value<'a> {
@@ -59,8 +59,8 @@ pub(crate) struct Record<'a> {
     pub(crate) row: &'a Row,
     pub(crate) news: News,
     pub(crate) said: Said,
-    pub(crate) status: Option<u16>,
-    pub(crate) error: Option<&'static str>,
+    status: Option<u16>,
+    error: Option<&'static str>,
     pub(crate) decided_at: String,
     pub(crate) values: Vec<Value<'a>>,
 }
@@ -122,6 +122,9 @@ impl<'a> Record<'a> {
         self.set(const { place("kind") }, Value::Text(words::ask_kind(row.kind).into()));
         self.set(const { place("depth") }, Value::Int(row.depth.into()));
         self.set(const { place("tries") }, Value::Int(row.tries.into()));
+        let outcome = outcome(&row.ending);
+        self.set(const { place("friction") }, Value::text(outcome.and_then(words::friction)));
+        self.set(const { place("retry_after_ms") }, Value::int(outcome.and_then(words::wait_ms)));
     }
 
     fn content(&mut self, page: &'a Page) {
@@ -148,7 +151,7 @@ impl<'a> Record<'a> {
         self.set(const { place("noindex") }, Value::Int(rules.noindex.into()));
         self.set(const { place("nofollow") }, Value::Int(rules.nofollow.into()));
         if let Some(body) = &page.body {
-            self.set(const { place("body") }, Value::Bytes(body));
+            self.set(const { place("body") }, Value::Bytes(body.as_ref().into()));
             self.set(const { place("body_bytes") }, Value::int(i64::try_from(body.len()).ok()));
             self.set(
                 const { place("content_hash") },
@@ -187,6 +190,13 @@ impl<'a> Record<'a> {
     }
 }
 
+fn outcome(ending: &Ending) -> Option<&Outcome> {
+    match ending {
+        Ending::Fetched(outcome) | Ending::Dead(outcome) => Some(outcome),
+        _ => None,
+    }
+}
+
 fn news(ending: &Ending, page: Option<&Page>) -> News {
     match ending {
         Ending::Cached => News::Cached,
@@ -204,11 +214,7 @@ fn news(ending: &Ending, page: Option<&Page>) -> News {
 
 /// The status of what the row holds: of a page that was confirmed, the one with which it came.
 fn status(ending: &Ending, page: Option<&Page>) -> Option<u16> {
-    let told = match ending {
-        Ending::Fetched(outcome) | Ending::Dead(outcome) => outcome.status(),
-        _ => None,
-    };
-    page.map(|page| page.head.status).or(told)
+    page.map(|page| page.head.status).or(outcome(ending).and_then(Outcome::status))
 }
 
 /// The server's Date if it is close to ours, else ours.
@@ -220,8 +226,10 @@ fn crawl_time(head: &Head, at: Time) -> Time {
 }
 
 /// URLs as a JSON array. A URL in its one spelling has nothing that JSON would have to escape, but it is looked at all the same.
-fn array<'u>(urls: impl Iterator<Item = &'u CrawlUrl>) -> String {
-    let mut out = String::from("[");
+fn array<'u>(urls: impl Iterator<Item = &'u CrawlUrl> + Clone) -> String {
+    let mut out =
+        String::with_capacity(2 + urls.clone().map(|url| url.as_str().len() + 3).sum::<usize>());
+    out.push('[');
     for url in urls {
         if out.len() > 1 {
             out.push(',');
@@ -234,8 +242,11 @@ fn array<'u>(urls: impl Iterator<Item = &'u CrawlUrl>) -> String {
 
 /// A text as JSON has it.
 pub(crate) fn quote(out: &mut String, text: &str) {
-    let plain = |byte: &u8| *byte >= 0x20 && !matches!(*byte, b'"' | b'\\' | 0x7f);
-    if text.as_bytes().iter().all(plain) {
+    // Every byte is looked at, so that many can be looked at in one step.
+    let special = text.bytes().fold(false, |special, byte| {
+        special | (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (byte == 0x7f)
+    });
+    if !special {
         out.push('"');
         out.push_str(text);
         out.push('"');

@@ -67,10 +67,20 @@ pub(crate) fn problem(problem: Problem) -> &'static str {
     }
 }
 
-pub(crate) fn friction(friction: Friction) -> &'static str {
-    match friction {
-        Friction::Challenge => "challenge",
-        Friction::Unusual => "unusual",
+/// What an answer shows besides its status.
+pub(crate) fn friction(outcome: &Outcome) -> Option<&'static str> {
+    match *outcome {
+        Outcome::Answered { friction: Some(Friction::Challenge), .. } => Some("challenge"),
+        Outcome::Answered { friction: Some(Friction::Unusual), .. } => Some("unusual"),
+        _ => None,
+    }
+}
+
+/// How long an answer asks us to wait.
+pub(crate) fn wait_ms(outcome: &Outcome) -> Option<i64> {
+    match *outcome {
+        Outcome::Answered { retry_after, .. } => i64::try_from(retry_after?.as_millis()).ok(),
+        _ => None,
     }
 }
 

@@ -1,13 +1,25 @@
 //! Rows in a crawl's file: what a second look, a refusal or a confirmation changes, and who can read it meanwhile.
+#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod sample;
 
-use curtsy_core::host::{Gate, Outcome, Problem};
-use curtsy_engine::{Batch, Cache, Ending, Row, Sink};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use curtsy_core::host::{
+    AskKind, Confidence, DelayBy, Finding, Findings, Gate, Outcome, Problem, Reason, RobotsId,
+    Verdict,
+};
+use curtsy_core::url::CrawlUrl;
+use curtsy_engine::{
+    Batch, Cache, CachedPage, Document, Ending, Fetched, Head, Page, RobotsFile, Row, Sink,
+};
+use curtsy_parse::sitemap::{self, Sitemap};
 use curtsy_sink::{Options, SqliteSink};
 use rusqlite::Connection;
 
-use sample::{Folder, block, page_of, row};
+use sample::{Folder, START, block, page_of, row};
 
 fn open(folder: &Folder) -> SqliteSink {
     SqliteSink::open(&folder.file("crawl.db"), Options::default()).unwrap()
@@ -85,4 +97,181 @@ fn a_held_page_is_found_before_and_after_its_row() {
     let sink = open(&folder);
     assert_eq!(block(sink.get(row.final_url.key())), Some(kept.clone()));
     assert_eq!(block(sink.page(row.final_url.key())).unwrap().1, fetched);
+}
+
+#[test]
+fn a_confirmation_keeps_the_content_and_moves_the_freshness() {
+    let folder = Folder::new("confirmed");
+    let sink = open(&folder);
+    let url = "http://a.test/1";
+    keep(&sink, vec![row(url, 10, Some(page_of("first")))]);
+    let confirmed = Outcome::Answered { status: 304, retry_after: None, friction: None };
+    let later = START + Duration::from_secs(9_000);
+    let kept = CachedPage { fresh_until: later, etag: Some("\"f\"".into()), last_modified: None };
+    // The engine gives the page that is held with a 304, with its first head.
+    let page = Page { kept: Some(kept.clone()), peer: None, ..page_of("first") };
+    let again = Row { ending: Ending::Fetched(confirmed), ..row(url, 20, Some(page)) };
+    let key = again.url.key();
+    keep(&sink, vec![again]);
+    assert_eq!(ask(&folder, SHOWN), "200|-|confirmed|-|first|\"f\"|0");
+    assert_eq!(block(sink.get(key)), Some(kept));
+    let moments = "SELECT fetched_at, decided_at, peer FROM pages";
+    let expected = "2027-01-01T00:00:10.000000Z|2027-01-01T00:00:20.000000Z|127.0.0.1";
+    assert_eq!(ask(&folder, moments), expected);
+    let told = "SELECT decision, http_status FROM decisions ORDER BY at";
+    assert_eq!(ask(&folder, told), "fetched|200\nconfirmed|304");
+    // A 304 for a page that is not held any more says nothing of its content.
+    let head = Head { status: 304, ..Head::default() };
+    let empty = Page { head, body: None, kept: None, ..page_of("") };
+    keep(&sink, vec![Row { ending: Ending::Fetched(confirmed), ..row(url, 30, Some(empty)) }]);
+    assert_eq!(ask(&folder, "SELECT body, fresh_until FROM pages"), "first|-");
+}
+
+#[test]
+fn a_page_is_found_under_the_url_at_which_it_was_found() {
+    let folder = Folder::new("moved");
+    let sink = open(&folder);
+    let target = CrawlUrl::parse("http://a.test/new").unwrap();
+    let moved = |from: &str, secs, body| Row {
+        final_url: target.clone(),
+        redirects: 1,
+        ..row(from, secs, Some(page_of(body)))
+    };
+    let first = moved("http://a.test/old", 10, "moved");
+    let origin = first.url.key();
+    keep(&sink, vec![first]);
+    for sink in [sink, open(&folder)] {
+        assert!(block(sink.get(target.key())).is_some());
+        assert_eq!(block(sink.page(target.key())).unwrap().1.body, "moved");
+        assert_eq!(block(sink.get(origin)), None, "that URL has no page of its own");
+    }
+    let sink = open(&folder);
+    // Used for another URL that leads there: that row has the content as well.
+    keep(&sink, vec![Row { ending: Ending::Cached, ..moved("http://a.test/older", 20, "moved") }]);
+    let told = "SELECT url, redirect_count, body, decision FROM pages ORDER BY number";
+    let expected = "http://a.test/old|1|moved|fetched\nhttp://a.test/older|1|moved|cached";
+    assert_eq!(ask(&folder, told), expected);
+}
+
+#[test]
+fn what_waits_for_its_row_has_a_bound() {
+    let folder = Folder::new("bound");
+    let options = Options { pages_held: 3, bytes_held: 1 << 20, robots: None };
+    let sink = SqliteSink::open(&folder.file("crawl.db"), options).unwrap();
+    let page = page_of("hello");
+    let fetched = Fetched { body: page.body.clone().unwrap() };
+    let key = |n: u128| curtsy_core::url::UrlKey::from_u128(n);
+    for n in 0..5 {
+        block(sink.put(key(n), page.kept.clone().unwrap(), Some((&page.head, &fetched))));
+    }
+    let held: Vec<bool> = (0..5).map(|n| block(sink.get(key(n))).is_some()).collect();
+    assert_eq!(held, [false, false, true, true, true], "the oldest went");
+    let huge = Fetched { body: vec![0; 2 << 20].into() };
+    block(sink.put(key(9), page.kept.clone().unwrap(), Some((&page.head, &huge))));
+    assert!(block(sink.get(key(9))).is_none() && block(sink.get(key(4))).is_none());
+    // Confirmed without an answer: what is held of it stays.
+    block(sink.put(key(1), page.kept.clone().unwrap(), Some((&page.head, &fetched))));
+    block(sink.put(key(1), page.kept.clone().unwrap(), None));
+    assert_eq!(block(sink.page(key(1))), Some((page.head.clone(), fetched)));
+}
+
+#[test]
+fn a_sitemap_leaves_what_it_lists() {
+    let folder = Folder::new("sitemap");
+    let sink = open(&folder);
+    let url = CrawlUrl::parse("http://a.test/sitemap.xml").unwrap();
+    let entries: String = (0..2_500)
+        .map(|n| format!("<url><loc>http://a.test/{n}</loc><lastmod>2024-05-06</lastmod><changefreq>weekly</changefreq><priority>0.8</priority></url>"))
+        .collect();
+    let xml = format!("<urlset>{entries}</urlset>");
+    let sitemap = Sitemap::read(&url, None, xml.as_bytes(), &sitemap::Limits::default(), START);
+    let document = Document { sitemap: Some(sitemap), ..Document::default() };
+    let page = Page { document, body: None, ..page_of("") };
+    let row = Row { kind: AskKind::Sitemap, ..row(url.as_str(), 10, Some(page)) };
+    keep(&sink, vec![row.clone()]);
+    keep(&sink, vec![row]);
+    let told =
+        "SELECT url, sitemap, lastmod, changefreq, round(priority, 1) FROM sitemap_urls LIMIT 1";
+    let expected =
+        "http://a.test/0|http://a.test/sitemap.xml|2024-05-06T00:00:00.000000Z|weekly|0.8";
+    assert_eq!(ask(&folder, told), expected);
+    assert_eq!(ask(&folder, "SELECT count(*) FROM sitemap_urls"), "2500");
+    assert_eq!(ask(&folder, "SELECT kind, sitemap_count FROM pages"), "sitemap|2500");
+}
+
+#[test]
+fn crawl_time_is_the_servers_if_it_is_close() {
+    let folder = Folder::new("crawl-time");
+    let sink = open(&folder);
+    let dated = |date: &str| {
+        let page = page_of("x");
+        Page { head: Head { date: Some(date.into()), ..page.head.clone() }, ..page }
+    };
+    let dates = [
+        ("Fri, 01 Jan 2027 00:04:59 GMT", "2027-01-01T00:04:59.000000Z"),
+        ("Thu, 31 Dec 2026 23:55:00 GMT", "2026-12-31T23:55:00.000000Z"),
+        ("Fri, 01 Jan 2027 00:05:01 GMT", "2027-01-01T00:00:00.000000Z"),
+        ("Thu, 31 Dec 2026 23:54:59 GMT", "2027-01-01T00:00:00.000000Z"),
+        ("soon", "2027-01-01T00:00:00.000000Z"),
+    ];
+    for (n, (date, expected)) in dates.iter().enumerate() {
+        keep(&sink, vec![row(&format!("http://a.test/{n}"), 0, Some(dated(date)))]);
+        let told = format!("SELECT crawl_time FROM pages WHERE url = 'http://a.test/{n}'");
+        assert_eq!(ask(&folder, &told), *expected, "{date}");
+    }
+}
+
+#[test]
+fn the_rule_that_decided_is_in_the_row() {
+    let folder = Folder::new("rule");
+    let text = RobotsFile {
+        text: b"User-agent: *\nCrawl-delay: 2\nDisallow: /private # ours\n".to_vec(),
+        etag: None,
+        last_modified: None,
+    };
+    let text = Arc::new(text);
+    let file = text.id();
+    let texts = move |id: RobotsId| (id == file).then(|| Arc::clone(&text));
+    let options = Options { robots: Some(Arc::new(texts)), ..Options::default() };
+    let sink = SqliteSink::open(&folder.file("crawl.db"), options).unwrap();
+    let mut findings = Findings::CLEAR;
+    let forbids = Reason::RobotsForbids { file, line: Some(3), standing: Confidence::Current };
+    findings.set(Gate::Robots, Finding::new(Verdict::Never, forbids));
+    let delay = Reason::Delay { micros: 2_000_000, by: DelayBy::CrawlDelay };
+    findings.set(Gate::Pace, Finding::new(Verdict::Go, delay));
+    let ending = Ending::Refused(Gate::Robots);
+    keep(&sink, vec![Row { ending, findings, ..row("http://a.test/private/1", 0, None) }]);
+    let told = "SELECT robots_rule, robots_line, delay_by, delay_ms, decision, gate FROM pages";
+    assert_eq!(ask(&folder, told), "Disallow: /private # ours|3|robots|2000|refused|robots");
+    let told = "SELECT host, pages, refused, delay_ms, delay_by FROM hosts";
+    assert_eq!(ask(&folder, told), "a.test|1|1|2000|robots");
+}
+
+#[test]
+fn any_tool_reads_the_file_while_it_is_written() {
+    let folder = Folder::new("readers");
+    let sink = open(&folder);
+    keep(&sink, vec![row("http://a.test/1", 10, Some(page_of("<a href=/2>two</a>")))]);
+    let reader = Connection::open(folder.file("crawl.db")).unwrap();
+    reader.execute_batch("BEGIN; SELECT * FROM pages").unwrap();
+    keep(&sink, vec![row("http://a.test/2", 20, Some(page_of("two")))]);
+    let count = |db: &Connection| {
+        db.query_row("SELECT count(*) FROM pages", [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!(count(&reader), 1, "as it was when it began to read");
+    reader.execute_batch("COMMIT").unwrap();
+    assert_eq!(count(&reader), 2);
+    let script = "import sqlite3, sys
+db = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True)
+print(db.execute('select url, http_status, length(body) from pages').fetchall(), db.execute('select * from links').fetchall())";
+    let path = folder.file("crawl.db");
+    match Command::new("python3").arg("-c").arg(script).arg(&path).output() {
+        Ok(ran) => assert_eq!(
+            String::from_utf8_lossy(&ran.stdout).trim(),
+            "[('http://a.test/1', 200, 18), ('http://a.test/2', 200, 3)] [('http://a.test/1', 'http://a.test/2', 'link', 0)]",
+            "{}",
+            String::from_utf8_lossy(&ran.stderr)
+        ),
+        Err(error) => println!("skipped: no python3 here ({error})"),
+    }
 }

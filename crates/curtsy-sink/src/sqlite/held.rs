@@ -20,6 +20,8 @@ pub(super) struct Held {
     pages_max: usize,
     bytes_max: usize,
     sieve: Box<[u64]>,
+    /// Whether any page of the table was found at another URL than its own.
+    pub(super) any_moved: bool,
 }
 
 /// What is kept of a page.
@@ -34,7 +36,7 @@ impl Held {
     pub(super) fn new(pages_max: usize, bytes_max: usize) -> Held {
         let sieve = vec![0; SIEVE_BITS / 64].into();
         let (pages, order) = (HashMap::new(), VecDeque::new());
-        Held { pages, order, bytes: 0, pages_max, bytes_max, sieve }
+        Held { pages, order, bytes: 0, pages_max, bytes_max, sieve, any_moved: false }
     }
 
     pub(super) fn get(&self, key: UrlKey) -> Option<&Kept> {
@@ -60,8 +62,9 @@ impl Held {
     }
 
     /// The row of a page is written.
-    pub(super) fn written(&mut self, key: UrlKey, page: &CachedPage) {
+    pub(super) fn written(&mut self, key: UrlKey, page: &CachedPage, moved: bool) {
         self.note(key);
+        self.any_moved |= moved;
         // Unless a newer one came meanwhile.
         if self.pages.get(&key).is_some_and(|kept| kept.page == *page) {
             self.take(key);

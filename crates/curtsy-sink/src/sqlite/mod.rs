@@ -16,9 +16,8 @@ use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
 
 use bytes::Bytes;
-use curtsy_core::host::RobotsId;
 use curtsy_core::url::UrlKey;
-use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Fetched, Head, RobotsFile, Sink, SinkError};
+use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Fetched, Head, Sink, SinkError};
 use rusqlite::{Connection, OptionalExtension};
 
 use held::Held;
@@ -29,9 +28,7 @@ pub use runs::{RunEnd, RunStart};
 use crate::error::{OpenError, trouble};
 use crate::moment;
 use crate::record::read_headers;
-
-/// Who has the text of a robots.txt: the store keeps it. Asked on the thread that writes rows, once for each line that decided.
-pub type RobotsTexts = Arc<dyn Fn(RobotsId) -> Option<Arc<RobotsFile>> + Send + Sync>;
+use crate::rules::RobotsTexts;
 
 /// How the sink behaves.
 #[derive(Clone)]
@@ -138,17 +135,10 @@ impl SqliteSink {
         if let Some(kept) = held.get(key) {
             return Some(kept.page.clone());
         }
-        if !held.may_have(key) {
-            return None;
-        }
-        drop(held);
-        let reader = lock(&self.0.reader);
-        // What can't be read is not held: that costs a request.
-        let mut statement = reader.prepare_cached(KEPT).ok()?;
-        let kept = statement.query_row([&id(key)[..]], |row| {
+        let found = self.in_table(held, key, [KEPT, KEPT_MOVED], |row| {
             Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?))
         });
-        let (fresh_until, etag, last_modified) = kept.optional().ok()??;
+        let (fresh_until, etag, last_modified) = found?;
         Some(CachedPage { fresh_until: moment::read(&fresh_until)?, etag, last_modified })
     }
 
@@ -157,17 +147,34 @@ impl SqliteSink {
         if let Some((head, body)) = held.get(key).and_then(|kept| kept.answer.as_ref()) {
             return Some((head.clone(), Fetched { body: body.clone() }));
         }
+        let found = self.in_table(held, key, [ANSWER, ANSWER_MOVED], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
+        });
+        let (_, headers, body) = found?;
+        Some((read_headers(&headers, 200)?, Fetched { body: Bytes::from(body) }))
+    }
+
+    /// Asks the table. A page is kept under the URL at which it was found: its own, or one to which others were led as well; what is
+    /// fresh longest counts, which is what the values are compared by. What can't be read is not held: that costs a request.
+    fn in_table<T: Ord>(
+        &self,
+        held: MutexGuard<'_, Held>,
+        key: UrlKey,
+        [own, moved]: [&str; 2],
+        read: fn(&rusqlite::Row<'_>) -> Result<T, rusqlite::Error>,
+    ) -> Option<T> {
         if !held.may_have(key) {
             return None;
         }
+        let any_moved = held.any_moved;
         drop(held);
         let reader = lock(&self.0.reader);
-        let mut statement = reader.prepare_cached(ANSWER).ok()?;
-        let kept = statement.query_row([&id(key)[..]], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?))
-        });
-        let (headers, body) = kept.optional().ok()??;
-        Some((read_headers(&headers, 200)?, Fetched { body: Bytes::from(body) }))
+        let ask = |sql| {
+            let mut statement = reader.prepare_cached(sql).ok()?;
+            statement.query_row([&id(key)[..]], read).optional().ok()?
+        };
+        let own = ask(own);
+        if any_moved { own.max(ask(moved)) } else { own }
     }
 }
 
@@ -178,8 +185,8 @@ impl Sink for SqliteSink {
         Box::pin(async move {
             let pages = asked.await?;
             let mut held = lock(&self.0.held);
-            for (key, page) in &pages {
-                held.written(*key, page);
+            for (key, page, moved) in &pages {
+                held.written(*key, page, *moved);
             }
             Ok(())
         })
@@ -220,15 +227,20 @@ impl Drop for Shared {
 
 /// Which pages the table holds.
 fn fill(db: &Connection, held: &mut Held) -> Result<(), rusqlite::Error> {
-    for sql in ["SELECT id FROM pages", "SELECT final_id FROM pages WHERE final_id IS NOT NULL"] {
+    let mut note = |sql| {
+        let mut count = 0;
         let mut statement = db.prepare(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             if let Ok(key) = <[u8; 16]>::try_from(row.get_ref(0)?.as_blob().unwrap_or_default()) {
                 held.note(UrlKey::from_u128(u128::from_be_bytes(key)));
+                count += 1;
             }
         }
-    }
+        Ok::<u64, rusqlite::Error>(count)
+    };
+    note("SELECT id FROM pages")?;
+    held.any_moved = note("SELECT final_id FROM pages WHERE final_id IS NOT NULL")? > 0;
     Ok(())
 }
 
@@ -282,20 +294,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A page is kept under the URL at which it was found. Of several rows that were led there, the freshest counts.
-const KEPT: &str = "SELECT fresh_until, etag, last_modified FROM (
-        SELECT fresh_until, etag, last_modified FROM pages
-            WHERE id = ?1 AND final_id IS NULL AND fresh_until IS NOT NULL
-        UNION ALL
-        SELECT fresh_until, etag, last_modified FROM pages
-            WHERE final_id = ?1 AND fresh_until IS NOT NULL
-    ) ORDER BY fresh_until DESC LIMIT 1";
-
-const ANSWER: &str = "SELECT headers, body FROM (
-        SELECT number, fresh_until FROM pages
-            WHERE id = ?1 AND final_id IS NULL AND fresh_until IS NOT NULL AND body IS NOT NULL
-        UNION ALL
-        SELECT number, fresh_until FROM pages
-            WHERE final_id = ?1 AND fresh_until IS NOT NULL AND body IS NOT NULL
-        ORDER BY 2 DESC LIMIT 1
-    ) JOIN pages USING (number)";
+const KEPT: &str = "SELECT fresh_until, etag, last_modified FROM pages
+    WHERE id = ?1 AND final_id IS NULL AND fresh_until IS NOT NULL";
+const KEPT_MOVED: &str = "SELECT fresh_until, etag, last_modified FROM pages
+    WHERE final_id = ?1 AND fresh_until IS NOT NULL ORDER BY fresh_until DESC LIMIT 1";
+const ANSWER: &str = "SELECT fresh_until, headers, body FROM pages
+    WHERE id = ?1 AND final_id IS NULL AND fresh_until IS NOT NULL AND body IS NOT NULL";
+const ANSWER_MOVED: &str = "SELECT fresh_until, headers, body FROM pages
+    WHERE final_id = ?1 AND fresh_until IS NOT NULL AND body IS NOT NULL
+    ORDER BY fresh_until DESC LIMIT 1";

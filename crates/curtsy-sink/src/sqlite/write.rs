@@ -1,40 +1,33 @@
 //! A batch into the tables: one transaction, prepared statements, nothing computed while the file is locked.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use curtsy_core::evidence::encode;
-use curtsy_core::host::{Gate, Outcome, RobotsId};
-use curtsy_core::robots::Robots;
+use curtsy_core::host::Gate;
 use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
-use curtsy_engine::{Batch, CachedPage, Ending, Step, Then};
+use curtsy_engine::{Batch, CachedPage, Ending, Row, Step, Then};
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, Statement, ToSql, TransactionBehavior, params};
+use rusqlite::{Connection, ToSql, TransactionBehavior, params};
 
-use super::RobotsTexts;
-use crate::columns::{COLUMNS, Group, place};
+use crate::columns::{COLUMNS, Column, Group, place};
 use crate::moment;
 use crate::record::{News, Record, Value};
+use crate::rules::{RobotsTexts, Rules};
 use crate::words::{self, Said};
 
 /// URLs of a sitemap that are written in one transaction: others wait for the file meanwhile.
 const SITEMAP_URLS_MAX: usize = 1000;
-/// Lines of robots.txt whose text is remembered.
-const RULES_MAX: usize = 4096;
 
 /// The one who writes.
 pub(super) struct Writer {
     db: Connection,
     run: Option<i64>,
-    texts: Option<RobotsTexts>,
-    rules: HashMap<(RobotsId, u32), Option<Arc<str>>>,
+    rules: Rules,
     sql: Sql,
 }
 
 impl Writer {
     pub(super) fn new(db: Connection, texts: Option<RobotsTexts>) -> Writer {
-        Writer { db, run: None, texts, rules: HashMap::new(), sql: Sql::new() }
+        Writer { db, run: None, rules: Rules::new(texts), sql: Sql::new() }
     }
 
     pub(super) fn db(&self) -> &Connection {
@@ -51,48 +44,20 @@ impl Writer {
     }
 
     /// Writes a batch as a whole; tells which pages are held by the table now.
-    pub(super) fn write(
-        &mut self,
-        batch: &Batch,
-    ) -> Result<Vec<(UrlKey, CachedPage)>, rusqlite::Error> {
+    pub(super) fn write(&mut self, batch: &Batch) -> Result<Vec<NowHeld>, rusqlite::Error> {
         let mut records: Vec<Record<'_>> = batch.rows.iter().map(Record::new).collect();
         for record in &mut records {
             self.complete(record);
         }
-        let rows = records.iter().map(|record| Decided::row(record, self.run));
-        let steps = batch.steps.iter().map(|step| Decided::step(step, self.run));
-        let decided: Vec<Decided<'_>> = steps.chain(rows).collect();
+        let steps: Vec<Passed<'_>> =
+            batch.steps.iter().map(|step| Passed::new(step, self.run)).collect();
         self.sitemaps(batch)?;
         let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        {
-            let mut answer = tx.prepare_cached(&self.sql.answer)?;
-            for record in &records {
-                match record.news {
-                    News::Answer => upsert(&mut answer, record)?,
-                    News::Failed => {
-                        let mut failed = tx.prepare_cached(&self.sql.failed)?;
-                        upsert(&mut failed, record)?;
-                    }
-                    News::Nothing => {
-                        let mut nothing = tx.prepare_cached(&self.sql.nothing)?;
-                        upsert(&mut nothing, record)?;
-                    }
-                    News::Confirmed | News::Cached => {
-                        let sql = match record.news {
-                            News::Confirmed => &self.sql.confirmed,
-                            _ => &self.sql.cached,
-                        };
-                        let mut held = tx.prepare_cached(sql)?;
-                        if update(&mut held, record)? == 0 {
-                            upsert(&mut answer, record)?;
-                        }
-                    }
-                }
-            }
-            let mut decision = tx.prepare_cached(DECISION)?;
-            for decided in &decided {
-                decided.insert(&mut decision)?;
-            }
+        for record in &records {
+            self.sql.keep(&tx, record)?;
+        }
+        for step in &steps {
+            step.insert(&tx)?;
         }
         tx.commit()?;
         Ok(batch.rows.iter().filter_map(held).collect())
@@ -100,31 +65,14 @@ impl Writer {
 
     /// What only the writer knows of a row.
     fn complete<'a>(&mut self, record: &mut Record<'a>) {
+        record.set(const { place("findings") }, Value::Bytes(encode(&record.row.findings).into()));
+        if let Some((file, _)) = record.said.robots {
+            record.set(const { place("robots_file") }, Value::Bytes(file.0.to_vec().into()));
+        }
         if let Some(run) = self.run {
             record.set(const { place("run") }, Value::Int(run));
         }
-        if let Some((file, Some(line))) = record.said.robots
-            && let Some(rule) = self.rule(file, line)
-        {
-            record.set(const { place("robots_rule") }, Value::Text(rule.to_string().into()));
-        }
-    }
-
-    /// A line of a robots.txt, if somebody has its text.
-    fn rule(&mut self, file: RobotsId, line: u32) -> Option<Arc<str>> {
-        let texts = self.texts.as_ref()?;
-        if let Some(rule) = self.rules.get(&(file, line)) {
-            return rule.clone();
-        }
-        let text = texts(file);
-        let robots = text.map(|file| Robots::parse(&file.text));
-        let rule: Option<Arc<str>> =
-            robots.and_then(|robots| Some(robots.line_text(line)?.trim().into()));
-        if self.rules.len() >= RULES_MAX {
-            self.rules.clear();
-        }
-        self.rules.insert((file, line), rule.clone());
-        rule
+        self.rules.complete(record);
     }
 
     /// What sitemaps list. Each part is a transaction of its own: written twice they are kept once.
@@ -156,14 +104,17 @@ impl Writer {
     }
 }
 
-/// The page of a row, if it is kept for the next time.
-fn held(row: &curtsy_engine::Row) -> Option<(UrlKey, CachedPage)> {
+/// A page that the table holds now: under which key, what is kept, and whether that is another URL than its own.
+pub(super) type NowHeld = (UrlKey, CachedPage, bool);
+
+fn held(row: &Row) -> Option<NowHeld> {
     let kept = row.page.as_ref()?.kept.clone()?;
-    Some((row.final_url.key(), kept))
+    Some((row.final_url.key(), kept, row.final_url != row.url))
 }
 
 /// The statements that are made from the list of columns.
 struct Sql {
+    insert: String,
     answer: String,
     failed: String,
     nothing: String,
@@ -173,76 +124,95 @@ struct Sql {
 
 impl Sql {
     fn new() -> Sql {
-        let named = |wanted: fn(&crate::Column) -> bool| {
-            COLUMNS.iter().filter(move |column| wanted(column)).map(|column| column.name)
-        };
-        let excluded = |names: &mut dyn Iterator<Item = &'static str>| {
-            names.map(|name| format!("{name} = excluded.{name}")).collect::<Vec<_>>().join(", ")
-        };
         let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
-        let marks: Vec<String> = (1..=COLUMNS.len()).map(|n| format!("?{}", n + 2)).collect();
-        let insert = format!(
-            "INSERT INTO pages (id, final_id, {}) VALUES (?1, ?2, {}) ON CONFLICT (id) DO UPDATE SET ",
-            names.join(", "),
-            marks.join(", "),
-        );
-        let all = excluded(&mut named(|c| c.group != Group::Url));
-        let failed = excluded(&mut named(|c| matches!(c.group, Group::Decision | Group::Outcome)));
-        let nothing = excluded(&mut named(|c| c.group == Group::Decision || c.name == "error"));
-        let set = |names: &mut dyn Iterator<Item = &'static str>| {
-            names
-                .map(|name| format!("{name} = ?{}", place(name) + 3))
-                .collect::<Vec<_>>()
-                .join(", ")
+        let marks: Vec<String> = COLUMNS.iter().map(|column| mark(column.name)).collect();
+        let set = |wanted: fn(&Column) -> bool| {
+            let wanted = COLUMNS.iter().filter(|column| wanted(column));
+            let set = wanted.map(|column| format!("{} = {}", column.name, mark(column.name)));
+            set.collect::<Vec<_>>().join(", ")
         };
-        let decision = set(&mut named(|c| c.group == Group::Decision));
-        // Validators need not be told again with a 304; a page that failed meanwhile has its status back.
-        let more = format!(
-            "error = NULL, http_status = coalesce(?{}, http_status)",
-            place("http_status") + 3
-        );
+        let decision = set(|c| c.group == Group::Decision);
+        // A page that failed meanwhile has its status back.
+        let good =
+            format!("error = NULL, http_status = coalesce({}, http_status)", mark("http_status"));
+        // Validators need not be told again with a 304.
         let fresh = format!(
-            "fresh_until = ?{}, etag = coalesce(?{}, etag), last_modified = coalesce(?{}, last_modified)",
-            place("fresh_until") + 3,
-            place("etag") + 3,
-            place("last_modified") + 3,
+            "fresh_until = {}, etag = coalesce({}, etag), last_modified = coalesce({}, last_modified)",
+            mark("fresh_until"),
+            mark("etag"),
+            mark("last_modified"),
         );
         let same = format!(
-            "WHERE id = ?1 AND final_url = ?{} AND fresh_until IS NOT NULL",
-            place("final_url") + 3
+            "WHERE id = ?1 AND final_url = {} AND fresh_until IS NOT NULL",
+            mark("final_url")
         );
+        let update = |set: &str| format!("UPDATE pages SET {set} WHERE id = ?1");
         Sql {
-            answer: format!("{insert}{all}, final_id = excluded.final_id"),
-            failed: format!("{insert}{failed}"),
-            nothing: format!("{insert}{nothing}"),
-            confirmed: format!("UPDATE pages SET {decision}, {more}, {fresh} {same}"),
-            cached: format!("UPDATE pages SET {decision}, {more} {same}"),
+            insert: format!(
+                "INSERT INTO pages (id, final_id, {}) VALUES (?1, ?2, {}) ON CONFLICT (id) DO NOTHING",
+                names.join(", "),
+                marks.join(", "),
+            ),
+            answer: update(&format!("{}, final_id = ?2", set(|c| c.group != Group::Url))),
+            failed: update(&set(|c| matches!(c.group, Group::Decision | Group::Outcome))),
+            nothing: update(&set(|c| c.group == Group::Decision || c.name == "error")),
+            confirmed: format!("UPDATE pages SET {decision}, {good}, {fresh} {same}"),
+            cached: format!("UPDATE pages SET {decision}, {good} {same}"),
         }
     }
-}
 
-fn upsert(statement: &mut Statement<'_>, record: &Record<'_>) -> Result<(), rusqlite::Error> {
-    let id = id(record.row.id);
-    let moved = record.moved_to().map(self::id);
-    statement.raw_bind_parameter(1, &id[..])?;
-    statement.raw_bind_parameter(2, moved.as_ref().map(|id| &id[..]))?;
-    for (at, value) in record.values.iter().enumerate() {
-        statement.raw_bind_parameter(at + 3, value)?;
+    /// Keeps a row: a new one, or what it changes of the one that is there. What that one said of its end goes to the history.
+    fn keep(&self, db: &Connection, record: &Record<'_>) -> Result<(), rusqlite::Error> {
+        let confirms = match record.news {
+            News::Confirmed => Some(&self.confirmed),
+            News::Cached => Some(&self.cached),
+            _ => None,
+        };
+        if let Some(sql) = confirms {
+            archive(db, record)?;
+            if execute(db, sql, record)? > 0 {
+                return Ok(());
+            }
+        }
+        if execute(db, &self.insert, record)? > 0 {
+            return Ok(());
+        }
+        archive(db, record)?;
+        let changes = match record.news {
+            News::Answer | News::Confirmed | News::Cached => &self.answer,
+            News::Failed => &self.failed,
+            News::Nothing => &self.nothing,
+        };
+        execute(db, changes, record)?;
+        Ok(())
     }
-    statement.raw_execute()?;
-    Ok(())
 }
 
-fn update(statement: &mut Statement<'_>, record: &Record<'_>) -> Result<usize, rusqlite::Error> {
-    statement.raw_bind_parameter(1, &id(record.row.id)[..])?;
+/// The parameter of a column: the first two are the keys.
+fn mark(name: &str) -> String {
+    format!("?{}", place(name) + 3)
+}
+
+fn execute(db: &Connection, sql: &str, record: &Record<'_>) -> Result<usize, rusqlite::Error> {
+    let mut statement = db.prepare_cached(sql)?;
     let count = statement.parameter_count();
-    for (at, value) in record.values.iter().enumerate() {
-        // Values behind the last that the statement names have no place in it.
-        if at + 3 <= count {
-            statement.raw_bind_parameter(at + 3, value)?;
-        }
+    let moved = record.moved_to().map(id);
+    statement.raw_bind_parameter(1, &id(record.row.id)[..])?;
+    statement.raw_bind_parameter(2, moved.as_ref().map(|id| &id[..]))?;
+    // Values behind the last that the statement names have no place in it.
+    for (at, value) in (3..=count).zip(&record.values) {
+        statement.raw_bind_parameter(at, value)?;
     }
     statement.raw_execute()
+}
+
+/// What a row said of its end before goes to the history, unless it is the same end that is told again.
+fn archive(db: &Connection, record: &Record<'_>) -> Result<(), rusqlite::Error> {
+    let sql = "INSERT OR IGNORE INTO history
+        SELECT * FROM last_decisions WHERE id = ?1 AND at <> ?2";
+    let mut statement = db.prepare_cached(sql)?;
+    statement.execute((&id(record.row.id)[..], &record.decided_at))?;
+    Ok(())
 }
 
 impl ToSql for Value<'_> {
@@ -262,134 +232,58 @@ pub(crate) fn id(key: UrlKey) -> [u8; 16] {
     key.as_u128().to_be_bytes()
 }
 
-/// One decision, as its table has it.
-struct Decided<'a> {
-    id: UrlKey,
-    at: String,
-    kind: &'static str,
-    decision: &'static str,
+/// A request on the way to a row, as the history has it.
+struct Passed<'a> {
+    step: &'a Step,
     run: Option<i64>,
-    url: &'a str,
-    host: &'a str,
-    status: Option<u16>,
-    error: Option<&'static str>,
-    friction: Option<&'static str>,
-    retry_after_ms: Option<i64>,
-    gate: Option<&'static str>,
+    at: String,
     not_before: Option<String>,
-    follows: Option<&'a str>,
     said: Said,
     findings: Vec<u8>,
 }
 
-impl<'a> Decided<'a> {
-    fn row(record: &Record<'a>, run: Option<i64>) -> Decided<'a> {
-        let row = record.row;
-        let outcome = match &row.ending {
-            Ending::Fetched(outcome) | Ending::Dead(outcome) => Some(outcome),
+impl<'a> Passed<'a> {
+    fn new(step: &'a Step, run: Option<i64>) -> Passed<'a> {
+        let not_before = match step.then {
+            Then::Retry(at) => Some(moment::text(at)),
             _ => None,
         };
-        let gate = match row.ending {
-            Ending::Refused(gate) => Some(gate),
+        let (at, said) = (moment::text(step.at), Said::by(&step.findings));
+        Passed { step, run, at, not_before, said, findings: encode(&step.findings) }
+    }
+
+    fn insert(&self, db: &Connection) -> Result<(), rusqlite::Error> {
+        let (step, said) = (self.step, &self.said);
+        let follows = match &step.then {
+            Then::Follow(to) => Some(to.as_str()),
             _ => None,
         };
-        Decided {
-            id: row.id,
-            at: record.decided_at.clone(),
-            kind: words::ask_kind(row.kind),
-            decision: words::ending(&row.ending),
-            run,
-            url: row.final_url.as_str(),
-            host: row.final_url.host().as_str(),
-            error: record.error,
-            gate: gate.map(Gate::name),
-            not_before: None,
-            follows: None,
-            said: record.said,
-            findings: encode(&row.findings),
-            ..Decided::of(outcome)
-        }
-    }
-
-    fn step(step: &'a Step, run: Option<i64>) -> Decided<'a> {
-        let said = Said::by(&step.findings);
-        Decided {
-            id: step.id,
-            at: moment::text(step.at),
-            kind: words::kind(step.kind),
-            decision: words::then(&step.then),
-            run,
-            url: step.url.as_str(),
-            host: step.url.host().as_str(),
-            gate: said.gate.map(Gate::name),
-            not_before: match step.then {
-                Then::Retry(at) => Some(moment::text(at)),
-                _ => None,
-            },
-            follows: match &step.then {
-                Then::Follow(to) => Some(to.as_str()),
-                _ => None,
-            },
-            said,
-            findings: encode(&step.findings),
-            ..Decided::of(Some(&step.outcome))
-        }
-    }
-
-    /// What an outcome says; the rest is the caller's.
-    fn of(outcome: Option<&Outcome>) -> Decided<'a> {
-        let (friction, wait) = match outcome {
-            Some(Outcome::Answered { friction, retry_after, .. }) => (*friction, *retry_after),
-            _ => (None, None),
-        };
-        Decided {
-            id: UrlKey::from_u128(0),
-            at: String::new(),
-            kind: "",
-            decision: "",
-            run: None,
-            url: "",
-            host: "",
-            status: outcome.and_then(Outcome::status),
-            error: outcome.and_then(words::error_of),
-            friction: friction.map(words::friction),
-            retry_after_ms: wait.and_then(|wait| i64::try_from(wait.as_millis()).ok()),
-            gate: None,
-            not_before: None,
-            follows: None,
-            said: Said::default(),
-            findings: Vec::new(),
-        }
-    }
-
-    fn insert(&self, statement: &mut Statement<'_>) -> Result<(), rusqlite::Error> {
-        let robots = self.said.robots.as_ref();
-        statement.execute(params![
-            &id(self.id)[..],
+        db.prepare_cached(STEP)?.execute(params![
+            &id(step.id)[..],
             self.at,
-            self.kind,
-            self.decision,
+            words::kind(step.kind),
+            words::then(&step.then),
             self.run,
-            self.url,
-            self.host,
-            self.status,
-            self.error,
-            self.friction,
-            self.retry_after_ms,
-            self.gate,
+            step.url.as_str(),
+            step.url.host().as_str(),
+            step.outcome.status(),
+            words::error_of(&step.outcome),
+            words::friction(&step.outcome),
+            words::wait_ms(&step.outcome),
+            said.gate.map(Gate::name),
             self.not_before,
-            self.follows,
-            self.said.delay_ms,
-            self.said.delay_by,
-            robots.map(|(file, _)| &file.0[..]),
-            robots.and_then(|(_, line)| *line),
+            follows,
+            said.delay_ms,
+            said.delay_by,
+            said.robots.as_ref().map(|(file, _)| &file.0[..]),
+            said.robots.and_then(|(_, line)| line),
             self.findings,
         ])?;
         Ok(())
     }
 }
 
-const DECISION: &str = "INSERT OR REPLACE INTO decisions (id, at, kind, decision, run, url, host,
+const STEP: &str = "INSERT OR IGNORE INTO history (id, at, kind, decision, run, url, host,
     http_status, error, friction, retry_after_ms, gate, not_before, follows, delay_ms, delay_by,
     robots_file, robots_line, findings)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";

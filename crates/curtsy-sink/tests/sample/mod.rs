@@ -116,3 +116,63 @@ impl Drop for Folder {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
+
+/// The records of a CSV file as objects; what is empty and not quoted is left out.
+pub(crate) fn csv_records(text: &str) -> Vec<serde_json::Value> {
+    let mut records: Vec<Vec<Option<String>>> = vec![Vec::new()];
+    let mut chars = text.chars().peekable();
+    while chars.peek().is_some() {
+        let mut field = String::new();
+        let quoted = chars.next_if_eq(&'"').is_some();
+        while let Some(c) = chars.next() {
+            match c {
+                '"' if quoted && chars.next_if_eq(&'"').is_some() => field.push('"'),
+                '"' if quoted => break,
+                _ => field.push(c),
+            }
+            if !quoted && matches!(chars.peek(), Some(',' | '\r' | '\n') | None) {
+                break;
+            }
+            if !quoted && field == "," {
+                break;
+            }
+        }
+        // An empty field leaves its comma or line end in `field`.
+        let empty = !quoted && matches!(field.as_str(), "," | "\r");
+        let end = if empty { field.chars().next() } else { chars.next() };
+        let value = (quoted || !empty).then_some(field);
+        records.last_mut().unwrap().push(value);
+        match end {
+            Some(',') => {}
+            Some('\r') => {
+                assert_eq!(chars.next(), Some('\n'), "records end with CRLF");
+                records.push(Vec::new());
+            }
+            other => panic!("a field ends with {other:?}"),
+        }
+    }
+    records.pop();
+    let names = records.remove(0);
+    let objects = records.into_iter().map(|record| {
+        assert_eq!(record.len(), names.len(), "every record has every field");
+        let members = names.iter().zip(record).filter_map(|(name, value)| {
+            Some((name.clone().unwrap(), serde_json::Value::String(value?)))
+        });
+        serde_json::Value::Object(members.collect())
+    });
+    objects.collect()
+}
+
+pub(crate) fn from_base64(text: &str) -> Vec<u8> {
+    let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = Vec::new();
+    for part in text.as_bytes().chunks(4) {
+        let known = part.iter().filter(|digit| **digit != b'=').count();
+        let bits = part.iter().fold(0_u32, |bits, digit| {
+            let value = digits.bytes().position(|d| d == *digit).unwrap_or(0);
+            bits << 6 | u32::try_from(value).unwrap()
+        });
+        out.extend(&bits.to_be_bytes()[1..known]);
+    }
+    out
+}

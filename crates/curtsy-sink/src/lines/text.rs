@@ -1,0 +1,54 @@
+//! Is a body a text? Then it is written as one, else in Base64.
+
+use std::borrow::Cow;
+
+/// The text of a body: as its page was read, or as UTF-8. None if bytes of it would be lost, or if it has a NUL, which many readers of
+/// lines take for an end.
+pub(super) fn of<'a>(body: &'a [u8], decoded: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
+    let text = match decoded {
+        Some(decoded) => decoded,
+        None => Cow::Borrowed(std::str::from_utf8(body).ok()?),
+    };
+    // Whoever decodes puts this in the place of what can't be read.
+    let lossy = text.contains('\u{fffd}');
+    (!lossy && !text.contains('\0')).then_some(text)
+}
+
+/// Base64 (RFC 4648 §4), with padding.
+pub(super) fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for part in bytes.chunks(3) {
+        let at = |n: usize| u32::from(part.get(n).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for place in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
+            out.push(if place <= part.len() { char::from(digit) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 4648 §10.
+    #[test]
+    fn base64_as_the_standard_has_it() {
+        let known = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
+        for (length, expected) in known.into_iter().enumerate() {
+            assert_eq!(base64(&b"foobar"[..length]), expected);
+        }
+        assert_eq!(base64(&[0xff, 0xfe, 0xfd]), "//79");
+    }
+
+    #[test]
+    fn what_is_a_text() {
+        assert_eq!(of("für".as_bytes(), None).as_deref(), Some("für"));
+        assert_eq!(of(b"\xff", None), None);
+        assert_eq!(of(b"a\0b", None), None);
+        assert_eq!(of(b"f\xfcr", Some("für".into())).as_deref(), Some("für"));
+        assert_eq!(of(b"\xff", Some("\u{fffd}".into())), None);
+    }
+}

@@ -1,0 +1,53 @@
+//! The lines of robots.txt that decided, as text.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use curtsy_core::host::RobotsId;
+use curtsy_core::robots::Robots;
+use curtsy_engine::RobotsFile;
+
+use crate::columns::place;
+use crate::record::{Record, Value};
+
+/// Who has the text of a robots.txt: the store keeps it. Asked where rows are written, once for each line that decided.
+pub type RobotsTexts = Arc<dyn Fn(RobotsId) -> Option<Arc<RobotsFile>> + Send + Sync>;
+
+/// Lines whose text is remembered.
+const RULES_MAX: usize = 4096;
+
+/// Knows the lines that decided lately.
+pub(crate) struct Rules {
+    texts: Option<RobotsTexts>,
+    known: HashMap<(RobotsId, u32), Option<Arc<str>>>,
+}
+
+impl Rules {
+    pub(crate) fn new(texts: Option<RobotsTexts>) -> Rules {
+        Rules { texts, known: HashMap::new() }
+    }
+
+    /// Puts the line that decided into a row, if somebody has its text.
+    pub(crate) fn complete(&mut self, record: &mut Record<'_>) {
+        if let Some((file, Some(line))) = record.said.robots
+            && let Some(rule) = self.rule(file, line)
+        {
+            record.set(const { place("robots_rule") }, Value::Text(rule.to_string().into()));
+        }
+    }
+
+    fn rule(&mut self, file: RobotsId, line: u32) -> Option<Arc<str>> {
+        let texts = self.texts.as_ref()?;
+        if let Some(rule) = self.known.get(&(file, line)) {
+            return rule.clone();
+        }
+        let robots = texts(file).map(|file| Robots::parse(&file.text));
+        let rule: Option<Arc<str>> =
+            robots.and_then(|robots| Some(robots.line_text(line)?.trim().into()));
+        if self.known.len() >= RULES_MAX {
+            self.known.clear();
+        }
+        self.known.insert((file, line), rule.clone());
+        rule
+    }
+}

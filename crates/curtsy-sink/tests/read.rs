@@ -1,0 +1,286 @@
+//! What a crawl's file says afterwards: why a URL ended as it did, which links are broken, what the runs were; and what it never says.
+
+mod sample;
+
+use std::time::Duration;
+
+use curtsy_core::evidence::{DiscoverySource, RunEvidence, RunFigures};
+use curtsy_core::host::{
+    AskKind, Finding, Findings, Friction, Gate, Kind, Outcome, Problem, Reason, Verdict,
+};
+use curtsy_core::policy::Mode;
+use curtsy_core::url::CrawlUrl;
+use curtsy_engine::{Batch, Cache, Ending, Fetched, Page, Row, Sink, Step, Then};
+use curtsy_sink::read::{BrokenLink, PagesFile};
+use curtsy_sink::{CsvSink, FileOptions, JsonlSink, Options, RunEnd, RunStart, SqliteSink};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use sample::{Folder, START, block, page_of, row};
+
+fn url(text: &str) -> CrawlUrl {
+    CrawlUrl::parse(text).unwrap()
+}
+
+fn answered(status: u16) -> Outcome {
+    Outcome::Answered { status, retry_after: None, friction: None }
+}
+
+fn step(of: &str, asked: &str, kind: Kind, secs: u64, outcome: Outcome, then: Then) -> Step {
+    let (id, url) = (url(of).key(), url(asked));
+    Step {
+        id,
+        url,
+        kind,
+        findings: Findings::CLEAR,
+        outcome,
+        then,
+        at: START + Duration::from_secs(secs),
+    }
+}
+
+fn begin(sink: &SqliteSink, trace: &str) {
+    let run = RunStart {
+        trace_id: trace.into(),
+        at: START,
+        command: "curtsy crawl http://a.test/".into(),
+        policy: "preset = \"careful\"".into(),
+        policy_hash: "00ff".into(),
+    };
+    sink.begin_run(run).unwrap();
+}
+
+#[test]
+fn why_a_url_ended_as_it_did() {
+    let folder = Folder::new("why");
+    let path = folder.file("crawl.db");
+    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    begin(&sink, "run-1");
+    let page = "http://a.test/old";
+    let wait = Outcome::Answered {
+        status: 503,
+        retry_after: Some(Duration::from_secs(30)),
+        friction: Some(Friction::Unusual),
+    };
+    let retry = Then::Retry(START + Duration::from_secs(32));
+    let steps = vec![
+        step(page, "http://a.test/robots.txt", Kind::Robots, 1, answered(404), Then::Decide),
+        step(page, page, Kind::Page, 2, wait, retry),
+        step(page, page, Kind::Page, 33, answered(301), Then::Follow(url("http://b.test/new"))),
+    ];
+    block(sink.write(&Batch { rows: Vec::new(), steps })).unwrap();
+    let mut findings = Findings::CLEAR;
+    findings.set(Gate::Robots, Finding::new(Verdict::Go, Reason::RobotsAbsent));
+    findings.set(Gate::Backoff, Finding::new(Verdict::Go, Reason::Retry { tries: 1 }));
+    let ended = Row {
+        final_url: url("http://b.test/new"),
+        redirects: 1,
+        tries: 1,
+        findings,
+        ..row(page, 35, Some(page_of("<title>New</title>")))
+    };
+    block(sink.write(&Batch { rows: vec![ended], steps: Vec::new() })).unwrap();
+
+    let file = PagesFile::open(&path).unwrap();
+    let told: Vec<_> = file
+        .decisions(&url(page))
+        .unwrap()
+        .into_iter()
+        .map(|d| (d.kind, d.decision, d.url, d.http_status))
+        .collect();
+    let expected = [
+        ("robots", "decide", "http://a.test/robots.txt", 404),
+        ("page", "retry", page, 503),
+        ("page", "follow", page, 301),
+        ("page", "fetched", "http://b.test/new", 200),
+    ];
+    let expected = expected.map(|(k, d, u, s)| (k.into(), d.into(), u.into(), Some(s)));
+    assert_eq!(told, expected);
+    let decisions = file.decisions(&url(page)).unwrap();
+    assert_eq!(decisions[1].not_before, Some(START + Duration::from_secs(32)));
+    assert_eq!(decisions[1].retry_after, Some(Duration::from_secs(30)));
+    assert_eq!(decisions[1].friction.as_deref(), Some("unusual"));
+    assert_eq!(decisions[2].follows.as_deref(), Some("http://b.test/new"));
+    assert_eq!(decisions[3].findings, findings, "the evidence comes back whole");
+    let row = file.row(&url(page)).unwrap().unwrap();
+    assert_eq!(
+        (row.final_url.as_str(), row.redirect_count, row.tries),
+        ("http://b.test/new", 1, 1)
+    );
+    assert_eq!(row.title.as_deref(), Some("New"));
+    assert_eq!(file.body(&url(page)).unwrap().as_deref(), Some(&b"<title>New</title>"[..]));
+    assert!(file.row(&url("http://a.test/nowhere")).unwrap().is_none());
+    assert_eq!(file.decisions(&url("http://a.test/nowhere")).unwrap().len(), 0);
+}
+
+#[test]
+fn broken_links_by_the_page_that_has_them() {
+    let folder = Folder::new("broken");
+    let path = folder.file("crawl.db");
+    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    let home = "<a href=/gone>1</a><a href=/fine>2</a><a href=/down>3</a><a href=/no>4</a><iframe src=/gone></iframe>";
+    let rows = vec![
+        row("http://a.test/", 1, Some(page_of(home))),
+        row("http://a.test/fine", 2, Some(page_of("<a href=/gone>1</a>"))),
+        Row { ending: Ending::Dead(answered(404)), ..row("http://a.test/gone", 3, None) },
+        Row {
+            ending: Ending::Dead(Outcome::Failed(Problem::Connect)),
+            ..row("http://a.test/down", 4, None)
+        },
+        Row { ending: Ending::Refused(Gate::Robots), ..row("http://a.test/no", 5, None) },
+    ];
+    block(sink.write(&Batch { rows, steps: Vec::new() })).unwrap();
+    let file = PagesFile::open(&path).unwrap();
+    let broken = |from: &str, to: &str, kind, http_status, error: Option<&str>| BrokenLink {
+        from_url: format!("http://a.test/{from}"),
+        to_url: format!("http://a.test/{to}"),
+        kind,
+        http_status,
+        error: error.map(str::to_owned),
+    };
+    let all = vec![
+        broken("", "gone", "link", Some(404), None),
+        broken("", "down", "link", None, Some("connect")),
+        broken("", "gone", "frame", Some(404), None),
+        broken("fine", "gone", "link", Some(404), None),
+    ];
+    assert_eq!(file.broken_links(100).unwrap(), (all.clone(), 4));
+    assert_eq!(file.broken_links(2).unwrap(), (all[..2].to_vec(), 4));
+    let counts = file.summary().unwrap();
+    let counts: Vec<_> = counts.iter().map(|c| (c.decision.as_str(), c.urls)).collect();
+    assert_eq!(counts, [("fetched", 2), ("dead", 1), ("dead", 1), ("refused", 1)]);
+    let hosts = file.hosts().unwrap();
+    assert_eq!((hosts[0].pages, hosts[0].fetched, hosts[0].refused, hosts[0].failed), (5, 2, 1, 2));
+}
+
+#[test]
+fn runs_with_their_report() {
+    let folder = Folder::new("runs");
+    let path = folder.file("crawl.db");
+    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    begin(&sink, "run-1");
+    block(sink.write(&Batch { rows: vec![row("http://a.test/1", 1, None)], steps: Vec::new() }))
+        .unwrap();
+    // Killed, and begun again under the same name.
+    begin(&sink, "run-1");
+    let figures = RunFigures {
+        sources: vec![DiscoverySource::Sitemap],
+        planned: 1,
+        fetched: 1,
+        ..RunFigures::default()
+    };
+    let evidence = RunEvidence::new("run-1".into(), Mode::Light, figures);
+    let end = RunEnd {
+        at: START + Duration::from_secs(9),
+        outcome: "success".into(),
+        figures: serde_json::json!({ "rows": 1 }),
+        evidence: Some(evidence),
+    };
+    sink.end_run(end).unwrap();
+    begin(&sink, "run-2");
+    block(sink.write(&Batch { rows: vec![row("http://a.test/2", 1, None)], steps: Vec::new() }))
+        .unwrap();
+    let file = PagesFile::open(&path).unwrap();
+    let runs = file.runs().unwrap();
+    assert_eq!(runs.len(), 2);
+    assert_eq!(runs[0].ended_at, Some(START + Duration::from_secs(9)));
+    assert_eq!(runs[0].figures.as_deref(), Some("{\"rows\":1}"));
+    let report = runs[0].evidence.as_deref().unwrap();
+    assert!(report.starts_with(
+        "{\"traceId\":\"run-1\",\"nm_policyVersion\":\"orbitBehaviourContract.v1.1.0\""
+    ));
+    assert_eq!((runs[1].ended_at, runs[1].policy_hash.as_str()), (None, "00ff"));
+    assert_eq!(file.row(&url("http://a.test/2")).unwrap().unwrap().run, Some(runs[1].number));
+}
+
+/// A word that stands in bodies only is found in bodies only: not in a decision, a run, an error or any other column.
+#[test]
+fn bodies_are_in_bodies_only() {
+    const SECRET: &str = "s3cr3t-of-the-page";
+    let folder = Folder::new("secret");
+    let path = folder.file("crawl.db");
+    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    begin(&sink, "run-1");
+    let page = page_of(&format!("<title>T</title><p>{SECRET}</p><a href=/x>{SECRET}</a>"));
+    let fetched = Fetched { body: page.body.clone().unwrap() };
+    let challenged =
+        Outcome::Answered { status: 200, retry_after: None, friction: Some(Friction::Challenge) };
+    let rows = vec![
+        row("http://a.test/1", 1, Some(page.clone())),
+        Row { ending: Ending::Dead(challenged), ..row("http://a.test/2", 2, Some(page.clone())) },
+        Row { ending: Ending::LostRedirect, ..row("http://a.test/3", 3, Some(page.clone())) },
+        Row { ending: Ending::Cached, ..row("http://a.test/4", 4, Some(page.clone())) },
+        // The policy does not keep it: then it is nowhere.
+        row("http://b.test/5", 5, Some(Page { body: None, ..page.clone() })),
+        Row { kind: AskKind::Sitemap, ..row("http://b.test/6", 6, Some(page.clone())) },
+    ];
+    for row in &rows {
+        block(sink.put(row.url.key(), page.kept.clone().unwrap(), Some((&page.head, &fetched))));
+    }
+    let steps =
+        vec![step("http://a.test/1", "http://a.test/1", Kind::Page, 0, challenged, Then::Decide)];
+    let batch = Batch { rows, steps };
+    block(sink.write(&batch)).unwrap();
+    // Once more, later: what was there before goes to the history.
+    let again =
+        batch.rows.iter().map(|row| Row { at: START + Duration::from_secs(99), ..row.clone() });
+    block(sink.write(&Batch { rows: again.collect(), steps: Vec::new() })).unwrap();
+    // An error while these very rows are written.
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let refused = block(sink.write(&batch)).unwrap_err();
+    assert!(!format!("{refused} {refused:?}").contains(SECRET));
+    other.execute_batch("COMMIT").unwrap();
+
+    let (mut looked_at, mut bodies) = (0, 0);
+    let tables = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')";
+    let names: Vec<String> = {
+        let mut statement = other.prepare(tables).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    for table in names {
+        let mut statement = other.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
+        let columns: Vec<String> =
+            statement.column_names().into_iter().map(str::to_owned).collect();
+        let mut rows = statement.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            for (at, column) in columns.iter().enumerate() {
+                let text = match row.get_ref(at).unwrap() {
+                    ValueRef::Text(text) | ValueRef::Blob(text) => {
+                        String::from_utf8_lossy(text).into_owned()
+                    }
+                    _ => String::new(),
+                };
+                looked_at += 1;
+                let found = text.contains(SECRET);
+                assert_eq!(
+                    found && (table.as_str(), column.as_str()) != ("pages", "body"),
+                    false,
+                    "{table}.{column}"
+                );
+                bodies += u32::from(found);
+            }
+        }
+    }
+    assert!(looked_at > 300 && bodies == 5, "{looked_at} cells, {bodies} bodies");
+
+    for (name, sink) in [
+        (
+            "pages.jsonl",
+            Box::new(JsonlSink::open(&folder.file("pages.jsonl"), FileOptions::default()).unwrap())
+                as Box<dyn Sink>,
+        ),
+        (
+            "pages.csv",
+            Box::new(CsvSink::open(&folder.file("pages.csv"), FileOptions::default()).unwrap()),
+        ),
+    ] {
+        block(sink.write(&batch)).unwrap();
+        let text = std::fs::read_to_string(folder.file(name)).unwrap();
+        assert_eq!(
+            text.matches(SECRET).count(),
+            2 * 5,
+            "{name}: twice in each body, and nowhere else"
+        );
+    }
+}
