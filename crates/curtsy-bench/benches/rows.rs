@@ -85,7 +85,8 @@ fn sqlite(batches: &[Batch]) -> (f64, f64, f64, f64) {
 /// CPU µs for each row of a new file.
 fn first(batches: &[Batch]) -> f64 {
     let folder = Folder::new();
-    let sink = SqliteSink::open(&folder.0.join("crawl.db"), Options::default()).expect("a new file");
+    let sink =
+        SqliteSink::open(&folder.0.join("crawl.db"), Options::default()).expect("a new file");
     cost(|| batches.iter().for_each(|batch| keep(&sink, batch)))
 }
 

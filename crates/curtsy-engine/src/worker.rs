@@ -224,7 +224,7 @@ impl<'o, W: World> Worker<'o, W> {
         let (mut next_take, mut next_look) = (clock.mono(), clock.mono());
         let mut next_feed = clock.mono();
         let mut kept_last = true;
-        let mut drained = None;
+        let (mut drained, mut idle) = (None, false);
         if !self.memory.borrow().urls.is_empty() {
             // What a life before this one knew may not have reached the store.
             self.recovering.set(true);
@@ -252,12 +252,14 @@ impl<'o, W: World> Worker<'o, W> {
             let hungry = open && room > 0;
             // Whoever takes nothing looks at the store still: if it lost something, what this worker knows must come back to it.
             let looks = !hungry && !stopping && !self.recovering.get();
+            // What was under way when the store was asked may have changed what it would say.
+            let resting = visits == 0 && !flushing && !feeding && self.ended.borrow().is_empty();
             if !taking && hungry && now >= self.take_at(next_take) {
-                taking = true;
+                (taking, idle) = (true, resting);
                 self.wake_at.set(None);
                 tasks.push(Box::pin(self.take(room)));
             } else if !taking && looks && now >= next_look {
-                taking = true;
+                (taking, idle) = (true, false);
                 tasks.push(Box::pin(self.take(0)));
             }
             let out = self.ended.borrow().is_empty() && self.steps.borrow().is_empty();
@@ -305,6 +307,10 @@ impl<'o, W: World> Worker<'o, W> {
                 None => {}
                 Some(Event::Visited) => {
                     visits -= 1;
+                    if visits == 0 && self.settings.until_empty {
+                        // Is anything left?
+                        next_take = next_take.min(clock.mono());
+                    }
                 }
                 Some(Event::Recovered) => self.recovering.set(false),
                 Some(Event::Fed { seeds }) => {
@@ -323,9 +329,9 @@ impl<'o, W: World> Worker<'o, W> {
                         self.first_ended.set(Some(clock.mono() + Duration::from_secs(1)));
                     }
                     kept_last = kept;
-                    // What was held for its row is settled now, and the store may have nothing left that waits.
-                    drained = None;
-                    next_take = next_take.min(clock.mono());
+                    if self.settings.until_empty {
+                        next_take = next_take.min(clock.mono());
+                    }
                 }
                 Some(Event::Took { hosts, taken: Err(_), .. }) => {
                     taking = false;
@@ -337,7 +343,7 @@ impl<'o, W: World> Worker<'o, W> {
                     self.count_quiet(&taken);
                     self.memory.borrow_mut().hear(&taken.orders);
                     self.last_stamp.set(Some(Stamp { now: taken.now, m0, m1 }));
-                    drained = match visits == 0 && taken.visits.is_empty() {
+                    drained = match idle && taken.visits.is_empty() {
                         true => self.over(&taken),
                         false => None,
                     };

@@ -262,6 +262,24 @@ impl PagesFile {
         })
     }
 
+    /// Every page that was taken up, with where it was found in the end and how far from a seed: what a reader has to know again when a
+    /// crawl goes on. Links that looked like traps are left out.
+    pub fn known(&self, mut each: impl FnMut(CrawlUrl, CrawlUrl, u16)) -> Result<(), OpenError> {
+        let sql = "SELECT url, coalesce(final_url, url), depth FROM pages
+            WHERE kind = 'page' AND NOT (decision = 'refused' AND gate = 'budget')";
+        self.each(sql, |row| {
+            let urls = (
+                CrawlUrl::parse(row.get_ref(0)?.as_str()?),
+                CrawlUrl::parse(row.get_ref(1)?.as_str()?),
+            );
+            // What another program put there is passed over.
+            if let (Ok(url), Ok(last)) = urls {
+                each(url, last, row.get(2)?);
+            }
+            Ok(())
+        })
+    }
+
     /// Links to pages that answered with an error or not at all, in the order of the pages; `max` of them, and how many there are.
     pub fn broken_links(&self, max: usize) -> Result<(Vec<BrokenLink>, u64), OpenError> {
         let sql = "SELECT url, http_status, error FROM pages

@@ -165,8 +165,17 @@ pub(super) fn run(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result<
         let mut watch = Progressing::new(console.err, json, quiet, terminal);
         let report = run_job(&spec, &mut watch);
         watch.end();
-        report?
+        report
     };
+    if spec.targets.iter().any(Target::is_stdout) {
+        // Nobody could go on with it.
+        for ending in ["", "-wal", "-shm", "-running"] {
+            let mut name = spec.file.clone().into_os_string();
+            name.push(ending);
+            let _ = std::fs::remove_file(name);
+        }
+    }
+    let report = report?;
     print(&report, &spec, json, console)?;
     Ok(outcome(&report))
 }
@@ -205,7 +214,7 @@ pub(super) fn spec(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result
     let into = args.into.clone().unwrap_or_else(|| "crawl.db".into());
     let target = Target::of(&into).map_err(anyhow::Error::msg)?;
     let ledger = args.ledger.find(console)?;
-    let file = target.crawl_file(&into);
+    let file = target.crawl_file(&into, ledger.parent().unwrap_or(Path::new(".")));
     if args.resume && !file.exists() {
         bail!(
             "there is no crawl in `{}` to go on with\nhint: leave `--resume` out to begin one",
@@ -381,7 +390,8 @@ fn print(
         true => format!("{:#}\n", serde_json::to_value(report)?),
         false => summary(report, spec),
     };
-    match json {
+    // Rows have the standard output for themselves.
+    match json && !spec.targets.iter().any(Target::is_stdout) {
         true => write!(console.out, "{text}")?,
         false => write!(console.err, "{text}")?,
     }
@@ -432,8 +442,16 @@ pub(super) fn summary(report: &Report, spec: &JobSpec) -> String {
             writeln!(text, "  {}", plural(report.retries, "retry").replace("retrys", "retries"));
     }
     let file = spec.file.display();
-    if spec.targets.contains(&Target::Sqlite) && report.rows > 0 {
-        let _ = writeln!(text, "  rows: {file} (tables pages, decisions, links, runs)");
+    if report.rows > 0 && !spec.targets.iter().any(Target::is_stdout) {
+        match &spec.targets[..] {
+            [Target::JsonLines(path) | Target::Csv(path)] => {
+                let _ =
+                    writeln!(text, "  rows: {} (and, with the evidence, {file})", path.display());
+            }
+            _ => {
+                let _ = writeln!(text, "  rows: {file} (tables pages, decisions, links, runs)");
+            }
+        }
         let _ = writeln!(text, "  why a URL was fetched or not: curtsy why URL --in {file}");
     }
     match report.how {

@@ -7,15 +7,18 @@ mod choice;
 mod config;
 mod conformance;
 mod crawl;
+mod demo;
 mod explain;
 mod init;
 mod judge;
+mod links;
 mod policy;
 mod progress;
 mod robots;
 mod sim;
 mod site;
 mod stop;
+mod why;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -35,6 +38,12 @@ pub struct Cli {
 enum Command {
     /// Crawl: seeds in, rows with evidence out; stopped or killed, the same command goes on
     Crawl(Box<crawl::CrawlArgs>),
+    /// See what curtsy does: a small site on this machine, crawled, explained and judged; needs no internet
+    Demo(demo::DemoArgs),
+    /// Say why a URL was fetched or not, and everything that was asked on the way
+    Why(why::WhyArgs),
+    /// List broken links of a crawl, for a person or for CI
+    Links(links::LinksArgs),
     /// Say what would be asked for a URL now, whether it is allowed, and when; sends nothing
     Explain(explain::ExplainArgs),
     /// Stop asking a host, in every crawl of this user; or lift that
@@ -60,6 +69,9 @@ impl Cli {
     pub fn run(self, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
         match self.command {
             Command::Crawl(args) => crawl::run(*args, console),
+            Command::Demo(args) => demo::run(&args, console),
+            Command::Why(args) => why::run(&args, console),
+            Command::Links(args) => links::run(&args, console),
             Command::Explain(args) => explain::run(args, console),
             Command::Stop(args) => stop::run(&args, console),
             Command::Init(args) => init::run(&args, console),

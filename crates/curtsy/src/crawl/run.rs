@@ -12,13 +12,14 @@ use curtsy_core::policy::Mode;
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{Memory, Outside, Over, Settings, Sink, Worker, World, look};
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
-use curtsy_sink::{RunEnd, RunStart, SqliteSink};
+use curtsy_sink::read::PagesFile;
+use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
 use curtsy_store::{Crawl, Handle, Machine, Options};
 
 use super::feed::Seeds;
 use super::report::REQUEST_KINDS;
 use super::tally::{Counted, Tally};
-use super::{CrawlError, Ended, JobSpec, Progress, Report, Waiting, Watch};
+use super::{CrawlError, Ended, JobSpec, Progress, Report, Target, Waiting, Watch};
 
 /// Hosts that wait, as many as anybody wants to read.
 const WAITING_SHOWN: usize = 5;
@@ -69,14 +70,9 @@ async fn work(spec: &JobSpec, watch: &mut dyn Watch) -> Result<Report, CrawlErro
     let crawl = Crawl::open(&spec.ledger, &spec.file, Options::default())?;
     let outlet = Outlet::new(&spec.outlet)?;
     let discovery = Discovery::new(spec.discovery.clone())?;
-    let texts = crawl.clone();
-    let pages = SqliteSink::open(
-        &spec.file,
-        curtsy_sink::Options {
-            robots: Some(Arc::new(move |id| texts.robots(id))),
-            ..curtsy_sink::Options::default()
-        },
-    )?;
+    let options =
+        curtsy_sink::Options { robots: Some(texts(&crawl)), ..curtsy_sink::Options::default() };
+    let pages = SqliteSink::open(&spec.file, options)?;
     pages.begin_run(RunStart {
         trace_id: name.clone(),
         at: crawl.now(),
@@ -84,8 +80,20 @@ async fn work(spec: &JobSpec, watch: &mut dyn Watch) -> Result<Report, CrawlErro
         policy: spec.policy.to_toml(),
         policy_hash: spec.policy.hash_hex(),
     })?;
+    let kept = PagesFile::open(&spec.file)?;
+    kept.known(|url, last, depth| {
+        discovery.note_known(&url);
+        if depth == 0 && last != url {
+            discovery.admit_root(&last);
+        }
+    })?;
+    let first = kept.runs()?.into_iter().next().map_or(name.clone(), |run| run.trace_id);
+    drop(kept);
+    let files = files(spec, first, &name, &crawl)?;
     let tally = Tally::default();
-    let sinks: Vec<&dyn Sink> = vec![&pages, &tally];
+    let mut sinks: Vec<&dyn Sink> = vec![&pages];
+    sinks.extend(files.iter().map(|file| &**file));
+    sinks.push(&tally);
 
     let seeds = Seeds::new(spec.seeds.clone());
     let clock = TokioClock::new();
@@ -152,6 +160,36 @@ async fn work(spec: &JobSpec, watch: &mut dyn Watch) -> Result<Report, CrawlErro
         evidence: Some(report.evidence.clone()),
     })?;
     Ok(report)
+}
+
+/// The sinks besides the crawl's own file. The job's name is that of its first run.
+fn files(
+    spec: &JobSpec,
+    job: String,
+    run: &str,
+    crawl: &Crawl,
+) -> Result<Vec<Box<dyn Sink>>, CrawlError> {
+    let options = || FileOptions {
+        job: job.clone(),
+        run: run.to_owned(),
+        policy_hash: spec.policy.hash_hex(),
+        robots: Some(texts(crawl)),
+    };
+    let mut files: Vec<Box<dyn Sink>> = Vec::new();
+    for target in &spec.targets {
+        match target {
+            Target::Sqlite => {}
+            Target::JsonLines(path) => files.push(Box::new(JsonlSink::open(path, options())?)),
+            Target::Csv(path) => files.push(Box::new(CsvSink::open(path, options())?)),
+        }
+    }
+    Ok(files)
+}
+
+/// Who has the texts of robots.txt.
+fn texts(crawl: &Crawl) -> RobotsTexts {
+    let crawl = crawl.clone();
+    Arc::new(move |id| crawl.robots(id))
 }
 
 #[allow(clippy::too_many_arguments, reason = "a report is made of everything")]

@@ -31,11 +31,15 @@ pub struct JobSpec {
     pub command: String,
 }
 
-/// Where rows go.
+/// Where rows go besides the crawl's own file, which always has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The crawl's own file.
+    /// Nowhere else.
     Sqlite,
+    /// JSON lines; `-` is the standard output.
+    JsonLines(PathBuf),
+    /// CSV.
+    Csv(PathBuf),
 }
 
 impl Target {
@@ -44,17 +48,33 @@ impl Target {
         let ending = into.extension().and_then(|e| e.to_str()).unwrap_or_default();
         match ending {
             "db" | "sqlite" | "sqlite3" => Ok(Target::Sqlite),
+            "jsonl" | "ndjson" => Ok(Target::JsonLines(into.to_owned())),
+            "csv" => Ok(Target::Csv(into.to_owned())),
+            _ if into == Path::new("-") => Ok(Target::JsonLines(into.to_owned())),
             _ => Err(format!(
-                "`--into {}` has an ending that says nothing about its form\nhint: `.db` is a SQLite file",
+                "`--into {}` has an ending that says nothing about its form\nhint: `.db` is a SQLite file, `.jsonl` JSON lines, `.csv` a table, `-` JSON lines on standard output",
                 into.display()
             )),
         }
     }
 
-    /// The crawl's own file for a target: itself, or beside it.
-    pub fn crawl_file(&self, into: &Path) -> PathBuf {
+    /// Whether the rows go to the standard output.
+    pub fn is_stdout(&self) -> bool {
+        matches!(self, Target::JsonLines(path) if path == Path::new("-"))
+    }
+
+    /// The crawl's own file for a target: itself, or beside it; for the standard output it is in `state`, and goes with the process.
+    pub fn crawl_file(&self, into: &Path, state: &Path) -> PathBuf {
         match self {
             Target::Sqlite => into.to_owned(),
+            target if target.is_stdout() => {
+                state.join(format!("stdout-{}.crawl.db", std::process::id()))
+            }
+            Target::JsonLines(path) | Target::Csv(path) => {
+                let mut name = path.as_os_str().to_owned();
+                name.push(".crawl.db");
+                PathBuf::from(name)
+            }
         }
     }
 }

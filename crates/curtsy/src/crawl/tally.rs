@@ -114,7 +114,7 @@ pub(super) fn ending_name(ending: &Ending) -> &'static str {
         Ending::Fetched(_) => "fetched",
         Ending::Cached => "cached",
         Ending::Refused(_) => "refused",
-        Ending::Dead(_) => "failed",
+        Ending::Dead(_) => "dead",
         Ending::Unheard => "unheard",
         Ending::LostRedirect => "lost_redirect",
     }

@@ -13,7 +13,8 @@ fn check(preset: &str, scaled: &str) {
     let mut town = Town::new(Scene::mixed(HOSTS));
     let seeds = town.seeds();
     std::fs::write(town.path("p.toml"), format!("preset = '{preset}'\n{scaled}")).unwrap();
-    let args = ["--from", seeds.to_str().unwrap(), "--policy", "p.toml", "--patience", "5s", "--quiet"];
+    let args =
+        ["--from", seeds.to_str().unwrap(), "--policy", "p.toml", "--patience", "5s", "--quiet"];
     let ran = town.crawl(&args);
     assert!(matches!(ran.code, Some(0 | 3)), "{:?} {}", ran.code, ran.err);
     let db = town.db("crawl.db");
@@ -67,7 +68,9 @@ fn two_crawls_at_once_have_one_pace() {
     let mut town = Town::new(Scene::plain(12, 40, 5, 500));
     let seeds = town.seeds();
     std::fs::write(town.path("p.toml"), "preset = 'warehouse'\n[pace]\ndelay = '100ms'\n").unwrap();
-    let args = |into| ["--from", seeds.to_str().unwrap(), "--policy", "p.toml", "--pages", "150", "--into", into];
+    let args = |into| {
+        ["--from", seeds.to_str().unwrap(), "--policy", "p.toml", "--pages", "150", "--into", into]
+    };
     let mut other = town.start_crawl(&args("other.db"));
     town.crawl(&args("crawl.db")).ends(0);
     assert!(other.wait().unwrap().success());

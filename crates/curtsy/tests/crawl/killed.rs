@@ -43,10 +43,8 @@ fn a_crawl_that_is_killed_loses_nothing_and_keeps_its_manners() {
     assert_eq!(number(&db, "SELECT count(*) FROM runs"), i64::from(kills) + 1);
 
     let log = town.close();
-    let faults: Vec<Fault> = killed_at
-        .iter()
-        .map(|&at| Fault::Kill { at, in_flight: open_at(&log, at) })
-        .collect();
+    let faults: Vec<Fault> =
+        killed_at.iter().map(|&at| Fault::Kill { at, in_flight: open_at(&log, at) }).collect();
     let mut asked: BTreeMap<String, u32> = BTreeMap::new();
     for x in &log {
         *asked.entry(format!("{}{}", x.host, x.target)).or_default() += 1;

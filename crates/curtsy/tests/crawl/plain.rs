@@ -9,7 +9,8 @@ fn every_page_of_a_site_becomes_a_row() {
     let mut town = Town::new(Scene::plain(2, 40, 5, 2_000));
     let seeds = town.seeds();
     std::fs::write(town.path("p.toml"), "preset = 'warehouse'\n[pace]\ndelay = '10ms'\n").unwrap();
-    let ran = town.crawl(&["--from", seeds.to_str().unwrap(), "--policy", "p.toml", "--json"]).ends(0);
+    let ran =
+        town.crawl(&["--from", seeds.to_str().unwrap(), "--policy", "p.toml", "--json"]).ends(0);
     let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!((&report["fetched"], &report["ended"]), (&80.into(), &"complete".into()));
     let db = town.db("crawl.db");
@@ -42,7 +43,8 @@ fn depth_pages_and_filters_are_kept() {
     let town = Town::new(Scene::plain(1, 60, 6, 500));
     let url = town.url(0, "/");
     let crawl = |into: &str, more: &[&str]| {
-        let args = [&[url.as_str(), "--delay", "0s", "--policy", "warehouse", "--into", into], more];
+        let args =
+            [&[url.as_str(), "--delay", "0s", "--policy", "warehouse", "--into", into], more];
         town.crawl(&args.concat());
         town.db(into)
     };
@@ -61,7 +63,8 @@ fn depth_pages_and_filters_are_kept() {
 fn a_budget_says_so_in_the_rows_that_it_cost() {
     let town = Town::new(Scene::plain(1, 30, 6, 500));
     let url = town.url(0, "/");
-    let ran = town.crawl(&[&url, "--delay", "0s", "--policy", "warehouse", "--pages", "10"]).ends(0);
+    let ran =
+        town.crawl(&[&url, "--delay", "0s", "--policy", "warehouse", "--pages", "10"]).ends(0);
     assert!(ran.err.contains("by budget"), "{}", ran.err);
     let db = town.db("crawl.db");
     let gates = texts(&db, "SELECT DISTINCT gate FROM decisions WHERE decision = 'refused'");

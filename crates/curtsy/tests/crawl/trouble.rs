@@ -16,15 +16,35 @@ fn refused(town: &Town, args: &[&str], code: i32, expected: &[&str]) {
 fn what_can_not_be_crawled_is_named() {
     let town = Town::empty();
     refused(&town, &["crawl"], 2, &["nothing to crawl", "hint:"]);
-    refused(&town, &["crawl", "ftp://a.test/"], 2, &["`ftp://a.test/` is no URL that can be crawled"]);
+    refused(
+        &town,
+        &["crawl", "ftp://a.test/"],
+        2,
+        &["`ftp://a.test/` is no URL that can be crawled"],
+    );
     refused(&town, &["crawl", "http://"], 2, &["is no URL that can be crawled"]);
-    refused(&town, &["crawl", "--from", "none.txt"], 2, &["could not read the seeds in `none.txt`"]);
+    refused(
+        &town,
+        &["crawl", "--from", "none.txt"],
+        2,
+        &["could not read the seeds in `none.txt`"],
+    );
     std::fs::write(town.path("seeds.txt"), "https://a.test/\n\n# fine\nnot a url\n").unwrap();
     refused(&town, &["crawl", "--from", "seeds.txt"], 2, &["line 4 of `seeds.txt`"]);
-    refused(&town, &["crawl", "https://a.test/", "--into", "x.what"], 2, &["says nothing about its form"]);
+    refused(
+        &town,
+        &["crawl", "https://a.test/", "--into", "x.what"],
+        2,
+        &["says nothing about its form"],
+    );
     refused(&town, &["crawl", "https://a.test/", "--delay", "soon"], 2, &["pace.delay", "soon"]);
     refused(&town, &["crawl", "https://a.test/", "--include", "/(/"], 2, &["/(/"]);
-    refused(&town, &["crawl", "https://a.test/", "--resume", "--contact", "a@b.test"], 2, &["no crawl in `crawl.db`"]);
+    refused(
+        &town,
+        &["crawl", "https://a.test/", "--resume", "--contact", "a@b.test"],
+        2,
+        &["no crawl in `crawl.db`"],
+    );
     assert!(!town.path("crawl.db").exists(), "nothing was begun");
 }
 
@@ -35,7 +55,11 @@ fn no_contact_no_crawl() {
         &town,
         &["crawl", "https://a.test/"],
         2,
-        &["`identity.contact` is not set", "must be able to reach a person", "--contact me@example.org"],
+        &[
+            "`identity.contact` is not set",
+            "must be able to reach a person",
+            "--contact me@example.org",
+        ],
     );
     // Below 200 ms only inside networks that were named.
     let args = ["crawl", "https://a.test/", "--contact", "a@b.test", "--delay", "10ms"];
@@ -54,7 +78,8 @@ fn without_a_contact_nobody_but_this_machine_is_dialled() {
     town.crawl(&[&url, "--delay", "0s", "--patience", "0s", "--no-sitemaps"]);
     let db = town.db("crawl.db");
     let errors: Vec<Option<String>> = {
-        let mut statement = db.prepare("SELECT error FROM decisions WHERE host = '192.0.2.1'").unwrap();
+        let mut statement =
+            db.prepare("SELECT error FROM decisions WHERE host = '192.0.2.1'").unwrap();
         statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
     assert!(errors.iter().all(|e| e.as_deref() == Some("guard")), "{errors:?}");
@@ -75,7 +100,11 @@ fn a_file_that_is_in_use_damaged_or_newer_is_left_alone() {
     first.kill().unwrap();
     first.wait().unwrap();
 
-    std::fs::write(town.path("text.db"), "this is no database, and it is long enough to be sure of that").unwrap();
+    std::fs::write(
+        town.path("text.db"),
+        "this is no database, and it is long enough to be sure of that",
+    )
+    .unwrap();
     let ran = town.crawl(&[&url, "--into", "text.db"]).ends(2);
     assert!(ran.err.contains("`text.db` is not a database"), "{}", ran.err);
 

@@ -1,0 +1,169 @@
+//! `curtsy demo`: a small town's site on this machine, crawled with everything on, explained, and judged by its own access log.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Args;
+use curtsy_core::policy::{FlagValue, Layers, Preset, Reach};
+use curtsy_core::url::CrawlUrl;
+use curtsy_engine::discover::{DiscoverySpec, Scope, TrapLimits};
+use curtsy_fetch::Settings as Outlet;
+use curtsy_judge::{InStartOrder, Judge};
+use curtsy_sim::loopback::{Scene, Settings, Sites};
+use curtsy_sim::manners_of;
+
+use super::crawl::summary;
+use super::progress::Progressing;
+use super::{Console, Outcome, printable, why};
+use crate::crawl::{JobSpec, Report, Target, run as run_job};
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(super) struct DemoArgs {
+    /// Keep the crawl's file and the access log in this folder
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Print the report and the verdict as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &DemoArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let temporary = std::env::temp_dir().join(format!("curtsy-demo-{}", std::process::id()));
+    let folder = args.keep.clone().unwrap_or_else(|| temporary.clone());
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
+    let shown = show(args, &folder, console);
+    if args.keep.is_none() {
+        // A folder of ours; if it can't be removed, the system does it some day.
+        let _ = std::fs::remove_dir_all(&temporary);
+    }
+    shown
+}
+
+fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let log = folder.join("access.jsonl");
+    let settings = Settings { log: Some(log.clone()), ..Settings::default() };
+    let sites = Sites::start(Scene::demo(), settings)?;
+    let port = sites.port();
+    if !args.json {
+        writeln!(
+            console.err,
+            "a small town's site stands on this machine: http://demo.test:{port}/ and two more hosts, with a robots.txt that asks for 0.2 s between\nrequests, sitemaps, a page that says 429, one that says 503, redirects, a bot wall and a calendar without end\n"
+        )?;
+    }
+    let spec = spec(port, folder)?;
+    let report = {
+        let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+        let mut watch = Progressing::new(console.err, args.json, args.json, terminal);
+        let report = run_job(&spec, &mut watch);
+        watch.end();
+        report?
+    };
+    let left = sites.stop().context("the sites ended with an error")?;
+    let mut judge = Judge::new(manners_of(&spec.policy));
+    let mut order = InStartOrder::new(std::time::Duration::from_secs(120));
+    for exchange in left.log {
+        order.push(exchange);
+    }
+    while let Some(exchange) = order.drain() {
+        judge.see(exchange);
+    }
+    let verdict = judge.finish();
+    let clean = verdict.clean();
+    if args.json {
+        let whys = whys(&spec, port)?;
+        let all = serde_json::json!({
+            "report": serde_json::to_value(&report)?,
+            "why": whys.iter().map(|w| w.json.clone()).collect::<Vec<_>>(),
+            "judge": verdict.to_json(),
+        });
+        writeln!(console.out, "{all:#}")?;
+    } else {
+        tell(&report, &spec, port, console)?;
+        let mut text = Vec::new();
+        verdict.print(&mut text)?;
+        writeln!(console.out, "The judge read the site's own access log:\n")?;
+        for line in String::from_utf8_lossy(&text).lines() {
+            writeln!(console.out, "{}", printable(line))?;
+        }
+        let kept = match &args.keep {
+            Some(folder) => format!("The crawl's file and the log are in {}.", folder.display()),
+            None => "`--keep DIR` keeps the crawl's file and the log.".to_owned(),
+        };
+        writeln!(
+            console.out,
+            "\n{kept}\nNext: curtsy crawl https://your.site/ --contact you@your.site"
+        )?;
+    }
+    Ok(if clean { Outcome::Fine } else { Outcome::Refused })
+}
+
+fn tell(
+    report: &Report,
+    spec: &JobSpec,
+    port: u16,
+    console: &mut Console<'_>,
+) -> anyhow::Result<()> {
+    write!(console.out, "{}", summary(report, spec))?;
+    for why in whys(spec, port)? {
+        write!(console.out, "\n{}", why.text)?;
+    }
+    writeln!(console.out)?;
+    Ok(())
+}
+
+/// Three answers to "why?".
+fn whys(spec: &JobSpec, port: u16) -> anyhow::Result<Vec<why::Why>> {
+    let find = |path: &str| why::find(&spec.file, &format!("http://demo.test:{port}{path}"));
+    let mut found = Vec::new();
+    for path in ["/private/diary", "/busy"] {
+        found.extend(find(path)?);
+    }
+    // Where the calendar became a trap depends on which of its pages came first.
+    for month in 1..=24 {
+        let why = find(&format!("/calendar/{}/{}", 2025 + (month - 1) / 12, (month - 1) % 12 + 1))?;
+        if let Some(why) = why.filter(|why| why.json["gate"] == "budget") {
+            found.push(why);
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The demonstration's crawl: all of it, at the pace that the town asks for.
+fn spec(port: u16, folder: &Path) -> anyhow::Result<JobSpec> {
+    let flags = [
+        FlagValue { flag: "demo", key: "pace.delay", value: "100ms" },
+        FlagValue { flag: "demo", key: "identity.contact", value: "demo@localhost" },
+    ];
+    let layers = Layers { preset: Some(Preset::Warehouse), flags: &flags, ..Layers::default() };
+    let policy = layers.settle(Reach::AllowedNet)?.policy;
+    let seeds = vec![CrawlUrl::parse(&format!("http://demo.test:{port}/"))?];
+    let mut outlet = Outlet::of(&policy);
+    outlet.allow_net = vec!["127.0.0.0/8".parse()?];
+    outlet.public = false;
+    outlet.pins = vec!["*.test=127.0.0.1".parse()?];
+    Ok(JobSpec {
+        user_agent: policy.user_agent()?,
+        discovery: DiscoverySpec {
+            seeds: seeds.clone(),
+            scope: Scope::Subdomains,
+            product: policy.product_token().to_owned(),
+            // A year of days is what a site may have; a demonstration has less time.
+            traps: TrapLimits { calendar_max: 4, ..TrapLimits::default() },
+            ..DiscoverySpec::default()
+        },
+        policy: Arc::new(policy),
+        seeds,
+        outlet,
+        file: folder.join("crawl.db"),
+        targets: vec![Target::Sqlite],
+        ledger: folder.join("hosts.db"),
+        command: "curtsy demo".to_owned(),
+    })
+}
+
+const HELP: &str = "\
+Needs no internet: the site is served on 127.0.0.1 and nothing else is asked. Ends with exit code 1 if the judge finds a violation.";
