@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -22,7 +22,8 @@ use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Batch, Cache, CachedPage, Document, Ending, Head, Page, Row, Sink};
 use curtsy_parse::html;
-use curtsy_sink::{Options, SqliteSink};
+use curtsy_sink::{CsvSink, FileOptions, JsonlSink, Options, SqliteSink};
+use sha2::{Digest, Sha256};
 
 const ROWS: usize = 10_000;
 const BATCH: usize = 100;
@@ -39,10 +40,13 @@ fn main() {
     }
     let bare = batches(0, 0);
     println!("CPU µs a row, {ROWS} rows in batches of {BATCH}; median of {ROUNDS}");
-    let mut costs: [(&str, Vec<f64>); 3] = [
+    let mut costs: [(&str, Vec<f64>); 6] = [
         ("SQLite, 10 KB and 25 links", Vec::new()),
         ("SQLite, no body and no links", Vec::new()),
         ("SQLite, told again", Vec::new()),
+        ("JSON lines, 10 KB and 25 links", Vec::new()),
+        ("CSV, 10 KB and 25 links", Vec::new()),
+        ("SHA-256 of 10 KB, part of each", Vec::new()),
     ];
     let mut looks = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -50,6 +54,13 @@ fn main() {
         costs[0].1.push(first);
         costs[1].1.push(sqlite(&bare).0);
         costs[2].1.push(again);
+        costs[3].1.push(lines(&full, |path| {
+            JsonlSink::open(path, FileOptions::default()).expect("a new file")
+        }));
+        costs[4].1.push(lines(&full, |path| {
+            CsvSink::open(path, FileOptions::default()).expect("a new file")
+        }));
+        costs[5].1.push(hash(&full));
         looks.0.push(missing);
         looks.1.push(held);
     }
@@ -88,6 +99,21 @@ fn first(batches: &[Batch]) -> f64 {
     let sink =
         SqliteSink::open(&folder.0.join("crawl.db"), Options::default()).expect("a new file");
     cost(|| batches.iter().for_each(|batch| keep(&sink, batch)))
+}
+
+fn lines<S: Sink>(batches: &[Batch], open: impl FnOnce(&Path) -> S) -> f64 {
+    let folder = Folder::new();
+    let sink = open(&folder.0.join("pages"));
+    cost(|| batches.iter().for_each(|batch| keep(&sink, batch)))
+}
+
+fn hash(batches: &[Batch]) -> f64 {
+    let pages = || batches.iter().flat_map(|batch| &batch.rows).filter_map(|row| row.page.as_ref());
+    cost(|| {
+        for body in pages().filter_map(|page| page.body.as_ref()) {
+            black_box(Sha256::digest(body));
+        }
+    })
 }
 
 fn keep(sink: &dyn Sink, batch: &Batch) {

@@ -137,7 +137,7 @@ fn a_row_that_is_told_twice_is_kept_once<R: SinkRig>(rig: &R) {
     let sink = rig.open();
     let row = fetched(rig, 1, b"one");
     write(&*sink, &[row.clone(), row.clone()]);
-    write(&*sink, &[row.clone()]);
+    write(&*sink, std::slice::from_ref(&row));
     drop(sink);
     assert_eq!(urls(rig), ["http://a.test/001"]);
 }

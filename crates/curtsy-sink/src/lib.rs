@@ -26,4 +26,4 @@ pub use columns::{COLUMNS, Column, Group};
 pub use error::OpenError;
 pub use lines::{CsvSink, FileOptions, JsonlSink};
 pub use rules::RobotsTexts;
-pub use sqlite::{Options, RunEnd, RunStart, SqliteSink};
+pub use sqlite::{Forget, Options, RunEnd, RunStart, SqliteSink};

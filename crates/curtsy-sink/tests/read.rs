@@ -240,8 +240,7 @@ fn bodies_are_in_bodies_only() {
     };
     for table in names {
         let mut statement = other.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
-        let columns: Vec<String> =
-            statement.column_names().into_iter().map(str::to_owned).collect();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut rows = statement.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {
             for (at, column) in columns.iter().enumerate() {
@@ -253,11 +252,8 @@ fn bodies_are_in_bodies_only() {
                 };
                 looked_at += 1;
                 let found = text.contains(SECRET);
-                assert_eq!(
-                    found && (table.as_str(), column.as_str()) != ("pages", "body"),
-                    false,
-                    "{table}.{column}"
-                );
+                let is_body = (table.as_str(), column.as_str()) == ("pages", "body");
+                assert!(!found || is_body, "{table}.{column}");
                 bodies += u32::from(found);
             }
         }

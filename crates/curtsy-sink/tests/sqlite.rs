@@ -11,12 +11,14 @@ use curtsy_core::host::{
     AskKind, Confidence, DelayBy, Finding, Findings, Gate, Outcome, Problem, Reason, RobotsId,
     Verdict,
 };
-use curtsy_core::url::CrawlUrl;
+use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::{
-    Batch, Cache, CachedPage, Document, Ending, Fetched, Head, Page, RobotsFile, Row, Sink,
+    Batch, Cache, CachedPage, Document, Ending, Fetched, Head, Page, RobotsFile, Row, Sink, Store,
+    UrlRecord,
 };
 use curtsy_parse::sitemap::{self, Sitemap};
-use curtsy_sink::{Options, SqliteSink};
+use curtsy_sink::{Forget, Options, SqliteSink};
+use curtsy_store::Crawl;
 use rusqlite::Connection;
 
 use sample::{Folder, START, block, page_of, row};
@@ -274,4 +276,62 @@ print(db.execute('select url, http_status, length(body) from pages').fetchall(),
         ),
         Err(error) => println!("skipped: no python3 here ({error})"),
     }
+}
+
+#[test]
+fn what_is_forgotten_is_gone() {
+    let folder = Folder::new("forget");
+    let sink = open(&folder);
+    let urls = ["http://a.test/1", "http://a.test/2", "https://b.test/1", "http://c.test/1"];
+    for (n, url) in urls.iter().enumerate() {
+        let secs = 10 * n as u64;
+        keep(&sink, vec![row(url, secs, Some(page_of("x")))]);
+        keep(&sink, vec![row(url, secs + 1, Some(page_of("y")))]);
+    }
+    let left = || ask(&folder, "SELECT url FROM pages ORDER BY number").replace('\n', " ");
+    let one = CrawlUrl::parse(urls[0]).unwrap();
+    assert_eq!(sink.forget(Forget::Url(one.clone())).unwrap(), 1);
+    assert_eq!(left(), "http://a.test/2 https://b.test/1 http://c.test/1");
+    assert_eq!(block(sink.get(one.key())), None);
+    assert_eq!(sink.forget(Forget::Host(HostKey::parse("b.test").unwrap())).unwrap(), 1);
+    assert_eq!(left(), "http://a.test/2 http://c.test/1");
+    assert_eq!(sink.forget(Forget::Before(START + Duration::from_secs(20))).unwrap(), 1);
+    assert_eq!(left(), "http://c.test/1");
+    assert_eq!(
+        ask(&folder, "SELECT url FROM decisions ORDER BY at"),
+        "http://c.test/1\nhttp://c.test/1"
+    );
+    keep(&sink, vec![row(urls[0], 99, Some(page_of("z")))]);
+    assert!(block(sink.get(one.key())).is_some(), "it may come back");
+}
+
+/// The frontier has its tables in the same file, and its own connection: both write at once.
+#[test]
+fn the_file_is_shared_with_the_frontier() {
+    let folder = Folder::new("shared");
+    let (ledger, path) = (folder.file("hosts.db"), folder.file("crawl.db"));
+    let sink = open(&folder);
+    let store = Crawl::open(&ledger, &path, curtsy_store::Options::default()).unwrap();
+    std::thread::scope(|scope| {
+        let sink = sink.clone();
+        scope.spawn(move || {
+            for n in 0..200 {
+                keep(&sink, vec![row(&format!("http://a.test/{n}"), n, Some(page_of("x")))]);
+            }
+        });
+        let handle = store.handle();
+        for n in 0..200 {
+            let url = CrawlUrl::parse(&format!("http://b.test/{n}")).unwrap();
+            block(handle.offer(vec![UrlRecord::page(url, 0)])).unwrap();
+        }
+    });
+    assert_eq!((store.queued(), store.trouble()), (200, None));
+    assert_eq!(ask(&folder, "SELECT count(*) FROM pages"), "200");
+    drop((sink, store));
+    open(&folder);
+    assert_eq!(
+        Crawl::open(&ledger, &path, curtsy_store::Options::default()).unwrap().queued(),
+        200
+    );
+    assert_eq!(ask(&folder, "PRAGMA integrity_check"), "ok");
 }

@@ -4,8 +4,10 @@
 mod sample;
 
 use std::path::Path;
+use std::sync::Arc;
 
-use curtsy_engine::{Batch, Sink};
+use curtsy_core::host::{Confidence, Finding, Findings, Gate, Reason, RobotsId, Verdict};
+use curtsy_engine::{Batch, Row, Sink};
 use curtsy_sink::read::PagesFile;
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, OpenError, Options, SqliteSink};
 use rusqlite::Connection;
@@ -121,6 +123,24 @@ fn another_program_holds_the_lock() {
     block(sink.write(&batch(1))).expect("told again, it is kept");
 }
 
+/// Whoever waits is told, also when the writing thread dies of a fault that is not ours to foresee.
+#[test]
+fn a_writer_that_dies_leaves_nobody_waiting() {
+    let folder = Folder::new("dies");
+    let robots: curtsy_sink::RobotsTexts = Arc::new(|_| panic!("as planned"));
+    let options = Options { robots: Some(robots), ..Options::default() };
+    let sink = SqliteSink::open(&folder.file("crawl.db"), options).unwrap();
+    let mut findings = Findings::CLEAR;
+    let standing = Confidence::Current;
+    let reason = Reason::RobotsAllows { file: RobotsId([1; 16]), line: Some(1), standing };
+    findings.set(Gate::Robots, Finding::new(Verdict::Go, reason));
+    let rows = vec![Row { findings, ..row("http://a.test/1", 0, None) }];
+    for batch in [Batch { rows, steps: Vec::new() }, batch(2)] {
+        let refused = block(sink.write(&batch)).unwrap_err();
+        assert!(refused.why.contains("has ended"), "{refused}");
+    }
+}
+
 /// Runs this very test again in a file system of 600 KB.
 #[test]
 fn the_disk_is_full() {
@@ -154,7 +174,8 @@ fn the_disk_is_full() {
 
 fn on_a_full_disk(small: &Path) {
     let ballast = small.join("ballast");
-    let sinks: [(&str, Box<dyn Fn() -> Box<dyn Sink>>); 3] = [
+    type Make<'m> = Box<dyn Fn() -> Box<dyn Sink> + 'm>;
+    let sinks: [(&str, Make<'_>); 3] = [
         ("crawl.db", Box::new(|| Box::new(open(&small.join("crawl.db")).unwrap()))),
         ("pages.jsonl", Box::new(|| Box::new(jsonl(&small.join("pages.jsonl")).unwrap()))),
         ("pages.csv", Box::new(|| Box::new(csv(&small.join("pages.csv")).unwrap()))),

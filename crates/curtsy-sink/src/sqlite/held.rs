@@ -74,6 +74,13 @@ impl Held {
         }
     }
 
+    /// Holds nothing any more: that costs requests.
+    pub(super) fn clear(&mut self) {
+        self.pages.clear();
+        self.order.clear();
+        self.bytes = 0;
+    }
+
     fn take(&mut self, key: UrlKey) -> Option<Kept> {
         let kept = self.pages.remove(&key)?;
         self.bytes -= size(kept.answer.as_ref());

@@ -3,6 +3,7 @@
 //! A thread of its own writes: a worker that waits for the disk would miss turns. It takes a batch, makes its values, and writes them in
 //! one transaction; the worker's other visits go on meanwhile. Looking up a page has its own connection, which no writer stops.
 
+mod forget;
 mod held;
 mod runs;
 pub(crate) mod schema;
@@ -23,6 +24,7 @@ use rusqlite::{Connection, OptionalExtension};
 use held::Held;
 use write::{Writer, id};
 
+pub use forget::Forget;
 pub use runs::{RunEnd, RunStart};
 
 use crate::error::{OpenError, trouble};
@@ -105,26 +107,25 @@ impl SqliteSink {
         .wait()
     }
 
+    /// Takes rows out again; tells how many. Their room in the file is used for others.
+    pub fn forget(&self, what: Forget) -> Result<usize, SinkError> {
+        // First from memory: what waits for its row may be of it.
+        lock(&self.0.held).clear();
+        self.ask(0, move |writer| forget::forget(writer.db_mut(), &what)).wait()
+    }
+
     /// Has the writing thread do something.
     fn ask<T: Send + 'static>(
         &self,
         rows: usize,
         job: impl FnOnce(&mut Writer) -> Result<T, rusqlite::Error> + Send + 'static,
     ) -> Asked<T> {
-        let slip = Arc::new(Mutex::new(Slip { answer: None, waker: None }));
-        let (told, path) = (Arc::clone(&slip), self.0.path.clone());
-        let job: Job = Box::new(move |writer| {
-            let answer = job(writer).map_err(|e| SinkError { rows, why: trouble(&path, &e) });
-            let mut slip = lock(&told);
-            slip.answer = Some(answer);
-            if let Some(waker) = slip.waker.take() {
-                waker.wake();
-            }
-        });
-        let sent = lock(&self.0.jobs).as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
-        if !sent {
-            let why = format!("the thread that writes `{}` has ended", self.0.path.display());
-            lock(&slip).answer = Some(Err(SinkError { rows, why }));
+        let slip = Arc::new(Mutex::new(Slip { told: false, answer: None, waker: None }));
+        let promise = Promise { slip: Arc::clone(&slip), rows, path: self.0.path.clone() };
+        let job: Job = Box::new(move |writer| promise.keep(job(writer)));
+        if let Some(jobs) = lock(&self.0.jobs).as_ref() {
+            // A job that nobody takes is dropped, and its promise says so.
+            let _ = jobs.send(job);
         }
         Asked(slip)
     }
@@ -247,7 +248,45 @@ fn fill(db: &Connection, held: &mut Held) -> Result<(), rusqlite::Error> {
 /// An answer of the writing thread that is waited for.
 struct Asked<T>(Arc<Mutex<Slip<T>>>);
 
+/// That an answer will come: the real one, or that there is nobody to give it.
+struct Promise<T> {
+    slip: Arc<Mutex<Slip<T>>>,
+    rows: usize,
+    path: PathBuf,
+}
+
+impl<T> Promise<T> {
+    fn keep(self, answer: Result<T, rusqlite::Error>) {
+        let answer = answer.map_err(|error| self.refusal(trouble(&self.path, &error)));
+        self.tell(answer);
+    }
+
+    fn tell(&self, answer: Result<T, SinkError>) {
+        let mut slip = lock(&self.slip);
+        slip.told = true;
+        slip.answer = Some(answer);
+        if let Some(waker) = slip.waker.take() {
+            waker.wake();
+        }
+    }
+
+    fn refusal(&self, why: String) -> SinkError {
+        SinkError { rows: self.rows, why }
+    }
+}
+
+impl<T> Drop for Promise<T> {
+    fn drop(&mut self) {
+        if Arc::strong_count(&self.slip) > 1 && !lock(&self.slip).told {
+            let path = self.path.display();
+            self.tell(Err(self.refusal(format!("the thread that writes `{path}` has ended"))));
+        }
+    }
+}
+
 struct Slip<T> {
+    /// Whether there was an answer; it may be taken already.
+    told: bool,
     answer: Option<Result<T, SinkError>>,
     waker: Option<Waker>,
 }

@@ -34,6 +34,10 @@ impl Writer {
         &self.db
     }
 
+    pub(super) fn db_mut(&mut self) -> &mut Connection {
+        &mut self.db
+    }
+
     /// What is written from now on belongs to this run.
     pub(super) fn set_run(&mut self, run: i64) {
         self.run = Some(run);

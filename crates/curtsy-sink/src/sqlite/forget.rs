@@ -1,0 +1,53 @@
+//! Taking rows out again: on somebody's order, or because they are too old.
+
+use curtsy_core::time::Time;
+use curtsy_core::url::{CrawlUrl, HostKey};
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use super::write::id;
+use crate::moment;
+
+/// What is to be forgotten: row, page, history, and what sitemaps said of it. Runs stay; they name no page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Forget {
+    /// One URL.
+    Url(CrawlUrl),
+    /// Every URL of a host.
+    Host(HostKey),
+    /// Every URL whose last decision is older than this.
+    Before(Time),
+}
+
+/// Forgets; tells how many rows that were.
+pub(super) fn forget(db: &mut Connection, what: &Forget) -> Result<usize, rusqlite::Error> {
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let rows = match what {
+        Forget::Url(url) => {
+            let key = id(url.key());
+            tx.execute("DELETE FROM history WHERE id = ?1", [&key[..]])?;
+            tx.execute("DELETE FROM sitemap_urls WHERE url = ?1", [url.as_str()])?;
+            tx.execute("DELETE FROM pages WHERE id = ?1", [&key[..]])?
+        }
+        Forget::Host(host) => {
+            // Steps elsewhere (a redirect, its robots.txt) belong to the URL that they were made for.
+            let of_its_pages = "DELETE FROM history
+                WHERE host = ?1 OR id IN (SELECT id FROM pages WHERE host = ?1)";
+            tx.execute(of_its_pages, [host.as_str()])?;
+            for scheme in ["http", "https"] {
+                for end in ["/", ":"] {
+                    let begins = format!("{scheme}://{host}{end}");
+                    let listed = "DELETE FROM sitemap_urls WHERE substr(url, 1, length(?1)) = ?1";
+                    tx.execute(listed, [begins])?;
+                }
+            }
+            tx.execute("DELETE FROM pages WHERE host = ?1", [host.as_str()])?
+        }
+        Forget::Before(time) => {
+            let before = moment::text(*time);
+            tx.execute("DELETE FROM history WHERE at < ?1", params![before])?;
+            tx.execute("DELETE FROM pages WHERE decided_at < ?1", params![before])?
+        }
+    };
+    tx.commit()?;
+    Ok(rows)
+}
