@@ -96,7 +96,9 @@ mod tests {
         let (stop, lift) = (given("a.test", true, 1), given("a.test", false, 2));
         for heard in [[&stop, &lift], [&lift, &stop]] {
             let mut orders = Orders::default();
-            heard.map(|order| orders.hear(order));
+            for order in heard {
+                orders.hear(order);
+            }
             assert!(!orders.is_stopped(&stop.host));
         }
         let mut orders = Orders::default();

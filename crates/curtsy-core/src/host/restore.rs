@@ -34,12 +34,12 @@ impl HostState {
         }
         for theirs in remembered.all_robots() {
             match self.robots_mut(theirs.scheme, theirs.port) {
-                Some(ours) if ours.asked_by >= theirs.asked_by => ours.keep_good(theirs),
-                Some(ours) => {
-                    let newer = ours.clone();
+                Some(ours) if theirs.is_newer_than(ours) => {
+                    let older = ours.clone();
                     ours.clone_from(theirs);
-                    ours.keep_good(&newer);
+                    ours.keep_good(&older);
                 }
+                Some(ours) => ours.keep_good(theirs),
                 None => self.add_robots(theirs.clone()),
             }
         }

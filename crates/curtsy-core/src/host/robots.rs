@@ -215,13 +215,18 @@ impl RobotsState {
         }
     }
 
-    /// Takes over another's last good copy where this one has none, while it can't be had.
+    /// Whether this comes of a later request than the other, or is what the other's chain has led to.
+    pub(super) fn is_newer_than(&self, other: &RobotsState) -> bool {
+        let ended = |state: &RobotsState| !matches!(state.standing, RobotsStanding::Chasing(_));
+        (self.asked_by, ended(self)) > (other.asked_by, ended(other))
+    }
+
+    /// Takes over another's last good copy where that is newer, while it can't be had. That the site said it has none is as good as a
+    /// copy: what was there before is not good any more.
     pub(super) fn keep_good(&mut self, other: &RobotsState) {
         let gone =
             matches!(self.standing, RobotsStanding::Unreachable(_) | RobotsStanding::Chasing(_));
-        // A copy from before the site said that it has none is not good any more.
-        let newer = other.good_at > self.good_at;
-        if gone && self.file.is_none() && other.file.is_some() && newer {
+        if gone && other.good_at > self.good_at {
             self.file = other.file;
             self.good_at = other.good_at;
             self.crawl_delay_micros = other.crawl_delay_micros;

@@ -5,10 +5,12 @@ use std::time::Duration;
 use curtsy_core::evidence::{decode, encode};
 use curtsy_core::host::{
     Ask, AskKind, Backoff, Breaker, Chase, Findings, Gate, Handshake, HostState, Kind, Latency,
-    Lease, LeaseId, Risk, RobotsId, RobotsStanding, RobotsState, Scene, Verdict,
+    Lease, LeaseId, Risk, RobotsId, RobotsNews, RobotsStanding, RobotsState, Scene, Verdict,
 };
+use curtsy_core::policy::{Policy, Preset};
+use curtsy_core::robots::RobotsClass;
 use curtsy_core::time::Time;
-use curtsy_core::url::{Scheme, UrlKey};
+use curtsy_core::url::{CrawlUrl, Scheme, UrlKey};
 use proptest::prelude::*;
 
 use crate::script::{Play, START, at, url, written};
@@ -284,6 +286,45 @@ fn restoring_keeps_the_last_good_robots() {
     play.state.restore(&remembered, at("1m"));
     assert_eq!(play.answer("/private", at("1m10s")), "never: robots");
     assert_eq!(play.answer("/a", at("1m10s")), "not before 1m30s25ms: pace");
+}
+
+/// robots.txt was moved, and the text at the end of the chain came: one worker remembers the redirect, another its end.
+#[test]
+fn restoring_keeps_the_end_of_a_robots_chain() {
+    let policy = Policy::preset(Preset::Careful).robots;
+    let authority = CrawlUrl::parse("http://a.test/").unwrap().authority();
+    let text = |id| RobotsNews::Answer {
+        class: RobotsClass::Rules,
+        file: Some((RobotsId([id; 16]), None)),
+        told: None,
+    };
+    let to = CrawlUrl::parse("http://b.test/robots.txt").unwrap();
+    let moved = RobotsNews::Moved(Chase { to, deadline: at("2h1m") });
+    let gone = RobotsNews::Answer { class: RobotsClass::Unreachable, file: None, told: None };
+    let asked = |moment| Some((at(moment), at(moment)));
+
+    let mut chasing = HostState::default();
+    chasing.learn_robots(&authority, text(1), &policy, asked("0s"), at("0s"));
+    chasing.learn_robots(&authority, moved, &policy, asked("2h"), at("2h"));
+    let mut ended = chasing.clone();
+    ended.learn_robots(&authority, text(2), &policy, None, at("2h3s"));
+    let mut later = chasing.clone();
+    later.learn_robots(&authority, gone, &policy, asked("4h"), at("4h"));
+
+    for order in
+        [[&chasing, &ended, &later], [&later, &ended, &chasing], [&ended, &chasing, &later]]
+    {
+        let mut state = HostState::default();
+        for remembered in &order[..2] {
+            state.restore(remembered, at("5h"));
+        }
+        let file = state.robots_of(&authority).unwrap().file;
+        assert_eq!(file, Some(RobotsId([2; 16])), "the last good copy is the chain's");
+        state.restore(order[2], at("5h"));
+        let robots = state.robots_of(&authority).unwrap();
+        assert_eq!(robots.file, Some(RobotsId([2; 16])));
+        assert!(matches!(robots.standing, RobotsStanding::Unreachable(_)), "what was asked last");
+    }
 }
 
 /// A score that stops automated runs is not forgotten because something small came after it.
