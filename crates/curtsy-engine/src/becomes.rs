@@ -70,6 +70,7 @@ impl<W: World> Worker<'_, W> {
                         ready: None,
                         claim: None,
                         slot_since: None,
+                        held: false,
                         ..record.clone()
                     }))
                 }
@@ -328,7 +329,7 @@ impl Becomes {
         claim: LeaseId,
         now: Time,
     ) -> Vec<UrlWrite> {
-        let same = UrlRecord { claim: Some(claim), ..record.clone() };
+        let same = UrlRecord { claim: Some(claim), held: false, ..record.clone() };
         let to = match self {
             Becomes::Unchanged => return Vec::new(),
             Becomes::New(new) => {
@@ -340,7 +341,7 @@ impl Becomes {
                 }];
             }
             Becomes::Unsent => unsent(same),
-            Becomes::Held(_) => UrlRecord { ready: Some(now + HELD), ..same },
+            Becomes::Held(_) => UrlRecord { ready: Some(now + HELD), held: true, ..same },
             Becomes::Retry { at, tries, outcome } => {
                 UrlRecord { ready: Some(*at), tries: *tries, last: Some(*outcome), ..same }
             }

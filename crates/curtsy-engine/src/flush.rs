@@ -71,7 +71,8 @@ impl<W: World> Worker<'_, W> {
         for ended in batch.iter_mut() {
             let Some(write) = &mut ended.write else { continue };
             let claim = Some(self.new_lease());
-            let record = UrlRecord { ready: Some(until), claim, ..ended.record.clone() };
+            let record =
+                UrlRecord { ready: Some(until), claim, held: true, ..ended.record.clone() };
             writes.push(UrlWrite { to: Some(record.clone()), ..write.clone() });
             write.claim = claim;
             ended.record = record;

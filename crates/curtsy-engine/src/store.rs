@@ -105,6 +105,8 @@ pub struct UrlRecord {
     pub claim: Option<LeaseId>,
     /// When it began to wait for a slot.
     pub slot_since: Option<Time>,
+    /// A worker has its answer in hand and keeps it from others. If a store knows that the worker is gone, this wait is over.
+    pub held: bool,
 }
 
 /// What a URL is wanted for.
@@ -139,6 +141,7 @@ impl UrlRecord {
             charged: false,
             claim: None,
             slot_since: None,
+            held: false,
         }
     }
 

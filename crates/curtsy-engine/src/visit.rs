@@ -228,6 +228,16 @@ impl<W: World> Worker<'_, W> {
                     blocked.push(self.put_behind(seen, urls.remove(index), until));
                     continue;
                 }
+                Action::Wait(_, Gate::Backoff)
+                    if matches!(
+                        decision.findings.of(Gate::Backoff).reason,
+                        Reason::Retry { .. }
+                    ) =>
+                {
+                    // Its own wait, not the host's: others may come meanwhile, and the store knows when it is ready.
+                    index += 1;
+                    continue;
+                }
                 Action::Wait(until, _) => {
                     wait = Some(wait.map_or(until, |w: Time| w.min(until)));
                     index += 1;
@@ -290,7 +300,7 @@ impl<W: World> Worker<'_, W> {
             from: Some(seen.view.host.clone()),
             id: record.id,
             claim: record.claim,
-            to: Some(UrlRecord { ready, claim: Some(self.new_lease()), ..record }),
+            to: Some(UrlRecord { ready, claim: Some(self.new_lease()), held: false, ..record }),
         }
     }
 

@@ -224,6 +224,8 @@ impl<'o, W: World> Worker<'o, W> {
         let (mut next_take, mut next_look) = (clock.mono(), clock.mono());
         let mut next_feed = clock.mono();
         let mut kept_last = true;
+        // Whether the source had nothing more when it was last asked.
+        let mut fed = false;
         let (mut drained, mut idle) = (None, false);
         if !self.memory.borrow().urls.is_empty() {
             // What a life before this one knew may not have reached the store.
@@ -253,7 +255,7 @@ impl<'o, W: World> Worker<'o, W> {
             // Whoever takes nothing looks at the store still: if it lost something, what this worker knows must come back to it.
             let looks = !hungry && !stopping && !self.recovering.get();
             // What was under way when the store was asked may have changed what it would say.
-            let resting = visits == 0 && !flushing && !feeding && self.ended.borrow().is_empty();
+            let resting = visits == 0 && !flushing && fed && self.ended.borrow().is_empty();
             if !taking && hungry && now >= self.take_at(next_take) {
                 (taking, idle) = (true, resting);
                 self.wake_at.set(None);
@@ -317,8 +319,13 @@ impl<'o, W: World> Worker<'o, W> {
                     feeding = false;
                     let again = if seeds > 0 { Duration::ZERO } else { self.settings.idle_poll };
                     next_feed = clock.mono() + again;
+                    if seeds == 0 && !fed && self.settings.until_empty {
+                        // Nothing more comes from there: is anything left?
+                        next_take = next_take.min(clock.mono());
+                    }
+                    fed = seeds == 0;
                     if seeds > 0 {
-                        drained = None;
+                        (drained, idle) = (None, false);
                         next_take = clock.mono();
                     }
                 }

@@ -39,6 +39,8 @@ struct PageHop {
     /// The hop that a request for its target would be; zero once it was made.
     hop: u8,
     since: u64,
+    /// Requests for it so far.
+    asked: u8,
 }
 
 /// What a request for a page is.
@@ -89,17 +91,32 @@ impl Hops {
 
     /// A page redirect leads to this URL.
     pub(crate) fn expect_page(&mut self, key: u128, hop: u8, end: u64) {
-        self.pages.put(key, PageHop { hop, since: end }, |_| false);
+        let asked = self.pages.get_mut(key).map_or(0, |page| page.asked);
+        self.pages.put(key, PageHop { hop, since: end, asked }, |_| false);
     }
 
-    /// What a request for this URL is.
-    pub(crate) fn take_page(&mut self, key: u128, start: u64) -> Hop {
+    /// A URL that redirects was asked for on its own account.
+    pub(crate) fn asked_itself(&mut self, key: u128, end: u64) {
+        if self.pages.get_mut(key).is_none() {
+            self.pages.put(key, PageHop { hop: 0, since: end, asked: 1 }, |_| false);
+        }
+    }
+
+    /// What a request for this URL is, if so many hops were promised. In a loop of redirects each URL may be asked for on its own account
+    /// too, and the hops of all these chains look alike: a hop too many is one for sure if it is the first request for its URL, or if
+    /// the URL was asked for more often than the chains of the whole loop would.
+    pub(crate) fn take_page(&mut self, key: u128, start: u64, most: Option<u8>) -> Hop {
         let Some(page) = self.pages.get_mut(key) else {
             return Hop::No;
         };
-        let hop = std::mem::take(&mut page.hop);
+        let (hop, since) = (std::mem::take(&mut page.hop), page.since);
+        let before = page.asked;
+        page.asked = before.saturating_add(1);
+        if most.is_some_and(|most| hop > most && (1..=most).contains(&before)) {
+            return Hop::Perhaps;
+        }
         match hop {
-            1.. if start <= page.since.saturating_add(FOLLOWED_WITHIN) => Hop::Nth(hop),
+            1.. if start <= since.saturating_add(FOLLOWED_WITHIN) => Hop::Nth(hop),
             _ => Hop::Perhaps,
         }
     }

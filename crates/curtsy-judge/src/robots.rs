@@ -437,7 +437,10 @@ impl Authority {
     /// Whether a target is one of the sitemaps that robots.txt names, or looks like one.
     pub(crate) fn is_sitemap(&self, target: &str) -> bool {
         let path = target.split('?').next().unwrap_or(target).to_ascii_lowercase();
-        let looks = path.contains("sitemap") || path.ends_with(".xml") || path.ends_with(".xml.gz");
+        // The children of an index are named in its body, which a log doesn't hold.
+        let kind = path.strip_suffix(".gz").unwrap_or(&path).rsplit_once('.').map(|(_, end)| end);
+        let looks =
+            path.contains("sitemap") || matches!(kind, Some("xml" | "txt" | "rss" | "atom"));
         looks
             || match &self.now {
                 Some(Word { says: Says::Text(text), .. }) => {

@@ -81,7 +81,11 @@ impl Judge {
             let ttl = micros(manners.robots_ttl);
             let midway = self.midway && x.start <= self.begin.saturating_add(ttl);
             kept &= authority.page_starts(x, &name, midway, manners, &mut self.matchers, bench);
-            let hop = if get { self.hops.take_page(key, x.start) } else { Hop::No };
+            let hop = if get {
+                self.hops.take_page(key, x.start, manners.redirects_max)
+            } else {
+                Hop::No
+            };
             if get {
                 let around = Around {
                     host: &name,
@@ -388,6 +392,9 @@ impl Judge {
         }
         let name = Arc::clone(&self.hosts[h].name);
         if let Some(next) = resolve(location, x.scheme, &name, x.port, &x.target) {
+            if hop == 0 {
+                self.hops.asked_itself(url_key(x.scheme, &name, x.port, &x.target), x.end);
+            }
             self.hops.expect_page(next.key(), hop.saturating_add(1), x.end);
         }
     }

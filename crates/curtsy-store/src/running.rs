@@ -53,8 +53,19 @@ pub(crate) struct Users {
 impl Users {
     /// Joins the users of a ledger.
     pub(crate) fn join(path: &Path) -> Result<Users, OpenError> {
-        let seen_before = beside(path, "-users").exists();
-        Ok(Users { file: side_file(path, "-users")?, seen_before })
+        let file = side_file(path, "-users")?;
+        // A process that is just making the ledger has made this file and not written to it yet.
+        let seen_before = file.metadata().map_err(|e| unwritable(path, e))?.len() > 0;
+        Ok(Users { file, seen_before })
+    }
+
+    /// The ledger is made: if it is missing from now on, it was lost.
+    pub(crate) fn made(&mut self, path: &Path) -> Result<(), OpenError> {
+        use std::io::Write;
+        if !self.seen_before {
+            self.file.write_all(b"made\n").map_err(|e| unwritable(path, e))?;
+        }
+        Ok(())
     }
 
     /// Whether nobody else is there: then nobody else comes before [`Users::share`].

@@ -243,9 +243,32 @@ pub(super) fn replay(db: &mut Connection) -> Result<(), rusqlite::Error> {
         tx.execute("UPDATE job SET pages = ?1", [pages as i64])?;
     }
     tx.execute("DELETE FROM journal", [])?;
+    release_held(&tx)?;
     // A host that was in memory has no time in the table: it is looked at, and the engine says when.
     tx.execute("UPDATE frontier_hosts SET due = 1 WHERE queued > 0 AND due IS NULL", [])?;
     tx.commit()
+}
+
+/// This process has the file for itself, so whoever had answers in hand is gone, and they with it: those URLs are ready.
+fn release_held(db: &Connection) -> Result<(), rusqlite::Error> {
+    let sql = "SELECT host, ready, rank, depth, number, more FROM frontier
+        WHERE ready > 0 AND more IS NOT NULL";
+    let mut held: Vec<(i64, i64, i64, i64, i64)> = Vec::new();
+    let mut statement = db.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if record::is_held(row.get_ref(5)?.as_blob()?) {
+            held.push((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
+        }
+    }
+    let sql = "UPDATE frontier SET ready = 0
+        WHERE host = ?1 AND ready = ?2 AND rank = ?3 AND depth = ?4 AND number = ?5";
+    let mut release = db.prepare(sql)?;
+    for place in held {
+        release.execute(place)?;
+        db.prepare_cached("UPDATE frontier_hosts SET due = 1 WHERE id = ?1")?.execute([place.0])?;
+    }
+    Ok(())
 }
 
 /// URLs that are not settled, the next number of a URL, and the next number of a host.

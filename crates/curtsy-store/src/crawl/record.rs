@@ -44,6 +44,23 @@ enum Wanted<'a> {
     Page,
     Sitemap,
     RobotsHop(&'a str, Time),
+    /// A page whose answer a worker has in hand.
+    PageHeld,
+    /// A sitemap likewise.
+    SitemapHeld,
+    /// A hop likewise.
+    RobotsHopHeld(&'a str, Time),
+}
+
+impl Wanted<'_> {
+    fn is_held(&self) -> bool {
+        matches!(self, Wanted::PageHeld | Wanted::SitemapHeld | Wanted::RobotsHopHeld(..))
+    }
+}
+
+/// Whether a record with these bytes is held by a worker that has its answer in hand.
+pub(crate) fn is_held(more: &[u8]) -> bool {
+    postcard::from_bytes::<More<'_>>(more).is_ok_and(|more| more.want.is_held())
 }
 
 /// What a record has besides its URL, key, depth and time; none if that is nothing.
@@ -55,6 +72,7 @@ pub(crate) fn more(record: &UrlRecord) -> Option<Vec<u8>> {
         && !record.charged
         && record.claim.is_none()
         && record.slot_since.is_none()
+        && !record.held
         && record.origin == record.url;
     if plain {
         return None;
@@ -63,12 +81,17 @@ pub(crate) fn more(record: &UrlRecord) -> Option<Vec<u8>> {
     let more = More {
         origin: (record.origin != record.url).then(|| record.origin.as_str()),
         hop: record.hop,
-        want: match &record.want {
-            Want::Page => Wanted::Page,
-            Want::Sitemap => Wanted::Sitemap,
-            Want::RobotsHop { owner: authority, deadline } => {
+        want: match (&record.want, record.held) {
+            (Want::Page, false) => Wanted::Page,
+            (Want::Page, true) => Wanted::PageHeld,
+            (Want::Sitemap, false) => Wanted::Sitemap,
+            (Want::Sitemap, true) => Wanted::SitemapHeld,
+            (Want::RobotsHop { owner: authority, deadline }, held) => {
                 owner = authority.to_string();
-                Wanted::RobotsHop(&owner, *deadline)
+                match held {
+                    false => Wanted::RobotsHop(&owner, *deadline),
+                    true => Wanted::RobotsHopHeld(&owner, *deadline),
+                }
             }
         },
         tries: record.tries,
@@ -101,10 +124,11 @@ pub(crate) fn record(
             record.origin = CrawlUrl::parse(origin).map_err(damaged)?;
         }
         record.hop = more.hop;
+        record.held = more.want.is_held();
         record.want = match more.want {
-            Wanted::Page => Want::Page,
-            Wanted::Sitemap => Want::Sitemap,
-            Wanted::RobotsHop(owner, deadline) => {
+            Wanted::Page | Wanted::PageHeld => Want::Page,
+            Wanted::Sitemap | Wanted::SitemapHeld => Want::Sitemap,
+            Wanted::RobotsHop(owner, deadline) | Wanted::RobotsHopHeld(owner, deadline) => {
                 Want::RobotsHop { owner: owner.parse().map_err(damaged)?, deadline }
             }
         };
@@ -140,6 +164,8 @@ mod tests {
         let page = UrlRecord::page(url.clone(), 3);
         assert_eq!(more(&page), None, "most records are nothing but their URL");
         check(page.clone());
+        check(UrlRecord { held: true, ..page.clone() });
+        check(UrlRecord { held: true, want: Want::Sitemap, ..page.clone() });
         check(UrlRecord { ready: Some(Time::NEVER), want: Want::Sitemap, ..page.clone() });
         check(UrlRecord {
             origin: CrawlUrl::parse("http://example.net/").unwrap(),

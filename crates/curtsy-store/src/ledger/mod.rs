@@ -86,7 +86,8 @@ impl<H: Hours> Ledger<H> {
             users.share(path)?;
         }
         let lost = users.seen_before && !path.exists();
-        let ledger = Self::open_as(path, hours, quiet, users, alone, lost)?;
+        let mut ledger = Self::open_as(path, hours, quiet, users, alone, lost)?;
+        ledger.users.made(path)?;
         ledger.users.share(path)?;
         Ok(ledger)
     }

@@ -33,12 +33,13 @@ fn what_can_not_be_crawled_is_named() {
     refused(&town, &["crawl", "--from", "seeds.txt"], 2, &["line 4 of `seeds.txt`"]);
     refused(
         &town,
-        &["crawl", "https://a.test/", "--into", "x.what"],
+        &["crawl", "https://a.test/", "--contact", "a@b.test", "--into", "x.what"],
         2,
         &["says nothing about its form"],
     );
     refused(&town, &["crawl", "https://a.test/", "--delay", "soon"], 2, &["pace.delay", "soon"]);
-    refused(&town, &["crawl", "https://a.test/", "--include", "/(/"], 2, &["/(/"]);
+    let args = ["crawl", "https://a.test/", "--contact", "a@b.test", "--include", "/(/"];
+    refused(&town, &args, 2, &["/(/"]);
     refused(
         &town,
         &["crawl", "https://a.test/", "--resume", "--contact", "a@b.test"],
@@ -70,7 +71,7 @@ fn no_contact_no_crawl() {
 fn without_a_contact_nobody_but_this_machine_is_dialled() {
     // The page redirects to a public address, which must not be dialled.
     let scene = Scene::read(
-        "[[hosts]]\nname = 'a.test'\n[[hosts.answers]]\npath = '/'\nstatus = 302\nlocation = 'http://192.0.2.1:9/'\n",
+        "[[host]]\nname = 'a.test'\n[[host.answers]]\npath = '/'\nstatus = 302\nlocation = 'http://192.0.2.1:9/'\n",
     )
     .unwrap();
     let town = Town::new(scene);
