@@ -127,4 +127,11 @@ fn robots_redirects_speak_for_the_first_authority() {
         "P11",
     );
     check("careful", &format!("{shared} | 3s GET /y 200"), "clean");
+    // Unless that one is due again: a TTL runs from the start of a request, whenever the chain behind it has ended.
+    let moved = "robots 301 loc=http://c.test/r.txt host=b.test";
+    let hop = "GET /r.txt 200 host=c.test";
+    let first = format!("0s {moved} | 1s robots ok host=c.test body=Disallow:/ | 9s {hop}");
+    let led = |s: u32| format!("{first} | {s}s robots 301 loc=http://b.test/robots.txt");
+    check("careful", &format!("{} | 3601s {moved} | 3603s {hop}", led(3600)), "clean");
+    check("careful", &format!("{} | 3591s {moved} | 3593s {hop}", led(3590)), "P2");
 }
