@@ -170,7 +170,12 @@ impl<W: World> Worker<'_, W> {
                 RobotsStanding::Refused => {
                     RobotsNews::Answer { class: RobotsClass::Denied, file: None, told: None }
                 }
-                RobotsStanding::Unreachable(_) => UNREACHABLE,
+                // What its host was told to wait holds for whoever is sent there.
+                RobotsStanding::Unreachable(until) => RobotsNews::Answer {
+                    class: RobotsClass::Unreachable,
+                    file: None,
+                    told: Some(*until - now),
+                },
                 RobotsStanding::Chasing(chase) if chase.to == record.origin => NO_RULES,
                 // Elsewhere again, and being followed there.
                 RobotsStanding::Chasing(_) => return Hop::Waits,

@@ -450,10 +450,14 @@ impl Authority {
             }
     }
 
-    /// Whether the authority has a word that is still within its TTL.
-    pub(crate) fn has_word(&self, at: u64, manners: &Manners) -> bool {
+    /// Whether the authority has a word that is still within its TTL: from the end of its answer, and for one that asks again at
+    /// `start`, from the start of the request (P11), which a redirect puts well before that end.
+    pub(crate) fn has_word(&self, start: u64, end: u64, manners: &Manners) -> bool {
+        let ttl = micros(manners.robots_ttl);
+        let may_ask = self.asked.as_ref().is_some_and(|a| a.start.saturating_add(ttl) <= start);
         self.unreachable.is_none()
-            && self.answered.is_some_and(|end| at <= end.saturating_add(micros(manners.robots_ttl)))
+            && !may_ask
+            && self.answered.is_some_and(|answered| end <= answered.saturating_add(ttl))
     }
 
     /// A request for robots.txt, or the last hop of its redirects, has ended.

@@ -359,7 +359,7 @@ impl Judge {
         // One who knows it already need not listen, unless that knowledge is lost.
         let lost = |end| self.bench.faults.store_lost(end, seen.x.start);
         let unheard = authority.last_try().is_some_and(|by| self.bench.faults.cut_off(&by.x));
-        let knows = authority.has_word(seen.x.end, &self.manners)
+        let knows = authority.has_word(seen.x.start, seen.x.end, &self.manners)
             && !authority.answered_at().is_some_and(lost)
             && !unheard;
         if &*seen.x.target != "/robots.txt" || knows {

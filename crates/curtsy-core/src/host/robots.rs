@@ -95,7 +95,19 @@ pub enum RobotsNews {
     Moved(Chase),
 }
 
+impl RobotsNews {
+    fn is_unreachable(&self) -> bool {
+        matches!(self, RobotsNews::Answer { class: RobotsClass::Unreachable, .. })
+    }
+}
+
 impl RobotsState {
+    /// Whether the site has said what holds: rules, or none.
+    fn is_settled(&self) -> bool {
+        use RobotsStanding::{Absent, Refused, Rules};
+        matches!(self.standing, Rules | Absent | Refused)
+    }
+
     /// Whether this is the state of that authority (of this host).
     pub fn is_of(&self, authority: &Authority) -> bool {
         self.scheme == authority.scheme && self.port == authority.port
@@ -179,8 +191,13 @@ impl RobotsState {
         asked: Option<(Time, Time)>,
         at: Time,
     ) {
-        if let Some(asked) = asked {
-            (self.asked_at, self.asked_by) = asked;
+        match asked {
+            Some(asked) => (self.asked_at, self.asked_by) = asked,
+            // A line that could not be made, for whoever set out before this answer was known: it says nothing about it.
+            None if news.is_unreachable() && self.is_settled() && at < self.good_until(policy) => {
+                return;
+            }
+            None => {}
         }
         match news {
             RobotsNews::NotModified => {

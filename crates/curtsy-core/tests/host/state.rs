@@ -327,6 +327,25 @@ fn restoring_keeps_the_end_of_a_robots_chain() {
     }
 }
 
+/// A worker set out for robots.txt, stood still, and found no line when another had long had the answer.
+#[test]
+fn a_line_that_could_not_be_made_does_not_undo_an_answer() {
+    let policy = Policy::preset(Preset::Careful).robots;
+    let authority = CrawlUrl::parse("http://a.test/").unwrap().authority();
+    let answer = |class| RobotsNews::Answer { class, file: None, told: None };
+    let mut state = HostState::default();
+    let asked = Some((at("0s"), at("0s")));
+    state.learn_robots(&authority, answer(RobotsClass::NoRules), &policy, asked, at("0s"));
+    let known = state.clone();
+    let gone = answer(RobotsClass::Unreachable);
+    state.learn_robots(&authority, gone.clone(), &policy, None, at("28s"));
+    assert_eq!(state, known);
+    // When it is time to ask again, it does say something.
+    state.learn_robots(&authority, gone, &policy, None, at("1h"));
+    let standing = &state.robots_of(&authority).unwrap().standing;
+    assert_eq!(*standing, RobotsStanding::Unreachable(at("1h5m25ms")));
+}
+
 /// A score that stops automated runs is not forgotten because something small came after it.
 #[test]
 fn restoring_keeps_the_larger_risk() {

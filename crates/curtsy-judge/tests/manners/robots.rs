@@ -127,4 +127,16 @@ fn robots_redirects_speak_for_the_first_authority() {
         "P11",
     );
     check("careful", &format!("{shared} | 3s GET /y 200"), "clean");
+    // Of two chains to one place the first may have been given up shortly before its deadline: then the hop is the other's.
+    let two = "0s robots 301 loc=http://c.test/r.txt | 40s robots 301 loc=http://c.test/r.txt host=b.test";
+    let again = |s: u32| format!("{two} | {s}s GET /r.txt 404 host=c.test | 400s robots ok");
+    check("careful", &again(45), "P11");
+    check("careful", &again(59), "clean");
+    // One that is due again is its authority's own request too: a TTL runs from the start of a request, whenever the chain behind it has ended.
+    let moved = "robots 301 loc=http://c.test/r.txt host=b.test";
+    let hop = "GET /r.txt 200 host=c.test";
+    let first = format!("0s {moved} | 1s robots ok host=c.test body=Disallow:/ | 9s {hop}");
+    let led = |s: u32| format!("{first} | {s}s robots 301 loc=http://b.test/robots.txt");
+    check("careful", &format!("{} | 3601s {moved} | 3603s {hop}", led(3600)), "clean");
+    check("careful", &format!("{} | 3591s {moved} | 3593s {hop}", led(3590)), "P2");
 }
