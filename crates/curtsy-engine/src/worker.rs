@@ -358,6 +358,11 @@ impl<'o, W: World> Worker<'o, W> {
                     if hosts > 0 {
                         next_take = self.after_take(&taken, m1);
                     }
+                    let quiet = visits == 0 && taken.visits.is_empty() && !flushing && !feeding;
+                    if self.settings.until_empty && quiet && !idle {
+                        // Nothing is under way any more: a look that can be trusted.
+                        next_take = m1;
+                    }
                     if self.note_epoch(taken.epoch) {
                         // What was handed out falls due again by itself.
                         self.recovering.set(true);

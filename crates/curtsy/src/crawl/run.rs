@@ -59,6 +59,9 @@ impl World for Here {
 }
 
 async fn work(spec: &JobSpec, watch: &mut dyn Watch) -> Result<Report, CrawlError> {
+    // What can be wrong with the order is found before anything is begun.
+    let outlet = Outlet::new(&spec.outlet)?;
+    let discovery = Discovery::new(spec.discovery.clone())?;
     for path in [&spec.ledger, &spec.file] {
         if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)
@@ -68,8 +71,6 @@ async fn work(spec: &JobSpec, watch: &mut dyn Watch) -> Result<Report, CrawlErro
     let began = Instant::now();
     let name = format!("{:016x}", chance());
     let crawl = Crawl::open(&spec.ledger, &spec.file, Options::default())?;
-    let outlet = Outlet::new(&spec.outlet)?;
-    let discovery = Discovery::new(spec.discovery.clone())?;
     let options =
         curtsy_sink::Options { robots: Some(texts(&crawl)), ..curtsy_sink::Options::default() };
     let pages = SqliteSink::open(&spec.file, options)?;

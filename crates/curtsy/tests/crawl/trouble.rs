@@ -71,7 +71,7 @@ fn no_contact_no_crawl() {
 fn without_a_contact_nobody_but_this_machine_is_dialled() {
     // The page redirects to a public address, which must not be dialled.
     let scene = Scene::read(
-        "[[host]]\nname = 'a.test'\n[[host.answers]]\npath = '/'\nstatus = 302\nlocation = 'http://192.0.2.1:9/'\n",
+        "[[host]]\nname = 'a.test'\n[[host.answer]]\npath = '/'\nstatus = 302\nlocation = 'http://192.0.2.1:9/'\n",
     )
     .unwrap();
     let town = Town::new(scene);
