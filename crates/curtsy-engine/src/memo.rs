@@ -22,8 +22,8 @@ const URLS_MAX: usize = 16_384;
 pub struct Memory {
     /// The store's epoch when it last answered.
     pub epoch: Option<u64>,
-    /// Host states as this worker last wrote them.
-    pub hosts: BTreeMap<HostKey, HostState>,
+    /// Host states as this worker last wrote them, and when that was.
+    pub hosts: BTreeMap<HostKey, (Time, HostState)>,
     /// URLs that failed, those that are not tried again included: a store that lost their end would hand them out again.
     pub urls: BTreeMap<UrlKey, UrlRecord>,
     /// Orders that it has heard.
@@ -32,16 +32,19 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Remembers a state that was written.
+    /// Remembers a state that was written. With several visits to a host the answer to an older write may come after that to a newer one.
     pub fn remember(&mut self, host: &HostKey, state: &HostState, now: Time) {
+        if self.hosts.get(host).is_some_and(|(written, _)| *written > now) {
+            return;
+        }
         if self.hosts.len() >= HOSTS_MAX && !self.hosts.contains_key(host) {
             // What waits for nothing need not be remembered.
-            self.hosts.retain(|_, s| is_waiting(s, now));
+            self.hosts.retain(|_, (_, state)| is_waiting(state, now));
             if self.hosts.len() >= HOSTS_MAX {
                 self.hosts.pop_first();
             }
         }
-        self.hosts.insert(host.clone(), state.clone());
+        self.hosts.insert(host.clone(), (now, state.clone()));
     }
 
     /// Remembers a URL that failed.
@@ -80,4 +83,20 @@ fn is_waiting(state: &HostState, now: Time) -> bool {
         || state.backoff.until > Some(now)
         || state.breaker.until > Some(now)
         || state.last_start.is_some_and(|s| s + Duration::from_secs(60) > now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_comes_late_does_not_undo_what_was_written_after_it() {
+        let host = HostKey::parse("a.test").unwrap();
+        let state = |turn| HostState { turn, ..HostState::default() };
+        let mut memory = Memory::default();
+        for (secs, turn) in [(1, 1), (9, 3), (5, 2)] {
+            memory.remember(&host, &state(turn), Time::from_secs(secs));
+        }
+        assert_eq!(memory.hosts[&host], (Time::from_secs(9), state(3)));
+    }
 }

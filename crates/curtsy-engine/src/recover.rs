@@ -20,7 +20,7 @@ impl<W: World> Worker<'_, W> {
     pub(crate) async fn recover(&self, epoch: Epoch) -> Event {
         self.counts.borrow_mut().recoveries += 1;
         let hosts: Vec<(HostKey, HostState)> =
-            self.memory.borrow().hosts.iter().map(|(h, s)| (h.clone(), s.clone())).collect();
+            self.memory.borrow().hosts.iter().map(|(h, (_, s))| (h.clone(), s.clone())).collect();
         // Nothing is granted in the first half minute of an epoch: what is known must be back by then, even from a slow store. So orders
         // and URLs come first, which are few calls, and hosts all at once.
         self.order_again().await;
