@@ -211,7 +211,8 @@ impl<W: World> Worker<'_, W> {
             let mut page = None;
             let ending = match decision.action {
                 Action::Approach(approach)
-                    if approach.kind == Kind::Page && self.opens(seen, policy, record).await =>
+                    if matches!(approach.kind, Kind::Page | Kind::Sitemap)
+                        && self.opens(seen, policy, record).await =>
                 {
                     choice = Some(Choice::Anew);
                     break;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use curtsy_core::evidence;
-use curtsy_core::host::{Findings, RobotsId};
+use curtsy_core::host::{Findings, Gate, Reason, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -278,6 +278,29 @@ impl PagesFile {
             }
             Ok(())
         })
+    }
+
+    /// Pages that a budget of pages or time kept from being asked for, with how far from a seed they are: a larger one may take them.
+    pub fn over_budget(&self) -> Result<Vec<(CrawlUrl, u16)>, OpenError> {
+        let sql = "SELECT p.url, p.depth, d.findings FROM pages p
+            JOIN decisions d ON d.id = p.id AND d.at = p.decided_at
+            WHERE p.decision = 'refused' AND p.gate = 'budget' AND d.decision = 'refused'";
+        let mut found = Vec::new();
+        self.each(sql, |row| {
+            let url = CrawlUrl::parse(row.get_ref(0)?.as_str()?);
+            let findings = evidence::decode(row.get_ref(2)?.as_blob()?);
+            // What another program put there is passed over.
+            if let (Ok(url), Ok(findings)) = (url, findings)
+                && matches!(
+                    findings.of(Gate::Budget).reason,
+                    Reason::PageLimit { .. } | Reason::TimeLimit
+                )
+            {
+                found.push((url, row.get(1)?));
+            }
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// Links to pages that answered with an error or not at all, in the order of the pages; `max` of them, and how many there are.

@@ -104,6 +104,30 @@ impl<H: Hours> Crawl<H> {
         self.with(|core| core.trouble.clone())
     }
 
+    /// Begins a run: time budgets count from here, pages go on being counted.
+    pub fn begin_run(&self) -> Result<(), StoreError> {
+        self.with(|core| {
+            let now = core.ledger.now();
+            core.file.begin_run(now, false).map_err(|e| core.refused("begin_run", &e))
+        })
+    }
+
+    /// Begins the crawl anew: nothing is queued or known, no page is charged. Rows and what is known of hosts stay.
+    pub fn begin_again(&self) -> Result<(), StoreError> {
+        self.with(|core| {
+            let now = core.ledger.now();
+            core.file.begin_run(now, true).map_err(|e| core.refused("begin_again", &e))
+        })
+    }
+
+    /// Queues URLs that had ended, known or not: a larger budget may take them after all.
+    pub fn put_back(&self, records: Vec<UrlRecord>) -> Result<(), StoreError> {
+        self.with(|core| {
+            let put = records.into_iter().try_for_each(|record| core.file.put_back(record));
+            put.and_then(|()| core.file.save()).map_err(|e| core.refused("put_back", &e))
+        })
+    }
+
     /// URLs that are not settled.
     pub fn queued(&self) -> u64 {
         self.with(|core| core.file.queued)

@@ -17,6 +17,13 @@ use curtsy_parse::sitemap::{Sitemap, SitemapKind};
 use super::{By, Discovery, Found};
 use crate::{Document, Head, RobotsFile, UrlRecord, Want};
 
+impl UrlRecord {
+    /// A sitemap as it is offered; never the record of a page with the same URL.
+    pub fn sitemap(url: CrawlUrl) -> UrlRecord {
+        sitemap(url, 0)
+    }
+}
+
 impl Discovery {
     /// The sitemaps that are asked for before this page, if the crawl begins with it.
     pub(super) fn first_sitemaps(
@@ -25,7 +32,9 @@ impl Discovery {
         robots: Option<&RobotsFile>,
     ) -> Vec<UrlRecord> {
         let begins = || record.depth == 0 || self.roots().is_moved(&record.url);
-        if !self.spec.follow_sitemaps || record.want != Want::Page || !begins() {
+        // A sitemap that is a seed asks what robots.txt names, too.
+        let asks = record.want == Want::Page || record.depth == 0 && record.want == Want::Sitemap;
+        if !self.spec.follow_sitemaps || !asks || !begins() {
             return Vec::new();
         }
         let root = record.url.authority().root();

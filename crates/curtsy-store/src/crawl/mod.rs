@@ -128,6 +128,24 @@ impl CrawlFile {
         Ok(())
     }
 
+    /// A run begins; or the whole crawl begins anew, and forgets what was queued and known.
+    pub(crate) fn begin_run(&mut self, now: Time, anew: bool) -> Result<(), rusqlite::Error> {
+        self.job.started_at = now;
+        if anew {
+            self.empty()?;
+            self.job.pages = 0;
+        }
+        let sql = "UPDATE job SET started_at = ?1, pages = ?2";
+        self.db.execute(sql, (number(now), self.job.pages as i64))?;
+        Ok(())
+    }
+
+    /// Queues a URL that had ended.
+    pub(crate) fn put_back(&mut self, record: UrlRecord) -> Result<(), rusqlite::Error> {
+        let fresh = self.known.insert(&self.db, record.id.as_u128())?;
+        self.insert_url(record, fresh)
+    }
+
     /// What an error means for whoever waits.
     pub(crate) fn trouble(&self, error: &rusqlite::Error) -> String {
         trouble(&self.path, error)

@@ -17,7 +17,7 @@ use super::config::Config;
 use super::policy::{assignment, mode};
 use super::progress::Progressing;
 use super::{Console, Outcome};
-use crate::crawl::{Ended, JobSpec, Report, Target, run as run_job, state_dir};
+use crate::crawl::{Ended, JobSpec, Report, SeedsAre, Target, run as run_job, state_dir};
 
 /// What a crawl is, from flags. The names are also the keys of `curtsy.toml`.
 #[derive(Clone, Debug, Default, Args)]
@@ -41,6 +41,9 @@ pub(super) struct CrawlArgs {
     /// Only go on with a crawl that was begun: an error if there is none (the same command goes on by itself)
     #[arg(long)]
     pub(super) resume: bool,
+    /// Crawl again what was crawled: pages that are fresh are not asked for, others with the validators that we hold
+    #[arg(long, conflicts_with = "resume")]
+    pub(super) again: bool,
     #[command(flatten)]
     pub(super) ledger: LedgerArg,
     /// Settings from a file [default: curtsy.toml, if there is one]
@@ -241,6 +244,8 @@ pub(super) fn spec(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result
         file,
         targets: vec![target],
         ledger,
+        seeds_are: SeedsAre::Pages,
+        again: args.again,
         command,
     })
 }

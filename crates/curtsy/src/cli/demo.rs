@@ -16,7 +16,7 @@ use curtsy_sim::manners_of;
 use super::crawl::summary;
 use super::progress::Progressing;
 use super::{Console, Outcome, printable, why};
-use crate::crawl::{JobSpec, Report, Target, run as run_job};
+use crate::crawl::{JobSpec, Report, SeedsAre, Target, run as run_job};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -161,6 +161,8 @@ fn spec(port: u16, folder: &Path) -> anyhow::Result<JobSpec> {
         file: folder.join("crawl.db"),
         targets: vec![Target::Sqlite],
         ledger: folder.join("hosts.db"),
+        seeds_are: SeedsAre::Pages,
+        again: false,
         command: "curtsy demo".to_owned(),
     })
 }

@@ -9,14 +9,17 @@ mod conformance;
 mod crawl;
 mod demo;
 mod explain;
+mod forget;
 mod init;
 mod judge;
 mod links;
+mod manual;
 mod policy;
 mod progress;
 mod robots;
 mod sim;
 mod site;
+mod sitemap;
 mod stop;
 mod why;
 
@@ -42,12 +45,22 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Say why a URL was fetched or not, and everything that was asked on the way
     Why(why::WhyArgs),
+    /// Say what crawling a site would take: how many pages, how long, which first; asks for robots.txt and sitemaps only
+    Plan(sitemap::SiteArgs),
+    /// Read a site's sitemaps
+    Sitemap(sitemap::SitemapArgs),
     /// List broken links of a crawl, for a person or for CI
     Links(links::LinksArgs),
     /// Say what would be asked for a URL now, whether it is allowed, and when; sends nothing
     Explain(explain::ExplainArgs),
     /// Stop asking a host, in every crawl of this user; or lift that
     Stop(stop::StopArgs),
+    /// Take rows out of a crawl's file, and a host's history out of the ledger
+    Forget(forget::ForgetArgs),
+    /// Print completions for a shell
+    Completions(manual::CompletionsArgs),
+    /// Print the manual page, or write all of them into a folder
+    Man(manual::ManArgs),
     /// Write a commented `curtsy.toml`
     Init(init::InitArgs),
     /// Show, compare and check the manners of a crawl
@@ -71,9 +84,14 @@ impl Cli {
             Command::Crawl(args) => crawl::run(*args, console),
             Command::Demo(args) => demo::run(&args, console),
             Command::Why(args) => why::run(&args, console),
+            Command::Plan(args) => sitemap::plan(args, console),
+            Command::Sitemap(args) => sitemap::run(args, console),
             Command::Links(args) => links::run(&args, console),
             Command::Explain(args) => explain::run(args, console),
             Command::Stop(args) => stop::run(&args, console),
+            Command::Forget(args) => forget::run(&args, console),
+            Command::Completions(args) => manual::completions(&args, console),
+            Command::Man(args) => manual::man(&args, console),
             Command::Init(args) => init::run(&args, console),
             Command::Policy(args) => policy::run(args, console),
             Command::Robots(args) => robots::run(args, console),

@@ -8,6 +8,9 @@ pub enum CrawlError {
     /// The store could not be opened.
     #[error(transparent)]
     Store(#[from] curtsy_store::OpenError),
+    /// The store could not be written.
+    #[error(transparent)]
+    Write(#[from] curtsy_engine::StoreError),
     /// A setting of the way out is wrong.
     #[error(transparent)]
     Outlet(#[from] curtsy_fetch::SettingsError),

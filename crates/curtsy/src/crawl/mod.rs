@@ -15,5 +15,5 @@ mod watch;
 pub use error::CrawlError;
 pub use report::{Ended, Report};
 pub use run::run;
-pub use spec::{JobSpec, Target, state_dir};
+pub use spec::{JobSpec, SeedsAre, Target, state_dir};
 pub use watch::{Progress, Waiting, Watch};

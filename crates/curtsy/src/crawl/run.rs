@@ -10,7 +10,7 @@ use curtsy_core::evidence::{DiscoverySource, Names, RunEvidence, RunFigures, sen
 use curtsy_core::host::Verdict;
 use curtsy_core::policy::Mode;
 use curtsy_engine::discover::Discovery;
-use curtsy_engine::{Memory, Outside, Over, Settings, Sink, Worker, World, look};
+use curtsy_engine::{Memory, Outside, Over, Settings, Sink, UrlRecord, Worker, World, look};
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use curtsy_sink::read::PagesFile;
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
@@ -71,6 +71,10 @@ async fn work(spec: &JobSpec, watch: &mut dyn Watch) -> Result<Report, CrawlErro
     let began = Instant::now();
     let name = format!("{:016x}", chance());
     let crawl = Crawl::open(&spec.ledger, &spec.file, Options::default())?;
+    match spec.again {
+        true => crawl.begin_again()?,
+        false => crawl.begin_run()?,
+    }
     let options =
         curtsy_sink::Options { robots: Some(texts(&crawl)), ..curtsy_sink::Options::default() };
     let pages = SqliteSink::open(&spec.file, options)?;
@@ -89,6 +93,11 @@ async fn work(spec: &JobSpec, watch: &mut dyn Watch) -> Result<Report, CrawlErro
         }
     })?;
     let first = kept.runs()?.into_iter().next().map_or(name.clone(), |run| run.trace_id);
+    let room = spec.policy.budget.pages.is_none_or(|max| crawl.pages() < max);
+    if room && !spec.again {
+        let left = kept.over_budget()?.into_iter();
+        crawl.put_back(left.map(|(url, depth)| UrlRecord::page(url, depth)).collect())?;
+    }
     drop(kept);
     let files = files(spec, first, &name, &crawl)?;
     let tally = Tally::default();
@@ -96,7 +105,7 @@ async fn work(spec: &JobSpec, watch: &mut dyn Watch) -> Result<Report, CrawlErro
     sinks.extend(files.iter().map(|file| &**file));
     sinks.push(&tally);
 
-    let seeds = Seeds::new(spec.seeds.clone());
+    let seeds = Seeds::new(spec.seeds.clone(), spec.seeds_are);
     let clock = TokioClock::new();
     let world = Here { store: crawl.handle(), fetch: HttpFetch::new(&outlet, clock), clock };
     let outside = Outside { source: &seeds, sinks, cache: &pages, reader: &discovery };

@@ -27,8 +27,21 @@ pub struct JobSpec {
     pub targets: Vec<Target>,
     /// The ledger of hosts.
     pub ledger: PathBuf,
+    /// What the seeds are.
+    pub seeds_are: SeedsAre,
+    /// Whether the crawl begins anew, with the pages that it holds.
+    pub again: bool,
     /// The command, for the record of runs.
     pub command: String,
+}
+
+/// What the seeds of a crawl are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeedsAre {
+    /// Pages.
+    Pages,
+    /// Sitemaps.
+    Sitemaps,
 }
 
 /// Where rows go besides the crawl's own file, which always has them.
