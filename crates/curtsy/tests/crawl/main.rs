@@ -1,5 +1,6 @@
 //! `curtsy crawl` as a person runs it: the program itself, real sockets, scripted sites on loopback, and the judge on their log.
 
+mod early;
 mod harness;
 mod judged;
 mod killed;
