@@ -32,9 +32,9 @@ impl Discovery {
         robots: Option<&RobotsFile>,
     ) -> Vec<UrlRecord> {
         let begins = || record.depth == 0 || self.roots().is_moved(&record.url);
-        // A sitemap that is a seed asks what robots.txt names, too.
-        let asks = record.want == Want::Page || record.depth == 0 && record.want == Want::Sitemap;
-        if !self.spec.follow_sitemaps || !asks || !begins() {
+        // Where the usual sitemap is a seed, robots.txt may name others.
+        let listed = record.want == Want::Sitemap && record.url.path_and_query() == USUAL[0];
+        if !self.spec.follow_sitemaps || !(record.want == Want::Page || listed) || !begins() {
             return Vec::new();
         }
         let root = record.url.authority().root();
@@ -46,7 +46,7 @@ impl Discovery {
             let urls = robots.sitemaps().filter_map(|(_, text)| root.join(text.trim()).ok());
             named.extend(urls.filter(|url| seen.insert(url.key())).take(NAMED_MAX));
         }
-        if named.is_empty() {
+        if named.is_empty() && !listed {
             named.extend(root.join(USUAL[0]));
         }
         named.into_iter().map(|url| sitemap(url, 0)).collect()
