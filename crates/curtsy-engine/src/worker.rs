@@ -37,6 +37,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const STEPS_FLUSH: usize = 1000;
 /// A store that did not answer for so long could not be reached: an idle worker asks twice as often.
 const SILENCE: Duration = Duration::from_secs(10);
+/// How long whoever has something to tell may take when the store is back: they ask five times a second.
+const TELLING: Duration = Duration::from_secs(1);
 /// How long a visit waits that sees an epoch before its worker does: one lease, so the host is given back.
 const UNNOTED: Duration = Duration::from_secs(31);
 /// Parsed robots.txt files that a worker keeps.
@@ -502,21 +504,18 @@ impl<'o, W: World> Worker<'o, W> {
         before.is_some_and(|b| b != epoch.id)
     }
 
-    /// A new epoch is quiet so that every worker can put back what it knows. What of that passes while the store can't be reached helps
-    /// nobody, so it is added at the end.
+    /// After a silence of the store others have to tell first what they met meanwhile: answers whose leases have run out. And what of an
+    /// epoch's quiet passes in a silence helps nobody to put back what it knows, so that is added at the end.
     fn count_quiet(&self, taken: &Taken) {
-        let Some(before) = self.last_stamp.get().map(|stamp| stamp.now) else {
+        let before = self.last_stamp.get().map(|stamp| stamp.now);
+        let Some(before) = before.filter(|before| taken.now - *before > SILENCE) else {
             return;
         };
-        let quiet = taken.epoch.quiet_until.max(self.quiet.get());
         // An epoch that began in the silence has its whole quiet before it.
-        let since = Some(before).max(taken.epoch.floor);
-        if let Some((quiet, since)) = quiet.zip(since)
-            && taken.now - before > SILENCE
-            && quiet > since
-        {
-            self.quiet.set(Some(taken.now + (quiet - since)));
-        }
+        let since = taken.epoch.floor.unwrap_or(before).max(before);
+        let quiet = taken.epoch.quiet_until.max(self.quiet.get());
+        let left = quiet.map_or(Duration::ZERO, |quiet| quiet - since);
+        self.quiet.set(Some(taken.now + left.max(TELLING)));
     }
 
     /// Until when nothing is granted, as far as this worker knows.

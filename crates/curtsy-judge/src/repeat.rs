@@ -88,8 +88,14 @@ impl Repeats {
             Class::Settled if around.hop => {}
             Class::Settled => {
                 bench.judged(Rule::P9);
-                if bench.early(x.start, record.last.end.saturating_add(micros(manners.settled_for)))
+                let end = record.last.end;
+                if !bench.early(x.start, end.saturating_add(micros(manners.settled_for))) {
+                    // Long enough ago.
+                } else if bench.faults.wait_lost(end, x.start)
+                    || bench.faults.told_late(end, x.start)
                 {
+                    bench.excused(Rule::P9);
+                } else {
                     bench.charge(Rule::P9, around.host, Earlier::Brief(&record.last), x, || {
                         let status = record.last.status.unwrap_or(0);
                         format!("asked again {} after a {status}, which is final", span(gap))
@@ -108,8 +114,10 @@ impl Repeats {
                     return;
                 }
                 if bench.faults.wait_lost(record.last.end, x.start) {
-                    // The tries so far were perhaps known only to a worker that died with the store.
+                    // The tries so far were perhaps known only to a worker that died with the store: then this is the first.
                     (record.retries, record.own) = (0, 0);
+                    bench.excused(Rule::P9);
+                    return;
                 }
                 bench.judged(Rule::P9);
                 record.retries = record.retries.saturating_add(1);

@@ -53,7 +53,20 @@ fn what_died_with_a_worker_is_made_once_more() {
     let then = "60s GET /a 503 | 90s GET /c 200 | 120s GET /a 503";
     check("careful retries=1", &format!("{fails} | 6.5s kill=1 | {then}"), "clean");
     check("careful retries=1", &format!("{fails} | {then}"), "P9");
-    // Nor does one that was told late: whoever asked again could not know of it.
+    // A failure that only a lost worker knew is gone with the store, and the next try is the first.
+    let lost = "4s worker-lost=0 | 5s store-loss";
+    let fails = "0s robots ok | 3s GET /a 500";
+    let then = "60s GET /a 500 | 90s GET /a 500";
+    check("careful retries=1", &format!("{fails} | {lost} | {then}"), "clean");
+    check("careful retries=1", &format!("{fails} | {lost} | {then} | 120s GET /a 500"), "P9");
+    check("careful retries=1", &format!("{fails} | 5s store-loss | {then}"), "P9");
+    // So is a final answer; and one that could not be told is unknown as long as that lasts.
+    let gone = "0s robots ok | 3s GET /a 404";
+    check("careful", &format!("{gone} | {lost} | 60s GET /a 404"), "clean");
+    check("careful", &format!("{gone} | 5s store-loss | 60s GET /a 404"), "P9");
+    check("careful", &format!("2s pause=59s | {gone} | 60s GET /a 404"), "clean");
+    check("careful", &format!("2s pause=30s | {gone} | 60s GET /a 404"), "P9");
+    // A good answer that was told late does not make a failure the URL's own: whoever asked again could not know of it.
     let fails = "0s robots ok | 3s GET /a 503 | 6s GET /b 200 | 9s GET /a 503";
     let then = "20s GET /c 200 | 23s GET /a 503";
     check("careful retries=1", &format!("{fails} | {then}"), "P9");
