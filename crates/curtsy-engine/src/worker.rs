@@ -240,7 +240,8 @@ impl<'o, W: World> Worker<'o, W> {
         loop {
             let now = clock.mono();
             let stopping = self.stopping.get();
-            if !flushing && self.flush_due(now, stopping || drained.is_some()) {
+            let flush_at = self.flush_at(now, stopping || drained.is_some());
+            if !flushing && flush_at.is_some_and(|at| at <= now) {
                 flushing = true;
                 self.first_ended.set(None);
                 tasks.push(Box::pin(self.flush_batch()));
@@ -286,8 +287,8 @@ impl<'o, W: World> Worker<'o, W> {
             if let Some(until) = paused {
                 wake = wake.min(until);
             }
-            if !flushing && let Some(first) = self.first_ended.get() {
-                wake = wake.min(first + self.settings.flush_after);
+            if !flushing && let Some(at) = flush_at {
+                wake = wake.min(at);
             }
             let event = {
                 let mut sleep = pin!(clock.sleep_until(wake.max(now + Duration::from_micros(1))));
@@ -438,16 +439,17 @@ impl<'o, W: World> Worker<'o, W> {
         due.max(m1 + Duration::from_millis(1)).min(idle)
     }
 
-    fn flush_due(&self, now: Mono, ending: bool) -> bool {
-        let waiting = self.ended.borrow().len();
-        let steps = self.steps.borrow().len();
-        if waiting == 0 && (steps == 0 || steps < STEPS_FLUSH && !ending) {
-            return false;
+    /// When what waits goes out; none if nothing does. Steps alone wait for company, unless they are many or the work is over.
+    fn flush_at(&self, now: Mono, ending: bool) -> Option<Mono> {
+        let (rows, steps) = (self.ended.borrow().len(), self.steps.borrow().len());
+        let alone = rows == 0;
+        if alone && (steps == 0 || steps < STEPS_FLUSH && !ending) {
+            return None;
         }
         let first = self.first_ended.get().unwrap_or(now);
-        let much = waiting >= self.settings.flush_rows
-            || self.ended_bytes.get() >= self.settings.flush_bytes;
-        much && first <= now || now >= first + self.settings.flush_after || ending && first <= now
+        let much =
+            rows >= self.settings.flush_rows || self.ended_bytes.get() >= self.settings.flush_bytes;
+        Some(if alone || much || ending { first } else { first + self.settings.flush_after })
     }
 
     /// Puts a row on its way out.
