@@ -40,7 +40,9 @@ fn a_crawl_that_is_killed_loses_nothing_and_keeps_its_manners() {
     let all = i64::from(10 * pages);
     assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE http_status = 200"), all);
     assert_eq!(number(&db, "SELECT count(DISTINCT url) FROM pages WHERE http_status = 200"), all);
-    assert_eq!(number(&db, "SELECT count(*) FROM runs"), i64::from(kills) + 1);
+    // A process that was killed before it had begun anything leaves no run behind.
+    let runs = number(&db, "SELECT count(*) FROM runs");
+    assert!((2..=i64::from(kills) + 1).contains(&runs), "{runs} runs");
 
     let log = town.close();
     let faults: Vec<Fault> =
