@@ -118,12 +118,12 @@ impl Told {
         let need = if another && counts { self.need.max(due) } else { due };
         if counts {
             self.need = self.need.max(due);
+            self.until = self.until.max(x.end.saturating_add(need));
         }
         if self.streak > 1 {
             bench.judged(Rule::P8);
         }
         self.last_end = self.last_end.max(x.end);
-        self.until = self.until.max(x.end.saturating_add(need));
         let rule = if status == 429 { Rule::P7 } else { Rule::P8 };
         self.add(seen, rule, due, need, bench);
     }

@@ -53,6 +53,11 @@ fn what_died_with_a_worker_is_made_once_more() {
     let then = "60s GET /a 503 | 90s GET /c 200 | 120s GET /a 503";
     check("careful retries=1", &format!("{fails} | 6.5s kill=1 | {then}"), "clean");
     check("careful retries=1", &format!("{fails} | {then}"), "P9");
+    // A refusal that nobody heard of does not keep the answer after it from ending the row.
+    let row = "0s robots ok | 3s GET /a 403 | 1000s GET /b 403 took=1s";
+    let then = "1030s GET /c 200 | 1033s GET /d 403";
+    check("careful", &format!("{row} | 1000.5s kill=1 | {then} | 2000s GET /e 200"), "clean");
+    check("careful", &format!("{row} | 1000.5s kill=1 | {then} | 1900s GET /e 200"), "P8");
     // A failure that only a lost worker knew is gone with the store, and the next try is the first.
     let lost = "4s worker-lost=0 | 5s store-loss";
     let fails = "0s robots ok | 3s GET /a 500";
