@@ -138,7 +138,11 @@ impl Authority {
             return u64::MAX;
         }
         let before = if self.delay.since >= since { self.delay.before } else { 0 };
-        self.delay.now.max(before)
+        // What was overheard binds nobody, and slows down whoever heard it.
+        let heard = |word: &Word| word.says.crawl_delay().unwrap_or(0);
+        let now = self.now.as_ref();
+        let earlier = self.before.as_ref().filter(|_| now.is_some_and(|w| w.since >= since));
+        self.delay.now.max(before).max(now.map_or(0, heard)).max(earlier.map_or(0, heard))
     }
 
     /// Whether nothing but robots.txt may be asked for now, as far as this authority goes.

@@ -80,6 +80,15 @@ fn p16_uses_the_pace_that_it_may_use() {
     );
     check("careful", &slowed, "clean");
     check("careful not-adaptive", &slowed, "P16");
+    // Whoever followed another's redirect to this robots.txt has heard its Crawl-delay, and may go by it.
+    let heard = |says: &str| -> String {
+        let pages = (1..=40).map(|i| format!(" | {}s GET /{i} 200 host=b.test", 1 + 10 * i));
+        let led = "0s robots 301 loc=http://b.test/robots.txt";
+        let text = format!("1s work host=b.test | 1s robots ok body={says} host=b.test");
+        format!("{led} | {text}{}", pages.collect::<String>())
+    };
+    check("careful not-adaptive", &heard("Crawl-delay:10"), "clean");
+    check("careful not-adaptive", &heard("Crawl-delay:9"), "P16");
 }
 
 #[test]
