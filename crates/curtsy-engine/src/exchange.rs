@@ -51,6 +51,11 @@ impl Brought {
     }
 }
 
+/// The address on which a request over this line counts.
+pub(crate) fn counted_on(line: &impl Line) -> Option<IpAddr> {
+    line.is_counted().then(|| line.peer())
+}
+
 /// A robots.txt that goes to the store with what it means.
 pub(crate) type Kept = Option<(RobotsId, Arc<RobotsFile>)>;
 
@@ -63,7 +68,7 @@ impl<W: World> Worker<'_, W> {
         permit: Permit,
         line: &mut impl Line,
     ) -> Next {
-        let address = line.peer();
+        let address = counted_on(line);
         let request = self.request_for(&seen, &asked).await;
         self.world.reached(Point::BeforeSend).await;
         let granted = Granted { epoch: seen.view.epoch.id, state: seen.view.state.clone() };
@@ -272,7 +277,7 @@ impl<W: World> Worker<'_, W> {
         becomes: &Becomes,
         claim: LeaseId,
         kept: Kept,
-        address: IpAddr,
+        address: Option<IpAddr>,
     ) -> (Seen, Settled) {
         let lease = permit.lease().id;
         let mut permit = permit;
@@ -285,7 +290,7 @@ impl<W: World> Worker<'_, W> {
             let keep = asked.more && self.may_linger(now, due);
             let commit = Commit {
                 not_before: if keep { self.others_at(&seen.view, &state, now) } else { due },
-                release: Some((address, lease)),
+                release: address.map(|address| (address, lease)),
                 robots: kept.iter().cloned().collect(),
                 urls: match becomes {
                     // Without our lease this was written before, or is too late: a hop is not made twice.
@@ -386,7 +391,7 @@ impl<W: World> Worker<'_, W> {
     }
 
     /// A newer state that somebody else wrote.
-    fn newer(&self, view: View, stamp: Stamp) -> Seen {
+    pub(crate) fn newer(&self, view: View, stamp: Stamp) -> Seen {
         self.counts.borrow_mut().stale += 1;
         Seen { view, stamp }
     }

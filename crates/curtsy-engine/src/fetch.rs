@@ -39,6 +39,11 @@ pub trait Line {
     /// The address at its other end.
     fn peer(&self) -> IpAddr;
 
+    /// Whether requests in flight on that address are counted; not on the user's own machines.
+    fn is_counted(&self) -> bool {
+        true
+    }
+
     /// Sends the request if `until` has not passed and the line is alive, and waits for the head of the answer. The check and the
     /// first write are one step without a pause in between; right after it, `written` tells when.
     async fn send(

@@ -41,7 +41,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) record: &'a UrlRecord,
     pub(crate) cached: Option<&'a CachedPage>,
     pub(crate) approach: &'a Approach,
-    pub(crate) peer: std::net::IpAddr,
+    /// The address on which its request counts.
+    pub(crate) counted_on: Option<std::net::IpAddr>,
     pub(crate) took: Duration,
 }
 
@@ -158,8 +159,8 @@ impl<W: World> Worker<'_, W> {
                 lease: id,
                 url: for_url.then_some((record.id, wanted.record.claim)),
                 charge: charge.then(|| wanted.policy.budget.pages.unwrap_or(u64::MAX)),
-                address: cap.map(|cap| AddressClaim {
-                    address: wanted.peer,
+                address: wanted.counted_on.zip(cap).map(|(address, cap)| AddressClaim {
+                    address,
                     cap,
                     until: lease.until,
                 }),

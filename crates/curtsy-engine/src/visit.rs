@@ -16,11 +16,12 @@ use curtsy_core::time::Time;
 use curtsy_core::url::Authority;
 
 use crate::chain::Hop;
+use crate::exchange::counted_on;
 use crate::flush::Ended;
 use crate::grant::{Granted, Wanted, ask_of};
 use crate::{
-    CachedPage, Clock, Commit, Connected, Ending, Fetch, Line, Mono, Point, RobotsFile, Row, Store,
-    UrlRecord, UrlWrite, View, Visit, Want, Worker, World,
+    CachedPage, Clock, Commit, Committed, Connected, Ending, Fetch, Mono, Point, RobotsFile, Row,
+    Store, UrlRecord, UrlWrite, View, Visit, Want, Worker, World,
 };
 
 /// A visit keeps its host if the next turn is no further away than this.
@@ -28,6 +29,8 @@ const LINGER: Duration = Duration::from_secs(5);
 /// Rounds in which a URL came to nothing, after which a visit gives its host back for a moment.
 const FRUITLESS_MAX: u32 = 16;
 const FRUITLESS_PAUSE: Duration = Duration::from_secs(1);
+/// Commits that give a host back, at most: where it is that busy, others say when it is due.
+const RELEASE_TRIES: u32 = 3;
 /// How long a host that a visit keeps is not handed out to others.
 pub(crate) const HOLD: Duration = Duration::from_secs(10);
 
@@ -99,7 +102,8 @@ struct Going {
 }
 
 impl<W: World> Worker<'_, W> {
-    pub(crate) async fn visit(&self, visit: Visit, m0: Mono, m1: Mono) {
+    /// A host is visited until there is nothing more to do on it, or its next turn is far. What comes back is a host that others have.
+    pub(crate) async fn visit(&self, visit: Visit, m0: Mono, m1: Mono) -> Option<Seen> {
         self.world.reached(Point::Taken).await;
         let host = visit.view.host.clone();
         let policy = self.policy.for_host(host.as_str());
@@ -114,18 +118,23 @@ impl<W: World> Worker<'_, W> {
             match choice {
                 Choice::Nothing => {
                     let due = self.scene_due(&seen.view, &seen.view.state);
-                    return self.release(&seen, due, blocked).await;
+                    self.release(seen, due, blocked).await;
+                    return None;
                 }
                 Choice::Wait(until) => {
                     let scene = self.scene(&policy, &seen.view, now, None);
                     let due = until.back(seen.view.state.lead(&scene));
                     if !self.may_linger(now, due) || self.stop_switch().get() {
-                        return self.release(&seen, due, blocked).await;
+                        self.release(seen, due, blocked).await;
+                        return None;
                     }
                     self.world.clock().sleep_until(seen.stamp.not_before(due)).await;
                 }
-                Choice::InOtherHands => return,
-                Choice::Anew => return self.release(&seen, now, blocked).await,
+                Choice::InOtherHands => return Some(seen),
+                Choice::Anew => {
+                    self.release(seen, now, blocked).await;
+                    return None;
+                }
                 Choice::Go(going) => {
                     let Going { index, approach, findings, cached } = *going;
                     let record = urls.remove(index);
@@ -137,7 +146,7 @@ impl<W: World> Worker<'_, W> {
                     let next = self.request(seen, asked).await;
                     self.approaching.borrow_mut().remove(&id);
                     match next {
-                        Next::End => return,
+                        Next::End => return None,
                         Next::Again(newer, unchanged) => {
                             seen = newer;
                             fruitless = if unchanged.is_some() { fruitless + 1 } else { 0 };
@@ -146,7 +155,8 @@ impl<W: World> Worker<'_, W> {
                             }
                             if fruitless > FRUITLESS_MAX {
                                 let due = now + FRUITLESS_PAUSE;
-                                return self.release(&seen, due, Vec::new()).await;
+                                self.release(seen, due, Vec::new()).await;
+                                return None;
                             }
                         }
                     }
@@ -350,7 +360,7 @@ impl<W: World> Worker<'_, W> {
             record: &asked.record,
             cached: asked.cached.as_ref(),
             approach: &asked.approach,
-            peer: line.peer(),
+            counted_on: counted_on(&line),
             took,
         };
         let (permit, seen, record, findings) = match self.grant(seen, &wanted).await {
@@ -360,13 +370,13 @@ impl<W: World> Worker<'_, W> {
                 let now = seen.stamp.earliest(self.world.clock().mono());
                 let scene = self.scene(asked.policy, &seen.view, now, None);
                 let due = until.back(seen.view.state.lead(&scene));
-                self.release(&seen, due, Vec::new()).await;
+                self.release(seen, due, Vec::new()).await;
                 return Next::End;
             }
             Granted::Gone(seen) => {
                 // Another visit has it, and probably those after it too: the host is handed out anew, with what is left.
                 let due = self.scene_due(&seen.view, &seen.view.state);
-                self.release(&seen, due, Vec::new()).await;
+                self.release(seen, due, Vec::new()).await;
                 return Next::End;
             }
             Granted::Spent(seen) => {
@@ -391,21 +401,31 @@ impl<W: World> Worker<'_, W> {
         self.exchange(seen, asked, permit, &mut line).await
     }
 
-    /// Gives the host back.
-    pub(crate) async fn release(&self, seen: &Seen, not_before: Time, urls: Vec<UrlWrite>) {
-        let commit = Commit {
-            host: seen.view.host.clone(),
-            version: seen.view.version,
-            epoch: seen.view.epoch.id,
-            state: None,
-            not_before,
-            grant: None,
-            release: None,
-            robots: Vec::new(),
-            urls,
-        };
-        // If this does not get through, the host falls due again by itself.
-        let _ = self.world.store().commit(commit).await;
+    /// Gives the host back. What others wrote meanwhile may have it due later.
+    pub(crate) async fn release(&self, mut seen: Seen, mut not_before: Time, urls: Vec<UrlWrite>) {
+        for _ in 0..RELEASE_TRIES {
+            let commit = Commit {
+                host: seen.view.host.clone(),
+                version: seen.view.version,
+                epoch: seen.view.epoch.id,
+                state: None,
+                not_before,
+                grant: None,
+                release: None,
+                robots: Vec::new(),
+                urls: urls.clone(),
+            };
+            let m0 = self.clock_now();
+            match self.world.store().commit(commit).await {
+                Ok(Committed::Stale(view)) => {
+                    let stamp = Stamp { now: view.now, m0, m1: self.clock_now() };
+                    seen = self.newer(view, stamp);
+                    not_before = not_before.max(self.scene_due(&seen.view, &seen.view.state));
+                }
+                // If this does not get through, the host falls due again by itself.
+                Ok(Committed::Done(_) | Committed::Refused(_)) | Err(_) => break,
+            }
+        }
         self.wake_by(seen.stamp.not_before(not_before));
     }
 

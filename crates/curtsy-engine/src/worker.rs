@@ -25,7 +25,7 @@ use crate::flush::Ended;
 use crate::health::Health;
 use crate::memo::Memory;
 use crate::page::Boxed;
-use crate::visit::Stamp;
+use crate::visit::{Seen, Stamp};
 use crate::{
     Cache, Clock, Epoch, Mono, Reader, RobotsFile, Sink, Source, Step, Store, StoreError, Taken,
     World,
@@ -135,6 +135,8 @@ pub struct Worker<'o, W: World> {
     pub(crate) memory: Rc<RefCell<Memory>>,
     /// Visits of this worker, by host: no more than the host has slots.
     pub(crate) visiting: RefCell<BTreeMap<HostKey, u8>>,
+    /// Hosts that were handed out while visits of this worker had all there is of them: given back when one of those ends.
+    left: RefCell<BTreeMap<HostKey, Seen>>,
     /// URLs that a visit of this worker is asking for.
     pub(crate) approaching: RefCell<BTreeSet<UrlKey>>,
     /// Authorities whose sitemaps have been offered.
@@ -191,6 +193,7 @@ impl<'o, W: World> Worker<'o, W> {
             rules: RefCell::default(),
             memory,
             visiting: RefCell::default(),
+            left: RefCell::default(),
             approaching: RefCell::default(),
             entered: RefCell::default(),
             ended: RefCell::default(),
@@ -374,14 +377,16 @@ impl<'o, W: World> Worker<'o, W> {
                     }
                     for visit in taken.visits {
                         if self.has_enough_visits(&visit.view.host) {
+                            let stamp = Stamp { now: visit.view.now, m0, m1 };
+                            self.leave(Seen { view: visit.view, stamp });
                             continue;
                         }
                         visits += 1;
                         self.begin_visit(&visit.view.host);
                         tasks.push(Box::pin(async move {
                             let host = visit.view.host.clone();
-                            self.visit(visit, m0, m1).await;
-                            self.end_visit(&host);
+                            let left = self.visit(visit, m0, m1).await;
+                            self.end_visit(&host, left).await;
                             Event::Visited
                         }));
                     }
@@ -410,13 +415,30 @@ impl<'o, W: World> Worker<'o, W> {
         *self.visiting.borrow_mut().entry(host.clone()).or_default() += 1;
     }
 
-    fn end_visit(&self, host: &HostKey) {
-        let mut visiting = self.visiting.borrow_mut();
-        if let Some(n) = visiting.get_mut(host) {
-            *n -= 1;
-            if *n == 0 {
-                visiting.remove(host);
-            }
+    fn leave(&self, seen: Seen) {
+        self.left.borrow_mut().insert(seen.view.host.clone(), seen);
+    }
+
+    /// A visit is over; what it could not use is left to the others, and what others left is given back.
+    async fn end_visit(&self, host: &HostKey, left: Option<Seen>) {
+        let others = {
+            let mut visiting = self.visiting.borrow_mut();
+            let others = visiting.get(host).map_or(0, |n| n - 1);
+            match others {
+                0 => visiting.remove(host),
+                _ => visiting.insert(host.clone(), others),
+            };
+            others
+        };
+        let back = match left {
+            // Who found nothing to do has changed nothing either: the host stays with those who have it.
+            Some(seen) if others > 0 => return self.leave(seen),
+            Some(seen) => Some(seen),
+            None => self.left.borrow_mut().remove(host),
+        };
+        if let Some(seen) = back {
+            let due = self.scene_due(&seen.view, &seen.view.state);
+            self.release(seen, due, Vec::new()).await;
         }
     }
 

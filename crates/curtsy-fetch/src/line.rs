@@ -346,6 +346,11 @@ impl Line for HttpLine {
         self.peer
     }
 
+    fn is_counted(&self) -> bool {
+        let shared = &self.inner.shared;
+        shared.count_allowed || !shared.guard.allows(self.peer)
+    }
+
     async fn send(
         &mut self,
         permit: &Permit,

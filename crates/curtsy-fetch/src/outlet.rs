@@ -25,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) idle_per_authority: usize,
     pub(crate) proxy: Option<Proxy>,
     pub(crate) guard: Guard,
+    /// Whether addresses that the user allowed by name have their requests counted.
+    pub(crate) count_allowed: bool,
     pub(crate) names: Names,
     pub(crate) manner: Manner,
     pub(crate) tls: Arc<ClientConfig>,
@@ -56,6 +58,7 @@ impl Outlet {
                 true => Guard::new(settings.allow_net.clone()),
                 false => Guard::only(settings.allow_net.clone()),
             },
+            count_allowed: settings.count_allowed,
             names: Names::new(settings.pins.clone(), resolver),
             manner: Manner::new(settings.from.as_deref(), settings.compress, login),
             tls: tls::config(&settings.ca_pem, settings.http2)?,

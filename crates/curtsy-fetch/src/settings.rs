@@ -28,6 +28,8 @@ pub struct Settings {
     pub from: Option<String>,
     /// Networks that may be dialled besides the public ones.
     pub allow_net: Vec<IpNet>,
+    /// Whether requests in flight are counted on addresses of those networks, too: they are the user's own.
+    pub count_allowed: bool,
     /// Whether public addresses may be dialled at all.
     pub public: bool,
     /// Names that are not looked up; the first that fits counts.
@@ -54,6 +56,7 @@ impl Settings {
             body_memory: policy.slots.body_memory,
             from: policy.identity.contact.as_deref().and_then(mail_address),
             allow_net: Vec::new(),
+            count_allowed: false,
             public: true,
             pins: Vec::new(),
             proxy: None,

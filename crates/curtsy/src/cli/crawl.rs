@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use curtsy_core::policy::{Field, FlagValue, Layers, Mode, Policy, Reach, Settled};
+use curtsy_core::policy::{Field, FlagValue, Layers, Mode, Origin, Policy, Reach, Settled};
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::discover::{DiscoverySpec, Scope};
 use curtsy_fetch::{IpNet, NamePin, Proxy, Settings as Outlet};
@@ -208,6 +208,8 @@ pub(super) fn spec(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result
     let mut policy = settled.policy;
     let local = is_local(&seeds, &args.way);
     let mut outlet = outlet(&policy, &args.way)?;
+    // Many names of one's own machine are not many visitors at once, unless the user says so.
+    outlet.count_allowed = matches!(settled.origin["slots.per_address"], Origin::Said(_));
     if policy.identity.contact.is_none() && local {
         // Our own machine needs no address to complain to. It may not be left without one either.
         policy.identity.contact = Some("this-machine".to_owned());

@@ -2,6 +2,7 @@
 //!
 //! Real time and real sockets. The delays are those of the presets, scaled down by a policy file; everything else is as the preset has it.
 
+use curtsy_judge::Exchange;
 use curtsy_sim::loopback::Scene;
 
 use crate::harness::{Town, assert_clean, judge, number, policy};
@@ -89,4 +90,44 @@ fn two_crawls_at_once_have_one_pace() {
     );
     let policy = policy(&town.path("p.toml"));
     assert_clean(&judge(town.close(), &policy, &[]));
+}
+
+/// As many requests as were open at once.
+fn most_at_once(log: &[Exchange]) -> usize {
+    let open_at = |at: u64| log.iter().filter(|x| x.start <= at && at < x.end).count();
+    log.iter().map(|x| open_at(x.start)).max().unwrap_or(0)
+}
+
+#[test]
+fn an_address_of_ones_own_is_counted_when_the_user_says_so() {
+    let crawl = |think: &str, more: &[&str]| {
+        let hosts = (0..20).map(|i| {
+            let think = format!("think = {{ min = '{think}', max = '{think}' }}");
+            format!(
+                "[[host]]\nname = 'h{i}.test'\naddress = '127.0.0.1'\n{think}\npages.count = 1\n"
+            )
+        });
+        let mut town = Town::new(Scene::read(&hosts.collect::<String>()).unwrap());
+        let served = town.sites.as_ref().unwrap().hosts();
+        let seeds: Vec<String> = served.iter().map(|host| host.url.clone()).collect();
+        let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
+        let way = [
+            "--resolve",
+            "*.test=127.0.0.1",
+            "--policy",
+            "warehouse",
+            "--delay",
+            "0s",
+            "--no-sitemaps",
+        ];
+        town.crawl(&[&seeds[..], &way, more].concat()).ends(0);
+        let log = town.close();
+        assert!(log.iter().filter(|x| &*x.target == "/").count() == 20);
+        most_at_once(&log)
+    };
+    let most = crawl("100ms", &["--set", "slots.per_address=3"]);
+    assert!((1..=3).contains(&most), "{most} at once");
+    // The preset's sixteen are for other people's machines. All twenty are asked while the first still thinks.
+    let most = crawl("3s", &[]);
+    assert!(most > 16, "{most} at once");
 }
