@@ -101,7 +101,7 @@ impl Config {
         for pin in &config.resolve {
             args.way.resolve.push(pin.parse()?);
         }
-        args.way.proxy = config.proxy.as_deref().map(str::parse).transpose()?;
+        args.way.proxy = config.proxy;
         args.way.ca_file = config.ca_file;
         Ok(Found { args })
     }

@@ -154,7 +154,7 @@ pub(super) struct WayArgs {
     pub(super) resolve: Vec<NamePin>,
     /// A proxy, as `http://user:password@proxy.example:3128`
     #[arg(long, value_name = "URL")]
-    pub(super) proxy: Option<Proxy>,
+    pub(super) proxy: Option<String>,
     /// Further certificate authorities, in PEM
     #[arg(long, value_name = "FILE")]
     pub(super) ca_file: Option<PathBuf>,
@@ -295,7 +295,7 @@ pub(super) fn seed(text: &str) -> anyhow::Result<CrawlUrl> {
         false => format!("https://{text}"),
     };
     CrawlUrl::parse(&with_scheme).map_err(|why| {
-        anyhow::anyhow!("`{}` is no URL that can be crawled: {why}", super::printable(text))
+        anyhow::anyhow!("`{}` is no URL that can be crawled: {why}", super::without_login(text))
     })
 }
 
@@ -338,7 +338,11 @@ pub(super) fn outlet(policy: &Policy, way: &WayArgs) -> anyhow::Result<Outlet> {
     let mut outlet = Outlet::of(policy);
     outlet.allow_net = way.allow_net.clone();
     outlet.pins = way.resolve.clone();
-    outlet.proxy = way.proxy.clone();
+    // Read here and not with the other flags: an error there would repeat the password.
+    let proxy = way.proxy.as_deref().map(|text| {
+        text.parse::<Proxy>().with_context(|| format!("`{}`", super::without_login(text)))
+    });
+    outlet.proxy = proxy.transpose()?;
     if let Some(path) = &way.ca_file {
         outlet.ca_pem = std::fs::read(path)
             .with_context(|| format!("could not read the certificates in `{}`", path.display()))?;
@@ -366,7 +370,7 @@ fn address(host: &HostKey) -> Option<std::net::IpAddr> {
 /// The command for the record of runs: what was asked for, without a proxy's password.
 fn shown_command(args: &CrawlArgs) -> String {
     let mut words = vec!["curtsy crawl".to_owned()];
-    words.extend(args.urls.iter().map(|url| super::printable(url)));
+    words.extend(args.urls.iter().map(|url| super::without_login(url)));
     let mut flag = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             words.push(format!("--{name} {}", super::printable(&value)));

@@ -155,6 +155,16 @@ fn printable(text: &str) -> String {
     safe
 }
 
+/// An address as somebody typed it, without the user and password that may be in it.
+fn without_login(text: &str) -> String {
+    let start = text.find("://").map_or(0, |at| at + 3);
+    let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
+    match text[start..end].rfind('@') {
+        Some(at) => printable(&format!("{}…{}", &text[..start], &text[start + at..])),
+        None => printable(text),
+    }
+}
+
 const AFTER_HELP: &str = "\
 Examples:
   curtsy policy show careful                  every field of the default policy, with its meaning

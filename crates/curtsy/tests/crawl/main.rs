@@ -5,4 +5,5 @@ mod harness;
 mod judged;
 mod killed;
 mod plain;
+mod secrets;
 mod trouble;
