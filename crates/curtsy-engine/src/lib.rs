@@ -26,6 +26,7 @@ mod recover;
 mod row;
 mod store;
 mod visit;
+mod visiting;
 mod worker;
 mod world;
 

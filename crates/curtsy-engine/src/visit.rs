@@ -19,6 +19,7 @@ use crate::chain::Hop;
 use crate::exchange::counted_on;
 use crate::flush::Ended;
 use crate::grant::{Granted, Wanted, ask_of};
+use crate::visiting::{Elsewhere, Tick};
 use crate::{
     CachedPage, Clock, Commit, Committed, Connected, Ending, Fetch, Mono, Point, RobotsFile, Row,
     Store, UrlRecord, UrlWrite, View, Visit, Want, Worker, World,
@@ -103,7 +104,13 @@ struct Going {
 
 impl<W: World> Worker<'_, W> {
     /// A host is visited until there is nothing more to do on it, or its next turn is far. What comes back is a host that others have.
-    pub(crate) async fn visit(&self, visit: Visit, m0: Mono, m1: Mono) -> Option<Seen> {
+    pub(crate) async fn visit(
+        &self,
+        visit: Visit,
+        since: Tick,
+        m0: Mono,
+        m1: Mono,
+    ) -> Option<Seen> {
         self.world.reached(Point::Taken).await;
         let host = visit.view.host.clone();
         let policy = self.policy.for_host(host.as_str());
@@ -113,7 +120,7 @@ impl<W: World> Worker<'_, W> {
         let mut fruitless = 0;
         loop {
             let mut blocked = Vec::new();
-            let choice = self.choose(&seen, &policy, &mut urls, &mut blocked).await;
+            let choice = self.choose(&seen, &policy, since, &mut urls, &mut blocked).await;
             let now = seen.stamp.earliest(self.world.clock().mono());
             match choice {
                 Choice::Nothing => {
@@ -142,9 +149,10 @@ impl<W: World> Worker<'_, W> {
                     let policy = &policy;
                     let asked = Asked { policy, record, approach, findings, cached, more };
                     let id = asked.record.id;
-                    self.approaching.borrow_mut().insert(id);
+                    self.visiting.borrow_mut().asks(&host, id);
                     let next = self.request(seen, asked).await;
-                    self.approaching.borrow_mut().remove(&id);
+                    let through = !matches!(next, Next::Again(_, Some(_)));
+                    self.visiting.borrow_mut().asked(&host, id, through);
                     match next {
                         Next::End => return None,
                         Next::Again(newer, unchanged) => {
@@ -171,6 +179,7 @@ impl<W: World> Worker<'_, W> {
         &self,
         seen: &Seen,
         policy: &Policy,
+        since: Tick,
         urls: &mut Vec<UrlRecord>,
         blocked: &mut Vec<UrlWrite>,
     ) -> Choice {
@@ -181,11 +190,19 @@ impl<W: World> Worker<'_, W> {
         let mut index = 0;
         while index < urls.len() {
             let record = &urls[index];
-            if self.approaching.borrow().contains(&record.id) {
+            let elsewhere = self.visiting.borrow().elsewhere(&seen.view.host, since, record.id);
+            match elsewhere {
                 // Two visits that were handed the same URLs would only race for them.
-                left_out = true;
-                index += 1;
-                continue;
+                Elsewhere::Asking => {
+                    left_out = true;
+                    index += 1;
+                    continue;
+                }
+                Elsewhere::Through => {
+                    urls.remove(index);
+                    continue;
+                }
+                Elsewhere::No => {}
             }
             if let Want::RobotsHop { .. } = record.want {
                 match self.hop_without_request(seen, policy, record).await {

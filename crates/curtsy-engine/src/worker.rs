@@ -17,7 +17,7 @@ use curtsy_core::host::{LeaseId, RobotsId};
 use curtsy_core::policy::{AgentMatch, Policy};
 use curtsy_core::robots::{AgentRules, Robots};
 use curtsy_core::time::Time;
-use curtsy_core::url::{Authority, HostKey, UrlKey};
+use curtsy_core::url::{Authority, HostKey};
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
@@ -26,6 +26,7 @@ use crate::health::Health;
 use crate::memo::Memory;
 use crate::page::Boxed;
 use crate::visit::{Seen, Stamp};
+use crate::visiting::{Tick, Visiting};
 use crate::{
     Cache, Clock, Epoch, Mono, Reader, RobotsFile, Sink, Source, Step, Store, StoreError, Taken,
     World,
@@ -133,12 +134,8 @@ pub struct Worker<'o, W: World> {
     pub(crate) health: RefCell<Health>,
     pub(crate) rules: RefCell<BTreeMap<RobotsId, KeptRules>>,
     pub(crate) memory: Rc<RefCell<Memory>>,
-    /// Visits of this worker, by host: no more than the host has slots.
-    pub(crate) visiting: RefCell<BTreeMap<HostKey, u8>>,
-    /// Hosts that were handed out while visits of this worker had all there is of them: given back when one of those ends.
-    left: RefCell<BTreeMap<HostKey, Seen>>,
-    /// URLs that a visit of this worker is asking for.
-    pub(crate) approaching: RefCell<BTreeSet<UrlKey>>,
+    /// Visits of this worker: no more to a host than it has slots.
+    pub(crate) visiting: RefCell<Visiting>,
     /// Authorities whose sitemaps have been offered.
     pub(crate) entered: RefCell<BTreeSet<Authority>>,
     pub(crate) ended: RefCell<Vec<Ended>>,
@@ -164,7 +161,7 @@ pub(crate) type KeptRules = (Arc<AgentRules>, Arc<RobotsFile>);
 
 /// What a task of the set came to.
 pub(crate) enum Event {
-    Took { hosts: usize, taken: Result<Taken, StoreError>, m0: Mono, m1: Mono },
+    Took { hosts: usize, taken: Result<Taken, StoreError>, since: Tick, m0: Mono, m1: Mono },
     Visited,
     Flushed { kept: bool },
     Recovered,
@@ -193,8 +190,6 @@ impl<'o, W: World> Worker<'o, W> {
             rules: RefCell::default(),
             memory,
             visiting: RefCell::default(),
-            left: RefCell::default(),
-            approaching: RefCell::default(),
             entered: RefCell::default(),
             ended: RefCell::default(),
             ended_bytes: Cell::new(0),
@@ -351,7 +346,7 @@ impl<'o, W: World> Worker<'o, W> {
                     let again = clock.mono() + Duration::from_millis(500);
                     *(if hosts > 0 { &mut next_take } else { &mut next_look }) = again;
                 }
-                Some(Event::Took { hosts, taken: Ok(taken), m0, m1 }) => {
+                Some(Event::Took { hosts, taken: Ok(taken), since, m0, m1 }) => {
                     taking = false;
                     self.count_quiet(&taken);
                     self.memory.borrow_mut().hear(&taken.orders);
@@ -376,17 +371,21 @@ impl<'o, W: World> Worker<'o, W> {
                         continue;
                     }
                     for visit in taken.visits {
-                        if self.has_enough_visits(&visit.view.host) {
+                        let host = visit.view.host.clone();
+                        if self.has_enough_visits(&host) {
                             let stamp = Stamp { now: visit.view.now, m0, m1 };
-                            self.leave(Seen { view: visit.view, stamp });
+                            self.visiting.borrow_mut().leave(Seen { view: visit.view, stamp });
                             continue;
                         }
                         visits += 1;
-                        self.begin_visit(&visit.view.host);
+                        self.visiting.borrow_mut().begin(&host, since);
                         tasks.push(Box::pin(async move {
-                            let host = visit.view.host.clone();
-                            let left = self.visit(visit, m0, m1).await;
-                            self.end_visit(&host, left).await;
+                            let left = self.visit(visit, since, m0, m1).await;
+                            let left = self.visiting.borrow_mut().end(&host, since, left);
+                            if let Some(seen) = left {
+                                let due = self.scene_due(&seen.view, &seen.view.state);
+                                self.release(seen, due, Vec::new()).await;
+                            }
                             Event::Visited
                         }));
                     }
@@ -408,38 +407,7 @@ impl<'o, W: World> Worker<'o, W> {
     /// Whether this worker has as many visits to a host as the host has slots: more would only stand in each other's way.
     pub(crate) fn has_enough_visits(&self, host: &HostKey) -> bool {
         let slots = self.policy.for_host(host.as_str()).slots.per_host;
-        self.visiting.borrow().get(host).is_some_and(|n| *n >= slots)
-    }
-
-    fn begin_visit(&self, host: &HostKey) {
-        *self.visiting.borrow_mut().entry(host.clone()).or_default() += 1;
-    }
-
-    fn leave(&self, seen: Seen) {
-        self.left.borrow_mut().insert(seen.view.host.clone(), seen);
-    }
-
-    /// A visit is over; what it could not use is left to the others, and what others left is given back.
-    async fn end_visit(&self, host: &HostKey, left: Option<Seen>) {
-        let others = {
-            let mut visiting = self.visiting.borrow_mut();
-            let others = visiting.get(host).map_or(0, |n| n - 1);
-            match others {
-                0 => visiting.remove(host),
-                _ => visiting.insert(host.clone(), others),
-            };
-            others
-        };
-        let back = match left {
-            // Who found nothing to do has changed nothing either: the host stays with those who have it.
-            Some(seen) if others > 0 => return self.leave(seen),
-            Some(seen) => Some(seen),
-            None => self.left.borrow_mut().remove(host),
-        };
-        if let Some(seen) = back {
-            let due = self.scene_due(&seen.view, &seen.view.state);
-            self.release(seen, due, Vec::new()).await;
-        }
+        self.visiting.borrow().count(host) >= usize::from(slots)
     }
 
     /// Has the worker wake when a host that it wrote falls due.
@@ -489,9 +457,10 @@ impl<'o, W: World> Worker<'o, W> {
     }
 
     async fn take(&self, hosts: usize) -> Event {
+        let since = self.visiting.borrow().tick();
         let m0 = self.world.clock().mono();
         let taken = self.world.store().take(hosts).await;
-        Event::Took { hosts, taken, m0, m1: self.world.clock().mono() }
+        Event::Took { hosts, taken, since, m0, m1: self.world.clock().mono() }
     }
 
     /// Moves seeds from the source to the store.

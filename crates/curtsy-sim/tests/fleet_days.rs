@@ -63,7 +63,7 @@ fn days_that_failed_once_hold() {
             730_299, 730_362, 740_007, 740_013, 740_428, 1_000_250,
         ],
     );
-    live(Mode::Liveness, [26, 48, 58, 2_000_145]);
+    live(Mode::Liveness, [26, 48, 58, 305, 2_000_145]);
 }
 
 /// A store that lost everything and could not be reached right after: whoever noticed the loss in time must not go on as soon as it is

@@ -20,8 +20,8 @@ pub(super) type HostNo = usize;
 
 /// How long a host that was handed out is kept from others, unless something is heard of it.
 const HOLD: Duration = Duration::from_secs(10);
-/// URLs handed out with a host.
-pub(super) const URLS_PER_VISIT: usize = 32;
+/// URLs handed out with a host: each is a copy, and a visit that needs more takes the host again.
+pub(super) const URLS_PER_VISIT: usize = 8;
 /// Hosts that come back from the table at once.
 const WOKEN_AT_ONCE: usize = 512;
 

@@ -1,0 +1,114 @@
+//! Which visits does this worker have to a host, and what do they have in hand?
+//!
+//! With several slots a host has several visits at once, each with its list of the host's first URLs, and the lists have much in common.
+//! What one visit has asked for, the others leave out: the store would refuse it, after a connection and a decision were spent on it.
+
+use std::collections::BTreeMap;
+
+use curtsy_core::url::{HostKey, UrlKey};
+
+use crate::visit::Seen;
+
+/// When something happened, counted in what this worker has done.
+pub(crate) type Tick = u64;
+
+/// The visits of a worker.
+#[derive(Default)]
+pub(crate) struct Visiting {
+    hosts: BTreeMap<HostKey, Hands>,
+    now: Tick,
+}
+
+/// The visits to one host.
+#[derive(Default)]
+struct Hands {
+    /// When the list of each was asked for.
+    since: Vec<Tick>,
+    /// URLs that are being asked for.
+    asking: Vec<UrlKey>,
+    /// URLs that are through, and when: older lists still have them.
+    through: Vec<(Tick, UrlKey)>,
+    /// The host was handed out once more while these visits had all there is of it. It is given back when one of them ends.
+    left: Option<Seen>,
+}
+
+/// What the other visits have of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Elsewhere {
+    /// Nothing.
+    No,
+    /// It is being asked for.
+    Asking,
+    /// It is through: this copy of it is an old one.
+    Through,
+}
+
+impl Visiting {
+    /// Lists that are asked for from now on know what is through by now.
+    pub(crate) fn tick(&self) -> Tick {
+        self.now
+    }
+
+    pub(crate) fn count(&self, host: &HostKey) -> usize {
+        self.hosts.get(host).map_or(0, |hands| hands.since.len())
+    }
+
+    pub(crate) fn begin(&mut self, host: &HostKey, since: Tick) {
+        self.hosts.entry(host.clone()).or_default().since.push(since);
+    }
+
+    pub(crate) fn asks(&mut self, host: &HostKey, id: UrlKey) {
+        if let Some(hands) = self.hosts.get_mut(host) {
+            hands.asking.push(id);
+        }
+    }
+
+    /// A URL is not being asked for any more: it is through, or its visit keeps it.
+    pub(crate) fn asked(&mut self, host: &HostKey, id: UrlKey, through: bool) {
+        let Some(hands) = self.hosts.get_mut(host) else { return };
+        hands.asking.retain(|other| *other != id);
+        if through {
+            self.now += 1;
+            hands.through.push((self.now, id));
+        }
+    }
+
+    /// What the host's other visits have of a URL on a list that was asked for at `since`.
+    pub(crate) fn elsewhere(&self, host: &HostKey, since: Tick, id: UrlKey) -> Elsewhere {
+        let Some(hands) = self.hosts.get(host) else { return Elsewhere::No };
+        if hands.asking.contains(&id) {
+            Elsewhere::Asking
+        } else if hands.through.iter().any(|(at, other)| *at > since && *other == id) {
+            Elsewhere::Through
+        } else {
+            Elsewhere::No
+        }
+    }
+
+    /// The visits have all there is of a host that was handed out once more.
+    pub(crate) fn leave(&mut self, seen: Seen) {
+        let host = seen.view.host.clone();
+        self.hosts.entry(host).or_default().left = Some(seen);
+    }
+
+    /// A visit is over; a host that it could not use is left to the others. What is to be given back to the store comes back.
+    pub(crate) fn end(&mut self, host: &HostKey, since: Tick, left: Option<Seen>) -> Option<Seen> {
+        let Some(hands) = self.hosts.get_mut(host) else { return left };
+        if let Some(at) = hands.since.iter().position(|other| *other == since) {
+            hands.since.swap_remove(at);
+        }
+        let Some(oldest) = hands.since.iter().min().copied() else {
+            let hands = self.hosts.remove(host);
+            return left.or(hands.and_then(|hands| hands.left));
+        };
+        hands.through.retain(|(at, _)| *at > oldest);
+        match left {
+            // Who found nothing to do has changed nothing either: the host stays with those who have it.
+            Some(seen) => {
+                hands.left = Some(seen);
+                None
+            }
+            None => hands.left.take(),
+        }
+    }
+}
