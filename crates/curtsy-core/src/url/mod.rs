@@ -18,13 +18,14 @@ mod authority;
 mod error;
 mod host;
 mod key;
+mod plain;
 mod surt;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ::url::{Position, Url};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -33,6 +34,7 @@ pub use authority::{Authority, Scheme};
 pub use error::UrlError;
 pub use host::HostKey;
 pub use key::UrlKey;
+use plain::Plain;
 pub use surt::{SurtError, SurtOptions, surt};
 
 /// A URL that can be crawled, in its one spelling.
@@ -50,9 +52,14 @@ pub struct CrawlUrl(Arc<Parts>);
 
 struct Parts {
     /// Already in the one spelling: http or https, no user, no fragment, `host` as its host.
-    url: Url,
-    host: HostKey,
+    text: Box<str>,
+    /// Where its path begins.
+    path_at: u32,
+    port: u16,
     scheme: Scheme,
+    host: HostKey,
+    /// The same as the standard's parser has it, once a reference needs that.
+    parsed: OnceLock<Box<Url>>,
 }
 
 impl CrawlUrl {
@@ -68,7 +75,36 @@ impl CrawlUrl {
 
     /// Reads a reference as a page at this URL would mean it.
     pub fn join(&self, reference: &str) -> Result<CrawlUrl, UrlError> {
-        Self::read(Some(&self.0.url), reference)
+        let (origin, path) = self.0.text.split_at(self.0.path_at as usize);
+        let read = match reference.len() <= Self::TEXT_BYTES_MAX {
+            true => plain::read(origin, reference),
+            false => None,
+        };
+        let (kept, added) = match read {
+            None => return Self::read(Some(self.parsed()), reference),
+            Some(Plain::Same) => return Ok(self.clone()),
+            Some(Plain::Path(added)) => ("", added),
+            Some(Plain::Query(added)) => (before_query(path), added),
+            Some(Plain::Beside(added)) => {
+                let path = before_query(path);
+                (&path[..path.rfind('/').map_or(0, |at| at + 1)], added)
+            }
+        };
+        let bytes = origin.len() + kept.len() + added.len();
+        if bytes > Self::BYTES_MAX {
+            return Err(UrlError::TooLong { bytes, bytes_max: Self::BYTES_MAX });
+        }
+        let mut text = String::with_capacity(bytes);
+        text.extend([origin, kept, added]);
+        let Parts { path_at, port, scheme, .. } = *self.0;
+        let (text, host) = (text.into_boxed_str(), self.0.host.clone());
+        let parsed = OnceLock::new();
+        Ok(CrawlUrl(Arc::new(Parts { text, path_at, port, scheme, host, parsed })))
+    }
+
+    fn parsed(&self) -> &Url {
+        let parse = || Url::parse(&self.0.text).expect("a URL in its one spelling is one");
+        self.0.parsed.get_or_init(|| Box::new(parse()))
     }
 
     fn read(base: Option<&Url>, text: &str) -> Result<CrawlUrl, UrlError> {
@@ -101,12 +137,15 @@ impl CrawlUrl {
                 bytes_max: Self::BYTES_MAX,
             });
         }
-        Ok(CrawlUrl(Arc::new(Parts { url, host, scheme })))
+        let path_at = url[..Position::BeforePath].len() as u32;
+        let port = url.port().unwrap_or(scheme.default_port());
+        let (text, parsed) = (String::from(url).into_boxed_str(), OnceLock::new());
+        Ok(CrawlUrl(Arc::new(Parts { text, path_at, port, scheme, host, parsed })))
     }
 
     /// The one spelling.
     pub fn as_str(&self) -> &str {
-        self.0.url.as_str()
+        &self.0.text
     }
 
     /// The host that is asked, without scheme and port.
@@ -126,7 +165,7 @@ impl CrawlUrl {
 
     /// What a request line asks for, and what robots rules are matched with: `/` at least.
     pub fn path_and_query(&self) -> &str {
-        &self.0.url[Position::BeforePath..]
+        &self.0.text[self.0.path_at as usize..]
     }
 
     /// Plain or encrypted.
@@ -136,7 +175,7 @@ impl CrawlUrl {
 
     /// The port that is dialled, given or by the scheme.
     pub fn port(&self) -> u16 {
-        self.0.url.port().unwrap_or(self.scheme().default_port())
+        self.0.port
     }
 
     /// The host as an address, if it is one.
@@ -149,6 +188,10 @@ impl CrawlUrl {
         surt(self.as_str(), &SurtOptions::default())
             .expect("a crawlable URL is not blank, within the length, and its port is a number")
     }
+}
+
+fn before_query(path: &str) -> &str {
+    &path[..path.find('?').unwrap_or(path.len())]
 }
 
 /// The WHATWG parse alone, for who needs the fragment or the fields as they were written.
@@ -237,4 +280,92 @@ impl<'de> Deserialize<'de> for CrawlUrl {
 fn from_text<'de, D: Deserializer<'de>, T: FromStr<Err = UrlError>>(d: D) -> Result<T, D::Error> {
     let text = std::borrow::Cow::<'de, str>::deserialize(d)?;
     text.parse().map_err(de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chance::{Purpose, draw};
+
+    /// What references are made of: what is plain, and everything that looks like it.
+    const PIECES: [&str; 40] = [
+        "/",
+        "/",
+        "/",
+        "a",
+        "b.html",
+        "P7",
+        "..",
+        ".",
+        "%2e",
+        "%2E",
+        "%2f",
+        "%",
+        "?",
+        "&x=1",
+        "#",
+        "#top",
+        ":",
+        "//",
+        "\\",
+        " ",
+        "\t",
+        "@",
+        "'",
+        "\"",
+        "é",
+        "|",
+        "^",
+        "~",
+        "h.test",
+        "http:",
+        "https://h.test",
+        "http://h.test/",
+        "H.TEST",
+        ":80",
+        ":8080",
+        "user@",
+        "[",
+        "]",
+        "*",
+        ";",
+    ];
+
+    #[test]
+    fn what_is_joined_without_the_parser_is_what_the_parser_says() {
+        let bases = [
+            "http://h.test/",
+            "https://h.test/a/b?q=/x/",
+            "http://h.test:8080/d/e/",
+            "http://127.0.0.1/x/y.html",
+            "https://[2001:db8::1]:444/p",
+        ];
+        let mut plain = 0;
+        for round in 0..200_000_u64 {
+            let pick = |n: u32, of: usize| (draw(round, n, Purpose::Delay) % of as u64) as usize;
+            let base = CrawlUrl::parse(bases[pick(100, bases.len())]).unwrap();
+            let origin = &base.as_str()[..base.0.path_at as usize];
+            let mut reference = String::from(if pick(101, 5) == 0 { origin } else { "" });
+            (0..pick(102, 6) as u32).for_each(|n| reference += PIECES[pick(n, PIECES.len())]);
+            plain += u32::from(plain::read(origin, &reference).is_some());
+            let by_parser = CrawlUrl::read(Some(base.parsed()), &reference);
+            let joined = base.join(&reference);
+            let text = |url: &Result<CrawlUrl, UrlError>| match url {
+                Ok(url) => {
+                    format!("{url} {} {} {:?}", url.host(), url.port(), url.path_and_query())
+                }
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(text(&joined), text(&by_parser), "{reference:?} at {base}");
+        }
+        assert!(plain > 20_000, "{plain} of 200,000 were plain");
+    }
+
+    #[test]
+    fn a_plain_reference_may_be_as_long_as_any() {
+        let base = CrawlUrl::parse("http://h.test/").unwrap();
+        let room = CrawlUrl::BYTES_MAX - "http://h.test".len();
+        assert!(base.join(&format!("/{}", "a".repeat(room - 1))).is_ok());
+        assert!(base.join(&format!("/{}", "a".repeat(room))).is_err());
+    }
 }
