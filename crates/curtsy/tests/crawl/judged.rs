@@ -2,8 +2,11 @@
 //!
 //! Real time and real sockets. The delays are those of the presets, scaled down by a policy file; everything else is as the preset has it.
 
+use curtsy_core::evidence::decode;
+use curtsy_core::host::Verdict;
 use curtsy_judge::Exchange;
 use curtsy_sim::loopback::Scene;
+use rusqlite::Connection;
 
 use crate::harness::{Town, assert_clean, judge, number, policy};
 
@@ -21,10 +24,37 @@ fn check(preset: &str, scaled: &str) {
     let db = town.db("crawl.db");
     let hosts = "SELECT count(DISTINCT host) FROM pages WHERE decision = 'fetched'";
     assert!(number(&db, hosts) >= 25, "{} hosts\n{}", number(&db, hosts), ran.err);
+    assert_findings_decide(&db);
     let policy = policy(&town.path("p.toml"));
     let log = town.close();
     assert!(log.len() > 200, "{} exchanges", log.len());
     assert_clean(&judge(log, &policy, &[]));
+}
+
+/// What is kept of every decision leads to the same decision again.
+fn assert_findings_decide(db: &Connection) {
+    let sql = "SELECT url, decision, gate, findings, not_before FROM decisions";
+    let mut rows = db.prepare(sql).unwrap();
+    let mut rows = rows.query([]).unwrap();
+    let mut decided = 0;
+    while let Some(row) = rows.next().unwrap() {
+        let (url, decision): (String, String) = (row.get_unwrap(0), row.get_unwrap(1));
+        let gate: Option<String> = row.get_unwrap(2);
+        let findings = decode(row.get_ref_unwrap(3).as_blob().unwrap()).unwrap();
+        let (verdict, worst) = findings.worst();
+        match decision.as_str() {
+            "refused" => {
+                let refused = (verdict, Some(worst.name()));
+                assert_eq!(refused, (Verdict::Never, gate.as_deref()), "{url}: {findings:?}");
+            }
+            "fetched" | "confirmed" | "retry" | "follow" => {
+                assert_eq!(verdict, Verdict::Go, "{url}, {decision}: {findings:?}");
+            }
+            _ => continue,
+        }
+        decided += 1;
+    }
+    assert!(decided > 200, "{decided} decisions");
 }
 
 const SCALED: &str = "
