@@ -30,7 +30,9 @@ def main():
     for name in args.peers:
         crawlers[name] = PEERS[name](tools)
     with tempfile.TemporaryDirectory(prefix="curtsy-bench-") as folder:
-        measure(args, curtsy, crawlers, Path(folder))
+        cost = measure(args, curtsy, crawlers, Path(folder))
+    if not args.no_parts:
+        parts(cost)
 
 
 def arguments():
@@ -41,6 +43,7 @@ def arguments():
     parser.add_argument("--bytes", type=int, default=10_240)
     parser.add_argument("--links", type=int, default=25)
     parser.add_argument("--peers", nargs="*", default=list(PEERS), choices=list(PEERS), metavar="PEER")
+    parser.add_argument("--no-parts", action="store_true", help="without the table of what a page's parts cost by themselves")
     parser.add_argument("--curtsy", help="a program that is built already")
     return parser.parse_args()
 
@@ -76,7 +79,7 @@ def measure(args, curtsy, crawlers, folder):
     finally:
         site.stdin.close()
         site.wait()
-    table(rounds)
+    return table(rounds)
 
 
 def run(command, environment, folder):
@@ -104,6 +107,37 @@ def table(rounds):
         best = min(peers, key=peers.get)
         ratio = middle["curtsy"][0] / peers[best]
         print(f"curtsy takes {ratio:.2f} of {best}, the best peer of this run (goal: at most 0.35)")
+    return middle["curtsy"][0]
+
+
+# What a page's parts cost by themselves: the benchmark, how its line begins, which of the line's numbers, and the aim.
+PARTS = [
+    ("HTML", "documents_time", "page: tags, tree, facts", -1, 30),
+    ("HTML and links", "documents_time", "page: everything, and what", -1, 44),
+    ("HTTP", "exchange", "curtsy-fetch, with permit", -1, 15),
+    ("store", "store", "SQLite, 1 worker ", -1, 25),
+    ("row", "rows", "SQLite, 10 KB and 25 links", -1, 15),
+]
+
+
+def parts(whole):
+    """The parts by themselves, each with warm caches: what is missing to the whole is the engine, the runtime and the waking of threads."""
+    said = {}
+    for bench in dict.fromkeys(part[1] for part in PARTS):
+        command = ["cargo", "bench", "--quiet", "--locked", "-p", "curtsy-bench", "--bench", bench]
+        said[bench] = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    found = {}
+    print(f"\n{'CPU µs a page':18}{'aim':>6}{'alone':>8}")
+    for name, bench, beginning, place, aim in PARTS:
+        line = next(line for line in said[bench] if line.startswith(beginning))
+        found[name] = float(line.split()[place])
+        if name == "HTML and links":
+            name, aim, cost = "links", 14, found[name] - found["HTML"]
+        else:
+            cost = found[name]
+        print(f"{name:18}{aim:6}{cost:8.1f}")
+    alone = sum(cost for name, cost in found.items() if name != "HTML")
+    print(f"{'together':18}{100:6}{alone:8.1f}\n{'the whole crawl':18}{'':6}{whole:8.1f}")
 
 
 def with_curtsy(program, seeds, out):
