@@ -1,13 +1,25 @@
-//! What keeps a sink from being opened, said so that the next step is clear; and what keeps it from writing.
+//! What keeps a file from being opened, said so that the next step is clear; and what keeps it from being written.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-/// A sink, or a file that one wrote, could not be opened.
+/// A file could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
+    /// Another process crawls into the file.
+    #[error(
+        "`{}` is in use by another crawl{}\nhint: wait for it or stop it, or name another file",
+        path.display(),
+        process(*.pid)
+    )]
+    Running {
+        /// The crawl's file.
+        path: PathBuf,
+        /// The process, if it told its number.
+        pid: Option<u32>,
+    },
     /// A newer program wrote it.
     #[error(
         "`{}` was written by a newer curtsy: its {what} has version {found}, this program knows up to {known}\nhint: upgrade this program, or name another file",
@@ -91,6 +103,14 @@ pub enum OpenError {
         /// What SQLite or the system says.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The disk does not do what it is asked.
+    #[error("the disk refuses to read or write `{}`: {source}\nhint: is it full, failing, or away? run the same command again when it is well", path.display())]
+    Disk {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
     /// Somebody holds a lock for too long.
     #[error("`{}` is locked by another program\nhint: close what has it open for writing, and run the same command again", path.display())]
     Locked {
@@ -115,9 +135,13 @@ pub enum OpenError {
     },
 }
 
+fn process(pid: Option<u32>) -> String {
+    pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+}
+
 impl OpenError {
     /// What an error of SQLite means for whoever opens that file.
-    pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> OpenError {
+    pub fn sqlite(path: &Path, source: rusqlite::Error) -> OpenError {
         let path = path.to_owned();
         match source.sqlite_error_code() {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
@@ -127,13 +151,14 @@ impl OpenError {
                 OpenError::ReadOnly { path, source: Box::new(source) }
             }
             _ if is_full(&source) => OpenError::Full { path, source: Box::new(source) },
+            Some(ErrorCode::SystemIoFailure) => OpenError::Disk { path, source },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Locked { path },
             _ => OpenError::Other { path, source: Box::new(source) },
         }
     }
 
     /// What an error of the system means for whoever opens that file.
-    pub(crate) fn io(path: &Path, source: io::Error) -> OpenError {
+    pub fn io(path: &Path, source: io::Error) -> OpenError {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -149,7 +174,7 @@ impl OpenError {
 }
 
 /// What an error while writing means, with the next step.
-pub(crate) fn trouble(path: &Path, error: &rusqlite::Error) -> String {
+pub fn trouble(path: &Path, error: &rusqlite::Error) -> String {
     let path = path.display();
     match error.sqlite_error_code() {
         _ if is_full(error) => full(&path.to_string()),
@@ -178,7 +203,7 @@ pub(crate) fn trouble(path: &Path, error: &rusqlite::Error) -> String {
 }
 
 /// What is said of a disk without room.
-pub(crate) fn full(path: &str) -> String {
+pub fn full(path: &str) -> String {
     format!("no room left for `{path}`\nhint: free some space; what waits is written then")
 }
 

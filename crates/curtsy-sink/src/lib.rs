@@ -13,7 +13,6 @@
 //! Columns and their values are made in one place (`columns`, `record`), so every sink calls the same thing by the same name.
 
 mod columns;
-mod error;
 mod lines;
 mod moment;
 pub mod read;
@@ -23,7 +22,7 @@ mod sqlite;
 mod words;
 
 pub use columns::{COLUMNS, Column, Group};
-pub use error::OpenError;
+pub use curtsy_file::OpenError;
 pub use lines::{CsvSink, FileOptions, JsonlSink};
 pub use rules::RobotsTexts;
 pub use sqlite::{Forget, Options, RunEnd, RunStart, SqliteSink};

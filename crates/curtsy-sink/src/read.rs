@@ -13,10 +13,10 @@ use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::error::OpenError;
 use crate::moment;
 use crate::sqlite::schema;
 use crate::sqlite::write::id;
+use curtsy_file::OpenError;
 
 /// A crawl's file, open for reading.
 #[derive(Debug)]

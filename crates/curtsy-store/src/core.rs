@@ -18,9 +18,9 @@ use curtsy_engine::{
 };
 
 use crate::crawl::{CrawlFile, Limits};
-use crate::error::trouble;
 use crate::ledger::Changed;
 use crate::{Handle, Hours, Ledger, Machine, OpenError};
+use curtsy_file::trouble;
 
 /// An address whose slots are taken is looked at again so soon: they are given back early far more often than they run out.
 const ADDRESS_LOOK: Duration = Duration::from_secs(1);
@@ -87,9 +87,9 @@ impl<H: Hours> Crawl<H> {
         if lived_by.is_some_and(|id| id != ledger.id) {
             // What this crawl started is written elsewhere.
             let path = ledger.path().to_owned();
-            ledger.new_epoch(false).map_err(|e| OpenError::of(&path, e))?;
+            ledger.new_epoch(false).map_err(|e| OpenError::sqlite(&path, e))?;
         }
-        file.set_ledger(ledger.id).map_err(|e| OpenError::of(crawl, e))?;
+        file.set_ledger(ledger.id).map_err(|e| OpenError::sqlite(crawl, e))?;
         let core = Core { ledger, file, trouble: None };
         Ok(Crawl(Arc::new(Mutex::new(core))))
     }

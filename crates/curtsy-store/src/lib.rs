@@ -18,15 +18,13 @@
 
 mod core;
 mod crawl;
-mod database;
-mod error;
 mod handle;
 mod hours;
 mod ledger;
 mod running;
 
 pub use crate::core::{Crawl, Options};
-pub use error::OpenError;
+pub use curtsy_file::OpenError;
 pub use handle::Handle;
 pub use hours::{Hours, Machine};
 pub use ledger::Ledger;

@@ -24,9 +24,9 @@ use curtsy_core::host::Finding;
 use curtsy_engine::{Batch, Boxed, Row, Sink, SinkError};
 
 use crate::columns::place;
-use crate::error::{OpenError, full};
 use crate::record::{Record, Value, hex, quote};
 use crate::rules::{RobotsTexts, Rules};
+use curtsy_file::{OpenError, full};
 
 /// Rows of which it is remembered that they are written.
 const REMEMBERED: usize = 20_000;

@@ -27,10 +27,10 @@ use write::{Writer, id};
 pub use forget::Forget;
 pub use runs::{RunEnd, RunStart};
 
-use crate::error::{OpenError, trouble};
 use crate::moment;
 use crate::record::read_headers;
 use crate::rules::RobotsTexts;
+use curtsy_file::{OpenError, trouble};
 
 /// How the sink behaves.
 #[derive(Clone)]

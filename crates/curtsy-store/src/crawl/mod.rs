@@ -25,10 +25,10 @@ use journal::Journal;
 use known::Known;
 
 use crate::OpenError;
-use crate::database::{self, Schema};
-use crate::error::trouble;
 use crate::ledger::{number, time};
 use crate::running::Running;
+use curtsy_file::Schema;
+use curtsy_file::trouble;
 
 /// Pages of the file that SQLite keeps in memory, in KiB (SQLite has them negative): known keys are looked up all over their table.
 const CACHE_KIB: i64 = -8192;
@@ -82,8 +82,8 @@ impl CrawlFile {
         limits: Limits,
     ) -> Result<(CrawlFile, Option<i64>), OpenError> {
         let running = Running::lock(path)?;
-        let mut db = database::open(path, &SCHEMA)?;
-        let of = |e| OpenError::of(path, e);
+        let mut db = curtsy_file::open(path, &SCHEMA)?;
+        let of = |e| OpenError::sqlite(path, e);
         db.pragma_update(None, "cache_size", CACHE_KIB).map_err(of)?;
         merge::replay(&mut db).map_err(of)?;
         let job = read_job(&db).map_err(of)?;
@@ -272,7 +272,9 @@ fn read_job(db: &Connection) -> Result<Option<(JobView, i64)>, rusqlite::Error> 
     .optional()
 }
 
-const SCHEMA: Schema = Schema {
+const SCHEMA: Schema<'static> = Schema {
+    names: &[],
+    checkpoint_pages: 4000,
     what: "frontier",
     steps: &["
 CREATE TABLE job (

@@ -28,10 +28,10 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
 use rows::Kept;
 
-use crate::database::{self, Schema};
 use crate::hours::Anchor;
 use crate::running::Users;
 use crate::{Hours, Machine, OpenError};
+use curtsy_file::Schema;
 
 /// How often the latest time is written down: after a reboot so much is added to it.
 const LATEST_EVERY: Duration = Duration::from_secs(1);
@@ -100,8 +100,8 @@ impl<H: Hours> Ledger<H> {
         alone: bool,
         lost: bool,
     ) -> Result<Ledger<H>, OpenError> {
-        let of = |e| OpenError::of(path, e);
-        let mut db = database::open(path, &SCHEMA)?;
+        let of = |e| OpenError::sqlite(path, e);
+        let mut db = curtsy_file::open(path, &SCHEMA)?;
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(of)?;
         let head = match read_head(&tx).map_err(of)? {
             None => Head::first(&hours, quiet, lost),
@@ -336,7 +336,7 @@ impl<H: Hours> Ledger<H> {
         if self.file.is_none() || inode(&self.path) == self.file {
             return Ok(());
         }
-        self.db = database::open(&self.path, &SCHEMA)
+        self.db = curtsy_file::open(&self.path, &SCHEMA)
             .map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
         self.file = inode(&self.path);
         self.kept.clear();
@@ -500,7 +500,9 @@ fn inode(_: &Path) -> Option<(u64, u64)> {
     None
 }
 
-const SCHEMA: Schema = Schema {
+const SCHEMA: Schema<'static> = Schema {
+    names: &[],
+    checkpoint_pages: 4000,
     what: "ledger",
     steps: &[
         "

@@ -5,18 +5,15 @@ use std::path::PathBuf;
 /// A crawl could not do its part.
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlError {
-    /// The store could not be opened.
+    /// A file of the crawl could not be opened: the ledger, what is queued, or where the rows go.
     #[error(transparent)]
-    Store(#[from] curtsy_store::OpenError),
+    File(#[from] curtsy_store::OpenError),
     /// The store could not be written.
     #[error(transparent)]
     Write(#[from] curtsy_engine::StoreError),
     /// A setting of the way out is wrong.
     #[error(transparent)]
     Outlet(#[from] curtsy_fetch::SettingsError),
-    /// The rows have nowhere to go.
-    #[error(transparent)]
-    Sink(#[from] curtsy_sink::OpenError),
     /// The rows can't be written.
     #[error("{}", .0.why)]
     Rows(#[from] curtsy_engine::SinkError),

@@ -1,0 +1,10 @@
+//! Our SQLite files: how are they opened, which version do their tables have, and what is said when something fails?
+//!
+//! A crawl's file has two writers with tables of their own, the frontier and the rows, each with its version; the ledger of hosts is a
+//! file beside it. Whoever can't open or write one is told which file, why, and what to do next, in the same words for all of them.
+
+mod database;
+mod error;
+
+pub use database::{Schema, open, open_to_read};
+pub use error::{OpenError, full, trouble};
