@@ -148,7 +148,7 @@ def with_curtsy(program, seeds, out):
 
 
 def spider(tools):
-    program = built("peer-spider", HERE / "spider" / "Cargo.toml", tools / "spider", "release", [])
+    program = built("peer-spider", HERE / "spider" / "Cargo.toml", tools / "spider", "release", [], {"LIBSQLITE3_FLAGS": ""})
     return lambda seeds, out: ([program, str(seeds), str(out / "pages")], {}, last_number)
 
 
@@ -177,9 +177,9 @@ def files(_, out):
     return sum(1 for name in found if name != "robots.txt")
 
 
-def built(name, manifest, target, profile, more):
+def built(name, manifest, target, profile, more, environment={}):
     command = ["cargo", "build", f"--profile={profile}", "--quiet", "--locked", f"--manifest-path={manifest}", *more]
-    subprocess.run(command, env={**os.environ, "CARGO_TARGET_DIR": str(target)}, check=True)
+    subprocess.run(command, env={**os.environ, **environment, "CARGO_TARGET_DIR": str(target)}, check=True)
     return str(target / profile / name)
 
 
