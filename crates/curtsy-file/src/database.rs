@@ -36,6 +36,13 @@ pub struct Schema<'s> {
     pub checkpoint_pages: i64,
 }
 
+impl Schema<'_> {
+    /// The version that this program knows.
+    fn known(&self) -> i64 {
+        i64::try_from(self.steps.len()).unwrap_or(i64::MAX)
+    }
+}
+
 /// Opens or makes a database and brings its tables to the version that this program knows.
 pub fn open(path: &Path, schema: &Schema<'_>) -> Result<Connection, OpenError> {
     let mut tries = 0;
@@ -57,7 +64,7 @@ pub fn open(path: &Path, schema: &Schema<'_>) -> Result<Connection, OpenError> {
 }
 
 /// Opens a file that is there, to read one part of it.
-pub fn open_to_read(path: &Path, what: &'static str, known: i64) -> Result<Connection, OpenError> {
+pub fn open_to_read(path: &Path, schema: &Schema<'_>) -> Result<Connection, OpenError> {
     if !path.exists() {
         return Err(OpenError::Missing { path: path.to_owned() });
     }
@@ -65,6 +72,7 @@ pub fn open_to_read(path: &Path, what: &'static str, known: i64) -> Result<Conne
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags).map_err(of)?;
     set_up(&mut db).map_err(of)?;
+    let (what, known) = (schema.what, schema.known());
     match version(&db, what).map_err(of)? {
         None => Err(OpenError::NoRows { path: path.to_owned() }),
         Some(found) if found > known => {
@@ -105,7 +113,7 @@ fn wait_a_little(times: i32) -> bool {
 
 fn migrate(db: &mut Connection, path: &Path, schema: &Schema<'_>) -> Result<(), OpenError> {
     let of = |e| OpenError::sqlite(path, e);
-    let known = i64::try_from(schema.steps.len()).unwrap_or(i64::MAX);
+    let known = schema.known();
     if version(db, schema.what).map_err(of)? == Some(known) {
         return Ok(());
     }

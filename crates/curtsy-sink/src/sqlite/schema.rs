@@ -13,26 +13,22 @@ use crate::columns::{COLUMNS, Group};
 /// Fewer than the frontier's connection has, so that the wait for the disk falls to the thread that writes rows.
 const CHECKPOINT_PAGES: i64 = 1500;
 
-/// Our part's name in the table of versions.
-pub(crate) const WHAT: &str = "rows";
-/// The version that this program writes.
-pub(crate) const VERSION: i64 = 1;
-
 /// The tables and views that are ours.
 const NAMES: [&str; 8] =
     ["pages", "history", "runs", "sitemap_urls", "last_decisions", "decisions", "hosts", "links"];
 
 /// Opens or makes the file, with our tables in it.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
-    let tables = tables();
-    let (steps, names) = (&[tables.as_str()], &NAMES);
-    let schema = Schema { what: WHAT, steps, names, checkpoint_pages: CHECKPOINT_PAGES };
-    curtsy_file::open(path, &schema)
+    curtsy_file::open(path, &schema(&[&tables()]))
 }
 
 /// Opens a file that is there, to read it.
 pub(crate) fn open_to_read(path: &Path) -> Result<Connection, OpenError> {
-    curtsy_file::open_to_read(path, WHAT, VERSION)
+    curtsy_file::open_to_read(path, &schema(&[&tables()]))
+}
+
+fn schema<'s>(steps: &'s [&'s str]) -> Schema<'s> {
+    Schema { what: "rows", steps, names: &NAMES, checkpoint_pages: CHECKPOINT_PAGES }
 }
 
 /// The tables, made from the list of columns. What is large comes last, so that reading the rest does not walk through it.
