@@ -82,7 +82,7 @@ fn store(size: u32, decisions: u32) {
     for n in 0..size {
         let url = CrawlUrl::parse(&format!("https://{}/garden/chairs/{n}.html", host(n)));
         let record = UrlRecord::page(url.expect("a URL of ours"), 0);
-        let offered = worker.store.offer(vec![record]).now_or_never();
+        let offered = worker.store.offer(&[record]).now_or_never();
         assert_eq!(offered.expect("it never waits").expect("it never fails").new, 1);
     }
     let with_urls = resident() - before;

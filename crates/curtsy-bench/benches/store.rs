@@ -172,8 +172,8 @@ fn crawl(store: &impl Store, web: &Web, hosts: std::ops::Range<usize>, seed: u64
     };
     let visits_max = hosts.len();
     run(async {
-        let seeds = hosts.map(|h| UrlRecord::page(web.pages[h][0].clone(), 0)).collect();
-        store.offer(seeds).await.expect("it is well");
+        let seeds: Vec<_> = hosts.map(|h| UrlRecord::page(web.pages[h][0].clone(), 0)).collect();
+        store.offer(&seeds).await.expect("it is well");
         let mut visits = FuturesUnordered::new();
         loop {
             if visits.len() < visits_max {
@@ -234,7 +234,7 @@ impl<S: Store> Worker<'_, S> {
                 ..plain(&view)
             };
             view = self.commit(commit).await.1;
-            self.store.offer(self.web.links(&held)).await.expect("it is well");
+            self.store.offer(&self.web.links(&held)).await.expect("it is well");
             self.ended.borrow_mut().push(becomes(&held, None));
             if self.ended.borrow().len() >= ROWS {
                 self.flush().await;
@@ -374,7 +374,7 @@ impl Nothing {
 }
 
 impl Store for Nothing {
-    async fn offer(&self, records: Vec<UrlRecord>) -> Result<Offered, StoreError> {
+    async fn offer(&self, records: &[UrlRecord]) -> Result<Offered, StoreError> {
         Ok(Offered { new: 0, known: black_box(records).len() })
     }
 

@@ -213,7 +213,7 @@ impl<W: World> Worker<'_, W> {
         offers.retain(|o| {
             o.want != Want::Page || policy.budget.depth.is_none_or(|max| o.depth <= max)
         });
-        self.offer(offers).await;
+        self.offer(&offers).await;
         let beyond = policy.budget.depth.is_some_and(|max| record.depth >= max);
         let traps = std::mem::take(&mut document.traps).into_iter().filter(|_| !beyond);
         for (url, reason) in traps.take(LINKS_MAX) {
@@ -236,17 +236,15 @@ impl<W: World> Worker<'_, W> {
     }
 
     /// Offers URLs, however often that must be tried: until they are in, what they were found in has not ended.
-    pub(crate) async fn offer(&self, mut records: Vec<UrlRecord>) -> usize {
+    pub(crate) async fn offer(&self, records: &[UrlRecord]) -> usize {
         let mut new = 0;
-        while !records.is_empty() {
-            let rest = records.split_off(records.len().min(OFFER_MAX));
+        for some in records.chunks(OFFER_MAX) {
             loop {
-                match self.world.store().offer(records.clone()).await {
+                match self.world.store().offer(some).await {
                     Ok(offered) => break new += offered.new,
                     Err(_) => self.pause(Duration::from_millis(200)).await,
                 }
             }
-            records = rest;
         }
         new
     }

@@ -15,7 +15,7 @@ use crate::{Order, Orders};
 /// Host states and frontier. One handle belongs to one worker and one job.
 pub trait Store {
     /// Adds URLs that are not known yet.
-    async fn offer(&self, records: Vec<UrlRecord>) -> Result<Offered, StoreError>;
+    async fn offer(&self, records: &[UrlRecord]) -> Result<Offered, StoreError>;
 
     /// Tells again what a worker remembers of URLs that failed. Those in the queue take over what is worse (see
     /// [`UrlRecord::restore`]), and so do those that come into it later in this epoch.

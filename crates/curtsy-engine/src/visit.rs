@@ -308,7 +308,7 @@ impl<W: World> Worker<'_, W> {
         };
         let first = self.outside.reader.entrances(record, file.as_deref());
         self.enter(authority);
-        self.offer(first).await > 0
+        self.offer(&first).await > 0
     }
 
     fn enter(&self, authority: Authority) {

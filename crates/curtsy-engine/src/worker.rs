@@ -468,7 +468,7 @@ impl<'o, W: World> Worker<'o, W> {
         let seeds = self.outside.source.next(500).await;
         let count = seeds.len();
         if count > 0 {
-            while self.world.store().offer(seeds.clone()).await.is_err() {
+            while self.world.store().offer(&seeds).await.is_err() {
                 if self.stopping.get() {
                     break;
                 }

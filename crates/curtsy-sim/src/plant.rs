@@ -289,7 +289,7 @@ impl<S> SabotagedStore<S> {
 }
 
 impl<S: Store> Store for SabotagedStore<S> {
-    async fn offer(&self, records: Vec<UrlRecord>) -> Result<Offered, StoreError> {
+    async fn offer(&self, records: &[UrlRecord]) -> Result<Offered, StoreError> {
         self.inner.offer(records).await
     }
 

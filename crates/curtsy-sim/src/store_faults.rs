@@ -106,7 +106,7 @@ impl<S> FaultyStore<S> {
 }
 
 impl<S: Store> Store for FaultyStore<S> {
-    async fn offer(&self, records: Vec<UrlRecord>) -> Result<Offered, StoreError> {
+    async fn offer(&self, records: &[UrlRecord]) -> Result<Offered, StoreError> {
         self.call("offer", self.inner.offer(records)).await
     }
 

@@ -322,7 +322,7 @@ fn the_file_is_shared_with_the_frontier() {
         let handle = store.handle();
         for n in 0..200 {
             let url = CrawlUrl::parse(&format!("http://b.test/{n}")).unwrap();
-            block(handle.offer(vec![UrlRecord::page(url, 0)])).unwrap();
+            block(handle.offer(&[UrlRecord::page(url, 0)])).unwrap();
         }
     });
     assert_eq!((store.queued(), store.trouble()), (200, None));

@@ -47,7 +47,7 @@ impl Default for Options {
             known_in_memory: 400_000,
             hosts_in_memory: 16_384,
             urls_in_memory: 32_768,
-            merge_after: 8192,
+            merge_after: 32768,
         }
     }
 }
@@ -369,6 +369,13 @@ impl<H: Hours> Core<H> {
         let row = self.ledger.row(host)?;
         let (state, version) = (row.state.clone(), row.version);
         Ok(View { host: host.clone(), state, version, now, stopped, epoch, job })
+    }
+
+    /// Those that must be written, as far as memory can tell: what is known is on the disk, unless something could not be written.
+    pub(crate) fn unknown_of(&self, records: &[UrlRecord]) -> Vec<UrlRecord> {
+        let unwritten = self.trouble.is_some();
+        let unknown = records.iter().filter(|record| unwritten || !self.file.knows(record.id));
+        unknown.cloned().collect()
     }
 
     /// Hands out hosts that are due.

@@ -128,9 +128,17 @@ impl<H: Hours> Drop for Asking<'_, H> {
 }
 
 impl<H: Hours> Store for Handle<H> {
-    async fn offer(&self, records: Vec<UrlRecord>) -> Result<Offered, StoreError> {
-        match self.ask(Wish::Offer(records)).await {
-            Answer::Offered(done) => done,
+    async fn offer(&self, records: &[UrlRecord]) -> Result<Offered, StoreError> {
+        // Most links lead to what is known, and need no write.
+        let unsure = self.core().unknown_of(records);
+        let known = records.len() - unsure.len();
+        if unsure.is_empty() {
+            return Ok(Offered { new: 0, known });
+        }
+        match self.ask(Wish::Offer(unsure)).await {
+            Answer::Offered(done) => {
+                done.map(|offered| Offered { known: offered.known + known, ..offered })
+            }
             _ => Err(StoreError::Unknown("offer")),
         }
     }

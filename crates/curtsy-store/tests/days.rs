@@ -71,10 +71,10 @@ impl Dealt {
 }
 
 impl Store for Dealt {
-    async fn offer(&self, records: Vec<UrlRecord>) -> Result<Offered, StoreError> {
+    async fn offer(&self, records: &[UrlRecord]) -> Result<Offered, StoreError> {
         let mut offered = Offered::default();
-        for (crawl, records) in self.deal(records) {
-            let some = crawl.offer(records).await?;
+        for (crawl, records) in self.deal(records.to_vec()) {
+            let some = crawl.offer(&records).await?;
             offered.new += some.new;
             offered.known += some.known;
         }

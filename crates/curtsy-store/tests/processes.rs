@@ -102,7 +102,7 @@ fn write_on(store: &Handle<Machine>, from: u64) {
     for n in from.. {
         let host = format!("h{}.test", n % 7);
         let record = page(&host, n);
-        now(store.offer(vec![record.clone()])).unwrap();
+        now(store.offer(std::slice::from_ref(&record))).unwrap();
         tell(format_args!("offered {n}"));
         let view = now(store.load(record.host())).unwrap();
         let lease = LeaseId(n);
@@ -159,8 +159,8 @@ fn check(
 ) {
     let crawl = Crawl::open(&folder.ledger(), &folder.crawl(), Options::default()).unwrap();
     let store = crawl.handle();
-    let all = offered.iter().map(|n| page(&format!("h{}.test", n % 7), *n)).collect();
-    assert_eq!(now(store.offer(all)).unwrap().new, 0, "what was offered is known");
+    let all: Vec<_> = offered.iter().map(|n| page(&format!("h{}.test", n % 7), *n)).collect();
+    assert_eq!(now(store.offer(&all)).unwrap().new, 0, "what was offered is known");
     assert!(crawl.pages() >= granted.len() as u64, "what was charged is charged");
     let mut turns: BTreeMap<HostKey, (u32, u64)> = BTreeMap::new();
     for (n, version) in granted {
@@ -204,7 +204,7 @@ fn race(store: &Handle<Machine>, worker: u64) {
     let host = HostKey::parse("one.test").unwrap();
     let records: Vec<UrlRecord> =
         (0..GRANTS).map(|n| page("one.test", worker * GRANTS + n)).collect();
-    now(store.offer(records.clone())).unwrap();
+    now(store.offer(&records)).unwrap();
     let mut view = now(store.load(&host)).unwrap();
     let mut stale = 0;
     for (n, record) in records.iter().enumerate() {
@@ -268,7 +268,11 @@ fn a_grant_of_one_crawl_is_stale_for_another() {
     let record = page("one.test", 1);
     let mut ledger = Ledger::open(&folder.ledger(), Machine, Duration::ZERO).unwrap();
     for store in [&one, &other] {
-        assert_eq!(now(store.offer(vec![record.clone()])).unwrap().new, 1, "frontiers are apart");
+        assert_eq!(
+            now(store.offer(std::slice::from_ref(&record))).unwrap().new,
+            1,
+            "frontiers are apart"
+        );
     }
     let view = now(other.load(record.host())).unwrap();
     let first = now(one.load(record.host())).unwrap();

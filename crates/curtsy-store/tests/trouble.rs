@@ -123,10 +123,10 @@ fn any_tool_reads_the_files_while_they_are_used() {
     let folder = Folder::new("readers");
     let crawl = open(&folder).unwrap();
     let handle = crawl.handle();
-    now(handle.offer((0..100).map(page).collect())).unwrap();
+    now(handle.offer(&(0..100).map(page).collect::<Vec<_>>())).unwrap();
     let reader = Connection::open(folder.crawl()).unwrap();
     reader.execute_batch("BEGIN; SELECT * FROM journal").unwrap();
-    now(handle.offer((100..200).map(page).collect())).unwrap();
+    now(handle.offer(&(100..200).map(page).collect::<Vec<_>>())).unwrap();
     reader.execute_batch("COMMIT").unwrap();
     drop((handle, crawl));
     let count =
@@ -173,7 +173,7 @@ fn on_a_full_disk(small: &Path) {
     let store = Crawl::open(&ledger, &crawl, Options::default()).unwrap();
     let handle = store.handle();
     let mut kept = 0;
-    let refused = (0..10_000).find_map(|n| match now(handle.offer(vec![page(n)])) {
+    let refused = (0..10_000).find_map(|n| match now(handle.offer(&[page(n)])) {
         Ok(_) => {
             kept = n + 1;
             None
@@ -183,11 +183,11 @@ fn on_a_full_disk(small: &Path) {
     assert!(refused.is_some(), "600 KB are not enough");
     check(&store.trouble().expect("it says why"), "no room left for", "free some space");
     std::fs::remove_file(&ballast).unwrap();
-    now(handle.offer(vec![page(0)])).expect("there is room again");
+    now(handle.offer(&[page(0)])).expect("there is room again");
     assert_eq!(store.trouble(), None);
     drop((handle, store));
     let store = Crawl::open(&ledger, &crawl, Options::default()).unwrap();
-    let again = now(store.handle().offer((0..kept).map(page).collect())).unwrap();
+    let again = now(store.handle().offer(&(0..kept).map(page).collect::<Vec<_>>())).unwrap();
     assert_eq!((again.new, again.known), (0, kept), "what was told is kept");
     drop(store);
     // Too full to be opened at all.

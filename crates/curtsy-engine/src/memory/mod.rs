@@ -380,14 +380,14 @@ impl Shared {
 }
 
 impl<C: Clock> Store for MemoryStore<C> {
-    async fn offer(&self, records: Vec<UrlRecord>) -> Result<Offered, StoreError> {
+    async fn offer(&self, records: &[UrlRecord]) -> Result<Offered, StoreError> {
         let now = self.now();
         let mut shared = self.shared.borrow_mut();
         let mut offered = Offered::default();
         for record in records {
             if shared.known.insert(record.id) {
                 shared.journal.push(now, Undo::Known(record.id));
-                shared.insert_url(record, now);
+                shared.insert_url(record.clone(), now);
                 offered.new += 1;
             } else {
                 offered.known += 1;

@@ -254,7 +254,7 @@ impl<S: Store> Caller<S> {
     }
 
     async fn offer(&self, records: Vec<UrlRecord>) -> Offered {
-        known!(self, store => store.offer(records.clone()))
+        known!(self, store => store.offer(&records))
     }
 
     async fn remind(&self, records: Vec<UrlRecord>) {

@@ -39,6 +39,11 @@ impl Known {
         Ok(Known { young, old: Keys::default(), complete, max, fresh: Keys::default() })
     }
 
+    /// Whether a key is among those that were seen last.
+    pub(crate) fn has(&self, key: u128) -> bool {
+        self.young.contains(&key)
+    }
+
     /// Adds a key; true if it is new.
     pub(crate) fn insert(&mut self, db: &Connection, key: u128) -> Result<bool, rusqlite::Error> {
         if self.young.contains(&key) {

@@ -166,6 +166,11 @@ impl CrawlFile {
         }
     }
 
+    /// Whether a URL is known, as far as memory can tell.
+    pub(crate) fn knows(&self, id: UrlKey) -> bool {
+        self.known.has(id.as_u128())
+    }
+
     /// Charges a page to the job.
     pub(crate) fn charge(&mut self) {
         self.job.pages += 1;
