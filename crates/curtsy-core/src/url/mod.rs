@@ -185,6 +185,10 @@ impl CrawlUrl {
 
     /// The key under which web archives file it; never an identity.
     pub fn surt(&self) -> String {
+        let port = (self.port() != self.scheme().default_port()).then(|| self.port());
+        if let Some(key) = surt::plain(self.host().as_str(), port, self.path_and_query()) {
+            return key;
+        }
         surt(self.as_str(), &SurtOptions::default())
             .expect("a crawlable URL is not blank, within the length, and its port is a number")
     }

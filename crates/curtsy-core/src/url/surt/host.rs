@@ -70,7 +70,7 @@ fn with_single_dots(name: &str) -> String {
 }
 
 /// `www.` and `www12.`, once, if something follows.
-fn without_www(name: &str) -> Option<&str> {
+pub(super) fn without_www(name: &str) -> Option<&str> {
     name.strip_prefix("www")?.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('.')
 }
 

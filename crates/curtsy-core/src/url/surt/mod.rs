@@ -14,12 +14,15 @@
 mod escape;
 mod host;
 mod path;
+mod plain;
 mod query;
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+pub(super) use plain::plain;
 
 /// Which of the folds are made; the names are those that archive tools use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
