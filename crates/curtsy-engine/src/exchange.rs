@@ -192,7 +192,8 @@ impl<W: World> Worker<'_, W> {
         confirm: &Confirm<'_>,
         part: impl Future<Output = T>,
     ) -> T {
-        if confirm.asked.policy.slots.per_host < 2 || confirm.done.get() {
+        let apart = confirm.asked.policy.slots.per_host > 1 && !confirm.permit.delay().is_zero();
+        if !apart || confirm.done.get() {
             return part.await;
         }
         let clock = self.world.clock();

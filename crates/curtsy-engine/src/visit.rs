@@ -124,7 +124,7 @@ impl<W: World> Worker<'_, W> {
             let now = seen.stamp.earliest(self.world.clock().mono());
             match choice {
                 Choice::Nothing => {
-                    let due = self.scene_due(&seen.view, &seen.view.state);
+                    let due = self.look_due(&seen.view);
                     self.release(seen, due, blocked).await;
                     return None;
                 }
@@ -266,7 +266,11 @@ impl<W: World> Worker<'_, W> {
                     index += 1;
                     continue;
                 }
-                Action::Wait(until, _) => {
+                Action::Wait(until, gate) => {
+                    let until = match gate {
+                        Gate::Slots => seen.view.state.slot_look(until, &scene),
+                        _ => until,
+                    };
                     wait = Some(wait.map_or(until, |w: Time| w.min(until)));
                     index += 1;
                     continue;
@@ -392,7 +396,7 @@ impl<W: World> Worker<'_, W> {
             }
             Granted::Gone(seen) => {
                 // Another visit has it, and probably those after it too: the host is handed out anew, with what is left.
-                let due = self.scene_due(&seen.view, &seen.view.state);
+                let due = self.look_due(&seen.view);
                 self.release(seen, due, Vec::new()).await;
                 return Next::End;
             }
@@ -437,7 +441,7 @@ impl<W: World> Worker<'_, W> {
                 Ok(Committed::Stale(view)) => {
                     let stamp = Stamp { now: view.now, m0, m1: self.clock_now() };
                     seen = self.newer(view, stamp);
-                    not_before = not_before.max(self.scene_due(&seen.view, &seen.view.state));
+                    not_before = not_before.max(self.look_due(&seen.view));
                 }
                 // If this does not get through, the host falls due again by itself.
                 Ok(Committed::Done(_) | Committed::Refused(_)) | Err(_) => break,
@@ -476,6 +480,12 @@ impl<W: World> Worker<'_, W> {
     pub(crate) fn scene_due(&self, view: &View, state: &HostState) -> Time {
         let policy: Cow<'_, Policy> = self.policy.for_host(view.host.as_str());
         state.next_due(&self.scene(&policy, view, view.now, None))
+    }
+
+    /// When a host that a visit gives back is handed out again.
+    pub(crate) fn look_due(&self, view: &View) -> Time {
+        let policy: Cow<'_, Policy> = self.policy.for_host(view.host.as_str());
+        view.state.next_look(&self.scene(&policy, view, view.now, None))
     }
 
     /// The rules for us in the text that rules an authority, parsed once.

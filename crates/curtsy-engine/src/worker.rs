@@ -359,9 +359,11 @@ impl<'o, W: World> Worker<'o, W> {
                     if hosts > 0 {
                         next_take = self.after_take(&taken, m1);
                     }
-                    let quiet = visits == 0 && taken.visits.is_empty() && !flushing && !feeding;
+                    let under_way = flushing || feeding || !self.ended.borrow().is_empty();
+                    let quiet = visits == 0 && taken.visits.is_empty() && !under_way;
                     if self.settings.until_empty && quiet && !idle {
-                        // Nothing is under way any more: a look that can be trusted.
+                        // Nothing is under way any more: a look that can be trusted. Rows that wait are under way: their flush has
+                        // another look follow it.
                         next_take = m1;
                     }
                     if self.note_epoch(taken.epoch) {
@@ -383,7 +385,7 @@ impl<'o, W: World> Worker<'o, W> {
                             let left = self.visit(visit, since, m0, m1).await;
                             let left = self.visiting.borrow_mut().end(&host, since, left);
                             if let Some(seen) = left {
-                                let due = self.scene_due(&seen.view, &seen.view.state);
+                                let due = self.look_due(&seen.view);
                                 self.release(seen, due, Vec::new()).await;
                             }
                             Event::Visited

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::robots::RobotsStanding;
 use super::verdict::{DelayBy, Finding, Findings, Gate, Reason, Verdict};
-use super::{HostState, Kind};
+use super::{HostState, Kind, SLOT_LOOK};
 use crate::chance::{Purpose, between, draw};
 use crate::policy::{Mode, Policy};
 use crate::robots::AgentRules;
@@ -195,14 +195,30 @@ impl HostState {
         self.next_turn(scene).back(self.lead(scene)).max(scene.now)
     }
 
+    /// When whoever holds none of its slots should look at the host again. Like [`Self::next_due`], but slots are given back early far more
+    /// often than they run out, and not every store tells.
+    pub fn next_look(&self, scene: &Scene<'_>) -> Time {
+        let slot = self.slot_free_at(scene).map(|free| self.slot_look(free, scene));
+        self.turn_with(slot, scene).back(self.lead(scene)).max(scene.now)
+    }
+
+    /// A slot that comes free at `free`, as somebody who waits for it should reckon with it.
+    pub fn slot_look(&self, free: Time, scene: &Scene<'_>) -> Time {
+        free.min(scene.now + SLOT_LOOK + self.lead(scene))
+    }
+
     /// The earliest moment at which any request to this host can start.
     pub fn next_turn(&self, scene: &Scene<'_>) -> Time {
+        self.turn_with(self.slot_free_at(scene), scene)
+    }
+
+    fn turn_with(&self, slot_free: Option<Time>, scene: &Scene<'_>) -> Time {
         let mut found = Findings::CLEAR;
         found.set(Gate::Stop, stop(scene));
         found.set(Gate::Pace, self.pace_gate(scene));
         found.set(Gate::Backoff, self.told_to_wait(scene));
         found.set(Gate::Breaker, self.breaker_gate(scene.now));
-        if let Some(free) = self.slot_free_at(scene) {
+        if let Some(free) = slot_free {
             found.set(Gate::Slots, Finding::wait(free, scene.now, Reason::Clear));
         }
         match found.worst().0 {
@@ -348,8 +364,9 @@ impl HostState {
             return Finding::new(Verdict::NotBefore(quiet), Reason::StoreRestarted);
         }
         match next {
-            None => Finding::new(Verdict::Go, reason),
-            Some(next) => Finding::wait(next, scene.now, reason),
+            // Without a delay nothing is kept apart: neither starts that are not heard of yet, nor those before a loss.
+            Some(next) if !delay.is_zero() => Finding::wait(next, scene.now, reason),
+            _ => Finding::new(Verdict::Go, reason),
         }
     }
 

@@ -3,7 +3,7 @@
 use curtsy_core::host::{Action, Ask, AskKind, Gate, LeaseId, Receipt, Reserved};
 use curtsy_core::time::Time;
 
-use crate::script::{Play, at, check, url};
+use crate::script::{Play, at, check, url, written};
 
 #[test]
 fn one_slot_means_one_at_a_time() {
@@ -39,6 +39,36 @@ fn a_lease_runs_out_by_itself() {
         "0s /a lost | 30s199ms999us /b ? | 30s200ms /b ?",
         "not before 30s200ms: slots | go",
     );
+}
+
+/// Whoever has none of the slots looks again after a second; whoever has them all reckons with the end of a lease.
+#[test]
+fn slots_of_others_are_looked_at_again_soon() {
+    let mut play = Play::new("careful");
+    play.play("0s /a send");
+    (0..16).for_each(|_| play.state.note_handshake(std::time::Duration::from_millis(120)));
+    let page = url("/b");
+    let scene = play.scene(&page, at("4s"));
+    assert_eq!(written(play.state.next_due(&scene)), "30s");
+    assert_eq!(written(play.state.next_look(&scene)), "5s");
+    let scene = play.scene(&page, at("29s500ms"));
+    assert_eq!(written(play.state.next_look(&scene)), "30s");
+    // What the host itself asks for is waited for.
+    let mut play = Play::new("careful");
+    play.play("0s 429");
+    let scene = play.scene(&page, at("1s"));
+    assert_eq!(play.state.next_look(&scene), play.state.next_due(&scene));
+    assert!(play.state.next_look(&scene) > at("5m"));
+}
+
+/// Without a delay nothing is kept apart, not even from a start that was not heard of yet.
+#[test]
+fn without_a_delay_the_second_slot_is_free_at_once() {
+    let mut play = Play::new("warehouse");
+    play.policy.pace.delay_min = std::time::Duration::ZERO;
+    play.policy.pace.delay_max = std::time::Duration::ZERO;
+    play.play("0s /a send");
+    assert_eq!(play.answer("/b", at("0s")), "go");
 }
 
 #[test]
