@@ -142,7 +142,7 @@ def parts(whole):
 
 def with_curtsy(program, seeds, out):
     command = [program, "crawl", "--from", str(seeds), "--into", str(out / "crawl.db"), "--ledger", str(out / "ledger.db")]
-    command += ["--policy", "warehouse", "--delay", "0s", "--allow-net", "127.0.0.0/8", "--pages", "1000000", "--json"]
+    command += ["--delay", "0s", "--allow-net", "127.0.0.0/8", "--pages", "1000000", "--json"]
     environment = {"XDG_STATE_HOME": str(out)}
     return command, environment, lambda said, _: json.loads(said)["fetched"]
 

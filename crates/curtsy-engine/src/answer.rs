@@ -11,6 +11,9 @@ use crate::{CachedPage, Head};
 
 /// How long an answer asks us to wait, measured by the server's own clock where it tells it.
 pub(crate) fn told(head: &Head, now: Time) -> Option<Duration> {
+    if head.retry_after.is_empty() {
+        return None;
+    }
     let date = head.date.as_deref().and_then(|date| http_date(date, now.secs() as i64));
     retry_after(head.retry_after.iter().map(String::as_str), date, now)
 }

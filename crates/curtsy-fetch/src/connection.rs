@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use curtsy_core::host::Problem;
@@ -26,6 +27,9 @@ use crate::TokioClock;
 use crate::ask::{Manner, Proxied};
 use crate::wire::{Gate, Hears, Speaks, Stream};
 
+/// A look at a connection counts for so long: a turn that comes at once needs no second one.
+const READY_FOR: Duration = Duration::from_millis(1);
+
 /// A connection, in use or idle.
 pub(crate) struct Connection {
     talk: Talk,
@@ -34,6 +38,8 @@ pub(crate) struct Connection {
     pub(crate) proxied: Proxied,
     /// Since when nobody uses it.
     pub(crate) idle_since: Mono,
+    /// When it was last found ready, since it was asked last.
+    ready_at: Option<Mono>,
     /// Its library is done with it.
     over: bool,
     quiet: Quiet,
@@ -149,6 +155,7 @@ impl Connection {
             peer,
             proxied,
             idle_since: Mono(0),
+            ready_at: None,
             over: false,
             quiet: Quiet::Inside,
             interim: Arc::default(),
@@ -156,13 +163,27 @@ impl Connection {
         }
     }
 
+    /// Whether it stands, as far as has been heard.
+    pub(crate) fn stands(&mut self) -> bool {
+        self.drive(&mut Context::from_waker(Waker::noop()));
+        !self.over && !self.gate.is_blocked()
+    }
+
     /// Whether it can take a request now. What the other side said meanwhile is read: the end of the connection, or bytes that nobody asked for.
-    pub(crate) fn is_ready(&mut self) -> bool {
-        let mut cx = Context::from_waker(Waker::noop());
-        self.drive(&mut cx);
-        if self.over || self.gate.is_blocked() {
+    pub(crate) fn is_ready(&mut self, now: Mono) -> bool {
+        if self.ready_at.is_some_and(|at| now - at < READY_FOR) {
+            return true;
+        }
+        let ready = self.look();
+        self.ready_at = ready.then_some(now);
+        ready
+    }
+
+    fn look(&mut self) -> bool {
+        if !self.stands() {
             return false;
         }
+        let mut cx = Context::from_waker(Waker::noop());
         match self.gate.hears() {
             Hears::Nothing => {}
             Hears::Something if self.quiet == Quiet::Inside => {}
@@ -185,6 +206,7 @@ impl Connection {
         url: &CrawlUrl,
         request: &Request,
     ) -> Option<Answer> {
+        self.ready_at = None;
         match &mut self.talk {
             Talk::Http1(send, _) => {
                 let mut request = manner.http1(url, request, self.proxied)?;

@@ -91,8 +91,9 @@ impl HttpLine {
         if approach.authority() != self.authority {
             return None;
         }
-        if !connection.is_ready() {
-            let age = self.inner.clock.mono() - connection.idle_since;
+        let now = self.inner.clock.mono();
+        if !connection.is_ready(now) {
+            let age = now - connection.idle_since;
             self.inner.pool.died(&self.authority, age);
             return None;
         }

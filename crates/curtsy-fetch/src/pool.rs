@@ -34,7 +34,7 @@ impl Pool {
             if used + SPARE >= kept.min(IDLE_MAX) {
                 continue;
             }
-            if connection.is_ready() {
+            if connection.is_ready(now) {
                 found = Some(connection);
                 break;
             }
@@ -54,7 +54,7 @@ impl Pool {
         now: Mono,
         most: usize,
     ) {
-        if !connection.is_ready() {
+        if !connection.stands() {
             return;
         }
         connection.idle_since = now;

@@ -72,9 +72,10 @@ fn read(text: &str, now: i64) -> Option<Moment> {
             zone: Zone::None,
         });
     }
-    let (day, month_name, year) = match first.split('-').collect::<Vec<_>>()[..] {
-        [day, month, year] => (day, month, year),
-        [day] => (day, words.next()?, words.next()?),
+    let mut dashed = first.split('-');
+    let (day, month_name, year) = match (dashed.next()?, dashed.next(), dashed.next()) {
+        (day, Some(month), Some(year)) if dashed.next().is_none() => (day, month, year),
+        (day, None, _) => (day, words.next()?, words.next()?),
         _ => return None,
     };
     let (day, month) = (number(day, 1..=2)?, month(month_name)?);
@@ -137,11 +138,12 @@ fn read_iso(text: &str) -> Option<Moment> {
 
 /// `H:MM:SS`; second 60 is in the grammar.
 fn time(word: &str) -> Option<i64> {
-    let [hour, minute, second] = word.split(':').collect::<Vec<_>>()[..] else {
+    let mut parts = word.split(':');
+    let hour = number(parts.next()?, 1..=2)?;
+    let (minute, second) = (number(parts.next()?, 2..=2)?, number(parts.next()?, 2..=2)?);
+    if parts.next().is_some() {
         return None;
-    };
-    let (hour, minute) = (number(hour, 1..=2)?, number(minute, 2..=2)?);
-    let second = number(second, 2..=2)?;
+    }
     (hour < 24 && minute < 60 && second <= 60).then_some(hour * 3600 + minute * 60 + second)
 }
 
@@ -151,8 +153,11 @@ fn zone(word: &str) -> Option<Zone> {
         let seconds = offset / 100 * 3600 + offset % 100 * 60;
         return Some(Zone::Offset(if word.starts_with('-') { -seconds } else { seconds }));
     }
+    if word.eq_ignore_ascii_case("GMT") {
+        return Some(Zone::Offset(0));
+    }
     Some(match word.to_ascii_uppercase().as_str() {
-        "GMT" | "UTC" | "UT" | "Z" => Zone::Offset(0),
+        "UTC" | "UT" | "Z" => Zone::Offset(0),
         "EDT" => Zone::Named(-4 * 3600),
         "EST" | "CDT" => Zone::Named(-5 * 3600),
         "CST" | "MDT" => Zone::Named(-6 * 3600),

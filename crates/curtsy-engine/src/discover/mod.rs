@@ -256,6 +256,8 @@ struct Found<'d> {
     discovery: &'d Discovery,
     record: &'d UrlRecord,
     roots: RwLockReadGuard<'d, Roots>,
+    /// Whether everything on the document's own host is in scope: most links stay there.
+    home: bool,
     depth: u16,
     by: By,
     offers: Vec<UrlRecord>,
@@ -266,10 +268,12 @@ struct Found<'d> {
 
 impl<'d> Found<'d> {
     fn new(discovery: &'d Discovery, record: &'d UrlRecord, depth: u16, by: By) -> Found<'d> {
+        let roots = discovery.roots();
         Found {
             discovery,
             record,
-            roots: discovery.roots(),
+            home: roots.by_host() && roots.contains(&record.url),
+            roots,
             depth,
             by,
             offers: Vec::new(),
@@ -296,7 +300,8 @@ impl<'d> Found<'d> {
             self.expect_repeats();
             url = Cow::Owned(stripped);
         }
-        if !self.roots.contains(&url) || !self.discovery.patterns.admit(url.as_str()) {
+        let at_home = self.home && url.host() == self.record.url.host();
+        if !at_home && !self.roots.contains(&url) || !self.discovery.patterns.admit(url.as_str()) {
             return;
         }
         let offer = UrlRecord::page(url.into_owned(), self.depth);

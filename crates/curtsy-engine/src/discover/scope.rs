@@ -60,6 +60,11 @@ impl Roots {
         self.is_moved(root) && self.contains(root)
     }
 
+    /// Whether what holds for one URL of a host holds for all of them.
+    pub(super) fn by_host(&self) -> bool {
+        self.scope != Scope::Prefix
+    }
+
     pub(super) fn contains(&self, url: &CrawlUrl) -> bool {
         let host = without_www(url.host().as_str());
         match self.scope {

@@ -108,7 +108,8 @@ impl Page {
         let addresses = CrawlAddresses::new(url, markup.base.as_deref(), charset.encoding);
         cut.links += markup.links.len().saturating_sub(limits.links_max);
         cut.links += markup.frames.len().saturating_sub(limits.links_max);
-        let mut targets = Targets::new(&addresses, url);
+        let expected = markup.links.len().min(limits.links_max);
+        let mut targets = Targets::new(&addresses, url, expected);
         for link in markup.links.iter().take(limits.links_max) {
             targets.add(&link.href, link.has_rel("nofollow"));
         }
@@ -116,7 +117,7 @@ impl Page {
         let (frames, unusable_frames) = match markup.frames.as_slice() {
             [] => (Vec::new(), 0),
             frames => {
-                let mut targets = Targets::new(&addresses, url);
+                let mut targets = Targets::new(&addresses, url, 0);
                 for src in frames.iter().take(limits.links_max) {
                     targets.add(src, false);
                 }
@@ -199,9 +200,15 @@ struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    fn new(addresses: &'a CrawlAddresses, url: &CrawlUrl) -> Targets<'a> {
+    fn new(addresses: &'a CrawlAddresses, url: &CrawlUrl, expected: usize) -> Targets<'a> {
         let seen = vec![None; SEEN];
-        Targets { addresses, own: url.key(), found: Vec::new(), unusable: 0, seen }
+        Targets {
+            addresses,
+            own: url.key(),
+            found: Vec::with_capacity(expected),
+            unusable: 0,
+            seen,
+        }
     }
 
     fn add(&mut self, reference: &'a str, nofollow: bool) {

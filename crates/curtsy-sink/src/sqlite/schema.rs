@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use crate::columns::{COLUMNS, Group};
 
 /// Fewer than the frontier's connection has, so that the wait for the disk falls to the thread that writes rows.
-const CHECKPOINT_PAGES: i64 = 1500;
+const CHECKPOINT_PAGES: i64 = 3500;
 
 /// The tables and views that are ours.
 const NAMES: [&str; 8] =
