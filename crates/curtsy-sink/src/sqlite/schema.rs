@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use curtsy_file::{OpenError, Schema};
+use curtsy_file::{OpenError, PAGE_BYTES_LARGE, Schema};
 use rusqlite::Connection;
 
 use crate::columns::{COLUMNS, Group};
@@ -13,13 +13,19 @@ use crate::columns::{COLUMNS, Group};
 /// Fewer than the frontier's connection has, so that the wait for the disk falls to the thread that writes rows.
 const CHECKPOINT_PAGES: i64 = 3500;
 
+/// Pages of the file that the writer keeps in memory, in KiB (SQLite has them negative): what a batch changes has room there until it is
+/// written as a whole.
+const CACHE_KIB: i64 = -16_384;
+
 /// The tables and views that are ours.
 const NAMES: [&str; 8] =
     ["pages", "history", "runs", "sitemap_urls", "last_decisions", "decisions", "hosts", "links"];
 
 /// Opens or makes the file, with our tables in it.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
-    curtsy_file::open(path, &schema(&[&tables()]))
+    let db = curtsy_file::open(path, &schema(&[&tables()]))?;
+    db.pragma_update(None, "cache_size", CACHE_KIB).map_err(|e| OpenError::sqlite(path, e))?;
+    Ok(db)
 }
 
 /// Opens a file that is there, to read it.
@@ -28,7 +34,13 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, OpenError> {
 }
 
 fn schema<'s>(steps: &'s [&'s str]) -> Schema<'s> {
-    Schema { what: "rows", steps, names: &NAMES, checkpoint_pages: CHECKPOINT_PAGES }
+    Schema {
+        what: "rows",
+        steps,
+        page_bytes: PAGE_BYTES_LARGE,
+        names: &NAMES,
+        checkpoint_pages: CHECKPOINT_PAGES,
+    }
 }
 
 /// The tables, made from the list of columns. What is large comes last, so that reading the rest does not walk through it.

@@ -27,8 +27,7 @@ use known::Known;
 use crate::OpenError;
 use crate::ledger::{number, time};
 use crate::running::Running;
-use curtsy_file::Schema;
-use curtsy_file::trouble;
+use curtsy_file::{PAGE_BYTES_LARGE, Schema, trouble};
 
 /// Pages of the file that SQLite keeps in memory, in KiB (SQLite has them negative): known keys are looked up all over their table.
 const CACHE_KIB: i64 = -8192;
@@ -278,6 +277,7 @@ fn read_job(db: &Connection) -> Result<Option<(JobView, i64)>, rusqlite::Error> 
 }
 
 const SCHEMA: Schema<'static> = Schema {
+    page_bytes: PAGE_BYTES_LARGE,
     names: &[],
     checkpoint_pages: 4000,
     what: "frontier",

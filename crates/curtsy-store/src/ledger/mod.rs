@@ -501,8 +501,10 @@ fn inode(_: &Path) -> Option<(u64, u64)> {
 }
 
 const SCHEMA: Schema<'static> = Schema {
+    // A host's row has some hundred bytes, and each commit writes the pages whole that it changes.
+    page_bytes: 2048,
     names: &[],
-    checkpoint_pages: 4000,
+    checkpoint_pages: 16_000,
     what: "ledger",
     steps: &[
         "
