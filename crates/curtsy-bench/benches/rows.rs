@@ -134,7 +134,7 @@ fn median(costs: &mut [f64]) -> f64 {
 
 fn batches(links: usize, bytes: usize) -> Vec<Batch> {
     let rows: Vec<Row> = (0..ROWS).map(|n| row(n, links, bytes)).collect();
-    rows.chunks(BATCH).map(|rows| Batch { rows: rows.to_vec(), steps: Vec::new() }).collect()
+    rows.chunks(BATCH).map(|rows| Batch::of_rows(rows.to_vec())).collect()
 }
 
 fn row(n: usize, links: usize, bytes: usize) -> Row {

@@ -12,7 +12,7 @@ use crate::{Batch, Clock, Page, Point, Row, Store, UrlRecord, UrlWrite, Worker, 
 /// A URL that has ended, on its way out.
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
-    pub(crate) row: Option<Row>,
+    pub(crate) row: Option<Arc<Row>>,
     /// What settles it; none if it never was in the queue.
     pub(crate) write: Option<UrlWrite>,
     /// The record, to keep it from others while it waits.
@@ -23,7 +23,7 @@ impl Ended {
     /// With its page.
     pub(crate) fn with(mut self, page: Option<Arc<Page>>) -> Ended {
         if let Some(row) = &mut self.row {
-            row.page = page;
+            Arc::make_mut(row).page = page;
         }
         self
     }

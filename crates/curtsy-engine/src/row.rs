@@ -70,9 +70,16 @@ pub enum Then {
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// URLs that have ended.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Arc<Row>>,
     /// Requests on the way to rows. A kill may lose the last of them; no row depends on one.
     pub steps: Vec<Step>,
+}
+
+impl Batch {
+    /// Rows without steps.
+    pub fn of_rows(rows: impl IntoIterator<Item = Row>) -> Batch {
+        Batch { rows: rows.into_iter().map(Arc::new).collect(), steps: Vec::new() }
+    }
 }
 
 /// How a URL ended.

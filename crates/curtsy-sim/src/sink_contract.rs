@@ -345,7 +345,7 @@ fn with_page(row: Row, head: Head, document: Document, body: &[u8]) -> Row {
 }
 
 fn write(sink: &dyn Sink, rows: &[Row]) {
-    let batch = Batch { rows: rows.to_vec(), steps: Vec::new() };
+    let batch = Batch::of_rows(rows.to_vec());
     block(sink.write(&batch)).expect("there is room");
 }
 

@@ -49,7 +49,7 @@ fn rows() -> Vec<Row> {
 }
 
 fn keep(sink: &dyn Sink) {
-    block(sink.write(&Batch { rows: rows(), steps: Vec::new() })).unwrap();
+    block(sink.write(&Batch::of_rows(rows()))).unwrap();
 }
 
 #[test]

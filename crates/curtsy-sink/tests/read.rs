@@ -79,7 +79,7 @@ fn why_a_url_ended_as_it_did() {
         findings,
         ..row(page, 35, Some(page_of("<title>New</title>")))
     };
-    block(sink.write(&Batch { rows: vec![ended], steps: Vec::new() })).unwrap();
+    block(sink.write(&Batch::of_rows(vec![ended]))).unwrap();
 
     let file = PagesFile::open(&path).unwrap();
     let told: Vec<_> = file
@@ -129,7 +129,7 @@ fn broken_links_by_the_page_that_has_them() {
         },
         Row { ending: Ending::Refused(Gate::Robots), ..row("http://a.test/no", 5, None) },
     ];
-    block(sink.write(&Batch { rows, steps: Vec::new() })).unwrap();
+    block(sink.write(&Batch::of_rows(rows))).unwrap();
     let file = PagesFile::open(&path).unwrap();
     let broken = |from: &str, to: &str, kind, http_status, error: Option<&str>| BrokenLink {
         from_url: format!("http://a.test/{from}"),
@@ -159,8 +159,7 @@ fn runs_with_their_report() {
     let path = folder.file("crawl.db");
     let sink = SqliteSink::open(&path, Options::default()).unwrap();
     begin(&sink, "run-1");
-    block(sink.write(&Batch { rows: vec![row("http://a.test/1", 1, None)], steps: Vec::new() }))
-        .unwrap();
+    block(sink.write(&Batch::of_rows(vec![row("http://a.test/1", 1, None)]))).unwrap();
     // Killed, and begun again under the same name.
     begin(&sink, "run-1");
     let figures = RunFigures {
@@ -178,8 +177,7 @@ fn runs_with_their_report() {
     };
     sink.end_run(end).unwrap();
     begin(&sink, "run-2");
-    block(sink.write(&Batch { rows: vec![row("http://a.test/2", 1, None)], steps: Vec::new() }))
-        .unwrap();
+    block(sink.write(&Batch::of_rows(vec![row("http://a.test/2", 1, None)]))).unwrap();
     let file = PagesFile::open(&path).unwrap();
     let runs = file.runs().unwrap();
     assert_eq!(runs.len(), 2);
@@ -219,12 +217,12 @@ fn bodies_are_in_bodies_only() {
     }
     let steps =
         vec![step("http://a.test/1", "http://a.test/1", Kind::Page, 0, challenged, Then::Decide)];
-    let batch = Batch { rows, steps };
+    let batch = Batch { steps, ..Batch::of_rows(rows) };
     block(sink.write(&batch)).unwrap();
     // Once more, later: what was there before goes to the history.
     let again =
-        batch.rows.iter().map(|row| Row { at: START + Duration::from_secs(99), ..row.clone() });
-    block(sink.write(&Batch { rows: again.collect(), steps: Vec::new() })).unwrap();
+        batch.rows.iter().map(|row| Row { at: START + Duration::from_secs(99), ..Row::clone(row) });
+    block(sink.write(&Batch::of_rows(again))).unwrap();
     // An error while these very rows are written.
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();

@@ -28,7 +28,7 @@ fn open(folder: &Folder) -> SqliteSink {
 }
 
 fn keep(sink: &SqliteSink, rows: Vec<Row>) {
-    block(sink.write(&Batch { rows, steps: Vec::new() })).unwrap();
+    block(sink.write(&Batch::of_rows(rows))).unwrap();
 }
 
 /// One line of a query, its columns parted by bars.

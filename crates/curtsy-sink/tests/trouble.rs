@@ -39,7 +39,7 @@ fn check(told: &str, what: &str, hint: &str) {
 
 fn batch(n: usize) -> Batch {
     let row = row(&format!("http://a.test/{n}"), 0, Some(page_of(&"x".repeat(3_000))));
-    Batch { rows: vec![row], steps: Vec::new() }
+    Batch::of_rows(vec![row])
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_writer_that_dies_leaves_nobody_waiting() {
     let reason = Reason::RobotsAllows { file: RobotsId([1; 16]), line: Some(1), standing };
     findings.set(Gate::Robots, Finding::new(Verdict::Go, reason));
     let rows = vec![Row { findings, ..row("http://a.test/1", 0, None) }];
-    for batch in [Batch { rows, steps: Vec::new() }, batch(2)] {
+    for batch in [Batch::of_rows(rows), batch(2)] {
         let refused = block(sink.write(&batch)).unwrap_err();
         assert!(refused.why.contains("has ended"), "{refused}");
     }

@@ -49,7 +49,7 @@ impl Writer {
 
     /// Writes a batch as a whole; tells which pages are held by the table now.
     pub(super) fn write(&mut self, batch: &Batch) -> Result<Vec<NowHeld>, rusqlite::Error> {
-        let mut records: Vec<Record<'_>> = batch.rows.iter().map(Record::new).collect();
+        let mut records: Vec<Record<'_>> = batch.rows.iter().map(|row| Record::new(row)).collect();
         for record in &mut records {
             self.complete(record);
         }
@@ -64,7 +64,7 @@ impl Writer {
             step.insert(&tx)?;
         }
         tx.commit()?;
-        Ok(batch.rows.iter().filter_map(held).collect())
+        Ok(batch.rows.iter().filter_map(|row| held(row)).collect())
     }
 
     /// What only the writer knows of a row.
