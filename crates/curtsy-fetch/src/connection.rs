@@ -27,8 +27,9 @@ use crate::TokioClock;
 use crate::ask::{Manner, Proxied};
 use crate::wire::{Gate, Hears, Speaks, Stream};
 
-/// A look at a connection counts for so long: a turn that comes at once needs no second one.
-const READY_FOR: Duration = Duration::from_millis(1);
+/// A look at a connection counts for so long: a turn that comes at once needs no second one. What the other side did in that time may
+/// still be on its way anyhow.
+const READY_FOR: Duration = Duration::from_millis(10);
 
 /// A connection, in use or idle.
 pub(crate) struct Connection {
