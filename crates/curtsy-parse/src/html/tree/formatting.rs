@@ -39,6 +39,10 @@ impl Formatting {
         {}
     }
 
+    fn last_is(&self, wanted: NodeId) -> bool {
+        matches!(self.entries.last(), Some(Entry::Element { node, .. }) if *node == wanted)
+    }
+
     fn position(&mut self, wanted: NodeId) -> Option<usize> {
         let found = self
             .entries
@@ -149,10 +153,17 @@ impl Builder<'_> {
     pub(super) fn adopt(&mut self, name: Name) -> Step {
         if let Some(&current) = self.stack.last()
             && current.is(name)
-            && self.formatting.position(current.node).is_none()
         {
-            self.pop();
-            return Step::Done;
+            // What was opened last ends first, mostly: then nothing has to be looked for.
+            let plain = self.formatting.last_is(current.node);
+            if plain || self.formatting.position(current.node).is_none() {
+                self.pop();
+                if plain {
+                    self.formatting.entries.pop();
+                    self.arena.drop_if_bare(current.node);
+                }
+                return Step::Done;
+            }
         }
         for _ in 0..OUTER_MAX {
             let Some(formatting) = self.formatting.last(name) else {
