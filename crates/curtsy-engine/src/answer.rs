@@ -58,6 +58,11 @@ pub(crate) fn keep(head: &Head, policy: &Policy, ended: Time) -> Option<CachedPa
     })
 }
 
+/// How much longer than it was fresh a page that is held may be used while it is asked for again.
+pub(crate) fn stale_while_revalidate(head: &Head, now: Time) -> Duration {
+    freshness(&cache_headers(head), CacheKind::Private, now).stale_while_revalidate
+}
+
 fn cache_headers(head: &Head) -> CacheHeaders<'_> {
     CacheHeaders {
         cache_control: head.cache_control.iter().map(String::as_str).collect(),

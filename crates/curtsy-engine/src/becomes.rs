@@ -9,7 +9,7 @@ use curtsy_core::host::{
 };
 use curtsy_core::policy::{Noindex, Policy};
 use curtsy_core::time::Time;
-use curtsy_core::url::CrawlUrl;
+use curtsy_core::url::{CrawlUrl, UrlKey};
 
 use crate::answer;
 use crate::exchange::Brought;
@@ -28,6 +28,8 @@ const LINKS_MAX: usize = 10_000;
 const ENTRIES_MAX: usize = 50_000;
 /// Links that are offered at once.
 const OFFER_MAX: usize = 500;
+/// Pages of which it is remembered that they led on while they were stale.
+const LED_MAX: usize = 65_536;
 
 impl<W: World> Worker<'_, W> {
     /// What becomes of the URL.
@@ -192,6 +194,37 @@ impl<W: World> Worker<'_, W> {
         self.take_in(seen, policy, record, Some(answer), now).await
     }
 
+    /// A page that went stale a moment ago, and that its server lets be used while it is asked for again (RFC 5861), leads on at once:
+    /// what it links to need not wait for its turn, nor for its answer.
+    pub(crate) async fn lead_on(
+        &self,
+        policy: &Policy,
+        record: &UrlRecord,
+        held: &CachedPage,
+        now: Time,
+    ) {
+        if !policy.cache.stale_while_revalidate || !self.leads_on_first(record.id) {
+            return;
+        }
+        let Some((head, page)) = self.outside.cache.page(record.url.key()).await else {
+            return;
+        };
+        if held.fresh_until + answer::stale_while_revalidate(&head, now) <= now {
+            return;
+        }
+        let document = self.outside.reader.read(record, &head, &page, now);
+        self.offer(&within(document.offers, record, policy)).await;
+    }
+
+    fn leads_on_first(&self, id: UrlKey) -> bool {
+        let mut led = self.led.borrow_mut();
+        if led.len() >= LED_MAX {
+            // Leading on twice is work for nothing, and nothing worse.
+            led.clear();
+        }
+        led.insert(id)
+    }
+
     /// Reads an answer and offers what it leads to. What a page links to is known before the page has ended.
     async fn take_in(
         &self,
@@ -208,11 +241,7 @@ impl<W: World> Worker<'_, W> {
             (Some(answer), Some(page)) => reader.read(record, &answer.head, page, now),
             _ => Document { offers: reader.instead(record), ..Document::default() },
         };
-        let mut offers = std::mem::take(&mut document.offers);
-        offers.truncate(if record.want == Want::Sitemap { ENTRIES_MAX } else { LINKS_MAX });
-        offers.retain(|o| {
-            o.want != Want::Page || policy.budget.depth.is_none_or(|max| o.depth <= max)
-        });
+        let offers = within(std::mem::take(&mut document.offers), record, policy);
         self.offer(&offers).await;
         let beyond = policy.budget.depth.is_some_and(|max| record.depth >= max);
         let traps = std::mem::take(&mut document.traps).into_iter().filter(|_| !beyond);
@@ -293,6 +322,13 @@ impl<W: World> Worker<'_, W> {
     }
 }
 
+/// What is offered of what a document leads to.
+fn within(mut offers: Vec<UrlRecord>, record: &UrlRecord, policy: &Policy) -> Vec<UrlRecord> {
+    offers.truncate(if record.want == Want::Sitemap { ENTRIES_MAX } else { LINKS_MAX });
+    offers.retain(|o| o.want != Want::Page || policy.budget.depth.is_none_or(|max| o.depth <= max));
+    offers
+}
+
 /// An answer on its way into a row.
 struct Answer {
     head: Head,
@@ -327,7 +363,8 @@ impl Becomes {
         claim: LeaseId,
         now: Time,
     ) -> Vec<UrlWrite> {
-        let same = UrlRecord { claim: Some(claim), held: false, ..record.clone() };
+        let same =
+            UrlRecord { claim: Some(claim), held: false, slot_since: None, ..record.clone() };
         let to = match self {
             Becomes::Unchanged => return Vec::new(),
             Becomes::New(new) => {

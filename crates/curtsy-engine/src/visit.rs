@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, Finding, Findings, Gate, HostState, Kind, Reason, RobotsId, Scene, Verdict,
+    Action, Approach, Decision, Finding, Findings, Gate, HostState, Kind, Outcome, Reason,
+    RobotsId, Scene, Verdict,
 };
 use curtsy_core::policy::Policy;
 use curtsy_core::robots::AgentRules;
@@ -22,7 +23,7 @@ use crate::grant::{Granted, Wanted, ask_of};
 use crate::visiting::{Elsewhere, Tick};
 use crate::{
     CachedPage, Clock, Commit, Committed, Connected, Ending, Fetch, Mono, Point, RobotsFile, Row,
-    Store, UrlRecord, UrlWrite, View, Visit, Want, Worker, World,
+    Step, Store, Then, UrlRecord, UrlWrite, View, Visit, Want, Worker, World,
 };
 
 /// A visit keeps its host if the next turn is no further away than this.
@@ -86,6 +87,8 @@ enum Choice {
     Nothing,
     /// Nothing can be asked before this.
     Wait(Time),
+    /// Others have the slots, and may give them back at any time: the host is looked at anew then.
+    Look(Time),
     /// What is left is in the hands of another visit, which says when the host is due.
     InOtherHands,
     /// What goes before what was handed out has just been offered.
@@ -114,7 +117,8 @@ impl<W: World> Worker<'_, W> {
         self.world.reached(Point::Taken).await;
         let host = visit.view.host.clone();
         let policy = self.policy.for_host(host.as_str());
-        let stamp = Stamp { now: visit.view.now, m0, m1 };
+        let began = visit.view.now;
+        let stamp = Stamp { now: began, m0, m1 };
         let mut seen = Seen { view: visit.view, stamp };
         let mut urls = visit.urls;
         let mut fruitless = 0;
@@ -136,6 +140,12 @@ impl<W: World> Worker<'_, W> {
                         return None;
                     }
                     self.world.clock().sleep_until(seen.stamp.not_before(due)).await;
+                }
+                Choice::Look(at) => {
+                    let waiting = urls.into_iter().find(|url| url.slot_since >= Some(began));
+                    blocked.extend(waiting.map(|record| self.waits_for_slot(&seen, record)));
+                    self.release(seen, at, blocked).await;
+                    return None;
                 }
                 Choice::InOtherHands => return Some(seen),
                 Choice::Anew => {
@@ -185,6 +195,7 @@ impl<W: World> Worker<'_, W> {
     ) -> Choice {
         let mut settled = Vec::new();
         let mut wait: Option<Time> = None;
+        let mut look: Option<Time> = None;
         let mut choice = None;
         let mut left_out = false;
         let mut index = 0;
@@ -245,6 +256,9 @@ impl<W: World> Worker<'_, W> {
                     break;
                 }
                 Action::Approach(approach) => {
+                    if let (Kind::Page, Some(held)) = (approach.kind, &cached) {
+                        self.lead_on(policy, record, held, now).await;
+                    }
                     let findings = decision.findings;
                     let going = Going { index, approach, findings, cached };
                     choice = Some(Choice::Go(Box::new(going)));
@@ -266,11 +280,24 @@ impl<W: World> Worker<'_, W> {
                     index += 1;
                     continue;
                 }
-                Action::Wait(until, gate) => {
-                    let until = match gate {
-                        Gate::Slots => seen.view.state.slot_look(until, &scene),
-                        _ => until,
-                    };
+                Action::Wait(until, Gate::Slots) => {
+                    let until = seen.view.state.slot_look(until, &scene);
+                    match decision.findings.of(Gate::Slots).reason {
+                        Reason::SlotTimeout => {
+                            let record = urls.remove(index);
+                            blocked.push(self.without_slot(seen, record, &decision, now, until));
+                        }
+                        // The first of them is the one that would have had it.
+                        Reason::SlotsTaken { .. } if look.is_none() => {
+                            urls[index].slot_since.get_or_insert(now);
+                            index += 1;
+                        }
+                        _ => index += 1,
+                    }
+                    look = Some(look.map_or(until, |l: Time| l.min(until)));
+                    continue;
+                }
+                Action::Wait(until, _) => {
                     wait = Some(wait.map_or(until, |w: Time| w.min(until)));
                     index += 1;
                     continue;
@@ -295,7 +322,11 @@ impl<W: World> Worker<'_, W> {
             settled.into_iter().for_each(|e| self.end(e));
         }
         let without = if left_out { Choice::InOtherHands } else { Choice::Nothing };
-        choice.or(wait.map(Choice::Wait)).unwrap_or(without)
+        let waiting = match (wait, look) {
+            (Some(wait), look) if look.is_none_or(|look| wait < look) => Some(Choice::Wait(wait)),
+            (_, look) => look.map(Choice::Look),
+        };
+        choice.or(waiting).unwrap_or(without)
     }
 
     /// Whether the crawl comes to this page's authority for the first time, and has just found that something goes before it.
@@ -336,6 +367,41 @@ impl<W: World> Worker<'_, W> {
         }
     }
 
+    /// A URL that waited for a slot for as long as the policy has it wait: that is noted, and it goes back behind the others.
+    fn without_slot(
+        &self,
+        seen: &Seen,
+        record: UrlRecord,
+        decision: &Decision,
+        now: Time,
+        until: Time,
+    ) -> UrlWrite {
+        self.step(Step {
+            id: record.id,
+            url: record.url.clone(),
+            kind: match record.want {
+                Want::Page => Kind::Page,
+                Want::Sitemap => Kind::Sitemap,
+                Want::RobotsHop { .. } => Kind::RobotsHop,
+            },
+            findings: decision.findings,
+            outcome: Outcome::NotSent,
+            then: Then::Decide,
+            at: now,
+        });
+        self.put_behind(seen, UrlRecord { slot_since: None, ..record }, until)
+    }
+
+    /// A URL that began to wait for a slot in this visit: whoever has it next goes on counting.
+    fn waits_for_slot(&self, seen: &Seen, record: UrlRecord) -> UrlWrite {
+        UrlWrite {
+            from: Some(seen.view.host.clone()),
+            id: record.id,
+            claim: record.claim,
+            to: Some(UrlRecord { claim: Some(self.new_lease()), ..record }),
+        }
+    }
+
     /// A URL that has ended, as a row and the write that settles it.
     pub(crate) fn ended(
         &self,
@@ -364,7 +430,7 @@ impl<W: World> Worker<'_, W> {
             claim: record.claim,
             to: None,
         };
-        Ended { row: Some(row), write: Some(write), record: record.clone() }
+        Ended { row: Some(Arc::new(row)), write: Some(write), record: record.clone() }
     }
 
     /// One request, from its approach to its observation.

@@ -17,7 +17,7 @@ use curtsy_core::host::{LeaseId, RobotsId};
 use curtsy_core::policy::{AgentMatch, Policy};
 use curtsy_core::robots::{AgentRules, Robots};
 use curtsy_core::time::Time;
-use curtsy_core::url::{Authority, HostKey};
+use curtsy_core::url::{Authority, HostKey, UrlKey};
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
@@ -138,6 +138,8 @@ pub struct Worker<'o, W: World> {
     pub(crate) visiting: RefCell<Visiting>,
     /// Authorities whose sitemaps have been offered.
     pub(crate) entered: RefCell<BTreeSet<Authority>>,
+    /// Stale pages that have led on already.
+    pub(crate) led: RefCell<BTreeSet<UrlKey>>,
     pub(crate) ended: RefCell<Vec<Ended>>,
     /// Bytes of the bodies among them.
     pub(crate) ended_bytes: Cell<usize>,
@@ -191,6 +193,7 @@ impl<'o, W: World> Worker<'o, W> {
             memory,
             visiting: RefCell::default(),
             entered: RefCell::default(),
+            led: RefCell::default(),
             ended: RefCell::default(),
             ended_bytes: Cell::new(0),
             steps: RefCell::default(),

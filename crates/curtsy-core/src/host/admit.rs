@@ -202,9 +202,12 @@ impl HostState {
         self.turn_with(slot, scene).back(self.lead(scene)).max(scene.now)
     }
 
-    /// A slot that comes free at `free`, as somebody who waits for it should reckon with it.
+    /// A slot that comes free at `free`, as somebody who waits for it should reckon with it: the longer it has been taken, the longer
+    /// it may yet be.
     pub fn slot_look(&self, free: Time, scene: &Scene<'_>) -> Time {
-        free.min(scene.now + SLOT_LOOK + self.lead(scene))
+        let taken_at = self.in_flight(scene.now).map(|lease| lease.send_by).max();
+        let taken_for = taken_at.map_or(Duration::ZERO, |at| scene.now - at);
+        free.min(scene.now + SLOT_LOOK.max(taken_for) + self.lead(scene))
     }
 
     /// The earliest moment at which any request to this host can start.

@@ -38,7 +38,7 @@ pub const AUTHORITIES_MAX: usize = 64;
 /// What the way to the server and its late reading may add to a start, at least (see [`HostState::margin`]); every wait that
 /// counts from the end of an exchange gets it too, since the server may see that end later than we do.
 const MARGIN_MIN: Duration = Duration::from_millis(25);
-/// A host whose slots are taken is looked at again so soon.
+/// A host whose slots are taken is looked at again so soon, at the earliest.
 const SLOT_LOOK: Duration = Duration::from_secs(1);
 /// How long before its turn a host is handed out, beyond its handshake.
 const LEAD: Duration = Duration::from_millis(50);

@@ -41,7 +41,7 @@ fn a_lease_runs_out_by_itself() {
     );
 }
 
-/// Whoever has none of the slots looks again after a second; whoever has them all reckons with the end of a lease.
+/// Whoever has none of the slots looks again after a second, then ever more seldom; whoever has them all reckons with the end of a lease.
 #[test]
 fn slots_of_others_are_looked_at_again_soon() {
     let mut play = Play::new("careful");
@@ -50,7 +50,8 @@ fn slots_of_others_are_looked_at_again_soon() {
     let page = url("/b");
     let scene = play.scene(&page, at("4s"));
     assert_eq!(written(play.state.next_due(&scene)), "30s");
-    assert_eq!(written(play.state.next_look(&scene)), "5s");
+    // It may have been sent at 200 ms: it has taken so long, and may take as long again.
+    assert_eq!(written(play.state.next_look(&scene)), "7s800ms");
     let scene = play.scene(&page, at("29s500ms"));
     assert_eq!(written(play.state.next_look(&scene)), "30s");
     // What the host itself asks for is waited for.

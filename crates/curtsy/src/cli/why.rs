@@ -156,7 +156,15 @@ fn told(step: &DecisionRow) -> String {
     let came = match (step.http_status, &step.error) {
         (Some(status), None) => status.to_string(),
         (Some(status), Some(error)) => format!("{status}, {}", error.replace('_', " ")),
-        (None, Some(error)) => error.replace('_', " "),
+        (None, Some(error)) => {
+            let names = Names { robots: None, now: step.at.unwrap_or(Time::START) };
+            // What was not sent was held up by a gate, if one is named.
+            let held_up =
+                step.findings.iter().find(|(gate, _)| Some(gate.name()) == step.gate.as_deref());
+            let why = held_up.filter(|_| error == "not_sent");
+            let why = why.map(|(gate, found)| format!(": {}", sentence(gate, found, &names)));
+            format!("{}{}", error.replace('_', " "), why.unwrap_or_default())
+        }
         (None, None) => step.gate.as_ref().map(|g| format!("{g} gate")).unwrap_or_default(),
     };
     let friction = step.friction.as_ref().map(|f| format!(" ({f})")).unwrap_or_default();

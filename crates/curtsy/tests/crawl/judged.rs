@@ -2,14 +2,16 @@
 //!
 //! Real time and real sockets. The delays are those of the presets, scaled down by a policy file; everything else is as the preset has it.
 
+use std::time::Duration;
+
 use curtsy_core::evidence::decode;
 use curtsy_core::host::Verdict;
 use curtsy_core::time::Time;
 use curtsy_judge::Exchange;
-use curtsy_sim::loopback::Scene;
+use curtsy_sim::loopback::{Range, Scene};
 use rusqlite::Connection;
 
-use crate::harness::{Town, assert_clean, judge, number, policy};
+use crate::harness::{Town, assert_clean, judge, number, policy, texts};
 
 /// Hosts with mixed moods, each at its own address.
 const HOSTS: u32 = 36;
@@ -127,6 +129,43 @@ fn two_crawls_at_once_have_one_pace() {
         number(&town.db("crawl.db"), fetched) + number(&town.db("other.db"), fetched),
         12 * 29
     );
+    let policy = policy(&town.path("p.toml"));
+    assert_clean(&judge(town.close(), &policy, &[]));
+}
+
+/// "After 10 s without a slot the finding `slot_timeout` is recorded and the URL goes back to the queue": here after 300 ms, with two
+/// crawls that share a host's two slots.
+#[test]
+fn a_url_that_waits_too_long_for_a_slot_says_so() {
+    let mut scene = Scene::plain(1, 9, 3, 500);
+    let slow = Duration::from_secs(2);
+    scene.hosts[0].think = Range { min: slow, max: slow };
+    let mut town = Town::new(scene);
+    let settings = "preset = 'audit'\n[pace]\ndelay = '0s'\n[slots]\nwait = '300ms'\n";
+    std::fs::write(town.path("p.toml"), settings).unwrap();
+    for half in 0..2 {
+        let seeds: Vec<_> =
+            (0..4).map(|n| town.url(0, &format!("/p/{}", 2 * n + half + 1))).collect();
+        std::fs::write(town.path(&format!("{half}.txt")), seeds.join("\n")).unwrap();
+    }
+    let args = |from, into| {
+        ["--from", from, "--policy", "p.toml", "--no-links", "--no-sitemaps", "--into", into]
+    };
+    let mut other = town.start_crawl(&args("1.txt", "other.db"));
+    town.crawl(&args("0.txt", "crawl.db")).ends(0);
+    assert!(other.wait().unwrap().success());
+    let dbs = [town.db("crawl.db"), town.db("other.db")];
+    let waited = "SELECT url FROM decisions WHERE error = 'not_sent' AND gate = 'slots'";
+    let (at, waited) = dbs
+        .iter()
+        .enumerate()
+        .find_map(|(at, db)| texts(db, waited).into_iter().next().map(|url| (at, url)))
+        .expect("one of eight waited longer than 300 ms");
+    let file = ["crawl.db", "other.db"][at];
+    let why = town.run(&["why", &waited, "--in", file]).ends(0);
+    assert!(why.out.contains("no slot of the host came free"), "{}", why.out);
+    let fetched = "SELECT count(*) FROM pages WHERE decision = 'fetched'";
+    assert_eq!(dbs.iter().map(|db| number(db, fetched)).sum::<i64>(), 8);
     let policy = policy(&town.path("p.toml"));
     assert_clean(&judge(town.close(), &policy, &[]));
 }

@@ -1,6 +1,6 @@
 //! Plain crawls: what is found, what the rows hold, how it ends.
 
-use curtsy_sim::loopback::Scene;
+use curtsy_sim::loopback::{Answer, Scene};
 
 use crate::harness::{Town, assert_clean, judge, number, policy, texts};
 
@@ -100,6 +100,30 @@ fn a_crawl_again_asks_with_validators_or_not_at_all() {
     let asked: Vec<_> = log.iter().filter(|x| x.if_none_match.is_some()).collect();
     assert_eq!(asked.len(), 6);
     assert!(asked.iter().all(|x| x.status == Some(304)));
+}
+
+/// RFC 5861: a page that went stale may be used while it is asked for again. Its links lead on although its answer is bad news by then.
+#[test]
+fn a_stale_page_leads_on_while_it_is_asked_for_again() {
+    let mut scene = Scene::plain(1, 5, 4, 500);
+    scene.hosts[0].pages.etag = true;
+    let control = Some("max-age=0, stale-while-revalidate=600".to_owned());
+    scene.hosts[0].answers = vec![
+        Answer { cache_control: control, ..Answer::to("/").first(1) },
+        Answer::to("/").status(410),
+    ];
+    let mut town = Town::new(scene);
+    let url = town.url(0, "/");
+    let args = [url.as_str(), "--delay", "0s", "--no-sitemaps", "--set", "cache.ttl=0s"];
+    town.crawl(&args).ends(0);
+    town.crawl(&[&args[..], &["--again"]].concat()).ends(0);
+    let db = town.db("crawl.db");
+    assert_eq!(texts(&db, "SELECT url FROM pages WHERE http_status = 410"), [url.as_str()]);
+    assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE decision = 'confirmed'"), 4);
+    let before = town.sites.as_ref().unwrap().log().len();
+    town.crawl(&[&args[..], &["--again", "--set", "cache.stale_while_revalidate=false"]].concat());
+    let log = town.close();
+    assert_eq!(log[before..].iter().map(|x| &*x.target).collect::<Vec<_>>(), ["/"]);
 }
 
 #[test]
