@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use curtsy_judge::Exchange;
+use curtsy_judge::{Exchange, Plan, Rule};
 use curtsy_sim::loopback::Scene;
 
-use crate::harness::{Town, assert_clean, judge, policy};
+use crate::harness::{Town, assert_clean, judge_planned, policy};
 
 #[test]
 fn no_start_is_early() {
@@ -33,7 +33,38 @@ fn no_start_is_early() {
         println!("{seen}");
     }
     assert_eq!(seen.early, 0, "{seen}");
-    assert_clean(&judge(log, &policy(&town.path("p.toml")), &[]));
+    let plan = if long { waiting(&log) } else { Vec::new() };
+    let report = judge_planned(log, &policy(&town.path("p.toml")), &[], plan);
+    assert_clean(&report);
+    if long {
+        let lively = report.rule(Rule::P16);
+        #[allow(clippy::print_stdout, reason = "as above")]
+        {
+            println!("P16: {} gaps judged, {} violations", lively.judged, lively.violations);
+        }
+        assert!(lively.judged > 0, "there was a plan");
+    }
+}
+
+/// When pages of each host were waiting: from the sitemap on, which has to be read before there is more to ask for, to the last.
+fn waiting(log: &[Exchange]) -> Vec<Plan> {
+    let plan = by_host(log).into_iter().filter_map(|(host, starts)| {
+        let (from, to) = (starts.get(FIRST_GAPS)?.start, starts.last()?.start);
+        Some(Plan { host: host.to_owned(), from, to })
+    });
+    plan.collect()
+}
+
+/// The first gaps hold the handshake, and the sitemap that has to be read before there is more to ask for.
+const FIRST_GAPS: usize = 3;
+
+fn by_host(log: &[Exchange]) -> BTreeMap<&str, Vec<&Exchange>> {
+    let mut hosts: BTreeMap<&str, Vec<&Exchange>> = BTreeMap::new();
+    for x in log {
+        hosts.entry(&x.host).or_default().push(x);
+    }
+    hosts.values_mut().for_each(|starts| starts.sort_by_key(|x| x.start));
+    hosts
 }
 
 /// The spans between starts on each host.
@@ -50,16 +81,11 @@ struct Gaps {
 
 impl Gaps {
     fn of(log: &[Exchange], delay: u64) -> Gaps {
-        let mut hosts: BTreeMap<&str, Vec<&Exchange>> = BTreeMap::new();
-        for x in log {
-            hosts.entry(&x.host).or_default().push(x);
-        }
+        let hosts = by_host(log);
         let (mut early, mut stalled, mut late) = (0, 0, Vec::new());
         let (mut turns, mut span) = (0, 0);
-        for starts in hosts.values_mut() {
-            starts.sort_by_key(|x| x.start);
-            // The first gaps hold the handshake, and the sitemap that has to be read before there is more to ask for.
-            for pair in starts.windows(2).skip(3) {
+        for starts in hosts.values() {
+            for pair in starts.windows(2).skip(FIRST_GAPS) {
                 let gap = pair[1].start - pair[0].start;
                 if pair.iter().any(|x| x.read_late) {
                     stalled += 1;

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use curtsy_core::policy::{Layers, Policy, Reach};
-use curtsy_judge::{Exchange, Fault, InStartOrder, Judge, Report};
+use curtsy_judge::{Exchange, Fault, InStartOrder, Judge, Plan, Report};
 use curtsy_sim::loopback::{Scene, Settings, Sites};
 use curtsy_sim::manners_of;
 use rusqlite::Connection;
@@ -136,9 +136,19 @@ pub(crate) fn policy(path: &Path) -> Policy {
 
 /// What the judge says of a log.
 pub(crate) fn judge(log: Vec<Exchange>, policy: &Policy, faults: &[Fault]) -> Report {
+    judge_planned(log, policy, faults, Vec::new())
+}
+
+/// The same, with what was waiting: then it looks at liveness too, which only a machine that has nothing else to do can promise.
+pub(crate) fn judge_planned(
+    log: Vec<Exchange>,
+    policy: &Policy,
+    faults: &[Fault],
+    plan: Vec<Plan>,
+) -> Report {
     let mut manners = manners_of(policy);
     manners.product = None;
-    let mut judge = Judge::new(manners);
+    let mut judge = Judge::new(manners).with_plan(plan);
     for fault in faults {
         judge.fault(fault.clone());
     }
