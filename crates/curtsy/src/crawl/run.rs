@@ -26,6 +26,9 @@ const WAITING_SHOWN: usize = 5;
 /// Visits at once, for each connection that a process may have: most wait for their turn without one.
 const VISITS_PER_CONNECTION: u32 = 4;
 const VISITS_MAX: u32 = 4096;
+/// Rows that are written together, if so many come within the time that a row may wait: keys are all over their index, and each
+/// transaction writes every page of it that it touched.
+const FLUSH_ROWS: usize = 400;
 
 /// Runs a crawl until nothing is left, until what is left must wait too long, or until it is told to stop (Ctrl-C, SIGTERM).
 pub fn run(spec: &JobSpec, watch: &mut dyn Watch) -> Result<Report, CrawlError> {
@@ -116,6 +119,7 @@ async fn work(spec: &JobSpec, watch: &mut dyn Watch) -> Result<Report, CrawlErro
             as usize,
         until_empty: true,
         patience: spec.policy.patience,
+        flush_rows: FLUSH_ROWS,
         ..Settings::default()
     };
     let memory = Rc::new(RefCell::new(Memory::default()));
