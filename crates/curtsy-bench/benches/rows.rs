@@ -183,6 +183,7 @@ fn row(n: usize, links: usize, bytes: usize) -> Row {
         id: url.key(),
         final_url: url.clone(),
         url,
+        wish: None,
         redirects: 0,
         depth: 3,
         kind: AskKind::Page,

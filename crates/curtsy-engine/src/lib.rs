@@ -38,7 +38,7 @@ pub use page::{Boxed, Cache, CachedPage, Document, Fetched, Page, Reader};
 pub use row::{Batch, Ending, Row, Sink, SinkError, Source, Step, Then};
 pub use store::{
     AddressClaim, Commit, Committed, Epoch, Grant, Offered, Refusal, RobotsFile, Store, StoreError,
-    Taken, UrlRecord, UrlWrite, View, Visit, Want,
+    Taken, UrlRecord, UrlWrite, View, Visit, Want, Wish,
 };
 pub use worker::{Counts, Outside, Over, Settings, Worker};
 pub use world::{Clock, Mono, Point, World};

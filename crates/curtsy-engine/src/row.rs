@@ -6,8 +6,8 @@ use curtsy_core::host::{AskKind, Findings, Gate, Kind, Outcome};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 
-use crate::UrlRecord;
 use crate::page::{Boxed, Page};
+use crate::{UrlRecord, Wish};
 
 /// One URL that was considered, fetched or not, with the evidence.
 #[derive(Clone, Debug)]
@@ -16,6 +16,8 @@ pub struct Row {
     pub id: UrlKey,
     /// The same, to print.
     pub url: CrawlUrl,
+    /// Whose wish it was, if it was one that may come again.
+    pub wish: Option<Arc<Wish>>,
     /// Where it was found in the end.
     pub final_url: CrawlUrl,
     /// Redirects followed.

@@ -107,7 +107,21 @@ pub struct UrlRecord {
     pub slot_since: Option<Time>,
     /// A worker has its answer in hand and keeps it from others. If a store knows that the worker is gone, this wait is over.
     pub held: bool,
+    /// Whose wish it is, if it is one that may come again. A URL without is asked for once and stays known.
+    pub wish: Option<Arc<Wish>>,
 }
+
+/// Somebody outside asked for a URL, and may ask for it again: each time is a wish of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The URL as it was asked for, to the letter.
+    pub spelt: String,
+    /// Which one of all wishes it is.
+    pub number: u64,
+}
+
+/// Tells a URL that somebody asked for from the same one as a link.
+const WISH_MARK: u128 = 0x77_69_73_68 << 96;
 
 /// What a URL is wanted for.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,7 +156,14 @@ impl UrlRecord {
             claim: None,
             slot_since: None,
             held: false,
+            wish: None,
         }
+    }
+
+    /// A page that somebody asks for. Each spelling is a URL of its own, since each is answered by itself.
+    pub fn wished(url: CrawlUrl, wish: Wish) -> UrlRecord {
+        let id = UrlKey::from_u128(UrlKey::of(&wish.spelt).as_u128() ^ WISH_MARK);
+        UrlRecord { id, wish: Some(Arc::new(wish)), ..UrlRecord::page(url, 0) }
     }
 
     /// Takes over from another record of the same URL what is worse: tries, waits, and that it is paid for.

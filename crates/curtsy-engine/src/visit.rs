@@ -414,6 +414,7 @@ impl<W: World> Worker<'_, W> {
         let row = Row {
             id: record.id,
             url: record.origin.clone(),
+            wish: record.wish.clone(),
             final_url: record.url.clone(),
             redirects: record.hop,
             depth: record.depth,

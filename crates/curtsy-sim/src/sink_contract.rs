@@ -303,6 +303,7 @@ fn at_url(url: CrawlUrl) -> Row {
         id: url.key(),
         final_url: url.clone(),
         url,
+        wish: None,
         redirects: 0,
         depth: 0,
         kind: AskKind::Page,

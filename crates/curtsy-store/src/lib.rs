@@ -1,6 +1,6 @@
-//! Host states and frontier on SQLite, for one machine.
+//! Host states and frontier: on SQLite for one machine, in Redis (`redis`) for a fleet.
 //!
-//! Two files. The [`Ledger`] keeps what is known of hosts: one for each user and machine, shared by every process that crawls, so that
+//! On SQLite they are two files. The [`Ledger`] keeps what is known of hosts: one for each user and machine, shared by every process that crawls, so that
 //! two crawls have one pace for each host. The crawl's own file keeps its frontier, and the rows that a sink writes beside it; one
 //! process at a time has it. A [`Crawl`] opens both, and each worker gets a [`Handle`], which is the engine's `Store`.
 //!
@@ -21,10 +21,18 @@ mod crawl;
 mod handle;
 mod hours;
 mod ledger;
+mod record;
+#[cfg(feature = "redis")]
+pub mod redis;
 mod running;
+
+use std::time::Duration;
 
 pub use crate::core::{Crawl, Options};
 pub use curtsy_file::OpenError;
 pub use handle::Handle;
 pub use hours::{Hours, Machine};
 pub use ledger::Ledger;
+
+/// How long a host that was handed out is kept from others, unless something is heard of it.
+const HOLD: Duration = Duration::from_secs(10);

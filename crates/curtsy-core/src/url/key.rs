@@ -16,7 +16,8 @@ use super::{UrlError, from_text};
 pub struct UrlKey(u128);
 
 impl UrlKey {
-    pub(super) fn of(spelling: &str) -> UrlKey {
+    /// The key of a spelling.
+    pub fn of(spelling: &str) -> UrlKey {
         UrlKey(xxh3_128(spelling.as_bytes()))
     }
 

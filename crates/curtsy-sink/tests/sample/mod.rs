@@ -26,6 +26,7 @@ pub(crate) fn row(url: &str, secs: u64, page: Option<Page>) -> Row {
         id: url.key(),
         final_url: url.clone(),
         url,
+        wish: None,
         redirects: 0,
         depth: 1,
         kind: AskKind::Page,

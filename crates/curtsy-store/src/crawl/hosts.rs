@@ -3,8 +3,6 @@
 //! Those with work soon are in memory. When there are too many, the ones that wait longest rest in the table and come back when they
 //! fall due. Only the schedule is kept with them: what a host may be asked, and when, is for the engine to decide on its state.
 
-use std::time::Duration;
-
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::UrlRecord;
@@ -12,14 +10,13 @@ use rusqlite::OptionalExtension;
 
 use super::CrawlFile;
 use super::queue::Entry;
-use super::record::{FIRST, Place};
+use crate::HOLD;
 use crate::ledger::{number, time};
+use crate::record::{FIRST, Place};
 
 /// A host's place in memory.
 pub(super) type HostNo = usize;
 
-/// How long a host that was handed out is kept from others, unless something is heard of it.
-const HOLD: Duration = Duration::from_secs(10);
 /// URLs handed out with a host: each is a copy, and a visit that needs more takes the host again.
 pub(super) const URLS_PER_VISIT: usize = 8;
 /// Hosts that come back from the table at once.
@@ -239,8 +236,7 @@ impl CrawlFile {
             let mut statement = self.db.prepare_cached(sql)?;
             let mut rows = statement.query((number(now), WOKEN_AT_ONCE as i64))?;
             while let Some(row) = rows.next()? {
-                let key =
-                    HostKey::parse(row.get_ref(1)?.as_str()?).map_err(super::record::damaged)?;
+                let key = HostKey::parse(row.get_ref(1)?.as_str()?).map_err(super::damaged)?;
                 woken.push((row.get::<_, i64>(0)?, key, row.get::<_, i64>(2)?, row.get(3)?));
             }
         }

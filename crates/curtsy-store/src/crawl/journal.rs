@@ -6,7 +6,8 @@
 use curtsy_engine::UrlRecord;
 use serde::{Deserialize, Serialize};
 
-use super::record::{self, Place};
+use super::damaged;
+use crate::record::{self, Place};
 
 /// One change.
 #[derive(Serialize, Deserialize)]
@@ -121,7 +122,7 @@ pub(crate) fn changes(
     mut each: impl FnMut(Change<'_>) -> Result<(), rusqlite::Error>,
 ) -> Result<(), rusqlite::Error> {
     while !bytes.is_empty() {
-        let (change, rest) = postcard::take_from_bytes(bytes).map_err(record::damaged)?;
+        let (change, rest) = postcard::take_from_bytes(bytes).map_err(damaged)?;
         each(change)?;
         bytes = rest;
     }

@@ -6,9 +6,10 @@ use curtsy_engine::UrlRecord;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::CrawlFile;
+use super::damaged;
 use super::journal::{self, Change};
 use super::known;
-use super::record::{self, Place};
+use crate::record::{self, Place};
 
 impl CrawlFile {
     pub(super) fn merge_is_due(&self) -> bool {
@@ -109,7 +110,8 @@ impl CrawlFile {
         if let Some(row) = rows.next()? {
             let text = row.get_ref(0)?.as_str()?;
             let more = row.get_ref(3)?.as_blob_or_null()?;
-            url.restore(&record::record(key, text, row.get(1)?, row.get(2)?, more)?);
+            let known = record::record(key, text, row.get(1)?, row.get(2)?, more);
+            url.restore(&known.map_err(damaged)?);
         }
         Ok(())
     }

@@ -9,7 +9,6 @@ mod journal;
 mod known;
 mod merge;
 mod queue;
-mod record;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -26,6 +25,7 @@ use known::Known;
 
 use crate::OpenError;
 use crate::ledger::{number, time};
+use crate::record::{self, Damaged};
 use crate::running::Running;
 use curtsy_file::{PAGE_BYTES_LARGE, Schema, trouble};
 
@@ -323,3 +323,8 @@ CREATE TABLE reminded (
 ) WITHOUT ROWID;
 "],
 };
+
+/// What was read is not what this program writes.
+fn damaged(error: impl Into<Damaged>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Blob, error.into())
+}

@@ -7,8 +7,9 @@ use curtsy_core::url::UrlKey;
 use curtsy_engine::UrlRecord;
 
 use super::CrawlFile;
+use super::damaged;
 use super::hosts::{Host, HostNo, URLS_PER_VISIT};
-use super::record::{self, FIRST, LAST, Place};
+use crate::record::{self, FIRST, LAST, Place};
 
 /// URLs of one host that are in memory, unless they were handed out or came back.
 const WINDOW_MAX: usize = 64;
@@ -216,7 +217,8 @@ impl CrawlFile {
             let number = row.get::<_, i64>(3)? as u64;
             let key = super::known::key(row.get_ref(4)?.as_blob()?);
             let more = row.get_ref(6)?.as_blob_or_null()?;
-            let record = record::record(key, row.get_ref(5)?.as_str()?, ready, depth, more)?;
+            let record = record::record(key, row.get_ref(5)?.as_str()?, ready, depth, more)
+                .map_err(damaged)?;
             let row = Some((ready, row.get(1)?, depth, number));
             entries.push(Entry { record, number, row, touched: false });
         }

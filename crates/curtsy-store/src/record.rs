@@ -6,10 +6,12 @@ use curtsy_core::host::{LeaseId, Outcome, Tries};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_engine::{UrlRecord, Want};
-use rusqlite::types::Type;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::{number, time};
+
+/// What was read is not what this program writes.
+pub(crate) type Damaged = Box<dyn std::error::Error + Send + Sync>;
 
 /// Where a URL stands in its host's queue: when it is ready, its rank, its depth, and its number in the order of arrival.
 pub(crate) type Place = (i64, u8, u16, u64);
@@ -111,17 +113,17 @@ pub(crate) fn record(
     ready: i64,
     depth: u16,
     more: Option<&[u8]>,
-) -> Result<UrlRecord, rusqlite::Error> {
-    let url = CrawlUrl::parse(url).map_err(damaged)?;
+) -> Result<UrlRecord, Damaged> {
+    let url = CrawlUrl::parse(url)?;
     let mut record = UrlRecord {
         id: UrlKey::from_u128(key),
         ready: (ready != 0).then(|| time(ready)),
         ..UrlRecord::page(url, depth)
     };
     if let Some(bytes) = more {
-        let more: More<'_> = postcard::from_bytes(bytes).map_err(damaged)?;
+        let more: More<'_> = postcard::from_bytes(bytes)?;
         if let Some(origin) = more.origin {
-            record.origin = CrawlUrl::parse(origin).map_err(damaged)?;
+            record.origin = CrawlUrl::parse(origin)?;
         }
         record.hop = more.hop;
         record.held = more.want.is_held();
@@ -129,7 +131,7 @@ pub(crate) fn record(
             Wanted::Page | Wanted::PageHeld => Want::Page,
             Wanted::Sitemap | Wanted::SitemapHeld => Want::Sitemap,
             Wanted::RobotsHop(owner, deadline) | Wanted::RobotsHopHeld(owner, deadline) => {
-                Want::RobotsHop { owner: owner.parse().map_err(damaged)?, deadline }
+                Want::RobotsHop { owner: owner.parse()?, deadline }
             }
         };
         record.tries = more.tries;
@@ -139,11 +141,6 @@ pub(crate) fn record(
         record.slot_since = more.slot_since;
     }
     Ok(record)
-}
-
-/// What was read is not what this program writes.
-pub(crate) fn damaged(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, Box::new(error))
 }
 
 #[cfg(test)]

@@ -1,0 +1,594 @@
+//! Host states and frontier in Redis, for a fleet.
+//!
+//! Every verb of the engine's `Store` is one script, so it happens as a whole or not at all, in Redis' own time. Scripts compare versions, claims
+//! and caps, write and reschedule; they hold no rule of politeness. What is where is in `docs/redis.md`.
+//!
+//! What must stay true:
+//! - **A receipt is given after the write is in Redis.** Whether it outlives Redis is told by how that is set up: with `appendfsync always` a
+//!   restart loses nothing; else every restart begins a new epoch, and each worker writes back what it remembers.
+//! - **Everything of hosts is on one primary.** Scripts touch keys that they find out as they go.
+//! - **The scripts' time is Redis' own**, with its steps taken out (`clock`).
+
+mod clock;
+mod link;
+mod record;
+mod reply;
+mod script;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use curtsy_core::host::{HostState, JobView, Receipt, RobotsId};
+use curtsy_core::time::Time;
+use curtsy_core::url::{HostKey, Scheme};
+use curtsy_engine::{
+    Clock, Commit, Committed, Epoch, Grant, Mono, Offered, Order, Orders, Refusal, RobotsFile,
+    Store, StoreError, Taken, UrlRecord, UrlWrite, View, Visit,
+};
+use redis::Cmd;
+
+use clock::{Off, Reference};
+use link::by_hash;
+use reply::{Reply, Strange, micros};
+use script::{COMMIT, LOAD, OFFER, ORDER, RECALL, REMIND, ROBOTS, SETTLE, STEP, TAKE};
+
+pub use link::{Empty, Link, LinkOptions, Server, Wire, WireError, arrive, is_unknown_script};
+pub use script::{ARRIVE, Script};
+
+use crate::HOLD;
+use crate::record::Damaged;
+
+/// URLs handed out with a host.
+const URLS_PER_VISIT: usize = 8;
+/// An address whose slots are taken is looked at again so soon: they are given back early far more often than they run out.
+const ADDRESS_LOOK: Duration = Duration::from_secs(1);
+/// A question is asked so often, if the store's time or what it remembers changes in between.
+const ROUNDS_MAX: usize = 16;
+
+/// How a store in Redis behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How long a link that was found stays known.
+    pub known_for: Duration,
+    /// How long a robots.txt stands under its authority's name, for whoever looks.
+    pub robots_shown_for: Duration,
+    /// How long a worker that is new here only listens: until then the others have taken out a step of the clock.
+    pub quarantine: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            known_for: Duration::from_secs(30 * 86_400),
+            robots_shown_for: Duration::from_secs(86_400),
+            quarantine: Duration::ZERO,
+        }
+    }
+}
+
+/// A clock of microseconds instead of Redis' own, for tests.
+pub type RawClock = Rc<dyn Fn() -> u64>;
+
+/// One worker's handle to the store in Redis.
+pub struct RedisStore<W, C> {
+    wire: Rc<W>,
+    clock: C,
+    raw: Option<RawClock>,
+    options: Options,
+    reference: Cell<Option<Reference>>,
+    /// When this worker first heard of the store.
+    born: Cell<Option<Mono>>,
+    /// How many orders were given when they were last read, and which are in force.
+    heard: RefCell<(String, Arc<Orders>)>,
+    /// The store's word for how much it remembers of URLs that failed.
+    reminders: RefCell<String>,
+}
+
+/// What every answer begins with.
+struct Top {
+    kind: String,
+    now: Time,
+    epoch: Epoch,
+    job: JobView,
+    rest: Reply,
+}
+
+impl<W: Wire, C: Clock> RedisStore<W, C> {
+    /// A worker's handle.
+    pub fn new(wire: Rc<W>, clock: C, options: Options) -> RedisStore<W, C> {
+        RedisStore {
+            wire,
+            clock,
+            raw: None,
+            options,
+            reference: Cell::new(None),
+            born: Cell::new(None),
+            heard: RefCell::default(),
+            reminders: RefCell::default(),
+        }
+    }
+
+    /// The same on another clock than Redis' own.
+    pub fn with_clock(self, raw: RawClock) -> RedisStore<W, C> {
+        RedisStore { raw: Some(raw), ..self }
+    }
+
+    /// Orders that nothing more is asked of a host, or lifts the order.
+    pub async fn stop(&self, host: &HostKey, stopped: bool) -> Result<(), StoreError> {
+        let one = |cmd: &mut Cmd| {
+            cmd.arg(1).arg(host.as_str()).arg(u8::from(stopped)).arg("");
+        };
+        self.ask("stop", &ORDER, one).await.map(|_| ())
+    }
+
+    /// URLs that are not settled.
+    pub async fn queued(&self) -> Result<u64, StoreError> {
+        self.take(0).await.map(|taken| taken.queued)
+    }
+
+    /// Runs a script until the store's time is agreed upon.
+    async fn ask(
+        &self,
+        verb: &'static str,
+        script: &'static Script,
+        args: impl Fn(&mut Cmd),
+    ) -> Result<Top, StoreError> {
+        let failed = |error: WireError| match error {
+            WireError::Unknown(_) => StoreError::Unknown(verb),
+            WireError::NotDone(why) | WireError::Unfit(why) => StoreError::Refused(verb, why),
+        };
+        let strange = |error: Strange| StoreError::Refused(verb, error.to_string());
+        for _ in 0..ROUNDS_MAX {
+            let mut command = by_hash(script);
+            command.arg(self.raw.as_ref().map(|raw| raw().to_string()).unwrap_or_default());
+            let m0 = self.clock.mono();
+            match self.reference.get() {
+                Some(known) => command.arg(micros(known.expected(m0))).arg(known.steps),
+                None => command.arg("").arg(""),
+            };
+            args(&mut command);
+            let value = self.wire.run(script, &command).await.map_err(failed)?;
+            let m1 = self.clock.mono();
+            let mut reply = Reply::new(value).map_err(strange)?;
+            let kind = reply.text().map_err(strange)?;
+            match kind.as_str() {
+                "empty" => self.wire.greet_again().await.map_err(failed)?,
+                "step" => {
+                    let now = reply.time().map_err(strange)?;
+                    let steps = reply.number().map_err(strange)?;
+                    let known = self.reference.get().filter(|known| known.steps == steps);
+                    match known.map_or(Off::Slow, |known| known.judge(now, m0, m1)) {
+                        Off::Slow => self.reference.set(Some(Reference { now, steps, m0, m1 })),
+                        Off::Stepped(by) => {
+                            let mut command = by_hash(&STEP);
+                            command.arg(steps).arg(by);
+                            self.wire.run(&STEP, &command).await.map_err(failed)?;
+                            // What is right now is told by the next answer.
+                            self.reference.set(None);
+                        }
+                    }
+                }
+                _ => return self.top(kind, reply, m0, m1).map_err(strange),
+            }
+        }
+        Err(StoreError::Refused(verb, "the clock of Redis does not settle".into()))
+    }
+
+    fn top(&self, kind: String, mut rest: Reply, m0: Mono, m1: Mono) -> Result<Top, Strange> {
+        let now = rest.time()?;
+        let steps = rest.number()?;
+        let newest = self.reference.get().is_none_or(|k| k.now <= now || k.steps != steps);
+        if newest {
+            self.reference.set(Some(Reference { now, steps, m0, m1 }));
+        }
+        if self.born.get().is_none() {
+            self.born.set(Some(m1));
+        }
+        let mut epoch = rest.list()?;
+        let mut job = rest.list()?;
+        Ok(Top {
+            kind,
+            now,
+            epoch: Epoch {
+                id: epoch.number()?,
+                floor: epoch.time_if_any()?,
+                quiet_until: epoch.time_if_any()?,
+                emptied: epoch.flag()?,
+            },
+            job: JobView { started_at: job.time()?, pages: job.number()? },
+            rest,
+        })
+    }
+
+    /// Until when this worker only listens.
+    fn listens_until(&self, now: Time) -> Option<Time> {
+        let heard = self.clock.mono() - self.born.get()?;
+        let left = self.options.quarantine.checked_sub(heard).filter(|left| !left.is_zero())?;
+        Some(now + left)
+    }
+
+    /// Takes over what the store remembers of records that come into a queue: the answer to a question that did not know of it.
+    fn take_over(&self, mut top: Top, records: Vec<&mut UrlRecord>) -> Result<(), Damaged> {
+        *self.reminders.borrow_mut() = top.rest.text()?;
+        let mut remembered = top.rest.list()?;
+        for record in records {
+            let bytes = remembered.bytes()?;
+            if !bytes.is_empty() {
+                record.restore(&record::unplaced(&record::id(record.id), &bytes)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn view(&self, top: &mut Top, host: HostKey) -> Result<View, Damaged> {
+        let mut parts = top.rest.list()?;
+        read_view(&mut parts, host, top.now, top.epoch, top.job)
+    }
+
+    fn hear(&self, count: String, orders: &mut Reply) -> Result<Arc<Orders>, Damaged> {
+        let mut heard = self.heard.borrow_mut();
+        if heard.0 != count {
+            let mut all = Orders::default();
+            while !orders.is_over() {
+                let host = HostKey::parse(&orders.text()?)?;
+                let order = orders.text()?;
+                let (stopped, at) = order.split_once(' ').ok_or(Strange)?;
+                let at = Time::from_micros(at.parse()?);
+                all.hear(&Order { host, stopped: stopped == "1", at });
+            }
+            *heard = (count, Arc::new(all));
+        }
+        Ok(Arc::clone(&heard.1))
+    }
+
+    fn read_taken(&self, mut top: Top) -> Result<Taken, Damaged> {
+        let queued = top.rest.number()?;
+        let next_due = top.rest.time_if_any()?;
+        let paused = top.rest.flag()?;
+        let count = top.rest.text()?;
+        let orders = self.hear(count, &mut top.rest.list()?)?;
+        let mut visits = Vec::new();
+        let mut all = top.rest.list()?;
+        while !all.is_over() {
+            let mut one = all.list()?;
+            let host = HostKey::parse(&one.text()?)?;
+            let view = read_view(&mut one.list()?, host, top.now, top.epoch, top.job)?;
+            let (mut ids, mut records) = (one.list()?, one.list()?);
+            let mut urls = Vec::with_capacity(URLS_PER_VISIT);
+            while !ids.is_over() {
+                urls.push(record::queued(&ids.bytes()?, &records.bytes()?)?);
+            }
+            visits.push(Visit { view, urls });
+        }
+        let quiet = top.epoch.quiet_until.filter(|quiet| *quiet > top.now);
+        let paused = paused.then(|| top.now + Duration::from_secs(1));
+        let held_back = [self.listens_until(top.now), quiet, paused].into_iter().flatten().max();
+        Ok(Taken {
+            visits,
+            now: top.now,
+            next_due: held_back.or(next_due),
+            epoch: top.epoch,
+            queued,
+            orders,
+        })
+    }
+
+    async fn commit_once(&self, commit: &Commit) -> Result<Top, StoreError> {
+        let state = commit.state.as_ref().map(HostState::encode);
+        let reminders = self.reminders.borrow().clone();
+        self.ask("commit", &COMMIT, |cmd| {
+            cmd.arg(commit.host.as_str()).arg(commit.version).arg(commit.epoch);
+            cmd.arg(micros(commit.not_before));
+            cmd.arg(u8::from(state.is_some())).arg(state.as_deref().unwrap_or_default());
+            match &commit.grant {
+                None => {
+                    cmd.arg("0");
+                }
+                Some(grant) => write_grant(cmd, grant),
+            }
+            match commit.release {
+                None => cmd.arg("").arg(""),
+                Some((address, lease)) => cmd.arg(address.to_string()).arg(&lease.0.to_be_bytes()),
+            };
+            cmd.arg(&reminders);
+            write_urls(cmd, &commit.urls);
+            cmd.arg(commit.robots.len());
+            for (id, file) in &commit.robots {
+                self.write_robots(cmd, commit, *id, file);
+            }
+        })
+        .await
+    }
+
+    fn write_robots(&self, cmd: &mut Cmd, commit: &Commit, id: RobotsId, file: &RobotsFile) {
+        cmd.arg(hex(id)).arg(&file.text[..]);
+        // Without a value is not the same as with an empty one.
+        for part in [&file.etag, &file.last_modified] {
+            cmd.arg(part.as_ref().map(|part| format!("={part}")).unwrap_or_default());
+        }
+        let shown = commit.state.iter().flat_map(HostState::all_robots);
+        let shown: Vec<String> = shown
+            .filter(|robots| robots.file == Some(id))
+            .map(|robots| match (robots.scheme, robots.port) {
+                (Scheme::Https, 443) => commit.host.to_string(),
+                (scheme, port) => format!("{scheme}://{}:{port}", commit.host),
+            })
+            .collect();
+        cmd.arg(shown.len());
+        for name in shown {
+            cmd.arg(name).arg(self.options.robots_shown_for.as_millis() as u64);
+        }
+    }
+
+    fn read_committed(&self, mut top: Top, commit: &Commit) -> Result<Committed, Damaged> {
+        Ok(match top.kind.as_str() {
+            "done" => Committed::Done(Receipt {
+                host: commit.host.clone(),
+                version: top.rest.number()?,
+                now: top.now,
+                leases: commit.state.iter().flat_map(|s| s.leases.iter().map(|l| l.id)).collect(),
+            }),
+            "stale" => Committed::Stale(self.view(&mut top, commit.host.clone())?),
+            "gone" => {
+                // Somebody else has it, or this very grant had worked and its answer got lost.
+                let view = self.view(&mut top, commit.host.clone())?;
+                let lease = commit.grant.as_ref().map(|grant| grant.lease);
+                match lease.is_some_and(|id| view.state.lease(id).is_some()) {
+                    true => Committed::Stale(view),
+                    false => Committed::Refused(Refusal::Gone),
+                }
+            }
+            "refused" => Committed::Refused(match top.rest.text()?.as_str() {
+                "stopped" => Refusal::Stopped,
+                "budget" => Refusal::Budget,
+                _ => Refusal::Address(top.rest.time()?.min(top.now + ADDRESS_LOOK)),
+            }),
+            _ => return Err(Strange.into()),
+        })
+    }
+}
+
+impl<W: Wire, C: Clock> Store for RedisStore<W, C> {
+    async fn offer(&self, records: &[UrlRecord]) -> Result<Offered, StoreError> {
+        let mut records = records.to_vec();
+        for _ in 0..ROUNDS_MAX {
+            let reminders = self.reminders.borrow().clone();
+            let mut top = self
+                .ask("offer", &OFFER, |cmd| {
+                    cmd.arg(&reminders).arg(self.options.known_for.as_millis() as u64);
+                    cmd.arg(records.len());
+                    for record in &records {
+                        cmd.arg(record.host().as_str()).arg(&record::id(record.id));
+                        write_record(cmd, record);
+                    }
+                })
+                .await?;
+            if top.kind == "offered" {
+                let mut count = || top.rest.number().map(|n| n as usize).map_err(broken("offer"));
+                return Ok(Offered { new: count()?, known: count()? });
+            }
+            self.take_over(top, records.iter_mut().collect()).map_err(broken("offer"))?;
+        }
+        Err(StoreError::Refused("offer", "what is remembered does not settle".into()))
+    }
+
+    async fn remind(&self, records: Vec<UrlRecord>) -> Result<(), StoreError> {
+        for _ in 0..ROUNDS_MAX {
+            let top = self
+                .ask("remind", &RECALL, |cmd| {
+                    cmd.arg(records.len());
+                    for record in &records {
+                        cmd.arg(record.host().as_str()).arg(&record::id(record.id));
+                    }
+                })
+                .await?;
+            let (reminders, merged) = bring_together(top, &records).map_err(broken("remind"))?;
+            let top = self
+                .ask("remind", &REMIND, |cmd| {
+                    cmd.arg(&reminders).arg(merged.len());
+                    for one in &merged {
+                        cmd.arg(one.remembered.host().as_str());
+                        cmd.arg(&record::id(one.remembered.id));
+                        cmd.arg(record::blob(&one.remembered)).arg(&one.found[..]);
+                        if let Some(queued) = &one.queued {
+                            write_record(cmd, queued);
+                        }
+                    }
+                })
+                .await?;
+            if top.kind == "done" {
+                return Ok(());
+            }
+        }
+        Err(StoreError::Refused("remind", "others change what is remembered".into()))
+    }
+
+    async fn order(&self, orders: Vec<Order>) -> Result<(), StoreError> {
+        self.ask("order", &ORDER, |cmd| {
+            cmd.arg(orders.len());
+            for order in &orders {
+                cmd.arg(order.host.as_str()).arg(u8::from(order.stopped)).arg(micros(order.at));
+            }
+        })
+        .await
+        .map(|_| ())
+    }
+
+    async fn take(&self, hosts: usize) -> Result<Taken, StoreError> {
+        let heard = self.heard.borrow().0.clone();
+        // Whoever is new here listens first.
+        let listens = match self.reference.get() {
+            None => !self.options.quarantine.is_zero(),
+            Some(known) => self.listens_until(known.now).is_some(),
+        };
+        let hosts = if listens { 0 } else { hosts };
+        let top = self
+            .ask("take", &TAKE, |cmd| {
+                cmd.arg(hosts).arg(URLS_PER_VISIT).arg(HOLD.as_micros() as u64).arg(&heard);
+            })
+            .await?;
+        self.read_taken(top).map_err(broken("take"))
+    }
+
+    async fn load(&self, host: &HostKey) -> Result<View, StoreError> {
+        let asked = |cmd: &mut Cmd| {
+            cmd.arg(host.as_str());
+        };
+        let mut top = self.ask("load", &LOAD, asked).await?;
+        self.view(&mut top, host.clone()).map_err(broken("load"))
+    }
+
+    async fn commit(&self, mut commit: Commit) -> Result<Committed, StoreError> {
+        for _ in 0..ROUNDS_MAX {
+            let top = self.commit_once(&commit).await?;
+            if top.kind != "reminded" {
+                return self.read_committed(top, &commit).map_err(broken("commit"));
+            }
+            self.take_over(top, coming(&mut commit.urls)).map_err(broken("commit"))?;
+        }
+        Err(StoreError::Refused("commit", "what is remembered does not settle".into()))
+    }
+
+    async fn settle(&self, mut writes: Vec<UrlWrite>) -> Result<(), StoreError> {
+        for _ in 0..ROUNDS_MAX {
+            let reminders = self.reminders.borrow().clone();
+            let top = self
+                .ask("settle", &SETTLE, |cmd| {
+                    cmd.arg(&reminders);
+                    write_urls(cmd, &writes);
+                })
+                .await?;
+            if top.kind == "settled" {
+                return Ok(());
+            }
+            self.take_over(top, coming(&mut writes)).map_err(broken("settle"))?;
+        }
+        Err(StoreError::Refused("settle", "what is remembered does not settle".into()))
+    }
+
+    async fn robots(&self, id: RobotsId) -> Result<Option<Arc<RobotsFile>>, StoreError> {
+        let asked = |cmd: &mut Cmd| {
+            cmd.arg(hex(id));
+        };
+        let mut top = self.ask("robots", &ROBOTS, asked).await?;
+        read_robots(&mut top.rest).map_err(broken("robots"))
+    }
+}
+
+/// What was remembered of a URL and what is in the queue, brought together.
+struct Merged {
+    remembered: UrlRecord,
+    /// The bytes in the queue; none if it is not there.
+    found: Vec<u8>,
+    queued: Option<UrlRecord>,
+}
+
+fn bring_together(mut top: Top, records: &[UrlRecord]) -> Result<(String, Vec<Merged>), Damaged> {
+    let reminders = top.rest.text()?;
+    let mut found = top.rest.list()?;
+    let mut merged: Vec<Merged> = Vec::with_capacity(records.len());
+    for record in records {
+        let mut one = found.list()?;
+        let (queued, known) = (one.bytes()?, one.bytes()?);
+        let id = record::id(record.id);
+        let mut remembered = record.clone();
+        if !known.is_empty() {
+            remembered = record::unplaced(&id, &known)?;
+            remembered.restore(record);
+        }
+        let in_queue = match queued.is_empty() {
+            true => None,
+            false => {
+                let mut in_queue = record::queued(&id, &queued)?;
+                in_queue.restore(record);
+                Some(in_queue)
+            }
+        };
+        merged.push(Merged { remembered, found: queued, queued: in_queue });
+    }
+    Ok((reminders, merged))
+}
+
+fn read_view(
+    parts: &mut Reply,
+    host: HostKey,
+    now: Time,
+    epoch: Epoch,
+    job: JobView,
+) -> Result<View, Damaged> {
+    let state = parts.bytes()?;
+    let state = match state.is_empty() {
+        true => HostState::default(),
+        false => HostState::decode(&state)?,
+    };
+    let version = parts.number()?;
+    Ok(View { host, state, version, now, stopped: parts.flag()?, epoch, job })
+}
+
+fn read_robots(rest: &mut Reply) -> Result<Option<Arc<RobotsFile>>, Strange> {
+    let found = rest.flag()?;
+    let text = rest.bytes()?;
+    let mut value = || rest.text().map(|text| text.strip_prefix('=').map(str::to_owned));
+    let (etag, last_modified) = (value()?, value()?);
+    Ok(found.then(|| Arc::new(RobotsFile { text, etag, last_modified })))
+}
+
+/// The records of changes that bring a URL into a queue.
+fn coming(writes: &mut [UrlWrite]) -> Vec<&mut UrlRecord> {
+    let moved = writes.iter_mut().filter(|write| moves(write));
+    moved.filter_map(|write| write.to.as_mut()).collect()
+}
+
+/// Whether a change brings a URL into another queue than it is in.
+fn moves(write: &UrlWrite) -> bool {
+    write.to.as_ref().is_some_and(|to| write.from.as_ref() != Some(to.host()))
+}
+
+fn write_urls(cmd: &mut Cmd, writes: &[UrlWrite]) {
+    cmd.arg(writes.len());
+    for write in writes {
+        cmd.arg(write.from.as_ref().map_or("", HostKey::as_str));
+        cmd.arg(&record::id(write.id)).arg(&record::claim(write.claim));
+        match &write.to {
+            None => {
+                cmd.arg("end");
+            }
+            Some(to) if moves(write) => {
+                cmd.arg("move").arg(to.host().as_str());
+                write_record(cmd, to);
+            }
+            Some(to) => {
+                cmd.arg("same");
+                write_record(cmd, to);
+            }
+        }
+    }
+}
+
+fn write_record(cmd: &mut Cmd, record: &UrlRecord) {
+    cmd.arg(record::blob(record));
+    cmd.arg(record.ready.map_or(0, micros)).arg(&record::rank(record));
+}
+
+fn write_grant(cmd: &mut Cmd, grant: &Grant) {
+    cmd.arg("1").arg(&grant.lease.0.to_be_bytes());
+    match grant.url {
+        Some((id, claim)) => cmd.arg(&record::id(id)).arg(&record::claim(claim)),
+        None => cmd.arg("").arg(""),
+    };
+    cmd.arg(grant.charge.map(|cap| cap.min(reply::NEVER).to_string()).unwrap_or_default());
+    match grant.address {
+        Some(claim) => cmd.arg(claim.address.to_string()).arg(claim.cap).arg(micros(claim.until)),
+        None => cmd.arg("").arg(0).arg(0),
+    };
+}
+
+fn hex(id: RobotsId) -> String {
+    format!("{id:?}")
+}
+
+fn broken<E: Into<Damaged>>(verb: &'static str) -> impl Fn(E) -> StoreError {
+    move |error| StoreError::Refused(verb, error.into().to_string())
+}

@@ -1,0 +1,101 @@
+//! A URL's record as bytes: what scripts compare in front, the rest as it is.
+//!
+//! Scripts see three things of a record: its place in the queue (which they make), its claim, and whether it stays known when it has ended.
+
+use std::sync::Arc;
+
+use curtsy_core::host::LeaseId;
+use curtsy_core::url::UrlKey;
+use curtsy_engine::{UrlRecord, Wish};
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::number;
+use crate::record::{Damaged, more, record};
+
+/// Rank, depth and number: scripts put them in front of what is written here.
+const PLACE_BYTES: usize = 11;
+/// The claim and whether the URL stays known.
+const HEAD_BYTES: usize = 10;
+
+#[derive(Serialize, Deserialize)]
+struct Rest<'a> {
+    url: &'a str,
+    depth: u16,
+    ready: i64,
+    more: Option<&'a [u8]>,
+    wish: Option<(&'a str, u64)>,
+}
+
+/// A claim as scripts compare it.
+pub(super) fn claim(claim: Option<LeaseId>) -> [u8; 9] {
+    let mut bytes = [0; 9];
+    if let Some(LeaseId(id)) = claim {
+        bytes[0] = 1;
+        bytes[1..].copy_from_slice(&id.to_be_bytes());
+    }
+    bytes
+}
+
+/// What a record's place begins with: what goes first, then how far from a seed.
+pub(super) fn rank(record: &UrlRecord) -> [u8; 3] {
+    let [high, low] = record.depth.to_be_bytes();
+    [record.rank(), high, low]
+}
+
+/// A URL's identity as a key.
+pub(super) fn id(key: UrlKey) -> [u8; 16] {
+    key.as_u128().to_be_bytes()
+}
+
+/// A record without its place.
+pub(super) fn blob(record: &UrlRecord) -> Vec<u8> {
+    let more = more(record);
+    let rest = Rest {
+        url: record.url.as_str(),
+        depth: record.depth,
+        ready: record.ready.map_or(0, number),
+        more: more.as_deref(),
+        wish: record.wish.as_deref().map(|wish| (wish.spelt.as_str(), wish.number)),
+    };
+    let mut bytes = Vec::with_capacity(128);
+    bytes.extend(claim(record.claim));
+    bytes.push(u8::from(record.wish.is_none()));
+    postcard::to_extend(&rest, bytes).expect("a record holds nothing that postcard can't write")
+}
+
+/// A record from the bytes of a queue.
+pub(super) fn queued(id: &[u8], bytes: &[u8]) -> Result<UrlRecord, Damaged> {
+    unplaced(id, bytes.get(PLACE_BYTES..).ok_or("a record is cut off")?)
+}
+
+/// A record from bytes without a place.
+pub(super) fn unplaced(id: &[u8], bytes: &[u8]) -> Result<UrlRecord, Damaged> {
+    let rest: Rest<'_> =
+        postcard::from_bytes(bytes.get(HEAD_BYTES..).ok_or("a record is cut off")?)?;
+    let key = u128::from_be_bytes(id.try_into()?);
+    let mut record = record(key, rest.url, rest.ready, rest.depth, rest.more)?;
+    record.wish =
+        rest.wish.map(|(spelt, number)| Arc::new(Wish { spelt: spelt.to_owned(), number }));
+    Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use curtsy_core::url::CrawlUrl;
+
+    #[test]
+    fn every_record_comes_back_as_it_was() {
+        let url = CrawlUrl::parse("https://example.org/a?b=c").unwrap();
+        let page = UrlRecord::page(url.clone(), 3);
+        let wish = Wish { spelt: "HTTPS://example.org/a?b=c".into(), number: 7 };
+        let wished = UrlRecord { claim: Some(LeaseId(9)), ..UrlRecord::wished(url, wish) };
+        assert_ne!(page.id, wished.id, "a wish is not kept from coming by a link that was known");
+        for record in [page, wished] {
+            let mut bytes = vec![0; PLACE_BYTES];
+            bytes.extend(blob(&record));
+            assert_eq!(queued(&id(record.id), &bytes).unwrap(), record);
+            assert!(queued(&id(record.id), &bytes[..18]).is_err());
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The scripts: what is done in Redis in one step.
+
+use std::sync::OnceLock;
+
+/// A script and its name in Redis.
+#[derive(Debug)]
+pub struct Script {
+    /// Its whole text.
+    pub text: &'static str,
+    hash: OnceLock<String>,
+}
+
+impl Script {
+    const fn new(text: &'static str) -> Script {
+        Script { text, hash: OnceLock::new() }
+    }
+
+    /// The SHA-1 of its text, by which Redis knows it.
+    pub fn hash(&self) -> &str {
+        self.hash.get_or_init(|| redis::Script::new(self.text).get_hash().to_owned())
+    }
+}
+
+/// A script that Redis refuses as a whole when it has no room: a half of it is never written.
+macro_rules! script {
+    ($vis:vis $name:ident, $doc:literal, $($part:literal),+) => {
+        #[doc = $doc]
+        $vis static $name: Script =
+            Script::new(concat!("#!lua\n", $(include_str!(concat!("scripts/", $part, ".lua"))),+));
+    };
+}
+
+script!(pub ARRIVE, "A worker has a new connection.", "arrive");
+script!(pub(super) STEP, "Takes a step of the clock out.", "step");
+script!(pub(super) TAKE, "Hands out hosts.", "top", "frontier", "take");
+script!(pub(super) LOAD, "Reads a host.", "top", "load");
+script!(pub(super) COMMIT, "Writes what hangs together.", "top", "frontier", "commit");
+script!(pub(super) OFFER, "Adds URLs.", "top", "frontier", "offer");
+script!(pub(super) SETTLE, "Records what became of URLs.", "top", "frontier", "settle");
+script!(pub(super) RECALL, "Reads what is known of URLs that failed.", "top", "recall");
+script!(pub(super) REMIND, "Writes what is remembered of URLs that failed.", "top", "frontier", "remind");
+script!(pub(super) ORDER, "Writes stop orders.", "top", "frontier", "order");
+script!(pub(super) ROBOTS, "Reads a robots.txt.", "top", "robots");

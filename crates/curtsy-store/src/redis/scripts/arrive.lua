@@ -1,0 +1,38 @@
+-- A worker has a new connection: what is this store's life? Arguments: the clock, the server's run, whether that server keeps every write it has
+-- acknowledged, how long nothing is granted in a new epoch, and whether an empty store is a new one.
+local STORE = 'curtsy:store'
+local function whole(n) return string.format('%.0f', n) end
+local raw, run, lossless, quiet, new = ARGV[1], ARGV[2], ARGV[3] == '1', tonumber(ARGV[4]), ARGV[5] == '1'
+if raw == '' then
+  local time = redis.call('TIME')
+  raw = time[1] * 1000000 + time[2]
+end
+local known = redis.call('HMGET', STORE, 'epoch', 'run', 'offset', 'version')
+if known[4] and known[4] ~= '1' then
+  return {'version', known[4]}
+end
+local now = tonumber(raw) + tonumber(known[3] or '0')
+local function begin(id, emptied)
+  redis.call('HSET', STORE, 'epoch', whole(id), 'floor', whole(now), 'quiet', whole(now + quiet), 'emptied', emptied)
+  redis.call('DEL', 'curtsy:reminded')
+  redis.call('HINCRBY', STORE, 'reminders', 1)
+end
+if not known[1] then
+  redis.call('HSET', STORE, 'version', '1', 'offset', '0', 'steps', '0', 'orders', '0', 'started', whole(now), 'pages', '0', 'queued', '0', 'run', run)
+  if new then
+    redis.call('HSET', STORE, 'epoch', whole(now), 'floor', '', 'quiet', '', 'emptied', '0', 'reminders', '0')
+  else
+    -- Another name than that of a new store in the same moment.
+    begin(now + 1, '1')
+  end
+  return {'begun', whole(now)}
+end
+if known[2] ~= run then
+  redis.call('HSET', STORE, 'run', run)
+  if not lossless then
+    begin(math.max(now, tonumber(known[1]) + 1), '0')
+    return {'lost', whole(now)}
+  end
+  return {'restarted', whole(now)}
+end
+return {'same', whole(now)}

@@ -1,0 +1,2 @@
+-- A host as it is.
+return answer('view', view(take()))

@@ -1,0 +1,17 @@
+-- Records what became of URLs. Arguments: the caller's word for what is remembered, and the changes.
+local reminders = take()
+local writes = take_writes()
+local coming = {}
+for _, write in ipairs(writes) do
+  if write.becomes == 'move' then coming[#coming + 1] = write.id end
+end
+local behind = behind_reminders(reminders, coming)
+if behind then return behind end
+local hosts = {}
+for _, write in ipairs(writes) do
+  write_url(write)
+  hosts[write.from] = true
+end
+hosts[''] = nil
+for host in pairs(hosts) do reschedule_unless_held(host) end
+return answer('settled')

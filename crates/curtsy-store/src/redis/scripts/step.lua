@@ -1,0 +1,7 @@
+-- Takes a step of this server's clock out, unless somebody has done so. Arguments: the steps that the caller knows of, and what to add.
+local STORE = 'curtsy:store'
+if redis.call('HGET', STORE, 'steps') == ARGV[1] then
+  redis.call('HINCRBY', STORE, 'offset', ARGV[2])
+  redis.call('HINCRBY', STORE, 'steps', 1)
+end
+return {'done'}
