@@ -9,6 +9,7 @@ mod ingest;
 mod robots;
 mod sentence;
 mod timestamp;
+mod webpage;
 
 pub use compact::{FindingsError, decode, encode};
 pub use ingest::{
@@ -18,3 +19,4 @@ pub use ingest::{
 pub use robots::{RobotsContent, RobotsEvidence, RobotsMetadata, RobotsType, Seconds, Sureness};
 pub use sentence::{Names, SLOT_TIMEOUT_TEXT, circuit_open, sentence};
 pub use timestamp::timestamp;
+pub use webpage::{Webpage, WebpageEvent, cache_key, event_id, event_key};
