@@ -316,7 +316,7 @@ impl<W: World> Worker<'_, W> {
             kept.last_modified = kept.last_modified.or_else(|| old.last_modified.clone());
         }
         let answer = (head.status == 200).then_some((head, page));
-        self.outside.cache.put(asked.record.url.key(), kept.clone(), answer).await;
+        self.outside.cache.put(&asked.record, kept.clone(), answer).await;
         self.world.reached(Point::Cached).await;
         Some(kept)
     }

@@ -18,8 +18,8 @@ use crate::answer;
 use crate::becomes::{Becomes, unsent};
 use crate::visit::{Asked, HOLD, Next, Seen, Stamp};
 use crate::{
-    Clock, Commit, Committed, Fetched, Head, Line, Mono, Point, Reading, Request, RobotsFile, Sent,
-    Store, UrlRecord, View, Want, Worker, World,
+    Clock, Commit, Committed, Fetched, Head, Line, Mono, Note, Point, Reading, Request, RobotsFile,
+    Sent, Store, UrlRecord, View, Want, Worker, World,
 };
 
 /// Commits of what is known of a start, at most.
@@ -74,6 +74,7 @@ impl<W: World> Worker<'_, W> {
         let granted = Granted { epoch: seen.view.epoch.id, state: seen.view.state.clone() };
         let (mut brought, seen) = self.bring(seen, &granted, &asked, &permit, line, &request).await;
         self.world.reached(Point::BodyRead).await;
+        self.tell_listener(&seen, &asked, &permit, &brought);
         self.note_health(&seen.view, &brought).await;
 
         let (news, kept) = self.robots_news(&seen, &asked, &brought);
@@ -495,6 +496,7 @@ impl<W: World> Worker<'_, W> {
         let ours = self.health.borrow_mut().fault(&view.host, now);
         if let Some(hosts) = ours {
             self.counts.borrow_mut().own_trouble += 1;
+            self.outside.listener.note(Note::OwnTrouble);
             for (host, faults) in hosts {
                 // The failure in hand is not counted yet.
                 let counted = if host == view.host { faults - 1 } else { faults };
@@ -516,6 +518,23 @@ impl<W: World> Worker<'_, W> {
             counts.handed_back += 1;
         }
         counts.breaker_opened += u64::from(settled.probe_in.is_some());
+        drop(counts);
+        let host = asked.approach.url.host();
+        if let Some(probe_in) = settled.probe_in {
+            self.outside.listener.note(Note::BreakerOpened { host, probe_in });
+        }
+        if settled.closed {
+            self.outside.listener.note(Note::BreakerClosed { host });
+        }
+    }
+
+    fn tell_listener(&self, seen: &Seen, asked: &Asked<'_>, permit: &Permit, brought: &Brought) {
+        let Some(sent) = brought.sent else { return };
+        let kind = asked.approach.kind;
+        let late = sent - seen.stamp.not_before(permit.turn_at());
+        self.outside.listener.note(Note::Sent { kind, late });
+        let (host, took) = (asked.approach.url.host(), self.world.clock().mono() - sent);
+        self.outside.listener.note(Note::Ended { host, kind, took, outcome: brought.outcome });
     }
 }
 

@@ -7,7 +7,7 @@ use curtsy_core::url::UrlKey;
 
 use crate::becomes::HELD;
 use crate::worker::Event;
-use crate::{Batch, Clock, Page, Point, Row, Store, UrlRecord, UrlWrite, Worker, World};
+use crate::{Batch, Clock, Note, Page, Point, Row, Store, UrlRecord, UrlWrite, Worker, World};
 
 /// A URL that has ended, on its way out.
 #[derive(Clone, Debug)]
@@ -91,7 +91,8 @@ impl<W: World> Worker<'_, W> {
         };
         if !out.rows.is_empty() || !out.steps.is_empty() {
             for sink in &self.outside.sinks {
-                if sink.write(&out).await.is_err() {
+                if let Err(error) = sink.write(&out).await {
+                    self.outside.listener.note(Note::NotKept { why: &error.why });
                     let mut steps = out.steps;
                     steps.append(&mut self.steps.borrow_mut());
                     steps.drain(..steps.len().saturating_sub(STEPS_MAX));

@@ -20,6 +20,7 @@ mod health;
 mod look;
 mod memo;
 pub mod memory;
+mod note;
 mod orders;
 mod page;
 mod recover;
@@ -33,12 +34,13 @@ mod world;
 pub use fetch::{Connected, Fetch, Head, Line, Reading, Request, Sent};
 pub use look::{Look, decide, look, ruling};
 pub use memo::Memory;
+pub use note::{Listener, Note};
 pub use orders::{Order, Orders};
 pub use page::{Boxed, Cache, CachedPage, Document, Fetched, Page, Reader};
 pub use row::{Batch, Ending, Row, Sink, SinkError, Source, Step, Then};
 pub use store::{
-    AddressClaim, Commit, Committed, Epoch, Grant, Offered, Refusal, RobotsFile, Store, StoreError,
-    Taken, UrlRecord, UrlWrite, View, Visit, Want, Wish,
+    AddressClaim, Commit, Committed, Epoch, Grant, Offered, Priority, Refusal, RobotsFile, Store,
+    StoreError, Taken, UrlRecord, UrlWrite, View, Visit, Want, Wish,
 };
 pub use worker::{Counts, Outside, Over, Settings, Worker};
 pub use world::{Clock, Mono, Point, World};

@@ -96,10 +96,10 @@ pub trait Cache {
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>>;
     /// The page itself with the head of its answer, if it is kept.
     fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>>;
-    /// Keeps a page. Without an answer, the one that is held has been confirmed.
+    /// Keeps a page under the key of `asked.url`. Without an answer, the one that is held has been confirmed.
     fn put(
         &self,
-        key: UrlKey,
+        asked: &UrlRecord,
         page: CachedPage,
         answer: Option<(&Head, &Fetched)>,
     ) -> Boxed<'_, ()>;

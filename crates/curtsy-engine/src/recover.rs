@@ -9,7 +9,9 @@ use curtsy_core::url::{HostKey, UrlKey};
 use futures_util::stream::{self, StreamExt};
 
 use crate::worker::Event;
-use crate::{Commit, Committed, Epoch, Order, RobotsFile, Store, UrlRecord, View, Worker, World};
+use crate::{
+    Commit, Committed, Epoch, Note, Order, RobotsFile, Store, UrlRecord, View, Worker, World,
+};
 
 /// Hosts that are restored at once.
 const RESTORED_AT_ONCE: usize = 64;
@@ -19,6 +21,7 @@ impl<W: World> Worker<'_, W> {
     /// have no acknowledgement for, since offers may have been lost.
     pub(crate) async fn recover(&self, epoch: Epoch) -> Event {
         self.counts.borrow_mut().recoveries += 1;
+        self.outside.listener.note(Note::Recovering);
         let hosts: Vec<(HostKey, HostState)> =
             self.memory.borrow().hosts.iter().map(|(h, (_, s))| (h.clone(), s.clone())).collect();
         // Nothing is granted in the first half minute of an epoch: what is known must be back by then, even from a slow store. So orders
@@ -35,6 +38,10 @@ impl<W: World> Worker<'_, W> {
                 .await;
             });
         restoring.await;
+        if epoch.emptied {
+            let wishes = self.visiting.borrow().wishes();
+            self.offer(&wishes).await;
+        }
         self.outside.source.rewind(epoch.id).await;
         Event::Recovered
     }

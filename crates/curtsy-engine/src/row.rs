@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use curtsy_core::evidence::Webpage;
+use curtsy_core::headers::http_date;
 use curtsy_core::host::{AskKind, Findings, Gate, Kind, Outcome};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
@@ -36,6 +38,42 @@ pub struct Row {
     pub at: Time,
     /// What the site sent, or what we hold of it.
     pub page: Option<Arc<Page>>,
+}
+
+impl Row {
+    /// The URL as it was asked for, to the letter.
+    pub fn spelt(&self) -> &str {
+        self.wish.as_ref().map_or(self.url.as_str(), |wish| &wish.spelt)
+    }
+
+    /// Which wish for this URL it is; zero for one that nobody wished for.
+    pub fn wish_number(&self) -> u64 {
+        self.wish.as_ref().map_or(0, |wish| wish.number)
+    }
+
+    /// The page that whoever asked for it gets: fetched, confirmed or held; not what stands in for it, like a bot wall.
+    pub fn webpage(&self) -> Option<Webpage<'_>> {
+        let page = self.page.as_deref().filter(|_| self.kind == AskKind::Page)?;
+        let at = match self.ending {
+            Ending::Fetched(Outcome::Answered {
+                status: 200..=299 | 304, friction: None, ..
+            }) => Some(self.at),
+            Ending::Cached => {
+                let date = page.head.date.as_deref();
+                let secs = date.and_then(|date| http_date(date, self.at.secs() as i64));
+                Some(secs.map_or(self.at, |secs| Time::from_secs(secs.max(0) as u64)))
+            }
+            _ => None,
+        };
+        Some(Webpage {
+            url: self.spelt(),
+            wish: self.wish_number(),
+            status: page.head.status,
+            content_type: page.head.content_type.as_deref(),
+            body: page.body.as_ref()?,
+            at: at?,
+        })
+    }
 }
 
 /// A request on the way to a row: robots.txt, a hop of a redirect, a try that failed, a probe.

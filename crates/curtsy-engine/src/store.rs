@@ -118,6 +118,20 @@ pub struct Wish {
     pub spelt: String,
     /// Which one of all wishes it is.
     pub number: u64,
+    /// How urgent it is.
+    pub priority: Priority,
+}
+
+/// How urgent a wish is, among those for the same host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// Before the others.
+    High,
+    /// In its turn.
+    #[default]
+    Normal,
+    /// When nothing else is to be done.
+    Low,
 }
 
 /// Tells a URL that somebody asked for from the same one as a link.
@@ -177,12 +191,16 @@ impl UrlRecord {
         self.charged |= remembered.charged;
     }
 
-    /// What goes first among URLs that are ready: a hop of a robots.txt, which others wait for; then sitemaps, then pages.
+    /// What goes first among URLs that are ready: a hop of a robots.txt, which others wait for; then sitemaps and what is urgent, then pages.
     pub fn rank(&self) -> u8 {
         match self.want {
             Want::RobotsHop { .. } => 0,
             Want::Sitemap => 1,
-            Want::Page => 2,
+            Want::Page => match self.wish.as_ref().map(|wish| wish.priority) {
+                Some(Priority::High) => 1,
+                Some(Priority::Normal) | None => 2,
+                Some(Priority::Low) => 3,
+            },
         }
     }
 

@@ -520,7 +520,8 @@ impl<W: World> Worker<'_, W> {
     /// Whether a visit keeps its host for the next turn.
     pub(crate) fn may_linger(&self, now: Time, due: Time) -> bool {
         let paused = self.health.borrow().paused_until(self.world.clock().mono()).is_some();
-        due <= now + LINGER && !paused && !self.stop_switch().get()
+        let keeps = self.keeps(self.world.clock().mono());
+        due <= now + LINGER && !paused && keeps && !self.stop_switch().get()
     }
 
     /// What surrounds a decision.

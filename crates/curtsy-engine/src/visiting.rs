@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use curtsy_core::url::{HostKey, UrlKey};
 
+use crate::UrlRecord;
 use crate::visit::Seen;
 
 /// When something happened, counted in what this worker has done.
@@ -24,6 +25,8 @@ pub(crate) struct Visiting {
 struct Hands {
     /// When the list of each was asked for.
     since: Vec<Tick>,
+    /// Wishes on the list of each.
+    wishes: Vec<(Tick, Vec<UrlRecord>)>,
     /// URLs that are being asked for.
     asking: Vec<UrlKey>,
     /// URLs that are through, and when: older lists still have them.
@@ -53,8 +56,35 @@ impl Visiting {
         self.hosts.get(host).map_or(0, |hands| hands.since.len())
     }
 
-    pub(crate) fn begin(&mut self, host: &HostKey, since: Tick) {
-        self.hosts.entry(host.clone()).or_default().since.push(since);
+    pub(crate) fn begin(&mut self, host: &HostKey, since: Tick, urls: &[UrlRecord]) {
+        let hands = self.hosts.entry(host.clone()).or_default();
+        hands.since.push(since);
+        let wishes: Vec<_> = urls.iter().filter(|url| url.wish.is_some()).cloned().collect();
+        if !wishes.is_empty() {
+            hands.wishes.push((since, wishes));
+        }
+    }
+
+    /// Wishes that are in somebody's hands here and not through: a store that lost everything gets them back.
+    pub(crate) fn wishes(&self) -> Vec<UrlRecord> {
+        let mut found: BTreeMap<UrlKey, UrlRecord> = BTreeMap::new();
+        for hands in self.hosts.values() {
+            let listed = hands.wishes.iter().flat_map(|(_, urls)| urls);
+            for record in listed {
+                if hands.through.iter().any(|(_, id)| *id == record.id) {
+                    continue;
+                }
+                let fresh = UrlRecord {
+                    claim: None,
+                    ready: None,
+                    slot_since: None,
+                    held: false,
+                    ..record.clone()
+                };
+                found.insert(record.id, fresh);
+            }
+        }
+        found.into_values().collect()
     }
 
     pub(crate) fn asks(&mut self, host: &HostKey, id: UrlKey) {
@@ -96,6 +126,9 @@ impl Visiting {
         let Some(hands) = self.hosts.get_mut(host) else { return left };
         if let Some(at) = hands.since.iter().position(|other| *other == since) {
             hands.since.swap_remove(at);
+        }
+        if let Some(at) = hands.wishes.iter().position(|(tick, _)| *tick == since) {
+            hands.wishes.swap_remove(at);
         }
         let Some(oldest) = hands.since.iter().min().copied() else {
             let hands = self.hosts.remove(host);

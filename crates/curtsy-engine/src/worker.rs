@@ -28,8 +28,8 @@ use crate::page::Boxed;
 use crate::visit::{Seen, Stamp};
 use crate::visiting::{Tick, Visiting};
 use crate::{
-    Cache, Clock, Epoch, Mono, Reader, RobotsFile, Sink, Source, Step, Store, StoreError, Taken,
-    World,
+    Cache, Clock, Epoch, Listener, Mono, Reader, RobotsFile, Sink, Source, Step, Store, StoreError,
+    Taken, World,
 };
 
 /// How often a worker that takes nothing looks at its store.
@@ -42,6 +42,10 @@ const SILENCE: Duration = Duration::from_secs(10);
 const TELLING: Duration = Duration::from_secs(1);
 /// How long a visit waits that sees an epoch before its worker does: one lease, so the host is given back.
 const UNNOTED: Duration = Duration::from_secs(31);
+/// How long a batch may be on its way to the sinks before nothing more is fetched.
+const SINK_PATIENCE: Duration = Duration::from_secs(2);
+/// Batches that may wait behind the one that is on its way.
+const SINK_BATCHES: usize = 4;
 /// Parsed robots.txt files that a worker keeps.
 const RULES_MAX: usize = 1024;
 
@@ -91,6 +95,8 @@ pub struct Outside<'o> {
     pub cache: &'o dyn Cache,
     /// Reads documents.
     pub reader: &'o dyn Reader,
+    /// Hears what happens.
+    pub listener: &'o dyn Listener,
 }
 
 /// What a worker has done.
@@ -155,6 +161,10 @@ pub struct Worker<'o, W: World> {
     leases: Cell<u32>,
     wake_at: Cell<Option<Mono>>,
     first_ended: Cell<Option<Mono>>,
+    /// Whether the sinks accepted the last batch.
+    kept_last: Cell<bool>,
+    /// Since when a batch is on its way to them.
+    flush_began: Cell<Option<Mono>>,
     stopping: Rc<Cell<bool>>,
 }
 
@@ -205,6 +215,8 @@ impl<'o, W: World> Worker<'o, W> {
             leases: Cell::new(0),
             wake_at: Cell::new(None),
             first_ended: Cell::new(None),
+            kept_last: Cell::new(true),
+            flush_began: Cell::new(None),
             stopping: Rc::default(),
         }
     }
@@ -226,7 +238,6 @@ impl<'o, W: World> Worker<'o, W> {
         let (mut visits, mut taking, mut flushing, mut feeding) = (0_usize, false, false, false);
         let (mut next_take, mut next_look) = (clock.mono(), clock.mono());
         let mut next_feed = clock.mono();
-        let mut kept_last = true;
         // Whether the source had nothing more when it was last asked.
         let mut fed = false;
         let (mut drained, mut idle) = (None, false);
@@ -244,12 +255,13 @@ impl<'o, W: World> Worker<'o, W> {
             let flush_at = self.flush_at(now, stopping || drained.is_some());
             if !flushing && flush_at.is_some_and(|at| at <= now) {
                 flushing = true;
+                self.flush_began.set(Some(now));
                 self.first_ended.set(None);
                 tasks.push(Box::pin(self.flush_batch()));
             }
             let paused = self.health.borrow().paused_until(now);
             // What can't be kept is not fetched: while the sink is away nothing new is taken.
-            let open = !stopping && kept_last && paused.is_none() && !self.recovering.get();
+            let open = !stopping && self.keeps(now) && paused.is_none() && !self.recovering.get();
             if open && !feeding && now >= next_feed {
                 feeding = true;
                 tasks.push(Box::pin(self.feed()));
@@ -269,7 +281,7 @@ impl<'o, W: World> Worker<'o, W> {
                 tasks.push(Box::pin(self.take(0)));
             }
             let out = self.ended.borrow().is_empty() && self.steps.borrow().is_empty();
-            if tasks.is_empty() && (out || stopping && !kept_last) {
+            if tasks.is_empty() && (out || stopping && !self.kept_last.get()) {
                 match drained {
                     _ if stopping => return Over::Stopped,
                     Some(over) if self.settings.until_empty => return over,
@@ -335,11 +347,12 @@ impl<'o, W: World> Worker<'o, W> {
                 }
                 Some(Event::Flushed { kept }) => {
                     flushing = false;
+                    self.flush_began.set(None);
                     if !kept {
                         // The rows wait; so does everybody.
                         self.first_ended.set(Some(clock.mono() + Duration::from_secs(1)));
                     }
-                    kept_last = kept;
+                    self.kept_last.set(kept);
                     if self.settings.until_empty {
                         next_take = next_take.min(clock.mono());
                     }
@@ -383,7 +396,7 @@ impl<'o, W: World> Worker<'o, W> {
                             continue;
                         }
                         visits += 1;
-                        self.visiting.borrow_mut().begin(&host, since);
+                        self.visiting.borrow_mut().begin(&host, since, &visit.urls);
                         tasks.push(Box::pin(async move {
                             let left = self.visit(visit, since, m0, m1).await;
                             let left = self.visiting.borrow_mut().end(&host, since, left);
@@ -445,6 +458,16 @@ impl<'o, W: World> Worker<'o, W> {
         let much =
             rows >= self.settings.flush_rows || self.ended_bytes.get() >= self.settings.flush_bytes;
         Some(if alone || much || ending { first } else { first + self.settings.flush_after })
+    }
+
+    /// Whether what is fetched now can be kept: the sinks accepted the last batch, and the one that is under way does not take too long.
+    pub(crate) fn keeps(&self, now: Mono) -> bool {
+        let behind = self.flush_began.get().is_some_and(|began| {
+            now - began > SINK_PATIENCE
+                || self.ended_bytes.get() >= SINK_BATCHES * self.settings.flush_bytes
+                || self.ended.borrow().len() >= SINK_BATCHES * self.settings.flush_rows
+        });
+        self.kept_last.get() && !behind
     }
 
     /// Puts a row on its way out.

@@ -156,10 +156,11 @@ impl Cache for SimCache {
 
     fn put(
         &self,
-        key: UrlKey,
+        asked: &UrlRecord,
         page: CachedPage,
         answer: Option<(&Head, &Fetched)>,
     ) -> Boxed<'_, ()> {
+        let key = asked.url.key();
         let mut pages = self.pages.borrow_mut();
         let old = pages.remove(&key).and_then(|(_, answer)| answer);
         let answer = answer.map(|(head, page)| (head.clone(), page.clone()));

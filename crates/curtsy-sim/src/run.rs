@@ -434,6 +434,7 @@ where
             sinks: vec![self.sink],
             cache: self.cache,
             reader: &SimReader,
+            listener: &(),
         };
         let settings = Settings {
             worker: self.spec.seed.rotate_left(32) ^ (self.lives << 20),

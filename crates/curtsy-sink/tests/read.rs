@@ -213,7 +213,8 @@ fn bodies_are_in_bodies_only() {
         Row { kind: AskKind::Sitemap, ..row("http://b.test/6", 6, Some(page.clone())) },
     ];
     for row in &rows {
-        block(sink.put(row.url.key(), page.kept.clone().unwrap(), Some((&page.head, &fetched))));
+        let asked = curtsy_engine::UrlRecord::page(row.url.clone(), 0);
+        block(sink.put(&asked, page.kept.clone().unwrap(), Some((&page.head, &fetched))));
     }
     let steps =
         vec![step("http://a.test/1", "http://a.test/1", Kind::Page, 0, challenged, Then::Decide)];

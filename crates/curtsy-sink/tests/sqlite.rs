@@ -88,7 +88,8 @@ fn a_held_page_is_found_before_and_after_its_row() {
     let page = row.page.clone().unwrap();
     let kept = page.kept.clone().unwrap();
     let fetched = curtsy_engine::Fetched { body: page.body.clone().unwrap() };
-    block(sink.put(row.final_url.key(), kept.clone(), Some((&page.head, &fetched))));
+    let asked = UrlRecord::page(row.final_url.clone(), 0);
+    block(sink.put(&asked, kept.clone(), Some((&page.head, &fetched))));
     for _ in 0..3 {
         assert_eq!(block(sink.get(row.final_url.key())), Some(kept.clone()));
         let (head, body) = block(sink.page(row.final_url.key())).unwrap();
@@ -162,18 +163,20 @@ fn what_waits_for_its_row_has_a_bound() {
     let sink = SqliteSink::open(&folder.file("crawl.db"), options).unwrap();
     let page = page_of("hello");
     let fetched = Fetched { body: page.body.clone().unwrap() };
-    let key = |n: u128| curtsy_core::url::UrlKey::from_u128(n);
+    let url = |n: u32| CrawlUrl::parse(&format!("http://a.test/{n}")).unwrap();
+    let key = |n| url(n).key();
+    let asked = |n| UrlRecord::page(url(n), 0);
     for n in 0..5 {
-        block(sink.put(key(n), page.kept.clone().unwrap(), Some((&page.head, &fetched))));
+        block(sink.put(&asked(n), page.kept.clone().unwrap(), Some((&page.head, &fetched))));
     }
     let held: Vec<bool> = (0..5).map(|n| block(sink.get(key(n))).is_some()).collect();
     assert_eq!(held, [false, false, true, true, true], "the oldest went");
     let huge = Fetched { body: vec![0; 2 << 20].into() };
-    block(sink.put(key(9), page.kept.clone().unwrap(), Some((&page.head, &huge))));
+    block(sink.put(&asked(9), page.kept.clone().unwrap(), Some((&page.head, &huge))));
     assert!(block(sink.get(key(9))).is_none() && block(sink.get(key(4))).is_none());
     // Confirmed without an answer: what is held of it stays.
-    block(sink.put(key(1), page.kept.clone().unwrap(), Some((&page.head, &fetched))));
-    block(sink.put(key(1), page.kept.clone().unwrap(), None));
+    block(sink.put(&asked(1), page.kept.clone().unwrap(), Some((&page.head, &fetched))));
+    block(sink.put(&asked(1), page.kept.clone().unwrap(), None));
     assert_eq!(block(sink.page(key(1))), Some((page.head.clone(), fetched)));
 }
 

@@ -82,7 +82,7 @@ impl Cache for Desk {
     fn page(&self, _: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>> {
         done(None)
     }
-    fn put(&self, _: UrlKey, _: CachedPage, _: Option<(&Head, &Fetched)>) -> Boxed<'_, ()> {
+    fn put(&self, _: &UrlRecord, _: CachedPage, _: Option<(&Head, &Fetched)>) -> Boxed<'_, ()> {
         done(())
     }
 }
@@ -126,7 +126,13 @@ fn a_worker_crawls_a_site() {
         let raw = TokioClock::new();
         let control = Control::new(options, move || 1_704_067_200_000_000 + raw.mono().0);
         let world = Here { store: control.handle(clock), fetch, clock };
-        let outside = Outside { source: &desk, sinks: vec![&desk], cache: &desk, reader: &desk };
+        let outside = Outside {
+            source: &desk,
+            sinks: vec![&desk],
+            cache: &desk,
+            reader: &desk,
+            listener: &(),
+        };
         let settings = Settings {
             worker: 1,
             until_empty: true,

@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 
 use bytes::Bytes;
 use curtsy_core::url::UrlKey;
-use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Fetched, Head, Sink, SinkError};
+use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Fetched, Head, Sink, SinkError, UrlRecord};
 use rusqlite::{Connection, OptionalExtension};
 
 use held::Held;
@@ -205,12 +205,12 @@ impl Cache for SqliteSink {
 
     fn put(
         &self,
-        key: UrlKey,
+        asked: &UrlRecord,
         page: CachedPage,
         answer: Option<(&Head, &Fetched)>,
     ) -> Boxed<'_, ()> {
         let answer = answer.map(|(head, page)| (head.clone(), page.body.clone()));
-        lock(&self.0.held).put(key, page, answer);
+        lock(&self.0.held).put(asked.url.key(), page, answer);
         Box::pin(std::future::ready(()))
     }
 }

@@ -19,6 +19,8 @@ use curtsy_store::{Crawl, Handle, Machine, Options};
 use super::feed::Seeds;
 use super::report::REQUEST_KINDS;
 use super::tally::{Counted, Tally};
+use crate::signals::Signals;
+
 use super::{CrawlError, Ended, JobSpec, Progress, Report, Target, Waiting, Watch};
 
 /// Hosts that wait, as many as anybody wants to read.
@@ -111,7 +113,8 @@ async fn work(spec: &JobSpec, watch: &mut dyn Watch) -> Result<Report, CrawlErro
     let seeds = Seeds::new(spec.seeds.clone(), spec.seeds_are);
     let clock = TokioClock::new();
     let world = Here { store: crawl.handle(), fetch: HttpFetch::new(&outlet, clock), clock };
-    let outside = Outside { source: &seeds, sinks, cache: &pages, reader: &discovery };
+    let outside =
+        Outside { source: &seeds, sinks, cache: &pages, reader: &discovery, listener: &() };
     let connections = spec.policy.slots.total_connections;
     let settings = Settings {
         worker: chance(),
@@ -342,43 +345,6 @@ impl Warned {
     fn say(&mut self, text: String, watch: &mut dyn Watch) {
         watch.note(&text);
         self.said.push(text);
-    }
-}
-
-/// Ctrl-C and SIGTERM.
-struct Signals {
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    #[cfg(unix)]
-    fn listen() -> std::io::Result<Signals> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Signals {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    #[cfg(unix)]
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-
-    #[cfg(not(unix))]
-    fn listen() -> std::io::Result<Signals> {
-        Ok(Signals {})
-    }
-
-    #[cfg(not(unix))]
-    async fn next(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
     }
 }
 
