@@ -16,6 +16,7 @@ mod plant;
 mod run;
 mod sabotage;
 mod scenery;
+pub mod services;
 pub mod sink_contract;
 pub mod store_faults;
 pub mod web;

@@ -1,8 +1,6 @@
 //! The store in Redis keeps the contract of every store, over a real server, in virtual time.
 #![cfg(feature = "redis")]
 
-mod server;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -17,7 +15,7 @@ use curtsy_store::redis::{
 };
 use redis::{Cmd, Connection, RedisError, Value};
 
-use server::Server;
+use curtsy_sim::services::Redis as Server;
 
 /// A connection that answers before anything else happens: virtual time does not pass meanwhile.
 struct Blocking {
@@ -179,13 +177,13 @@ fn now<T>(call: impl Future<Output = T>) -> T {
 
 #[test]
 fn redis_keeps_the_contract() {
-    let server = Rc::new(Server::with(&["--appendonly", "no"]));
+    let server = Rc::new(Server::forgetful());
     keep_the_contract(Way::Straight, |universe| InRedis::new(&server, universe));
 }
 
 #[test]
 fn redis_keeps_the_contract_behind_faults() {
-    let server = Rc::new(Server::with(&["--appendonly", "no"]));
+    let server = Rc::new(Server::forgetful());
     for seed in 1..=3 {
         keep_the_contract(Way::Faulty(seed), |universe| InRedis::new(&server, universe));
     }
@@ -215,7 +213,7 @@ const QUARANTINE: Duration = Duration::from_secs(11);
 
 #[test]
 fn a_fleet_lives_hours_with_faults_over_redis() {
-    let server = Rc::new(Server::with(&["--appendonly", "no"]));
+    let server = Rc::new(Server::forgetful());
     // `CURTSY_SEEDS=1..20` lives more of them.
     let seeds = std::env::var("CURTSY_SEEDS").unwrap_or("1..2".into());
     let (first, end) = seeds.split_once("..").expect("`CURTSY_SEEDS` is like 1..20");

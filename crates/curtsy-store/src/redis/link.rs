@@ -53,6 +53,17 @@ pub struct LinkOptions {
     pub quiet: Duration,
     /// What an empty store means.
     pub empty: Empty,
+    /// What this Redis is for.
+    pub holds: Holds,
+}
+
+/// What a Redis is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Host states and queues: nothing there may be lost without being noticed.
+    Hosts,
+    /// Pages alone, which can be had again.
+    Pages,
 }
 
 impl Default for LinkOptions {
@@ -61,6 +72,7 @@ impl Default for LinkOptions {
             timeout: Duration::from_secs(2),
             quiet: Duration::from_secs(31),
             empty: Empty::Lost,
+            holds: Holds::Hosts,
         }
     }
 }
@@ -74,6 +86,8 @@ pub struct Link {
     connections: Cell<u64>,
     connecting: Mutex<()>,
     trouble: RefCell<Option<String>>,
+    /// Questions so far.
+    asked: Cell<u64>,
 }
 
 impl Link {
@@ -89,6 +103,7 @@ impl Link {
             connections: Cell::new(0),
             connecting: Mutex::new(()),
             trouble: RefCell::new(None),
+            asked: Cell::new(0),
         })
     }
 
@@ -97,8 +112,14 @@ impl Link {
         self.trouble.borrow().clone()
     }
 
+    /// Questions so far, each of them one way to Redis and back.
+    pub fn round_trips(&self) -> u64 {
+        self.asked.get()
+    }
+
     /// Runs a command that is no script.
     pub async fn command(&self, command: &Cmd) -> Result<Value, WireError> {
+        self.asked.set(self.asked.get() + 1);
         let (mut connection, number) = self.connection().await?;
         let answer = command.query_async::<Value>(&mut connection).await;
         self.note(answer, number)
@@ -134,6 +155,9 @@ impl Link {
             .set_response_timeout(Some(self.options.timeout));
         let connecting = self.client.get_multiplexed_async_connection_with_config(&config);
         let mut connection = connecting.await.map_err(|e| WireError::NotDone(said(&e)))?;
+        if self.options.holds == Holds::Pages {
+            return Ok(connection);
+        }
         let not_done = |e: RedisError| WireError::NotDone(said(&e));
         let info: String =
             redis::cmd("INFO").query_async(&mut connection).await.map_err(not_done)?;
@@ -186,6 +210,7 @@ impl Link {
 impl Wire for Link {
     async fn run(&self, script: &'static Script, command: &Cmd) -> Result<Value, WireError> {
         let (mut connection, number) = self.connection().await?;
+        self.asked.set(self.asked.get() + 1);
         let mut answer = command.query_async::<Value>(&mut connection).await;
         if answer.as_ref().is_err_and(is_unknown_script) {
             let load = redis::cmd("SCRIPT").arg("LOAD").arg(script.text).to_owned();

@@ -10,7 +10,12 @@
 //! - **The scripts' time is Redis' own**, with its steps taken out (`clock`).
 
 mod clock;
+pub mod fleet;
+mod letters;
 mod link;
+mod memory_file;
+mod pages;
+mod queue;
 mod record;
 mod reply;
 mod script;
@@ -34,7 +39,13 @@ use link::by_hash;
 use reply::{Reply, Strange, micros};
 use script::{COMMIT, LOAD, OFFER, ORDER, RECALL, REMIND, ROBOTS, SETTLE, STEP, TAKE};
 
-pub use link::{Empty, Link, LinkOptions, Server, Wire, WireError, arrive, is_unknown_script};
+pub use letters::{Letter, Letters, Listed};
+pub use link::{
+    Empty, Holds, Link, LinkOptions, Server, Wire, WireError, arrive, is_unknown_script,
+};
+pub use memory_file::MemoryFile;
+pub use pages::Pages;
+pub use queue::Queue;
 pub use script::{ARRIVE, Script};
 
 use crate::HOLD;

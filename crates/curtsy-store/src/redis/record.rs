@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use curtsy_core::host::LeaseId;
 use curtsy_core::url::UrlKey;
-use curtsy_engine::{UrlRecord, Wish};
+use curtsy_engine::{Priority, UrlRecord, Wish};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::number;
@@ -23,7 +23,7 @@ struct Rest<'a> {
     depth: u16,
     ready: i64,
     more: Option<&'a [u8]>,
-    wish: Option<(&'a str, u64)>,
+    wish: Option<(&'a str, u64, u8)>,
 }
 
 /// A claim as scripts compare it.
@@ -55,7 +55,7 @@ pub(super) fn blob(record: &UrlRecord) -> Vec<u8> {
         depth: record.depth,
         ready: record.ready.map_or(0, number),
         more: more.as_deref(),
-        wish: record.wish.as_deref().map(|wish| (wish.spelt.as_str(), wish.number)),
+        wish: record.wish.as_deref().map(|w| (w.spelt.as_str(), w.number, w.priority as u8)),
     };
     let mut bytes = Vec::with_capacity(128);
     bytes.extend(claim(record.claim));
@@ -74,9 +74,19 @@ pub(super) fn unplaced(id: &[u8], bytes: &[u8]) -> Result<UrlRecord, Damaged> {
         postcard::from_bytes(bytes.get(HEAD_BYTES..).ok_or("a record is cut off")?)?;
     let key = u128::from_be_bytes(id.try_into()?);
     let mut record = record(key, rest.url, rest.ready, rest.depth, rest.more)?;
-    record.wish =
-        rest.wish.map(|(spelt, number)| Arc::new(Wish { spelt: spelt.to_owned(), number }));
+    record.wish = rest.wish.map(|(spelt, number, priority)| {
+        Arc::new(Wish { spelt: spelt.to_owned(), number, priority: priority_of(priority) })
+    });
     Ok(record)
+}
+
+/// A priority by its number, as queues are numbered too.
+pub(super) fn priority_of(number: u8) -> Priority {
+    match number {
+        0 => Priority::High,
+        1 => Priority::Normal,
+        _ => Priority::Low,
+    }
 }
 
 #[cfg(test)]
@@ -88,7 +98,8 @@ mod tests {
     fn every_record_comes_back_as_it_was() {
         let url = CrawlUrl::parse("https://example.org/a?b=c").unwrap();
         let page = UrlRecord::page(url.clone(), 3);
-        let wish = Wish { spelt: "HTTPS://example.org/a?b=c".into(), number: 7 };
+        let wish =
+            Wish { spelt: "HTTPS://example.org/a?b=c".into(), number: 7, priority: Priority::Low };
         let wished = UrlRecord { claim: Some(LeaseId(9)), ..UrlRecord::wished(url, wish) };
         assert_ne!(page.id, wished.id, "a wish is not kept from coming by a link that was known");
         for record in [page, wished] {

@@ -41,3 +41,13 @@ script!(pub(super) RECALL, "Reads what is known of URLs that failed.", "top", "r
 script!(pub(super) REMIND, "Writes what is remembered of URLs that failed.", "top", "frontier", "remind");
 script!(pub(super) ORDER, "Writes stop orders.", "top", "frontier", "order");
 script!(pub(super) ROBOTS, "Reads a robots.txt.", "top", "robots");
+script!(pub(super) CLAIM, "Claims entries of the queue.", "claim");
+script!(pub(super) LEAVE, "A worker leaves its claims.", "leave");
+script!(pub(super) LETTER, "Puts letters on a list.", "letter");
+script!(pub(super) UNLETTER, "Takes letters off a list.", "unletter");
+script!(pub(super) PEEK, "Reads letters.", "peek");
+script!(pub(super) PAGE, "Reads a page.", "page");
+script!(pub(super) KEEP, "Keeps a page.", "keep");
+script!(pub(super) PRESENT, "Asks which contents are there.", "present");
+script!(pub(super) FLOW, "Gives an order to all workers.", "flow");
+script!(pub(super) STATUS, "Asks how the fleet does.", "status");

@@ -1,0 +1,185 @@
+//! The pages of a fleet: contents under the names by which consumers look for them, and what is known of each for the next time.
+//!
+//! A content is `webpage:` and the SHA-256 of the URL as it was queued, raw and decoded. What is known of it is under the key of the URL at which it
+//! was found, so that whoever is led there next has no need to ask. Both go with their time.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use curtsy_core::evidence::cache_key;
+use curtsy_core::time::Time;
+use curtsy_core::url::UrlKey;
+use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Fetched, Head, Sink, SinkError, UrlRecord};
+
+use super::letters::{reply, strange};
+use super::link::{Wire, WireError, by_hash};
+use super::reply::{Reply, Strange, micros};
+use super::script::{KEEP, PAGE, PRESENT};
+
+/// Pages in Redis.
+pub struct Pages<W> {
+    wire: Rc<W>,
+    /// How long a page is kept.
+    ttl: Duration,
+    /// How often a page was there.
+    counts: std::cell::Cell<(u64, u64)>,
+}
+
+impl<W: Wire> Pages<W> {
+    /// Pages that are kept for so long.
+    pub fn new(wire: Rc<W>, ttl: Duration) -> Pages<W> {
+        Pages { wire, ttl, counts: std::cell::Cell::new((0, 0)) }
+    }
+
+    /// How often a page was there, and how often not.
+    pub fn hits_and_misses(&self) -> (u64, u64) {
+        self.counts.get()
+    }
+
+    fn ttl_ms(&self) -> u64 {
+        (self.ttl.as_millis() as u64).max(1)
+    }
+
+    async fn look_up(&self, key: UrlKey, with_content: bool) -> Result<Option<Found>, WireError> {
+        let mut command = by_hash(&PAGE);
+        command.arg(key.to_string()).arg(u8::from(with_content));
+        let value = self.wire.run(&PAGE, &command).await?;
+        let mut answer = Reply::new(value).map_err(strange)?;
+        match answer.text().map_err(strange)?.as_str() {
+            "page" => Found::read(&mut answer, with_content).map(Some).map_err(strange),
+            _ => Ok(None),
+        }
+    }
+
+    async fn keep(&self, kept: &Kept<'_>) -> Result<(), WireError> {
+        let mut command = by_hash(&KEEP);
+        command.arg(kept.key.to_string()).arg(&kept.name).arg(self.ttl_ms());
+        command.arg(micros(kept.page.fresh_until));
+        for value in [&kept.page.etag, &kept.page.last_modified] {
+            command.arg(value.as_ref().map(|value| format!("={value}")).unwrap_or_default());
+        }
+        let (kind, body) = kept.answer.unwrap_or_default();
+        command.arg(kind).arg(u8::from(kept.answer.is_some())).arg(body);
+        self.wire.run(&KEEP, &command).await.map(|_| ())
+    }
+
+    /// Has every page of a batch under the name that its event tells.
+    async fn have(&self, batch: &Batch) -> Result<(), WireError> {
+        let told: Vec<_> =
+            batch.rows.iter().filter_map(|row| row.webpage().map(|page| (row, page))).collect();
+        if told.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = told.iter().map(|(_, page)| cache_key(page.url)).collect();
+        let mut command = by_hash(&PRESENT);
+        command.arg(self.ttl_ms()).arg(&names);
+        let mut missing = reply(self.wire.run(&PRESENT, &command).await?)?;
+        let mut missing = missing.list().map_err(strange)?;
+        while !missing.is_over() {
+            let at = missing.number().map_err(strange)? as usize - 1;
+            let (row, page) = told.get(at).ok_or_else(|| strange(Strange))?;
+            let fresh = row.page.as_ref().and_then(|page| page.kept.clone());
+            let page_kept = fresh.unwrap_or(CachedPage {
+                fresh_until: Time::START,
+                etag: None,
+                last_modified: None,
+            });
+            self.keep(&Kept {
+                key: row.final_url.key(),
+                name: names[at].clone(),
+                page: &page_kept,
+                answer: Some((page.content_type.unwrap_or_default(), page.body)),
+            })
+            .await?;
+        }
+        Ok(())
+    }
+}
+
+/// A page on its way to Redis.
+struct Kept<'a> {
+    key: UrlKey,
+    name: String,
+    page: &'a CachedPage,
+    answer: Option<(&'a str, &'a [u8])>,
+}
+
+/// A page as Redis has it.
+struct Found {
+    page: CachedPage,
+    content_type: Option<String>,
+    body: Bytes,
+}
+
+impl Found {
+    fn read(answer: &mut Reply, with_content: bool) -> Result<Found, Strange> {
+        let fresh_until = answer.time()?;
+        let mut value = || answer.text().map(|text| text.strip_prefix('=').map(str::to_owned));
+        let (etag, last_modified) = (value()?, value()?);
+        let kind = answer.text()?;
+        let body = if with_content { answer.bytes()?.into() } else { Bytes::new() };
+        Ok(Found {
+            page: CachedPage { fresh_until, etag, last_modified },
+            content_type: (!kind.is_empty()).then_some(kind),
+            body,
+        })
+    }
+}
+
+impl<W: Wire> Cache for Pages<W> {
+    fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>> {
+        Box::pin(async move {
+            // A cache that can't be asked costs a request, and that is all.
+            let found = self.look_up(key, false).await.ok().flatten().map(|found| found.page);
+            let (hits, misses) = self.counts.get();
+            self.counts.set(match found {
+                Some(_) => (hits + 1, misses),
+                None => (hits, misses + 1),
+            });
+            found
+        })
+    }
+
+    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>> {
+        Box::pin(async move {
+            let found = self.look_up(key, true).await.ok().flatten()?;
+            let head = Head {
+                status: 200,
+                etag: found.page.etag,
+                last_modified: found.page.last_modified,
+                content_type: found.content_type,
+                ..Head::default()
+            };
+            Some((head, Fetched { body: found.body }))
+        })
+    }
+
+    fn put(
+        &self,
+        asked: &UrlRecord,
+        page: CachedPage,
+        answer: Option<(&Head, &Fetched)>,
+    ) -> Boxed<'_, ()> {
+        let (key, spelt) =
+            (asked.url.key(), asked.wish.as_ref().map(|wish| cache_key(&wish.spelt)));
+        let name = spelt.unwrap_or_else(|| cache_key(asked.origin.as_str()));
+        let answer = answer
+            .map(|(head, page)| (head.content_type.clone().unwrap_or_default(), page.body.clone()));
+        Box::pin(async move {
+            let answer = answer.as_ref().map(|(kind, body)| (kind.as_str(), &body[..]));
+            // If it does not get there, the row's sink brings it.
+            let _ = self.keep(&Kept { key, name, page: &page, answer }).await;
+        })
+    }
+}
+
+impl<W: Wire> Sink for Pages<W> {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        Box::pin(async move {
+            self.have(batch)
+                .await
+                .map_err(|e| SinkError { rows: batch.rows.len(), why: e.to_string() })
+        })
+    }
+}
