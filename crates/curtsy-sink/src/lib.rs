@@ -13,6 +13,8 @@
 //! Columns and their values are made in one place (`columns`, `record`), so every sink calls the same thing by the same name.
 
 mod columns;
+#[cfg(feature = "kafka")]
+mod kafka;
 mod lines;
 mod moment;
 pub mod read;
@@ -23,6 +25,9 @@ mod words;
 
 pub use columns::{COLUMNS, Column, Group};
 pub use curtsy_file::OpenError;
+#[cfg(feature = "kafka")]
+pub use kafka::{KafkaFault, KafkaSettings, KafkaSink};
 pub use lines::{CsvSink, FileOptions, JsonlSink};
 pub use rules::RobotsTexts;
 pub use sqlite::{Forget, Options, RunEnd, RunStart, SqliteSink};
+pub use words::error_of as error_name;

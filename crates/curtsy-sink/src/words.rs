@@ -85,7 +85,7 @@ pub(crate) fn wait_ms(outcome: &Outcome) -> Option<i64> {
 }
 
 /// Why there is no page, where a status does not tell.
-pub(crate) fn error_of(outcome: &Outcome) -> Option<&'static str> {
+pub fn error_of(outcome: &Outcome) -> Option<&'static str> {
     match *outcome {
         Outcome::Failed(failed) => Some(problem(failed)),
         Outcome::NotSent => Some("not_sent"),

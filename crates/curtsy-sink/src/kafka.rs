@@ -1,0 +1,178 @@
+//! Events of fetched pages, for a fleet's consumers.
+//!
+//! A batch is accepted when the brokers have acknowledged every one of its events (`acks=all`, idempotent). If one can't be told, the batch is
+//! not accepted and comes again: what was acknowledged then is not told twice by this process, and what another process tells again has the same
+//! `event_id`.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::time::Duration;
+
+use curtsy_core::evidence::{WebpageEvent, event_key};
+use curtsy_engine::{Batch, Boxed, Row, Sink, SinkError};
+use rdkafka::ClientConfig;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::producer::future_producer::DeliveryFuture;
+use rdkafka::producer::{FutureProducer, FutureRecord, Producer};
+
+/// How long an event may be on its way before its batch is given back. Fetching has stopped long before.
+const TOLD_WITHIN_MS: &str = "10000";
+/// How long events wait for company.
+const LINGER_MS: &str = "5";
+/// How long the brokers have to say what they know of a topic.
+const TOPIC_WITHIN: Duration = Duration::from_secs(5);
+
+/// Where events go.
+#[derive(Clone, Debug)]
+pub struct KafkaSettings {
+    /// Brokers to begin with: `host:port,host:port`.
+    pub brokers: String,
+    /// The topic.
+    pub topic: String,
+    /// Our name there.
+    pub client: String,
+    /// Further settings of librdkafka, as it names them.
+    pub more: Vec<(String, String)>,
+    /// The run that tells, as its evidence names it.
+    pub trace_id: String,
+}
+
+/// Events to Kafka.
+pub struct KafkaSink {
+    producer: FutureProducer,
+    settings: KafkaSettings,
+    /// Events of a batch that was not accepted as a whole, which the brokers have.
+    told: RefCell<HashSet<String>>,
+    published: Cell<u64>,
+}
+
+/// Why Kafka can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KafkaFault {
+    /// A setting is wrong.
+    #[error("kafka: {0}\nhint: settings are those of librdkafka, like `message.max.bytes`")]
+    Settings(KafkaError),
+    /// There is no such topic.
+    #[error(
+        "kafka: topic `{topic}` does not exist at `{brokers}`\nhint: create it (`kafka-topics --create --topic {topic} …`) or set \
+         PAGE_FETCHER_WEBPAGE_LOG_TOPIC"
+    )]
+    NoTopic {
+        /// The topic.
+        topic: String,
+        /// Where it was looked for.
+        brokers: String,
+    },
+    /// No broker answered.
+    #[error("kafka: no broker of `{brokers}` answers: {source}")]
+    Away {
+        /// Where they were looked for.
+        brokers: String,
+        /// What librdkafka says.
+        source: KafkaError,
+    },
+}
+
+impl KafkaSink {
+    /// A sink; nothing is connected yet.
+    pub fn open(settings: KafkaSettings) -> Result<KafkaSink, KafkaFault> {
+        let mut config = ClientConfig::new();
+        config
+            .set("bootstrap.servers", &settings.brokers)
+            .set("client.id", &settings.client)
+            .set("enable.idempotence", "true")
+            .set("acks", "all")
+            .set("compression.type", "zstd")
+            .set("linger.ms", LINGER_MS)
+            .set("message.timeout.ms", TOLD_WITHIN_MS);
+        for (name, value) in &settings.more {
+            config.set(name, value);
+        }
+        let producer = config.create().map_err(KafkaFault::Settings)?;
+        Ok(KafkaSink { producer, settings, told: RefCell::default(), published: Cell::new(0) })
+    }
+
+    /// Whether the topic is there. Waits for the brokers, so it belongs on a thread of its own.
+    pub fn check(&self) -> impl FnOnce() -> Result<(), KafkaFault> + Send + 'static {
+        let (client, settings) = (self.producer.clone(), self.settings.clone());
+        move || {
+            let away = |source| KafkaFault::Away { brokers: settings.brokers.clone(), source };
+            let told = client.client().fetch_metadata(Some(&settings.topic), TOPIC_WITHIN);
+            let told = told.map_err(away)?;
+            let missing = told.topics().iter().any(|topic| {
+                let error = topic.error().map(RDKafkaErrorCode::from);
+                matches!(
+                    error,
+                    Some(
+                        RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic
+                    )
+                )
+            });
+            match missing {
+                false => Ok(()),
+                true => Err(KafkaFault::NoTopic {
+                    topic: settings.topic.clone(),
+                    brokers: settings.brokers.clone(),
+                }),
+            }
+        }
+    }
+
+    /// Events that the brokers have acknowledged.
+    pub fn published(&self) -> u64 {
+        self.published.get()
+    }
+
+    fn send(&self, row: &Row) -> Result<Option<(String, DeliveryFuture)>, KafkaError> {
+        let Some(page) = row.webpage() else { return Ok(None) };
+        let event = WebpageEvent::new(page, &self.settings.trace_id);
+        if self.told.borrow().contains(&event.event_id) {
+            return Ok(None);
+        }
+        let value = serde_json::to_vec(&event).expect("an event is plain data");
+        let key = event_key(event.url);
+        let record = FutureRecord::to(&self.settings.topic).key(&key[..]).payload(&value);
+        let sent = self.producer.send_result(record).map_err(|(error, _)| error)?;
+        Ok(Some((event.event_id, sent)))
+    }
+
+    async fn tell(&self, batch: &Batch) -> Result<(), KafkaError> {
+        let mut failed = None;
+        let mut on_the_way = Vec::with_capacity(batch.rows.len());
+        for row in &batch.rows {
+            match self.send(row) {
+                Ok(sent) => on_the_way.extend(sent),
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        for (id, delivery) in on_the_way {
+            match delivery.await {
+                Ok(Ok(_)) => {
+                    self.published.set(self.published.get() + 1);
+                    self.told.borrow_mut().insert(id);
+                }
+                Ok(Err((error, _))) => failed = Some(error),
+                Err(_) => failed = Some(KafkaError::Canceled),
+            }
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => {
+                self.told.borrow_mut().clear();
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Sink for KafkaSink {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        Box::pin(async move {
+            let rows = batch.rows.len();
+            self.tell(batch).await.map_err(|e| SinkError { rows, why: format!("kafka: {e}") })
+        })
+    }
+}
