@@ -3,3 +3,6 @@
 pub mod cli;
 pub mod conformance;
 pub mod crawl;
+#[cfg(feature = "fleet")]
+pub mod fleet;
+mod signals;

@@ -9,6 +9,8 @@ mod conformance;
 mod crawl;
 mod demo;
 mod explain;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod forget;
 mod init;
 mod judge;
@@ -22,6 +24,8 @@ mod site;
 mod sitemap;
 mod stop;
 mod why;
+#[cfg(feature = "fleet")]
+mod worker;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -75,6 +79,27 @@ enum Command {
     Site(site::SiteArgs),
     /// Run files of independent facts against the core
     Conformance(conformance::ConformanceArgs),
+    /// Work for a fleet: URLs from Redis, pages to Redis, events to Kafka
+    #[cfg(feature = "fleet")]
+    Worker(Box<worker::WorkerArgs>),
+    /// See how a fleet does; have it pause, drain or go on
+    #[cfg(feature = "fleet")]
+    Fleet(fleet::FleetArgs),
+    /// Look through a fleet's dead letters; replay or purge them
+    #[cfg(feature = "fleet")]
+    Dlq(fleet::DlqArgs),
+    /// (This program was built without the fleet)
+    #[cfg(not(feature = "fleet"))]
+    #[command(alias = "dlq", alias = "fleet", disable_help_flag = true)]
+    Worker(NoFleet),
+}
+
+/// Whatever was asked of a fleet.
+#[cfg(not(feature = "fleet"))]
+#[derive(Debug, clap::Args)]
+struct NoFleet {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    _asked: Vec<String>,
 }
 
 impl Cli {
@@ -99,6 +124,16 @@ impl Cli {
             Command::Sim(args) => sim::run(&args, console),
             Command::Site(args) => site::run(&args, console),
             Command::Conformance(args) => conformance::run(&args, console),
+            #[cfg(feature = "fleet")]
+            Command::Worker(args) => worker::run(&args, console),
+            #[cfg(feature = "fleet")]
+            Command::Fleet(args) => fleet::run(&args, console),
+            #[cfg(feature = "fleet")]
+            Command::Dlq(args) => fleet::dlq(&args, console),
+            #[cfg(not(feature = "fleet"))]
+            Command::Worker(_) => anyhow::bail!(
+                "this program was built without the fleet, which needs librdkafka\nhint: cargo build --release -p curtsy --features fleet"
+            ),
         }
     }
 }

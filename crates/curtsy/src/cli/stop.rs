@@ -18,16 +18,19 @@ pub(super) struct StopArgs {
     lift: bool,
     #[command(flatten)]
     ledger: LedgerArg,
+    /// The order is for the fleet at this Redis, not for the crawls on this machine
+    #[cfg(feature = "fleet")]
+    #[arg(long, value_name = "URL", requires = "host")]
+    redis: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &StopArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let mut ledger = args.ledger.open(console)?;
     if let Some(name) = &args.host {
         let host = host(name)?;
-        ledger.stop(&host, !args.lift).context("could not write the ledger of hosts")?;
+        order(args, &host, console)?;
         let done = if args.lift { "lifted" } else { "stopped" };
         match args.json {
             true => writeln!(console.out, "{}", json!({"host": host.as_str(), "order": done}))?,
@@ -41,6 +44,7 @@ pub(super) fn run(args: &StopArgs, console: &mut Console<'_>) -> anyhow::Result<
         }
         return Ok(Outcome::Fine);
     }
+    let mut ledger = args.ledger.open(console)?;
     let hosts = ledger.stops().context("could not read the ledger of hosts")?;
     match args.json {
         true => writeln!(
@@ -56,6 +60,16 @@ pub(super) fn run(args: &StopArgs, console: &mut Console<'_>) -> anyhow::Result<
         }
     }
     Ok(Outcome::Fine)
+}
+
+fn order(args: &StopArgs, host: &HostKey, console: &Console<'_>) -> anyhow::Result<()> {
+    #[cfg(feature = "fleet")]
+    if args.redis.is_some() {
+        let redis = super::worker::RedisArgs { redis: args.redis.clone() };
+        return super::fleet::stop(&redis, host, !args.lift, &console.variables);
+    }
+    let mut ledger = args.ledger.open(console)?;
+    ledger.stop(host, !args.lift).context("could not write the ledger of hosts")
 }
 
 /// A host as people write it: a name, a name with a port, or a URL.

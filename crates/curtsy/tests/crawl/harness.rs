@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use curtsy_core::policy::{Layers, Policy, Reach};
 use curtsy_judge::{Exchange, Fault, InStartOrder, Judge, Plan, Report};
@@ -100,7 +101,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    fn of(output: Output) -> Ran {
+    pub(crate) fn of(output: Output) -> Ran {
         Ran {
             code: output.status.code(),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -170,4 +171,18 @@ pub(crate) fn assert_clean(report: &Report) {
         report.print(&mut text).unwrap();
         panic!("{}", String::from_utf8_lossy(&text));
     }
+}
+
+/// Requests that a kill may repeat: those in flight, and those whose answer came in the last 100 ms.
+const JUST_NOW: u64 = 100_000;
+
+/// Requests that were in flight at a moment, or had just been answered.
+pub(crate) fn open_at(log: &[Exchange], at: u64) -> u32 {
+    let open = log.iter().filter(|x| x.start <= at && x.end + JUST_NOW >= at);
+    open.count() as u32
+}
+
+/// Now, as the sites' log has it.
+pub(crate) fn micros() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64
 }

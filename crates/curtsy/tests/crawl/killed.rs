@@ -3,15 +3,12 @@
 //! `CURTSY_KILLS=100 cargo nextest run -p curtsy --test crawl killed` is the long version, with 5,000 pages.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use curtsy_judge::{Exchange, Fault};
+use curtsy_judge::Fault;
 use curtsy_sim::loopback::Scene;
 
-use crate::harness::{Town, assert_clean, judge, number, policy};
-
-/// Requests that a kill may repeat: those in flight, and those whose answer came in the last 100 ms.
-const JUST_NOW: u64 = 100_000;
+use crate::harness::{Town, assert_clean, judge, micros, number, open_at, policy};
 
 #[test]
 fn a_crawl_that_is_killed_loses_nothing_and_keeps_its_manners() {
@@ -28,7 +25,7 @@ fn a_crawl_that_is_killed_loses_nothing_and_keeps_its_manners() {
     for n in 0..kills {
         let mut child = town.start_crawl(&args);
         std::thread::sleep(Duration::from_millis(u64::from(80 + n * 7919 % 400)));
-        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64;
+        let at = micros();
         child.kill().unwrap();
         child.wait().unwrap();
         killed_at.push(at);
@@ -61,10 +58,4 @@ fn a_crawl_that_is_killed_loses_nothing_and_keeps_its_manners() {
         );
     }
     assert_clean(&judge(log, &policy(&town.path("p.toml")), &faults));
-}
-
-/// Requests that were in flight at a moment, or had just been answered.
-fn open_at(log: &[Exchange], at: u64) -> u32 {
-    let open = log.iter().filter(|x| x.start <= at && x.end + JUST_NOW >= at);
-    open.count() as u32
 }

@@ -1,0 +1,278 @@
+//! `curtsy fleet`, `curtsy dlq`: how a fleet does, orders to all of it, and its dead letters.
+
+use std::rc::Rc;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use curtsy_core::policy::Variables;
+use curtsy_core::url::HostKey;
+use curtsy_store::redis::{Letters, Link, LinkOptions, Options, RedisStore, fleet};
+use serde_json::{Value, json};
+
+use super::worker::{RedisArgs, names};
+use super::{Console, Outcome, printable};
+
+/// Letters that are shown at once.
+const SHOWN: usize = 100;
+
+#[derive(Clone, Debug, Args)]
+pub(super) struct FleetArgs {
+    #[command(subcommand)]
+    what: FleetCommand,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum FleetCommand {
+    /// How the fleet does: workers, queues, hosts, orders
+    Status(StatusArgs),
+    /// Begin nothing new, in all workers; what was sent is finished
+    Pause(RedisArgs),
+    /// Take nothing more from the queue; what was taken is finished
+    Drain(RedisArgs),
+    /// Go on after a pause or a drain
+    Resume(RedisArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+struct StatusArgs {
+    #[command(flatten)]
+    redis: RedisArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(after_help = DLQ_HELP)]
+pub(super) struct DlqArgs {
+    #[command(subcommand)]
+    what: DlqCommand,
+    #[command(flatten)]
+    redis: RedisArgs,
+    /// The list of rejected entries instead: what is no URL, and what nobody survives
+    #[arg(long, global = true)]
+    rejected: bool,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum DlqCommand {
+    /// List dead letters, the oldest first, with their reasons
+    List {
+        /// How many to pass over
+        #[arg(long, default_value_t = 0)]
+        from: u64,
+        /// How many to show
+        #[arg(long, default_value_t = SHOWN)]
+        limit: usize,
+    },
+    /// Say why a URL is there
+    Show {
+        /// The URL as it was queued
+        url: String,
+    },
+    /// Put URLs back into the queue; without any, all of them
+    Replay {
+        /// URLs as they were queued
+        urls: Vec<String>,
+    },
+    /// Take URLs off the list for good; without any, all of them
+    Purge {
+        /// URLs as they were queued
+        urls: Vec<String>,
+    },
+}
+
+/// A connection, and the loop in which it lives.
+struct Asking {
+    runtime: tokio::runtime::Runtime,
+    link: Rc<Link>,
+}
+
+impl Asking {
+    fn new(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<Asking> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let link = Link::new(&redis.find(variables), LinkOptions::default())?;
+        Ok(Asking { runtime, link: Rc::new(link) })
+    }
+
+    fn ask<T, E: std::error::Error + Send + Sync + 'static>(
+        &self,
+        question: impl Future<Output = Result<T, E>>,
+    ) -> anyhow::Result<T> {
+        let hint = "could not ask Redis\nhint: is it running? `--redis URL` or PAGE_FETCHER_REDIS_URL says where";
+        self.runtime.block_on(question).context(hint)
+    }
+}
+
+pub(super) fn run(args: &FleetArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let (redis, flow) = match &args.what {
+        FleetCommand::Status(status) => return show(status, console),
+        FleetCommand::Pause(redis) => (redis, fleet::Flow::Pause),
+        FleetCommand::Drain(redis) => (redis, fleet::Flow::Drain),
+        FleetCommand::Resume(redis) => (redis, fleet::Flow::Resume),
+    };
+    let asking = Asking::new(redis, &console.variables)?;
+    asking.ask(fleet::order(&asking.link, flow))?;
+    let said = match flow {
+        fleet::Flow::Pause => "paused: nothing new is begun; `curtsy fleet resume` goes on",
+        fleet::Flow::Drain => {
+            "draining: nothing more is taken from the queue; `curtsy fleet resume` goes on"
+        }
+        fleet::Flow::Resume => "goes on",
+    };
+    writeln!(console.err, "{said}")?;
+    Ok(Outcome::Fine)
+}
+
+fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let asking = Asking::new(&args.redis, &console.variables)?;
+    let names = names(&console.variables);
+    let lists = [names.input_queue.as_str(), &names.dlq_queue, &names.rejected_queue];
+    let status = asking.ask(fleet::status(&asking.link, &lists))?.unwrap_or_default();
+    let ages = status.workers.iter().map(|(name, ago)| (name.clone(), ago.as_secs_f64().into()));
+    let workers: serde_json::Map<String, Value> = ages.collect();
+    if args.json {
+        let told = json!({
+            "input_queue": status.lengths[0],
+            "claimed": status.claims,
+            "queued": status.queued,
+            "hosts": status.hosts,
+            "hosts_due": status.hosts_due,
+            "dlq": status.lengths[1],
+            "rejected": status.lengths[2],
+            "paused": status.paused,
+            "draining": status.draining,
+            "quiet_seconds": status.quiet.as_secs_f64(),
+            "workers": workers,
+        });
+        writeln!(console.out, "{told}")?;
+        return Ok(Outcome::Fine);
+    }
+    let out = &mut *console.out;
+    writeln!(out, "workers    {}", status.workers.len())?;
+    for (name, ago) in &status.workers {
+        writeln!(out, "  {name}  heard of {:.1} s ago", ago.as_secs_f64())?;
+    }
+    writeln!(
+        out,
+        "queue      {} in the list, {} claimed, {} with their hosts",
+        status.lengths[0], status.claims, status.queued
+    )?;
+    writeln!(out, "hosts      {} with work, {} of them due", status.hosts, status.hosts_due)?;
+    writeln!(out, "letters    {} dead, {} rejected", status.lengths[1], status.lengths[2])?;
+    if status.paused {
+        writeln!(out, "paused     by order: `curtsy fleet resume` goes on")?;
+    }
+    if status.draining {
+        writeln!(out, "draining   by order: `curtsy fleet resume` goes on")?;
+    }
+    if !status.quiet.is_zero() {
+        writeln!(
+            out,
+            "quiet      for {:.0} s more: Redis had lost something, and old requests may still run",
+            status.quiet.as_secs_f64()
+        )?;
+    }
+    Ok(Outcome::Fine)
+}
+
+pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let asking = Asking::new(&args.redis, &console.variables)?;
+    let names = names(&console.variables);
+    let list = if args.rejected { names.rejected_queue } else { names.dlq_queue };
+    let letters = Letters::new(Rc::clone(&asking.link), list);
+    let entries =
+        |urls: &[String]| urls.iter().map(|url| url.as_bytes().to_vec()).collect::<Vec<_>>();
+    match &args.what {
+        DlqCommand::List { from, limit } => {
+            let listed = asking.ask(letters.read(*from, *limit))?;
+            for (entry, reason) in &listed.letters {
+                tell(console, args.json, entry, reason)?;
+            }
+            let shown = listed.letters.len() as u64;
+            if !args.json && from + shown < listed.total {
+                writeln!(
+                    console.err,
+                    "{} of {} (`--from {}` shows more)",
+                    shown,
+                    listed.total,
+                    from + shown
+                )?;
+            } else if !args.json && listed.total == 0 {
+                writeln!(console.err, "no letters")?;
+            }
+        }
+        DlqCommand::Show { url } => {
+            let mut from = 0;
+            loop {
+                let listed = asking.ask(letters.read(from, 500))?;
+                if let Some((entry, reason)) =
+                    listed.letters.iter().find(|(e, _)| e == url.as_bytes())
+                {
+                    tell(console, args.json, entry, reason)?;
+                    return Ok(Outcome::Fine);
+                }
+                from += listed.letters.len() as u64;
+                if listed.letters.is_empty() {
+                    writeln!(console.err, "`{}` is not on the list", printable(url))?;
+                    return Ok(Outcome::Refused);
+                }
+            }
+        }
+        DlqCommand::Replay { urls } => {
+            let to = Some(names.input_queue.as_str());
+            let count = asking.ask(letters.take_off(&entries(urls), to))?;
+            done(console, args.json, "replayed", count)?;
+        }
+        DlqCommand::Purge { urls } => {
+            let count = asking.ask(letters.take_off(&entries(urls), None))?;
+            done(console, args.json, "purged", count)?;
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+fn tell(console: &mut Console<'_>, json: bool, entry: &[u8], reason: &str) -> anyhow::Result<()> {
+    let entry = String::from_utf8_lossy(entry);
+    let reason: Value = serde_json::from_str(reason).unwrap_or_else(|_| reason.into());
+    match json {
+        true => writeln!(console.out, "{}", json!({"url": entry, "why": reason}))?,
+        false => {
+            let why = reason.get("reason").and_then(Value::as_str).unwrap_or("no reason is known");
+            writeln!(console.out, "{}  {}", printable(&entry), printable(why))?;
+        }
+    }
+    Ok(())
+}
+
+fn done(console: &mut Console<'_>, json: bool, what: &str, count: u64) -> anyhow::Result<()> {
+    match json {
+        true => writeln!(console.out, "{}", json!({what: count}))?,
+        false => writeln!(console.err, "{count} {what}")?,
+    }
+    Ok(())
+}
+
+/// A stop order to a whole fleet, or its end.
+pub(super) fn stop(
+    redis: &RedisArgs,
+    host: &HostKey,
+    stopped: bool,
+    variables: &Variables,
+) -> anyhow::Result<()> {
+    let asking = Asking::new(redis, variables)?;
+    let clock = curtsy_fetch::TokioClock::new();
+    let store = RedisStore::new(Rc::clone(&asking.link), clock, Options::default());
+    asking.ask(store.stop(host, stopped))
+}
+
+const DLQ_HELP: &str = "\
+Letters are URLs that failed for good by themselves (404, 410, 403, a bot wall, content that can't be read); hosts that are down never make any.
+
+Examples:
+  curtsy dlq list
+  curtsy dlq replay https://example.org/a
+  curtsy dlq purge --rejected";

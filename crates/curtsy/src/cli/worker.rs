@@ -1,0 +1,190 @@
+//! `curtsy worker`: a worker of a fleet over Redis and Kafka.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use curtsy_core::policy::{Origin, Variables};
+
+use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners, outlet};
+use super::policy::assignment;
+use super::{Console, Outcome};
+use crate::crawl::state_dir;
+use crate::fleet::{FleetSpec, Log, Names, ask, run as run_worker};
+
+#[derive(Clone, Debug, Args)]
+#[command(after_help = HELP)]
+pub(super) struct WorkerArgs {
+    #[command(flatten)]
+    redis: RedisArgs,
+    /// Brokers of Kafka, as `host:port,host:port` [env: PAGE_FETCHER_KAFKA_BOOTSTRAP_SERVERS] [default: localhost:9092]
+    #[arg(long, value_name = "BROKERS")]
+    kafka: Option<String>,
+    /// Set any setting of librdkafka, as in `--kafka-set security.protocol=ssl`; repeatable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    kafka_set: Vec<(String, String)>,
+    /// Fetch links that are found, too, on the hosts that were asked for [env: PAGE_FETCHER_FOLLOW]
+    #[arg(long)]
+    follow: bool,
+    /// Where health and metrics are told; `none` tells nobody [env: PAGE_FETCHER_LISTEN] [default: 127.0.0.1:9100]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// A folder for what the worker remembers [env: PAGE_FETCHER_STATE_DIR] [default: $XDG_STATE_HOME/curtsy/worker]
+    #[arg(long, value_name = "FOLDER")]
+    state_dir: Option<PathBuf>,
+    /// Visits at once [env: PAGE_FETCHER_VISITS] [default: 1024]
+    #[arg(long, value_name = "N")]
+    visits: Option<usize>,
+    /// End when nothing is left to do
+    #[arg(long)]
+    until_empty: bool,
+    /// An empty Redis is a new one: nothing is waited for (else nothing is sent for one request's time, since old requests may still run)
+    #[arg(long)]
+    new: bool,
+    /// The manners: the preset `fleet`, or a policy file
+    #[command(flatten)]
+    manners: MannersArgs,
+    #[command(flatten)]
+    way: WayArgs,
+    /// Ask a worker that runs how it does, as `http://127.0.0.1:9100/readyz`, and end with 0 or 1
+    #[arg(long, value_name = "URL", exclusive = true)]
+    check_health: Option<String>,
+    /// Print the report at the end as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The fleet's Redis.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct RedisArgs {
+    /// The Redis of host states and queues [env: PAGE_FETCHER_REDIS_URL] [default: redis://localhost:6379]
+    #[arg(long, value_name = "URL")]
+    pub(super) redis: Option<String>,
+}
+
+impl RedisArgs {
+    /// Its address.
+    pub(super) fn find(&self, variables: &Variables) -> String {
+        let said = || variables.get("PAGE_FETCHER_REDIS_URL").map(ToOwned::to_owned);
+        self.redis.clone().or_else(said).unwrap_or_else(|| "redis://localhost:6379".into())
+    }
+}
+
+/// What queues and topics are called, as the environment says.
+pub(super) fn names(variables: &Variables) -> Names {
+    let usual = Names::default();
+    let said = |name: &str, usual: String| variables.get(name).map_or(usual, ToOwned::to_owned);
+    Names {
+        input_queue: said("PAGE_FETCHER_INPUT_QUEUE", usual.input_queue),
+        dlq_queue: said("PAGE_FETCHER_DLQ_QUEUE", usual.dlq_queue),
+        rejected_queue: said("PAGE_FETCHER_REJECTED_QUEUE", usual.rejected_queue),
+        topic: said("PAGE_FETCHER_WEBPAGE_LOG_TOPIC", usual.topic),
+    }
+}
+
+pub(super) fn run(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    if let Some(url) = &args.check_health {
+        let (status, said) = ask(url).with_context(|| format!("could not ask `{url}`"))?;
+        writeln!(console.out, "{said}")?;
+        return Ok(if status == 200 { Outcome::Fine } else { Outcome::Refused });
+    }
+    let spec = spec(args, console)?;
+    let report = run_worker(&spec, &Log::to_stderr())?;
+    if args.json {
+        writeln!(console.out, "{}", serde_json::to_string(&report)?)?;
+    }
+    Ok(Outcome::Fine)
+}
+
+/// Reads flags and variables into what is to be done.
+fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpec> {
+    let mut chosen = args.manners.clone();
+    chosen.policy.get_or_insert_with(|| "fleet".into());
+    let order = CrawlArgs { manners: chosen, way: args.way.clone(), ..CrawlArgs::default() };
+    let settled = manners(&order, console)?;
+    for warning in &settled.warnings {
+        writeln!(console.err, "warning: {warning}")?;
+    }
+    let policy = settled.policy;
+    if policy.identity.contact.is_none() {
+        bail!(
+            "no contact: a site owner must be able to reach whoever runs this fleet\nhint: set PAGE_FETCHER_CONTACT (or `--contact`) to a mail \
+             address or page"
+        );
+    }
+    let mut outlet = outlet(&policy, &args.way)?;
+    outlet.count_allowed = matches!(settled.origin["slots.per_address"], Origin::Said(_));
+    let user_agent = policy.user_agent()?;
+    let variables = &console.variables;
+    let said = |name: &str| variables.get(name).map(ToOwned::to_owned);
+    let redis_url = args.redis.find(variables);
+    let kafka = args.kafka.clone().or_else(|| said("PAGE_FETCHER_KAFKA_BOOTSTRAP_SERVERS"));
+    let poll = match said("PAGE_FETCHER_POLL_TIMEOUT_SECONDS") {
+        None => Duration::from_secs(5),
+        Some(text) => match text.parse::<f64>() {
+            Ok(secs) if secs > 0.0 && secs <= 3600.0 => Duration::from_secs_f64(secs),
+            _ => bail!(
+                "PAGE_FETCHER_POLL_TIMEOUT_SECONDS is `{text}`\nhint: seconds above 0 and up to 3600, as 5.0"
+            ),
+        },
+    };
+    let visits = match (args.visits, said("PAGE_FETCHER_VISITS")) {
+        (Some(visits), _) => visits,
+        (None, None) => 1024,
+        (None, Some(text)) => text
+            .parse()
+            .with_context(|| format!("PAGE_FETCHER_VISITS is `{text}`\nhint: a number, as 1024"))?,
+    };
+    if !(1..=65_536).contains(&visits) {
+        bail!("{visits} visits at once can't be had\nhint: 1 to 65536");
+    }
+    let follow = match said("PAGE_FETCHER_FOLLOW").as_deref() {
+        None | Some("" | "0" | "false" | "no") => args.follow,
+        Some("1" | "true" | "yes") => true,
+        Some(text) => bail!("PAGE_FETCHER_FOLLOW is `{text}`\nhint: true or false"),
+    };
+    let listen = args.listen.clone().or_else(|| said("PAGE_FETCHER_LISTEN"));
+    let listen = match listen.as_deref().unwrap_or("127.0.0.1:9100") {
+        "none" => None,
+        text => Some(text.parse::<SocketAddr>().with_context(|| {
+            format!("`{text}` is nothing to listen on\nhint: an address and a port, as 127.0.0.1:9100, or `none`")
+        })?),
+    };
+    let state =
+        args.state_dir.clone().or_else(|| said("PAGE_FETCHER_STATE_DIR").map(PathBuf::from));
+    let state_dir = state
+        .or_else(|| state_dir(variables).map(|state| state.join("worker")))
+        .context("no place for what the worker remembers: neither `XDG_STATE_HOME` nor `HOME` is set\nhint: set PAGE_FETCHER_STATE_DIR")?;
+    Ok(FleetSpec {
+        cache_redis_url: said("PAGE_FETCHER_CACHE_REDIS_URL").unwrap_or_else(|| redis_url.clone()),
+        redis_url,
+        kafka_brokers: kafka.unwrap_or_else(|| "localhost:9092".into()),
+        kafka_settings: args.kafka_set.clone(),
+        names: names(variables),
+        poll,
+        policy: Arc::new(policy),
+        user_agent,
+        outlet,
+        follow,
+        listen,
+        state_dir,
+        visits,
+        until_empty: args.until_empty,
+        new_store: args.new,
+    })
+}
+
+const HELP: &str = "\
+Takes URLs from the Redis list `crawler_queue` (producers RPUSH plain URLs), keeps pages under `webpage:<sha256 of the URL>`, tells of each in the
+Kafka topic `webpage_log`, and puts what fails for good on `page_fetcher_dlq`. Any number of workers share one set of manners.
+
+Examples:
+  PAGE_FETCHER_CONTACT=me@example.org curtsy worker
+  redis-cli RPUSH crawler_queue https://example.org/
+  curtsy worker --check-health http://127.0.0.1:9100/readyz
+
+SIGTERM or Ctrl-C: what was sent is waited for, the rest is given back, within 10 s; once more ends at once. Nothing is lost either way.
+Every PAGE_FETCHER_* variable is in docs/operations.md.";

@@ -1,0 +1,122 @@
+//! Which URLs came to nothing for good, and why: dead letters and rejected ones.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use curtsy_core::evidence::{event_id, timestamp};
+use curtsy_core::host::{AskKind, Friction, Outcome};
+use curtsy_engine::{Batch, Boxed, Ending, Row, Sink, SinkError};
+use curtsy_store::redis::{Letter, Letters, Link, WireError};
+use serde_json::json;
+
+use super::Names;
+
+/// Dead letters go to one list, URLs that no worker survives to another.
+pub(super) struct DeadLetters {
+    dead: Letters<Link>,
+    rejected: Letters<Link>,
+    put: Cell<u64>,
+    poison: Cell<u64>,
+}
+
+impl DeadLetters {
+    pub(super) fn new(link: &Rc<Link>, names: &Names) -> DeadLetters {
+        DeadLetters {
+            dead: Letters::new(Rc::clone(link), names.dlq_queue.clone()),
+            rejected: Letters::new(Rc::clone(link), names.rejected_queue.clone()),
+            put: Cell::new(0),
+            poison: Cell::new(0),
+        }
+    }
+
+    /// Dead letters so far, and URLs that were rejected since nobody survived them.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.put.get(), self.poison.get())
+    }
+
+    async fn sort(&self, batch: &Batch) -> Result<(), WireError> {
+        let mut dead = Vec::new();
+        let mut poison = Vec::new();
+        for row in &batch.rows {
+            match reason(row) {
+                Some(Reason::Dead(why)) => dead.push(letter(row, &why)),
+                Some(Reason::Poison(why)) => poison.push(letter(row, &why)),
+                None => {}
+            }
+        }
+        if !dead.is_empty() {
+            self.put.set(self.put.get() + self.dead.put(&dead).await?);
+        }
+        if !poison.is_empty() {
+            self.poison.set(self.poison.get() + self.rejected.put(&poison).await?);
+        }
+        Ok(())
+    }
+}
+
+impl Sink for DeadLetters {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        Box::pin(async move {
+            let rows = batch.rows.len();
+            self.sort(batch).await.map_err(|e| SinkError { rows, why: format!("redis: {e}") })
+        })
+    }
+}
+
+/// Why a URL came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Reason {
+    /// A failure of its own that stays.
+    Dead(String),
+    /// Whoever asked for it died.
+    Poison(String),
+}
+
+/// Why a row is a letter, if it is one. Robots refusals are no failures, and neither is a host that is down.
+fn reason(row: &Row) -> Option<Reason> {
+    if row.kind != AskKind::Page || row.webpage().is_some() {
+        return None;
+    }
+    Some(Reason::Dead(match &row.ending {
+        Ending::Dead(outcome) => outcome_text(outcome),
+        Ending::LostRedirect => "redirects that lead nowhere, or too many of them".into(),
+        Ending::Fetched(outcome) => outcome_text(outcome),
+        Ending::Unheard => {
+            return Some(Reason::Poison(format!(
+                "nothing was heard of {} workers that asked for it",
+                row.tries
+            )));
+        }
+        Ending::Cached | Ending::Refused(_) => return None,
+    }))
+}
+
+fn outcome_text(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Answered { friction: Some(Friction::Challenge), status, .. } => {
+            format!("a bot wall (HTTP {status}); it is not climbed")
+        }
+        Outcome::Answered { status, .. } => format!("HTTP {status}"),
+        Outcome::Failed(_) | Outcome::NotSent => {
+            curtsy_sink::error_name(outcome).unwrap_or("failed").replace('_', " ")
+        }
+    }
+}
+
+fn letter(row: &Row, why: &str) -> Letter {
+    let id = event_id(row.spelt(), row.wish_number());
+    let reason = json!({
+        "reason": why,
+        "final_url": row.final_url.as_str(),
+        "redirects": row.redirects,
+        "tries": row.tries,
+        "at": timestamp(row.at),
+    });
+    // The event's name comes first: what is told again begins with the same.
+    let rest = reason.to_string();
+    Letter {
+        entry: row.spelt().as_bytes().to_vec(),
+        mark: format!("{{\"event_id\":\"{id}\","),
+        reason: rest.trim_start_matches('{').to_owned(),
+    }
+}

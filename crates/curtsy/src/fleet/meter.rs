@@ -1,0 +1,415 @@
+//! Metrics: the page fetcher's names and types, and some of ours, in the text format that Prometheus reads.
+//!
+//! No host is a label: a fleet has millions of them. What is about hosts is a maximum or a count over those that this worker wrote last.
+
+use std::cell::{Cell, RefCell};
+use std::fmt::Write;
+use std::time::Duration;
+
+use curtsy_core::evidence::circuit_open;
+use curtsy_core::host::{Class, Gate, HostState, Kind, Outcome};
+use curtsy_core::time::Time;
+use curtsy_engine::{
+    Batch, Boxed, Ending, Listener, Memory, Note, Row, Sink, SinkError, Step, Then,
+};
+
+use super::log::Log;
+
+/// Every metric: its name, its type, and what it says. The first sixteen are the page fetcher's.
+pub const METRICS: [(&str, &str, &str); 27] = [
+    ("page_fetcher_pages_fetched_total", "counter", "Successful fetches"),
+    (
+        "page_fetcher_pages_failed_total",
+        "counter",
+        "URL-specific permanent failures (after retries)",
+    ),
+    ("page_fetcher_pages_skipped_robots_total", "counter", "Skipped due to robots.txt"),
+    ("page_fetcher_pages_requeued_total", "counter", "Re-enqueued due to site-wide failure"),
+    ("page_fetcher_retries_total", "counter", "Total retry attempts"),
+    ("page_fetcher_dlq_enqueued_total", "counter", "URLs sent to DLQ"),
+    ("page_fetcher_circuit_breaker_opened_total", "counter", "Times circuit transitioned to open"),
+    (
+        "page_fetcher_circuit_breaker_closed_total",
+        "counter",
+        "Times circuit transitioned to closed",
+    ),
+    ("page_fetcher_circuit_breaker_probes_total", "counter", "Probe attempts"),
+    ("page_fetcher_input_queue_size", "gauge", "URLs in crawler_queue and taken from it"),
+    ("page_fetcher_dlq_size", "gauge", "Current DLQ size"),
+    (
+        "page_fetcher_circuit_breaker_state",
+        "gauge",
+        "0=closed, 1=open, 2=half_open; maximum over hosts",
+    ),
+    (
+        "page_fetcher_circuit_breaker_consecutive_failures",
+        "gauge",
+        "Current consecutive failure count; maximum over hosts",
+    ),
+    (
+        "page_fetcher_circuit_breaker_current_backoff_seconds",
+        "gauge",
+        "Current backoff duration; maximum over hosts",
+    ),
+    ("page_fetcher_fetch_duration_seconds", "histogram", "HTTP request duration"),
+    ("page_fetcher_content_size_bytes", "histogram", "Downloaded page size"),
+    ("page_fetcher_cache_hits_total", "counter", "Pages that were held"),
+    ("page_fetcher_cache_misses_total", "counter", "Pages that were not held"),
+    ("page_fetcher_rejected_total", "counter", "Entries that are no URLs, or that nobody survives"),
+    ("page_fetcher_events_published_total", "counter", "Events that the brokers acknowledged"),
+    ("page_fetcher_requests_total", "counter", "Requests by what for"),
+    ("page_fetcher_redis_round_trips_total", "counter", "Questions to Redis"),
+    ("page_fetcher_recoveries_total", "counter", "Times the store had lost something"),
+    ("page_fetcher_circuit_breaker_hosts", "gauge", "Hosts by the state of their breaker"),
+    ("page_fetcher_hosts_waiting", "gauge", "Hosts that must wait, by reason"),
+    ("page_fetcher_rejected_size", "gauge", "Current size of the list of rejected entries"),
+    ("page_fetcher_paused", "gauge", "Whether nothing new is begun, by reason"),
+];
+
+/// One more, which has its own shape.
+const LATENESS: (&str, &str, &str) = (
+    "page_fetcher_start_lateness_seconds",
+    "histogram",
+    "How much later than its turn a request started",
+);
+
+const DURATIONS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+const SIZES: [f64; 9] = [1e3, 4e3, 16e3, 64e3, 256e3, 1_024e3, 4_096e3, 10_485_760.0, 67_108_864.0];
+const LATE: [f64; 10] = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0];
+const KINDS: [(Kind, &str); 5] = [
+    (Kind::Page, "page"),
+    (Kind::Robots, "robots"),
+    (Kind::RobotsHop, "robots_hop"),
+    (Kind::Sitemap, "sitemap"),
+    (Kind::Probe, "probe"),
+];
+
+/// What a worker has done, counted.
+pub(super) struct Meter<'l> {
+    log: &'l Log,
+    fetched: Cell<u64>,
+    failed: Cell<u64>,
+    skipped: Cell<u64>,
+    requeued: Cell<u64>,
+    retries: Cell<u64>,
+    opened: Cell<u64>,
+    closed: Cell<u64>,
+    probes: Cell<[u64; 2]>,
+    sent: Cell<[u64; 5]>,
+    recoveries: Cell<u64>,
+    durations: RefCell<Histogram>,
+    sizes: RefCell<Histogram>,
+    late: RefCell<Histogram>,
+    /// Why the last batch was not kept; none if it was.
+    not_kept: RefCell<Option<String>>,
+}
+
+/// What others know, at the moment of a look.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Elsewhere {
+    pub(super) input_queue: u64,
+    pub(super) dlq: u64,
+    pub(super) rejected: u64,
+    pub(super) dlq_put: u64,
+    pub(super) rejected_put: u64,
+    pub(super) cache: (u64, u64),
+    pub(super) published: u64,
+    pub(super) round_trips: u64,
+    pub(super) store_down: bool,
+    pub(super) network_down: bool,
+    pub(super) ordered: bool,
+}
+
+impl<'l> Meter<'l> {
+    pub(super) fn new(log: &'l Log) -> Meter<'l> {
+        Meter {
+            log,
+            fetched: Cell::default(),
+            failed: Cell::default(),
+            skipped: Cell::default(),
+            requeued: Cell::default(),
+            retries: Cell::default(),
+            opened: Cell::default(),
+            closed: Cell::default(),
+            probes: Cell::default(),
+            sent: Cell::default(),
+            recoveries: Cell::default(),
+            durations: RefCell::new(Histogram::new(&DURATIONS)),
+            sizes: RefCell::new(Histogram::new(&SIZES)),
+            late: RefCell::new(Histogram::new(&LATE)),
+            not_kept: RefCell::default(),
+        }
+    }
+
+    /// Why rows can't be kept, if they can't.
+    pub(super) fn not_kept(&self) -> Option<String> {
+        self.not_kept.borrow().clone()
+    }
+
+    /// Pages so far, and failures.
+    pub(super) fn pages(&self) -> (u64, u64) {
+        (self.fetched.get(), self.failed.get())
+    }
+
+    fn row(&self, row: &Row) {
+        if let Some(page) = row.webpage() {
+            add(&self.fetched, 1);
+            self.sizes.borrow_mut().note(page.body.len() as f64);
+        }
+        match &row.ending {
+            Ending::Dead(_) | Ending::LostRedirect | Ending::Unheard => add(&self.failed, 1),
+            Ending::Refused(Gate::Robots) => {
+                add(&self.skipped, 1);
+                let host = row.url.host().as_str();
+                let message = format!("robots.txt of {host} does not allow this URL");
+                self.log.info("skipped_robots", &message, &[("host", host.into())]);
+            }
+            _ => {}
+        }
+    }
+
+    fn step(&self, step: &Step) {
+        if step.kind == Kind::Probe {
+            let mut probes = self.probes.get();
+            probes[usize::from(step.outcome.class() == Class::SiteWide)] += 1;
+            self.probes.set(probes);
+        }
+        if let Then::Retry(_) = step.then {
+            match step.outcome.class() {
+                Class::SiteWide => add(&self.requeued, 1),
+                _ => add(&self.retries, 1),
+            }
+        }
+    }
+
+    /// Everything as Prometheus reads it.
+    pub(super) fn render(&self, memory: &Memory, now: Time, elsewhere: &Elsewhere) -> String {
+        let hosts = Hosts::of(memory, now);
+        let mut out = String::with_capacity(8 * 1024);
+        for (name, kind, help) in METRICS.iter().chain([&LATENESS]) {
+            // Writing to a string does not fail.
+            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            self.values(&mut out, name, &hosts, elsewhere);
+        }
+        out
+    }
+
+    fn values(&self, out: &mut String, name: &str, hosts: &Hosts, elsewhere: &Elsewhere) {
+        let short = name.trim_start_matches("page_fetcher_");
+        let mut one = |value: f64| {
+            let _ = writeln!(out, "{name} {value}");
+        };
+        let count = |value: u64| value as f64;
+        match short {
+            "pages_fetched_total" => one(count(self.fetched.get())),
+            "pages_failed_total" => one(count(self.failed.get())),
+            "pages_skipped_robots_total" => one(count(self.skipped.get())),
+            "pages_requeued_total" => one(count(self.requeued.get())),
+            "retries_total" => one(count(self.retries.get())),
+            "dlq_enqueued_total" => one(count(elsewhere.dlq_put)),
+            "circuit_breaker_opened_total" => one(count(self.opened.get())),
+            "circuit_breaker_closed_total" => one(count(self.closed.get())),
+            "input_queue_size" => one(count(elsewhere.input_queue)),
+            "dlq_size" => one(count(elsewhere.dlq)),
+            "rejected_size" => one(count(elsewhere.rejected)),
+            "circuit_breaker_state" => one(hosts.state.into()),
+            "circuit_breaker_consecutive_failures" => one(hosts.failures.into()),
+            "circuit_breaker_current_backoff_seconds" => one(hosts.backoff.as_secs_f64()),
+            "cache_hits_total" => one(count(elsewhere.cache.0)),
+            "cache_misses_total" => one(count(elsewhere.cache.1)),
+            "rejected_total" => one(count(elsewhere.rejected_put)),
+            "events_published_total" => one(count(elsewhere.published)),
+            "redis_round_trips_total" => one(count(elsewhere.round_trips)),
+            "recoveries_total" => one(count(self.recoveries.get())),
+            "circuit_breaker_probes_total" => {
+                let [good, bad] = self.probes.get();
+                labelled(out, name, "result", &[("success", good), ("failure", bad)]);
+            }
+            "requests_total" => {
+                let sent = self.sent.get();
+                let values = KINDS.map(|(kind, word)| (word, sent[kind as usize]));
+                labelled(out, name, "kind", &values);
+            }
+            "circuit_breaker_hosts" => labelled(out, name, "state", &hosts.states()),
+            "hosts_waiting" => labelled(out, name, "reason", &hosts.waiting),
+            "paused" => {
+                let is = |paused: bool| u64::from(paused);
+                let sink = self.not_kept.borrow().is_some();
+                let reasons = [
+                    ("sink", is(sink)),
+                    ("store", is(elsewhere.store_down)),
+                    ("network", is(elsewhere.network_down)),
+                    ("order", is(elsewhere.ordered)),
+                ];
+                labelled(out, name, "reason", &reasons);
+            }
+            "fetch_duration_seconds" => self.durations.borrow().render(out, name),
+            "content_size_bytes" => self.sizes.borrow().render(out, name),
+            _ => self.late.borrow().render(out, name),
+        }
+    }
+}
+
+impl Sink for Meter<'_> {
+    /// Comes after the sinks that keep rows, so it counts what is kept.
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        batch.rows.iter().for_each(|row| self.row(row));
+        batch.steps.iter().for_each(|step| self.step(step));
+        if self.not_kept.take().is_some() {
+            self.log.info("sink_back", "rows can be kept again", &[]);
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl Listener for Meter<'_> {
+    fn note(&self, note: Note<'_>) {
+        match note {
+            Note::Sent { kind, late } => {
+                let mut sent = self.sent.get();
+                sent[kind as usize] += 1;
+                self.sent.set(sent);
+                self.late.borrow_mut().note(late.as_secs_f64());
+            }
+            Note::Ended { kind, took, outcome, .. } => {
+                if kind == Kind::Page {
+                    self.durations.borrow_mut().note(took.as_secs_f64());
+                }
+                // The retry of a robots.txt is nobody's failure, but its loss is worth a line.
+                if kind == Kind::Robots && matches!(outcome, Outcome::Failed(_)) {
+                    self.log.warn("robots_unreachable", "robots.txt could not be fetched", &[]);
+                }
+            }
+            Note::BreakerOpened { host, probe_in } => {
+                add(&self.opened, 1);
+                let fields = [
+                    ("host", host.as_str().into()),
+                    ("backoff_seconds", probe_in.as_secs_f64().into()),
+                ];
+                self.log.warn("circuit_open", &circuit_open(host, probe_in), &fields);
+            }
+            Note::BreakerClosed { host } => {
+                add(&self.closed, 1);
+                let message = format!("Circuit closed: {host} answers again.");
+                self.log.info("circuit_closed", &message, &[("host", host.as_str().into())]);
+            }
+            Note::OwnTrouble => {
+                let message =
+                    "our own network seems to be down: everything waits, nobody is blamed";
+                self.log.warn("own_network_down", message, &[]);
+            }
+            Note::Recovering => {
+                add(&self.recoveries, 1);
+                let message = "the store had lost something: what is known here is written back";
+                self.log.warn("recovering", message, &[]);
+            }
+            Note::NotKept { why } => {
+                let before = self.not_kept.replace(Some(why.to_owned()));
+                if before.as_deref() != Some(why) {
+                    let message = "rows can't be kept, so nothing more is fetched";
+                    self.log.warn("sink_away", message, &[("why", why.into())]);
+                }
+            }
+        }
+    }
+}
+
+fn add(counter: &Cell<u64>, by: u64) {
+    counter.set(counter.get() + by);
+}
+
+fn labelled(out: &mut String, name: &str, label: &str, values: &[(&str, u64)]) {
+    for (word, value) in values {
+        let _ = writeln!(out, "{name}{{{label}=\"{word}\"}} {value}");
+    }
+}
+
+/// How often values fell below each of some bounds.
+struct Histogram {
+    bounds: &'static [f64],
+    counts: Vec<u64>,
+    sum: f64,
+    total: u64,
+}
+
+impl Histogram {
+    fn new(bounds: &'static [f64]) -> Histogram {
+        Histogram { bounds, counts: vec![0; bounds.len()], sum: 0.0, total: 0 }
+    }
+
+    fn note(&mut self, value: f64) {
+        if let Some(at) = self.bounds.iter().position(|bound| value <= *bound) {
+            self.counts[at] += 1;
+        }
+        self.sum += value;
+        self.total += 1;
+    }
+
+    fn render(&self, out: &mut String, name: &str) {
+        let mut below = 0;
+        for (bound, count) in self.bounds.iter().zip(&self.counts) {
+            below += count;
+            let _ = writeln!(out, "{name}_bucket{{le=\"{bound}\"}} {below}");
+        }
+        let (sum, total) = (self.sum, self.total);
+        let _ = writeln!(
+            out,
+            "{name}_bucket{{le=\"+Inf\"}} {total}\n{name}_sum {sum}\n{name}_count {total}"
+        );
+    }
+}
+
+/// What the hosts that a worker wrote last come to.
+#[derive(Debug, Default)]
+struct Hosts {
+    /// The maximum over hosts: 0 closed, 1 open, 2 half-open.
+    state: u8,
+    failures: u8,
+    backoff: Duration,
+    closed: u64,
+    open: u64,
+    half_open: u64,
+    waiting: [(&'static str, u64); 4],
+}
+
+impl Hosts {
+    fn of(memory: &Memory, now: Time) -> Hosts {
+        let mut hosts = Hosts {
+            waiting: [("pace", 0), ("backoff", 0), ("breaker", 0), ("robots", 0)],
+            ..Hosts::default()
+        };
+        for (_, state) in memory.hosts.values() {
+            hosts.count(state, now);
+        }
+        hosts
+    }
+
+    fn count(&mut self, state: &HostState, now: Time) {
+        let until = state.breaker.until.filter(|_| state.breaker.level > 0);
+        let probing = state.leases.iter().any(|lease| lease.probe && lease.until > now);
+        self.failures = self.failures.max(state.breaker.failures);
+        match until {
+            None => self.closed += 1,
+            Some(until) => {
+                let half = probing || until <= now;
+                self.state = self.state.max(if half { 2 } else { 1 });
+                self.half_open += u64::from(half);
+                self.open += u64::from(!half);
+                self.backoff = self.backoff.max(until - now);
+            }
+        }
+        let waits = [
+            state.last_start > Some(now),
+            state.backoff.until > Some(now),
+            until > Some(now),
+            false,
+        ];
+        for (waiting, waits) in self.waiting.iter_mut().zip(waits) {
+            waiting.1 += u64::from(waits);
+        }
+    }
+
+    fn states(&self) -> [(&'static str, u64); 3] {
+        [("closed", self.closed), ("open", self.open), ("half_open", self.half_open)]
+    }
+}

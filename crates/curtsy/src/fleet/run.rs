@@ -1,0 +1,408 @@
+//! One worker: opens what it needs, lets the engine work, tells how it does, and leaves nothing behind.
+
+use std::cell::{Cell, RefCell};
+use std::hash::{BuildHasher, RandomState};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use curtsy_core::time::Time;
+use curtsy_engine::{Memory, Outside, Over, Settings, Sink, Worker, World};
+use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
+use curtsy_sink::{KafkaFault, KafkaSettings, KafkaSink};
+use curtsy_store::redis::{
+    Empty, Holds, Link, LinkOptions, MemoryFile, Options, Pages, Queue, RedisStore, WireError,
+    fleet,
+};
+use tokio::net::TcpListener;
+
+use super::dead::DeadLetters;
+use super::listen::{Health, Told, serve};
+use super::meter::{Elsewhere, Meter};
+use super::reader::FleetReader;
+use super::{FleetSpec, Log};
+use crate::signals::Signals;
+
+/// How often an idle worker looks for work, at least.
+const LOOK: Duration = Duration::from_millis(250);
+/// How long a worker that is new only listens: others ask the store more often than that, and take out a step of its clock.
+const LISTENS: Duration = Duration::from_millis(1500);
+/// How often what is known elsewhere is asked for, and what is remembered is written.
+const TICK: Duration = Duration::from_secs(1);
+/// A signal to end is obeyed within this: what is under way then is given back by itself.
+const ENDS_WITHIN: Duration = Duration::from_secs(9);
+/// Rows that are told together.
+const FLUSH_ROWS: usize = 200;
+
+/// Why a worker can't work.
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    /// Redis can't be used.
+    #[error("redis: {0}")]
+    Redis(WireError),
+    /// Redis can't be reached.
+    #[error(
+        "redis: no answer from `{url}`: {why}\nhint: start Redis, or set PAGE_FETCHER_REDIS_URL"
+    )]
+    RedisAway {
+        /// Where it was looked for.
+        url: String,
+        /// What was said.
+        why: String,
+    },
+    /// Kafka can't be used.
+    #[error(transparent)]
+    Kafka(#[from] KafkaFault),
+    /// The way out can't be used.
+    #[error(transparent)]
+    Outlet(#[from] curtsy_fetch::SettingsError),
+    /// What is to be found can't be looked for.
+    #[error(transparent)]
+    Discovery(#[from] curtsy_engine::discover::DiscoveryError),
+    /// The folder for what is remembered can't be used.
+    #[error(
+        "could not use the folder `{path}` for what the worker remembers: {source}\nhint: set PAGE_FETCHER_STATE_DIR"
+    )]
+    State {
+        /// The folder.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Nobody can be listened to there.
+    #[error("could not listen on `{address}`: {source}\nhint: set PAGE_FETCHER_LISTEN, or `none`")]
+    Listen {
+        /// Where.
+        address: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The runtime can't be had.
+    #[error("could not start: {0}")]
+    Runtime(std::io::Error),
+}
+
+/// What a worker did.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct WorkerReport {
+    /// Its name.
+    pub worker: String,
+    /// Pages that were fetched, confirmed or held.
+    pub fetched: u64,
+    /// URLs that came to nothing for good.
+    pub failed: u64,
+    /// Events that the brokers acknowledged.
+    pub events: u64,
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// Questions to Redis.
+    pub redis_round_trips: u64,
+    /// Whether everything that it held was finished or given back.
+    pub clean: bool,
+}
+
+/// Runs a worker until it is told to end (Ctrl-C, SIGTERM), or until nothing is left if the order says so.
+pub fn run(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(FleetError::Runtime)?;
+    runtime.block_on(work(spec, log))
+}
+
+/// The fleet, as a worker sees it.
+struct Here {
+    store: RedisStore<Link, TokioClock>,
+    fetch: HttpFetch,
+    clock: TokioClock,
+}
+
+impl World for Here {
+    type Store = RedisStore<Link, TokioClock>;
+    type Fetch = HttpFetch;
+    type Clock = TokioClock;
+    fn store(&self) -> &RedisStore<Link, TokioClock> {
+        &self.store
+    }
+    fn fetch(&self) -> &HttpFetch {
+        &self.fetch
+    }
+    fn clock(&self) -> &TokioClock {
+        &self.clock
+    }
+}
+
+async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
+    // Who is told to end while it begins has nothing to give back, and says so.
+    let mut signals = Signals::listen().map_err(FleetError::Runtime)?;
+    let name = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+    let outlet = Outlet::new(&spec.outlet)?;
+    let listener = listen(spec).await?;
+    let quiet = spec.policy.timeout.whole + Duration::from_secs(1);
+    let hosts = LinkOptions {
+        quiet,
+        empty: if spec.new_store { Empty::New } else { Empty::Lost },
+        ..LinkOptions::default()
+    };
+    let link = Rc::new(Link::new(&spec.redis_url, hosts.clone()).map_err(FleetError::Redis)?);
+    let cache_link = match spec.cache_redis_url == spec.redis_url {
+        true => Rc::clone(&link),
+        false => {
+            let pages = LinkOptions { holds: Holds::Pages, ..hosts };
+            Rc::new(Link::new(&spec.cache_redis_url, pages).map_err(FleetError::Redis)?)
+        }
+    };
+    let lists = lists(spec);
+    reach(&link, &spec.redis_url, &lists).await?;
+
+    let kafka = KafkaSink::open(KafkaSettings {
+        brokers: spec.kafka_brokers.clone(),
+        topic: spec.names.topic.clone(),
+        client: format!("curtsy-{name}"),
+        more: spec.kafka_settings.clone(),
+        trace_id: name.clone(),
+    })?;
+    match tokio::task::spawn_blocking(kafka.check()).await {
+        Ok(Err(fault @ KafkaFault::Away { .. })) => {
+            // It may come back: until then nothing is fetched.
+            log.warn("kafka_away", &fault.to_string(), &[]);
+        }
+        Ok(Err(fault)) => return Err(fault.into()),
+        Ok(Ok(())) | Err(_) => {}
+    }
+
+    let (mut file, memory, fault) = MemoryFile::open(&spec.state_dir).map_err(|source| {
+        FleetError::State { path: spec.state_dir.display().to_string(), source }
+    })?;
+    if let Some(fault) = fault {
+        log.warn("memory_unreadable", &format!("what was remembered can't be read: {fault}"), &[]);
+    }
+    let memory = Rc::new(RefCell::new(memory));
+    let clock = TokioClock::new();
+    let options = Options {
+        robots_shown_for: spec.policy.robots.ttl,
+        quarantine: LISTENS,
+        ..Options::default()
+    };
+    let store = RedisStore::new(Rc::clone(&link), clock, options);
+    let queue = Queue::new(
+        Rc::clone(&link),
+        name.clone(),
+        &spec.names.input_queue,
+        &spec.names.rejected_queue,
+    );
+    let pages = Pages::new(cache_link, spec.policy.cache.ttl);
+    let dead = DeadLetters::new(&link, &spec.names);
+    let meter = Meter::new(log);
+    let reader = FleetReader::new(&spec.policy, spec.follow)?;
+    let sinks: Vec<&dyn Sink> = vec![&pages, &kafka, &dead, &meter];
+    let outside =
+        Outside { source: &queue, sinks, cache: &pages, reader: &reader, listener: &meter };
+    let settings = Settings {
+        worker: RandomState::new().hash_one(&name),
+        visits_max: spec.visits,
+        idle_poll: LOOK.min(spec.poll),
+        until_empty: spec.until_empty,
+        flush_rows: FLUSH_ROWS,
+        ..Settings::default()
+    };
+    let world = Here { store, fetch: HttpFetch::new(&outlet, clock), clock };
+    let worker = Worker::new(
+        world,
+        Arc::clone(&spec.policy),
+        spec.user_agent.clone(),
+        outside,
+        settings,
+        Rc::clone(&memory),
+    );
+    let desk = Desk {
+        link: &link,
+        queue: &queue,
+        pages: &pages,
+        kafka: &kafka,
+        dead: &dead,
+        meter: &meter,
+        memory: &memory,
+        latest: RefCell::default(),
+        own_trouble: Cell::new(None),
+    };
+    let fields =
+        [("worker", name.as_str().into()), ("user_agent", spec.user_agent.as_str().into())];
+    log.info("started", "worker started", &fields);
+
+    let switch = worker.stop_switch();
+    let mut ends_by: Option<Instant> = None;
+    let mut running = std::pin::pin!(worker.run());
+    let mut telling = std::pin::pin!(async {
+        match &listener {
+            Some(listener) => serve(listener, &desk).await,
+            None => std::future::pending().await,
+        }
+    });
+    let mut tick = tokio::time::interval(TICK);
+    let mut unsaved = false;
+    let over = loop {
+        let end = ends_by.map(tokio::time::Instant::from_std);
+        tokio::select! {
+            over = &mut running => break Some(over),
+            () = &mut telling => {}
+            () = async {
+                match end {
+                    Some(end) => tokio::time::sleep_until(end).await,
+                    None => std::future::pending().await,
+                }
+            } => break None,
+            () = signals.next() => {
+                if switch.replace(true) {
+                    break None;
+                }
+                log.info("stopping", "what was sent is waited for, the rest is given back", &[]);
+                ends_by = Some(Instant::now() + ENDS_WITHIN);
+            }
+            _ = tick.tick() => {
+                desk.look(&lists, worker.counts().own_trouble).await;
+                let saved = file.save(&memory.borrow(), wall());
+                if saved.is_err() != unsaved {
+                    unsaved = saved.is_err();
+                    if let Err(error) = saved {
+                        log.warn("memory_unwritable", &format!("what is remembered can't be written: {error}"), &[]);
+                    }
+                }
+            }
+        }
+    };
+    let counts = worker.counts();
+    // What is not left in time falls to the others by itself.
+    let left = tokio::time::timeout(Duration::from_secs(1), queue.leave()).await;
+    let saved = file.save(&memory.borrow(), wall());
+    let (fetched, failed) = meter.pages();
+    let clean = matches!(over, Some(Over::Stopped | Over::Empty | Over::Waits(_)));
+    let clean = clean && matches!(left, Ok(Ok(()))) && saved.is_ok();
+    log.info("ended", "worker ended", &[("worker", name.as_str().into()), ("clean", clean.into())]);
+    Ok(WorkerReport {
+        worker: name,
+        fetched,
+        failed,
+        events: kafka.published(),
+        requests: counts.sent.iter().sum(),
+        redis_round_trips: link.round_trips(),
+        clean,
+    })
+}
+
+/// The lists whose lengths are told: the queue in its three parts, dead letters, rejected ones.
+fn lists(spec: &FleetSpec) -> [String; 5] {
+    let names = &spec.names;
+    [
+        format!("{}:high", names.input_queue),
+        names.input_queue.clone(),
+        format!("{}:low", names.input_queue),
+        names.dlq_queue.clone(),
+        names.rejected_queue.clone(),
+    ]
+}
+
+async fn listen(spec: &FleetSpec) -> Result<Option<TcpListener>, FleetError> {
+    let Some(address) = spec.listen else { return Ok(None) };
+    let failed = |source| FleetError::Listen { address: address.to_string(), source };
+    TcpListener::bind(address).await.map(Some).map_err(failed)
+}
+
+/// Whether Redis is there and fit. One that is only starting is waited for a little.
+async fn reach(link: &Rc<Link>, url: &str, lists: &[String; 5]) -> Result<(), FleetError> {
+    let names: Vec<&str> = lists.iter().map(String::as_str).collect();
+    let mut tries = 0;
+    loop {
+        match fleet::status(link, &names).await {
+            Ok(_) => return Ok(()),
+            Err(error @ WireError::Unfit(_)) => return Err(FleetError::Redis(error)),
+            Err(error) if tries >= 10 => {
+                let url = without_login(url);
+                return Err(FleetError::RedisAway { url, why: error.to_string() });
+            }
+            Err(_) => tokio::time::sleep(Duration::from_millis(300)).await,
+        }
+        tries += 1;
+    }
+}
+
+/// An address without a name and password.
+fn without_login(url: &str) -> String {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => {
+            format!("{}://…{}", &url[..scheme], &url[at..])
+        }
+        _ => url.to_owned(),
+    }
+}
+
+/// Everything that whoever asks is told about.
+struct Desk<'a> {
+    link: &'a Rc<Link>,
+    queue: &'a Queue<Link>,
+    pages: &'a Pages<Link>,
+    kafka: &'a KafkaSink,
+    dead: &'a DeadLetters,
+    meter: &'a Meter<'a>,
+    memory: &'a RefCell<Memory>,
+    latest: RefCell<Option<fleet::Status>>,
+    /// When our own network was last found to be down, and how often that was.
+    own_trouble: Cell<Option<(u64, Instant)>>,
+}
+
+impl Desk<'_> {
+    /// Asks Redis what only it knows.
+    async fn look(&self, lists: &[String; 5], own_trouble: u64) {
+        let names: Vec<&str> = lists.iter().map(String::as_str).collect();
+        // While it can't be asked, what was known last is told.
+        if let Ok(Some(status)) = fleet::status(self.link, &names).await {
+            self.latest.replace(Some(status));
+        }
+        if self.own_trouble.get().is_none_or(|(count, _)| count != own_trouble) {
+            self.own_trouble.set(Some((own_trouble, Instant::now())));
+        }
+    }
+
+    fn elsewhere(&self) -> Elsewhere {
+        let latest = self.latest.borrow();
+        let status = latest.clone().unwrap_or_default();
+        let length = |at: usize| status.lengths.get(at).copied().unwrap_or(0);
+        let (dlq_put, poison) = self.dead.counts();
+        let trouble = self.own_trouble.get();
+        Elsewhere {
+            input_queue: length(0) + length(1) + length(2) + status.claims + status.queued,
+            dlq: length(3),
+            rejected: length(4),
+            dlq_put,
+            rejected_put: poison + self.queue.refused(),
+            cache: self.pages.hits_and_misses(),
+            published: self.kafka.published(),
+            round_trips: self.link.round_trips(),
+            store_down: self.link.trouble().is_some(),
+            network_down: trouble
+                .is_some_and(|(count, at)| count > 0 && at.elapsed() < Duration::from_secs(10)),
+            ordered: status.paused,
+        }
+    }
+}
+
+impl Told for Desk<'_> {
+    fn health(&self) -> Health {
+        let mut trouble = Vec::new();
+        trouble.extend(self.link.trouble().map(|why| format!("redis: {why}")));
+        trouble.extend(self.meter.not_kept());
+        if self.latest.borrow().is_none() && trouble.is_empty() {
+            trouble.push("starting".into());
+        }
+        Health { trouble }
+    }
+
+    fn metrics(&self) -> String {
+        self.meter.render(&self.memory.borrow(), wall(), &self.elsewhere())
+    }
+}
+
+fn wall() -> Time {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    Time::from_micros(u64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(u64::MAX))
+}

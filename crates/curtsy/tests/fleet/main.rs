@@ -1,0 +1,12 @@
+//! Workers of a fleet through the program: a real Redis, librdkafka's mock brokers over TCP, `kcat` as the consumer, sites on loopback, the judge.
+
+#[path = "../crawl/harness.rs"]
+#[allow(dead_code, reason = "what crawls need and fleets don't")]
+mod harness;
+
+mod fleet;
+
+mod judged;
+mod killed;
+mod plain;
+mod trouble;
