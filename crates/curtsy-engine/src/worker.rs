@@ -40,8 +40,9 @@ const STEPS_FLUSH: usize = 1000;
 const SILENCE: Duration = Duration::from_secs(10);
 /// How long whoever has something to tell may take when the store is back: they ask five times a second.
 const TELLING: Duration = Duration::from_secs(1);
-/// How long a visit waits that sees an epoch before its worker does: one lease, so the host is given back.
-const UNNOTED: Duration = Duration::from_secs(31);
+/// How long a visit waits that sees an epoch before its worker does, beyond the time that a request may take: one lease, so the host is given
+/// back.
+const UNNOTED: Duration = Duration::from_secs(1);
 /// How long a batch may be on its way to the sinks before nothing more is fetched.
 const SINK_PATIENCE: Duration = Duration::from_secs(2);
 /// Batches that may wait behind the one that is on its way.
@@ -543,7 +544,7 @@ impl<'o, W: World> Worker<'o, W> {
     pub(crate) fn quiet_until(&self, epoch: &Epoch, now: Time) -> Option<Time> {
         let noted = self.memory.borrow().epoch == Some(epoch.id);
         // A visit may see an epoch first: what its worker knows goes back before anything is granted.
-        let unnoted = (!noted).then_some(now + UNNOTED);
+        let unnoted = (!noted).then_some(now + self.policy.timeout.whole + UNNOTED);
         epoch.quiet_until.max(self.quiet.get()).max(unnoted)
     }
 

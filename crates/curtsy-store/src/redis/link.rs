@@ -51,7 +51,7 @@ pub struct LinkOptions {
     pub timeout: Duration,
     /// How long nothing is granted in a new epoch: one lease, so that what was in flight before has ended.
     pub quiet: Duration,
-    /// What an empty store means.
+    /// What a store means that is empty when it is first met.
     pub empty: Empty,
     /// What this Redis is for.
     pub holds: Holds,
@@ -168,7 +168,9 @@ impl Link {
             .await
             .unwrap_or_default();
         let server = Server::read(&info, fsync.get(1).map(String::as_str))?;
-        let arrive = arrive(&server, "", &self.options);
+        // A store that is empty later is no new one.
+        let empty = if self.connections.get() == 0 { self.options.empty } else { Empty::Lost };
+        let arrive = arrive(&server, "", &LinkOptions { empty, ..self.options.clone() });
         let load = redis::cmd("EVAL").arg(ARRIVE.text).arg(0).to_owned();
         let mut command = load;
         for part in &arrive {

@@ -54,12 +54,19 @@ impl Fleet {
 
     /// A worker that runs until it is killed.
     pub(crate) fn start(&self, args: &[&str]) -> Running {
+        self.start_with(args, &[])
+    }
+
+    /// The same with further variables.
+    pub(crate) fn start_with(&self, args: &[&str], variables: &[(&str, String)]) -> Running {
         let log = std::fs::File::options()
             .create(true)
             .append(true)
             .open(self.town.path("workers.log"))
             .unwrap();
-        let child = self.worker(args).stdout(Stdio::null()).stderr(log).spawn().unwrap();
+        let mut command = self.worker(args);
+        command.envs(variables.iter().map(|(name, value)| (*name, value.as_str())));
+        let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
         Running(child)
     }
 

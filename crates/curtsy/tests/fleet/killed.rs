@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use curtsy_judge::Fault;
 use curtsy_sim::Chance;
 use curtsy_sim::loopback::Scene;
+use curtsy_sim::services::Redis;
 
 use crate::fleet::{Fleet, Running};
 use crate::harness::{assert_clean, judge, micros, open_at, policy};
@@ -21,21 +22,43 @@ struct Trial {
     kills: Vec<u64>,
     /// When Redis was away, since and until.
     away: Vec<(u64, u64)>,
+    /// When it lost something.
+    losses: Vec<u64>,
+    /// When workers stood still.
+    pauses: Vec<(u64, u64)>,
 }
 
 impl Trial {
     fn new(seed: u64, hosts: u32, pages: u32) -> Trial {
-        let fleet = Fleet::new(Scene::plain(hosts, pages + 1, 3, 800));
+        Trial::over(seed, hosts, pages, Redis::durable())
+    }
+
+    fn over(seed: u64, hosts: u32, pages: u32, redis: Redis) -> Trial {
+        let fleet = Fleet::over(Scene::plain(hosts, pages + 1, 3, 800), redis);
         std::fs::write(fleet.town.path("p.toml"), MANNERS).unwrap();
         let urls = (0..hosts as usize)
             .flat_map(|host| (1..=pages).map(move |page| (host, page)))
             .map(|(host, page)| fleet.town.url(host, &format!("/p/{page}")))
             .collect();
-        Trial { fleet, urls, chance: Chance::new(seed), kills: Vec::new(), away: Vec::new() }
+        Trial {
+            fleet,
+            urls,
+            chance: Chance::new(seed),
+            kills: Vec::new(),
+            away: Vec::new(),
+            losses: Vec::new(),
+            pauses: Vec::new(),
+        }
     }
 
     fn start(&self) -> Running {
         self.fleet.start(&["--policy", "p.toml"])
+    }
+
+    /// A worker whose pages are in a Redis of their own, which loses nothing.
+    fn start_with_pages_in(&self, pages: &Redis) -> Running {
+        self.fleet
+            .start_with(&["--policy", "p.toml"], &[("PAGE_FETCHER_CACHE_REDIS_URL", pages.url())])
     }
 
     fn wait(&mut self, from: u64, to: u64) {
@@ -61,14 +84,18 @@ impl Trial {
         }
         let missing: Vec<_> = self.urls.iter().filter(|url| !ids.contains_key(*url)).collect();
         assert!(missing.is_empty(), "{} lost: {missing:?}", missing.len());
-        assert!(ids.values().all(|ids| ids.len() == 1), "a repeat has the name of the first");
+        if self.losses.is_empty() {
+            assert!(ids.values().all(|ids| ids.len() == 1), "a repeat has the name of the first");
+        }
         assert!(self.fleet.list("page_fetcher_dlq").is_empty());
         let policy = policy(&self.fleet.town.path("p.toml"));
         let log = self.fleet.town.close();
         let lost =
             self.kills.iter().map(|&at| Fault::WorkerLost { at, in_flight: open_at(&log, at) });
         let away = self.away.iter().map(|&(from, to)| Fault::StoreSlow { from, to, by: to - from });
-        let faults: Vec<Fault> = lost.chain(away).collect();
+        let losses = self.losses.iter().map(|&at| Fault::StoreLoss { at });
+        let pauses = self.pauses.iter().map(|&(from, to)| Fault::Pause { from, to });
+        let faults: Vec<Fault> = lost.chain(away).chain(losses).chain(pauses).collect();
         println!(
             "{} URLs, {} requests, {} events, {} faults",
             self.urls.len(),
@@ -123,7 +150,7 @@ fn a_redis_that_is_killed_and_keeps_every_write_loses_nothing() {
 /// "when the broker is away the worker stops claiming, and nothing is fetched that can't be kept"
 #[test]
 fn while_the_broker_is_away_nothing_is_fetched_that_cannot_be_kept() {
-    let trial = Trial::new(3, 6, 60);
+    let trial = Trial::new(3, 6, 200);
     trial.fleet.push(&trial.urls);
     let worker = trial.start();
     let end = Instant::now() + Duration::from_secs(60);
@@ -163,4 +190,55 @@ fn a_worker_that_is_told_to_end_gives_back_what_it_has() {
     assert!(trial.busy() || !trial.fleet.events().is_empty());
     let last = trial.start();
     trial.end(vec![last]);
+}
+
+/// A Redis that does not keep every write: each restart begins an epoch, in which nothing is asked early.
+#[test]
+fn a_redis_that_may_have_lost_writes_has_nobody_asked_early() {
+    let redis = Redis::with(&["--appendonly", "yes", "--appendfsync", "everysec"]);
+    let mut trial = Trial::over(5, 8, 30, redis);
+    trial.fleet.push(&trial.urls);
+    let workers: Vec<Running> = (0..2).map(|_| trial.start()).collect();
+    trial.wait(2500, 3000);
+    let from = micros();
+    trial.fleet.redis.kill();
+    trial.fleet.redis.run();
+    trial.losses.push(from);
+    trial.away.push((from, micros() + 2_000_000));
+    trial.end(workers);
+}
+
+/// "an empty Redis starts a new epoch: every host counts as just started, nothing is sent for one lease length": and producers queue again what was
+/// only in the queue.
+#[test]
+fn a_redis_that_comes_back_empty_has_nobody_asked_early() {
+    let mut trial = Trial::over(6, 8, 30, Redis::forgetful());
+    let pages = Redis::forgetful();
+    trial.fleet.push(&trial.urls);
+    let workers: Vec<Running> = (0..2).map(|_| trial.start_with_pages_in(&pages)).collect();
+    trial.wait(2500, 3000);
+    let from = micros();
+    trial.fleet.redis.wipe();
+    trial.losses.push(from);
+    trial.away.push((from, micros() + 2_000_000));
+    trial.fleet.push(&trial.urls);
+    // Workers find out by themselves; what they had in hand is in the queue twice, and fetched once.
+    trial.end(workers);
+}
+
+/// SIGSTOP: what a worker does after it is not what it would have done before.
+#[test]
+fn a_worker_that_stood_still_breaks_nothing() {
+    let mut trial = Trial::new(7, 8, 60);
+    trial.fleet.push(&trial.urls);
+    let workers: Vec<Running> = (0..2).map(|_| trial.start()).collect();
+    for n in 0..4 {
+        trial.wait(800, 1600);
+        let from = micros();
+        workers[n % 2].signal("-STOP");
+        trial.wait(500, 1500);
+        workers[n % 2].signal("-CONT");
+        trial.pauses.push((from, micros() + 500_000));
+    }
+    trial.end(workers);
 }

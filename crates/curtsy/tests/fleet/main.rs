@@ -8,5 +8,6 @@ mod fleet;
 
 mod judged;
 mod killed;
+mod orders;
 mod plain;
 mod trouble;

@@ -1,0 +1,127 @@
+//! Orders to a running fleet, and what it tells of itself.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use curtsy_sim::loopback::Scene;
+use curtsy_sim::services::free_port;
+use serde_json::Value;
+
+use crate::fleet::Fleet;
+
+/// Waits for something that is bound to come.
+#[track_caller]
+fn until(what: &str, is: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !is() {
+        assert!(Instant::now() < end, "{what} does not come");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn urls(fleet: &Fleet, host: usize, pages: u32) -> Vec<String> {
+    (1..=pages).map(|page| fleet.town.url(host, &format!("/p/{page}"))).collect()
+}
+
+#[test]
+fn a_paused_fleet_begins_nothing_and_goes_on_when_told() {
+    let fleet = Fleet::new(Scene::plain(2, 20, 3, 500));
+    let _worker = fleet.start(&["--delay", "0s"]);
+    fleet.push(&urls(&fleet, 0, 3));
+    until("the first events", || fleet.events().len() == 3);
+    fleet.run(&["fleet", "pause"]).ends(0);
+    fleet.push(&urls(&fleet, 1, 3));
+    let status = || -> Value {
+        serde_json::from_str(&fleet.run(&["fleet", "status", "--json"]).ends(0).out).unwrap()
+    };
+    let told = status();
+    assert_eq!((&told["paused"], told["workers"].as_object().unwrap().len()), (&true.into(), 1));
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!((status()["input_queue"].as_u64(), fleet.events().len()), (Some(3), 3));
+    fleet.run(&["fleet", "resume"]).ends(0);
+    until("the others", || fleet.events().len() == 6);
+    fleet.run(&["fleet", "drain"]).ends(0);
+    fleet.push(&["http://127.0.0.1:1/"]);
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(status()["input_queue"], 1);
+    let shown = fleet.run(&["fleet", "status"]).ends(0).out;
+    assert!(shown.contains("draining") && shown.contains("heard of"), "{shown}");
+}
+
+/// "`curtsy stop HOST`: nothing starts on that host later than 1 s after, in every process and worker"
+#[test]
+fn a_stopped_host_is_left_alone_by_every_worker() {
+    let mut fleet = Fleet::new(Scene::plain(2, 200, 3, 500));
+    let workers: Vec<_> = (0..2).map(|_| fleet.start(&["--delay", "50ms"])).collect();
+    fleet.push(&urls(&fleet, 0, 150));
+    fleet.push(&urls(&fleet, 1, 150));
+    let seen = |fleet: &Fleet, host: &str| {
+        let log = fleet.town.sites.as_ref().unwrap().log();
+        log.iter().filter(|x| x.host.starts_with(host)).count()
+    };
+    let names: Vec<String> = (0..2)
+        .map(|h| fleet.town.url(h, "").replace("http://", "").split(':').next().unwrap().to_owned())
+        .collect();
+    until("the first requests", || names.iter().all(|name| seen(&fleet, name) > 5));
+    let redis = fleet.redis.url();
+    fleet.run(&["stop", &names[0], "--redis", &redis]).ends(0);
+    let ordered = crate::harness::micros();
+    until("the end of the other host", || seen(&fleet, &names[1]) >= 150);
+    fleet.run(&["stop", &names[0], "--redis", &redis, "--lift"]).ends(0);
+    let lifted = crate::harness::micros();
+    fleet.settle();
+    for worker in workers {
+        assert_eq!(worker.end(), Some(0));
+    }
+    let log = fleet.town.close();
+    let late = log.iter().filter(|x| x.host.starts_with(&names[0]));
+    let late = late.filter(|x| x.start > ordered + 1_000_000 && x.start < lifted).count();
+    assert_eq!(late, 0, "requests later than a second after the order");
+}
+
+#[test]
+fn a_worker_tells_its_health_and_the_metrics_of_the_page_fetcher() {
+    let fleet = Fleet::new(Scene::plain(2, 20, 3, 500));
+    let address = format!("127.0.0.1:{}", free_port());
+    let _worker = fleet.start(&["--delay", "0s", "--listen", &address]);
+    let ask = |path: &str| curtsy::fleet::ask(&format!("http://{address}/{path}"));
+    until("readiness", || ask("readyz").is_ok_and(|(status, _)| status == 200));
+    assert_eq!(ask("healthz").unwrap(), (200, "alive".into()));
+    assert_eq!(ask("elsewhere").unwrap().0, 404);
+    let check = format!("http://{address}/readyz");
+    assert_eq!(fleet.run(&["worker", "--check-health", &check]).ends(0).out.trim(), "ready");
+    fleet.push(&urls(&fleet, 0, 5));
+    fleet.push(&[fleet.town.url(1, "/none"), "nonsense".into()]);
+    until("the events", || fleet.events().len() == 5);
+    until("the letters", || !fleet.list("page_fetcher_dlq").is_empty());
+    let metrics = || -> BTreeMap<String, f64> {
+        let text = ask("metrics").unwrap().1;
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let values = lines.map(|line| line.rsplit_once(' ').unwrap());
+        values.map(|(name, value)| (name.to_owned(), value.parse().unwrap())).collect()
+    };
+    until("the gauges", || metrics()["page_fetcher_dlq_size"] == 1.0);
+    let told = metrics();
+    for (name, value) in [
+        ("page_fetcher_pages_fetched_total", 5.0),
+        ("page_fetcher_pages_failed_total", 1.0),
+        ("page_fetcher_dlq_enqueued_total", 1.0),
+        ("page_fetcher_rejected_total", 1.0),
+        ("page_fetcher_events_published_total", 5.0),
+        ("page_fetcher_input_queue_size", 0.0),
+        ("page_fetcher_circuit_breaker_state", 0.0),
+        ("page_fetcher_content_size_bytes_count", 5.0),
+        ("page_fetcher_requests_total{kind=\"robots\"}", 2.0),
+        ("page_fetcher_paused{reason=\"sink\"}", 0.0),
+    ] {
+        assert_eq!(told.get(name), Some(&value), "{name} in {told:?}");
+    }
+    let text = ask("metrics").unwrap().1;
+    for (name, kind, _) in curtsy::fleet::METRICS {
+        assert!(text.contains(&format!("# TYPE {name} {kind}\n")), "{name} is a {kind}");
+    }
+    let operations = include_str!("../../../../docs/operations.md");
+    for (name, ..) in curtsy::fleet::METRICS {
+        assert!(operations.contains(name), "{name} is told in docs/operations.md");
+    }
+}
