@@ -20,8 +20,8 @@ use crate::{
     UrlWrite, View, Want, Worker, World,
 };
 
-/// How long a URL whose answer is in hand is kept from others, until its fate is written.
-pub(crate) const HELD: Duration = Duration::from_secs(900);
+/// The least time for which a URL whose answer is in hand is kept from others.
+const HELD_MIN: Duration = Duration::from_secs(30);
 /// Links of one page that are offered; the rest is counted.
 const LINKS_MAX: usize = 10_000;
 /// Pages that one sitemap may name (sitemaps.org).
@@ -359,6 +359,7 @@ impl Becomes {
     pub(crate) fn write(
         &self,
         view: &View,
+        policy: &Policy,
         record: &UrlRecord,
         claim: LeaseId,
         now: Time,
@@ -376,7 +377,9 @@ impl Becomes {
                 }];
             }
             Becomes::Unsent => unsent(same),
-            Becomes::Held(_) => UrlRecord { ready: Some(now + HELD), held: true, ..same },
+            Becomes::Held(_) => {
+                UrlRecord { ready: Some(now + held_for(policy)), held: true, ..same }
+            }
             Becomes::Retry { at, tries, outcome } => {
                 UrlRecord { ready: Some(*at), tries: *tries, last: Some(*outcome), ..same }
             }
@@ -385,6 +388,12 @@ impl Becomes {
         let from = Some(view.host.clone());
         vec![UrlWrite { from, id: record.id, claim: record.claim, to: Some(to) }]
     }
+}
+
+/// How long a URL whose answer is in hand is kept from others, until its fate is written: four times as long as a request may take. Whoever still
+/// has it by then says so again; whoever died with it leaves it to the others.
+pub(crate) fn held_for(policy: &Policy) -> Duration {
+    (policy.timeout.whole * 4).max(HELD_MIN)
 }
 
 /// The record of a URL whose turn was handed back.

@@ -297,7 +297,7 @@ impl<W: World> Worker<'_, W> {
                 urls: match becomes {
                     // Without our lease this was written before, or is too late: a hop is not made twice.
                     Becomes::New(_) if !settled.ours => Vec::new(),
-                    _ => becomes.write(&seen.view, &asked.record, claim, now),
+                    _ => becomes.write(&seen.view, asked.policy, &asked.record, claim, now),
                 },
                 ..self.plain_commit(&seen.view, state.clone())
             };
@@ -344,7 +344,7 @@ impl<W: World> Worker<'_, W> {
             let keep = asked.more && self.may_linger(now, due);
             let commit = Commit {
                 not_before: if keep { self.others_at(&seen.view, &state, now) } else { due },
-                urls: becomes.write(&seen.view, &asked.record, claim, now),
+                urls: becomes.write(&seen.view, asked.policy, &asked.record, claim, now),
                 ..self.plain_commit(&seen.view, state.clone())
             };
             let (answer, stamp) = self.commit_known(&commit).await;

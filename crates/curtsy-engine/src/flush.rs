@@ -1,11 +1,10 @@
 //! Rows out, then fates, then acknowledgements.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use curtsy_core::url::UrlKey;
 
-use crate::becomes::HELD;
+use crate::becomes::held_for;
 use crate::worker::Event;
 use crate::{Batch, Clock, Note, Page, Point, Row, Store, UrlRecord, UrlWrite, Worker, World};
 
@@ -37,8 +36,8 @@ impl Ended {
 
 /// Steps that wait for a sink, at most; older ones give way.
 const STEPS_MAX: usize = 10_000;
-/// A row that waits longer than this for its sink has its URL held anew.
-const RENEW: Duration = Duration::from_secs(30);
+/// A row that waits for its sink has its URL held anew so often while a hold lasts.
+const RENEWED: u32 = 4;
 
 impl<W: World> Worker<'_, W> {
     /// Flushes what has ended so far.
@@ -63,10 +62,12 @@ impl<W: World> Worker<'_, W> {
         let now = self.world.clock().mono();
         let since = self.held_at.get().unwrap_or(now);
         self.held_at.set(Some(since));
-        let Some(stamp) = self.last_stamp.get().filter(|_| now - since >= RENEW) else {
+        let held_for = held_for(&self.policy);
+        let Some(stamp) = self.last_stamp.get().filter(|_| now - since >= held_for / RENEWED)
+        else {
             return;
         };
-        let until = stamp.latest(now) + HELD;
+        let until = stamp.latest(now) + held_for;
         let mut writes = Vec::new();
         for ended in batch.iter_mut() {
             let Some(write) = &mut ended.write else { continue };
@@ -80,6 +81,13 @@ impl<W: World> Worker<'_, W> {
         // If it does not get through, the next try finds another claim and leaves the URL to whoever has it.
         if self.world.store().settle(writes).await.is_ok() {
             self.held_at.set(Some(now));
+        }
+    }
+
+    fn let_go(&self, batch: &[Ended]) {
+        let mut in_hand = self.in_hand.borrow_mut();
+        for ended in batch {
+            in_hand.remove(&ended.record.id);
         }
     }
 
@@ -106,6 +114,7 @@ impl<W: World> Worker<'_, W> {
         if !writes.is_empty() && self.world.store().settle(writes).await.is_err() {
             return false;
         }
+        self.let_go(batch);
         self.world.reached(Point::FateWritten).await;
         let ids: Vec<UrlKey> = out.rows.iter().map(|r| r.id).collect();
         self.outside.source.ack(&ids).await;

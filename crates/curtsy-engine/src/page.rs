@@ -92,6 +92,11 @@ pub struct CachedPage {
 
 /// Pages for the next time. Losing it costs requests, nothing else.
 pub trait Cache {
+    /// These are asked for soon: a cache that is far away may look for all of them at once.
+    fn look_ahead(&self, keys: &[UrlKey]) -> Boxed<'_, ()> {
+        let _ = keys;
+        Box::pin(std::future::ready(()))
+    }
     /// What is kept of a page.
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>>;
     /// The page itself with the head of its answer, if it is kept.

@@ -121,6 +121,8 @@ impl<W: World> Worker<'_, W> {
         let stamp = Stamp { now: began, m0, m1 };
         let mut seen = Seen { view: visit.view, stamp };
         let mut urls = visit.urls;
+        let keys: Vec<_> = urls.iter().map(|record| record.url.key()).collect();
+        self.outside.cache.look_ahead(&keys).await;
         let mut fruitless = 0;
         loop {
             let mut blocked = Vec::new();
@@ -214,6 +216,11 @@ impl<W: World> Worker<'_, W> {
                     continue;
                 }
                 Elsewhere::No => {}
+            }
+            if record.held && self.in_hand.borrow().contains(&record.id) {
+                // Its row is on its way out.
+                index += 1;
+                continue;
             }
             if let Want::RobotsHop { .. } = record.want {
                 match self.hop_without_request(seen, policy, record).await {

@@ -3,6 +3,8 @@
 //! A content is `webpage:` and the SHA-256 of the URL as it was queued, raw and decoded. What is known of it is under the key of the URL at which it
 //! was found, so that whoever is led there next has no need to ask. Both go with their time.
 
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -15,7 +17,10 @@ use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Fetched, Head, Sink, SinkEr
 use super::letters::{reply, strange};
 use super::link::{Wire, WireError, by_hash};
 use super::reply::{Reply, Strange, micros};
-use super::script::{KEEP, PAGE, PRESENT};
+use super::script::{KEEP, PAGE, PAGES, PRESENT};
+
+/// Pages that are looked for ahead, at most.
+const AHEAD_MAX: usize = 65_536;
 
 /// Pages in Redis.
 pub struct Pages<W> {
@@ -23,13 +28,15 @@ pub struct Pages<W> {
     /// How long a page is kept.
     ttl: Duration,
     /// How often a page was there.
-    counts: std::cell::Cell<(u64, u64)>,
+    counts: Cell<(u64, u64)>,
+    /// What was looked for ahead. Each is used once: whoever asks again gets what is there then.
+    ahead: RefCell<HashMap<UrlKey, Option<CachedPage>>>,
 }
 
 impl<W: Wire> Pages<W> {
     /// Pages that are kept for so long.
     pub fn new(wire: Rc<W>, ttl: Duration) -> Pages<W> {
-        Pages { wire, ttl, counts: std::cell::Cell::new((0, 0)) }
+        Pages { wire, ttl, counts: Cell::new((0, 0)), ahead: RefCell::default() }
     }
 
     /// How often a page was there, and how often not.
@@ -50,6 +57,30 @@ impl<W: Wire> Pages<W> {
             "page" => Found::read(&mut answer, with_content).map(Some).map_err(strange),
             _ => Ok(None),
         }
+    }
+
+    async fn look_for_all(&self, keys: &[UrlKey]) -> Result<(), WireError> {
+        let mut command = by_hash(&PAGES);
+        for key in keys {
+            command.arg(key.to_string());
+        }
+        let mut answer = reply(self.wire.run(&PAGES, &command).await?)?;
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
+            let mut one = answer.list().map_err(strange)?;
+            let page = match one.text().map_err(strange)?.as_str() {
+                "page" => Some(Found::read(&mut one, false).map_err(strange)?.page),
+                _ => None,
+            };
+            found.push((*key, page));
+        }
+        let mut ahead = self.ahead.borrow_mut();
+        if ahead.len() >= AHEAD_MAX {
+            // Looking again costs a question.
+            ahead.clear();
+        }
+        ahead.extend(found);
+        Ok(())
     }
 
     async fn keep(&self, kept: &Kept<'_>) -> Result<(), WireError> {
@@ -128,10 +159,22 @@ impl Found {
 }
 
 impl<W: Wire> Cache for Pages<W> {
+    fn look_ahead(&self, keys: &[UrlKey]) -> Boxed<'_, ()> {
+        let keys = keys.to_vec();
+        Box::pin(async move {
+            // What could not be looked for is looked for when it is needed.
+            let _ = self.look_for_all(&keys).await;
+        })
+    }
+
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>> {
         Box::pin(async move {
-            // A cache that can't be asked costs a request, and that is all.
-            let found = self.look_up(key, false).await.ok().flatten().map(|found| found.page);
+            let ahead = self.ahead.borrow_mut().remove(&key);
+            let found = match ahead {
+                Some(found) => found,
+                // A cache that can't be asked costs a request, and that is all.
+                None => self.look_up(key, false).await.ok().flatten().map(|found| found.page),
+            };
             let (hits, misses) = self.counts.get();
             self.counts.set(match found {
                 Some(_) => (hits + 1, misses),
@@ -164,6 +207,7 @@ impl<W: Wire> Cache for Pages<W> {
         let (key, spelt) =
             (asked.url.key(), asked.wish.as_ref().map(|wish| cache_key(&wish.spelt)));
         let name = spelt.unwrap_or_else(|| cache_key(asked.origin.as_str()));
+        self.ahead.borrow_mut().remove(&key);
         let answer = answer
             .map(|(head, page)| (head.content_type.clone().unwrap_or_default(), page.body.clone()));
         Box::pin(async move {
