@@ -5,4 +5,6 @@ pub mod conformance;
 pub mod crawl;
 #[cfg(feature = "fleet")]
 pub mod fleet;
+#[cfg(feature = "fleet")]
+pub mod schedule;
 mod signals;

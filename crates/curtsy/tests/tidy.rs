@@ -162,7 +162,17 @@ fn one_function_may_connect() {
         |path: &PathBuf| read(path).contains(concat!("clippy::disallowed", "_methods, reason"));
     let in_source = |path: &PathBuf| path.components().any(|part| part.as_os_str() == "src");
     let exempt: Vec<PathBuf> = sources().into_iter().filter(in_source).filter(exempt).collect();
-    assert_eq!(exempt, [root().join("crates/curtsy-fetch/src/egress.rs")], "one way out");
+    // One way out to sites. The others dial a worker's health page and a test's own Redis, by addresses that no site can name.
+    let mut allowed = [
+        "crates/curtsy-fetch/src/egress.rs",
+        "crates/curtsy/src/fleet/listen.rs",
+        "crates/curtsy-sim/src/services.rs",
+    ]
+    .map(|path| root().join(path));
+    let mut exempt = exempt;
+    exempt.sort();
+    allowed.sort();
+    assert_eq!(exempt, allowed, "one way out");
 }
 
 /// The repository stands alone: only the script that our own machines run knows what lies beside it.

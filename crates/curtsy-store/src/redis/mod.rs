@@ -18,6 +18,7 @@ mod pages;
 mod queue;
 mod record;
 mod reply;
+pub mod schedule;
 mod script;
 
 use std::cell::{Cell, RefCell};
@@ -45,7 +46,7 @@ pub use link::{
 };
 pub use memory_file::MemoryFile;
 pub use pages::Pages;
-pub use queue::Queue;
+pub use queue::{Queue, SitemapEntry};
 pub use script::{ARRIVE, Script};
 
 use crate::HOLD;

@@ -2,13 +2,17 @@
 //!
 //! An entry goes from the queue to the worker's list of claims, in one step and with a number, and stays there until its URL is in the frontier.
 //! A worker that is not heard of any more leaves its list to the others. What is no URL goes to `page_fetcher_rejected`, with the reason.
+//!
+//! An entry with a mark in front ([`SitemapEntry`]) is a sitemap: what it lists is fetched, not the sitemap for its own sake.
 
 use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::time::Duration;
 
 use curtsy_core::url::{CrawlUrl, UrlKey};
-use curtsy_engine::{Boxed, Source, UrlRecord, Wish};
+use curtsy_engine::{Boxed, Source, UrlRecord, Want, Wish};
 
 use super::letters::{Letter, Letters, strange};
 use super::link::{Wire, WireError, by_hash};
@@ -32,6 +36,48 @@ pub struct Queue<W> {
     waiting: RefCell<Vec<Vec<u8>>>,
     /// Entries that were no URLs.
     refused: Cell<u64>,
+}
+
+/// A sitemap as an entry of the queue: `sitemap:https://example.org/sitemap.xml`, or with a bound `sitemap:100:https://example.org/sitemap.xml`.
+///
+/// ```
+/// use curtsy_store::redis::SitemapEntry;
+/// let entry = SitemapEntry::read("sitemap:100:https://example.org/sitemap.xml").unwrap();
+/// assert_eq!((entry.limit.unwrap().get(), entry.url), (100, "https://example.org/sitemap.xml"));
+/// assert_eq!(entry.to_string(), "sitemap:100:https://example.org/sitemap.xml");
+/// assert_eq!(SitemapEntry::read("https://example.org/sitemap.xml"), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SitemapEntry<'a> {
+    /// Where it is.
+    pub url: &'a str,
+    /// URLs of it at most, with all that it leads to; none is what sitemaps.org lets one list.
+    pub limit: Option<NonZeroU32>,
+}
+
+/// What an entry is that is no page. No URL that is crawled begins so.
+const SITEMAP_MARK: &str = "sitemap:";
+
+impl SitemapEntry<'_> {
+    /// Reads an entry; none if it is no sitemap. Whether its URL is one is not looked at.
+    pub fn read(entry: &str) -> Option<SitemapEntry<'_>> {
+        let rest = entry.strip_prefix(SITEMAP_MARK)?;
+        // No scheme begins with a digit.
+        let bound = rest.split_once(':').and_then(|(n, url)| Some((n.parse().ok()?, url)));
+        Some(match bound {
+            Some((limit, url)) => SitemapEntry { url, limit: Some(limit) },
+            None => SitemapEntry { url: rest, limit: None },
+        })
+    }
+}
+
+impl fmt::Display for SitemapEntry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.limit {
+            Some(limit) => write!(f, "{SITEMAP_MARK}{limit}:{}", self.url),
+            None => write!(f, "{SITEMAP_MARK}{}", self.url),
+        }
+    }
 }
 
 /// What an entry of the queue is.
@@ -139,15 +185,17 @@ fn read(claimed: &[u8]) -> Entry {
     let Ok(spelt) = std::str::from_utf8(entry) else {
         return malformed("is not UTF-8".into());
     };
-    match CrawlUrl::parse(spelt) {
-        Ok(url) => Entry::Url(UrlRecord::wished(
-            url,
-            Wish {
-                spelt: spelt.to_owned(),
-                number: wish,
-                priority: priority_of(u8::try_from(priority).unwrap_or(u8::MAX)),
-            },
-        )),
+    let sitemap = SitemapEntry::read(spelt);
+    let wish = Wish {
+        spelt: spelt.to_owned(),
+        number: wish,
+        priority: priority_of(u8::try_from(priority).unwrap_or(u8::MAX)),
+    };
+    match CrawlUrl::parse(sitemap.map_or(spelt, |sitemap| sitemap.url)) {
+        Ok(url) => Entry::Url(UrlRecord {
+            want: if sitemap.is_some() { Want::Sitemap } else { Want::Page },
+            ..UrlRecord::wished(url, wish)
+        }),
         Err(error) => malformed(error.to_string().chars().take(SHOWN_MAX).collect()),
     }
 }
@@ -166,7 +214,32 @@ mod tests {
     }
 
     #[test]
+    fn a_sitemap_is_known_by_its_mark_and_is_not_the_page_of_its_url() {
+        let record = |entry: &[u8]| match read(entry) {
+            Entry::Url(record) => record,
+            Entry::Malformed(_, why) => panic!("{why}"),
+        };
+        let page = record(b"1 2 https://example.org/sitemap.xml");
+        let plain = record(b"2 2 sitemap:https://example.org/sitemap.xml");
+        let bound = record(b"3 2 sitemap:20:https://example.org/sitemap.xml");
+        assert_eq!((&plain.url, &bound.url), (&page.url, &page.url));
+        assert_eq!((page.want, plain.want, bound.want), (Want::Page, Want::Sitemap, Want::Sitemap));
+        let ids = [page.id, plain.id, bound.id];
+        assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2]);
+        let wish = bound.wish.unwrap();
+        assert_eq!(wish.spelt, "sitemap:20:https://example.org/sitemap.xml");
+        assert_eq!((wish.number, wish.priority), (3, Priority::Low));
+    }
+
+    #[test]
     fn what_is_no_url_is_told_with_the_reason() {
+        for entry in [
+            b"1 1 sitemap:",
+            &b"1 1 sitemap:0:http://a.test/"[..],
+            b"1 1 sitemap:sitemap:http://a.test/",
+        ] {
+            assert!(matches!(read(entry), Entry::Malformed(..)), "{entry:?}");
+        }
         for entry in [&b"1 1 "[..], b"1 1 mailto:a@b.c", b"1 1 \xff\xfe", b"1 1 not a url", b"x"] {
             assert!(
                 matches!(read(entry), Entry::Malformed(_, why) if !why.is_empty()),

@@ -52,3 +52,7 @@ script!(pub(super) KEEP, "Keeps a page.", "keep");
 script!(pub(super) PRESENT, "Asks which contents are there.", "present");
 script!(pub(super) FLOW, "Gives an order to all workers.", "flow");
 script!(pub(super) STATUS, "Asks how the fleet does.", "status");
+script!(pub(super) LEASE, "Takes or renews the schedulers' lease.", "lease");
+script!(pub(super) LEASE_END, "Gives up the schedulers' lease.", "lease_end");
+script!(pub(super) SCHEDULE_LOOK, "Reads when seeds were last due.", "schedule_look");
+script!(pub(super) SCHEDULE, "Queues seeds that are due.", "schedule");

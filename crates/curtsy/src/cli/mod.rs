@@ -19,6 +19,8 @@ mod manual;
 mod policy;
 mod progress;
 mod robots;
+#[cfg(feature = "fleet")]
+mod schedule;
 mod sim;
 mod site;
 mod sitemap;
@@ -88,9 +90,12 @@ enum Command {
     /// Look through a fleet's dead letters; replay or purge them
     #[cfg(feature = "fleet")]
     Dlq(fleet::DlqArgs),
+    /// Fill a fleet's queue: seeds from a file, whenever they are due
+    #[cfg(feature = "fleet")]
+    Schedule(schedule::ScheduleArgs),
     /// (This program was built without the fleet)
     #[cfg(not(feature = "fleet"))]
-    #[command(alias = "dlq", alias = "fleet", disable_help_flag = true)]
+    #[command(alias = "dlq", alias = "fleet", alias = "schedule", disable_help_flag = true)]
     Worker(NoFleet),
 }
 
@@ -130,6 +135,8 @@ impl Cli {
             Command::Fleet(args) => fleet::run(&args, console),
             #[cfg(feature = "fleet")]
             Command::Dlq(args) => fleet::dlq(&args, console),
+            #[cfg(feature = "fleet")]
+            Command::Schedule(args) => schedule::run(&args, console),
             #[cfg(not(feature = "fleet"))]
             Command::Worker(_) => anyhow::bail!(
                 "this program was built without the fleet, which needs librdkafka\nhint: cargo build --release -p curtsy --features fleet"

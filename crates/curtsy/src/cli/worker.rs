@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use curtsy_core::policy::{Origin, Variables};
+use curtsy_engine::Point;
 
 use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners, outlet};
 use super::policy::assignment;
@@ -55,6 +56,17 @@ pub(super) struct WorkerArgs {
     /// Print the report at the end as JSON
     #[arg(long)]
     json: bool,
+    /// Die at a point of a visit, as `Granted:7`, to see what that leaves behind
+    #[arg(long, value_name = "POINT:N", hide = true, value_parser = dies_at)]
+    die_at: Option<(Point, u32)>,
+}
+
+/// A point of a visit by its name, and how often it is passed before.
+fn dies_at(text: &str) -> Result<(Point, u32), String> {
+    let (name, times) = text.split_once(':').ok_or("expected POINT:N")?;
+    let point = Point::ALL.into_iter().find(|point| format!("{point:?}") == name);
+    let times = times.parse().map_err(|_| format!("`{times}` is no number"))?;
+    Ok((point.ok_or_else(|| format!("`{name}` is no point of a visit"))?, times))
 }
 
 /// The fleet's Redis.
@@ -68,15 +80,22 @@ pub(super) struct RedisArgs {
 impl RedisArgs {
     /// Its address.
     pub(super) fn find(&self, variables: &Variables) -> String {
-        let said = || variables.get("PAGE_FETCHER_REDIS_URL").map(ToOwned::to_owned);
+        let said = || said(variables, "PAGE_FETCHER_REDIS_URL");
         self.redis.clone().or_else(said).unwrap_or_else(|| "redis://localhost:6379".into())
     }
+}
+
+/// A variable of the page fetcher, in upper or lower case; an empty one counts as unset.
+fn said(variables: &Variables, name: &str) -> Option<String> {
+    let mut found = variables.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
+    let value = found.find_map(|(_, value)| Some(value.trim()).filter(|value| !value.is_empty()));
+    value.map(ToOwned::to_owned)
 }
 
 /// What queues and topics are called, as the environment says.
 pub(super) fn names(variables: &Variables) -> Names {
     let usual = Names::default();
-    let said = |name: &str, usual: String| variables.get(name).map_or(usual, ToOwned::to_owned);
+    let said = |name: &str, usual: String| said(variables, name).unwrap_or(usual);
     Names {
         input_queue: said("PAGE_FETCHER_INPUT_QUEUE", usual.input_queue),
         dlq_queue: said("PAGE_FETCHER_DLQ_QUEUE", usual.dlq_queue),
@@ -119,7 +138,7 @@ fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpe
     outlet.count_allowed = matches!(settled.origin["slots.per_address"], Origin::Said(_));
     let user_agent = policy.user_agent()?;
     let variables = &console.variables;
-    let said = |name: &str| variables.get(name).map(ToOwned::to_owned);
+    let said = |name: &str| said(variables, name);
     let redis_url = args.redis.find(variables);
     let kafka = args.kafka.clone().or_else(|| said("PAGE_FETCHER_KAFKA_BOOTSTRAP_SERVERS"));
     let poll = match said("PAGE_FETCHER_POLL_TIMEOUT_SECONDS") {
@@ -174,6 +193,7 @@ fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpe
         visits,
         until_empty: args.until_empty,
         new_store: args.new,
+        dies_at: args.die_at,
     })
 }
 

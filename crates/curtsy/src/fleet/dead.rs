@@ -1,4 +1,4 @@
-//! Which URLs came to nothing for good, and why: dead letters and rejected ones.
+//! Which URLs came to nothing for good, and why: dead letters and rejected ones. A sitemap that came to nothing is a line of the log.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,23 +9,25 @@ use curtsy_engine::{Batch, Boxed, Ending, Row, Sink, SinkError};
 use curtsy_store::redis::{Letter, Letters, Link, WireError};
 use serde_json::json;
 
-use super::Names;
+use super::{Log, Names};
 
 /// Dead letters go to one list, URLs that no worker survives to another.
-pub(super) struct DeadLetters {
+pub(super) struct DeadLetters<'l> {
     dead: Letters<Link>,
     rejected: Letters<Link>,
     put: Cell<u64>,
     poison: Cell<u64>,
+    log: &'l Log,
 }
 
-impl DeadLetters {
-    pub(super) fn new(link: &Rc<Link>, names: &Names) -> DeadLetters {
+impl<'l> DeadLetters<'l> {
+    pub(super) fn new(link: &Rc<Link>, names: &Names, log: &'l Log) -> DeadLetters<'l> {
         DeadLetters {
             dead: Letters::new(Rc::clone(link), names.dlq_queue.clone()),
             rejected: Letters::new(Rc::clone(link), names.rejected_queue.clone()),
             put: Cell::new(0),
             poison: Cell::new(0),
+            log,
         }
     }
 
@@ -50,11 +52,15 @@ impl DeadLetters {
         if !poison.is_empty() {
             self.poison.set(self.poison.get() + self.rejected.put(&poison).await?);
         }
+        for (row, why) in batch.rows.iter().filter_map(|row| Some((row, failed_sitemap(row)?))) {
+            let fields = [("host", row.url.host().as_str().into()), ("why", why.into())];
+            self.log.warn("sitemap_failed", "a sitemap could not be had", &fields);
+        }
         Ok(())
     }
 }
 
-impl Sink for DeadLetters {
+impl Sink for DeadLetters<'_> {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         Box::pin(async move {
             let rows = batch.rows.len();
@@ -89,6 +95,21 @@ fn reason(row: &Row) -> Option<Reason> {
         }
         Ending::Cached | Ending::Refused(_) => return None,
     }))
+}
+
+/// Why a sitemap could not be had, if it could not. It is tried again when it is queued again.
+fn failed_sitemap(row: &Row) -> Option<String> {
+    if row.kind != AskKind::Sitemap {
+        return None;
+    }
+    Some(match &row.ending {
+        Ending::Fetched(Outcome::Answered { status: 200..=299 | 304, friction: None, .. })
+        | Ending::Cached => return None,
+        Ending::Fetched(outcome) | Ending::Dead(outcome) => outcome_text(outcome),
+        Ending::Refused(gate) => format!("refused by the gate `{}`", gate.name()),
+        Ending::LostRedirect => "redirects that lead nowhere, or too many of them".into(),
+        Ending::Unheard => format!("nothing was heard of {} workers that asked for it", row.tries),
+    })
 }
 
 fn outcome_text(outcome: &Outcome) -> String {

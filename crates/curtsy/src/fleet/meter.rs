@@ -7,7 +7,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use curtsy_core::evidence::circuit_open;
-use curtsy_core::host::{Class, Gate, HostState, Kind, Outcome};
+use curtsy_core::host::{AskKind, Class, Gate, HostState, Kind, Outcome, RobotsStanding};
+use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 use curtsy_engine::{
     Batch, Boxed, Ending, Listener, Memory, Note, Row, Sink, SinkError, Step, Then,
@@ -156,6 +157,9 @@ impl<'l> Meter<'l> {
             add(&self.fetched, 1);
             self.sizes.borrow_mut().note(page.body.len() as f64);
         }
+        if row.kind != AskKind::Page {
+            return;
+        }
         match &row.ending {
             Ending::Dead(_) | Ending::LostRedirect | Ending::Unheard => add(&self.failed, 1),
             Ending::Refused(Gate::Robots) => {
@@ -183,8 +187,14 @@ impl<'l> Meter<'l> {
     }
 
     /// Everything as Prometheus reads it.
-    pub(super) fn render(&self, memory: &Memory, now: Time, elsewhere: &Elsewhere) -> String {
-        let hosts = Hosts::of(memory, now);
+    pub(super) fn render(
+        &self,
+        memory: &Memory,
+        policy: &Policy,
+        now: Time,
+        elsewhere: &Elsewhere,
+    ) -> String {
+        let hosts = Hosts::of(memory, policy, now);
         let mut out = String::with_capacity(8 * 1024);
         for (name, kind, help) in METRICS.iter().chain([&LATENESS]) {
             // Writing to a string does not fail.
@@ -373,18 +383,19 @@ struct Hosts {
 }
 
 impl Hosts {
-    fn of(memory: &Memory, now: Time) -> Hosts {
+    fn of(memory: &Memory, policy: &Policy, now: Time) -> Hosts {
         let mut hosts = Hosts {
             waiting: [("pace", 0), ("backoff", 0), ("breaker", 0), ("robots", 0)],
             ..Hosts::default()
         };
-        for (_, state) in memory.hosts.values() {
-            hosts.count(state, now);
+        for (host, (_, state)) in &memory.hosts {
+            let delay = policy.for_host(host.as_str()).pace.delay_min;
+            hosts.count(state, delay, now);
         }
         hosts
     }
 
-    fn count(&mut self, state: &HostState, now: Time) {
+    fn count(&mut self, state: &HostState, delay: Duration, now: Time) {
         let until = state.breaker.until.filter(|_| state.breaker.level > 0);
         let probing = state.leases.iter().any(|lease| lease.probe && lease.until > now);
         self.failures = self.failures.max(state.breaker.failures);
@@ -399,10 +410,12 @@ impl Hosts {
             }
         }
         let waits = [
-            state.last_start > Some(now),
+            state.last_start.is_some_and(|start| start + delay > now),
             state.backoff.until > Some(now),
             until > Some(now),
-            false,
+            state.all_robots().any(
+                |robots| matches!(robots.standing, RobotsStanding::Unreachable(at) if at > now),
+            ),
         ];
         for (waiting, waits) in self.waiting.iter_mut().zip(waits) {
             waiting.1 += u64::from(waits);

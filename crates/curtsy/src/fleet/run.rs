@@ -6,8 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
-use curtsy_engine::{Memory, Outside, Over, Settings, Sink, Worker, World};
+use curtsy_engine::{Memory, Outside, Over, Point, Settings, Sink, Worker, World};
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use curtsy_sink::{KafkaFault, KafkaSettings, KafkaSink};
 use curtsy_store::redis::{
@@ -115,6 +116,8 @@ struct Here {
     store: RedisStore<Link, TokioClock>,
     fetch: HttpFetch,
     clock: TokioClock,
+    /// The point at which it dies, and how often it passes there before: for tests of what a death leaves behind.
+    dies_at: Option<(Point, Cell<u32>)>,
 }
 
 impl World for Here {
@@ -129,6 +132,14 @@ impl World for Here {
     }
     fn clock(&self) -> &TokioClock {
         &self.clock
+    }
+
+    async fn reached(&self, point: Point) {
+        let Some((deadly, left)) = &self.dies_at else { return };
+        if point == *deadly && left.replace(left.get().saturating_sub(1)) == 0 {
+            // As sudden as `kill -9`.
+            std::process::abort();
+        }
     }
 }
 
@@ -192,9 +203,9 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         &spec.names.rejected_queue,
     );
     let pages = Pages::new(cache_link, spec.policy.cache.ttl);
-    let dead = DeadLetters::new(&link, &spec.names);
+    let dead = DeadLetters::new(&link, &spec.names, log);
     let meter = Meter::new(log);
-    let reader = FleetReader::new(&spec.policy, spec.follow)?;
+    let reader = FleetReader::new(&spec.policy, spec.follow, log)?;
     let sinks: Vec<&dyn Sink> = vec![&pages, &kafka, &dead, &meter];
     let outside =
         Outside { source: &queue, sinks, cache: &pages, reader: &reader, listener: &meter };
@@ -206,7 +217,8 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         flush_rows: FLUSH_ROWS,
         ..Settings::default()
     };
-    let world = Here { store, fetch: HttpFetch::new(&outlet, clock), clock };
+    let dies_at = spec.dies_at.map(|(point, times)| (point, Cell::new(times)));
+    let world = Here { store, fetch: HttpFetch::new(&outlet, clock), clock, dies_at };
     let worker = Worker::new(
         world,
         Arc::clone(&spec.policy),
@@ -223,6 +235,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         dead: &dead,
         meter: &meter,
         memory: &memory,
+        policy: &spec.policy,
         latest: RefCell::default(),
         own_trouble: Cell::new(None),
     };
@@ -342,9 +355,10 @@ struct Desk<'a> {
     queue: &'a Queue<Link>,
     pages: &'a Pages<Link>,
     kafka: &'a KafkaSink,
-    dead: &'a DeadLetters,
+    dead: &'a DeadLetters<'a>,
     meter: &'a Meter<'a>,
     memory: &'a RefCell<Memory>,
+    policy: &'a Policy,
     latest: RefCell<Option<fleet::Status>>,
     /// When our own network was last found to be down, and how often that was.
     own_trouble: Cell<Option<(u64, Instant)>>,
@@ -398,7 +412,7 @@ impl Told for Desk<'_> {
     }
 
     fn metrics(&self) -> String {
-        self.meter.render(&self.memory.borrow(), wall(), &self.elsewhere())
+        self.meter.render(&self.memory.borrow(), self.policy, wall(), &self.elsewhere())
     }
 }
 

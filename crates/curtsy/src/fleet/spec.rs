@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::policy::Policy;
+use curtsy_engine::Point;
 use curtsy_fetch::Settings as Outlet;
 
 /// A worker of a fleet.
@@ -41,6 +42,8 @@ pub struct FleetSpec {
     pub until_empty: bool,
     /// Whether an empty Redis is a new one: then nothing is waited for.
     pub new_store: bool,
+    /// The point of a visit at which the worker dies, and how often it passes there before. For tests.
+    pub dies_at: Option<(Point, u32)>,
 }
 
 /// What queues and topics are called.

@@ -1,5 +1,6 @@
 //! A fleet of the test's own: Redis, brokers, workers.
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -84,26 +85,45 @@ impl Fleet {
         let _: () = self.connection().rpush("crawler_queue", urls).unwrap();
     }
 
+    /// Whether nothing is listed, claimed or queued.
+    pub(crate) fn is_settled(&self) -> bool {
+        let mut db = self.connection();
+        let listed: u64 = db.llen("crawler_queue").unwrap();
+        let queued: Option<u64> = db.hget("curtsy:store", "queued").unwrap();
+        let claims: Vec<String> = db.keys("curtsy:claims:*").unwrap();
+        listed == 0 && claims.is_empty() && queued == Some(0)
+    }
+
     /// Waits until every URL is settled.
     #[track_caller]
     pub(crate) fn settle(&self) {
         let end = Instant::now() + DONE_WITHIN;
         loop {
-            let mut db = self.connection();
-            let listed: u64 = db.llen("crawler_queue").unwrap();
-            let queued: Option<u64> = db.hget("curtsy:store", "queued").unwrap();
-            let claims: Vec<String> = db.keys("curtsy:claims:*").unwrap();
-            if listed == 0 && claims.is_empty() && queued == Some(0) {
+            if self.is_settled() {
                 return;
             }
-            let left = format!("{listed} listed, {queued:?} queued, {claims:?}");
-            assert!(Instant::now() < end, "not done: {left}\n{}", tail(&self.log()));
+            assert!(Instant::now() < end, "not done:\n{}", tail(&self.log()));
             std::thread::sleep(Duration::from_millis(100));
         }
     }
 
     pub(crate) fn list(&self, name: &str) -> Vec<String> {
         self.connection().lrange(name, 0, -1).unwrap()
+    }
+
+    /// Has a consumer of its own kind check every event and find its page; gives how many there were.
+    #[track_caller]
+    pub(crate) fn check_events(&self) -> usize {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let python = std::env::var("CURTSY_PYTHON").unwrap_or("/usr/bin/python3".into());
+        let ran = Command::new(python)
+            .arg(here.join("tests/fleet/consume.py"))
+            .args([self.kafka.bootstrap_servers(), self.redis.port.to_string()])
+            .arg(here.join("../../docs/webpage_event.schema.json"))
+            .output()
+            .expect("Python is installed (`./test` does that)");
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8_lossy(&ran.stdout).trim().parse().unwrap()
     }
 
     /// Every event, as a consumer that shares no code with us reads it.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use curtsy_engine::Point;
 use curtsy_judge::Fault;
 use curtsy_sim::Chance;
 use curtsy_sim::loopback::Scene;
@@ -127,6 +128,44 @@ fn workers_that_are_killed_lose_nothing() {
         workers[at] = trial.start();
     }
     trial.end(workers);
+}
+
+/// Each of the twelve points of a visit at which a worker can die, again and again: `CURTSY_KILLS=200` has it be two hundred deaths.
+#[test]
+fn workers_that_die_at_the_named_points_lose_nothing() {
+    let deaths = kills(12).max(12);
+    let mut trial = Trial::new(8, 8, 20 * deaths as u32);
+    trial.fleet.push(&trial.urls);
+    let steady = trial.start();
+    let mut mortals: Vec<Running> = Vec::new();
+    let mut begun = 0;
+    let end = Instant::now() + Duration::from_secs(20 * deaths as u64);
+    while trial.kills.len() < deaths {
+        // Three at a time, each at the next point.
+        while mortals.len() < 3 {
+            let point = Point::ALL[begun % Point::ALL.len()];
+            begun += 1;
+            let at = format!("{point:?}:{}", trial.chance.below(6));
+            mortals.push(trial.fleet.start(&["--policy", "p.toml", "--die-at", &at]));
+        }
+        mortals.retain_mut(|mortal| match mortal.0.try_wait().unwrap() {
+            None => true,
+            Some(status) => {
+                assert!(!status.success(), "it died: {status}");
+                trial.kills.push(micros());
+                false
+            }
+        });
+        assert!(Instant::now() < end, "{} deaths\n{}", trial.kills.len(), trial.fleet.log());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    for mortal in mortals {
+        // One that was not to die yet ends like any other; one that dies meanwhile is one more.
+        if mortal.end() != Some(0) {
+            trial.kills.push(micros());
+        }
+    }
+    trial.end(vec![steady]);
 }
 
 /// With `appendfsync always` a Redis that is killed has lost nothing, and nobody waits longer than it takes to come back.

@@ -1,5 +1,7 @@
 //! Workers of a fleet through the program: a real Redis, librdkafka's mock brokers over TCP, `kcat` as the consumer, sites on loopback, the judge.
 
+#![allow(clippy::print_stdout, reason = "the figures are what the long versions are run for")]
+
 #[path = "../crawl/harness.rs"]
 #[allow(dead_code, reason = "what crawls need and fleets don't")]
 mod harness;
@@ -10,4 +12,5 @@ mod judged;
 mod killed;
 mod orders;
 mod plain;
+mod schedule;
 mod trouble;

@@ -37,6 +37,7 @@ fn pages_events_and_letters_are_where_consumers_look_for_them() {
     let report: Value = serde_json::from_slice(&ran.stdout).unwrap();
     assert_eq!(report["clean"], true, "{report}");
 
+    assert_eq!(fleet.check_events(), good.len() + 1);
     let mut wanted: Vec<String> = good.iter().chain([&other]).cloned().collect();
     wanted.sort();
     let events: BTreeMap<String, Value> =
@@ -59,7 +60,7 @@ fn pages_events_and_letters_are_where_consumers_look_for_them() {
         assert!(event["event_id"].as_str().is_some_and(|id| id.len() == 32));
     }
 
-    assert_eq!(fleet.list("page_fetcher_dlq"), [missing.clone()]);
+    assert_eq!(fleet.list("page_fetcher_dlq"), std::slice::from_ref(&missing));
     let why: String = db.hget("page_fetcher_dlq:reasons", &missing).unwrap();
     let why: Value = serde_json::from_str(&why).unwrap();
     assert_eq!(why["reason"], "HTTP 404");
