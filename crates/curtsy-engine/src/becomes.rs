@@ -22,6 +22,8 @@ use crate::{
 
 /// The least time for which a URL whose answer is in hand is kept from others.
 const HELD_MIN: Duration = Duration::from_secs(30);
+/// The tries of a URL that is not tried again.
+const ENDED: Tries = Tries { counted: u8::MAX, doubt: None, open: false };
 /// Links of one page that are offered; the rest is counted.
 const LINKS_MAX: usize = 10_000;
 /// Pages that one sitemap may name (sitemaps.org).
@@ -94,7 +96,7 @@ impl<W: World> Worker<'_, W> {
         let failed = match becomes {
             Becomes::Retry { at, tries, outcome } => Some((Some(*at), *tries, *outcome)),
             Becomes::Held(Some(Ending::Dead(outcome))) => {
-                Some((None, Tries { counted: u8::MAX, ..Tries::default() }, *outcome))
+                Some((None, ENDED, *outcome))
             }
             _ => None,
         };
@@ -377,8 +379,15 @@ impl Becomes {
                 }];
             }
             Becomes::Unsent => unsent(same),
-            Becomes::Held(_) => {
-                UrlRecord { ready: Some(now + held_for(policy)), held: true, ..same }
+            Becomes::Held(ending) => {
+                let held = UrlRecord { ready: Some(now + held_for(policy)), held: true, ..same };
+                match ending {
+                    // Whoever has it next, if its worker dies, must not ask again for what is final.
+                    Some(Ending::Dead(outcome)) => {
+                        UrlRecord { tries: ENDED, last: Some(*outcome), ..held }
+                    }
+                    _ => held,
+                }
             }
             Becomes::Retry { at, tries, outcome } => {
                 UrlRecord { ready: Some(*at), tries: *tries, last: Some(*outcome), ..same }

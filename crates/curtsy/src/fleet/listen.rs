@@ -90,10 +90,7 @@ pub fn ask(url: &str) -> std::io::Result<(u16, String)> {
     let (authority, path) = rest.split_once('/').unwrap_or((rest, "healthz"));
     let address: SocketAddr =
         authority.parse().map_err(|_| wrong("give an address and a port, as 127.0.0.1:9100"))?;
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "asks a worker at the operator's own address, no site"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the operator's own address, no site")]
     let mut stream = std::net::TcpStream::connect_timeout(&address, WITHIN)?;
     stream.set_read_timeout(Some(WITHIN))?;
     write!(stream, "GET /{path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n\r\n")?;
