@@ -95,9 +95,7 @@ impl<W: World> Worker<'_, W> {
     pub(crate) fn note_url(&self, record: &UrlRecord, becomes: &Becomes, claim: LeaseId) {
         let failed = match becomes {
             Becomes::Retry { at, tries, outcome } => Some((Some(*at), *tries, *outcome)),
-            Becomes::Held(Some(Ending::Dead(outcome))) => {
-                Some((None, ENDED, *outcome))
-            }
+            Becomes::Held(Some(Ending::Dead(outcome))) => Some((None, ENDED, *outcome)),
             _ => None,
         };
         let mut memory = self.memory.borrow_mut();

@@ -84,13 +84,6 @@ impl<W: World> Worker<'_, W> {
         }
     }
 
-    fn let_go(&self, batch: &[Ended]) {
-        let mut in_hand = self.in_hand.borrow_mut();
-        for ended in batch {
-            in_hand.remove(&ended.record.id);
-        }
-    }
-
     /// Writes a batch: the rows to every sink, then one settle for the fates, then the acknowledgements.
     pub(crate) async fn write_out(&self, batch: &[Ended]) -> bool {
         let out = Batch {
@@ -114,7 +107,6 @@ impl<W: World> Worker<'_, W> {
         if !writes.is_empty() && self.world.store().settle(writes).await.is_err() {
             return false;
         }
-        self.let_go(batch);
         self.world.reached(Point::FateWritten).await;
         let ids: Vec<UrlKey> = out.rows.iter().map(|r| r.id).collect();
         self.outside.source.ack(&ids).await;

@@ -217,8 +217,8 @@ impl<W: World> Worker<'_, W> {
                 }
                 Elsewhere::No => {}
             }
-            if record.held && self.in_hand.borrow().contains(&record.id) {
-                // Its row is on its way out.
+            if record.held && record.ready > Some(seen.stamp.earliest(self.clock_now())) {
+                // Somebody has its answer in hand: its row is on its way out.
                 index += 1;
                 continue;
             }

@@ -4,7 +4,7 @@
 //! a sink can hold up a request whose turn has come.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
@@ -148,8 +148,6 @@ pub struct Worker<'o, W: World> {
     /// Stale pages that have led on already.
     pub(crate) led: RefCell<BTreeSet<UrlKey>>,
     pub(crate) ended: RefCell<Vec<Ended>>,
-    /// URLs whose rows are on their way out: nobody here need look at them again.
-    pub(crate) in_hand: RefCell<HashSet<UrlKey>>,
     /// Bytes of the bodies among them.
     pub(crate) ended_bytes: Cell<usize>,
     pub(crate) steps: RefCell<Vec<Step>>,
@@ -208,7 +206,6 @@ impl<'o, W: World> Worker<'o, W> {
             entered: RefCell::default(),
             led: RefCell::default(),
             ended: RefCell::default(),
-            in_hand: RefCell::default(),
             ended_bytes: Cell::new(0),
             steps: RefCell::default(),
             recovering: Cell::new(false),
@@ -480,9 +477,6 @@ impl<'o, W: World> Worker<'o, W> {
             self.first_ended.set(Some(self.world.clock().mono()));
         }
         self.ended_bytes.set(self.ended_bytes.get() + ended.bytes());
-        if ended.write.is_some() {
-            self.in_hand.borrow_mut().insert(ended.record.id);
-        }
         self.ended.borrow_mut().push(ended);
     }
 
