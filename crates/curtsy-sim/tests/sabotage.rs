@@ -51,7 +51,12 @@ fn scene(fault: Sabotage, seed: u64) -> Spec {
         }
         Sabotage::WritesAtOnce => set.handshake = (0, 2 * SECOND),
         Sabotage::FollowsRedirects => set.oddity = Oddity::Mixed,
-        Sabotage::LeasesForgotten | Sabotage::SlotsPlusOne => busy(&mut policy, &mut set, 2),
+        Sabotage::SlotsPlusOne => busy(&mut policy, &mut set, 2),
+        Sabotage::LeasesForgotten => {
+            busy(&mut policy, &mut set, 2);
+            // There is always something that a third visit could ask for.
+            pages = 160;
+        }
         Sabotage::LeasesLeak => mode = Mode::Liveness,
         Sabotage::AddressCapIgnored => {
             busy(&mut policy, &mut set, 2);
