@@ -17,11 +17,7 @@ local held = redis.call('HGET', state_key(host), 'v') or '0'
 if epoch ~= line[1] or version ~= held then
   return answer('stale', view(host))
 end
-local coming = {}
-for _, write in ipairs(writes) do
-  if write.becomes == 'move' then coming[#coming + 1] = write.id end
-end
-local behind = behind_reminders(reminders, coming)
+local behind = behind_reminders(reminders, coming(writes))
 if behind then return behind end
 if granted then
   if is_stopped(host) then return answer('refused', 'stopped', '') end

@@ -81,6 +81,15 @@ local function take_writes()
   return writes
 end
 
+-- The URLs that changes bring into a queue.
+local function coming(writes)
+  local ids = {}
+  for _, write in ipairs(writes) do
+    if write.becomes == 'move' then ids[#ids + 1] = write.id end
+  end
+  return ids
+end
+
 -- Applies one change, unless the URL has another claim by now. The caller has its host rescheduled.
 local function write_url(write)
   if write.from == '' then

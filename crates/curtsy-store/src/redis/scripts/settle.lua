@@ -1,11 +1,7 @@
 -- Records what became of URLs. Arguments: the caller's word for what is remembered, and the changes.
 local reminders = take()
 local writes = take_writes()
-local coming = {}
-for _, write in ipairs(writes) do
-  if write.becomes == 'move' then coming[#coming + 1] = write.id end
-end
-local behind = behind_reminders(reminders, coming)
+local behind = behind_reminders(reminders, coming(writes))
 if behind then return behind end
 local hosts = {}
 for _, write in ipairs(writes) do
