@@ -85,13 +85,18 @@ impl Fleet {
         let _: () = self.connection().rpush("crawler_queue", urls).unwrap();
     }
 
-    /// Whether nothing is listed, claimed or queued.
-    pub(crate) fn is_settled(&self) -> bool {
+    /// How many URLs are listed or queued.
+    pub(crate) fn waiting(&self) -> u64 {
         let mut db = self.connection();
         let listed: u64 = db.llen("crawler_queue").unwrap();
         let queued: Option<u64> = db.hget("curtsy:store", "queued").unwrap();
-        let claims: Vec<String> = db.keys("curtsy:claims:*").unwrap();
-        listed == 0 && claims.is_empty() && queued == Some(0)
+        listed + queued.unwrap_or(0)
+    }
+
+    /// Whether nothing is listed, claimed or queued.
+    pub(crate) fn is_settled(&self) -> bool {
+        let claims: Vec<String> = self.connection().keys("curtsy:claims:*").unwrap();
+        claims.is_empty() && self.waiting() == 0
     }
 
     /// Waits until every URL is settled.

@@ -17,6 +17,9 @@ const MANNERS: &str = "preset = 'fleet'\n[pace]\ndelay = '60ms'\n[timeout]\nfirs
 /// Hosts and pages that are crawled while something goes wrong.
 struct Trial {
     fleet: Fleet,
+    hosts: u32,
+    /// How many pages of each host were queued.
+    pages: u32,
     urls: Vec<String>,
     chance: Chance,
     /// When workers were killed.
@@ -35,21 +38,32 @@ impl Trial {
     }
 
     fn over(seed: u64, hosts: u32, pages: u32, redis: Redis) -> Trial {
-        let fleet = Fleet::over(Scene::plain(hosts, pages + 1, 3, 800), redis);
+        let fleet = Fleet::over(Scene::plain(hosts, 1_000_000, 3, 800), redis);
         std::fs::write(fleet.town.path("p.toml"), MANNERS).unwrap();
-        let urls = (0..hosts as usize)
-            .flat_map(|host| (1..=pages).map(move |page| (host, page)))
-            .map(|(host, page)| fleet.town.url(host, &format!("/p/{page}")))
-            .collect();
-        Trial {
+        let mut trial = Trial {
             fleet,
-            urls,
+            hosts,
+            pages: 0,
+            urls: Vec::new(),
             chance: Chance::new(seed),
             kills: Vec::new(),
             away: Vec::new(),
             losses: Vec::new(),
             pauses: Vec::new(),
-        }
+        };
+        trial.queue(pages);
+        trial
+    }
+
+    /// Queues so many further pages of each host.
+    fn queue(&mut self, pages: u32) {
+        let urls: Vec<String> = (self.pages + 1..=self.pages + pages)
+            .flat_map(|page| (0..self.hosts as usize).map(move |host| (host, page)))
+            .map(|(host, page)| self.fleet.town.url(host, &format!("/p/{page}")))
+            .collect();
+        self.fleet.push(&urls);
+        self.urls.extend(urls);
+        self.pages += pages;
     }
 
     fn start(&self) -> Running {
@@ -117,7 +131,6 @@ fn kills(usual: usize) -> usize {
 fn workers_that_are_killed_lose_nothing() {
     let kills = kills(8);
     let mut trial = Trial::new(1, 8, 10 * kills.max(8) as u32 / 4);
-    trial.fleet.push(&trial.urls);
     let mut workers: Vec<Running> = (0..3).map(|_| trial.start()).collect();
     for n in 0..kills {
         trial.wait(200, 1200);
@@ -134,13 +147,18 @@ fn workers_that_are_killed_lose_nothing() {
 #[test]
 fn workers_that_die_at_the_named_points_lose_nothing() {
     let deaths = kills(12).max(12);
-    let mut trial = Trial::new(8, 8, 20 * deaths as u32);
-    trial.fleet.push(&trial.urls);
-    let steady = trial.start();
+    let mut trial = Trial::new(8, 8, 20);
     let mut mortals: Vec<Running> = Vec::new();
-    let mut begun = 0;
+    let (mut begun, mut looked) = (0, Instant::now());
     let end = Instant::now() + Duration::from_secs(20 * deaths as u64);
     while trial.kills.len() < deaths {
+        // Producers see to it that every worker has something to die of.
+        if looked.elapsed() > Duration::from_millis(100) {
+            looked = Instant::now();
+            if trial.fleet.waiting() < 80 {
+                trial.queue(20);
+            }
+        }
         // Three at a time, each at the next point.
         while mortals.len() < 3 {
             let point = Point::ALL[begun % Point::ALL.len()];
@@ -165,14 +183,14 @@ fn workers_that_die_at_the_named_points_lose_nothing() {
             trial.kills.push(micros());
         }
     }
-    trial.end(vec![steady]);
+    let last = trial.start();
+    trial.end(vec![last]);
 }
 
 /// With `appendfsync always` a Redis that is killed has lost nothing, and nobody waits longer than it takes to come back.
 #[test]
 fn a_redis_that_is_killed_and_keeps_every_write_loses_nothing() {
     let mut trial = Trial::new(2, 8, 30);
-    trial.fleet.push(&trial.urls);
     let workers: Vec<Running> = (0..2).map(|_| trial.start()).collect();
     for _ in 0..kills(3) {
         trial.wait(500, 1500);
@@ -190,7 +208,6 @@ fn a_redis_that_is_killed_and_keeps_every_write_loses_nothing() {
 #[test]
 fn while_the_broker_is_away_nothing_is_fetched_that_cannot_be_kept() {
     let trial = Trial::new(3, 6, 200);
-    trial.fleet.push(&trial.urls);
     let worker = trial.start();
     let end = Instant::now() + Duration::from_secs(60);
     while trial.fleet.events().len() < 20 {
@@ -219,7 +236,6 @@ fn while_the_broker_is_away_nothing_is_fetched_that_cannot_be_kept() {
 #[test]
 fn a_worker_that_is_told_to_end_gives_back_what_it_has() {
     let mut trial = Trial::new(4, 8, 100);
-    trial.fleet.push(&trial.urls);
     for _ in 0..4 {
         let worker = trial.start();
         trial.wait(2000, 3000);
@@ -236,7 +252,6 @@ fn a_worker_that_is_told_to_end_gives_back_what_it_has() {
 fn a_redis_that_may_have_lost_writes_has_nobody_asked_early() {
     let redis = Redis::with(&["--appendonly", "yes", "--appendfsync", "everysec"]);
     let mut trial = Trial::over(5, 8, 30, redis);
-    trial.fleet.push(&trial.urls);
     let workers: Vec<Running> = (0..2).map(|_| trial.start()).collect();
     trial.wait(2500, 3000);
     let from = micros();
@@ -253,15 +268,14 @@ fn a_redis_that_may_have_lost_writes_has_nobody_asked_early() {
 fn a_redis_that_comes_back_empty_has_nobody_asked_early() {
     let mut trial = Trial::over(6, 8, 30, Redis::forgetful());
     let pages = Redis::forgetful();
-    trial.fleet.push(&trial.urls);
     let workers: Vec<Running> = (0..2).map(|_| trial.start_with_pages_in(&pages)).collect();
     trial.wait(2500, 3000);
     let from = micros();
     trial.fleet.redis.wipe();
     trial.losses.push(from);
     trial.away.push((from, micros() + 2_000_000));
-    trial.fleet.push(&trial.urls);
     // Workers find out by themselves; what they had in hand is in the queue twice, and fetched once.
+    trial.fleet.push(&trial.urls);
     trial.end(workers);
 }
 
@@ -269,7 +283,6 @@ fn a_redis_that_comes_back_empty_has_nobody_asked_early() {
 #[test]
 fn a_worker_that_stood_still_breaks_nothing() {
     let mut trial = Trial::new(7, 8, 60);
-    trial.fleet.push(&trial.urls);
     let workers: Vec<Running> = (0..2).map(|_| trial.start()).collect();
     for n in 0..4 {
         trial.wait(800, 1600);
