@@ -19,6 +19,11 @@ pub(crate) struct Town {
     pub(crate) sites: Option<Sites>,
 }
 
+/// The program: `CURTSY_PROGRAM` has it be another build of it, say the release one.
+pub(crate) fn program() -> std::ffi::OsString {
+    std::env::var_os("CURTSY_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_curtsy").into())
+}
+
 impl Town {
     pub(crate) fn new(scene: Scene) -> Town {
         let mut town = Town::empty();
@@ -56,7 +61,7 @@ impl Town {
 
     /// The program, in this folder, with a ledger of its own.
     pub(crate) fn program(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_curtsy"));
+        let mut command = Command::new(program());
         command.args(args).current_dir(&self.folder).env("XDG_STATE_HOME", self.path("state"));
         command.env_remove("CURTSY_CONTACT").stdin(Stdio::null());
         command
