@@ -30,8 +30,8 @@ pub struct Queue<W> {
     worker: String,
     queues: [String; 3],
     rejected: Letters<W>,
-    /// Claims that the worker was given last: when it asks for more, they are offered.
-    given: Cell<usize>,
+    /// How many claims the worker was given last, and the number of the first: when it asks for more, they are offered.
+    given: RefCell<(usize, Vec<u8>)>,
     /// Entries that could not be dealt with yet.
     waiting: RefCell<Vec<Vec<u8>>>,
     /// Entries that were no URLs.
@@ -96,7 +96,7 @@ impl<W: Wire> Queue<W> {
             queues: [format!("{name}:high"), name.to_owned(), format!("{name}:low")],
             rejected: Letters::new(Rc::clone(&wire), rejected),
             wire,
-            given: Cell::new(0),
+            given: RefCell::default(),
             waiting: RefCell::default(),
             refused: Cell::new(0),
         }
@@ -117,10 +117,11 @@ impl<W: Wire> Queue<W> {
     async fn claim(&self, max: usize) -> Result<Vec<UrlRecord>, WireError> {
         if self.waiting.borrow().is_empty() {
             let mut command = by_hash(&CLAIM);
-            command.arg("").arg(&self.worker).arg(self.given.get()).arg(max);
+            let (offered, first) = self.given.borrow().clone();
+            command.arg("").arg(&self.worker).arg(offered).arg(first).arg(max);
             command.arg(GONE.as_micros() as u64).arg(&self.queues[..]);
             let value = self.wire.run(&CLAIM, &command).await?;
-            self.given.set(0);
+            self.given.take();
             let mut answer = match super::reply::Reply::new(value) {
                 Ok(answer) => answer,
                 Err(error) => return Err(strange(error)),
@@ -145,7 +146,9 @@ impl<W: Wire> Queue<W> {
         }
         let rejected = self.rejected.put(&letters).await?;
         self.refused.set(self.refused.get() + rejected);
-        self.given.set(self.waiting.borrow_mut().drain(..).count());
+        let given = self.waiting.take();
+        let first = given.first().and_then(|entry| entry.split(|byte| *byte == b' ').next());
+        self.given.replace((given.len(), first.unwrap_or_default().to_vec()));
         Ok(urls)
     }
 }
@@ -169,7 +172,8 @@ impl<W: Wire> Source for Queue<W> {
 
 /// A rejected entry, with the reason as JSON.
 fn letter(entry: Vec<u8>, why: &str) -> Letter {
-    let why = why.replace(['\\', '"'], "'");
+    let why = why.replace("\nhint: ", "; ").replace(['\\', '"'], "'");
+    let why = why.replace(char::is_control, " ");
     Letter { entry, mark: "{".into(), reason: format!("\"reason\":\"{why}\"}}") }
 }
 

@@ -106,13 +106,14 @@ local function write_url(write)
     redis.call('ZADD', queue_key(write.from), write.record.ready, place .. write.id)
     return
   end
-  remove(write.from, write.id, old)
   if write.becomes == 'move' then
+    -- First: whatever ends a script in its middle, no URL is nowhere.
     insert(write.to, write.id, write.record)
   elseif string.byte(old, 21) == 0 then
     -- Somebody may ask for it again.
     redis.call('DEL', known_key(write.id))
   end
+  remove(write.from, write.id, old)
 end
 
 -- What comes into a queue takes over what is remembered of it, which the caller does: its word for how much is remembered must be the newest.

@@ -5,11 +5,12 @@ for n = 3, #ARGV do entries[#entries + 1] = ARGV[n] end
 if #entries == 0 then entries = redis.call('LRANGE', list, 0, 999) end
 local gone = 0
 for _, entry in ipairs(entries) do
-  local count = redis.call('LREM', list, 0, entry)
-  redis.call('HDEL', list .. ':reasons', entry)
-  if count > 0 then
+  if redis.call('LPOS', list, entry) then
     gone = gone + 1
+    -- First: whatever ends this script in its middle, no entry is nowhere.
     if to ~= '' then redis.call('RPUSH', to, entry) end
+    redis.call('LREM', list, 0, entry)
   end
+  redis.call('HDEL', list .. ':reasons', entry)
 end
 return {'gone', gone, redis.call('LLEN', list)}
