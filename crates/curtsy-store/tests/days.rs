@@ -21,7 +21,7 @@ use curtsy_sim::executor::Universe;
 use curtsy_sim::{Backing, Mode, SimClock, Spec, simulate_over};
 use curtsy_store::{Crawl, Handle, Options};
 
-use place::{Folder, Virtual};
+use place::{Folder, Virtual, lived};
 
 /// Crawls that share a ledger; workers are dealt out to them in turn.
 struct Crawls {
@@ -152,13 +152,7 @@ fn live(seed: u64, hours: u64, crawls: usize) -> u64 {
     let mut spec = Spec::day(seed, Mode::Safety);
     spec.seconds = hours * 3600;
     let outcome = simulate_over(&spec, |universe, _, quiet| Crawls::new(crawls, universe, quiet));
-    if !outcome.clean() {
-        let mut report = Vec::new();
-        outcome.report.print(&mut report).unwrap();
-        let report = String::from_utf8_lossy(&report);
-        panic!("seed {seed}, step {}: lost {:?}\n{report}", outcome.steps, outcome.lost);
-    }
-    outcome.requests
+    lived(&spec, &outcome)
 }
 
 #[test]

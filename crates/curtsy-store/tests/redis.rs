@@ -1,6 +1,8 @@
 //! The store in Redis keeps the contract of every store, over a real server, in virtual time.
 #![cfg(feature = "redis")]
 
+mod place;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,6 +18,7 @@ use curtsy_store::redis::{
 use redis::{Cmd, Connection, RedisError, Value};
 
 use curtsy_sim::services::Redis as Server;
+use place::lived;
 
 /// A connection that answers before anything else happens: virtual time does not pass meanwhile.
 struct Blocking {
@@ -199,13 +202,7 @@ fn live(server: &Rc<Server>, seed: u64, hours: u64, mode: Mode) -> u64 {
         let options = Options { quarantine: QUARANTINE, ..Options::default() };
         InRedis::over(server, Rc::new(raw), link, options)
     });
-    if !outcome.clean() {
-        let mut report = Vec::new();
-        outcome.report.print(&mut report).unwrap();
-        let report = String::from_utf8_lossy(&report);
-        panic!("seed {seed}, step {}: lost {:?}\n{report}", outcome.steps, outcome.lost);
-    }
-    outcome.requests
+    lived(&spec, &outcome)
 }
 
 /// As the simulator's own store has it.

@@ -7,4 +7,5 @@ pub mod crawl;
 pub mod fleet;
 #[cfg(feature = "fleet")]
 pub mod schedule;
+mod shown;
 mod signals;

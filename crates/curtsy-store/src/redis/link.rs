@@ -1,17 +1,23 @@
 //! A connection to Redis that is made again whenever it is lost.
 //!
-//! Whoever connects first asks which life of the server this is (see `arrive.lua`): until that is answered, nobody else gets the connection. So
-//! after a restart that may have lost something, nothing is read before the new epoch has begun.
+//! Whoever connects first asks whether everything may be done that has to be (see `rights`), then which life of the server this is (see `arrive.lua`):
+//! until that is answered, nobody else gets the connection. So after a restart that may have lost something, nothing is read before the new
+//! epoch has begun; and no script begins that would not be allowed to end.
 
 use std::cell::{Cell, RefCell};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
 use redis::{AsyncConnectionConfig, Client, Cmd, IntoConnectionInfo, RedisError, Value};
 use tokio::sync::Mutex;
 
+use super::refusal::{Refusal, said};
+use super::rights::Rights;
 use super::script::{ARRIVE, Script};
+
+/// A Redis that can't be connected to is tried so often.
+const TRIED_EVERY: Duration = Duration::from_millis(100);
 
 /// How scripts reach Redis.
 pub trait Wire {
@@ -30,6 +36,9 @@ pub enum WireError {
     /// It surely did not run.
     #[error("{0}")]
     NotDone(String),
+    /// It surely did not run, since Redis has no room or is not ready. That may pass.
+    #[error("{0}")]
+    Refused(String),
     /// This server must not be used as it is set up.
     #[error("{0}")]
     Unfit(String),
@@ -53,17 +62,19 @@ pub struct LinkOptions {
     pub quiet: Duration,
     /// What a store means that is empty when it is first met.
     pub empty: Empty,
-    /// What this Redis is for.
-    pub holds: Holds,
+    /// Who asks.
+    pub caller: Caller,
+    /// What it must be allowed to do; what is missing is told before anything is done.
+    pub rights: Rights,
 }
 
-/// What a Redis is for.
+/// Who asks a Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
-    /// Host states and queues: nothing there may be lost without being noticed.
-    Hosts,
-    /// Pages alone, which can be had again.
-    Pages,
+pub enum Caller {
+    /// Somebody who reads or writes host states: whoever comes as one says which life of the server this is, so that nothing is lost unnoticed.
+    Worker,
+    /// Somebody who brings or takes what can be had again, pages or seeds. A guest greets nobody.
+    Guest,
 }
 
 impl Default for LinkOptions {
@@ -72,7 +83,8 @@ impl Default for LinkOptions {
             timeout: Duration::from_secs(2),
             quiet: Duration::from_secs(31),
             empty: Empty::Lost,
-            holds: Holds::Hosts,
+            caller: Caller::Worker,
+            rights: Rights::default(),
         }
     }
 }
@@ -85,6 +97,8 @@ pub struct Link {
     /// Counts connections: a failure on an old one says nothing about a new one.
     connections: Cell<u64>,
     connecting: Mutex<()>,
+    /// When connecting last failed, and why: visits are many, and each would try by itself.
+    failed: RefCell<Option<(Instant, WireError)>>,
     trouble: RefCell<Option<String>>,
     /// Questions so far.
     asked: Cell<u64>,
@@ -93,7 +107,11 @@ pub struct Link {
 impl Link {
     /// A link to the Redis at an address (`redis://127.0.0.1:6379/0`). Nothing is connected yet.
     pub fn new(url: &str, options: LinkOptions) -> Result<Link, WireError> {
-        let unfit = |e: RedisError| WireError::Unfit(format!("the address of Redis: {e}"));
+        let unfit = |e: RedisError| {
+            WireError::Unfit(format!(
+                "this is no address of a Redis: {e}\nhint: `redis://USER:PASSWORD@HOST:PORT/NUMBER`, with `%2F` for a `/` in a password"
+            ))
+        };
         let info = url.into_connection_info().map_err(unfit)?;
         let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
         Ok(Link {
@@ -102,6 +120,7 @@ impl Link {
             connected: RefCell::new(None),
             connections: Cell::new(0),
             connecting: Mutex::new(()),
+            failed: RefCell::new(None),
             trouble: RefCell::new(None),
             asked: Cell::new(0),
         })
@@ -117,12 +136,9 @@ impl Link {
         self.asked.get()
     }
 
-    /// Runs a command that is no script.
-    pub async fn command(&self, command: &Cmd) -> Result<Value, WireError> {
-        self.asked.set(self.asked.get() + 1);
-        let (mut connection, number) = self.connection().await?;
-        let answer = command.query_async::<Value>(&mut connection).await;
-        self.note(answer, number)
+    /// Connects, unless it is connected: tells what is wrong before there is anything to do.
+    pub async fn open(&self) -> Result<(), WireError> {
+        self.connection().await.map(|_| ())
     }
 
     /// The connection, made if there is none.
@@ -134,7 +150,13 @@ impl Link {
         if let Some(connection) = &*self.connected.borrow() {
             return Ok((connection.clone(), self.connections.get()));
         }
+        if let Some((at, error)) = &*self.failed.borrow()
+            && at.elapsed() < TRIED_EVERY
+        {
+            return Err(error.clone());
+        }
         let greeted = self.connect().await;
+        self.failed.replace(greeted.as_ref().err().map(|error| (Instant::now(), error.clone())));
         match greeted {
             Ok(connection) => {
                 self.trouble.replace(None);
@@ -154,13 +176,13 @@ impl Link {
             .set_connection_timeout(Some(self.options.timeout))
             .set_response_timeout(Some(self.options.timeout));
         let connecting = self.client.get_multiplexed_async_connection_with_config(&config);
-        let mut connection = connecting.await.map_err(|e| WireError::NotDone(said(&e)))?;
-        if self.options.holds == Holds::Pages {
+        let failed = |e: RedisError| self.failure(&e);
+        let mut connection = connecting.await.map_err(failed)?;
+        self.check_rights(&mut connection).await?;
+        if self.options.caller == Caller::Guest {
             return Ok(connection);
         }
-        let not_done = |e: RedisError| WireError::NotDone(said(&e));
-        let info: String =
-            redis::cmd("INFO").query_async(&mut connection).await.map_err(not_done)?;
+        let info: String = redis::cmd("INFO").query_async(&mut connection).await.map_err(failed)?;
         // Who may not ask has to reckon with the worst.
         let fsync: Vec<String> = redis::cmd("CONFIG")
             .arg(&["GET", "appendfsync"])
@@ -171,12 +193,9 @@ impl Link {
         // A store that is empty later is no new one.
         let empty = if self.connections.get() == 0 { self.options.empty } else { Empty::Lost };
         let arrive = arrive(&server, "", &LinkOptions { empty, ..self.options.clone() });
-        let load = redis::cmd("EVAL").arg(ARRIVE.text).arg(0).to_owned();
-        let mut command = load;
-        for part in &arrive {
-            command.arg(part);
-        }
-        let answer: Vec<String> = command.query_async(&mut connection).await.map_err(not_done)?;
+        let mut command = redis::cmd("EVAL");
+        command.arg(ARRIVE.text).arg(0).arg(&arrive[..]);
+        let answer: Vec<String> = command.query_async(&mut connection).await.map_err(failed)?;
         match answer.first().map(String::as_str) {
             Some("version") => Err(WireError::Unfit(format!(
                 "what is in this Redis was written by another version of curtsy (layout {})\nhint: \
@@ -185,6 +204,35 @@ impl Link {
             ))),
             _ => Ok(connection),
         }
+    }
+
+    /// Whether everything may be done that has to be.
+    async fn check_rights(&self, connection: &mut MultiplexedConnection) -> Result<(), WireError> {
+        let Some(question) = self.options.rights.question() else { return Ok(()) };
+        let may: Vec<u8> = question.query_async(connection).await.map_err(|e| self.failure(&e))?;
+        match self.options.rights.missing(&may) {
+            Some(missing) => Err(WireError::Unfit(format!("{missing}\n{}", self.grant()))),
+            None => Ok(()),
+        }
+    }
+
+    /// What a failure before anything was done means.
+    fn failure(&self, error: &RedisError) -> WireError {
+        let text = said(error);
+        match Refusal::of(error) {
+            Some(Refusal::Login) => WireError::Unfit(text),
+            Some(Refusal::Right | Refusal::RightHalfway) => {
+                WireError::Unfit(format!("{text}\n{}", self.grant()))
+            }
+            Some(Refusal::Passing) => WireError::Refused(text),
+            None => WireError::NotDone(text),
+        }
+    }
+
+    /// What to do about missing rights.
+    fn grant(&self) -> String {
+        let user = self.client.get_connection_info().redis_settings().username();
+        self.options.rights.hint(user.unwrap_or("default"))
     }
 
     fn note(&self, answer: Result<Value, RedisError>, number: u64) -> Result<Value, WireError> {
@@ -197,15 +245,19 @@ impl Link {
             }
             Err(error) => error,
         };
-        self.trouble.replace(Some(said(&error)));
         let lost = error.is_io_error() || error.is_connection_dropped() || error.is_timeout();
-        if lost && self.connections.get() == number {
+        let refusal = Refusal::of(&error);
+        // Whoever lost a right is not let in again before it has all of them: a script that may do only half of its work must not begin.
+        let forbidden = matches!(refusal, Some(Refusal::Right | Refusal::RightHalfway));
+        if (lost || forbidden) && self.connections.get() == number {
             self.connected.replace(None);
         }
-        Err(match lost {
+        let error = match lost || refusal == Some(Refusal::RightHalfway) {
             true => WireError::Unknown(said(&error)),
-            false => WireError::NotDone(said(&error)),
-        })
+            false => self.failure(&error),
+        };
+        self.trouble.replace(Some(error.to_string()));
+        Err(error)
     }
 }
 
@@ -297,12 +349,6 @@ impl Server {
         let lossless = of("aof_enabled") == Some("1") && appendfsync == Some("always") && !promoted;
         Ok(Server { run: of("run_id").unwrap_or_default().to_owned(), lossless })
     }
-}
-
-/// What Redis said, in one line and without anybody's password.
-fn said(error: &RedisError) -> String {
-    let text = error.to_string();
-    text.lines().next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

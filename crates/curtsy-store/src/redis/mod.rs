@@ -17,7 +17,9 @@ mod memory_file;
 mod pages;
 mod queue;
 mod record;
+mod refusal;
 mod reply;
+mod rights;
 pub mod schedule;
 mod script;
 
@@ -42,11 +44,12 @@ use script::{COMMIT, LOAD, OFFER, ORDER, RECALL, REMIND, ROBOTS, SETTLE, STEP, T
 
 pub use letters::{Letter, Letters, Listed};
 pub use link::{
-    Empty, Holds, Link, LinkOptions, Server, Wire, WireError, arrive, is_unknown_script,
+    Caller, Empty, Link, LinkOptions, Server, Wire, WireError, arrive, is_unknown_script,
 };
 pub use memory_file::MemoryFile;
 pub use pages::Pages;
 pub use queue::{Queue, SitemapEntry};
+pub use rights::Rights;
 pub use script::{ARRIVE, Script};
 
 use crate::HOLD;
@@ -149,7 +152,9 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
     ) -> Result<Top, StoreError> {
         let failed = |error: WireError| match error {
             WireError::Unknown(_) => StoreError::Unknown(verb),
-            WireError::NotDone(why) | WireError::Unfit(why) => StoreError::Refused(verb, why),
+            WireError::NotDone(why) | WireError::Refused(why) | WireError::Unfit(why) => {
+                StoreError::Refused(verb, why)
+            }
         };
         let strange = |error: Strange| StoreError::Refused(verb, error.to_string());
         for _ in 0..ROUNDS_MAX {

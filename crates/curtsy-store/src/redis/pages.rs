@@ -223,7 +223,7 @@ impl<W: Wire> Sink for Pages<W> {
         Box::pin(async move {
             self.have(batch)
                 .await
-                .map_err(|e| SinkError { rows: batch.rows.len(), why: e.to_string() })
+                .map_err(|e| SinkError { rows: batch.rows.len(), why: format!("pages: {e}") })
         })
     }
 }

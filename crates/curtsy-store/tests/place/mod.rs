@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use curtsy_sim::executor::Universe;
+use curtsy_sim::{Outcome, Spec};
 use curtsy_store::Hours;
 
 /// A folder that goes with the test.
@@ -72,4 +73,16 @@ pub(crate) fn now<T>(call: impl Future<Output = T>) -> T {
             return answer;
         }
     }
+}
+
+/// Fails with the judge's words if a simulated fleet broke its manners or lost something; gives its requests.
+#[track_caller]
+pub(crate) fn lived(spec: &Spec, outcome: &Outcome) -> u64 {
+    if !outcome.clean() {
+        let mut report = Vec::new();
+        outcome.report.print(&mut report).unwrap();
+        let report = String::from_utf8_lossy(&report);
+        panic!("seed {}, step {}: lost {:?}\n{report}", spec.seed, outcome.steps, outcome.lost);
+    }
+    outcome.requests
 }

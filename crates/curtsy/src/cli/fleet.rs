@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use anyhow::Context;
 use clap::{Args, Subcommand};
 use curtsy_core::policy::Variables;
 use curtsy_core::url::HostKey;
@@ -102,8 +101,12 @@ impl Asking {
         &self,
         question: impl Future<Output = Result<T, E>>,
     ) -> anyhow::Result<T> {
-        let hint = "could not ask Redis\nhint: is it running? `--redis URL` or PAGE_FETCHER_REDIS_URL says where";
-        self.runtime.block_on(question).context(hint)
+        self.runtime.block_on(question).map_err(|error| match error.to_string().contains("hint: ") {
+            true => anyhow::Error::new(error).context("could not ask Redis"),
+            false => anyhow::Error::new(error).context(
+                "could not ask Redis\nhint: is it running? `--redis URL` or PAGE_FETCHER_REDIS_URL says where",
+            ),
+        })
     }
 }
 

@@ -35,6 +35,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use curtsy_core::policy::Variables;
 
+use crate::shown::{printable, without_login};
+
 /// A crawl engine with manners.
 #[derive(Debug, Parser)]
 #[command(name = "curtsy", version, about, after_help = AFTER_HELP, max_term_width = 110)]
@@ -182,28 +184,6 @@ impl From<Outcome> for ExitCode {
             Outcome::NothingFetched => 4,
             Outcome::Stopped => 130,
         })
-    }
-}
-
-/// What a site wrote, safe on a terminal: control characters are shown, not obeyed.
-fn printable(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c.is_control() {
-            true => safe.extend(c.escape_default()),
-            false => safe.push(c),
-        }
-    }
-    safe
-}
-
-/// An address as somebody typed it, without the user and password that may be in it.
-fn without_login(text: &str) -> String {
-    let start = text.find("://").map_or(0, |at| at + 3);
-    let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
-    match text[start..end].rfind('@') {
-        Some(at) => printable(&format!("{}…{}", &text[..start], &text[start + at..])),
-        None => printable(text),
     }
 }
 

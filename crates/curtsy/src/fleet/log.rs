@@ -48,6 +48,16 @@ impl Log {
     }
 }
 
+/// What is wrong and what to do, as fields of a line.
+pub(super) fn trouble(why: &str) -> Vec<(&'static str, Value)> {
+    let (what, hint) = why.split_once("\nhint: ").unwrap_or((why, ""));
+    let mut fields = vec![("why", what.into())];
+    if !hint.is_empty() {
+        fields.push(("hint", hint.into()));
+    }
+    fields
+}
+
 /// A text of one line, with nothing in it that moves a terminal's cursor, and not too long.
 fn plain(text: &str) -> String {
     let text = text.chars().take(FIELD_MAX);
@@ -59,7 +69,8 @@ fn is_bidi(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn wall() -> Time {
+/// The time of this machine's clock: for people to read, nothing is decided by it.
+pub(super) fn wall() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time::from_micros(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }

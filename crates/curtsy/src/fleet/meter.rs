@@ -14,7 +14,7 @@ use curtsy_engine::{
     Batch, Boxed, Ending, Listener, Memory, Note, Row, Sink, SinkError, Step, Then,
 };
 
-use super::log::Log;
+use super::log::{Log, trouble};
 
 /// Every metric: its name, its type, and what it says. The first sixteen are the page fetcher's.
 pub const METRICS: [(&str, &str, &str); 27] = [
@@ -317,7 +317,7 @@ impl Listener for Meter<'_> {
                 let before = self.not_kept.replace(Some(why.to_owned()));
                 if before.as_deref() != Some(why) {
                     let message = "rows can't be kept, so nothing more is fetched";
-                    self.log.warn("sink_away", message, &[("why", why.into())]);
+                    self.log.warn("sink_away", message, &trouble(why));
                 }
             }
         }

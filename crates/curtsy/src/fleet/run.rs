@@ -7,21 +7,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use curtsy_core::policy::Policy;
-use curtsy_core::time::Time;
 use curtsy_engine::{Memory, Outside, Over, Point, Settings, Sink, Worker, World};
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use curtsy_sink::{KafkaFault, KafkaSettings, KafkaSink};
 use curtsy_store::redis::{
-    Empty, Holds, Link, LinkOptions, MemoryFile, Options, Pages, Queue, RedisStore, WireError,
-    fleet,
+    Caller, Empty, Link, LinkOptions, MemoryFile, Options, Pages, Queue, RedisStore, Rights,
+    WireError, fleet,
 };
 use tokio::net::TcpListener;
 
 use super::dead::DeadLetters;
 use super::listen::{Health, Told, serve};
+use super::log::{trouble, wall};
 use super::meter::{Elsewhere, Meter};
 use super::reader::FleetReader;
-use super::{FleetSpec, Log};
+use super::{FleetSpec, Log, reach};
+use crate::shown::without_login;
 use crate::signals::Signals;
 
 /// How often an idle worker looks for work, at least.
@@ -38,9 +39,14 @@ const FLUSH_ROWS: usize = 200;
 /// Why a worker can't work.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
-    /// Redis can't be used.
-    #[error("redis: {0}")]
-    Redis(WireError),
+    /// Redis can't be used as it is.
+    #[error("redis at `{url}`: {why}")]
+    Redis {
+        /// Where it is.
+        url: String,
+        /// What is wrong, and what to do.
+        why: WireError,
+    },
     /// Redis can't be reached.
     #[error(
         "redis: no answer from `{url}`: {why}\nhint: start Redis, or set PAGE_FETCHER_REDIS_URL"
@@ -150,21 +156,24 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
     let outlet = Outlet::new(&spec.outlet)?;
     let listener = listen(spec).await?;
     let quiet = spec.policy.timeout.whole + Duration::from_secs(1);
+    let names = &spec.names;
     let hosts = LinkOptions {
         quiet,
         empty: if spec.new_store { Empty::New } else { Empty::Lost },
+        rights: Rights::of_worker(&[&names.input_queue, &names.dlq_queue, &names.rejected_queue]),
         ..LinkOptions::default()
     };
-    let link = Rc::new(Link::new(&spec.redis_url, hosts.clone()).map_err(FleetError::Redis)?);
+    let lists = lists(spec);
+    let link = link_to(&spec.redis_url, hosts.clone())?;
+    reach_hosts(&link, &spec.redis_url, &lists).await?;
     let cache_link = match spec.cache_redis_url == spec.redis_url {
         true => Rc::clone(&link),
         false => {
-            let pages = LinkOptions { holds: Holds::Pages, ..hosts };
-            Rc::new(Link::new(&spec.cache_redis_url, pages).map_err(FleetError::Redis)?)
+            let rights = Rights::of_pages();
+            let pages = LinkOptions { caller: Caller::Guest, rights, ..hosts };
+            reach_pages(link_to(&spec.cache_redis_url, pages)?, spec, log).await?
         }
     };
-    let lists = lists(spec);
-    reach(&link, &spec.redis_url, &lists).await?;
 
     let kafka = KafkaSink::open(KafkaSettings {
         brokers: spec.kafka_brokers.clone(),
@@ -182,13 +191,13 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         Ok(Ok(())) | Err(_) => {}
     }
 
-    let (mut file, memory, fault) = MemoryFile::open(&spec.state_dir).map_err(|source| {
+    let (file, memory, fault) = MemoryFile::open(&spec.state_dir).map_err(|source| {
         FleetError::State { path: spec.state_dir.display().to_string(), source }
     })?;
     if let Some(fault) = fault {
         log.warn("memory_unreadable", &format!("what was remembered can't be read: {fault}"), &[]);
     }
-    let memory = Rc::new(RefCell::new(memory));
+    let (file, memory) = (RefCell::new(file), Rc::new(RefCell::new(memory)));
     let clock = TokioClock::new();
     let options = Options {
         robots_shown_for: spec.policy.robots.ttl,
@@ -238,6 +247,8 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         policy: &spec.policy,
         latest: RefCell::default(),
         own_trouble: Cell::new(None),
+        log,
+        told: RefCell::default(),
     };
     let fields =
         [("worker", name.as_str().into()), ("user_agent", spec.user_agent.as_str().into())];
@@ -252,8 +263,23 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
             None => std::future::pending().await,
         }
     });
-    let mut tick = tokio::time::interval(TICK);
-    let mut unsaved = false;
+    // Beside the work, not in between: a Redis that is slow to say how the fleet does must not hold it up.
+    let mut looking = std::pin::pin!(async {
+        let mut tick = tokio::time::interval(TICK);
+        let mut unsaved = false;
+        loop {
+            tick.tick().await;
+            desk.look(&lists, worker.counts().own_trouble).await;
+            let saved = file.borrow_mut().save(&memory.borrow(), wall());
+            if saved.is_err() != unsaved {
+                unsaved = saved.is_err();
+                if let Err(error) = saved {
+                    let message = format!("what is remembered can't be written: {error}");
+                    log.warn("memory_unwritable", &message, &[]);
+                }
+            }
+        }
+    });
     let over = loop {
         let end = ends_by.map(tokio::time::Instant::from_std);
         tokio::select! {
@@ -272,22 +298,13 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
                 log.info("stopping", "what was sent is waited for, the rest is given back", &[]);
                 ends_by = Some(Instant::now() + ENDS_WITHIN);
             }
-            _ = tick.tick() => {
-                desk.look(&lists, worker.counts().own_trouble).await;
-                let saved = file.save(&memory.borrow(), wall());
-                if saved.is_err() != unsaved {
-                    unsaved = saved.is_err();
-                    if let Err(error) = saved {
-                        log.warn("memory_unwritable", &format!("what is remembered can't be written: {error}"), &[]);
-                    }
-                }
-            }
+            () = &mut looking => {}
         }
     };
     let counts = worker.counts();
     // What is not left in time falls to the others by itself.
     let left = tokio::time::timeout(Duration::from_secs(1), queue.leave()).await;
-    let saved = file.save(&memory.borrow(), wall());
+    let saved = file.borrow_mut().save(&memory.borrow(), wall());
     let (fetched, failed) = meter.pages();
     let clean = matches!(over, Some(Over::Stopped | Over::Empty | Over::Waits(_)));
     let clean = clean && matches!(left, Ok(Ok(()))) && saved.is_ok();
@@ -321,32 +338,36 @@ async fn listen(spec: &FleetSpec) -> Result<Option<TcpListener>, FleetError> {
     TcpListener::bind(address).await.map(Some).map_err(failed)
 }
 
-/// Whether Redis is there and fit. One that is only starting is waited for a little.
-async fn reach(link: &Rc<Link>, url: &str, lists: &[String; 5]) -> Result<(), FleetError> {
+fn link_to(url: &str, options: LinkOptions) -> Result<Rc<Link>, FleetError> {
+    Link::new(url, options).map(Rc::new).map_err(|why| unfit(url, why))
+}
+
+fn unfit(url: &str, why: WireError) -> FleetError {
+    FleetError::Redis { url: without_login(url), why }
+}
+
+/// Whether Redis is there and fit.
+async fn reach_hosts(link: &Rc<Link>, url: &str, lists: &[String; 5]) -> Result<(), FleetError> {
     let names: Vec<&str> = lists.iter().map(String::as_str).collect();
-    let mut tries = 0;
-    loop {
-        match fleet::status(link, &names).await {
-            Ok(_) => return Ok(()),
-            Err(error @ WireError::Unfit(_)) => return Err(FleetError::Redis(error)),
-            Err(error) if tries >= 10 => {
-                let url = without_login(url);
-                return Err(FleetError::RedisAway { url, why: error.to_string() });
-            }
-            Err(_) => tokio::time::sleep(Duration::from_millis(300)).await,
+    match reach(async || fleet::status(link, &names).await).await {
+        Ok(_) => Ok(()),
+        Err(error @ (WireError::Unfit(_) | WireError::Refused(_))) => Err(unfit(url, error)),
+        Err(error) => {
+            Err(FleetError::RedisAway { url: without_login(url), why: error.to_string() })
         }
-        tries += 1;
     }
 }
 
-/// An address without a name and password.
-fn without_login(url: &str) -> String {
-    match (url.find("://"), url.rfind('@')) {
-        (Some(scheme), Some(at)) if at > scheme => {
-            format!("{}://…{}", &url[..scheme], &url[at..])
+/// Whether the Redis of pages is fit. One that is not there may come: until then nothing is fetched.
+async fn reach_pages(link: Rc<Link>, spec: &FleetSpec, log: &Log) -> Result<Rc<Link>, FleetError> {
+    match link.open().await {
+        Ok(()) => {}
+        Err(error @ WireError::Unfit(_)) => return Err(unfit(&spec.cache_redis_url, error)),
+        Err(error) => {
+            log.warn("pages_away", "the Redis of pages can't be used", &trouble(&error.to_string()))
         }
-        _ => url.to_owned(),
     }
+    Ok(link)
 }
 
 /// Everything that whoever asks is told about.
@@ -362,6 +383,9 @@ struct Desk<'a> {
     latest: RefCell<Option<fleet::Status>>,
     /// When our own network was last found to be down, and how often that was.
     own_trouble: Cell<Option<(u64, Instant)>>,
+    log: &'a Log,
+    /// The trouble with Redis that the log has last been told of.
+    told: RefCell<Option<String>>,
 }
 
 impl Desk<'_> {
@@ -372,8 +396,25 @@ impl Desk<'_> {
         if let Ok(Some(status)) = fleet::status(self.link, &names).await {
             self.latest.replace(Some(status));
         }
+        self.tell_trouble();
         if self.own_trouble.get().is_none_or(|(count, _)| count != own_trouble) {
             self.own_trouble.set(Some((own_trouble, Instant::now())));
+        }
+    }
+
+    /// A line when Redis can't be used, and one when it can again.
+    fn tell_trouble(&self) {
+        let now = self.link.trouble();
+        let before = self.told.replace(now.clone());
+        match now {
+            Some(why) if before.as_ref() != Some(&why) => {
+                let message = "redis can't be used, so nothing new is begun";
+                self.log.warn("redis_away", message, &trouble(&why));
+            }
+            None if before.is_some() => {
+                self.log.info("redis_back", "redis can be used again", &[]);
+            }
+            _ => {}
         }
     }
 
@@ -414,9 +455,4 @@ impl Told for Desk<'_> {
     fn metrics(&self) -> String {
         self.meter.render(&self.memory.borrow(), self.policy, wall(), &self.elsewhere())
     }
-}
-
-fn wall() -> Time {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    Time::from_micros(u64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(u64::MAX))
 }

@@ -7,18 +7,16 @@ use std::time::{Duration, Instant};
 use curtsy_core::evidence::timestamp;
 use curtsy_core::time::Time;
 use curtsy_store::redis::schedule::{Became, Lease, LookFor, Push, Schedule, Seat, Turn};
-use curtsy_store::redis::{Holds, Link, LinkOptions, WireError};
+use curtsy_store::redis::{Caller, Link, LinkOptions, WireError};
 use tokio::time::{sleep, timeout};
 
 use super::due::Due;
 use super::{
     Does, LEASE, RENEWED_EVERY, ScheduleError, ScheduleReport, ScheduleSpec, SeedReport, told,
 };
-use crate::fleet::Log;
+use crate::fleet::{Log, reach};
 use crate::signals::Signals;
 
-/// A Redis that is only starting is asked so often, and so long apart.
-const TRIES: (u32, Duration) = (10, Duration::from_millis(300));
 /// How often a scheduler that only looks once tries to get the lease.
 const TRIED_EVERY: Duration = Duration::from_millis(100);
 /// Nothing sleeps less: a moment that comes in between is queued with the next.
@@ -52,7 +50,7 @@ pub fn run_once(spec: &ScheduleSpec, log: &Log) -> Result<ScheduleReport, Schedu
         scheduler.reach().await?;
         let waits_until = Instant::now() + LEASE + RENEWED_EVERY;
         let leads = loop {
-            if scheduler.turn().await.map_err(ScheduleError::Away)? {
+            if scheduler.turn().await? {
                 break true;
             }
             if Instant::now() >= waits_until {
@@ -70,7 +68,7 @@ pub fn look(spec: &ScheduleSpec, log: &Log) -> Result<ScheduleReport, ScheduleEr
     in_runtime(async {
         let mut scheduler = Scheduler::new(spec, log)?;
         scheduler.reach().await?;
-        scheduler.look().await.map_err(ScheduleError::Away)?;
+        scheduler.look().await?;
         Ok(scheduler.report(false))
     })
 }
@@ -114,7 +112,7 @@ struct Standing {
 impl<'a> Scheduler<'a> {
     fn new(spec: &'a ScheduleSpec, log: &'a Log) -> Result<Scheduler<'a>, ScheduleError> {
         // Only workers say when the life of a store begins: to it, a scheduler is a producer like any other.
-        let options = LinkOptions { holds: Holds::Pages, ..LinkOptions::default() };
+        let options = LinkOptions { caller: Caller::Guest, ..LinkOptions::default() };
         let link = Link::new(&spec.redis_url, options).map_err(ScheduleError::Redis)?;
         let name = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
         Ok(Scheduler {
@@ -132,18 +130,11 @@ impl<'a> Scheduler<'a> {
         })
     }
 
-    /// Whether Redis is there. One that is only starting is waited for a little.
+    /// Whether Redis is there.
     async fn reach(&self) -> Result<(), ScheduleError> {
-        let mut tries = 0;
-        loop {
-            match self.shared.look(&self.seats[..1], LookFor::Moments).await {
-                Ok(_) => return Ok(()),
-                Err(error @ WireError::Unfit(_)) => return Err(ScheduleError::Redis(error)),
-                Err(error) if tries >= TRIES.0 => return Err(ScheduleError::Away(error)),
-                Err(_) => sleep(TRIES.1).await,
-            }
-            tries += 1;
-        }
+        let first = &self.seats[..1];
+        reach(async || self.shared.look(first, LookFor::Moments).await).await?;
+        Ok(())
     }
 
     /// Turn after turn, for ever.

@@ -49,6 +49,15 @@ pub enum ScheduleError {
     Runtime(std::io::Error),
 }
 
+impl From<WireError> for ScheduleError {
+    fn from(error: WireError) -> ScheduleError {
+        match error {
+            WireError::Unfit(_) | WireError::Refused(_) => ScheduleError::Redis(error),
+            WireError::Unknown(_) | WireError::NotDone(_) => ScheduleError::Away(error),
+        }
+    }
+}
+
 /// What one look at the seeds came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ScheduleReport {
