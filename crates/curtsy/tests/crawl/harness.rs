@@ -140,6 +140,24 @@ pub(crate) fn policy(path: &Path) -> Policy {
     layers.settle(Reach::AllowedNet).unwrap().policy
 }
 
+/// Waits of a policy file, scaled down so that a test lives through many of them.
+pub(crate) const SCALED: &str = "
+[robots]
+deny_ttl = '3s'
+[backoff.curve]
+base = '500ms'
+cap = '8s'
+[retry.curve]
+base = '300ms'
+cap = '4s'
+[breaker.curve]
+base = '2s'
+cap = '8s'
+[timeout]
+first_byte = '4s'
+whole = '10s'
+";
+
 /// What the judge says of a log.
 pub(crate) fn judge(log: Vec<Exchange>, policy: &Policy, faults: &[Fault]) -> Report {
     judge_planned(log, policy, faults, Vec::new())

@@ -11,7 +11,7 @@ use curtsy_judge::Exchange;
 use curtsy_sim::loopback::{Range, Scene};
 use rusqlite::Connection;
 
-use crate::harness::{Town, assert_clean, judge, number, policy, texts};
+use crate::harness::{SCALED, Town, assert_clean, judge, number, policy, texts};
 
 /// Hosts with mixed moods, each at its own address.
 const HOSTS: u32 = 36;
@@ -67,23 +67,6 @@ fn assert_findings_decide(db: &Connection) {
     }
     assert!(decided > 200, "{decided} decisions");
 }
-
-const SCALED: &str = "
-[robots]
-deny_ttl = '3s'
-[backoff.curve]
-base = '500ms'
-cap = '8s'
-[retry.curve]
-base = '300ms'
-cap = '4s'
-[breaker.curve]
-base = '2s'
-cap = '8s'
-[timeout]
-first_byte = '4s'
-whole = '10s'
-";
 
 #[test]
 fn careful_keeps_its_manners() {

@@ -7,34 +7,19 @@ use curtsy_sim::services::Redis;
 use serde_json::Value;
 
 use crate::fleet::Fleet;
-use crate::harness::{assert_clean, judge, policy};
+use crate::harness::{SCALED, assert_clean, judge, policy};
 
-const SCALED: &str = "
-preset = 'fleet'
-[pace]
-delay = '150ms'
-[robots]
-deny_ttl = '3s'
-[backoff.curve]
-base = '500ms'
-cap = '8s'
-[retry.curve]
-base = '300ms'
-cap = '4s'
-[breaker.curve]
-base = '2s'
-cap = '8s'
-[timeout]
-first_byte = '4s'
-whole = '10s'
-";
+/// The manners of these workers.
+fn manners() -> String {
+    format!("preset = 'fleet'\n[pace]\ndelay = '150ms'\n{SCALED}")
+}
 
 /// "4 worker processes, one Redis, 200 loopback hosts of mixed moods, with the judge on the merged server log: 0 violations": `CURTSY_HOSTS=200`.
 #[test]
 fn four_workers_keep_their_manners() {
     let hosts = std::env::var("CURTSY_HOSTS").map_or(40, |n| n.parse().unwrap());
     let mut fleet = Fleet::new(Scene::mixed(hosts));
-    std::fs::write(fleet.town.path("p.toml"), SCALED).unwrap();
+    std::fs::write(fleet.town.path("p.toml"), manners()).unwrap();
     let urls: Vec<String> = (0..hosts as usize)
         .flat_map(|host| (0..6).map(move |page| (host, page)))
         .map(|(host, page)| match page {
@@ -49,8 +34,7 @@ fn four_workers_keep_their_manners() {
     let mut same = 0;
     while same < 40 {
         std::thread::sleep(std::time::Duration::from_millis(250));
-        let asked = fleet.town.sites.as_ref().unwrap().log().len();
-        let now = (asked, fleet.list("page_fetcher_dlq").len());
+        let now = (fleet.asked(), fleet.list("page_fetcher_dlq").len());
         same = if now == done { same + 1 } else { 0 };
         done = now;
     }
@@ -112,14 +96,9 @@ fn cold_workers_ask_for_each_robots_txt_once() {
         host.think = Range::ms(0, 300);
     }
     let mut fleet = Fleet::new(scene);
-    std::fs::write(fleet.town.path("p.toml"), SCALED).unwrap();
+    std::fs::write(fleet.town.path("p.toml"), manners()).unwrap();
     let running: Vec<_> = (0..workers).map(|_| fleet.start(&["--policy", "p.toml"])).collect();
-    let pages = |host| (1..=3).map(move |page| (host, page));
-    let urls: Vec<String> = (0..hosts as usize)
-        .flat_map(pages)
-        .map(|(host, page)| fleet.town.url(host, &format!("/p/{page}")))
-        .collect();
-    fleet.push(&urls);
+    fleet.push(&fleet.pages(hosts, 3));
     fleet.settle();
     for worker in running {
         assert_eq!(worker.end(), Some(0), "{}", fleet.log());
@@ -149,12 +128,9 @@ fn what_one_worker_is_told_all_of_them_obey() {
             .collect();
     }
     let mut fleet = Fleet::new(scene);
-    std::fs::write(fleet.town.path("p.toml"), SCALED).unwrap();
+    std::fs::write(fleet.town.path("p.toml"), manners()).unwrap();
     let running: Vec<_> = (0..4).map(|_| fleet.start(&["--policy", "p.toml"])).collect();
-    let urls: Vec<String> = (0..hosts as usize)
-        .flat_map(|host| (1..=pages).map(move |page| (host, page)))
-        .map(|(host, page)| fleet.town.url(host, &format!("/p/{page}")))
-        .collect();
+    let urls = fleet.pages(hosts, pages);
     fleet.push(&urls);
     fleet.settle();
     for worker in running {

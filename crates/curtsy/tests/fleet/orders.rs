@@ -1,26 +1,32 @@
 //! Orders to a running fleet, and what it tells of itself.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use curtsy_sim::loopback::Scene;
 use curtsy_sim::services::free_port;
+use redis::Commands;
 use serde_json::Value;
 
-use crate::fleet::Fleet;
-
-/// Waits for something that is bound to come.
-#[track_caller]
-fn until(what: &str, is: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !is() {
-        assert!(Instant::now() < end, "{what} does not come");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
+use crate::fleet::{Fleet, until};
 
 fn urls(fleet: &Fleet, host: usize, pages: u32) -> Vec<String> {
     (1..=pages).map(|page| fleet.town.url(host, &format!("/p/{page}"))).collect()
+}
+
+/// Waits until the only worker was heard of some times more: each time it would have claimed what it may.
+#[track_caller]
+fn rounds(fleet: &Fleet) {
+    let heard = || -> Vec<(String, u64)> {
+        fleet.connection().zrange_withscores("curtsy:workers", 0, -1).unwrap()
+    };
+    let mut last = heard();
+    let mut times = 0;
+    until("a worker that asks", || {
+        let now = heard();
+        times += u32::from(now != last);
+        last = now;
+        times >= 4
+    });
 }
 
 #[test]
@@ -36,13 +42,13 @@ fn a_paused_fleet_begins_nothing_and_goes_on_when_told() {
     };
     let told = status();
     assert_eq!((&told["paused"], told["workers"].as_object().unwrap().len()), (&true.into(), 1));
-    std::thread::sleep(Duration::from_secs(1));
+    rounds(&fleet);
     assert_eq!((status()["input_queue"].as_u64(), fleet.events().len()), (Some(3), 3));
     fleet.run(&["fleet", "resume"]).ends(0);
     until("the others", || fleet.events().len() == 6);
     fleet.run(&["fleet", "drain"]).ends(0);
     fleet.push(&["http://127.0.0.1:1/"]);
-    std::thread::sleep(Duration::from_secs(1));
+    rounds(&fleet);
     assert_eq!(status()["input_queue"], 1);
     let shown = fleet.run(&["fleet", "status"]).ends(0).out;
     assert!(shown.contains("draining") && shown.contains("heard of"), "{shown}");

@@ -1,6 +1,6 @@
 //! What one worker does with a queue: pages, events, letters, keys, metrics.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use curtsy_sim::loopback::Scene;
 use redis::Commands;
@@ -121,4 +121,45 @@ fn what_is_held_is_told_again_and_not_asked_for_again() {
     assert_eq!(events[0]["content_hash"], events[1]["content_hash"]);
     let asked = fleet.town.close();
     assert_eq!(asked.iter().filter(|x| &*x.target == "/p/1").count(), 1);
+}
+
+/// "Malformed queue entries": each is rejected with its reason, and whatever else is queued is not disturbed.
+#[test]
+fn what_is_no_url_is_rejected_with_its_reason() {
+    let mut fleet = Fleet::new(Scene::plain(1, 20, 3, 500));
+    let long = |length: usize| [fleet.town.url(0, "/").as_bytes(), &vec![b'x'; length]].concat();
+    let entries: [(Vec<u8>, &str); 9] = [
+        (b"\xff\xfehttp://a.test/".to_vec(), "is not UTF-8"),
+        (b"".to_vec(), "not a URL"),
+        (b"javascript:alert(1)".to_vec(), "scheme `javascript`"),
+        (b"data:text/html,x".to_vec(), "scheme `data`"),
+        (b"http://a\0.test/".to_vec(), "domain name"),
+        (b"\0".to_vec(), "not a URL"),
+        (b"http://".to_vec(), "empty host"),
+        (long(20_000), "longer than 8192"),
+        (vec![b'h'; 3 << 20], "URL of 3145728 bytes"),
+    ];
+    let good: Vec<String> = (1..=9).map(|n| fleet.town.url(0, &format!("/p/{n}"))).collect();
+    for ((entry, _), good) in entries.iter().zip(&good) {
+        fleet.push(&[&entry[..], good.as_bytes()]);
+    }
+    let ran = fleet.worker(&["--until-empty"]).args(FAST).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let mut db = fleet.connection();
+    let rejected: Vec<Vec<u8>> = db.lrange("page_fetcher_rejected", 0, -1).unwrap();
+    for (entry, says) in &entries {
+        let start = String::from_utf8_lossy(&entry[..entry.len().min(40)]);
+        assert!(rejected.contains(entry), "{start:?}");
+        let why: String = db.hget("page_fetcher_rejected:reasons", entry).unwrap();
+        let why: Value = serde_json::from_str(&why).unwrap();
+        let why = why["reason"].as_str().unwrap();
+        assert!(why.contains(says), "{start:?}: {why}");
+        assert!(why.len() < 500, "{} bytes of reason", why.len());
+    }
+    assert_eq!(rejected.len(), entries.len());
+    let fetched: BTreeSet<String> =
+        fleet.events().iter().map(|event| event["url"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(fetched, good.into_iter().collect());
+    assert!(fleet.list("page_fetcher_dlq").is_empty());
+    assert_eq!(fleet.town.close().len(), 10, "nine pages and robots.txt");
 }

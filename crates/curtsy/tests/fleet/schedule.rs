@@ -9,7 +9,7 @@ use curtsy_core::time::Time;
 use curtsy_sim::loopback::{Host, Scene, Sitemap, SitemapKind};
 use curtsy_sim::services::{Redis, free_port};
 use curtsy_store::redis::schedule::{Became, Lease, Push, Schedule, Seat, Turn};
-use curtsy_store::redis::{Holds, Link, LinkOptions};
+use curtsy_store::redis::{Caller, Link, LinkOptions};
 use redis::Commands;
 use serde_json::Value;
 
@@ -350,7 +350,7 @@ fn nothing_is_queued_without_the_lease_or_on_old_knowledge() {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let options = || LinkOptions { holds: Holds::Pages, ..LinkOptions::default() };
+        let options = || LinkOptions { caller: Caller::Guest, ..LinkOptions::default() };
         let link = Rc::new(Link::new(&redis.url(), options()).unwrap());
         let [a, b] = ["a", "b"].map(|name| Schedule::new(Rc::clone(&link), name.into()));
         let lasts = Duration::from_secs(60);

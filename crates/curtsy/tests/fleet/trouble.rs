@@ -8,7 +8,7 @@ use crate::fleet::Fleet;
 
 /// A worker that can't begin says why and what to do, and ends with 2.
 #[track_caller]
-fn refused(command: &mut std::process::Command, says: &[&str]) {
+pub(crate) fn refused(command: &mut std::process::Command, says: &[&str]) {
     let ran = command.output().unwrap();
     let text = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert_eq!(ran.status.code(), Some(2), "{text}");
