@@ -219,7 +219,7 @@ impl<W: World> Worker<'_, W> {
     fn moved(&self, seen: &Seen, record: &UrlRecord, to: Option<UrlRecord>) -> Ended {
         let from = Some(seen.view.host.clone());
         let write = UrlWrite { from, id: record.id, claim: record.claim, to };
-        Ended { row: None, write: Some(write), record: record.clone() }
+        Ended { row: None, write: Some(write), before: None, record: record.clone() }
     }
 
     /// Brings the news to the authority whose robots.txt it is, if that still waits for it.

@@ -323,8 +323,10 @@ impl<W: World> Worker<'_, W> {
         asked: &mut Asked<'_>,
         problem: Problem,
     ) -> Next {
-        // This try had no grant: one that is open is an earlier one, which was never heard of and counts.
-        asked.record.tries = asked.record.tries.opened();
+        if asked.is_for_url() {
+            // This try had no grant: one that is open is an earlier one, which was never heard of and counts.
+            asked.record.tries = asked.record.tries.opened();
+        }
         let outcome = Outcome::Failed(problem);
         let mut brought = Brought::nothing(outcome);
         self.note_health(&seen.view, &brought).await;

@@ -441,7 +441,7 @@ impl<W: World> Worker<'_, W> {
             claim: record.claim,
             to: None,
         };
-        Ended { row: Some(Arc::new(row)), write: Some(write), record: record.clone() }
+        Ended { row: Some(Arc::new(row)), write: Some(write), before: None, record: record.clone() }
     }
 
     /// One request, from its approach to its observation.
