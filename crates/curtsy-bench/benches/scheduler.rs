@@ -121,7 +121,7 @@ impl Fleet {
     fn put(&self, host: HostKey, state: HostState) {
         let view = self.store.load(&host).now_or_never();
         let view = view.expect("it never waits").expect("it never fails");
-        self.commit(Commit { state: Some(state), ..plain(&view) });
+        self.commit(Commit { state: Some(state.into()), ..plain(&view) });
     }
 
     /// Takes the next host, decides on its URL, books the turn, and writes what came of it; the URL stays.
@@ -146,7 +146,7 @@ impl Fleet {
                 address: None,
             }),
             urls: vec![becomes(record, lease)],
-            state: Some(reserved.state.clone()),
+            state: Some(reserved.state.clone().into()),
             ..plain(&view)
         });
         let permit = reserved.permit.open(&receipt).expect("the receipt of this state");
@@ -157,7 +157,7 @@ impl Fleet {
         let receipt = self.commit(Commit {
             not_before: state.next_due(&scene),
             urls: vec![becomes(&granted, lease)],
-            state: Some(state),
+            state: Some(state.into()),
             ..plain(&view)
         });
         permit.settle(&receipt).expect("the observation has ended the lease");

@@ -88,7 +88,7 @@ fn cost(web: &Web, run: impl FnOnce()) -> f64 {
 }
 
 fn alone(web: &Arc<Web>) {
-    let store = Nothing { web: Arc::clone(web), taken: RefCell::default(), state: rested() };
+    let store = Nothing { web: Arc::clone(web), taken: RefCell::default(), state: rested().into() };
     crawl(&store, web, 0..HOSTS, 1, false);
 }
 
@@ -168,7 +168,7 @@ fn crawl(store: &impl Store, web: &Web, hosts: std::ops::Range<usize>, seed: u64
         slots,
         chance: Cell::new(seed << 40),
         ended: RefCell::default(),
-        state: rested(),
+        state: rested().into(),
     };
     let visits_max = hosts.len();
     run(async {
@@ -196,7 +196,7 @@ struct Worker<'w, S> {
     slots: bool,
     chance: Cell<u64>,
     ended: RefCell<Vec<UrlWrite>>,
-    state: HostState,
+    state: Arc<HostState>,
 }
 
 impl<S: Store> Worker<'_, S> {
@@ -220,14 +220,14 @@ impl<S: Store> Worker<'_, S> {
                 ready: Some(view.now + Duration::from_secs(900)),
                 ..granted.clone()
             };
-            let mut state = view.state.clone();
+            let mut state = HostState::clone(&view.state);
             state.leases.clear();
             let not_before = match n + 1 == last {
                 true => Time::START,
                 false => view.now + Duration::from_secs(10),
             };
             let commit = Commit {
-                state: Some(state),
+                state: Some(state.into()),
                 not_before,
                 release: Some((ADDRESS, lease)),
                 urls: vec![becomes(&granted, Some(held.clone()))],
@@ -279,7 +279,7 @@ impl<S: Store> Worker<'_, S> {
 const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
 fn grant(view: &View, record: &UrlRecord, lease: LeaseId, slots: bool) -> Commit {
-    let mut state = view.state.clone();
+    let mut state = HostState::clone(&view.state);
     state.turn += 1;
     state.last_start = Some(view.now);
     state.leases.push(Lease {
@@ -296,7 +296,7 @@ fn grant(view: &View, record: &UrlRecord, lease: LeaseId, slots: bool) -> Commit
     let address = curtsy_engine::AddressClaim { address: ADDRESS, cap: 1000, until };
     let granted = UrlRecord { claim: Some(lease), charged: true, ..record.clone() };
     Commit {
-        state: Some(state),
+        state: Some(state.into()),
         not_before: view.now + Duration::from_secs(10),
         grant: Some(Grant {
             lease,
@@ -356,7 +356,7 @@ fn run(future: impl Future<Output = ()>) {
 struct Nothing {
     web: Arc<Web>,
     taken: RefCell<HashMap<usize, usize>>,
-    state: HostState,
+    state: Arc<HostState>,
 }
 
 impl Nothing {

@@ -101,7 +101,7 @@ proptest! {
     #[test]
     fn a_content_type_is_stable_once_it_is_read(text in mutate::near(CONTENT_TYPES)) {
         let Some(found) = ContentType::parse(&text) else { return Ok(()) };
-        let mut again = found.essence.clone();
+        let mut again = found.essence.clone().into_owned();
         for (name, value) in &found.params {
             again += &format!(";{name}={}", quoted(value));
         }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{Chase, Kind, Outcome, RobotsNews, RobotsStanding, Tries};
+use curtsy_core::host::{Chase, HostState, Kind, Outcome, RobotsNews, RobotsStanding, Tries};
 use curtsy_core::policy::Policy;
 use curtsy_core::robots::{RobotsClass, RobotsReply, class_of};
 use curtsy_core::time::Time;
@@ -219,7 +219,7 @@ impl<W: World> Worker<'_, W> {
     fn moved(&self, seen: &Seen, record: &UrlRecord, to: Option<UrlRecord>) -> Ended {
         let from = Some(seen.view.host.clone());
         let write = UrlWrite { from, id: record.id, claim: record.claim, to };
-        Ended { row: None, write: Some(write), record: record.clone() }
+        Ended { row: None, write: Some(write), before: None, record: record.clone() }
     }
 
     /// Brings the news to the authority whose robots.txt it is, if that still waits for it.
@@ -233,11 +233,13 @@ impl<W: World> Worker<'_, W> {
             if !matches!(waiting.standing, RobotsStanding::Chasing(_)) {
                 return;
             }
-            let mut state = view.state.clone();
+            let mut state = HostState::clone(&view.state);
             state.learn_robots(owner, news.clone(), &policy.robots, None, view.now);
+            let state = Arc::new(state);
+            let due = self.scene_due(&view, &state);
             let commit = Commit {
                 robots: kept.iter().cloned().collect(),
-                ..self.plain_commit(&view, state.clone())
+                ..self.plain_commit(&view, &state, due)
             };
             match self.commit_known(&commit).await.0 {
                 Committed::Done(receipt) => return self.remember(&owner.host, &state, receipt.now),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use curtsy_core::host::{
     Class, HostState, Kind, LeaseId, Observation, Outcome, Permit, Problem, Receipt, RobotsId,
-    RobotsNews, Settled,
+    RobotsNews, Scene, Settled,
 };
 use curtsy_core::robots::RobotsClass;
 use curtsy_core::time::Time;
@@ -16,7 +16,7 @@ use futures_util::future::{Either, join, select};
 
 use crate::answer;
 use crate::becomes::{Becomes, unsent};
-use crate::visit::{Asked, HOLD, Next, Seen, Stamp};
+use crate::visit::{Asked, HOLD, Next, Seen, Stamp, Url};
 use crate::{
     Clock, Commit, Committed, Fetched, Head, Line, Mono, Note, Point, Reading, Request, RobotsFile,
     Sent, Store, UrlRecord, View, Want, Worker, World,
@@ -28,7 +28,7 @@ const CONFIRM_TRIES: u32 = 3;
 /// What one request brought.
 pub(crate) struct Brought {
     pub(crate) outcome: Outcome,
-    pub(crate) head: Option<Head>,
+    pub(crate) head: Option<Box<Head>>,
     pub(crate) page: Option<Fetched>,
     /// The address that answered.
     pub(crate) peer: Option<IpAddr>,
@@ -64,20 +64,20 @@ impl<W: World> Worker<'_, W> {
     pub(crate) async fn exchange(
         &self,
         seen: Seen,
-        asked: Asked<'_>,
+        asked: &mut Asked<'_>,
         permit: Permit,
         line: &mut impl Line,
     ) -> Next {
         let address = counted_on(line);
-        let request = self.request_for(&seen, &asked).await;
+        let request = self.request_for(&seen, asked).await;
         self.world.reached(Point::BeforeSend).await;
-        let granted = Granted { epoch: seen.view.epoch.id, state: seen.view.state.clone() };
-        let (mut brought, seen) = self.bring(seen, &granted, &asked, &permit, line, &request).await;
+        let granted = Granted { epoch: seen.view.epoch.id, state: Arc::clone(&seen.view.state) };
+        let (mut brought, seen) = self.bring(seen, &granted, asked, &permit, line, &request).await;
         self.world.reached(Point::BodyRead).await;
-        self.tell_listener(&seen, &asked, &permit, &brought);
+        self.tell_listener(&seen, asked, &permit, &brought);
         self.note_health(&seen.view, &brought).await;
 
-        let (news, kept) = self.robots_news(&seen, &asked, &brought);
+        let (news, kept) = self.robots_news(&seen, asked, &brought);
         let stamp = seen.stamp;
         let observation = Observation {
             outcome: brought.outcome,
@@ -87,7 +87,7 @@ impl<W: World> Worker<'_, W> {
             robots: news,
             ended: Some(stamp.latest(self.world.clock().mono())),
         };
-        let becomes = self.becomes_of(&seen, &asked, &brought, observation.robots.as_ref());
+        let becomes = self.becomes_of(&seen, asked, &brought, observation.robots.as_ref());
         let claim = self.new_lease();
         // Known and kept before anything can be lost with this worker: what is asked again then is answered from here.
         self.note_url(&asked.record, &becomes, claim);
@@ -95,7 +95,7 @@ impl<W: World> Worker<'_, W> {
         let settling = self.settle(
             seen,
             &granted,
-            &asked,
+            asked,
             permit,
             &observation,
             &becomes,
@@ -103,22 +103,19 @@ impl<W: World> Worker<'_, W> {
             kept,
             address,
         );
-        let ((seen, settled), kept) = join(settling, self.keep_page(&asked, &brought, now)).await;
+        let ((seen, settled), kept) = join(settling, self.keep_page(asked, &brought, now)).await;
         if seen.view.epoch.id != granted.epoch {
             // The store lost something while the exchange went on: what it brought may have found no record.
             self.remind_of(asked.record.id).await;
         }
-        self.count(&asked, &brought, &settled);
-        self.note_step(&asked, brought.outcome, &becomes, now);
+        self.count(asked, &brought, &settled);
+        self.note_step(asked, brought.outcome, &becomes, now);
         self.world.reached(Point::Observed).await;
-        self.follow_up(&seen, &asked, &mut brought, kept, becomes, claim).await;
-        let record = match brought.outcome {
-            Outcome::NotSent if asked.is_for_url() => {
-                unsent(UrlRecord { claim: Some(claim), ..asked.record })
-            }
-            _ => asked.record,
-        };
-        self.go_on(seen, Asked { record, ..asked }, &brought)
+        self.follow_up(&seen, asked, &mut brought, kept, becomes, claim).await;
+        if brought.outcome == Outcome::NotSent && asked.is_for_url() {
+            asked.record = unsent(UrlRecord { claim: Some(claim), ..asked.record.clone() });
+        }
+        self.go_on(seen, asked, &brought)
     }
 
     /// Sends and reads. A refusal is told to every worker when its head is here, not after the body.
@@ -223,9 +220,9 @@ impl<W: World> Worker<'_, W> {
         let clock = self.world.clock();
         for _ in 0..CONFIRM_TRIES {
             let sent = seen.stamp.latest(written);
-            let state = seen.view.state.confirm_start(permit, sent);
-            let commit = self.plain_commit(&seen.view, state.clone());
-            let due = commit.not_before;
+            let state = Arc::new(seen.view.state.confirm_start(permit, sent));
+            let due = self.scene_due(&seen.view, &state);
+            let commit = self.plain_commit(&seen.view, &state, due);
             let m0 = clock.mono();
             match self.world.store().commit(commit).await {
                 Ok(Committed::Done(receipt)) => {
@@ -249,14 +246,15 @@ impl<W: World> Worker<'_, W> {
         mut seen: Seen,
         granted: &Granted,
         asked: &Asked<'_>,
-        change: impl Fn(&HostState, &curtsy_core::host::Scene<'_>) -> HostState,
+        change: impl Fn(&HostState, &Scene<'_>) -> HostState,
     ) -> Seen {
         loop {
             let now = seen.stamp.latest(self.world.clock().mono());
             let scene = self.scene(asked.policy, &seen.view, now, None);
-            let state = change(&granted.base(&seen.view, now), &scene);
-            let (answer, stamp) =
-                self.commit_known(&self.plain_commit(&seen.view, state.clone())).await;
+            let state = Arc::new(change(&granted.base(&seen.view, now), &scene));
+            let due = self.scene_due(&seen.view, &state);
+            let commit = self.plain_commit(&seen.view, &state, due);
+            let (answer, stamp) = self.commit_known(&commit).await;
             match answer {
                 Committed::Done(receipt) => {
                     return self.wrote(seen, state, &receipt, stamp);
@@ -288,10 +286,9 @@ impl<W: World> Worker<'_, W> {
             let base = granted.base(&seen.view, now);
             let scene = self.scene(asked.policy, &seen.view, now, None);
             let (state, settled) = base.observe(&permit, observation, &scene);
-            let due = state.next_due(&self.scene(asked.policy, &seen.view, now, None));
-            let keep = asked.more && self.may_linger(now, due);
+            let state = Arc::new(state);
+            let not_before = self.handed_out_at(&seen.view, &state, &scene, asked.more);
             let commit = Commit {
-                not_before: if keep { self.others_at(&seen.view, &state, now) } else { due },
                 release: address.map(|address| (address, lease)),
                 robots: kept.iter().cloned().collect(),
                 urls: match becomes {
@@ -299,7 +296,7 @@ impl<W: World> Worker<'_, W> {
                     Becomes::New(_) if !settled.ours => Vec::new(),
                     _ => becomes.write(&seen.view, asked.policy, &asked.record, claim, now),
                 },
-                ..self.plain_commit(&seen.view, state.clone())
+                ..self.plain_commit(&seen.view, &state, not_before)
             };
             let (answer, stamp) = self.commit_known(&commit).await;
             match answer {
@@ -320,13 +317,20 @@ impl<W: World> Worker<'_, W> {
     }
 
     /// No line could be made: observed like any other failure.
-    pub(crate) async fn no_line(&self, seen: Seen, mut asked: Asked<'_>, problem: Problem) -> Next {
-        // This try had no grant: one that is open is an earlier one, which was never heard of and counts.
-        asked.record.tries = asked.record.tries.opened();
+    pub(crate) async fn no_line(
+        &self,
+        seen: Seen,
+        asked: &mut Asked<'_>,
+        problem: Problem,
+    ) -> Next {
+        if asked.is_for_url() {
+            // This try had no grant: one that is open is an earlier one, which was never heard of and counts.
+            asked.record.tries = asked.record.tries.opened();
+        }
         let outcome = Outcome::Failed(problem);
         let mut brought = Brought::nothing(outcome);
         self.note_health(&seen.view, &brought).await;
-        let becomes = self.becomes_of(&seen, &asked, &brought, None);
+        let becomes = self.becomes_of(&seen, asked, &brought, None);
         let robots = asked.approach.kind == Kind::Robots;
         let claim = self.new_lease();
         let mut seen = seen;
@@ -340,12 +344,11 @@ impl<W: World> Worker<'_, W> {
                 let authority = asked.approach.authority();
                 state.learn_robots(&authority, news, &asked.policy.robots, None, now);
             }
-            let due = state.next_due(&scene);
-            let keep = asked.more && self.may_linger(now, due);
+            let state = Arc::new(state);
+            let not_before = self.handed_out_at(&seen.view, &state, &scene, asked.more);
             let commit = Commit {
-                not_before: if keep { self.others_at(&seen.view, &state, now) } else { due },
                 urls: becomes.write(&seen.view, asked.policy, &asked.record, claim, now),
-                ..self.plain_commit(&seen.view, state.clone())
+                ..self.plain_commit(&seen.view, &state, not_before)
             };
             let (answer, stamp) = self.commit_known(&commit).await;
             match answer {
@@ -357,12 +360,21 @@ impl<W: World> Worker<'_, W> {
                 Committed::Refused(_) => unreachable!("only grants are refused"),
             }
         };
-        self.count(&asked, &brought, &settled);
+        self.count(asked, &brought, &settled);
         self.note_url(&asked.record, &becomes, claim);
         let now = seen.stamp.latest(self.world.clock().mono());
-        self.note_step(&asked, outcome, &becomes, now);
-        self.follow_up(&seen, &asked, &mut brought, None, becomes, claim).await;
+        self.note_step(asked, outcome, &becomes, now);
+        self.follow_up(&seen, asked, &mut brought, None, becomes, claim).await;
         self.go_on(seen, asked, &brought)
+    }
+
+    /// When a host is handed out after an exchange: when it is due, unless this visit keeps it.
+    fn handed_out_at(&self, view: &View, state: &HostState, scene: &Scene<'_>, more: bool) -> Time {
+        let due = state.next_due(scene);
+        match more && self.may_linger(scene.now, due) {
+            true => self.others_at(view, state, scene.now),
+            false => due,
+        }
     }
 
     /// When a host that this worker keeps is handed out to others: with one slot when its visit seems to be dead; with several at once
@@ -383,7 +395,7 @@ impl<W: World> Worker<'_, W> {
     pub(crate) fn wrote(
         &self,
         seen: Seen,
-        state: HostState,
+        state: Arc<HostState>,
         receipt: &Receipt,
         stamp: Stamp,
     ) -> Seen {
@@ -398,13 +410,18 @@ impl<W: World> Worker<'_, W> {
         Seen { view, stamp }
     }
 
-    pub(crate) fn plain_commit(&self, view: &View, state: HostState) -> Commit {
+    pub(crate) fn plain_commit(
+        &self,
+        view: &View,
+        state: &Arc<HostState>,
+        not_before: Time,
+    ) -> Commit {
         Commit {
             host: view.host.clone(),
             version: view.version,
             epoch: view.epoch.id,
-            not_before: self.scene_due(view, &state),
-            state: Some(state),
+            not_before,
+            state: Some(Arc::clone(state)),
             grant: None,
             release: None,
             robots: Vec::new(),
@@ -413,15 +430,18 @@ impl<W: World> Worker<'_, W> {
     }
 
     /// Whether the visit goes on, and with what.
-    fn go_on(&self, seen: Seen, asked: Asked<'_>, brought: &Brought) -> Next {
-        let unsent = brought.outcome == Outcome::NotSent;
-        let again = (!asked.is_for_url() || unsent).then(|| Box::new(asked.record));
+    fn go_on(&self, seen: Seen, asked: &Asked<'_>, brought: &Brought) -> Next {
+        let url = match !asked.is_for_url() || brought.outcome == Outcome::NotSent {
+            true => Url::Left,
+            false => Url::Through,
+        };
         let now = seen.stamp.earliest(self.world.clock().mono());
         let due = self.scene_due(&seen.view, &seen.view.state);
         // Another host waits for what was just learnt here.
-        let waited_for = again.as_ref().is_some_and(|r| matches!(r.want, Want::RobotsHop { .. }));
+        let hop = matches!(asked.record.want, Want::RobotsHop { .. });
+        let waited_for = url == Url::Left && hop;
         if waited_for || asked.more && self.may_linger(now, due) {
-            Next::Again(seen, again)
+            Next::Again(seen, url)
         } else {
             Next::End
         }
@@ -501,7 +521,7 @@ impl<W: World> Worker<'_, W> {
                 // The failure in hand is not counted yet.
                 let counted = if host == view.host { faults - 1 } else { faults };
                 self.change(&host, |view| {
-                    let mut state = view.state.clone();
+                    let mut state = HostState::clone(&view.state);
                     state.forgive(counted);
                     state
                 })
@@ -541,15 +561,15 @@ impl<W: World> Worker<'_, W> {
 /// The state in which a turn was granted.
 struct Granted {
     epoch: u64,
-    state: HostState,
+    state: Arc<HostState>,
 }
 
 impl Granted {
     /// The newest state to add to. If the store lost something since the grant, what we know is put back first.
-    fn base(&self, newest: &View, now: Time) -> HostState {
-        let mut base = newest.state.clone();
+    fn base(&self, newest: &View, now: Time) -> Arc<HostState> {
+        let mut base = Arc::clone(&newest.state);
         if newest.epoch.id != self.epoch {
-            base.restore(&self.state, now);
+            Arc::make_mut(&mut base).restore(&self.state, now);
         }
         base
     }

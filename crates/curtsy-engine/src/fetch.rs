@@ -93,7 +93,7 @@ pub enum Sent {
         /// When the first byte of the answer was here.
         first_byte: Mono,
         /// The head itself.
-        head: Head,
+        head: Box<Head>,
     },
 }
 

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use curtsy_core::host::LeaseId;
 use curtsy_core::url::UrlKey;
 
 use crate::becomes::held_for;
 use crate::worker::Event;
-use crate::{Batch, Clock, Note, Page, Point, Row, Store, UrlRecord, UrlWrite, Worker, World};
+use crate::{
+    Batch, Clock, Note, Page, Point, Row, Store, StoreError, UrlRecord, UrlWrite, Worker, World,
+};
 
 /// A URL that has ended, on its way out.
 #[derive(Clone, Debug)]
@@ -14,6 +17,8 @@ pub(crate) struct Ended {
     pub(crate) row: Option<Arc<Row>>,
     /// What settles it; none if it never was in the queue.
     pub(crate) write: Option<UrlWrite>,
+    /// The claim that the URL has still if its last hold was not written, which is not known.
+    pub(crate) before: Option<Option<LeaseId>>,
     /// The record, to keep it from others while it waits.
     pub(crate) record: UrlRecord,
 }
@@ -25,6 +30,14 @@ impl Ended {
             Arc::make_mut(row).page = page;
         }
         self
+    }
+
+    /// What makes this of it in the store, under whichever claim it is there.
+    fn writes(&self, to: Option<&UrlRecord>) -> impl Iterator<Item = UrlWrite> {
+        let of = |write: &UrlWrite| UrlWrite { to: to.cloned(), ..write.clone() };
+        let write = self.write.as_ref().map(of);
+        let before = write.clone().zip(self.before);
+        before.map(|(write, claim)| UrlWrite { claim, ..write }).into_iter().chain(write)
     }
 
     /// Bytes of its body.
@@ -68,18 +81,31 @@ impl<W: World> Worker<'_, W> {
             return;
         };
         let until = stamp.latest(now) + held_for;
-        let mut writes = Vec::new();
+        for ended in batch.iter_mut() {
+            let Some(write) = &ended.write else { continue };
+            // As long as it is not known whether a claim was written it stays the same, and the one before it may be the URL's own.
+            let claim = match ended.before {
+                Some(_) => write.claim,
+                None => Some(self.new_lease()),
+            };
+            ended.record.ready = Some(until);
+            ended.record.held = true;
+            ended.record.claim = claim;
+        }
+        let writes = batch.iter().flat_map(|ended| ended.writes(Some(&ended.record))).collect();
+        let written = self.world.store().settle(writes).await;
         for ended in batch.iter_mut() {
             let Some(write) = &mut ended.write else { continue };
-            let claim = Some(self.new_lease());
-            let record =
-                UrlRecord { ready: Some(until), claim, held: true, ..ended.record.clone() };
-            writes.push(UrlWrite { to: Some(record.clone()), ..write.clone() });
-            write.claim = claim;
-            ended.record = record;
+            match written {
+                Ok(()) => (write.claim, ended.before) = (ended.record.claim, None),
+                Err(StoreError::Unknown(_)) => {
+                    ended.before.get_or_insert(write.claim);
+                    write.claim = ended.record.claim;
+                }
+                Err(StoreError::Refused(..)) => {}
+            }
         }
-        // If it does not get through, the next try finds another claim and leaves the URL to whoever has it.
-        if self.world.store().settle(writes).await.is_ok() {
+        if written.is_ok() {
             self.held_at.set(Some(now));
         }
     }
@@ -103,7 +129,10 @@ impl<W: World> Worker<'_, W> {
             }
         }
         self.world.reached(Point::RowWritten).await;
-        let writes: Vec<UrlWrite> = batch.iter().filter_map(|e| e.write.clone()).collect();
+        let writes: Vec<UrlWrite> = batch
+            .iter()
+            .flat_map(|e| e.writes(e.write.as_ref().and_then(|w| w.to.as_ref())))
+            .collect();
         if !writes.is_empty() && self.world.store().settle(writes).await.is_err() {
             return false;
         }

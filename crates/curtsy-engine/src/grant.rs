@@ -4,13 +4,13 @@
 //! round trips to the store at most. An answer that got lost is asked for again with the same version: a newer state that holds our
 //! lease says that it had worked. Nothing is ever sent on an unknown grant.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{Action, Approach, Ask, Findings, Kind, LeaseId, Permit, Reserved};
-use curtsy_core::policy::Policy;
+use curtsy_core::host::{Action, Ask, Findings, Kind, LeaseId, Permit, Reserved};
 use curtsy_core::time::Time;
 
-use crate::visit::{Seen, Stamp};
+use crate::visit::{Asked, Seen, Stamp};
 use crate::{
     AddressClaim, CachedPage, Clock, Commit, Committed, Grant, Refusal, Store, StoreError,
     UrlRecord, UrlWrite, Want, Worker, World,
@@ -24,7 +24,7 @@ const AHEAD: (Duration, Duration) = (Duration::from_millis(2), Duration::from_mi
 /// What asking for a turn came to.
 pub(crate) enum Granted {
     /// The turn is ours.
-    Open { permit: Permit, seen: Seen, record: UrlRecord, findings: Findings },
+    Open(Permit, Seen),
     /// Something else is right now: decide again.
     Changed(Seen),
     /// A cap is against it until then.
@@ -35,41 +35,40 @@ pub(crate) enum Granted {
     Gone(Seen),
 }
 
-/// What is to be granted.
-pub(crate) struct Wanted<'a> {
-    pub(crate) policy: &'a Policy,
-    pub(crate) record: &'a UrlRecord,
-    pub(crate) cached: Option<&'a CachedPage>,
-    pub(crate) approach: &'a Approach,
+/// What is to be granted, and over what.
+pub(crate) struct Wanted<'a, 'p> {
+    /// Its record and findings become those of the grant.
+    pub(crate) asked: &'a mut Asked<'p>,
     /// The address on which its request counts.
     pub(crate) counted_on: Option<std::net::IpAddr>,
+    /// How long the line took.
     pub(crate) took: Duration,
 }
 
 impl<W: World> Worker<'_, W> {
     /// Waits for the turn and books it.
-    pub(crate) async fn grant(&self, mut seen: Seen, wanted: &Wanted<'_>) -> Granted {
+    pub(crate) async fn grant(&self, mut seen: Seen, mut wanted: Wanted<'_, '_>) -> Granted {
         let clock = self.world.clock();
         let mut looked = None;
         for _ in 0..ROUNDS_MAX {
             let ahead = (seen.stamp.round_trip() * 2).clamp(AHEAD.0, AHEAD.1);
             let now = seen.stamp.earliest(clock.mono());
             // Somebody may have asked for robots.txt since this visit began.
-            let authority = wanted.record.url.authority();
-            let rules = self.rules_of(&seen.view.state, wanted.policy, &authority, now).await;
-            let scene = self.scene(wanted.policy, &seen.view, now, rules.as_deref());
-            let ask = ask_of(wanted.record, wanted.cached);
-            if let Want::RobotsHop { deadline, .. } = wanted.record.want
+            let authority = wanted.asked.record.url.authority();
+            let rules = self.rules_of(&seen.view.state, wanted.asked.policy, &authority, now).await;
+            let scene = self.scene(wanted.asked.policy, &seen.view, now, rules.as_deref());
+            let ask = ask_of(&wanted.asked.record, wanted.asked.cached.as_ref());
+            if let Want::RobotsHop { deadline, .. } = wanted.asked.record.want
                 && now + Duration::from_millis(250) >= deadline
             {
                 return Granted::Changed(seen);
             }
-            if wanted.record.tries.spent(seen.view.state.last_ok, wanted.policy) {
+            if wanted.asked.record.tries.spent(seen.view.state.last_ok, wanted.asked.policy) {
                 // Its host has answered others meanwhile: its tries are used up.
                 return Granted::Changed(seen);
             }
             let id = self.new_lease();
-            let reserved = match seen.view.state.reserve(wanted.approach, &ask, &scene, id) {
+            let reserved = match seen.view.state.reserve(&wanted.asked.approach, &ask, &scene, id) {
                 Ok(reserved) if reserved.permit.turn_at() <= now + ahead => reserved,
                 Ok(reserved) => {
                     seen = self.near(seen, reserved.permit.turn_at(), ahead, &mut looked).await;
@@ -77,7 +76,8 @@ impl<W: World> Worker<'_, W> {
                 }
                 Err(decision) => match decision.action {
                     Action::Approach(a)
-                        if a.url == wanted.approach.url && a.kind == wanted.approach.kind =>
+                        if a.url == wanted.asked.approach.url
+                            && a.kind == wanted.asked.approach.kind =>
                     {
                         seen = self.near(seen, a.turn, ahead, &mut looked).await;
                         continue;
@@ -85,7 +85,7 @@ impl<W: World> Worker<'_, W> {
                     _ => return Granted::Changed(seen),
                 },
             };
-            match self.book(seen, wanted, reserved, id).await {
+            match self.book(seen, &mut wanted, reserved, id).await {
                 Booked::Again(newer) => seen = newer,
                 Booked::End(granted) => return granted,
             }
@@ -123,14 +123,13 @@ impl<W: World> Worker<'_, W> {
     async fn book(
         &self,
         seen: Seen,
-        wanted: &Wanted<'_>,
+        wanted: &mut Wanted<'_, '_>,
         reserved: Reserved,
         id: LeaseId,
     ) -> Booked {
-        let findings = reserved.decision.findings;
-        let for_url = !matches!(wanted.approach.kind, Kind::Robots | Kind::Probe);
-        let mut record = wanted.record.clone();
-        let charge = wanted.approach.kind.is_page() && !record.charged;
+        let for_url = !matches!(wanted.asked.approach.kind, Kind::Robots | Kind::Probe);
+        let mut record = wanted.asked.record.clone();
+        let charge = wanted.asked.approach.kind.is_page() && !record.charged;
         record.charged |= charge;
         let mut urls = Vec::new();
         if for_url {
@@ -139,26 +138,27 @@ impl<W: World> Worker<'_, W> {
             urls.push(UrlWrite {
                 from: Some(seen.view.host.clone()),
                 id: record.id,
-                claim: wanted.record.claim,
+                claim: wanted.asked.record.claim,
                 to: Some(record.clone()),
             });
         }
         let mut state = reserved.state;
         state.note_handshake(wanted.took);
         let lease = *state.lease(id).expect("reserve put it there");
-        let cap = wanted.policy.slots.per_address;
+        let state = Arc::new(state);
+        let cap = wanted.asked.policy.slots.per_address;
         let commit = Commit {
             host: seen.view.host.clone(),
             version: seen.view.version,
             epoch: seen.view.epoch.id,
-            not_before: match wanted.policy.slots.per_host {
+            not_before: match wanted.asked.policy.slots.per_host {
                 1 => self.scene_due(&seen.view, &state),
                 _ => self.others_at(&seen.view, &state, seen.view.now),
             },
             grant: Some(Grant {
                 lease: id,
-                url: for_url.then_some((record.id, wanted.record.claim)),
-                charge: charge.then(|| wanted.policy.budget.pages.unwrap_or(u64::MAX)),
+                url: for_url.then_some((record.id, wanted.asked.record.claim)),
+                charge: charge.then(|| wanted.asked.policy.budget.pages.unwrap_or(u64::MAX)),
                 address: wanted.counted_on.zip(cap).map(|(address, cap)| AddressClaim {
                     address,
                     cap,
@@ -168,26 +168,22 @@ impl<W: World> Worker<'_, W> {
             release: None,
             robots: Vec::new(),
             urls,
-            state: Some(state.clone()),
+            state: Some(Arc::clone(&state)),
         };
         let (answer, stamp) = self.commit_known(&commit).await;
         match answer {
             Committed::Done(receipt) => {
                 let permit =
                     reserved.permit.open(&receipt).expect("the receipt of this very state");
-                let seen = self.wrote(seen, state, &receipt, stamp);
-                Booked::End(Granted::Open { permit, seen, record, findings })
+                wanted.is_granted(record, reserved.decision.findings);
+                Booked::End(Granted::Open(permit, self.wrote(seen, state, &receipt, stamp)))
             }
             Committed::Stale(view) => match reserved.permit.open(&view.receipt()) {
                 Ok(permit) => {
                     // Its answer had got lost: it had worked.
                     self.remember(&view.host, &view.state, view.now);
-                    Booked::End(Granted::Open {
-                        permit,
-                        seen: Seen { view, stamp },
-                        record,
-                        findings,
-                    })
+                    wanted.is_granted(record, reserved.decision.findings);
+                    Booked::End(Granted::Open(permit, Seen { view, stamp }))
                 }
                 Err(_) => {
                     self.counts.borrow_mut().stale += 1;
@@ -231,6 +227,12 @@ impl<W: World> Worker<'_, W> {
                 }
             }
         }
+    }
+}
+
+impl Wanted<'_, '_> {
+    fn is_granted(&mut self, record: UrlRecord, findings: Findings) {
+        (self.asked.record, self.asked.findings) = (record, findings);
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Memory {
     /// The store's epoch when it last answered.
     pub epoch: Option<u64>,
     /// Host states as this worker last wrote them, and when that was.
-    pub hosts: BTreeMap<HostKey, (Time, HostState)>,
+    pub hosts: BTreeMap<HostKey, (Time, Arc<HostState>)>,
     /// URLs that failed, those that are not tried again included: a store that lost their end would hand them out again.
     pub urls: BTreeMap<UrlKey, UrlRecord>,
     /// Orders that it has heard.
@@ -33,7 +33,7 @@ pub struct Memory {
 
 impl Memory {
     /// Remembers a state that was written. With several visits to a host the answer to an older write may come after that to a newer one.
-    pub fn remember(&mut self, host: &HostKey, state: &HostState, now: Time) {
+    pub fn remember(&mut self, host: &HostKey, state: &Arc<HostState>, now: Time) {
         if self.hosts.get(host).is_some_and(|(written, _)| *written > now) {
             return;
         }
@@ -44,7 +44,12 @@ impl Memory {
                 self.hosts.pop_first();
             }
         }
-        self.hosts.insert(host.clone(), (now, state.clone()));
+        match self.hosts.get_mut(host) {
+            Some(known) => *known = (now, Arc::clone(state)),
+            None => {
+                self.hosts.insert(host.clone(), (now, Arc::clone(state)));
+            }
+        }
     }
 
     /// Remembers a URL that failed.
@@ -92,7 +97,7 @@ mod tests {
     #[test]
     fn an_answer_that_comes_late_does_not_undo_what_was_written_after_it() {
         let host = HostKey::parse("a.test").unwrap();
-        let state = |turn| HostState { turn, ..HostState::default() };
+        let state = |turn| Arc::new(HostState { turn, ..HostState::default() });
         let mut memory = Memory::default();
         for (secs, turn) in [(1, 1), (9, 3), (5, 2)] {
             memory.remember(&host, &state(turn), Time::from_secs(secs));

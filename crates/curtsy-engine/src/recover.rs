@@ -22,7 +22,7 @@ impl<W: World> Worker<'_, W> {
     pub(crate) async fn recover(&self, epoch: Epoch) -> Event {
         self.counts.borrow_mut().recoveries += 1;
         self.outside.listener.note(Note::Recovering);
-        let hosts: Vec<(HostKey, HostState)> =
+        let hosts: Vec<(HostKey, Arc<HostState>)> =
             self.memory.borrow().hosts.iter().map(|(h, (_, s))| (h.clone(), s.clone())).collect();
         // Nothing is granted in the first half minute of an epoch: what is known must be back by then, even from a slow store. So orders
         // and URLs come first, which are few calls, and hosts all at once.
@@ -31,7 +31,7 @@ impl<W: World> Worker<'_, W> {
         let restoring =
             stream::iter(hosts).for_each_concurrent(RESTORED_AT_ONCE, |(host, state)| async move {
                 self.change(&host, |view| {
-                    let mut restored = view.state.clone();
+                    let mut restored = HostState::clone(&view.state);
                     restored.restore(&state, view.now);
                     restored
                 })
@@ -77,7 +77,7 @@ impl<W: World> Worker<'_, W> {
     }
 
     /// Remembers a state that this worker wrote.
-    pub(crate) fn remember(&self, host: &HostKey, state: &HostState, now: Time) {
+    pub(crate) fn remember(&self, host: &HostKey, state: &Arc<HostState>, now: Time) {
         self.memory.borrow_mut().remember(host, state, now);
     }
 
@@ -86,7 +86,7 @@ impl<W: World> Worker<'_, W> {
         let mut view = self.load(host).await;
         loop {
             let state = change(&view);
-            if state == view.state {
+            if state == *view.state {
                 return;
             }
             let commit = Commit {
@@ -98,7 +98,7 @@ impl<W: World> Worker<'_, W> {
                 release: None,
                 robots: self.held_files(&state),
                 urls: Vec::new(),
-                state: Some(state),
+                state: Some(Arc::new(state)),
             };
             match self.world.store().commit(commit).await {
                 Ok(Committed::Stale(newer)) => view = newer,

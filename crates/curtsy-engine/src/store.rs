@@ -233,8 +233,8 @@ pub struct Offered {
 pub struct View {
     /// The host.
     pub host: HostKey,
-    /// Its state.
-    pub state: HostState,
+    /// Its state. Whoever changes it makes a new one.
+    pub state: Arc<HostState>,
     /// The state's version; a write must name it.
     pub version: u64,
     /// The store's time.
@@ -308,7 +308,7 @@ pub struct Commit {
     /// The epoch that the writer has seen.
     pub epoch: u64,
     /// The host's new state, or none if only its schedule changes.
-    pub state: Option<HostState>,
+    pub state: Option<Arc<HostState>>,
     /// The host is not handed out before this, nor before its first URL is ready.
     pub not_before: Time,
     /// What a grant needs besides.

@@ -159,19 +159,22 @@ impl<W: World> Worker<'_, W> {
                     let record = urls.remove(index);
                     let more = !urls.is_empty();
                     let policy = &policy;
-                    let asked = Asked { policy, record, approach, findings, cached, more };
-                    let id = asked.record.id;
+                    let id = record.id;
+                    let mut asked = Asked { policy, record, approach, findings, cached, more };
                     self.visiting.borrow_mut().asks(&host, id);
-                    let next = self.request(seen, asked).await;
-                    let through = !matches!(next, Next::Again(_, Some(_)));
+                    let next = self.request(seen, &mut asked).await;
+                    let through = !matches!(next, Next::Again(_, Url::Left));
                     self.visiting.borrow_mut().asked(&host, id, through);
                     match next {
                         Next::End => return None,
-                        Next::Again(newer, unchanged) => {
+                        Next::Again(newer, url) => {
                             seen = newer;
-                            fruitless = if unchanged.is_some() { fruitless + 1 } else { 0 };
-                            if let Some(record) = unchanged {
-                                urls.insert(0, *record);
+                            fruitless = match url {
+                                Url::Left => fruitless + 1,
+                                Url::Through => 0,
+                            };
+                            if url == Url::Left {
+                                urls.insert(0, asked.record);
                             }
                             if fruitless > FRUITLESS_MAX {
                                 let due = now + FRUITLESS_PAUSE;
@@ -438,11 +441,11 @@ impl<W: World> Worker<'_, W> {
             claim: record.claim,
             to: None,
         };
-        Ended { row: Some(Arc::new(row)), write: Some(write), record: record.clone() }
+        Ended { row: Some(Arc::new(row)), write: Some(write), before: None, record: record.clone() }
     }
 
     /// One request, from its approach to its observation.
-    async fn request(&self, seen: Seen, asked: Asked<'_>) -> Next {
+    async fn request(&self, seen: Seen, asked: &mut Asked<'_>) -> Next {
         let turn = seen.stamp.not_before(asked.approach.turn);
         let connected = self.world.fetch().connect(&asked.approach, turn).await;
         let Connected { mut line, took } = match connected {
@@ -450,17 +453,10 @@ impl<W: World> Worker<'_, W> {
             Err(problem) => return self.no_line(seen, asked, problem).await,
         };
         self.world.reached(Point::Connected).await;
-        let wanted = Wanted {
-            policy: asked.policy,
-            record: &asked.record,
-            cached: asked.cached.as_ref(),
-            approach: &asked.approach,
-            counted_on: counted_on(&line),
-            took,
-        };
-        let (permit, seen, record, findings) = match self.grant(seen, &wanted).await {
-            Granted::Open { permit, seen, record, findings } => (permit, seen, record, findings),
-            Granted::Changed(seen) => return Next::Again(seen, Some(Box::new(asked.record))),
+        let wanted = Wanted { counted_on: counted_on(&line), took, asked };
+        let (permit, seen) = match self.grant(seen, wanted).await {
+            Granted::Open(permit, seen) => (permit, seen),
+            Granted::Changed(seen) => return Next::Again(seen, Url::Left),
             Granted::Wait(seen, until) => {
                 let now = seen.stamp.earliest(self.world.clock().mono());
                 let scene = self.scene(asked.policy, &seen.view, now, None);
@@ -488,11 +484,10 @@ impl<W: World> Worker<'_, W> {
                     now,
                 );
                 self.end(ended);
-                return Next::Again(seen, None);
+                return Next::Again(seen, Url::Through);
             }
         };
         self.world.reached(Point::Granted).await;
-        let asked = Asked { record, findings, ..asked };
         self.exchange(seen, asked, permit, &mut line).await
     }
 
@@ -620,6 +615,15 @@ impl Asked<'_> {
 pub(crate) enum Next {
     /// It ends.
     End,
-    /// With this state; and with the URL, if that was not settled.
-    Again(Seen, Option<Box<UrlRecord>>),
+    /// With this state.
+    Again(Seen, Url),
+}
+
+/// Whether a URL that was asked for is through with this visit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Url {
+    /// What came of it is written down.
+    Through,
+    /// It is to be asked for still.
+    Left,
 }

@@ -36,7 +36,7 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Steps that go out without company of a row.
 const STEPS_FLUSH: usize = 1000;
-/// A store that did not answer for so long could not be reached: an idle worker asks twice as often.
+/// A store that did not answer for so long could not be reached, if requests take as long: an idle worker asks twice as often.
 const SILENCE: Duration = Duration::from_secs(10);
 /// How long whoever has something to tell may take when the store is back: they ask five times a second.
 const TELLING: Duration = Duration::from_secs(1);
@@ -136,6 +136,8 @@ pub struct Worker<'o, W: World> {
     pub(crate) policy: Arc<Policy>,
     pub(crate) outside: Outside<'o>,
     pub(crate) settings: Settings,
+    /// How long a store may not answer before others may have answers to tell whose leases have run out.
+    silence: Duration,
     pub(crate) user_agent: String,
     pub(crate) product: String,
     pub(crate) health: RefCell<Health>,
@@ -188,15 +190,18 @@ impl<'o, W: World> Worker<'o, W> {
         policy: Arc<Policy>,
         user_agent: String,
         outside: Outside<'o>,
-        settings: Settings,
+        mut settings: Settings,
         memory: Rc<RefCell<Memory>>,
     ) -> Worker<'o, W> {
+        let silence = SILENCE.min(policy.timeout.whole);
+        settings.idle_poll = settings.idle_poll.min(silence / 2);
         let product = user_agent.split(['/', ' ']).next().unwrap_or_default().to_owned();
         Worker {
             world,
             policy,
             outside,
             settings,
+            silence,
             user_agent,
             product,
             health: RefCell::default(),
@@ -530,7 +535,7 @@ impl<'o, W: World> Worker<'o, W> {
     /// epoch's quiet passes in a silence helps nobody to put back what it knows, so that is added at the end.
     fn count_quiet(&self, taken: &Taken) {
         let before = self.last_stamp.get().map(|stamp| stamp.now);
-        let Some(before) = before.filter(|before| taken.now - *before > SILENCE) else {
+        let Some(before) = before.filter(|before| taken.now - *before > self.silence) else {
             return;
         };
         // An epoch that began in the silence has its whole quiet before it.

@@ -95,11 +95,12 @@ impl Fetch for HttpFetch {
         }
         let place = inner.place().await;
         let began = inner.clock.mono();
-        let opened = inner.open(&approach.url, place).await;
+        // Seldom beside requests, and large: a request that finds a connection should not carry it.
+        let opened = Box::pin(inner.open(&approach.url, place)).await;
         if let Err(Problem::Guard) = opened {
             inner.count(|counts| counts.refused += 1);
         }
-        let connection = opened?;
+        let connection = Box::new(opened?);
         inner.count(|counts| counts.dialled += 1);
         let line = HttpLine::new(Rc::clone(inner), approach, connection);
         Ok(Connected { line, took: inner.clock.mono() - began })

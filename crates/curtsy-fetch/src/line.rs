@@ -34,7 +34,7 @@ pub struct HttpLine {
     kind: Kind,
     peer: IpAddr,
     /// Gone once the exchange is over or has failed.
-    connection: Option<Connection>,
+    connection: Option<Box<Connection>>,
     /// Whether a request was handed to the connection.
     asked: bool,
     /// What was told of the answer, before its body is read.
@@ -68,7 +68,11 @@ enum UseOfBody {
 }
 
 impl HttpLine {
-    pub(crate) fn new(inner: Rc<Inner>, approach: &Approach, connection: Connection) -> HttpLine {
+    pub(crate) fn new(
+        inner: Rc<Inner>,
+        approach: &Approach,
+        connection: Box<Connection>,
+    ) -> HttpLine {
         HttpLine {
             inner,
             authority: approach.authority(),
@@ -376,7 +380,7 @@ impl Line for HttpLine {
             Ok(head) => {
                 let now = self.inner.clock.mono();
                 let first_byte = first_byte.filter(|_| !framed).unwrap_or(now);
-                Sent::Answered { sent, first_byte, head }
+                Sent::Answered { sent, first_byte, head: Box::new(head) }
             }
             Err(problem) => {
                 self.leave(After::Close);

@@ -16,14 +16,23 @@ use crate::connection::Connection;
 #[derive(Default)]
 pub(crate) struct Pool {
     /// The one used last is at the end. No authority without a connection.
-    idle: RefCell<HashMap<Authority, Vec<Connection>>>,
+    #[allow(
+        clippy::vec_box,
+        reason = "a connection goes to and fro with every request, and is large"
+    )]
+    idle: RefCell<HashMap<Authority, Vec<Box<Connection>>>>,
     /// How long a server keeps an idle connection, as far as we know.
     kept: RefCell<HashMap<Authority, Duration>>,
 }
 
 impl Pool {
     /// An idle connection that still stands, and will when it is used at `turn`.
-    pub(crate) fn take(&self, authority: &Authority, now: Mono, turn: Mono) -> Option<Connection> {
+    pub(crate) fn take(
+        &self,
+        authority: &Authority,
+        now: Mono,
+        turn: Mono,
+    ) -> Option<Box<Connection>> {
         let mut idle = self.idle.borrow_mut();
         let shelf = idle.get_mut(authority)?;
         let kept = self.kept.borrow().get(authority).copied().unwrap_or(IDLE_TRUSTED);
@@ -50,7 +59,7 @@ impl Pool {
     pub(crate) fn put(
         &self,
         authority: &Authority,
-        mut connection: Connection,
+        mut connection: Box<Connection>,
         now: Mono,
         most: usize,
     ) {

@@ -23,7 +23,7 @@ impl BodyKind {
     /// What the header says; `None` if it is missing, unreadable, or one of the words for "I don't know".
     pub fn by_header(content_type: Option<&str>) -> Option<BodyKind> {
         let essence = ContentType::parse(content_type?)?.essence;
-        Some(match essence.as_str() {
+        Some(match essence.as_ref() {
             "text/html" | "application/xhtml+xml" => BodyKind::Html,
             "application/rss+xml" | "application/atom+xml" | "application/rdf+xml" => {
                 BodyKind::Feed

@@ -74,7 +74,7 @@ impl Plant {
     fn view(&self, fault: Sabotage, view: &mut View) {
         self.looks.set(self.looks.get() + 1);
         let before = view.state.clone();
-        let state = &mut view.state;
+        let state = Arc::make_mut(&mut view.state);
         match fault {
             Sabotage::LimiterOff => state.last_start = None,
             Sabotage::BurstOfTwo if self.looks.get().is_multiple_of(2) => state.last_start = None,
@@ -171,6 +171,7 @@ impl Plant {
             return;
         }
         let (Some(state), due) = (&mut commit.state, &mut commit.not_before) else { return };
+        let state = Arc::make_mut(state);
         match fault {
             Sabotage::RetryAfterIgnored => {
                 self.cut(&host, &mut state.backoff.until, due, |_| None);
@@ -322,7 +323,7 @@ impl<S: Store> Store for SabotagedStore<S> {
             host: commit.host.clone(),
             version: commit.version + 1,
             now: self.plant.now(),
-            leases: leases(commit.state.as_ref()),
+            leases: leases(commit.state.as_deref()),
         });
         match (self.inner.commit(commit).await, made_up) {
             (Ok(Committed::Stale(mut view)), _) => {

@@ -149,7 +149,7 @@ impl<H: Hours> Crawl<H> {
     }
 
     /// A host's state.
-    pub fn state(&self, host: &HostKey) -> Result<HostState, StoreError> {
+    pub fn state(&self, host: &HostKey) -> Result<Arc<HostState>, StoreError> {
         self.with(|core| core.ledger.state(host).map_err(|e| core.refused("state", &e)))
     }
 

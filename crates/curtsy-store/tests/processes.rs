@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use curtsy_core::host::{Kind, Lease, LeaseId};
+use curtsy_core::host::{HostState, Kind, Lease, LeaseId};
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::{Commit, Committed, Grant, Refusal, Store, UrlRecord, UrlWrite, View};
 use curtsy_store::{Crawl, Handle, Ledger, Machine, Options};
@@ -27,7 +27,7 @@ fn page(host: &str, n: u64) -> UrlRecord {
 
 /// The grant of a page: the host's turn is counted up.
 fn grant(view: &View, record: &UrlRecord, lease: LeaseId) -> Commit {
-    let mut state = view.state.clone();
+    let mut state = HostState::clone(&view.state);
     state.turn += 1;
     // A lease of the moment: the one before has ended.
     state.leases = vec![Lease {
@@ -45,7 +45,7 @@ fn grant(view: &View, record: &UrlRecord, lease: LeaseId) -> Commit {
         host: view.host.clone(),
         version: view.version,
         epoch: view.epoch.id,
-        state: Some(state),
+        state: Some(state.into()),
         not_before: view.now,
         grant: Some(Grant {
             lease,

@@ -1,5 +1,7 @@
 //! What kind of body is it, and how is it packed? Content-Type (WHATWG MIME Sniffing §4.4) and Content-Encoding (RFC 9110 §8.4).
 
+use std::borrow::Cow;
+
 use super::OWS;
 
 /// A MIME type as a browser reads it.
@@ -7,20 +9,20 @@ use super::OWS;
 /// ```
 /// use curtsy_core::headers::ContentType;
 /// let html = ContentType::parse("Text/HTML; charset=\"utf-8\"").unwrap();
-/// assert_eq!((html.essence.as_str(), html.param("charset")), ("text/html", Some("utf-8")));
+/// assert_eq!((&*html.essence, html.param("charset")), ("text/html", Some("utf-8")));
 /// assert_eq!(ContentType::parse("html"), None);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ContentType {
+pub struct ContentType<'t> {
     /// `type/subtype` in lower case.
-    pub essence: String,
+    pub essence: Cow<'t, str>,
     /// Name in lower case and value as written, in order, each name once: the first.
-    pub params: Vec<(String, String)>,
+    pub params: Vec<(Cow<'t, str>, Cow<'t, str>)>,
 }
 
-impl ContentType {
+impl<'t> ContentType<'t> {
     /// Reads one value; `None` if it is no MIME type.
-    pub fn parse(text: &str) -> Option<ContentType> {
+    pub fn parse(text: &'t str) -> Option<ContentType<'t>> {
         let text = text.trim_matches(WHITE_SPACE);
         let (kind, rest) = text.split_once('/')?;
         let (subtype, rest) = rest.split_at(rest.find(';').unwrap_or(rest.len()));
@@ -28,7 +30,7 @@ impl ContentType {
         if !is_token(kind) || !is_token(subtype) {
             return None;
         }
-        let essence = format!("{kind}/{subtype}").to_ascii_lowercase();
+        let essence = lower(&text[..kind.len() + 1 + subtype.len()]);
         let mut content_type = ContentType { essence, params: Vec::new() };
         content_type.read_params(rest);
         Some(content_type)
@@ -36,10 +38,10 @@ impl ContentType {
 
     /// A parameter by its name in lower case.
     pub fn param(&self, name: &str) -> Option<&str> {
-        self.params.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+        self.params.iter().find(|(n, _)| n == name).map(|(_, value)| &**value)
     }
 
-    fn read_params(&mut self, mut rest: &str) {
+    fn read_params(&mut self, mut rest: &'t str) {
         while let Some(after) = rest.strip_prefix(';')
             && self.params.len() < PARAMS_MAX
         {
@@ -52,15 +54,15 @@ impl ContentType {
             let (value, quoted, tail) = match tail.strip_prefix('"') {
                 Some(inner) => {
                     let (value, tail) = unquote(inner);
-                    (value, true, &tail[tail.find(';').unwrap_or(tail.len())..])
+                    (Cow::Owned(value), true, &tail[tail.find(';').unwrap_or(tail.len())..])
                 }
                 None => {
                     let (value, tail) = tail.split_at(tail.find(';').unwrap_or(tail.len()));
-                    (value.trim_end_matches(WHITE_SPACE).to_owned(), false, tail)
+                    (Cow::Borrowed(value.trim_end_matches(WHITE_SPACE)), false, tail)
                 }
             };
             rest = tail;
-            let name = name.to_ascii_lowercase();
+            let name = lower(name);
             let good = is_token(&name)
                 && (quoted || !value.is_empty())
                 && value.chars().all(is_quotable)
@@ -69,6 +71,13 @@ impl ContentType {
                 self.params.push((name, value));
             }
         }
+    }
+}
+
+fn lower(text: &str) -> Cow<'_, str> {
+    match text.bytes().any(|b| b.is_ascii_uppercase()) {
+        true => Cow::Owned(text.to_ascii_lowercase()),
+        false => Cow::Borrowed(text),
     }
 }
 

@@ -226,7 +226,7 @@ impl Shared {
         let (state, version) = self.state_of(host);
         View {
             host: host.clone(),
-            state,
+            state: Arc::new(state),
             version,
             now,
             stopped: self.orders.is_stopped(host),

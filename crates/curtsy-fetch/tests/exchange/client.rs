@@ -94,10 +94,10 @@ impl Client {
                             0..100 => String::from_utf8_lossy(&fetched.body).into_owned(),
                             long => format!("{long} bytes"),
                         };
-                        Got { said: format!("{status} {shown}"), head }
+                        Got { said: format!("{status} {shown}"), head: *head }
                     }
                     Reading::Failed(problem) => {
-                        Got { said: format!("{status}, {problem:?}"), head }
+                        Got { said: format!("{status}, {problem:?}"), head: *head }
                     }
                 }
             }

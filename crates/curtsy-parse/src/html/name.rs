@@ -24,6 +24,19 @@ impl Name {
         Name(if text.len() <= 8 { number } else { number | 1 << 63 })
     }
 
+    /// The name that a text begins with, and how long it is.
+    pub(super) fn at(text: &[u8], is_end: impl Fn(u8) -> bool) -> (Name, usize) {
+        let mut number = 0;
+        let mut length = 0;
+        while let Some(&byte) = text.get(length)
+            && !is_end(byte)
+        {
+            number = number << 8 | u64::from(byte.to_ascii_lowercase());
+            length += 1;
+        }
+        (if length <= 8 { Name(number) } else { Name::of(&text[..length]) }, length)
+    }
+
     /// The classes of an HTML element of this name.
     pub(super) const fn html_kinds(self) -> u32 {
         match self {

@@ -255,9 +255,9 @@ impl<'t> Tokens<'t> {
 
     fn name(&mut self) -> Name {
         let here = &self.text.as_bytes()[self.at..];
-        let length = here.iter().position(|&b| is_name_end(b)).unwrap_or(here.len());
+        let (name, length) = Name::at(here, is_name_end);
         self.at += length;
-        Name::of(&here[..length])
+        name
     }
 
     /// Reads attributes up to the end of the tag; `None` if the text ends first. The answer is whether the tag closes itself.

@@ -315,16 +315,16 @@ impl<S: Store> Caller<S> {
     async fn change(&self, host: &HostKey, change: impl Fn(&mut HostState)) -> View {
         loop {
             let view = self.load(host).await;
-            let mut state = view.state.clone();
-            change(&mut state);
+            let mut state = Arc::clone(&view.state);
+            change(Arc::make_mut(&mut state));
             let commit = Commit { state: Some(state), ..plain(&view) };
             if let Committed::Done(_) = self.commit(commit).await {
                 return self.load(host).await;
             }
             if !self.is_straight() {
                 let newer = self.load(host).await;
-                let mut again = newer.state.clone();
-                change(&mut again);
+                let mut again = Arc::clone(&newer.state);
+                change(Arc::make_mut(&mut again));
                 // Its answer had got lost: it had worked.
                 if newer.version != view.version && again == newer.state {
                     return newer;
@@ -373,7 +373,7 @@ fn plain(view: &View) -> Commit {
 
 /// A grant of a URL, with its lease in the state and its claim in the record.
 fn grant(view: &View, record: &UrlRecord, lease: LeaseId) -> Commit {
-    let mut state = view.state.clone();
+    let mut state = HostState::clone(&view.state);
     state.turn += 1;
     let until = view.now + Duration::from_secs(30);
     state.leases.push(Lease {
@@ -387,7 +387,7 @@ fn grant(view: &View, record: &UrlRecord, lease: LeaseId) -> Commit {
         until,
     });
     Commit {
-        state: Some(state),
+        state: Some(state.into()),
         grant: Some(Grant {
             lease,
             url: Some((record.id, record.claim)),

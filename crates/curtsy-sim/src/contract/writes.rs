@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::RobotsId;
+use curtsy_core::host::{HostState, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_engine::{Commit, Committed, RobotsFile};
 
@@ -51,10 +51,10 @@ pub(super) async fn a_commit_on_an_old_version_is_stale_and_writes_nothing<R: Ri
     one.offer(vec![record.clone()]).await;
     let old = one.load(&a).await;
     let newer = other.change(&a, |state| state.latency.ms = 7).await;
-    let mut state = old.state.clone();
+    let mut state = HostState::clone(&old.state);
     state.latency.ms = 99;
     let urls = vec![super::settled(&record)];
-    let late = Commit { state: Some(state), urls, ..plain(&old) };
+    let late = Commit { state: Some(state.into()), urls, ..plain(&old) };
     match one.commit(late).await {
         Committed::Stale(view) => {
             assert_eq!((view.state.latency.ms, view.version), (7, newer.version));

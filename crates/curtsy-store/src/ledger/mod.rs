@@ -208,7 +208,7 @@ impl<H: Hours> Ledger<H> {
     }
 
     /// A host's state.
-    pub fn state(&mut self, host: &HostKey) -> Result<HostState, rusqlite::Error> {
+    pub fn state(&mut self, host: &HostKey) -> Result<Arc<HostState>, rusqlite::Error> {
         self.refresh()?;
         Ok(self.row(host)?.state.clone())
     }
@@ -228,7 +228,7 @@ impl<H: Hours> Ledger<H> {
     pub fn forget(&mut self, host: &HostKey) -> Result<(), rusqlite::Error> {
         self.begin()?;
         let now = self.now();
-        let left = self.row(host).map(|row| row.state.forgotten());
+        let left = self.row(host).map(|row| Arc::new(row.state.forgotten()));
         let done = left.and_then(|state| self.write(host, state, now));
         self.kept.forget(host);
         self.end(done.map(drop))

@@ -22,7 +22,7 @@ pub(crate) struct HostRow {
     /// Its row; none if it is not in the ledger.
     id: Option<i64>,
     pub(crate) version: u64,
-    pub(crate) state: HostState,
+    pub(crate) state: Arc<HostState>,
     /// The look of which it is known to be so.
     look: u64,
 }
@@ -80,7 +80,7 @@ impl<H: Hours> Ledger<H> {
         let mut rows = statement.query([host.as_str()])?;
         let look = self.kept.look;
         let Some(row) = rows.next()? else {
-            let state = HostState::default();
+            let state = Arc::default();
             return Ok(Some(HostRow { id: None, version: 0, state, look }));
         };
         let version = row.get::<_, i64>(1)? as u64;
@@ -90,14 +90,14 @@ impl<H: Hours> Ledger<H> {
         let bytes = row.get_ref(2)?.as_blob()?;
         let state = HostState::decode(bytes)
             .map_err(|e| rusqlite::Error::FromSqlConversionFailure(2, Type::Blob, Box::new(e)))?;
-        Ok(Some(HostRow { id: row.get(0)?, version, state, look }))
+        Ok(Some(HostRow { id: row.get(0)?, version, state: Arc::new(state), look }))
     }
 
     /// Writes a host whose row was compared in this transaction. Gives its version.
     pub(crate) fn write(
         &mut self,
         host: &HostKey,
-        state: HostState,
+        state: Arc<HostState>,
         now: Time,
     ) -> Result<u64, rusqlite::Error> {
         let (id, old) = {

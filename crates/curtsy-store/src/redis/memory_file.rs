@@ -114,7 +114,7 @@ fn read(bytes: &[u8]) -> Result<Memory, crate::record::Damaged> {
     memory.epoch = stored.epoch;
     for (host, at, state) in stored.hosts {
         let (host, state) = (HostKey::parse(&host)?, HostState::decode(&state)?);
-        memory.remember(&host, &state, Time::from_micros(at));
+        memory.remember(&host, &state.into(), Time::from_micros(at));
     }
     for (id, bytes) in stored.urls {
         let record: UrlRecord = unplaced(&id, &bytes)?;
@@ -144,8 +144,9 @@ mod tests {
         let mut waiting = HostState::default();
         waiting.backoff.until = Some(Time::from_secs(200));
         let (a, b) = (HostKey::parse("a.test").unwrap(), HostKey::parse("b.test").unwrap());
+        let waiting = Arc::new(waiting);
         memory.remember(&a, &waiting, now);
-        memory.remember(&b, &HostState::default(), now);
+        memory.remember(&b, &Arc::default(), now);
         memory.epoch = Some(7);
         memory.remember_url(UrlRecord::page(CrawlUrl::parse("http://a.test/1").unwrap(), 0));
         file.save(&memory, now).unwrap();

@@ -293,7 +293,7 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
     }
 
     async fn commit_once(&self, commit: &Commit) -> Result<Top, StoreError> {
-        let state = commit.state.as_ref().map(HostState::encode);
+        let state = commit.state.as_deref().map(HostState::encode);
         let reminders = self.reminders.borrow().clone();
         self.ask("commit", &COMMIT, |cmd| {
             cmd.arg(commit.host.as_str()).arg(commit.version).arg(commit.epoch);
@@ -325,7 +325,7 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
         for part in [&file.etag, &file.last_modified] {
             cmd.arg(part.as_ref().map(|part| format!("={part}")).unwrap_or_default());
         }
-        let shown = commit.state.iter().flat_map(HostState::all_robots);
+        let shown = commit.state.iter().flat_map(|state| state.all_robots());
         let shown: Vec<String> = shown
             .filter(|robots| robots.file == Some(id))
             .map(|robots| match (robots.scheme, robots.port) {
@@ -541,7 +541,7 @@ fn read_view(
         false => HostState::decode(&state)?,
     };
     let version = parts.number()?;
-    Ok(View { host, state, version, now, stopped: parts.flag()?, epoch, job })
+    Ok(View { host, state: Arc::new(state), version, now, stopped: parts.flag()?, epoch, job })
 }
 
 fn read_robots(rest: &mut Reply) -> Result<Option<Arc<RobotsFile>>, Strange> {

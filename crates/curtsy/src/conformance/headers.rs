@@ -165,7 +165,7 @@ fn answer_content_type(row: &Row) -> Value {
         None => json!("unparsable"),
         Some(found) => {
             let params: Map<String, Value> =
-                found.params.into_iter().map(|(name, value)| (name, json!(value))).collect();
+                found.params.into_iter().map(|(name, value)| (name.into(), json!(value))).collect();
             json!({ "essence": found.essence, "params": params })
         }
     }

@@ -59,7 +59,9 @@ impl Stack {
     }
 
     pub(super) fn push(&mut self, open: Open, arena: &mut Arena) {
-        self.insert(self.open.len(), open, arena);
+        self.count(&open, 1);
+        arena.set_open(open.node, true);
+        self.open.push(open);
     }
 
     pub(super) fn insert(&mut self, at: usize, open: Open, arena: &mut Arena) {
