@@ -19,6 +19,8 @@ use rdkafka::producer::{FutureProducer, FutureRecord, Producer};
 const TOLD_WITHIN_MS: &str = "10000";
 /// How long events wait for company.
 const LINGER_MS: &str = "5";
+/// A broker that is back is found again this soon; librdkafka would let ten seconds go by.
+const RECONNECT_MS: &str = "1000";
 /// How long the brokers have to say what they know of a topic.
 const TOPIC_WITHIN: Duration = Duration::from_secs(5);
 
@@ -39,7 +41,7 @@ pub struct KafkaSettings {
 
 /// Events to Kafka.
 pub struct KafkaSink {
-    producer: FutureProducer,
+    producer: RefCell<FutureProducer>,
     settings: KafkaSettings,
     /// Events of a batch that was not accepted as a whole, which the brokers have.
     told: RefCell<HashSet<String>>,
@@ -76,25 +78,18 @@ pub enum KafkaFault {
 impl KafkaSink {
     /// A sink; nothing is connected yet.
     pub fn open(settings: KafkaSettings) -> Result<KafkaSink, KafkaFault> {
-        let mut config = ClientConfig::new();
-        config
-            .set("bootstrap.servers", &settings.brokers)
-            .set("client.id", &settings.client)
-            .set("enable.idempotence", "true")
-            .set("acks", "all")
-            .set("compression.type", "zstd")
-            .set("linger.ms", LINGER_MS)
-            .set("message.timeout.ms", TOLD_WITHIN_MS);
-        for (name, value) in &settings.more {
-            config.set(name, value);
-        }
-        let producer = config.create().map_err(KafkaFault::Settings)?;
-        Ok(KafkaSink { producer, settings, told: RefCell::default(), published: Cell::new(0) })
+        let producer = producer(&settings).map_err(KafkaFault::Settings)?;
+        Ok(KafkaSink {
+            producer: RefCell::new(producer),
+            settings,
+            told: RefCell::default(),
+            published: Cell::new(0),
+        })
     }
 
     /// Whether the topic is there. Waits for the brokers, so it belongs on a thread of its own.
     pub fn check(&self) -> impl FnOnce() -> Result<(), KafkaFault> + Send + 'static {
-        let (client, settings) = (self.producer.clone(), self.settings.clone());
+        let (client, settings) = (self.producer.borrow().clone(), self.settings.clone());
         move || {
             let away = |source| KafkaFault::Away { brokers: settings.brokers.clone(), source };
             let told = client.client().fetch_metadata(Some(&settings.topic), TOPIC_WITHIN);
@@ -132,7 +127,7 @@ impl KafkaSink {
         let value = serde_json::to_vec(&event).expect("an event is plain data");
         let key = event_key(event.url);
         let record = FutureRecord::to(&self.settings.topic).key(&key[..]).payload(&value);
-        let sent = self.producer.send_result(record).map_err(|(error, _)| error)?;
+        let sent = self.producer.borrow().send_result(record).map_err(|(error, _)| error)?;
         Ok(Some((event.event_id, sent)))
     }
 
@@ -159,13 +154,42 @@ impl KafkaSink {
             }
         }
         match failed {
-            Some(error) => Err(error),
+            Some(error) => {
+                self.renew();
+                Err(error)
+            }
             None => {
                 self.told.borrow_mut().clear();
                 Ok(())
             }
         }
     }
+
+    /// Has a new producer tell what comes, if librdkafka has given up this one: after a fatal error (brokers that forgot who tells them) it tells nothing
+    /// any more. What is told twice by that has the same `event_id`.
+    fn renew(&self) {
+        let given_up = self.producer.borrow().client().fatal_error().is_some();
+        if let Some(new) = given_up.then(|| producer(&self.settings).ok()).flatten() {
+            drop(self.producer.replace(new));
+        }
+    }
+}
+
+fn producer(settings: &KafkaSettings) -> Result<FutureProducer, KafkaError> {
+    let mut config = ClientConfig::new();
+    config
+        .set("bootstrap.servers", &settings.brokers)
+        .set("client.id", &settings.client)
+        .set("enable.idempotence", "true")
+        .set("acks", "all")
+        .set("compression.type", "zstd")
+        .set("linger.ms", LINGER_MS)
+        .set("reconnect.backoff.max.ms", RECONNECT_MS)
+        .set("message.timeout.ms", TOLD_WITHIN_MS);
+    for (name, value) in &settings.more {
+        config.set(name, value);
+    }
+    config.create()
 }
 
 impl Sink for KafkaSink {
