@@ -20,6 +20,20 @@ pub(crate) struct Fleet {
     pub(crate) town: Town,
     pub(crate) redis: Redis,
     pub(crate) kafka: MockCluster<'static, DefaultProducerContext>,
+    /// Where workers look for Redis: there, or at what stands before it.
+    pub(crate) redis_url: String,
+    /// The brokers that workers tell: the mock ones, or others.
+    pub(crate) brokers: String,
+    /// Who reads what they were told.
+    pub(crate) consumer: Consumer,
+}
+
+/// A consumer that shares no code with us.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Consumer {
+    Kcat,
+    /// For brokers that `kcat` is too old for.
+    Confluent,
 }
 
 impl Fleet {
@@ -30,15 +44,22 @@ impl Fleet {
     pub(crate) fn over(scene: Scene, redis: Redis) -> Fleet {
         let kafka = MockCluster::new(1).unwrap();
         kafka.create_topic("webpage_log", 4, 1).unwrap();
-        Fleet { town: Town::new(scene), redis, kafka }
+        Fleet {
+            town: Town::new(scene),
+            redis_url: redis.url(),
+            redis,
+            brokers: kafka.bootstrap_servers(),
+            kafka,
+            consumer: Consumer::Kcat,
+        }
     }
 
     /// The program with this fleet's settings.
     pub(crate) fn program(&self, args: &[&str]) -> Command {
         let mut command = self.town.program(args);
         command
-            .env("PAGE_FETCHER_REDIS_URL", self.redis.url())
-            .env("PAGE_FETCHER_KAFKA_BOOTSTRAP_SERVERS", self.kafka.bootstrap_servers())
+            .env("PAGE_FETCHER_REDIS_URL", &self.redis_url)
+            .env("PAGE_FETCHER_KAFKA_BOOTSTRAP_SERVERS", &self.brokers)
             .env("PAGE_FETCHER_CONTACT", "fleet@example.org")
             .env("PAGE_FETCHER_LISTEN", "none");
         command
@@ -75,6 +96,11 @@ impl Fleet {
         std::fs::read_to_string(self.town.path("workers.log")).unwrap_or_default()
     }
 
+    /// How many requests the hosts have seen.
+    pub(crate) fn asked(&self) -> usize {
+        self.town.sites.as_ref().unwrap().log().len()
+    }
+
     pub(crate) fn connection(&self) -> redis::Connection {
         redis::Client::open(self.redis.url()).unwrap().get_connection().unwrap()
     }
@@ -83,6 +109,14 @@ impl Fleet {
     pub(crate) fn push<S: AsRef<[u8]>>(&self, urls: &[S]) {
         let urls: Vec<&[u8]> = urls.iter().map(AsRef::as_ref).collect();
         let _: () = self.connection().rpush("crawler_queue", urls).unwrap();
+    }
+
+    /// The URLs of so many pages of each of the first hosts.
+    pub(crate) fn pages(&self, hosts: u32, pages: u32) -> Vec<String> {
+        (0..hosts as usize)
+            .flat_map(|host| (1..=pages).map(move |page| (host, page)))
+            .map(|(host, page)| self.town.url(host, &format!("/p/{page}")))
+            .collect()
     }
 
     /// How many URLs are listed or queued.
@@ -107,7 +141,8 @@ impl Fleet {
             if self.is_settled() {
                 return;
             }
-            assert!(Instant::now() < end, "not done:\n{}", tail(&self.log()));
+            let (waiting, log) = (self.waiting(), self.log());
+            assert!(Instant::now() < end, "not done, {waiting} wait:\n{}", tail(&log));
             std::thread::sleep(Duration::from_millis(100));
         }
     }
@@ -119,28 +154,41 @@ impl Fleet {
     /// Has a consumer of its own kind check every event and find its page; gives how many there were.
     #[track_caller]
     pub(crate) fn check_events(&self) -> usize {
-        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let python = std::env::var("CURTSY_PYTHON").unwrap_or("/usr/bin/python3".into());
-        let ran = Command::new(python)
-            .arg(here.join("tests/fleet/consume.py"))
-            .args([self.kafka.bootstrap_servers(), self.redis.port.to_string()])
-            .arg(here.join("../../docs/webpage_event.schema.json"))
-            .output()
-            .expect("Python is installed (`./test` does that)");
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-        String::from_utf8_lossy(&ran.stdout).trim().parse().unwrap()
+        let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/webpage_event.schema.json");
+        let said = self.consume(&[&self.redis.port.to_string(), schema]);
+        said.trim().parse().unwrap()
     }
 
     /// Every event, as a consumer that shares no code with us reads it.
+    #[track_caller]
     pub(crate) fn events(&self) -> Vec<Value> {
-        let brokers = self.kafka.bootstrap_servers();
-        let read = Command::new("kcat")
-            .args(["-C", "-b", &brokers, "-t", "webpage_log", "-o", "beginning", "-e", "-q"])
-            .output()
-            .expect("`kcat` is installed (`./test` does that)");
-        assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
-        let text = String::from_utf8(read.stdout).unwrap();
+        let text = self.consume(&[]);
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[track_caller]
+    fn consume(&self, checks: &[&str]) -> String {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet");
+        let python = std::env::var("CURTSY_PYTHON").unwrap_or("/usr/bin/python3".into());
+        let mut command = match (self.consumer, checks) {
+            // Those who only want the texts need no Python.
+            (Consumer::Kcat, []) => Command::new("kcat"),
+            _ => Command::new(python),
+        };
+        match (self.consumer, checks) {
+            (Consumer::Kcat, []) => {
+                command.args(["-C", "-b", &self.brokers, "-t", "webpage_log"]);
+                command.args(["-o", "beginning", "-e", "-q"])
+            }
+            (Consumer::Kcat, _) => command.arg(here.join("consume.py")).arg(&self.brokers),
+            (Consumer::Confluent, _) => {
+                command.arg(here.join("consume_confluent.py")).arg(&self.brokers)
+            }
+        };
+        let read = command.args(checks).env("PYTHONDONTWRITEBYTECODE", "1").output();
+        let read = read.expect("`kcat` and Python are installed (`./test` does that)");
+        assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+        String::from_utf8(read.stdout).unwrap()
     }
 }
 
@@ -164,6 +212,16 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// Waits for something that is bound to come.
+#[track_caller]
+pub(crate) fn until(what: &str, mut is: impl FnMut() -> bool) {
+    let end = Instant::now() + DONE_WITHIN;
+    while !is() {
+        assert!(Instant::now() < end, "{what} does not come");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -13,9 +13,6 @@ use crate::harness::micros;
 use crate::trial::Trial;
 use crate::trouble::refused;
 
-/// A request may take longer here than a server is full, unless that is asked for.
-const MANNERS: &str = "preset = 'fleet'\n[pace]\ndelay = '60ms'\n[timeout]\nfirst_byte = '2s'\nwhole = '10s'\n[retry.curve]\nbase = '300ms'\n";
-
 /// What is left of a server's memory while something is tried. What a worker's connections take comes and goes with it.
 const ROOM: u64 = 64 * 1024;
 
@@ -74,12 +71,12 @@ fn goes_on(mut trial: Trial, what: &str, from: u64, workers: Vec<Running>) {
     trial.end(what, workers);
 }
 
-/// `CURTSY_SECONDS=12` has it be full until leases have run out: then whoever has an answer in hand must be heard before anybody asks again.
+/// It is full until leases have run out: then whoever has an answer in hand must be heard before anybody asks again. `CURTSY_SECONDS=12` has it last longer than
+/// rows in hand are held without another word.
 #[test]
 fn a_redis_that_is_full_has_everybody_wait_and_go_on() {
-    let seconds: u64 = std::env::var("CURTSY_SECONDS").map_or(3, |n| n.parse().unwrap());
+    let seconds: u64 = std::env::var("CURTSY_SECONDS").map_or(4, |n| n.parse().unwrap());
     let mut trial = Trial::new(21, 8, 60);
-    std::fs::write(trial.fleet.town.path("p.toml"), MANNERS).unwrap();
     let (first, address) = told_by(&trial, &[]);
     let workers = vec![first, trial.start()];
     until("the first pages", || trial.fleet.asked() > 80);

@@ -7,10 +7,18 @@
 mod harness;
 
 mod fleet;
+mod trial;
 
+mod brokers;
+mod dead;
+mod full;
 mod judged;
 mod killed;
+mod lines;
 mod orders;
 mod plain;
+mod rate;
+mod recovery;
+mod rights;
 mod schedule;
 mod trouble;

@@ -1,16 +1,13 @@
-//! Servers of a test's own: a free port, a folder of their own, killed when the test ends.
+//! A Redis on loopback, from the system's `redis-server`.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long a server may take to come up.
-const UP_WITHIN: Duration = Duration::from_secs(30);
+use super::{await_up, dial, folder, free_port, kill};
 
-/// A Redis on loopback, from the system's `redis-server`.
+/// A Redis of a test's own.
 pub struct Redis {
     child: Option<Child>,
     folder: PathBuf,
@@ -32,13 +29,9 @@ impl Redis {
 
     /// A server with these settings.
     pub fn with(settings: &[&str]) -> Redis {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("curtsy-redis-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).expect("a folder for the test");
         let settings = settings.iter().map(|s| (*s).to_owned()).collect();
-        let mut server = Redis { child: None, folder, port: free_port(), settings };
+        let mut server =
+            Redis { child: None, folder: folder("redis"), port: free_port(), settings };
         server.run();
         server
     }
@@ -55,11 +48,7 @@ impl Redis {
 
     /// Ends the server as a crash does.
     pub fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            // It may have ended by itself; what counts is that it is gone.
-            let _ = child.kill();
-            child.wait().expect("a child of ours");
-        }
+        kill(&mut self.child);
     }
 
     /// Starts it again on the same folder.
@@ -74,11 +63,7 @@ impl Redis {
             .spawn()
             .expect("`redis-server` is installed (`./test` does that)");
         self.child = Some(child);
-        let end = Instant::now() + UP_WITHIN;
-        while !self.answers() {
-            assert!(Instant::now() < end, "Redis does not come up");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        await_up("Redis", || self.answers());
     }
 
     /// Loses everything that the server had, and starts it again.
@@ -90,8 +75,7 @@ impl Redis {
     }
 
     fn answers(&self) -> bool {
-        #[expect(clippy::disallowed_methods, reason = "a server of the test's own")]
-        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) else { return false };
+        let Ok(mut stream) = dial(self.port) else { return false };
         let mut answer = [0; 5];
         let asked = stream
             .set_read_timeout(Some(Duration::from_secs(1)))
@@ -107,9 +91,4 @@ impl Drop for Redis {
         // What can't be removed is not what is tested.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
-}
-
-/// A port that nobody has.
-pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port").port()
 }
