@@ -156,7 +156,7 @@ impl<W: World> Worker<'_, W> {
         };
         let record = UrlRecord { claim: Some(claim), ..asked.record.clone() };
         let Some(ending) = ending else {
-            return self.end_hop(seen, asked, &record, brought).await;
+            return Box::pin(self.end_hop(seen, asked, &record, brought)).await;
         };
         let now = seen.stamp.earliest(self.world.clock().mono());
         let answer = match (brought.head.take(), brought.page.take()) {

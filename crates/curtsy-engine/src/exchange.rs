@@ -106,7 +106,7 @@ impl<W: World> Worker<'_, W> {
         let ((seen, settled), kept) = join(settling, self.keep_page(asked, &brought, now)).await;
         if seen.view.epoch.id != granted.epoch {
             // The store lost something while the exchange went on: what it brought may have found no record.
-            self.remind_of(asked.record.id).await;
+            Box::pin(self.remind_of(asked.record.id)).await;
         }
         self.count(asked, &brought, &settled);
         self.note_step(asked, brought.outcome, &becomes, now);
@@ -160,11 +160,10 @@ impl<W: World> Worker<'_, W> {
                         robots: None,
                         ended: None,
                     };
-                    seen = self
-                        .tell(seen, granted, asked, |state, scene| {
-                            state.observe(permit, &told, scene).0
-                        })
-                        .await;
+                    let observed = |state: &HostState, scene: &Scene<'_>| {
+                        state.observe(permit, &told, scene).0
+                    };
+                    seen = Box::pin(self.tell(seen, granted, asked, observed)).await;
                 }
                 let reading = self.confirming(&mut seen, &confirm, line.body()).await;
                 let now = seen.stamp.latest(clock.mono());
@@ -206,7 +205,7 @@ impl<W: World> Worker<'_, W> {
                 };
                 // The exchange goes on meanwhile. If its answer comes first, that is told instead: an answer in hand waits for nothing,
                 // since a worker that dies with it loses it.
-                let confirming = pin!(self.confirm(seen, confirm.permit, written));
+                let confirming = Box::pin(self.confirm(seen, confirm.permit, written));
                 match select(part, confirming).await {
                     Either::Left((done, _)) => done,
                     Either::Right(((), part)) => part.await,
@@ -520,12 +519,12 @@ impl<W: World> Worker<'_, W> {
             for (host, faults) in hosts {
                 // The failure in hand is not counted yet.
                 let counted = if host == view.host { faults - 1 } else { faults };
-                self.change(&host, |view| {
+                let forgiven = |view: &View| {
                     let mut state = HostState::clone(&view.state);
                     state.forgive(counted);
                     state
-                })
-                .await;
+                };
+                Box::pin(self.change(&host, forgiven)).await;
             }
         }
     }

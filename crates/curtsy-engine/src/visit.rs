@@ -82,7 +82,7 @@ const ENTERED_MAX: usize = 65_536;
 const CHASE_LOOK: Duration = Duration::from_secs(2);
 
 /// What to do next on a host.
-enum Choice {
+enum Choice<'p> {
     /// Nothing is left of what was handed out.
     Nothing,
     /// Nothing can be asked before this.
@@ -94,15 +94,7 @@ enum Choice {
     /// What goes before what was handed out has just been offered.
     Anew,
     /// This URL, with this approach.
-    Go(Box<Going>),
-}
-
-/// A URL that may be asked for.
-struct Going {
-    index: usize,
-    approach: Approach,
-    findings: Findings,
-    cached: Option<CachedPage>,
+    Go(Box<Asked<'p>>),
 }
 
 impl<W: World> Worker<'_, W> {
@@ -154,13 +146,8 @@ impl<W: World> Worker<'_, W> {
                     self.release(seen, now, blocked).await;
                     return None;
                 }
-                Choice::Go(going) => {
-                    let Going { index, approach, findings, cached } = *going;
-                    let record = urls.remove(index);
-                    let more = !urls.is_empty();
-                    let policy = &policy;
-                    let id = record.id;
-                    let mut asked = Asked { policy, record, approach, findings, cached, more };
+                Choice::Go(mut asked) => {
+                    let id = asked.record.id;
                     self.visiting.borrow_mut().asks(&host, id);
                     let next = self.request(seen, &mut asked).await;
                     let through = !matches!(next, Next::Again(_, Url::Left));
@@ -190,14 +177,14 @@ impl<W: World> Worker<'_, W> {
 
     /// Decides each URL until one needs a request. What needs none is settled on the spot. What waits for its authority's robots.txt
     /// is put behind the others, so that a host's other authorities are not held up.
-    async fn choose(
+    async fn choose<'p>(
         &self,
         seen: &Seen,
-        policy: &Policy,
+        policy: &'p Policy,
         since: Tick,
         urls: &mut Vec<UrlRecord>,
         blocked: &mut Vec<UrlWrite>,
-    ) -> Choice {
+    ) -> Choice<'p> {
         let mut settled = Vec::new();
         let mut wait: Option<Time> = None;
         let mut look: Option<Time> = None;
@@ -226,7 +213,7 @@ impl<W: World> Worker<'_, W> {
                 continue;
             }
             if let Want::RobotsHop { .. } = record.want {
-                match self.hop_without_request(seen, policy, record).await {
+                match Box::pin(self.hop_without_request(seen, policy, record)).await {
                     Hop::NeedsRequest => {}
                     Hop::Settled => {
                         urls.remove(index);
@@ -267,11 +254,12 @@ impl<W: World> Worker<'_, W> {
                 }
                 Action::Approach(approach) => {
                     if let (Kind::Page, Some(held)) = (approach.kind, &cached) {
-                        self.lead_on(policy, record, held, now).await;
+                        Box::pin(self.lead_on(policy, record, held, now)).await;
                     }
-                    let findings = decision.findings;
-                    let going = Going { index, approach, findings, cached };
-                    choice = Some(Choice::Go(Box::new(going)));
+                    let (record, findings) = (urls.remove(index), decision.findings);
+                    let more = !urls.is_empty();
+                    let asked = Asked { policy, record, approach, findings, cached, more };
+                    choice = Some(Choice::Go(Box::new(asked)));
                     break;
                 }
                 Action::Wait(until, Gate::Robots) => {
@@ -313,12 +301,12 @@ impl<W: World> Worker<'_, W> {
                     continue;
                 }
                 Action::UseCached => {
-                    page = self.take_in_cached(seen, policy, record, cached, now).await;
+                    page = Box::pin(self.take_in_cached(seen, policy, record, cached, now)).await;
                     Ending::Cached
                 }
                 Action::Refuse(_) if hop => {
                     let record = urls.remove(index);
-                    self.give_up_hop(seen, &record).await;
+                    Box::pin(self.give_up_hop(seen, &record)).await;
                     continue;
                 }
                 Action::Refuse(gate) => Ending::Refused(gate),
@@ -444,13 +432,14 @@ impl<W: World> Worker<'_, W> {
         Ended { row: Some(Arc::new(row)), write: Some(write), before: None, record: record.clone() }
     }
 
-    /// One request, from its approach to its observation.
+    /// One request, from its approach to its observation. What seldom happens on its way is boxed, here and in what it calls: whoever awaits a future moves
+    /// all of it, and each page has one of these.
     async fn request(&self, seen: Seen, asked: &mut Asked<'_>) -> Next {
         let turn = seen.stamp.not_before(asked.approach.turn);
         let connected = self.world.fetch().connect(&asked.approach, turn).await;
         let Connected { mut line, took } = match connected {
             Ok(connected) => connected,
-            Err(problem) => return self.no_line(seen, asked, problem).await,
+            Err(problem) => return Box::pin(self.no_line(seen, asked, problem)).await,
         };
         self.world.reached(Point::Connected).await;
         let wanted = Wanted { counted_on: counted_on(&line), took, asked };
@@ -461,13 +450,13 @@ impl<W: World> Worker<'_, W> {
                 let now = seen.stamp.earliest(self.world.clock().mono());
                 let scene = self.scene(asked.policy, &seen.view, now, None);
                 let due = until.back(seen.view.state.lead(&scene));
-                self.release(seen, due, Vec::new()).await;
+                Box::pin(self.release(seen, due, Vec::new())).await;
                 return Next::End;
             }
             Granted::Gone(seen) => {
                 // Another visit has it, and probably those after it too: the host is handed out anew, with what is left.
                 let due = self.look_due(&seen.view);
-                self.release(seen, due, Vec::new()).await;
+                Box::pin(self.release(seen, due, Vec::new())).await;
                 return Next::End;
             }
             Granted::Spent(seen) => {
@@ -570,7 +559,7 @@ impl<W: World> Worker<'_, W> {
         if let Some((rules, _)) = self.rules.borrow().get(&id) {
             return Some(Arc::clone(rules));
         }
-        let file = self.robots_file(id).await?;
+        let file = Box::pin(self.robots_file(id)).await?;
         Some(self.keep_rules(id, file, policy.robots.agent_match))
     }
 

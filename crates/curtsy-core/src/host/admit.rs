@@ -216,15 +216,15 @@ impl HostState {
     }
 
     fn turn_with(&self, slot_free: Option<Time>, scene: &Scene<'_>) -> Time {
-        let mut found = Findings::CLEAR;
-        found.set(Gate::Stop, stop(scene));
-        found.set(Gate::Pace, self.pace_gate(scene));
-        found.set(Gate::Backoff, self.told_to_wait(scene));
-        found.set(Gate::Breaker, self.breaker_gate(scene.now));
-        if let Some(free) = slot_free {
-            found.set(Gate::Slots, Finding::wait(free, scene.now, Reason::Clear));
-        }
-        match found.worst().0 {
+        let slot = slot_free.map(|free| Finding::wait(free, scene.now, Reason::Clear));
+        let found = [
+            stop(scene),
+            self.pace_gate(scene),
+            self.told_to_wait(scene),
+            self.breaker_gate(scene.now),
+        ];
+        let worst = found.iter().chain(&slot).map(|finding| finding.verdict).max();
+        match worst.unwrap_or(Verdict::Go) {
             Verdict::NotBefore(at) => at.max(scene.now),
             _ => scene.now,
         }

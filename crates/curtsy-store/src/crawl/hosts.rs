@@ -9,7 +9,7 @@ use curtsy_engine::UrlRecord;
 use rusqlite::OptionalExtension;
 
 use super::CrawlFile;
-use super::queue::Entry;
+use super::queue::Slot;
 use crate::HOLD;
 use crate::ledger::{number, time};
 use crate::record::{FIRST, Place};
@@ -35,8 +35,7 @@ pub(super) struct Host {
     /// Whether it is to be looked at before anything may be asked.
     pub(super) look: bool,
     /// Its URLs that are in memory, in their order.
-    #[expect(clippy::vec_box, reason = "they move about in the window: a pointer, not 300 bytes")]
-    pub(super) window: Vec<Box<Entry>>,
+    pub(super) window: Vec<Slot>,
     /// Its URLs, wherever they are.
     pub(super) total: u64,
     /// What is not in the window stands here or behind.
@@ -52,7 +51,7 @@ impl Host {
             return None;
         }
         let more = self.total > self.window.len() as u64;
-        let first = self.window.first().map(|entry| entry.place());
+        let first = self.window.first().map(|slot| slot.place);
         let first = match first {
             Some(first) if !more || first < self.bound => first,
             // Somewhere behind the bound: a look too early costs little.

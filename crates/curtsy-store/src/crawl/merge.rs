@@ -26,10 +26,10 @@ impl CrawlFile {
         for (no, number) in &self.touched {
             let host = &self.hosts[*no];
             // What was touched and is gone again is in `gone`, if the table had it at all.
-            let Some(entry) = host.window.iter().find(|entry| entry.number == *number) else {
+            let Some(entry) = host.window.iter().find(|slot| slot.number() == *number) else {
                 continue;
             };
-            let place = entry.place();
+            let place = entry.place;
             gone.extend(entry.row.filter(|row| *row != place).map(|row| (host.id, row)));
             puts.push((host.id, place, Put::of(&entry.record)));
         }
@@ -52,9 +52,8 @@ impl CrawlFile {
         tx.commit()?;
         for (no, number) in std::mem::take(&mut self.touched) {
             let host = &mut self.hosts[no];
-            if let Some(entry) = host.window.iter_mut().find(|entry| entry.number == number) {
-                entry.row = Some(entry.place());
-                entry.touched = false;
+            if let Some(slot) = host.window.iter_mut().find(|slot| slot.number() == number) {
+                slot.written();
             }
         }
         for host in &mut self.hosts {

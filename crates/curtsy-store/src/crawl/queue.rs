@@ -3,6 +3,8 @@
 //! Whatever is not in a host's window stands at its `bound` or behind. So the first URLs of the queue are those of the window
 //! in front of the bound, as long as there are enough of them; else more are read from the table and the bound moves on.
 
+use std::ops::Deref;
+
 use curtsy_core::url::UrlKey;
 use curtsy_engine::UrlRecord;
 
@@ -32,6 +34,37 @@ impl Entry {
     }
 }
 
+/// A URL's place in a window. What is searched for stands here, and the rest elsewhere: they move about, and are looked through several times for each page.
+pub(super) struct Slot {
+    pub(super) place: Place,
+    id: UrlKey,
+    entry: Box<Entry>,
+}
+
+impl Slot {
+    fn new(entry: Box<Entry>) -> Slot {
+        Slot { place: entry.place(), id: entry.record.id, entry }
+    }
+
+    /// Its number in the order of arrival.
+    pub(super) fn number(&self) -> u64 {
+        self.place.3
+    }
+
+    /// The table has it as it is.
+    pub(super) fn written(&mut self) {
+        self.entry.row = Some(self.place);
+        self.entry.touched = false;
+    }
+}
+
+impl Deref for Slot {
+    type Target = Entry;
+    fn deref(&self) -> &Entry {
+        &self.entry
+    }
+}
+
 /// A URL that is in no window and not in the table yet.
 pub(super) struct Spilled {
     pub(super) host: i64,
@@ -42,13 +75,13 @@ pub(super) struct Spilled {
 impl Host {
     /// Where a URL is in the window.
     pub(super) fn find(&self, id: UrlKey) -> Option<usize> {
-        self.window.iter().position(|entry| entry.record.id == id)
+        self.window.iter().position(|slot| slot.id == id)
     }
 
     fn insert(&mut self, entry: Box<Entry>) {
-        let place = entry.place();
-        let at = self.window.partition_point(|other| other.place() < place);
-        self.window.insert(at, entry);
+        let slot = Slot::new(entry);
+        let at = self.window.partition_point(|other| other.place < slot.place);
+        self.window.insert(at, slot);
     }
 
     /// Whether URLs of it are not in memory.
@@ -102,7 +135,7 @@ impl CrawlFile {
     /// A URL of the window is otherwise from now on.
     pub(super) fn replace(&mut self, no: HostNo, at: usize, record: UrlRecord) {
         let host = &mut self.hosts[no];
-        let mut entry = host.window.remove(at);
+        let mut entry = host.window.remove(at).entry;
         entry.record = record;
         self.journal.put(host.id, entry.number, entry.row, false, &entry.record);
         if !entry.touched {
@@ -153,7 +186,7 @@ impl CrawlFile {
     pub(super) fn fill(&mut self, no: HostNo) -> Result<(), rusqlite::Error> {
         loop {
             let host = &self.hosts[no];
-            let in_front = host.window.partition_point(|entry| entry.place() < host.bound);
+            let in_front = host.window.partition_point(|slot| slot.place < host.bound);
             if in_front >= URLS_PER_VISIT || !host.has_more() {
                 return Ok(());
             }
@@ -170,7 +203,7 @@ impl CrawlFile {
             let all = read.len() < READ_AT_ONCE;
             for mut entry in read {
                 let host = &mut self.hosts[no];
-                if host.window.iter().any(|known| known.number == entry.number) {
+                if host.window.iter().any(|known| known.number() == entry.number) {
                     continue;
                 }
                 self.in_memory += 1;
