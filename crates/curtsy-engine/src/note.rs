@@ -42,6 +42,11 @@ pub enum Note<'a> {
     OwnTrouble,
     /// The store lost something; what is known here is written back.
     Recovering,
+    /// The store came back empty; what was in hand here is offered again.
+    OfferedAgain {
+        /// How many URLs that are.
+        urls: usize,
+    },
     /// A batch could not be kept, and waits.
     NotKept {
         /// Why.

@@ -41,6 +41,7 @@ impl<W: World> Worker<'_, W> {
         if epoch.emptied {
             let wishes = self.visiting.borrow().wishes();
             self.offer(&wishes).await;
+            self.outside.listener.note(Note::OfferedAgain { urls: wishes.len() });
         }
         self.outside.source.rewind(epoch.id).await;
         Event::Recovered

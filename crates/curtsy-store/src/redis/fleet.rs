@@ -34,6 +34,8 @@ impl Flow {
 pub struct Status {
     /// The stretch of the store's life in which nothing was lost.
     pub epoch: u64,
+    /// Whether everything was lost when it began.
+    pub emptied: bool,
     /// How much longer nothing is sent, since something was lost.
     pub quiet: Duration,
     /// URLs that were taken from the queue and are not settled.
@@ -96,5 +98,6 @@ fn read(reply: &mut Reply) -> Result<Status, Strange> {
     while !lengths.is_over() {
         status.lengths.push(lengths.number()?);
     }
+    status.emptied = reply.flag()?;
     Ok(status)
 }

@@ -98,6 +98,7 @@ pub(super) struct Meter<'l> {
     probes: Cell<[u64; 2]>,
     sent: Cell<[u64; 5]>,
     recoveries: Cell<u64>,
+    offered_again: Cell<u64>,
     durations: RefCell<Histogram>,
     sizes: RefCell<Histogram>,
     late: RefCell<Histogram>,
@@ -135,6 +136,7 @@ impl<'l> Meter<'l> {
             probes: Cell::default(),
             sent: Cell::default(),
             recoveries: Cell::default(),
+            offered_again: Cell::default(),
             durations: RefCell::new(Histogram::new(&DURATIONS)),
             sizes: RefCell::new(Histogram::new(&SIZES)),
             late: RefCell::new(Histogram::new(&LATE)),
@@ -145,6 +147,11 @@ impl<'l> Meter<'l> {
     /// Why rows can't be kept, if they can't.
     pub(super) fn not_kept(&self) -> Option<String> {
         self.not_kept.borrow().clone()
+    }
+
+    /// URLs that were offered again since Redis came back empty.
+    pub(super) fn offered_again(&self) -> u64 {
+        self.offered_again.get()
     }
 
     /// Pages so far, and failures.
@@ -312,6 +319,11 @@ impl Listener for Meter<'_> {
                 add(&self.recoveries, 1);
                 let message = "the store had lost something: what is known here is written back";
                 self.log.warn("recovering", message, &[]);
+            }
+            Note::OfferedAgain { urls } => {
+                add(&self.offered_again, urls as u64);
+                let message = "redis came back empty: what was in hand here is offered again";
+                self.log.warn("offered_again", message, &[("urls", urls.into())]);
             }
             Note::NotKept { why } => {
                 let before = self.not_kept.replace(Some(why.to_owned()));

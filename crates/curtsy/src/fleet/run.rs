@@ -104,6 +104,10 @@ pub struct WorkerReport {
     pub requests: u64,
     /// Questions to Redis.
     pub redis_round_trips: u64,
+    /// URLs that it had in hand when Redis came back empty, and offered again.
+    pub offered_again: u64,
+    /// URLs that waited in Redis when it was last heard of before it came back empty, those of all workers included. What no worker had in hand is gone.
+    pub waiting_when_emptied: u64,
     /// Whether everything that it held was finished or given back.
     pub clean: bool,
 }
@@ -248,6 +252,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         latest: RefCell::default(),
         own_trouble: Cell::new(None),
         log,
+        emptied: Cell::new(0),
         told: RefCell::default(),
     };
     let fields =
@@ -316,9 +321,14 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         events: kafka.published(),
         requests: counts.sent.iter().sum(),
         redis_round_trips: link.round_trips(),
+        offered_again: meter.offered_again(),
+        waiting_when_emptied: desk.emptied.get(),
         clean,
     })
 }
+
+/// How many of the lists are the queue.
+const QUEUES: usize = 3;
 
 /// The lists whose lengths are told: the queue in its three parts, dead letters, rejected ones.
 fn lists(spec: &FleetSpec) -> [String; 5] {
@@ -384,6 +394,8 @@ struct Desk<'a> {
     /// When our own network was last found to be down, and how often that was.
     own_trouble: Cell<Option<(u64, Instant)>>,
     log: &'a Log,
+    /// URLs that waited in Redis when it came back empty.
+    emptied: Cell<u64>,
     /// The trouble with Redis that the log has last been told of.
     told: RefCell<Option<String>>,
 }
@@ -394,12 +406,24 @@ impl Desk<'_> {
         let names: Vec<&str> = lists.iter().map(String::as_str).collect();
         // While it can't be asked, what was known last is told.
         if let Ok(Some(status)) = fleet::status(self.link, &names).await {
-            self.latest.replace(Some(status));
+            let before = self.latest.replace(Some(status.clone()));
+            if let Some(before) = before.filter(|b| status.emptied && b.epoch != status.epoch) {
+                self.tell_loss(&before);
+            }
         }
         self.tell_trouble();
         if self.own_trouble.get().is_none_or(|(count, _)| count != own_trouble) {
             self.own_trouble.set(Some((own_trouble, Instant::now())));
         }
+    }
+
+    /// Redis came back empty: how much waited there is known from the last look.
+    fn tell_loss(&self, before: &fleet::Status) {
+        let listed: u64 = before.lengths.iter().take(QUEUES).sum();
+        let waiting = before.queued + before.claims + listed;
+        self.emptied.set(self.emptied.get() + waiting);
+        let message = "redis came back empty: of the URLs that waited there, those that no worker had in hand must be queued again";
+        self.log.warn("store_emptied", message, &[("waiting", waiting.into())]);
     }
 
     /// A line when Redis can't be used, and one when it can again.

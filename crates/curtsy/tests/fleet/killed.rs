@@ -130,7 +130,9 @@ fn a_redis_that_comes_back_empty_has_nobody_asked_early() {
     trial.fleet.redis.wipe();
     trial.losses.push(from);
     trial.redis_was_away(from);
-    // Workers find out by themselves; what they had in hand is in the queue twice, and fetched once.
+    // Workers find out by themselves, and say how much is gone; what they had in hand is in the queue twice, and fetched once.
+    let said = |what: &str| trial.fleet.log().contains(what);
+    until("the word of the loss", || said("\"store_emptied\"") && said("\"offered_again\""));
     trial.fleet.push(&trial.urls);
     trial.end("Redis emptied", workers);
 }

@@ -1,7 +1,7 @@
 -- How the fleet does. Arguments: the lists whose lengths are wanted.
 local time = redis.call('TIME')
 local raw = time[1] * 1000000 + time[2]
-local line = redis.call('HMGET', 'curtsy:store', 'epoch', 'offset', 'quiet', 'queued', 'paused', 'draining', 'pages')
+local line = redis.call('HMGET', 'curtsy:store', 'epoch', 'offset', 'quiet', 'queued', 'paused', 'draining', 'pages', 'emptied')
 if not line[1] then return {'empty'} end
 local now = raw + tonumber(line[2])
 local function whole(n) return string.format('%.0f', n) end
@@ -12,4 +12,4 @@ for n = 2, #workers, 2 do workers[n] = whole(math.max(0, raw - tonumber(workers[
 local claims = 0
 for n = 1, #workers, 2 do claims = claims + redis.call('LLEN', 'curtsy:claims:' .. workers[n]) end
 return {'status', line[1], whole(math.max(0, (tonumber(line[3] or '') or now) - now)), line[4], line[5] or '0', line[6] or '0', line[7],
-  redis.call('ZCARD', 'curtsy:due'), redis.call('ZCOUNT', 'curtsy:due', '-inf', whole(now)), claims, workers, lengths}
+  redis.call('ZCARD', 'curtsy:due'), redis.call('ZCOUNT', 'curtsy:due', '-inf', whole(now)), claims, workers, lengths, line[8] or '0'}
