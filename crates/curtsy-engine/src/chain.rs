@@ -134,52 +134,41 @@ impl<W: World> Worker<'_, W> {
         };
         let now = seen.stamp.earliest(self.clock_now());
         let authority = record.url.authority();
-        let mut kept = None;
+        let mut kept: Kept = None;
         let lead = seen.view.state.lead(&self.scene(policy, &seen.view, now, None));
         let soon = now + lead + HOP_SLACK;
-        let news = if soon >= *deadline {
-            UNREACHABLE
-        } else if record.url != authority.robots_url() {
-            return Hop::NeedsRequest;
-        } else if authority == *owner {
-            NO_RULES
-        } else {
-            let Some(known) = seen.view.state.robots_of(&authority) else {
-                return Hop::NeedsRequest;
-            };
-            if now >= known.good_until(&policy.robots) {
-                return Hop::NeedsRequest;
+        let late = soon >= *deadline;
+        let own = record.url == authority.robots_url();
+        let known = seen.view.state.robots_of(&authority).filter(|_| own);
+        let known = known.filter(|known| now < known.good_until(&policy.robots));
+        if let Some(id) = known.and_then(|known| known.file) {
+            // Kept with the owner's state: the store may have lost it, and this worker may be the last to have it.
+            kept = self.robots_file(id).await.map(|file| (id, file));
+        }
+        // What was found out counts, even if nobody had the time to look at it before the deadline: a site that has answered is not asked again.
+        let news = match known.map(|known| (known, &known.standing)) {
+            _ if own && authority == *owner => NO_RULES,
+            Some((known, RobotsStanding::Rules)) if kept.is_some() => {
+                let delay = Duration::from_micros(known.crawl_delay_micros);
+                let delay = Some(delay).filter(|d| !d.is_zero());
+                let file = kept.as_ref().map(|(id, _)| (*id, delay));
+                RobotsNews::Answer { class: RobotsClass::Rules, file, told: None }
             }
-            match &known.standing {
-                RobotsStanding::Rules => {
-                    let Some(id) = known.file else { return Hop::NeedsRequest };
-                    let Some(file) = self.robots_file(id).await else {
-                        return Hop::NeedsRequest;
-                    };
-                    // Kept with the owner's state: the store may have lost it, and this worker may be the last to have it.
-                    kept = Some((id, file));
-                    let delay = Duration::from_micros(known.crawl_delay_micros);
-                    let delay = Some(delay).filter(|d| !d.is_zero());
-                    RobotsNews::Answer {
-                        class: RobotsClass::Rules,
-                        file: Some((id, delay)),
-                        told: None,
-                    }
-                }
-                RobotsStanding::Absent => NO_RULES,
-                RobotsStanding::Refused => {
-                    RobotsNews::Answer { class: RobotsClass::Denied, file: None, told: None }
-                }
-                // What its host was told to wait holds for whoever is sent there.
-                RobotsStanding::Unreachable(until) => RobotsNews::Answer {
-                    class: RobotsClass::Unreachable,
-                    file: None,
-                    told: Some(*until - now),
-                },
-                RobotsStanding::Chasing(chase) if chase.to == record.origin => NO_RULES,
-                // Elsewhere again, and being followed there.
-                RobotsStanding::Chasing(_) => return Hop::Waits,
+            Some((_, RobotsStanding::Absent)) => NO_RULES,
+            Some((_, RobotsStanding::Refused)) => {
+                RobotsNews::Answer { class: RobotsClass::Denied, file: None, told: None }
             }
+            // What its host was told to wait holds for whoever is sent there.
+            Some((_, RobotsStanding::Unreachable(until))) => RobotsNews::Answer {
+                class: RobotsClass::Unreachable,
+                file: None,
+                told: Some(*until - now),
+            },
+            Some((_, RobotsStanding::Chasing(chase))) if chase.to == record.origin => NO_RULES,
+            _ if late => UNREACHABLE,
+            // Elsewhere again, and being followed there.
+            Some((_, RobotsStanding::Chasing(_))) => return Hop::Waits,
+            _ => return Hop::NeedsRequest,
         };
         self.tell_owner(owner, news, kept).await;
         self.end(self.moved(seen, record, None));

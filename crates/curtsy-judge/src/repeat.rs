@@ -113,8 +113,8 @@ impl Repeats {
                     (record.retries, record.own) = (0, 0);
                     return;
                 }
-                if bench.faults.wait_lost(record.last.end, x.start) {
-                    // The tries so far were perhaps known only to a worker that died with the store: then this is the first.
+                if bench.faults.wait_lost(record.last.start, x.start) {
+                    // The tries so far were perhaps known only to a worker that died with the store, the last of them in its hands: then this is the first.
                     (record.retries, record.own) = (0, 0);
                     bench.excused(Rule::P9);
                     return;

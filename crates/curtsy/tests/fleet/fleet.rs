@@ -121,16 +121,22 @@ impl Fleet {
 
     /// How many URLs are listed or queued.
     pub(crate) fn waiting(&self) -> u64 {
-        let mut db = self.connection();
-        let listed: u64 = db.llen("crawler_queue").unwrap();
-        let queued: Option<u64> = db.hget("curtsy:store", "queued").unwrap();
-        listed + queued.unwrap_or(0)
+        let (listed, queued, _) = self.held_by_redis();
+        listed + queued
     }
 
     /// Whether nothing is listed, claimed or queued.
     pub(crate) fn is_settled(&self) -> bool {
-        let claims: Vec<String> = self.connection().keys("curtsy:claims:*").unwrap();
-        claims.is_empty() && self.waiting() == 0
+        self.held_by_redis() == (0, 0, 0)
+    }
+
+    /// How many URLs are listed and queued, and how many workers have claims: all of one moment, since they go from one to the other.
+    fn held_by_redis(&self) -> (u64, u64, usize) {
+        let mut all = redis::pipe();
+        all.atomic().llen("crawler_queue").hget("curtsy:store", "queued").keys("curtsy:claims:*");
+        let (listed, queued, claims): (u64, Option<u64>, Vec<String>) =
+            all.query(&mut self.connection()).unwrap();
+        (listed, queued.unwrap_or(0), claims.len())
     }
 
     /// Waits until every URL is settled.
