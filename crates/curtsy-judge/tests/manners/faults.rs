@@ -65,6 +65,14 @@ fn what_died_with_a_worker_is_made_once_more() {
     check("careful retries=1", &format!("{fails} | {lost} | {then}"), "clean");
     check("careful retries=1", &format!("{fails} | {lost} | {then} | 120s GET /a 500"), "P9");
     check("careful retries=1", &format!("{fails} | 5s store-loss | {then}"), "P9");
+    // And so is one whose answer went on for a moment after its worker was lost.
+    let fails = "0s robots ok | 3s GET /a 500 took=1.2s";
+    check("careful retries=1", &format!("{fails} | {lost} | {then}"), "clean");
+    check(
+        "careful retries=1",
+        &format!("{fails} | 2s worker-lost=0 | 5s store-loss | {then}"),
+        "P9",
+    );
     // So is a final answer; and one that could not be told is unknown as long as that lasts.
     let gone = "0s robots ok | 3s GET /a 404";
     check("careful", &format!("{gone} | {lost} | 60s GET /a 404"), "clean");
