@@ -164,7 +164,10 @@ fn brokers_that_forget_the_producer_are_told_by_a_new_one() {
     until("the first events", || !trial.fleet.events().is_empty());
     let forgotten = RDKafkaRespErr::RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER;
     trial.fleet.kafka.request_errors(RDKafkaApiKey::Produce, &[forgotten]);
-    until("the worker's word", || trial.fleet.log().contains("\"sink_away\""));
+    until("the worker's word", || {
+        trial.refill();
+        trial.fleet.log().contains("\"sink_away\"")
+    });
     trial.queue(20);
     trial.outages += 1;
     trial.end("brokers that forget the producer", vec![worker]);
