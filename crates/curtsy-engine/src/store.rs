@@ -151,9 +151,16 @@ pub enum Want {
         /// When the chain counts as failed.
         deadline: Time,
     },
+    /// What robots.txt says of it.
+    Rules,
 }
 
 impl UrlRecord {
+    /// The question what robots.txt says of a URL, as it is offered.
+    pub fn rules(url: CrawlUrl) -> UrlRecord {
+        UrlRecord { want: Want::Rules, ..UrlRecord::page(url, 0) }
+    }
+
     /// A page as it is offered.
     pub fn page(url: CrawlUrl, depth: u16) -> UrlRecord {
         UrlRecord {
@@ -195,7 +202,7 @@ impl UrlRecord {
     pub fn rank(&self) -> u8 {
         match self.want {
             Want::RobotsHop { .. } => 0,
-            Want::Sitemap => 1,
+            Want::Sitemap | Want::Rules => 1,
             Want::Page => match self.wish.as_ref().map(|wish| wish.priority) {
                 Some(Priority::High) => 1,
                 Some(Priority::Normal) | None => 2,
@@ -215,6 +222,7 @@ impl UrlRecord {
             Want::Page => AskKind::Page,
             Want::Sitemap => AskKind::Sitemap,
             Want::RobotsHop { .. } => AskKind::RobotsHop,
+            Want::Rules => AskKind::Rules,
         }
     }
 }

@@ -381,6 +381,7 @@ impl<W: World> Worker<'_, W> {
                 Want::Page => Kind::Page,
                 Want::Sitemap => Kind::Sitemap,
                 Want::RobotsHop { .. } => Kind::RobotsHop,
+                Want::Rules => Kind::Robots,
             },
             findings: decision.findings,
             outcome: Outcome::NotSent,

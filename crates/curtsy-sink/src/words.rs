@@ -32,6 +32,7 @@ pub(crate) fn ask_kind(kind: AskKind) -> &'static str {
         AskKind::Page => "page",
         AskKind::Sitemap => "sitemap",
         AskKind::RobotsHop => "robots_hop",
+        AskKind::Rules => "rules",
     }
 }
 

@@ -52,6 +52,8 @@ enum Wanted<'a> {
     SitemapHeld,
     /// A hop likewise.
     RobotsHopHeld(&'a str, Time),
+    /// What robots.txt says; nobody has an answer to it in hand.
+    Rules,
 }
 
 impl Wanted<'_> {
@@ -88,6 +90,7 @@ pub(crate) fn more(record: &UrlRecord) -> Option<Vec<u8>> {
             (Want::Page, true) => Wanted::PageHeld,
             (Want::Sitemap, false) => Wanted::Sitemap,
             (Want::Sitemap, true) => Wanted::SitemapHeld,
+            (Want::Rules, _) => Wanted::Rules,
             (Want::RobotsHop { owner: authority, deadline }, held) => {
                 owner = authority.to_string();
                 match held {
@@ -130,6 +133,7 @@ pub(crate) fn record(
         record.want = match more.want {
             Wanted::Page | Wanted::PageHeld => Want::Page,
             Wanted::Sitemap | Wanted::SitemapHeld => Want::Sitemap,
+            Wanted::Rules => Want::Rules,
             Wanted::RobotsHop(owner, deadline) | Wanted::RobotsHopHeld(owner, deadline) => {
                 Want::RobotsHop { owner: owner.parse()?, deadline }
             }

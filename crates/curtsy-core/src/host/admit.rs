@@ -44,6 +44,8 @@ pub enum AskKind {
     Sitemap,
     /// The robots.txt of another authority that was redirected here.
     RobotsHop,
+    /// What robots.txt says of it: once that is known, nothing is asked.
+    Rules,
 }
 
 /// What surrounds a decision.
@@ -142,6 +144,9 @@ impl HostState {
             if found.of(gate).verdict == Verdict::Never {
                 return Decision { action: Action::Refuse(gate), findings: found };
             }
+        }
+        if ask.kind == AskKind::Rules && !self.robots_needed(ask, scene) {
+            return Decision { action: Action::UseCached, findings: found };
         }
         if let Some(until) = ask.fresh_until.filter(|until| *until > scene.now) {
             let fresh = Finding::new(Verdict::NotBefore(until), Reason::Fresh);
@@ -492,6 +497,7 @@ impl AskKind {
             AskKind::Page => Kind::Page,
             AskKind::Sitemap => Kind::Sitemap,
             AskKind::RobotsHop => Kind::RobotsHop,
+            AskKind::Rules => Kind::Robots,
         }
     }
 }

@@ -36,7 +36,7 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 use curtsy_core::headers::RobotsRules;
 use curtsy_core::host::{Friction, Kind, Reason};
 use curtsy_core::time::Time;
-use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_core::url::{Authority, CrawlUrl, UrlKey};
 use curtsy_parse::challenge::wall;
 use curtsy_parse::content_type::BodyKind;
 use curtsy_parse::sitemap::{self, Sitemap};
@@ -71,6 +71,8 @@ pub struct Discovery {
     patterns: Patterns,
     pages: html::Limits,
     sitemaps: sitemap::Limits,
+    /// Authorities of seeds that are whole sites.
+    sites: HashSet<Authority>,
     roots: RwLock<Roots>,
     traps: Mutex<Traps>,
 }
@@ -87,6 +89,10 @@ impl Discovery {
             patterns,
             pages: html::Limits { agent, ..html::Limits::default() },
             sitemaps: sitemap::Limits::default(),
+            sites: {
+                let sites = spec.seeds.iter().filter(|seed| seed.path_and_query() == "/");
+                sites.map(CrawlUrl::authority).collect()
+            },
             roots: RwLock::new(Roots::new(spec.scope, &spec.seeds)),
             traps: Mutex::new(traps),
             spec,

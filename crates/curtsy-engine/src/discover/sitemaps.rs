@@ -32,9 +32,15 @@ impl Discovery {
         robots: Option<&RobotsFile>,
     ) -> Vec<UrlRecord> {
         let begins = || record.depth == 0 || self.roots().is_moved(&record.url);
+        let wanted =
+            || !self.spec.sitemaps_of_sites || self.sites.contains(&record.origin.authority());
         // Where the usual sitemap is a seed, robots.txt may name others.
         let listed = record.want == Want::Sitemap && record.url.path_and_query() == USUAL[0];
-        if !self.spec.follow_sitemaps || !(record.want == Want::Page || listed) || !begins() {
+        if !self.spec.follow_sitemaps
+            || !(record.want == Want::Page || listed)
+            || !begins()
+            || !wanted()
+        {
             return Vec::new();
         }
         let root = record.url.authority().root();

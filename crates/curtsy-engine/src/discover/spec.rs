@@ -19,6 +19,8 @@ pub struct DiscoverySpec {
     pub exclude: Vec<String>,
     /// Ask for the sitemaps of the authorities where the crawl begins, before their pages.
     pub follow_sitemaps: bool,
+    /// Of those only where a seed is a whole site (its path is `/`): other seeds are pages, and nothing more is wanted.
+    pub sitemaps_of_sites: bool,
     /// Offer what pages and feeds link to.
     pub follow_links: bool,
     /// Leave links alone that say `nofollow`, and all links of pages that do.
@@ -41,6 +43,7 @@ impl Default for DiscoverySpec {
             include: Vec::new(),
             exclude: Vec::new(),
             follow_sitemaps: true,
+            sitemaps_of_sites: false,
             follow_links: true,
             respect_nofollow: true,
             follow_canonical: true,
