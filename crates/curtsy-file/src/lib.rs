@@ -6,5 +6,5 @@
 mod database;
 mod error;
 
-pub use database::{PAGE_BYTES_LARGE, Schema, open, open_to_read};
+pub use database::{PAGE_BYTES_LARGE, Schema, open, open_passing, open_to_read};
 pub use error::{OpenError, full, trouble};

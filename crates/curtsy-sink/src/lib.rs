@@ -13,6 +13,7 @@
 //! Columns and their values are made in one place (`columns`, `record`), so every sink calls the same thing by the same name.
 
 mod columns;
+mod facts;
 #[cfg(feature = "kafka")]
 mod kafka;
 mod lines;
@@ -25,9 +26,11 @@ mod words;
 
 pub use columns::{COLUMNS, Column, Group};
 pub use curtsy_file::OpenError;
+pub use facts::Facts;
 #[cfg(feature = "kafka")]
 pub use kafka::{KafkaFault, KafkaSettings, KafkaSink};
 pub use lines::{CsvSink, FileOptions, JsonlSink};
-pub use rules::RobotsTexts;
+pub use record::News;
+pub use rules::{RobotsTexts, Rules};
 pub use sqlite::{Forget, Options, RunEnd, RunStart, SqliteSink};
 pub use words::error_of as error_name;

@@ -387,22 +387,6 @@ impl PagesFile {
             })
         })
     }
-
-    /// Pages that sitemaps list, by URL; at most `max`.
-    pub fn sitemap_urls(&self, max: usize) -> Result<Vec<SitemapUrl>, OpenError> {
-        let sql = "SELECT url, sitemap, lastmod, changefreq, priority FROM sitemap_urls LIMIT ?1";
-        let max = i64::try_from(max).unwrap_or(i64::MAX);
-        self.all(sql, &[&max], |_, row| {
-            Ok(SitemapUrl {
-                url: row.get(0)?,
-                sitemap: row.get(1)?,
-                lastmod: time(row, 2)?,
-                changefreq: row.get(3)?,
-                priority: row.get(4)?,
-            })
-        })
-    }
-
     fn all<T>(
         &self,
         sql: &str,

@@ -40,7 +40,7 @@ impl<'a> Value<'a> {
 
 /// What a row brings to one that may be there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum News {
+pub enum News {
     /// An answer: what was held is replaced.
     Answer,
     /// The word of the site that what is held still counts.
@@ -197,7 +197,7 @@ fn outcome(ending: &Ending) -> Option<&Outcome> {
     }
 }
 
-fn news(ending: &Ending, page: Option<&Page>) -> News {
+pub(crate) fn news(ending: &Ending, page: Option<&Page>) -> News {
     match ending {
         Ending::Cached => News::Cached,
         Ending::Fetched(Outcome::Answered { status: 304, .. }) => News::Confirmed,
@@ -213,12 +213,12 @@ fn news(ending: &Ending, page: Option<&Page>) -> News {
 }
 
 /// The status of what the row holds: of a page that was confirmed, the one with which it came.
-fn status(ending: &Ending, page: Option<&Page>) -> Option<u16> {
+pub(crate) fn status(ending: &Ending, page: Option<&Page>) -> Option<u16> {
     page.map(|page| page.head.status).or(outcome(ending).and_then(Outcome::status))
 }
 
 /// The server's Date if it is close to ours, else ours.
-fn crawl_time(head: &Head, at: Time) -> Time {
+pub(crate) fn crawl_time(head: &Head, at: Time) -> Time {
     let now = i64::try_from(at.secs()).unwrap_or(i64::MAX);
     let date = head.date.as_deref().and_then(|date| http_date(date, now));
     let date = date.and_then(|date| u64::try_from(date).ok()).map(Time::from_secs);

@@ -17,13 +17,14 @@ pub type RobotsTexts = Arc<dyn Fn(RobotsId) -> Option<Arc<RobotsFile>> + Send + 
 const RULES_MAX: usize = 4096;
 
 /// Knows the lines that decided lately.
-pub(crate) struct Rules {
+pub struct Rules {
     texts: Option<RobotsTexts>,
     known: HashMap<(RobotsId, u32), Option<Arc<str>>>,
 }
 
 impl Rules {
-    pub(crate) fn new(texts: Option<RobotsTexts>) -> Rules {
+    /// Knows nothing yet; whoever has the texts is asked.
+    pub fn new(texts: Option<RobotsTexts>) -> Rules {
         Rules { texts, known: HashMap::new() }
     }
 
@@ -36,7 +37,8 @@ impl Rules {
         }
     }
 
-    fn rule(&mut self, file: RobotsId, line: u32) -> Option<Arc<str>> {
+    /// A line of a robots.txt, if somebody has its text.
+    pub fn rule(&mut self, file: RobotsId, line: u32) -> Option<Arc<str>> {
         let texts = self.texts.as_ref()?;
         if let Some(rule) = self.known.get(&(file, line)) {
             return rule.clone();

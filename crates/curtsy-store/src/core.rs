@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use curtsy_core::host::{HostState, Receipt, RobotsId};
 use curtsy_core::time::Time;
-use curtsy_core::url::HostKey;
+use curtsy_core::url::{HostKey, UrlKey};
 use curtsy_engine::{
     Commit, Committed, Offered, Order, Refusal, RobotsFile, StoreError, Taken, UrlRecord, UrlWrite,
     View, Visit,
@@ -52,6 +52,17 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    fn limits(&self) -> Limits {
+        Limits {
+            known: self.known_in_memory,
+            hosts: self.hosts_in_memory,
+            urls: self.urls_in_memory,
+            changes: self.merge_after,
+        }
+    }
+}
+
 /// The store of one crawl. Clones are the same store; each worker has a [`Handle`].
 pub struct Crawl<H = Machine>(Arc<Mutex<Core<H>>>);
 
@@ -66,6 +77,24 @@ impl Crawl {
     pub fn open(ledger: &Path, crawl: &Path, options: Options) -> Result<Crawl, OpenError> {
         Crawl::open_with(ledger, crawl, options, Machine)
     }
+
+    /// Begins a crawl on this machine that nobody goes on with: what is queued and known goes with its last clone.
+    pub fn open_passing(ledger: &Path, options: Options) -> Result<Crawl, OpenError> {
+        Crawl::open_passing_with(ledger, options, Machine)
+    }
+}
+
+impl<H: Hours> Crawl<H> {
+    /// The same with other clocks.
+    pub fn open_passing_with(
+        ledger: &Path,
+        options: Options,
+        hours: H,
+    ) -> Result<Crawl<H>, OpenError> {
+        let mut ledger = Ledger::open(ledger, hours, options.quiet)?;
+        let file = CrawlFile::passing(ledger.now(), options.limits())?;
+        Ok(Crawl(Arc::new(Mutex::new(Core { ledger, file, trouble: None }))))
+    }
 }
 
 impl<H: Hours> Crawl<H> {
@@ -77,12 +106,7 @@ impl<H: Hours> Crawl<H> {
         hours: H,
     ) -> Result<Crawl<H>, OpenError> {
         let mut ledger = Ledger::open(ledger, hours, options.quiet)?;
-        let limits = Limits {
-            known: options.known_in_memory,
-            hosts: options.hosts_in_memory,
-            urls: options.urls_in_memory,
-            changes: options.merge_after,
-        };
+        let limits = options.limits();
         let (mut file, lived_by) = CrawlFile::open(crawl, ledger.now(), limits)?;
         if lived_by.is_some_and(|id| id != ledger.id) {
             // What this crawl started is written elsewhere.
@@ -125,6 +149,14 @@ impl<H: Hours> Crawl<H> {
         self.with(|core| {
             let put = records.into_iter().try_for_each(|record| core.file.put_back(record));
             put.and_then(|()| core.file.save()).map_err(|e| core.refused("put_back", &e))
+        })
+    }
+
+    /// URLs that are not to be asked for, as somebody holds their pages.
+    pub fn note_known(&self, keys: Vec<UrlKey>) -> Result<(), StoreError> {
+        self.with(|core| {
+            let noted = keys.into_iter().try_for_each(|key| core.file.note_known(key));
+            noted.map_err(|e| core.refused("note_known", &e))
         })
     }
 

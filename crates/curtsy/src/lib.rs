@@ -2,10 +2,8 @@
 
 pub mod cli;
 pub mod conformance;
-pub mod crawl;
 #[cfg(feature = "fleet")]
 pub mod fleet;
 #[cfg(feature = "fleet")]
 pub mod schedule;
-mod shown;
 mod signals;

@@ -31,6 +31,16 @@ impl Signals {
         Ok(Signals {})
     }
 
+    /// Listens from the first time on, and waits for the next signal.
+    pub(crate) async fn heard(signals: &mut Option<Signals>) -> std::io::Result<()> {
+        let listening = match signals.take() {
+            Some(listening) => listening,
+            None => Signals::listen()?,
+        };
+        signals.insert(listening).next().await;
+        Ok(())
+    }
+
     #[cfg(not(unix))]
     pub(crate) async fn next(&mut self) {
         let _ = tokio::signal::ctrl_c().await;

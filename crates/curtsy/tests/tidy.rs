@@ -12,9 +12,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("curtsy-fetch", &["curtsy-core", "curtsy-engine"]),
     ("curtsy-file", &[]),
     ("curtsy-store", &["curtsy-core", "curtsy-engine", "curtsy-file"]),
-    ("curtsy-sink", &["curtsy-core", "curtsy-engine", "curtsy-file"]),
+    ("curtsy-sink", &["curtsy-core", "curtsy-engine", "curtsy-file", "curtsy-parse"]),
     ("curtsy-judge", &["curtsy-core"]),
     ("curtsy-sim", &["curtsy-core", "curtsy-engine", "curtsy-judge"]),
+    (
+        "curtsy-crawl",
+        &["curtsy-core", "curtsy-engine", "curtsy-fetch", "curtsy-store", "curtsy-sink"],
+    ),
     ("curtsy-serve", ALL_BELOW_SERVE),
     (
         "curtsy",
@@ -25,12 +29,24 @@ const LAYERS: &[(&str, &[&str])] = &[
             "curtsy-fetch",
             "curtsy-store",
             "curtsy-sink",
+            "curtsy-crawl",
             "curtsy-judge",
             "curtsy-sim",
             "curtsy-serve",
         ],
     ),
-    ("curtsy-duckdb", &["curtsy"]),
+    (
+        "curtsy-duckdb",
+        &[
+            "curtsy-core",
+            "curtsy-engine",
+            "curtsy-fetch",
+            "curtsy-store",
+            "curtsy-sink",
+            "curtsy-crawl",
+        ],
+    ),
+    ("xtask", &[]),
     // Benchmarks only; nothing uses it.
     (
         "curtsy-bench",
@@ -45,6 +61,7 @@ const ALL_BELOW_SERVE: &[&str] = &[
     "curtsy-fetch",
     "curtsy-store",
     "curtsy-sink",
+    "curtsy-crawl",
     "curtsy-judge",
     "curtsy-sim",
 ];

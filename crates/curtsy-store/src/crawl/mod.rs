@@ -36,7 +36,8 @@ const CACHE_KIB: i64 = -8192;
 pub(crate) struct CrawlFile {
     db: Connection,
     path: PathBuf,
-    _running: Running,
+    /// None for a crawl that goes with its process.
+    running: Option<Running>,
     pub(crate) job: JobView,
     /// URLs that are not settled.
     pub(crate) queued: u64,
@@ -81,7 +82,23 @@ impl CrawlFile {
         limits: Limits,
     ) -> Result<(CrawlFile, Option<i64>), OpenError> {
         let running = Running::lock(path)?;
-        let mut db = curtsy_file::open(path, &SCHEMA)?;
+        let db = curtsy_file::open(path, &SCHEMA)?;
+        CrawlFile::with(db, path, Some(running), now, limits)
+    }
+
+    /// Begins a crawl that goes with its process.
+    pub(crate) fn passing(now: Time, limits: Limits) -> Result<CrawlFile, OpenError> {
+        let db = curtsy_file::open_passing(&SCHEMA)?;
+        Ok(CrawlFile::with(db, Path::new(""), None, now, limits)?.0)
+    }
+
+    fn with(
+        mut db: Connection,
+        path: &Path,
+        running: Option<Running>,
+        now: Time,
+        limits: Limits,
+    ) -> Result<(CrawlFile, Option<i64>), OpenError> {
         let of = |e| OpenError::sqlite(path, e);
         db.pragma_update(None, "cache_size", CACHE_KIB).map_err(of)?;
         merge::replay(&mut db).map_err(of)?;
@@ -95,7 +112,7 @@ impl CrawlFile {
         let mut file = CrawlFile {
             db,
             path: path.to_owned(),
-            _running: running,
+            running,
             job: job.as_ref().map_or(JobView { started_at: now, pages: 0 }, |(job, _)| *job),
             queued,
             hosts: Vec::new(),
@@ -163,6 +180,11 @@ impl CrawlFile {
             offered.known += 1;
             Ok(())
         }
+    }
+
+    /// A URL that is not to be asked for.
+    pub(crate) fn note_known(&mut self, id: UrlKey) -> Result<(), rusqlite::Error> {
+        self.known.insert(&self.db, id.as_u128()).map(drop)
     }
 
     /// Whether a URL is known, as far as memory can tell.
@@ -234,8 +256,11 @@ impl CrawlFile {
     /// Writes what is not written yet, so that it survives this process.
     pub(crate) fn save(&mut self) -> Result<(), rusqlite::Error> {
         if !self.journal.unwritten().is_empty() {
-            let sql = "INSERT INTO journal (changes) VALUES (?1)";
-            self.db.prepare_cached(sql)?.execute([self.journal.unwritten()])?;
+            // Nobody goes on with a crawl that goes with its process.
+            if self.running.is_some() {
+                let sql = "INSERT INTO journal (changes) VALUES (?1)";
+                self.db.prepare_cached(sql)?.execute([self.journal.unwritten()])?;
+            }
             self.journal.written();
         }
         if self.merge_is_due() || self.by_name.len() > 2 * self.limits.hosts {

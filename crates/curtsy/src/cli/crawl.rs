@@ -2,22 +2,24 @@
 
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use curtsy_core::policy::{Field, FlagValue, Layers, Mode, Origin, Policy, Reach, Settled};
-use curtsy_core::url::{CrawlUrl, HostKey};
+use curtsy_core::policy::{Field, FlagValue, Layers, Mode, Reach, Settled};
+use curtsy_core::url::CrawlUrl;
+use curtsy_crawl::{
+    Choice, Ended, FileSpec, JobSpec, Order, Report, SpecError, Target, Way, ledger_file,
+    run as run_job, seed,
+};
 use curtsy_engine::discover::{DiscoverySpec, Scope};
-use curtsy_fetch::{IpNet, NamePin, Proxy, Settings as Outlet};
+use curtsy_fetch::{IpNet, NamePin};
 use curtsy_store::{Ledger, Machine};
 
-use super::choice::Choice;
 use super::config::Config;
 use super::policy::{assignment, mode};
 use super::progress::Progressing;
 use super::{Console, Outcome};
-use crate::crawl::{Ended, JobSpec, Report, SeedsAre, Target, run as run_job, state_dir};
+use crate::signals::Signals;
 
 /// What a crawl is, from flags. The names are also the keys of `curtsy.toml`.
 #[derive(Clone, Debug, Default, Args)]
@@ -68,11 +70,11 @@ pub(super) struct LedgerArg {
 impl LedgerArg {
     /// Where it is.
     pub(super) fn find(&self, console: &Console<'_>) -> anyhow::Result<PathBuf> {
-        let said = || console.variables.get("CURTSY_LEDGER").map(PathBuf::from);
-        let usual = || state_dir(&console.variables).map(|state| state.join("hosts.db"));
-        self.path.clone().or_else(said).or_else(usual).context(
-            "no place for the ledger of hosts: neither `XDG_STATE_HOME` nor `HOME` is set\nhint: name a file with `--ledger hosts.db`",
-        )
+        match &self.path {
+            Some(path) => Ok(path.clone()),
+            None => ledger_file(&console.variables)
+                .context("hint: name a file with `--ledger hosts.db`"),
+        }
     }
 
     /// Opens it.
@@ -162,24 +164,25 @@ pub(super) struct WayArgs {
 
 pub(super) fn run(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let (json, quiet) = (args.json, args.quiet);
-    let spec = spec(args, console)?;
+    let (spec, into) = spec(args, console)?;
     let terminal = std::io::stderr().is_terminal();
     let report = {
         let mut watch = Progressing::new(console.err, json, quiet, terminal);
-        let report = run_job(&spec, &mut watch);
+        let mut signals = None;
+        let report = run_job(&spec, &into, &mut watch, async || Signals::heard(&mut signals).await);
         watch.end();
         report
     };
-    if spec.targets.iter().any(Target::is_stdout) {
+    if into.targets.iter().any(Target::is_stdout) {
         // Nobody could go on with it.
         for ending in ["", "-wal", "-shm", "-running"] {
-            let mut name = spec.file.clone().into_os_string();
+            let mut name = into.file.clone().into_os_string();
             name.push(ending);
             let _ = std::fs::remove_file(name);
         }
     }
     let report = report?;
-    print(&report, &spec, json, console)?;
+    print(&report, &into, json, console)?;
     Ok(outcome(&report))
 }
 
@@ -196,60 +199,48 @@ pub(super) fn outcome(report: &Report) -> Outcome {
 }
 
 /// Reads flags, variables and files into what is to be done.
-pub(super) fn spec(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result<JobSpec> {
+pub(super) fn spec(
+    args: CrawlArgs,
+    console: &mut Console<'_>,
+) -> anyhow::Result<(JobSpec, FileSpec)> {
     let command = shown_command(&args);
     let config = Config::find(args.config.as_deref())?;
     let args = config.under(args, &console.variables);
-    let seeds = seeds(&args)?;
-    let settled = manners(&args, console)?;
-    for warning in &settled.warnings {
-        writeln!(console.err, "warning: {warning}")?;
-    }
-    let mut policy = settled.policy;
-    let local = is_local(&seeds, &args.way);
-    let mut outlet = outlet(&policy, &args.way)?;
-    // Many names of one's own machine are not many visitors at once, unless the user says so.
-    outlet.count_allowed = matches!(settled.origin["slots.per_address"], Origin::Said(_));
-    if policy.identity.contact.is_none() && local {
-        // Our own machine needs no address to complain to. It may not be left without one either.
-        policy.identity.contact = Some("this-machine".to_owned());
-        outlet.public = false;
-    }
-    let user_agent = policy.user_agent()?;
-    let into = args.into.clone().unwrap_or_else(|| "crawl.db".into());
-    let target = Target::of(&into).map_err(anyhow::Error::msg)?;
-    let ledger = args.ledger.find(console)?;
-    let file = target.crawl_file(&into, ledger.parent().unwrap_or(Path::new(".")));
-    if args.resume && !file.exists() {
-        bail!(
-            "there is no crawl in `{}` to go on with\nhint: leave `--resume` out to begin one",
-            file.display()
-        );
-    }
     let discovery = DiscoverySpec {
-        seeds: seeds.clone(),
         scope: args.find.scope.unwrap_or_default(),
         include: args.find.include.clone(),
         exclude: args.find.exclude.clone(),
         follow_sitemaps: !args.find.no_sitemaps,
         follow_links: !args.find.no_links,
         respect_nofollow: !args.find.follow_nofollow,
-        product: policy.product_token().to_owned(),
         ..DiscoverySpec::default()
     };
-    Ok(JobSpec {
-        seeds,
-        policy: Arc::new(policy),
-        user_agent,
-        discovery,
-        outlet,
-        file,
-        targets: vec![target],
-        ledger,
-        seeds_are: SeedsAre::Pages,
-        again: args.again,
-        command,
-    })
+    let job = order(&args, discovery, console)?.job()?;
+    let into = args.into.clone().unwrap_or_else(|| "crawl.db".into());
+    let target = Target::of(&into).map_err(anyhow::Error::msg)?;
+    let file = target.crawl_file(&into, job.ledger.parent().unwrap_or(Path::new(".")));
+    if args.resume && !file.exists() {
+        bail!(
+            "there is no crawl in `{}` to go on with\nhint: leave `--resume` out to begin one",
+            file.display()
+        );
+    }
+    Ok((job, FileSpec { file, targets: vec![target], again: args.again, command }))
+}
+
+/// What was ordered, without what becomes of the rows.
+pub(super) fn order(
+    args: &CrawlArgs,
+    discovery: DiscoverySpec,
+    console: &mut Console<'_>,
+) -> anyhow::Result<Order> {
+    let seeds = seeds(args)?;
+    let settled = manners(args, console)?;
+    for warning in &settled.warnings {
+        writeln!(console.err, "warning: {warning}")?;
+    }
+    let (way, ledger) = (args.way.read()?, args.ledger.find(console)?);
+    Ok(Order { seeds, settled, way, discovery, ledger })
 }
 
 /// The seeds, each read once.
@@ -288,17 +279,6 @@ fn seeds(args: &CrawlArgs) -> anyhow::Result<Vec<CrawlUrl>> {
     Ok(seeds)
 }
 
-/// A seed as people write it.
-pub(super) fn seed(text: &str) -> anyhow::Result<CrawlUrl> {
-    let with_scheme = match text.contains("://") {
-        true => text.to_owned(),
-        false => format!("https://{text}"),
-    };
-    CrawlUrl::parse(&with_scheme).map_err(|why| {
-        anyhow::anyhow!("`{}` is no URL that can be crawled: {why}", super::without_login(text))
-    })
-}
-
 /// The policy: flag beats environment beats file beats preset.
 pub(super) fn manners(args: &CrawlArgs, console: &Console<'_>) -> anyhow::Result<Settled> {
     let manners = &args.manners;
@@ -333,38 +313,16 @@ pub(super) fn manners(args: &CrawlArgs, console: &Console<'_>) -> anyhow::Result
     Ok(layers.settle(reach)?)
 }
 
-/// The way out, as policy and flags have it.
-pub(super) fn outlet(policy: &Policy, way: &WayArgs) -> anyhow::Result<Outlet> {
-    let mut outlet = Outlet::of(policy);
-    outlet.allow_net = way.allow_net.clone();
-    outlet.pins = way.resolve.clone();
-    // Read here and not with the other flags: an error there would repeat the password.
-    let proxy = way.proxy.as_deref().map(|text| {
-        text.parse::<Proxy>().with_context(|| format!("`{}`", super::without_login(text)))
-    });
-    outlet.proxy = proxy.transpose()?;
-    if let Some(path) = &way.ca_file {
-        outlet.ca_pem = std::fs::read(path)
-            .with_context(|| format!("could not read the certificates in `{}`", path.display()))?;
+impl WayArgs {
+    /// The way out.
+    pub(super) fn read(&self) -> Result<Way, SpecError> {
+        let mut way =
+            Way { allow_net: self.allow_net.clone(), pins: self.resolve.clone(), ..Way::default() };
+        // Read here and not with the other flags: an error there would repeat the password.
+        self.proxy.as_deref().map_or(Ok(()), |text| way.through(text))?;
+        self.ca_file.as_deref().map_or(Ok(()), |file| way.trust(file))?;
+        Ok(way)
     }
-    Ok(outlet)
-}
-
-/// Whether every seed lies on this machine, by its address or by a name that is pinned to one.
-fn is_local(seeds: &[CrawlUrl], way: &WayArgs) -> bool {
-    seeds.iter().all(|seed| {
-        let host = seed.host();
-        let pinned = way.resolve.iter().find(|pin| pin.fits(host.as_str()));
-        match (pinned, address(host)) {
-            (Some(pin), _) => pin.addresses.iter().all(|a| a.is_loopback()),
-            (None, Some(address)) => address.is_loopback(),
-            (None, None) => false,
-        }
-    })
-}
-
-fn address(host: &HostKey) -> Option<std::net::IpAddr> {
-    host.as_str().trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
 /// The command for the record of runs: what was asked for, without a proxy's password.
@@ -393,16 +351,16 @@ fn shown_command(args: &CrawlArgs) -> String {
 
 fn print(
     report: &Report,
-    spec: &JobSpec,
+    into: &FileSpec,
     json: bool,
     console: &mut Console<'_>,
 ) -> anyhow::Result<()> {
     let text = match json {
         true => format!("{:#}\n", serde_json::to_value(report)?),
-        false => summary(report, spec),
+        false => summary(report, into),
     };
     // Rows have the standard output for themselves.
-    match json && !spec.targets.iter().any(Target::is_stdout) {
+    match json && !into.targets.iter().any(Target::is_stdout) {
         true => write!(console.out, "{text}")?,
         false => write!(console.err, "{text}")?,
     }
@@ -410,7 +368,7 @@ fn print(
 }
 
 /// The report for a person.
-pub(super) fn summary(report: &Report, spec: &JobSpec) -> String {
+pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
     use std::fmt::Write;
     let mut text = String::new();
     let plural = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
@@ -452,9 +410,9 @@ pub(super) fn summary(report: &Report, spec: &JobSpec) -> String {
         let _ =
             writeln!(text, "  {}", plural(report.retries, "retry").replace("retrys", "retries"));
     }
-    let file = spec.file.display();
-    if report.rows > 0 && !spec.targets.iter().any(Target::is_stdout) {
-        match &spec.targets[..] {
+    let file = into.file.display();
+    if report.rows > 0 && !into.targets.iter().any(Target::is_stdout) {
+        match &into.targets[..] {
             [Target::JsonLines(path) | Target::Csv(path)] => {
                 let _ =
                     writeln!(text, "  rows: {} (and, with the evidence, {file})", path.display());

@@ -16,7 +16,8 @@ use curtsy_sim::manners_of;
 use super::crawl::summary;
 use super::progress::Progressing;
 use super::{Console, Outcome, printable, why};
-use crate::crawl::{JobSpec, Report, SeedsAre, Target, run as run_job};
+use crate::signals::Signals;
+use curtsy_crawl::{FileSpec, JobSpec, Report, SeedsAre, Target, run as run_job};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -53,11 +54,12 @@ fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Re
             "a small town's site stands on this machine: http://demo.test:{port}/ and two more hosts, with a robots.txt that asks for 0.2 s between\nrequests, sitemaps, a page that says 429, one that says 503, redirects, a bot wall and a calendar without end\n"
         )?;
     }
-    let spec = spec(port, folder)?;
+    let (spec, into) = spec(port, folder)?;
     let report = {
         let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
         let mut watch = Progressing::new(console.err, args.json, args.json, terminal);
-        let report = run_job(&spec, &mut watch);
+        let mut signals = None;
+        let report = run_job(&spec, &into, &mut watch, async || Signals::heard(&mut signals).await);
         watch.end();
         report?
     };
@@ -73,7 +75,7 @@ fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Re
     let verdict = judge.finish();
     let clean = verdict.clean();
     if args.json {
-        let whys = whys(&spec, port)?;
+        let whys = whys(&into, port)?;
         let all = serde_json::json!({
             "report": serde_json::to_value(&report)?,
             "why": whys.iter().map(|w| w.json.clone()).collect::<Vec<_>>(),
@@ -81,7 +83,7 @@ fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Re
         });
         writeln!(console.out, "{all:#}")?;
     } else {
-        tell(&report, &spec, port, console)?;
+        tell(&report, &into, port, console)?;
         let mut text = Vec::new();
         verdict.print(&mut text)?;
         writeln!(console.out, "The judge read the site's own access log:\n")?;
@@ -102,12 +104,12 @@ fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Re
 
 fn tell(
     report: &Report,
-    spec: &JobSpec,
+    into: &FileSpec,
     port: u16,
     console: &mut Console<'_>,
 ) -> anyhow::Result<()> {
-    write!(console.out, "{}", summary(report, spec))?;
-    for why in whys(spec, port)? {
+    write!(console.out, "{}", summary(report, into))?;
+    for why in whys(into, port)? {
         write!(console.out, "\n{}", why.text)?;
     }
     writeln!(console.out)?;
@@ -115,8 +117,8 @@ fn tell(
 }
 
 /// Three answers to "why?".
-fn whys(spec: &JobSpec, port: u16) -> anyhow::Result<Vec<why::Why>> {
-    let find = |path: &str| why::find(&spec.file, &format!("http://demo.test:{port}{path}"));
+fn whys(into: &FileSpec, port: u16) -> anyhow::Result<Vec<why::Why>> {
+    let find = |path: &str| why::find(&into.file, &format!("http://demo.test:{port}{path}"));
     let mut found = Vec::new();
     for path in ["/private/diary", "/busy"] {
         found.extend(find(path)?);
@@ -133,7 +135,7 @@ fn whys(spec: &JobSpec, port: u16) -> anyhow::Result<Vec<why::Why>> {
 }
 
 /// The demonstration's crawl: all of it, at the pace that the town asks for.
-fn spec(port: u16, folder: &Path) -> anyhow::Result<JobSpec> {
+fn spec(port: u16, folder: &Path) -> anyhow::Result<(JobSpec, FileSpec)> {
     let flags = [
         FlagValue { flag: "demo", key: "pace.delay", value: "100ms" },
         FlagValue { flag: "demo", key: "identity.contact", value: "demo@localhost" },
@@ -145,7 +147,7 @@ fn spec(port: u16, folder: &Path) -> anyhow::Result<JobSpec> {
     outlet.allow_net = vec!["127.0.0.0/8".parse()?];
     outlet.public = false;
     outlet.pins = vec!["*.test=127.0.0.1".parse()?];
-    Ok(JobSpec {
+    let job = JobSpec {
         user_agent: policy.user_agent()?,
         discovery: DiscoverySpec {
             seeds: seeds.clone(),
@@ -158,13 +160,16 @@ fn spec(port: u16, folder: &Path) -> anyhow::Result<JobSpec> {
         policy: Arc::new(policy),
         seeds,
         outlet,
-        file: folder.join("crawl.db"),
-        targets: vec![Target::Sqlite],
         ledger: folder.join("hosts.db"),
         seeds_are: SeedsAre::Pages,
+    };
+    let into = FileSpec {
+        file: folder.join("crawl.db"),
+        targets: vec![Target::Sqlite],
         again: false,
         command: "curtsy demo".to_owned(),
-    })
+    };
+    Ok((job, into))
 }
 
 const HELP: &str = "\

@@ -8,8 +8,9 @@ use curtsy_core::robots::Robots;
 use curtsy_engine::{UrlRecord, decide, ruling};
 use serde_json::json;
 
-use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, manners, seed};
+use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, manners};
 use super::{Console, Outcome, progress};
+use curtsy_crawl::seed;
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]

@@ -7,9 +7,10 @@ use clap::Args;
 use curtsy_sink::{Forget, Options, SqliteSink};
 use serde_json::json;
 
-use super::crawl::{LedgerArg, seed};
+use super::crawl::LedgerArg;
 use super::stop::host;
 use super::{Console, Outcome, printable};
+use curtsy_crawl::seed;
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]

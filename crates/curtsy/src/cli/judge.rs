@@ -8,11 +8,11 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use curtsy_core::policy::{Layers, Origin, Reach};
+use curtsy_crawl::Choice;
 use curtsy_judge::{InStartOrder, Judge, Manners, Report, read_faults, read_log, read_plan};
 use curtsy_sim::manners_of;
 use flate2::bufread::MultiGzDecoder;
 
-use super::choice::Choice;
 use super::{Console, Outcome, printable};
 
 #[derive(Debug, Args)]

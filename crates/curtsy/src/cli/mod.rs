@@ -3,7 +3,6 @@
 //! Data goes to stdout, everything else to stderr. A command answers with an [`Outcome`]; an `Err` means that it could not do
 //! its part (a file that isn't there), and ends like a wrong argument.
 
-mod choice;
 mod config;
 mod conformance;
 mod crawl;
@@ -35,7 +34,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use curtsy_core::policy::Variables;
 
-use crate::shown::{printable, without_login};
+use curtsy_crawl::{printable, without_login};
 
 /// A crawl engine with manners.
 #[derive(Debug, Parser)]

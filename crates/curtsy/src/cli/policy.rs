@@ -6,9 +6,9 @@ use curtsy_core::policy::{
     Difference, FIELDS, FlagValue, HOST_FIELDS, Layers, Mode, Note, Origin, Policy, PolicyError,
     Reach, Settled, Value,
 };
+use curtsy_crawl::Choice;
 use serde_json::{Map, Value as Json, json};
 
-use super::choice::Choice;
 use super::{Console, Outcome};
 
 #[derive(Debug, Args)]

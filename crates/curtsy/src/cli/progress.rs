@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::crawl::{Progress, Watch};
+use curtsy_crawl::{Progress, Watch};
 
 /// Shows progress on stderr.
 pub(super) struct Progressing<'a> {

@@ -11,8 +11,8 @@ use curtsy_core::time::Time;
 use curtsy_sink::read::{DecisionRow, PageRow, PagesFile};
 use serde_json::{Value as Json, json};
 
-use super::crawl::seed;
 use super::{Console, Outcome, printable, progress};
+use curtsy_crawl::seed;
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]

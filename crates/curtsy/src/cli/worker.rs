@@ -10,11 +10,11 @@ use clap::Args;
 use curtsy_core::policy::{Origin, Variables};
 use curtsy_engine::Point;
 
-use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners, outlet};
+use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners};
 use super::policy::assignment;
 use super::{Console, Outcome};
-use crate::crawl::state_dir;
 use crate::fleet::{FleetSpec, Log, Names, ask, run as run_worker};
+use curtsy_crawl::state_dir;
 
 #[derive(Clone, Debug, Args)]
 #[command(after_help = HELP)]
@@ -134,7 +134,7 @@ fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpe
              address or page"
         );
     }
-    let mut outlet = outlet(&policy, &args.way)?;
+    let mut outlet = args.way.read()?.settings(&policy);
     outlet.count_allowed = matches!(settled.origin["slots.per_address"], Origin::Said(_));
     let user_agent = policy.user_agent()?;
     let variables = &console.variables;

@@ -22,8 +22,8 @@ use super::log::{trouble, wall};
 use super::meter::{Elsewhere, Meter};
 use super::reader::FleetReader;
 use super::{FleetSpec, Log, reach};
-use crate::shown::without_login;
 use crate::signals::Signals;
+use curtsy_crawl::without_login;
 
 /// How often an idle worker looks for work, at least.
 const LOOK: Duration = Duration::from_millis(250);

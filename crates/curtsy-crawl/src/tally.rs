@@ -1,7 +1,7 @@
 //! What a run comes to, counted as rows are kept.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use curtsy_core::evidence::friction_signal;
 use curtsy_core::host::{AskKind, Gate, Outcome};
@@ -13,43 +13,47 @@ const NAMES_MAX: usize = 10_000;
 
 /// Counts what went out. It comes after the sinks that keep rows, so it counts what is kept.
 #[derive(Default)]
-pub(super) struct Tally(RefCell<Counted>);
+pub(crate) struct Tally(Mutex<Counted>);
 
 /// What was counted.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counted {
+pub(crate) struct Counted {
     /// Pages by how they ended.
-    pub(super) endings: BTreeMap<&'static str, u64>,
+    pub(crate) endings: BTreeMap<&'static str, u64>,
     /// Refusals by gate.
-    pub(super) refused: BTreeMap<&'static str, u64>,
+    pub(crate) refused: BTreeMap<&'static str, u64>,
     /// Answers by status.
-    pub(super) statuses: BTreeMap<u16, u64>,
-    pub(super) rows: u64,
-    pub(super) fetched: u64,
-    pub(super) cached: u64,
-    pub(super) used: u64,
-    pub(super) sitemaps: u64,
-    pub(super) retries: u64,
-    pub(super) body_bytes: u64,
-    pub(super) hosts: BTreeSet<HostKey>,
-    pub(super) friction: Vec<String>,
+    pub(crate) statuses: BTreeMap<u16, u64>,
+    pub(crate) rows: u64,
+    pub(crate) fetched: u64,
+    pub(crate) cached: u64,
+    pub(crate) used: u64,
+    pub(crate) sitemaps: u64,
+    pub(crate) retries: u64,
+    pub(crate) body_bytes: u64,
+    pub(crate) hosts: BTreeSet<HostKey>,
+    pub(crate) friction: Vec<String>,
 }
 
 impl Tally {
-    pub(super) fn counted(&self) -> Counted {
-        self.0.borrow().clone()
+    pub(crate) fn counted(&self) -> Counted {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Rows, pages fetched and bytes, without a copy.
-    pub(super) fn glance(&self) -> (u64, u64, u64, usize) {
-        let counted = self.0.borrow();
+    pub(crate) fn glance(&self) -> (u64, u64, u64, usize) {
+        let counted = self.lock();
         (counted.rows, counted.fetched, counted.body_bytes, counted.hosts.len())
     }
 }
 
 impl Sink for Tally {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
-        let mut counted = self.0.borrow_mut();
+        let mut counted = self.lock();
         batch.rows.iter().for_each(|row| counted.row(row));
         batch.steps.iter().for_each(|step| counted.step(step));
         Box::pin(std::future::ready(Ok(())))
@@ -109,7 +113,7 @@ fn gate_name(gate: Gate) -> &'static str {
 }
 
 /// The word for how a URL ended, in columns, reports and progress.
-pub(super) fn ending_name(ending: &Ending) -> &'static str {
+pub(crate) fn ending_name(ending: &Ending) -> &'static str {
     match ending {
         Ending::Fetched(_) => "fetched",
         Ending::Cached => "cached",

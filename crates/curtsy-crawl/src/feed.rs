@@ -1,34 +1,35 @@
 //! Seeds on their way into the store.
 
-use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_engine::{Boxed, Source, UrlRecord};
 
-use super::SeedsAre;
+use crate::SeedsAre;
 
-/// The seeds of a crawl. The store knows which of them it has seen before, so each run offers all of them.
-pub(super) struct Seeds {
+/// The seeds of a crawl, for all its workers. The store knows which of them it has seen before, so each run offers all of them.
+pub(crate) struct Seeds {
     urls: Vec<CrawlUrl>,
     are: SeedsAre,
-    next: Cell<usize>,
-    rewound: RefCell<Option<u64>>,
+    next: AtomicUsize,
+    rewound: Mutex<Option<u64>>,
 }
 
 impl Seeds {
-    pub(super) fn new(urls: Vec<CrawlUrl>, are: SeedsAre) -> Seeds {
-        Seeds { urls, are, next: Cell::new(0), rewound: RefCell::default() }
+    pub(crate) fn new(urls: Vec<CrawlUrl>, are: SeedsAre) -> Seeds {
+        Seeds { urls, are, next: AtomicUsize::new(0), rewound: Mutex::default() }
     }
 }
 
 impl Source for Seeds {
     fn next(&self, max: usize) -> Boxed<'_, Vec<UrlRecord>> {
-        let from = self.next.get();
+        let from = self.next.fetch_add(max, Ordering::Relaxed).min(self.urls.len());
         let to = self.urls.len().min(from + max);
-        self.next.set(to);
         let seeds = self.urls[from..to].iter().map(|url| match self.are {
             SeedsAre::Pages => UrlRecord::page(url.clone(), 0),
             SeedsAre::Sitemaps => UrlRecord::sitemap(url.clone()),
+            SeedsAre::Rules => UrlRecord::rules(url.clone()),
         });
         Box::pin(std::future::ready(seeds.collect()))
     }
@@ -38,8 +39,9 @@ impl Source for Seeds {
     }
 
     fn rewind(&self, epoch: u64) -> Boxed<'_, ()> {
-        if self.rewound.replace(Some(epoch)) != Some(epoch) {
-            self.next.set(0);
+        let mut rewound = self.rewound.lock().unwrap_or_else(PoisonError::into_inner);
+        if rewound.replace(epoch) != Some(epoch) {
+            self.next.store(0, Ordering::Relaxed);
         }
         Box::pin(std::future::ready(()))
     }

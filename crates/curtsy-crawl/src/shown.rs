@@ -1,7 +1,7 @@
 //! Texts of others, as they are shown on a terminal and in a log.
 
 /// What a site wrote, safe on a terminal: control characters are shown, not obeyed.
-pub(crate) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c.is_control() {
@@ -13,7 +13,7 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// An address as somebody typed it, without the user and password that may be in it.
-pub(crate) fn without_login(text: &str) -> String {
+pub fn without_login(text: &str) -> String {
     let scheme = text.find("://").map_or("", |at| &text[..at]);
     let start = if scheme.is_empty() { 0 } else { scheme.len() + "://".len() };
     // Only pages have an `@` behind their host; elsewhere it is in a password that was to be encoded.

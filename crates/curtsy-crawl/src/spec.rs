@@ -3,16 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use curtsy_core::policy::{Policy, Variables};
+use curtsy_core::policy::{Origin, Policy, Settled, Variables};
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::Settings as Outlet;
+
+use crate::{SpecError, Way, without_login};
 
 /// A crawl.
 #[derive(Clone, Debug)]
 pub struct JobSpec {
     /// Where it begins.
     pub seeds: Vec<CrawlUrl>,
+    /// What the seeds are.
+    pub seeds_are: SeedsAre,
     /// Its manners.
     pub policy: Arc<Policy>,
     /// Who it says it is.
@@ -21,18 +25,71 @@ pub struct JobSpec {
     pub discovery: DiscoverySpec,
     /// Its way out.
     pub outlet: Outlet,
-    /// The crawl's own file: what is queued, what is known.
-    pub file: PathBuf,
-    /// Where rows go besides the crawl's file.
-    pub targets: Vec<Target>,
     /// The ledger of hosts.
     pub ledger: PathBuf,
-    /// What the seeds are.
-    pub seeds_are: SeedsAre,
+}
+
+/// The file of a crawl that goes on when it was stopped.
+#[derive(Clone, Debug)]
+pub struct FileSpec {
+    /// The crawl's own file: what is queued, what is known, and the rows.
+    pub file: PathBuf,
+    /// Where rows go besides.
+    pub targets: Vec<Target>,
     /// Whether the crawl begins anew, with the pages that it holds.
     pub again: bool,
     /// The command, for the record of runs.
     pub command: String,
+}
+
+/// What a face was told, before it is known whether it can be done.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// Where the crawl begins.
+    pub seeds: Vec<CrawlUrl>,
+    /// Its manners.
+    pub settled: Settled,
+    /// The way out.
+    pub way: Way,
+    /// What it looks for; seeds and product are filled in.
+    pub discovery: DiscoverySpec,
+    /// The ledger of hosts.
+    pub ledger: PathBuf,
+}
+
+impl Order {
+    /// The crawl, if somebody can be reached who answers for it.
+    pub fn job(self) -> Result<JobSpec, SpecError> {
+        let Order { seeds, settled, way, discovery, ledger } = self;
+        let mut policy = settled.policy;
+        let mut outlet = way.settings(&policy);
+        // Many names of one's own machine are not many visitors at once, unless the user says so.
+        outlet.count_allowed = matches!(settled.origin["slots.per_address"], Origin::Said(_));
+        if policy.identity.contact.is_none() && way.is_local(&seeds) {
+            // Our own machine needs no address to complain to. It may not be left without one either.
+            policy.identity.contact = Some("this-machine".to_owned());
+            outlet.public = false;
+        }
+        let product = policy.product_token().to_owned();
+        Ok(JobSpec {
+            user_agent: policy.user_agent()?,
+            discovery: DiscoverySpec { seeds: seeds.clone(), product, ..discovery },
+            policy: Arc::new(policy),
+            seeds,
+            seeds_are: SeedsAre::Pages,
+            outlet,
+            ledger,
+        })
+    }
+}
+
+/// A seed as people write it: `example.org` is `https://example.org/`.
+pub fn seed(text: &str) -> Result<CrawlUrl, SpecError> {
+    let with_scheme = match text.contains("://") {
+        true => text.to_owned(),
+        false => format!("https://{text}"),
+    };
+    CrawlUrl::parse(&with_scheme).map_err(|why| SpecError::Seed { text: without_login(text), why })
 }
 
 /// What the seeds of a crawl are.
@@ -42,6 +99,8 @@ pub enum SeedsAre {
     Pages,
     /// Sitemaps.
     Sitemaps,
+    /// Questions what robots.txt says of a URL.
+    Rules,
 }
 
 /// Where rows go besides the crawl's own file, which always has them.
@@ -100,4 +159,11 @@ pub fn state_dir(variables: &Variables) -> Option<PathBuf> {
         .filter(|path| path.is_absolute())
         .or_else(|| given("HOME").map(|home| Path::new(home).join(".local/state")))
         .map(|state| state.join("curtsy"))
+}
+
+/// The ledger of hosts that every crawl of this user shares, unless one is named.
+pub fn ledger_file(variables: &Variables) -> Result<PathBuf, SpecError> {
+    let said = variables.get("CURTSY_LEDGER").filter(|name| !name.is_empty()).map(PathBuf::from);
+    let usual = || state_dir(variables).map(|state| state.join("hosts.db"));
+    said.or_else(usual).ok_or(SpecError::NoLedger)
 }

@@ -1,0 +1,157 @@
+//! Whoever attends to a crawl while it works: passes on what it is asked, and shows how it stands.
+
+use std::pin::pin;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use curtsy_core::evidence::{Names, sentence};
+use curtsy_core::host::Verdict;
+use curtsy_engine::look;
+use curtsy_store::Crawl;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch::Sender;
+
+use crate::tally::Tally;
+use crate::work::Crew;
+use crate::{CrawlError, JobSpec, Progress, Waiting, Watch};
+
+/// Hosts that wait, as many as anybody wants to read.
+const WAITING_SHOWN: usize = 5;
+
+/// The event loop of one thread.
+pub(crate) fn runtime() -> Result<Runtime, CrawlError> {
+    Builder::new_current_thread().enable_all().build().map_err(CrawlError::Runtime)
+}
+
+/// One who attends to a crawl.
+pub(crate) struct Attendant<'a> {
+    crew: &'a Crew<'a>,
+    tally: &'a Tally,
+    began: Instant,
+    watch: &'a mut dyn Watch,
+    warned: Warned,
+}
+
+impl<'a> Attendant<'a> {
+    pub(crate) fn new(
+        crew: &'a Crew<'a>,
+        tally: &'a Tally,
+        began: Instant,
+        watch: &'a mut dyn Watch,
+    ) -> Attendant<'a> {
+        Attendant { crew, tally, began, watch, warned: Warned::default() }
+    }
+
+    /// Attends until the work is over.
+    pub(crate) async fn attend<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        mut asked: impl AsyncFnMut() -> std::io::Result<()>,
+        told: &Sender<u32>,
+    ) -> Result<T, CrawlError> {
+        let mut work = pin!(work);
+        let mut tick = tokio::time::interval(self.watch.every());
+        loop {
+            tokio::select! {
+                over = &mut work => return Ok(over),
+                heard = asked() => {
+                    heard.map_err(CrawlError::Runtime)?;
+                    told.send_modify(|times| *times += 1);
+                    if *told.borrow() == 1 {
+                        self.watch.note("stopping: what was sent is waited for; once more to end at once (nothing is lost either way)");
+                    }
+                }
+                _ = tick.tick() => self.look().await,
+            }
+        }
+    }
+
+    /// What the user was warned of.
+    pub(crate) fn said(self) -> Vec<String> {
+        self.warned.said
+    }
+
+    async fn look(&mut self) {
+        let Crew { spec, crawl, sent, .. } = self.crew;
+        let (rows, fetched, body_bytes, hosts) = self.tally.glance();
+        let progress = Progress {
+            rows,
+            fetched,
+            body_bytes,
+            hosts,
+            requests: sent.load(Ordering::Relaxed),
+            queued: crawl.queued(),
+            took: self.began.elapsed(),
+            waiting: waiting(crawl, spec).await,
+        };
+        self.warned.look(crawl, spec, self.began.elapsed(), self.watch);
+        self.watch.see(&progress);
+    }
+}
+
+/// Hosts with work that must wait, those that wait longest first, and whom they wait for.
+async fn waiting(crawl: &Crawl, spec: &JobSpec) -> Vec<Waiting> {
+    let handle = crawl.handle();
+    let mut found = Vec::new();
+    for (host, until, queued) in crawl.waiting(WAITING_SHOWN) {
+        let now = crawl.now();
+        let first = crawl.schedule(&host).ok().and_then(|(_, urls)| urls.into_iter().next());
+        let product = spec.policy.product_token();
+        let seen = match &first {
+            Some(record) => look(&handle, &spec.policy, product, record, None).await.ok(),
+            None => None,
+        };
+        let why = seen.and_then(|seen| {
+            let (verdict, gate) = seen.decision.findings.worst();
+            let names = Names { robots: None, now };
+            (verdict > Verdict::Go).then(|| sentence(gate, seen.decision.findings.of(gate), &names))
+        });
+        let why = why.unwrap_or_else(|| "its turn".to_owned());
+        found.push(Waiting { wait: until - now, host, until, queued, why });
+    }
+    found
+}
+
+/// What a user was told about budgets and about the store.
+#[derive(Default)]
+struct Warned {
+    said: Vec<String>,
+    pages: bool,
+    time: bool,
+    trouble: Option<String>,
+}
+
+impl Warned {
+    fn look(&mut self, crawl: &Crawl, spec: &JobSpec, took: Duration, watch: &mut dyn Watch) {
+        let budget = &spec.policy.budget;
+        let part = |of: u64| of.saturating_mul(budget.warn_percent.into()) / 100;
+        if let Some(max) = budget.pages
+            && !self.pages
+            && crawl.pages() >= part(max)
+        {
+            self.pages = true;
+            self.say(format!("{} of {max} pages of the budget are used", crawl.pages()), watch);
+        }
+        if let Some(max) = budget.time
+            && !self.time
+            && took.as_secs() >= part(max.as_secs())
+        {
+            self.time = true;
+            let percent = budget.warn_percent;
+            self.say(format!("{percent} % of the time of the budget are used"), watch);
+        }
+        let trouble = crawl.trouble();
+        if trouble != self.trouble {
+            match &trouble {
+                Some(trouble) => watch.note(&format!("the store can't be written: {trouble}")),
+                None => watch.note("the store can be written again"),
+            }
+            self.trouble = trouble;
+        }
+    }
+
+    fn say(&mut self, text: String, watch: &mut dyn Watch) {
+        watch.note(&text);
+        self.said.push(text);
+    }
+}

@@ -1,0 +1,86 @@
+//! What keeps a crawl from being ordered, from starting or from going on.
+
+use std::path::PathBuf;
+
+use curtsy_core::policy::Preset;
+
+/// An order that can't be followed.
+#[derive(Debug, thiserror::Error)]
+pub enum SpecError {
+    /// Neither a preset nor a file.
+    #[error("`{0}` is neither a preset nor a file\nhint: the presets are {presets}", presets = presets())]
+    NoPolicy(String),
+    /// A policy file that can't be read.
+    #[error("could not read the policy file `{path}`: {source}")]
+    PolicyFile {
+        /// Its name.
+        path: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// Not a URL that can be crawled.
+    #[error("`{text}` is no URL that can be crawled: {why}")]
+    Seed {
+        /// The text, without a password.
+        text: String,
+        /// What is wrong with it.
+        why: curtsy_core::url::UrlError,
+    },
+    /// A proxy that can't be used.
+    #[error("`{text}`: {why}")]
+    Proxy {
+        /// The text, without a password.
+        text: String,
+        /// What is wrong with it.
+        why: curtsy_fetch::SettingsError,
+    },
+    /// Certificates that can't be read.
+    #[error("could not read the certificates in `{}`: {source}", path.display())]
+    CaFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A policy that can't be followed, or that names nobody.
+    #[error(transparent)]
+    Policy(#[from] curtsy_core::policy::PolicyError),
+    /// Nowhere to keep what is known of hosts.
+    #[error("no place for the ledger of hosts: neither `XDG_STATE_HOME` nor `HOME` is set")]
+    NoLedger,
+}
+
+fn presets() -> String {
+    Preset::WORDS.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// A crawl could not do its part.
+#[derive(Debug, thiserror::Error)]
+pub enum CrawlError {
+    /// A file of the crawl could not be opened: the ledger, what is queued, or where the rows go.
+    #[error(transparent)]
+    File(#[from] curtsy_store::OpenError),
+    /// The store could not be written.
+    #[error(transparent)]
+    Write(#[from] curtsy_engine::StoreError),
+    /// A setting of the way out is wrong.
+    #[error(transparent)]
+    Outlet(#[from] curtsy_fetch::SettingsError),
+    /// The rows can't be written.
+    #[error("{}", .0.why)]
+    Rows(#[from] curtsy_engine::SinkError),
+    /// What is crawled is not clear.
+    #[error(transparent)]
+    Scope(#[from] curtsy_engine::discover::DiscoveryError),
+    /// A folder could not be made.
+    #[error("could not make the folder `{}`: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The system gave us no event loop, no thread or no signals.
+    #[error("could not start: {0}")]
+    Runtime(std::io::Error),
+}

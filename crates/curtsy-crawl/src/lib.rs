@@ -1,0 +1,34 @@
+//! A crawl on one machine, from seed to row: what every face on one machine has in common.
+//!
+//! A face reads its input into a [`JobSpec`]. [`run`] crawls into a file of its own, and a crawl that was stopped or killed goes on when
+//! the same command is given again; [`stream`] hands every row to the face and leaves nothing behind but what the ledger of hosts knows.
+//! Nothing here decides about a request: scope is the reader's, manners are the core's. What is here is the order in which things are
+//! opened and ended.
+
+mod attend;
+mod choice;
+mod error;
+mod feed;
+mod plan;
+mod report;
+mod run;
+mod shown;
+mod sitemaps;
+mod spec;
+mod stream;
+mod tally;
+mod watch;
+mod way;
+mod work;
+
+pub use choice::Choice;
+pub use error::{CrawlError, SpecError};
+pub use plan::Plan;
+pub use report::{Ended, Report};
+pub use run::run;
+pub use shown::{printable, without_login};
+pub use sitemaps::list_sitemaps;
+pub use spec::{FileSpec, JobSpec, Order, SeedsAre, Target, ledger_file, seed, state_dir};
+pub use stream::{Keeper, NoCache, Streaming, stream};
+pub use watch::{Progress, Waiting, Watch};
+pub use way::Way;

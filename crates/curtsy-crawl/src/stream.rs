@@ -1,0 +1,134 @@
+//! A crawl whose rows a face keeps itself. Nothing is left of it but what the ledger of hosts knows.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
+
+use curtsy_core::url::UrlKey;
+use curtsy_engine::{Boxed, Cache, CachedPage, Counts, Fetched, Head, Over, Sink, UrlRecord};
+use curtsy_sink::RobotsTexts;
+use curtsy_store::{Crawl, Options};
+use tokio::sync::watch::{Receiver, channel};
+
+use crate::attend::{Attendant, runtime};
+use crate::feed::Seeds;
+use crate::report::Done;
+use crate::run::{make_folder, texts};
+use crate::tally::Tally;
+use crate::work::{Crew, chance};
+use crate::{CrawlError, JobSpec, Report, Watch};
+
+/// Whoever keeps the rows of a crawl. Each worker asks on its own thread.
+pub trait Keeper: Sync {
+    /// Where a worker's rows go.
+    fn sink(&self) -> Box<dyn Sink + '_>;
+    /// The pages that are held already.
+    fn cache(&self) -> Box<dyn Cache + '_>;
+}
+
+/// No pages are held.
+#[derive(Clone, Copy, Debug)]
+pub struct NoCache;
+
+impl Cache for NoCache {
+    fn get(&self, _: UrlKey) -> Boxed<'_, Option<CachedPage>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn page(&self, _: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn put(&self, _: &UrlRecord, _: CachedPage, _: Option<(&Head, &Fetched)>) -> Boxed<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// How rows are handed on.
+#[derive(Clone, Debug)]
+pub struct Streaming {
+    /// Threads that work.
+    pub workers: usize,
+    /// Rows that each of them hands on at once, if so many come within the time that a row may wait.
+    pub rows: usize,
+    /// Pages that are not asked for, as they are held already.
+    pub known: Vec<UrlKey>,
+}
+
+/// Runs a crawl as [`run`](crate::run) does, with rows that go to a keeper. The keeper is made when the crawl is open, with whoever has
+/// the texts of robots.txt.
+pub fn stream<K: Keeper>(
+    spec: &JobSpec,
+    how: Streaming,
+    keeper: impl FnOnce(RobotsTexts) -> K,
+    watch: &mut dyn Watch,
+    asked: impl AsyncFnMut() -> std::io::Result<()>,
+) -> Result<Report, CrawlError> {
+    let (outlet, discovery) = Crew::check(spec)?;
+    make_folder(&spec.ledger)?;
+    let began = Instant::now();
+    let crawl = Crawl::open_passing(&spec.ledger, Options::default())?;
+    crawl.begin_run()?;
+    crawl.note_known(how.known)?;
+    let keeper = keeper(texts(&crawl));
+    let tally = Tally::default();
+    let crew = Crew {
+        spec,
+        crawl: &crawl,
+        outlet,
+        discovery,
+        seeds: Seeds::new(spec.seeds.clone(), spec.seeds_are),
+        workers: how.workers.max(1),
+        flush_rows: how.rows,
+        sent: AtomicU64::new(0),
+    };
+    let (told, hears) = channel(0);
+    let (ends, warnings) = std::thread::scope(|threads| {
+        // When the first worker fails, the others are told by the end of this.
+        let told = told;
+        let mut others = Vec::new();
+        for _ in 1..crew.workers {
+            let (crew, keeper, tally, hears) = (&crew, &keeper, &tally, hears.clone());
+            let thread = std::thread::Builder::new().name("crawl".into());
+            let work = move || Ok(runtime()?.block_on(one(crew, keeper, tally, hears)));
+            others.push(thread.spawn_scoped(threads, work).map_err(CrawlError::Runtime)?);
+        }
+        let mut attendant = Attendant::new(&crew, &tally, began, watch);
+        let first = one(&crew, &keeper, &tally, hears);
+        let first = runtime()?.block_on(attendant.attend(first, asked, &told))?;
+        let mut ends: Vec<(Option<Over>, Counts)> = vec![first];
+        for other in others {
+            let end: Result<_, CrawlError> =
+                other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            ends.push(end?);
+        }
+        Ok::<_, CrawlError>((ends, attendant.said()))
+    })?;
+    let mut sent = [0; 5];
+    for (_, counts) in &ends {
+        sent.iter_mut().zip(counts.sent).for_each(|(sum, n)| *sum += n);
+    }
+    let over = ends.into_iter().map(|(over, _)| over).reduce(together).flatten();
+    let name = format!("{:016x}", chance());
+    let done = Done { name, over, counted: tally.counted(), sent, warnings, began };
+    Ok(done.report(spec, &crawl))
+}
+
+async fn one<K: Keeper>(
+    crew: &Crew<'_>,
+    keeper: &K,
+    tally: &Tally,
+    hears: Receiver<u32>,
+) -> (Option<Over>, Counts) {
+    let (sink, cache) = (keeper.sink(), keeper.cache());
+    crew.work(vec![&*sink, tally], &*cache, hears).await
+}
+
+/// How a crawl ended whose workers ended so: it is complete if nobody left anything.
+fn together(a: Option<Over>, b: Option<Over>) -> Option<Over> {
+    match (a?, b?) {
+        (Over::Stopped, _) | (_, Over::Stopped) => Some(Over::Stopped),
+        (Over::Waits(a), Over::Waits(b)) => Some(Over::Waits(a.min(b))),
+        (Over::Waits(until), _) | (_, Over::Waits(until)) => Some(Over::Waits(until)),
+        (Over::Empty, Over::Empty) => Some(Over::Empty),
+    }
+}

@@ -1,0 +1,125 @@
+//! Workers at work: what a crawl into a file and a crawl into a face have in common.
+
+use std::cell::RefCell;
+use std::hash::{BuildHasher, RandomState};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use curtsy_engine::discover::Discovery;
+use curtsy_engine::{Cache, Counts, Memory, Outside, Over, Point, Settings, Sink, Worker, World};
+use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
+use curtsy_store::{Crawl, Handle, Machine};
+use tokio::sync::watch;
+
+use crate::feed::Seeds;
+use crate::{CrawlError, JobSpec};
+
+/// Visits at once, for each connection that a process may have: most wait for their turn without one.
+const VISITS_PER_CONNECTION: u32 = 4;
+const VISITS_MAX: u32 = 4096;
+
+/// What all workers of a crawl share.
+pub(crate) struct Crew<'c> {
+    pub(crate) spec: &'c JobSpec,
+    pub(crate) crawl: &'c Crawl,
+    pub(crate) outlet: Outlet,
+    pub(crate) discovery: Discovery,
+    pub(crate) seeds: Seeds,
+    /// How many they are.
+    pub(crate) workers: usize,
+    /// Rows that a worker hands on at once.
+    pub(crate) flush_rows: usize,
+    /// Requests written by all of them.
+    pub(crate) sent: AtomicU64,
+}
+
+impl<'c> Crew<'c> {
+    /// What can be wrong with the order is found here, before anything is begun.
+    pub(crate) fn check(spec: &JobSpec) -> Result<(Outlet, Discovery), CrawlError> {
+        let outlet = Outlet::new(&spec.outlet)?;
+        let discovery = Discovery::new(spec.discovery.clone())?;
+        Ok((outlet, discovery))
+    }
+
+    /// Lets one worker work on this thread until nothing is left, or until it is told to end: at the second time at once, which is none.
+    pub(crate) async fn work(
+        &self,
+        sinks: Vec<&dyn Sink>,
+        cache: &dyn Cache,
+        mut told: watch::Receiver<u32>,
+    ) -> (Option<Over>, Counts) {
+        let clock = TokioClock::new();
+        let world = Here {
+            store: self.crawl.handle(),
+            fetch: HttpFetch::new(&self.outlet, clock),
+            clock,
+            sent: &self.sent,
+        };
+        let outside =
+            Outside { source: &self.seeds, sinks, cache, reader: &self.discovery, listener: &() };
+        let policy = &self.spec.policy;
+        let connections = policy.slots.total_connections;
+        let visits = connections.saturating_mul(VISITS_PER_CONNECTION).clamp(64, VISITS_MAX);
+        let settings = Settings {
+            worker: chance(),
+            visits_max: (visits as usize).div_ceil(self.workers),
+            until_empty: true,
+            patience: policy.patience,
+            flush_rows: self.flush_rows,
+            ..Settings::default()
+        };
+        let memory = Rc::new(RefCell::new(Memory::default()));
+        let agent = self.spec.user_agent.clone();
+        let worker = Worker::new(world, Arc::clone(policy), agent, outside, settings, memory);
+        let switch = worker.stop_switch();
+        let mut running = std::pin::pin!(worker.run());
+        let over = loop {
+            tokio::select! {
+                over = &mut running => break Some(over),
+                heard = told.changed() => {
+                    let twice = *told.borrow_and_update() > 1;
+                    if twice || heard.is_err() {
+                        // Whoever asks twice means it. Nothing is lost: it is as if the process had been killed.
+                        break None;
+                    }
+                    switch.set(true);
+                }
+            }
+        };
+        (over, worker.counts())
+    }
+}
+
+/// This machine, as a worker sees it.
+struct Here<'c> {
+    store: Handle<Machine>,
+    fetch: HttpFetch,
+    clock: TokioClock,
+    sent: &'c AtomicU64,
+}
+
+impl World for Here<'_> {
+    type Store = Handle<Machine>;
+    type Fetch = HttpFetch;
+    type Clock = TokioClock;
+    fn store(&self) -> &Handle<Machine> {
+        &self.store
+    }
+    fn fetch(&self) -> &HttpFetch {
+        &self.fetch
+    }
+    fn clock(&self) -> &TokioClock {
+        &self.clock
+    }
+    async fn reached(&self, point: Point) {
+        if point == Point::BeforeSend {
+            self.sent.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A number that nobody else has.
+pub(crate) fn chance() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
