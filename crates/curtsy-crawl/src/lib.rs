@@ -8,6 +8,7 @@
 mod attend;
 mod choice;
 mod error;
+mod explain;
 mod feed;
 mod plan;
 mod report;
@@ -23,6 +24,7 @@ mod work;
 
 pub use choice::Choice;
 pub use error::{CrawlError, SpecError};
+pub use explain::{Explained, explain};
 pub use plan::Plan;
 pub use report::{Ended, Report};
 pub use run::run;

@@ -7,6 +7,7 @@ use curtsy_core::url::UrlKey;
 use curtsy_engine::{Boxed, Cache, CachedPage, Counts, Fetched, Head, Over, Sink, UrlRecord};
 use curtsy_sink::RobotsTexts;
 use curtsy_store::{Crawl, Options};
+use tokio::sync::oneshot;
 use tokio::sync::watch::{Receiver, channel};
 
 use crate::attend::{Attendant, runtime};
@@ -85,21 +86,33 @@ pub fn stream<K: Keeper>(
     let (ends, warnings) = std::thread::scope(|threads| {
         // When the first worker fails, the others are told by the end of this.
         let told = told;
-        let mut others = Vec::new();
+        let (mut others, mut ends) = (Vec::new(), Vec::new());
         for _ in 1..crew.workers {
             let (crew, keeper, tally, hears) = (&crew, &keeper, &tally, hears.clone());
+            let (end, ended) = oneshot::channel();
+            let work = move || {
+                let over =
+                    runtime().map(|runtime| runtime.block_on(one(crew, keeper, tally, hears)));
+                // If nobody listens any more, the crawl has failed elsewhere.
+                let _ = end.send(over);
+            };
             let thread = std::thread::Builder::new().name("crawl".into());
-            let work = move || Ok(runtime()?.block_on(one(crew, keeper, tally, hears)));
             others.push(thread.spawn_scoped(threads, work).map_err(CrawlError::Runtime)?);
+            ends.push(ended);
         }
         let mut attendant = Attendant::new(&crew, &tally, began, watch);
-        let first = one(&crew, &keeper, &tally, hears);
-        let first = runtime()?.block_on(attendant.attend(first, asked, &told))?;
-        let mut ends: Vec<(Option<Over>, Counts)> = vec![first];
+        // All of them are attended to until the last one has ended.
+        let all = async {
+            let mut overs = vec![one(&crew, &keeper, &tally, hears).await];
+            for ended in ends {
+                // Whoever ended without a word has panicked.
+                overs.extend(ended.await.ok().transpose()?);
+            }
+            Ok::<_, CrawlError>(overs)
+        };
+        let ends = runtime()?.block_on(attendant.attend(all, asked, &told))??;
         for other in others {
-            let end: Result<_, CrawlError> =
-                other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            ends.push(end?);
+            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
         Ok::<_, CrawlError>((ends, attendant.said()))
     })?;

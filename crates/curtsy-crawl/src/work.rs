@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{Cache, Counts, Memory, Outside, Over, Point, Settings, Sink, Worker, World};
@@ -18,6 +19,8 @@ use crate::{CrawlError, JobSpec};
 /// Visits at once, for each connection that a process may have: most wait for their turn without one.
 const VISITS_PER_CONNECTION: u32 = 4;
 const VISITS_MAX: u32 = 4096;
+/// How often an idle worker looks whether another one has found something.
+const IDLE_POLL: Duration = Duration::from_millis(50);
 
 /// What all workers of a crawl share.
 pub(crate) struct Crew<'c> {
@@ -61,7 +64,7 @@ impl<'c> Crew<'c> {
         let policy = &self.spec.policy;
         let connections = policy.slots.total_connections;
         let visits = connections.saturating_mul(VISITS_PER_CONNECTION).clamp(64, VISITS_MAX);
-        let settings = Settings {
+        let mut settings = Settings {
             worker: chance(),
             visits_max: (visits as usize).div_ceil(self.workers),
             until_empty: true,
@@ -69,6 +72,10 @@ impl<'c> Crew<'c> {
             flush_rows: self.flush_rows,
             ..Settings::default()
         };
+        if self.workers > 1 {
+            // What one finds is work for the others, and nobody tells them.
+            settings.idle_poll = IDLE_POLL;
+        }
         let memory = Rc::new(RefCell::new(Memory::default()));
         let agent = self.spec.user_agent.clone();
         let worker = Worker::new(world, Arc::clone(policy), agent, outside, settings, memory);

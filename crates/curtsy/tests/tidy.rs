@@ -92,7 +92,9 @@ fn each_crate_lives_under_its_own_name_with_the_lints_of_the_workspace() {
         let name = folder.file_name().unwrap().to_str().unwrap();
         assert_eq!(manifest["package"]["name"].as_str(), Some(name));
         let lints = manifest.get("lints").and_then(|lints| lints.get("workspace")?.as_bool());
-        assert_eq!(lints, Some(true), "`{name}` takes the lints of the workspace");
+        // DuckDB is reached through C, in one module.
+        let own = name == "curtsy-duckdb";
+        assert!(own || lints == Some(true), "`{name}` takes the lints of the workspace");
         let package = &manifest["package"];
         let license =
             package.get("license").and_then(|license| license.get("workspace")?.as_bool());

@@ -13,6 +13,8 @@ mod events;
 mod unpack;
 mod xml;
 
+use std::time::Duration;
+
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use encoding_rs::UTF_8;
@@ -107,6 +109,21 @@ pub enum Change {
 }
 
 impl Change {
+    /// The span after which a page that changes so has changed.
+    pub fn every(self) -> Duration {
+        const HOUR: u64 = 3600;
+        const DAY: u64 = 24 * HOUR;
+        match self {
+            Change::Always => Duration::ZERO,
+            Change::Hourly => Duration::from_secs(HOUR),
+            Change::Daily => Duration::from_secs(DAY),
+            Change::Weekly => Duration::from_secs(7 * DAY),
+            Change::Monthly => Duration::from_secs(30 * DAY),
+            Change::Yearly => Duration::from_secs(365 * DAY),
+            Change::Never => Duration::MAX,
+        }
+    }
+
     fn read(text: &str) -> Option<Change> {
         let all = [
             Change::Always,

@@ -1,16 +1,13 @@
 //! `curtsy explain URL`: what would be asked, whether it is allowed, and when. Nothing is sent.
 
-use anyhow::Context;
 use clap::Args;
-use curtsy_core::evidence::{Names, sentence, timestamp};
+use curtsy_core::evidence::timestamp;
 use curtsy_core::host::{Action, Kind, Verdict};
-use curtsy_core::robots::Robots;
-use curtsy_engine::{UrlRecord, decide, ruling};
+use curtsy_crawl::{Explained, explain, seed};
 use serde_json::json;
 
 use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, manners};
 use super::{Console, Outcome, progress};
-use curtsy_crawl::seed;
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -32,15 +29,7 @@ pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Resul
         CrawlArgs { manners: args.manners, way: WayArgs::default(), ..CrawlArgs::default() };
     let policy = manners(&crawl, console)?.policy;
     let mut ledger = args.ledger.open(console)?;
-    let view = ledger.view(url.host()).context("could not read the ledger of hosts")?;
-    let record = UrlRecord::page(url.clone(), 0);
-    let robots = match ruling(&view, &policy, &record) {
-        Some(id) => ledger.robots(id).context("could not read the ledger of hosts")?,
-        None => None,
-    };
-    let decision = decide(&view, robots.as_deref(), &policy, policy.product_token(), &record, None);
-    let parsed = robots.as_ref().map(|file| Robots::parse(&file.text));
-    let names = Names { robots: parsed.as_ref(), now: view.now };
+    let Explained { decision, gates: findings, now } = explain(&mut ledger, &policy, &url)?;
     let (first, refused) = match &decision.action {
         Action::Refuse(gate) => {
             (format!("would not be fetched: the {} gate refuses it", gate.name()), true)
@@ -49,7 +38,7 @@ pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Resul
         Action::Wait(until, gate) => (
             format!(
                 "would wait {} (until {}): {}",
-                progress::span(*until - view.now),
+                progress::span(*until - now),
                 timestamp(*until),
                 gate.name()
             ),
@@ -61,7 +50,7 @@ pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Resul
                 Kind::Probe => "would first see whether the host is back (HEAD /)".to_owned(),
                 _ => "would be fetched".to_owned(),
             };
-            let wait = approach.turn - view.now;
+            let wait = approach.turn - now;
             let when = if wait.is_zero() {
                 "now".to_owned()
             } else {
@@ -70,11 +59,6 @@ pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Resul
             (format!("{what}, {when}"), false)
         }
     };
-    let findings: Vec<_> = decision
-        .findings
-        .iter()
-        .map(|(gate, finding)| (gate, finding.verdict, sentence(gate, finding, &names)))
-        .collect();
     if args.json {
         let gates: Vec<_> = findings
             .iter()

@@ -1,0 +1,312 @@
+//! `crawl_into(table, query_or_urls, …)` and the statement `CRAWL (query) INTO table WITH (…)`: pages into a table, batch by batch.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use curtsy_crawl::Report;
+use curtsy_sink::Rules;
+
+use crate::crawling::{Crawling, Delivery, Next};
+use crate::duck::{
+    Argument, Bind, Caller, Chunk, Connection, Fault, Kind, Prepared, TableFunction,
+    Target as TableName, Type, missing_statement,
+};
+use crate::order::{Options, Seeds, Session, asked};
+use crate::target::{Target, Written};
+
+/// Rows that are written together.
+const BATCH: usize = 100;
+
+/// `crawl_into(table, query_or_urls, …)`.
+pub(crate) struct CrawlInto;
+
+/// What `CRAWL (query) INTO table WITH (…)` calls.
+pub(crate) struct Statement;
+
+/// A crawl into a table that was asked for.
+pub(crate) struct Bound {
+    target: TableName,
+    from: From,
+    options: Options,
+    session: Session,
+    caller: Caller,
+}
+
+/// Where the seeds come from.
+enum From {
+    Query(String),
+    Urls(Argument),
+}
+
+/// A crawl into a table at work. It answers with one row when it is over.
+pub(crate) enum Running {
+    /// Nothing was done yet.
+    Begins,
+    /// It works.
+    Works(Box<Work>),
+    /// It has answered.
+    Over,
+}
+
+/// What a crawl into a table works with.
+pub(crate) struct Work {
+    /// Ends before the table is let go.
+    crawling: Crawling,
+    target: Target,
+    written: Written,
+    rules: Option<Rules>,
+}
+
+/// What it answers.
+const ANSWER: [(&str, Type); 9] = [
+    ("target", Type::Varchar),
+    ("rows_inserted", Type::Bigint),
+    ("rows_updated", Type::Bigint),
+    ("fetched", Type::Bigint),
+    ("requests", Type::Bigint),
+    ("waiting", Type::Bigint),
+    ("ended", Type::Varchar),
+    ("resume_after", Type::Varchar),
+    ("seconds", Type::Double),
+];
+
+impl TableFunction for CrawlInto {
+    const NAME: &'static str = "crawl_into";
+    type Bound = Bound;
+    type Running = Running;
+
+    fn positional() -> Vec<Type> {
+        vec![Type::Varchar, Type::Any]
+    }
+
+    fn named() -> Vec<(&'static str, Type)> {
+        super::options()
+    }
+
+    fn bind(bind: &mut Bind<'_>) -> Result<Bound, Fault> {
+        let options = Options::of_call(bind);
+        let from = match bind.argument(1) {
+            Argument::Text(text) if is_query(&text) => From::Query(text),
+            other => From::Urls(other),
+        };
+        let target = bind.argument(0);
+        let target =
+            target.as_text().ok_or_else(|| Fault::from("the name of the table is NULL"))?;
+        Bound::new(bind, target, from, options)
+    }
+
+    fn start(_: &Bound) -> Result<Running, Fault> {
+        Ok(Running::Begins)
+    }
+
+    fn fill(bound: &Bound, running: &mut Running, out: &mut Chunk<'_>) -> Result<(), Fault> {
+        bound.fill(running, out)
+    }
+}
+
+impl TableFunction for Statement {
+    const NAME: &'static str = "curtsy_statement";
+    type Bound = Bound;
+    type Running = Running;
+
+    fn positional() -> Vec<Type> {
+        vec![Type::Varchar, Type::Varchar, Type::Texts, Type::Texts]
+    }
+
+    fn named() -> Vec<(&'static str, Type)> {
+        Vec::new()
+    }
+
+    fn bind(bind: &mut Bind<'_>) -> Result<Bound, Fault> {
+        let text = |at: usize| match bind.argument(at) {
+            Argument::Text(text) => text,
+            _ => String::new(),
+        };
+        let (query, target) = (text(0), text(1));
+        let (keys, values) = (list(bind.argument(2)), list(bind.argument(3)));
+        let keys = keys.into_iter().filter_map(|key| key.as_text().map(str::to_owned));
+        let options = Options::of_statement(keys.zip(values).collect())?;
+        Bound::new(bind, &target, From::Query(query), options)
+    }
+
+    fn start(_: &Bound) -> Result<Running, Fault> {
+        Ok(Running::Begins)
+    }
+
+    fn fill(bound: &Bound, running: &mut Running, out: &mut Chunk<'_>) -> Result<(), Fault> {
+        bound.fill(running, out)
+    }
+}
+
+fn list(argument: Argument) -> Vec<Argument> {
+    match argument {
+        Argument::List(list) => list,
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a text is a query and not a URL.
+fn is_query(text: &str) -> bool {
+    let first = text.trim_start().trim_start_matches('(').trim_start();
+    let word = first.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    let words = ["select", "from", "with", "values", "table"];
+    words.iter().any(|known| word.eq_ignore_ascii_case(known))
+        && first[word.len()..].starts_with(|c: char| c.is_whitespace() || c == '(')
+}
+
+impl Bound {
+    fn new(
+        bind: &mut Bind<'_>,
+        target: &str,
+        from: From,
+        options: Options,
+    ) -> Result<Bound, Fault> {
+        for (name, kind) in ANSWER {
+            bind.column(name, kind);
+        }
+        let caller = bind.caller();
+        if !caller.has_shim() {
+            let why = missing_statement().unwrap_or_default();
+            return Err(Fault::from(format!(
+                "a crawl can't write into a table by itself here: {why}\nhint: INSERT INTO {target} BY NAME FROM crawl(…)"
+            )));
+        }
+        if caller.in_transaction() {
+            return Err(Fault::from(
+                "a crawl into a table can't be part of a transaction: what was fetched is kept batch by batch, whatever becomes of it\nhint: COMMIT first, or use INSERT INTO … BY NAME FROM crawl(…) inside the transaction",
+            ));
+        }
+        let session = Session::of(bind);
+        // What is wrong with the order is said before anything is touched.
+        asked(&options, &session, Vec::new())?;
+        let target = caller.resolve(target)?;
+        if let From::Query(query) = &from {
+            prepared(&caller.connect()?, query)?;
+        }
+        Ok(Bound { target, from, options, session, caller })
+    }
+
+    /// Does the next step; answers with one row when there is nothing more to do.
+    fn fill(&self, running: &mut Running, out: &mut Chunk<'_>) -> Result<(), Fault> {
+        match running {
+            Running::Begins => match self.begin()? {
+                (written, None) => {
+                    *running = Running::Over;
+                    answer(out, &self.target, written, None);
+                }
+                (_, Some(work)) => {
+                    *running = Running::Works(work);
+                    out.not_yet(Duration::ZERO);
+                }
+            },
+            Running::Works(work) => match work.step()? {
+                Some(report) => {
+                    answer(out, &self.target, work.written, Some(&report));
+                    *running = Running::Over;
+                }
+                None => out.not_yet(Duration::ZERO),
+            },
+            Running::Over => {}
+        }
+        Ok(())
+    }
+
+    /// Opens the table and starts the crawl, if there is anything to crawl.
+    fn begin(&self) -> Result<(Written, Option<Box<Work>>), Fault> {
+        let db = self.caller.connect()?;
+        let seeds = match &self.from {
+            From::Query(query) => self.seeds_of(&db, query)?,
+            From::Urls(urls) => Seeds::of(urls)?,
+        };
+        let mut asked = asked(&self.options, &self.session, seeds.urls)?;
+        let mut target = Target::open(self.target.clone(), db)?;
+        let written = target.write_malformed(&seeds.malformed)?;
+        let (known, held) = target.held(asked.update_stale)?;
+        if asked.update_stale {
+            let hosts: HashSet<String> =
+                asked.job.seeds.iter().map(|url| url.host().as_str().to_owned()).collect();
+            asked.job.seeds.extend(target.urls_on(&hosts)?);
+            asked.job.discovery.seeds = asked.job.seeds.clone();
+        }
+        if asked.job.seeds.is_empty() {
+            return Ok((written, None));
+        }
+        let crawling = Crawling::start(&asked, known, held, self.caller.clone())?;
+        Ok((written, Some(Box::new(Work { crawling, target, written, rules: None }))))
+    }
+
+    /// The URLs that a query gives: its first column.
+    fn seeds_of(&self, db: &Connection, query: &str) -> Result<Seeds, Fault> {
+        let mut prepared = prepared(db, query)?;
+        let mut rows = prepared.query_unless(|| self.caller.is_interrupted())?;
+        let mut seeds = Seeds::default();
+        while let Some(batch) = rows.next()? {
+            (0..batch.len()).try_for_each(|line| seeds.add(&batch.value(0, line)?))?;
+        }
+        Ok(seeds)
+    }
+}
+
+/// A query for URLs, if it is one.
+fn prepared(db: &Connection, query: &str) -> Result<Prepared, Fault> {
+    let prepared =
+        db.prepare(query).map_err(|fault| Fault(format!("in the query for URLs: {fault}")))?;
+    let columns = prepared.columns();
+    if !prepared.is_select() || columns.is_empty() {
+        return Err(Fault::from("expected a query for URLs: (SELECT url FROM …)"));
+    }
+    if prepared.parameters() > 0 {
+        return Err(Fault::from(
+            "a query for URLs can't have parameters\nhint: SET VARIABLE x = …, and getvariable('x') in the query",
+        ));
+    }
+    if !matches!(columns[0].kind, Kind::Text | Kind::Null) {
+        return Err(Fault(format!(
+            "the first column of the query for URLs is `{}`, which is not text\nhint: the first column has the URLs, as VARCHAR",
+            columns[0].name
+        )));
+    }
+    Ok(prepared)
+}
+
+impl Work {
+    /// Writes what has come as one transaction; tells what the crawl came to when it is over.
+    fn step(&mut self) -> Result<Option<Report>, Fault> {
+        let first = match self.crawling.next()? {
+            Next::Rows(delivery) => delivery,
+            Next::Nothing => return Ok(None),
+            Next::Over(report) => return Ok(Some(*report)),
+        };
+        let mut deliveries: Vec<Delivery> = vec![first];
+        let mut rows = deliveries[0].rows.clone();
+        while rows.len() < BATCH
+            && let Some(delivery) = self.crawling.more()
+        {
+            rows.extend(delivery.rows.iter().cloned());
+            deliveries.push(delivery);
+        }
+        let rules = self.rules.get_or_insert_with(|| self.crawling.rules());
+        let written = self.target.write(&rows, rules)?;
+        self.written.inserted += written.inserted;
+        self.written.updated += written.updated;
+        deliveries.into_iter().for_each(Delivery::keep);
+        Ok(None)
+    }
+}
+
+fn answer(out: &mut Chunk<'_>, target: &TableName, written: Written, report: Option<&Report>) {
+    let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    out.text(0, 0, &target.quoted());
+    out.bigint(1, 0, count(written.inserted));
+    out.bigint(2, 0, count(written.updated));
+    out.bigint(3, 0, count(report.map_or(0, |report| report.fetched)));
+    out.bigint(4, 0, count(report.map_or(0, |report| report.requests.values().sum())));
+    out.bigint(5, 0, count(report.map_or(0, |report| report.queued)));
+    out.text(6, 0, report.map_or("complete", |report| report.ended));
+    match report.and_then(|report| report.resume_after.as_deref()) {
+        Some(after) => out.text(7, 0, after),
+        None => out.null(7, 0),
+    }
+    out.double(8, 0, report.map_or(0.0, |report| report.took.as_secs_f64()));
+    out.set_len(1);
+}

@@ -1,0 +1,20 @@
+//! `url_host(url)`: the host by which a crawl paces itself.
+
+use curtsy_core::url::CrawlUrl;
+
+use crate::duck::{Fault, Scalar};
+
+/// NULL for what cannot be crawled.
+pub(crate) struct UrlHost;
+
+impl Scalar for UrlHost {
+    const NAME: &'static str = "url_host";
+    const ARGUMENTS: usize = 1;
+    type Out = String;
+    type Memory = ();
+
+    fn call((): &mut (), arguments: &[&str]) -> Result<Option<String>, Fault> {
+        let url = CrawlUrl::parse(arguments[0]).ok();
+        Ok(url.map(|url| url.host().as_str().to_owned()))
+    }
+}

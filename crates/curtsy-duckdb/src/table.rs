@@ -1,0 +1,139 @@
+//! The table of pages: its columns, and how a row is written into a chunk of them.
+
+use curtsy_core::time::Time;
+use curtsy_engine::Row;
+use curtsy_sink::{Facts, Rules};
+
+use crate::duck::{Chunk, Type};
+
+/// The columns, in their order.
+pub(crate) const COLUMNS: [(&str, Type); 18] = [
+    ("url", Type::Varchar),
+    ("surt_key", Type::Varchar),
+    ("http_status", Type::Integer),
+    ("body", Type::Varchar),
+    ("content_type", Type::Varchar),
+    ("crawl_time", Type::Timestamp),
+    ("error", Type::Varchar),
+    ("etag", Type::Varchar),
+    ("last_modified", Type::Varchar),
+    ("content_hash", Type::Varchar),
+    ("final_url", Type::Varchar),
+    ("redirect_count", Type::Integer),
+    ("fetched_at", Type::Timestamp),
+    ("title", Type::Varchar),
+    ("links", Type::Texts),
+    ("robots_rule", Type::Varchar),
+    ("delay_by", Type::Varchar),
+    ("decision", Type::Varchar),
+];
+
+/// A row of a crawl, or a text that was given as a URL and is none.
+pub(crate) enum Page<'a> {
+    /// A row.
+    Row(&'a Row),
+    /// No URL.
+    Malformed(&'a str),
+}
+
+/// Writes a page into a line of a chunk whose columns are these, by their places in [`COLUMNS`].
+pub(crate) fn write(
+    out: &mut Chunk<'_>,
+    line: usize,
+    columns: &[usize],
+    page: &Page<'_>,
+    rules: &mut Rules,
+) {
+    match page {
+        Page::Row(row) => {
+            let facts = Facts::of(row);
+            for (at, column) in columns.iter().enumerate() {
+                write_fact(out, at, line, *column, &facts, rules);
+            }
+        }
+        Page::Malformed(text) => {
+            for (at, column) in columns.iter().enumerate() {
+                match COLUMNS[*column].0 {
+                    "url" | "final_url" => out.text(at, line, text),
+                    "error" => out.text(at, line, "malformed_url"),
+                    "decision" => out.text(at, line, "refused"),
+                    "redirect_count" => out.integer(at, line, 0),
+                    _ => out.null(at, line),
+                }
+            }
+        }
+    }
+}
+
+fn write_fact(
+    out: &mut Chunk<'_>,
+    at: usize,
+    line: usize,
+    column: usize,
+    facts: &Facts<'_>,
+    rules: &mut Rules,
+) {
+    let row = facts.row;
+    let text = |out: &mut Chunk<'_>, text: Option<&str>| match text {
+        Some(text) => out.text(at, line, text),
+        None => out.null(at, line),
+    };
+    let moment = |out: &mut Chunk<'_>, moment: Option<Time>| match moment {
+        Some(moment) => out.timestamp(at, line, i64::try_from(moment.micros()).unwrap_or(i64::MAX)),
+        None => out.null(at, line),
+    };
+    match COLUMNS[column].0 {
+        "url" => out.text(at, line, row.url.as_str()),
+        "surt_key" => out.text(at, line, &row.url.surt()),
+        "http_status" => match facts.http_status {
+            Some(status) => out.integer(at, line, status.into()),
+            None => out.null(at, line),
+        },
+        "body" => match (facts.text(), facts.body()) {
+            (Some(body), _) => out.text(at, line, &body),
+            (None, Some(body)) => out.text(at, line, &escaped(body)),
+            (None, None) => out.null(at, line),
+        },
+        "content_type" => text(out, facts.content_type()),
+        "crawl_time" => moment(out, facts.crawl_time),
+        "error" => text(out, facts.error),
+        "etag" => text(out, facts.etag),
+        "last_modified" => text(out, facts.last_modified),
+        "content_hash" => text(out, facts.content_hash().as_deref()),
+        "final_url" => out.text(at, line, row.final_url.as_str()),
+        "redirect_count" => out.integer(at, line, row.redirects.into()),
+        "fetched_at" => moment(out, facts.fetched_at),
+        "title" => text(out, facts.title()),
+        "links" => match facts.links() {
+            Some(links) => out.texts(at, line, links.map(|link| link.as_str())),
+            None => out.null(at, line),
+        },
+        "robots_rule" => {
+            let rule = facts.robots.and_then(|(file, line)| {
+                let number = line?;
+                Some(
+                    rules
+                        .rule(file, number)
+                        .map_or_else(|| format!("line {number}"), |r| r.to_string()),
+                )
+            });
+            text(out, rule.as_deref());
+        }
+        "delay_by" => text(out, facts.delay_by),
+        _ => out.text(at, line, facts.decision),
+    }
+}
+
+/// Bytes that are no text, as DuckDB writes them: `\x89PNG`. A cast to BLOB gives the bytes back.
+pub(crate) fn escaped(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    let mut out = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        match byte {
+            b' '..=b'~' if !matches!(byte, b'\\' | b'\'' | b'"') => out.push(char::from(*byte)),
+            // Writing to a string does not fail.
+            _ => drop(write!(out, "\\x{byte:02X}")),
+        }
+    }
+    out
+}

@@ -1,0 +1,382 @@
+//! The table that a crawl fills: made if it is not there, read for what it holds, written in batches.
+//!
+//! A page has one row. A new one is appended; one that is there is changed in place by what the crawl brings: an answer replaces it,
+//! the word of the site that nothing changed (304) makes it fresh, and what brought no answer takes none away. Columns that are not ours
+//! are left alone.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use curtsy_core::host::AskKind;
+use curtsy_core::time::Time;
+use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_engine::{Ending, Row};
+use curtsy_sink::{Facts, Group, News, Rules};
+
+use crate::crawling::{Held, HeldPage};
+use crate::duck::{Argument, Connection, Fault, OwnedChunk, Target as TableName, Type, quoted};
+use crate::table::{COLUMNS, Page, write};
+
+/// The table of what sitemaps list, beside the table of pages.
+const LISTED: &str = "curtsy_sitemap_urls";
+/// Its columns.
+const LISTED_COLUMNS: [(&str, Type); 6] = [
+    ("url", Type::Varchar),
+    ("sitemap", Type::Varchar),
+    ("lastmod", Type::Timestamp),
+    ("changefreq", Type::Varchar),
+    ("priority", Type::Double),
+    ("seen_at", Type::Timestamp),
+];
+/// Tables of changes so far: they lie with the temporary tables of the session, whose other crawls have their own.
+static STAGES: AtomicU64 = AtomicU64::new(0);
+
+/// A table of pages.
+pub(crate) struct Target {
+    name: TableName,
+    db: Connection,
+    /// Which of our columns it has, by their places in [`COLUMNS`].
+    columns: Vec<usize>,
+    /// Pages that have a row.
+    rows: HashSet<UrlKey>,
+    chunk: OwnedChunk,
+    /// Where rows lie that change others, once there are any.
+    stage: Option<String>,
+    /// Whether the table of what sitemaps list is there.
+    listed: bool,
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some(stage) = &self.stage {
+            // At the latest it goes with its session.
+            let _ = self.db.run(&format!("DROP TABLE IF EXISTS temp.main.{stage}"));
+        }
+    }
+}
+
+/// How many rows a batch brought.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Written {
+    /// New ones.
+    pub(crate) inserted: u64,
+    /// Rows that were changed.
+    pub(crate) updated: u64,
+}
+
+impl Target {
+    /// Opens a table, or makes it with our columns.
+    pub(crate) fn open(name: TableName, db: Connection) -> Result<Target, Fault> {
+        let shown = name.quoted();
+        if name.is_read_only {
+            return Err(Fault::from(format!(
+                "the database of {shown} can't be written: it is attached read-only"
+            )));
+        }
+        if name.is_view {
+            return Err(Fault::from(format!("{shown} is a view\nhint: crawl into a table")));
+        }
+        if !name.exists {
+            let columns = COLUMNS.iter().map(|(column, kind)| format!("{column} {}", kind.sql()));
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            db.run(&format!("CREATE TABLE IF NOT EXISTS {shown} ({columns})"))?;
+        }
+        let columns = columns_of(&db, &name)?;
+        let kinds: Vec<Type> = columns.iter().map(|at| COLUMNS[*at].1).collect();
+        let chunk = OwnedChunk::new(&kinds)?;
+        Ok(Target { name, db, columns, rows: HashSet::new(), chunk, stage: None, listed: false })
+    }
+
+    /// What the table holds: pages that need not be asked for, and pages that may have changed.
+    pub(crate) fn held(&mut self, update_stale: bool) -> Result<(Vec<UrlKey>, Held), Fault> {
+        let has = |name: &str| self.columns.iter().any(|at| COLUMNS[*at].0 == name);
+        let column = |name: &str| if has(name) { name.to_owned() } else { "NULL".to_owned() };
+        let sql = format!(
+            "SELECT url, {} AS status, {} AS at, {} AS etag, {} AS modified FROM {}",
+            column("http_status"),
+            column("crawl_time"),
+            column("etag"),
+            column("last_modified"),
+            self.name.quoted(),
+        );
+        let knows_status = has("http_status");
+        let (mut known, mut held) = (Vec::new(), Held::new());
+        let mut found = self.db.query(&sql)?;
+        while let Some(batch) = found.next()? {
+            for line in 0..batch.len() {
+                let Some(url) = batch.text(0, line)?.and_then(|url| CrawlUrl::parse(url).ok())
+                else {
+                    continue;
+                };
+                let key = url.key();
+                self.rows.insert(key);
+                let status = batch.value(1, line)?.as_integer();
+                // A page that failed in a way that may pass is asked for again.
+                let ended = match status {
+                    Some(status) => status < 500 && status != 429,
+                    None => !knows_status,
+                };
+                if update_stale {
+                    let text = |value: Argument| value.as_text().map(str::to_owned);
+                    let at = match batch.value(2, line)? {
+                        Argument::Timestamp(micros) => u64::try_from(micros).ok(),
+                        _ => None,
+                    };
+                    if ended && status.is_none_or(|status| (200..300).contains(&status)) {
+                        held.insert(
+                            key,
+                            HeldPage {
+                                crawl_time: at.map(Time::from_micros),
+                                etag: text(batch.value(3, line)?),
+                                last_modified: text(batch.value(4, line)?),
+                            },
+                        );
+                    }
+                } else if ended {
+                    known.push(key);
+                }
+            }
+        }
+        Ok((known, held))
+    }
+
+    /// The URLs that the table holds on these hosts, for a crawl that asks again for what may have changed.
+    pub(crate) fn urls_on(&self, hosts: &HashSet<String>) -> Result<Vec<CrawlUrl>, Fault> {
+        let mut urls = Vec::new();
+        let mut found = self.db.query(&format!("SELECT url FROM {}", self.name.quoted()))?;
+        while let Some(batch) = found.next()? {
+            for line in 0..batch.len() {
+                let url = batch.text(0, line)?.and_then(|url| CrawlUrl::parse(url).ok());
+                urls.extend(url.filter(|url| hosts.contains(url.host().as_str())));
+            }
+        }
+        Ok(urls)
+    }
+
+    /// Writes a batch as one transaction.
+    pub(crate) fn write(&mut self, rows: &[Arc<Row>], rules: &mut Rules) -> Result<Written, Fault> {
+        self.db.run("BEGIN TRANSACTION")?;
+        match self.write_all(rows, rules) {
+            Ok(written) => {
+                self.db.run("COMMIT")?;
+                Ok(written)
+            }
+            Err(fault) => {
+                // The first error is the one to tell.
+                let _ = self.db.run("ROLLBACK");
+                Err(fault)
+            }
+        }
+    }
+
+    fn write_all(&mut self, rows: &[Arc<Row>], rules: &mut Rules) -> Result<Written, Fault> {
+        let mut written = Written::default();
+        let (mut new, mut changed): (Vec<&Row>, Vec<&Row>) = (Vec::new(), Vec::new());
+        for row in rows {
+            match row.kind {
+                AskKind::Sitemap => self.write_listed(row)?,
+                AskKind::Page if self.rows.insert(row.id) => new.push(row),
+                AskKind::Page => changed.push(row),
+                AskKind::RobotsHop | AskKind::Rules => {}
+            }
+        }
+        if !new.is_empty() {
+            self.append(new.iter().map(|row| Page::Row(row)), rules, None)?;
+            written.inserted += new.len() as u64;
+        }
+        let changed: Vec<&Row> =
+            changed.into_iter().filter(|row| row.ending != Ending::Cached).collect();
+        for news in [News::Answer, News::Confirmed, News::Failed, News::Nothing] {
+            let of: Vec<&Row> =
+                changed.iter().copied().filter(|row| Facts::of(row).news == news).collect();
+            if !of.is_empty() {
+                written.updated += of.len() as u64;
+                let stage = self.stage()?;
+                self.append(of.iter().map(|row| Page::Row(row)), rules, Some(&stage))?;
+                self.update(news, &stage)?;
+            }
+        }
+        Ok(written)
+    }
+
+    /// Writes rows for texts that are no URLs, once each.
+    pub(crate) fn write_malformed(&mut self, texts: &[String]) -> Result<Written, Fault> {
+        if texts.is_empty() {
+            return Ok(Written::default());
+        }
+        let list = texts.iter().map(|text| quoted_text(text)).collect::<Vec<_>>().join(", ");
+        self.db.run(&format!("DELETE FROM {} WHERE url IN ({list})", self.name.quoted()))?;
+        let mut rules = Rules::new(None);
+        self.append(texts.iter().map(|text| Page::Malformed(text)), &mut rules, None)?;
+        Ok(Written { inserted: texts.len() as u64, updated: 0 })
+    }
+
+    fn append<'p>(
+        &mut self,
+        pages: impl Iterator<Item = Page<'p>>,
+        rules: &mut Rules,
+        stage: Option<&str>,
+    ) -> Result<(), Fault> {
+        let names: Vec<&str> = self.columns.iter().map(|at| COLUMNS[*at].0).collect();
+        let mut pages = pages.peekable();
+        while pages.peek().is_some() {
+            let mut out = self.chunk.reset();
+            let mut line = 0;
+            while line < out.capacity()
+                && let Some(page) = pages.next()
+            {
+                write(&mut out, line, &self.columns, &page, rules);
+                line += 1;
+            }
+            out.set_len(line);
+            let TableName { catalog, schema, table, .. } = &self.name;
+            let (catalog, schema, table) = match stage {
+                Some(stage) => ("temp", "main", stage),
+                None => (catalog.as_str(), schema.as_str(), table.as_str()),
+            };
+            self.db.append(Some(catalog), Some(schema), table, &names, &self.chunk)?;
+        }
+        Ok(())
+    }
+
+    /// Where rows lie that change others.
+    fn stage(&mut self) -> Result<String, Fault> {
+        if let Some(stage) = &self.stage {
+            return Ok(stage.clone());
+        }
+        let stage = format!("curtsy_changes_{}", STAGES.fetch_add(1, Ordering::Relaxed));
+        let columns: Vec<String> = self.columns.iter().map(|at| column_sql(*at)).collect();
+        self.db.run(&format!("CREATE TEMP TABLE {stage} ({})", columns.join(", ")))?;
+        self.stage = Some(stage.clone());
+        Ok(stage)
+    }
+
+    /// Brings what is staged into the rows that are there.
+    fn update(&self, news: News, stage: &str) -> Result<(), Fault> {
+        let set = self.columns.iter().filter_map(|at| change(*at, news));
+        let set: Vec<String> = set.collect();
+        if !set.is_empty() {
+            let target = self.name.quoted();
+            self.db.run(&format!(
+                "UPDATE {target} AS t SET {} FROM temp.main.{stage} AS n WHERE t.url = n.url",
+                set.join(", ")
+            ))?;
+        }
+        self.db.run(&format!("DELETE FROM temp.main.{stage}"))
+    }
+
+    /// What a sitemap lists, for the next time and for whoever asks.
+    fn write_listed(&mut self, row: &Row) -> Result<(), Fault> {
+        let Some(sitemap) = row.page.as_deref().and_then(|page| page.document.sitemap.as_ref())
+        else {
+            return Ok(());
+        };
+        let TableName { catalog, schema, .. } = &self.name;
+        let name = format!("{}.{}.{LISTED}", quoted(catalog), quoted(schema));
+        if !self.listed {
+            let columns = LISTED_COLUMNS.iter().map(|(c, kind)| format!("{c} {}", kind.sql()));
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            self.db.run(&format!("CREATE TABLE IF NOT EXISTS {name} ({columns})"))?;
+            self.listed = true;
+        }
+        let from = row.final_url.as_str();
+        self.db.run(&format!("DELETE FROM {name} WHERE sitemap = {}", quoted_text(from)))?;
+        let kinds: Vec<Type> = LISTED_COLUMNS.iter().map(|(_, kind)| *kind).collect();
+        let names: Vec<&str> = LISTED_COLUMNS.iter().map(|(name, _)| *name).collect();
+        let mut chunk = OwnedChunk::new(&kinds)?;
+        let seen_at = i64::try_from(row.at.micros()).unwrap_or(i64::MAX);
+        let most = chunk.reset().capacity();
+        for entries in sitemap.entries.chunks(most) {
+            let mut out = chunk.reset();
+            for (line, entry) in entries.iter().enumerate() {
+                out.text(0, line, entry.url.as_str());
+                out.text(1, line, from);
+                match entry.modified_ms {
+                    Some(ms) => out.timestamp(2, line, ms.saturating_mul(1000)),
+                    None => out.null(2, line),
+                }
+                match entry.change {
+                    Some(change) => out.text(3, line, change.as_str()),
+                    None => out.null(3, line),
+                }
+                match entry.priority {
+                    Some(priority) => out.double(4, line, priority.into()),
+                    None => out.null(4, line),
+                }
+                out.timestamp(5, line, seen_at);
+            }
+            out.set_len(entries.len());
+            self.db.append(Some(catalog), Some(schema), LISTED, &names, &chunk)?;
+        }
+        Ok(())
+    }
+}
+
+/// Which of our columns a table has. A column of one of our names and another type is not ours.
+fn columns_of(db: &Connection, name: &TableName) -> Result<Vec<usize>, Fault> {
+    let sql = format!(
+        "SELECT column_name, data_type FROM duckdb_columns() WHERE database_name = {} AND schema_name = {} AND table_name = {}",
+        quoted_text(&name.catalog),
+        quoted_text(&name.schema),
+        quoted_text(&name.table),
+    );
+    let (mut columns, mut wrong) = (Vec::new(), Vec::new());
+    let mut found = db.query(&sql)?;
+    while let Some(batch) = found.next()? {
+        for line in 0..batch.len() {
+            let (Some(column), Some(kind)) = (batch.text(0, line)?, batch.text(1, line)?) else {
+                continue;
+            };
+            if let Some(at) = COLUMNS.iter().position(|(ours, _)| ours.eq_ignore_ascii_case(column))
+            {
+                match COLUMNS[at].1.sql() == kind {
+                    true => columns.push(at),
+                    false => wrong
+                        .push(format!("`{column}` is {kind}, expected {}", COLUMNS[at].1.sql())),
+                }
+            }
+        }
+    }
+    columns.sort_unstable();
+    let shown = name.quoted();
+    if !wrong.is_empty() {
+        return Err(Fault::from(format!(
+            "{shown} can't hold what a crawl finds: {}\nhint: crawl into a new table, or change the type with ALTER TABLE",
+            wrong.join(", ")
+        )));
+    }
+    if columns.first() != Some(&0) {
+        return Err(Fault::from(format!(
+            "{shown} has no column `url VARCHAR`, so it is no table of pages\nhint: crawl into a new table"
+        )));
+    }
+    Ok(columns)
+}
+
+fn column_sql(at: usize) -> String {
+    format!("{} {}", COLUMNS[at].0, COLUMNS[at].1.sql())
+}
+
+/// What becomes of a column of a row that is there.
+fn change(at: usize, news: News) -> Option<String> {
+    let name = COLUMNS[at].0;
+    let group = curtsy_sink::COLUMNS.iter().find(|column| column.name == name)?.group;
+    let new = || Some(format!("{name} = n.{name}"));
+    let unless_null = || Some(format!("{name} = coalesce(n.{name}, t.{name})"));
+    match (news, group) {
+        (_, Group::Url) => None,
+        (_, Group::Decision) | (News::Answer, _) => new(),
+        (News::Failed, Group::Outcome) => new(),
+        (News::Nothing, Group::Outcome) if name == "error" => new(),
+        (News::Confirmed, Group::Fresh) => unless_null(),
+        (News::Confirmed, _) if matches!(name, "crawl_time" | "fetched_at") => new(),
+        (News::Confirmed, _) if name == "error" => Some("error = NULL".to_owned()),
+        _ => None,
+    }
+}
+
+/// A text as SQL has it.
+pub(crate) fn quoted_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}

@@ -1,0 +1,32 @@
+//! `cargo xtask`: what building this repository needs beyond cargo.
+
+mod duckdb;
+mod footer;
+
+use std::env;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut words = env::args().skip(1);
+    let done = match words.next().as_deref() {
+        Some("duckdb") => duckdb::run(words),
+        _ => Err(anyhow::anyhow!("{HELP}")),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("{error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "this is a program")]
+fn say(text: &str) {
+    eprintln!("{text}");
+}
+
+const HELP: &str = "\
+usage: cargo xtask duckdb [--release | --profile PROFILE] [--out FILE]
+
+Builds the DuckDB extension and prints the path of the file that LOAD takes.";
