@@ -89,7 +89,7 @@ async fn crawl(
     };
     let (told, hears) = channel(0);
     let mut attendant = Attendant::new(&crew, &tally, began, watch);
-    let (over, counts) = attendant.attend(crew.work(sinks, &pages, hears), asked, &told).await?;
+    let (over, counts) = attendant.attend(crew.work(0, sinks, &pages, hears), asked, &told).await?;
     let warnings = attendant.said();
     let report = Done { name, over, counted: tally.counted(), sent: counts.sent, warnings, began }
         .report(spec, &crawl);

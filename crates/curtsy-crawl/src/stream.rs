@@ -87,12 +87,12 @@ pub fn stream<K: Keeper>(
         // When the first worker fails, the others are told by the end of this.
         let told = told;
         let (mut others, mut ends) = (Vec::new(), Vec::new());
-        for _ in 1..crew.workers {
+        for which in 1..crew.workers {
             let (crew, keeper, tally, hears) = (&crew, &keeper, &tally, hears.clone());
             let (end, ended) = oneshot::channel();
             let work = move || {
-                let over =
-                    runtime().map(|runtime| runtime.block_on(one(crew, keeper, tally, hears)));
+                let over = runtime()
+                    .map(|runtime| runtime.block_on(one(crew, which, keeper, tally, hears)));
                 // If nobody listens any more, the crawl has failed elsewhere.
                 let _ = end.send(over);
             };
@@ -103,7 +103,7 @@ pub fn stream<K: Keeper>(
         let mut attendant = Attendant::new(&crew, &tally, began, watch);
         // All of them are attended to until the last one has ended.
         let all = async {
-            let mut overs = vec![one(&crew, &keeper, &tally, hears).await];
+            let mut overs = vec![one(&crew, 0, &keeper, &tally, hears).await];
             for ended in ends {
                 // Whoever ended without a word has panicked.
                 overs.extend(ended.await.ok().transpose()?);
@@ -128,12 +128,13 @@ pub fn stream<K: Keeper>(
 
 async fn one<K: Keeper>(
     crew: &Crew<'_>,
+    which: usize,
     keeper: &K,
     tally: &Tally,
     hears: Receiver<u32>,
 ) -> (Option<Over>, Counts) {
     let (sink, cache) = (keeper.sink(), keeper.cache());
-    crew.work(vec![&*sink, tally], &*cache, hears).await
+    crew.work(which, vec![&*sink, tally], &*cache, hears).await
 }
 
 /// How a crawl ended whose workers ended so: it is complete if nobody left anything.

@@ -45,16 +45,17 @@ impl<'c> Crew<'c> {
         Ok((outlet, discovery))
     }
 
-    /// Lets one worker work on this thread until nothing is left, or until it is told to end: at the second time at once, which is none.
+    /// Lets one of the workers work on this thread until nothing is left, or until it is told to end: at the second time at once, which is none.
     pub(crate) async fn work(
         &self,
+        which: usize,
         sinks: Vec<&dyn Sink>,
         cache: &dyn Cache,
         mut told: watch::Receiver<u32>,
     ) -> (Option<Over>, Counts) {
         let clock = TokioClock::new();
         let world = Here {
-            store: self.crawl.handle(),
+            store: self.crawl.handle_of(which, self.workers),
             fetch: HttpFetch::new(&self.outlet, clock),
             clock,
             sent: &self.sent,
@@ -63,7 +64,11 @@ impl<'c> Crew<'c> {
             Outside { source: &self.seeds, sinks, cache, reader: &self.discovery, listener: &() };
         let policy = &self.spec.policy;
         let connections = policy.slots.total_connections;
-        let visits = connections.saturating_mul(VISITS_PER_CONNECTION).clamp(64, VISITS_MAX);
+        let visits = match policy.pace.delay_max.is_zero() {
+            // None of them waits for a turn: more would only take each other's connections away.
+            true => connections.clamp(1, VISITS_MAX),
+            false => connections.saturating_mul(VISITS_PER_CONNECTION).clamp(64, VISITS_MAX),
+        };
         let mut settings = Settings {
             worker: chance(),
             visits_max: (visits as usize).div_ceil(self.workers),

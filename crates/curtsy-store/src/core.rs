@@ -17,7 +17,7 @@ use curtsy_engine::{
     View, Visit,
 };
 
-use crate::crawl::{CrawlFile, Limits};
+use crate::crawl::{CrawlFile, Limits, Share};
 use crate::ledger::Changed;
 use crate::{Handle, Hours, Ledger, Machine, OpenError};
 use curtsy_file::trouble;
@@ -120,7 +120,15 @@ impl<H: Hours> Crawl<H> {
 
     /// A worker's handle.
     pub fn handle(&self) -> Handle<H> {
-        Handle::new(Arc::clone(&self.0))
+        Handle::new(Arc::clone(&self.0), Share::WHOLE)
+    }
+
+    /// The handle of one of several workers: each has hosts of its own, and takes those of others only when it has none and they are late.
+    pub fn handle_of(&self, worker: usize, workers: usize) -> Handle<H> {
+        Handle::new(
+            Arc::clone(&self.0),
+            Share { of: worker, workers: workers.max(1), late_too: false },
+        )
     }
 
     /// What keeps the store from writing at the moment, with the next step.
@@ -411,11 +419,11 @@ impl<H: Hours> Core<H> {
     }
 
     /// Hands out hosts that are due.
-    pub(crate) fn take(&mut self, hosts: usize) -> Result<Taken, StoreError> {
-        self.try_take(hosts).map_err(|e| self.refused("take", &e))
+    pub(crate) fn take(&mut self, hosts: usize, share: Share) -> Result<Taken, StoreError> {
+        self.try_take(hosts, share).map_err(|e| self.refused("take", &e))
     }
 
-    fn try_take(&mut self, hosts: usize) -> Result<Taken, rusqlite::Error> {
+    fn try_take(&mut self, hosts: usize, share: Share) -> Result<Taken, rusqlite::Error> {
         let changed = self.ledger.refresh()?;
         self.take_in(changed)?;
         let now = self.ledger.now();
@@ -423,12 +431,20 @@ impl<H: Hours> Core<H> {
         let quiet = epoch.quiet_until.filter(|quiet| *quiet > now);
         let mut visits = Vec::new();
         while quiet.is_none() && visits.len() < hosts {
-            let Some((host, urls)) = self.file.take(now)? else {
+            let Some((host, urls)) = self.file.take(now, share)? else {
                 break;
             };
             visits.push(Visit { view: self.view(&host, now)?, urls });
         }
-        let next_due = quiet.or(self.file.next_due());
+        // Whoever has nothing of its own to do helps the others, a host at a time.
+        if quiet.is_none()
+            && visits.is_empty()
+            && hosts > 0
+            && let Some((host, urls)) = self.file.take(now, Share { late_too: true, ..share })?
+        {
+            visits.push(Visit { view: self.view(&host, now)?, urls });
+        }
+        let next_due = quiet.or(self.file.next_due(now, share));
         let orders = Arc::clone(self.ledger.orders());
         Ok(Taken { visits, now, next_due, epoch, queued: self.file.queued, orders })
     }

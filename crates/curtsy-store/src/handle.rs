@@ -19,10 +19,12 @@ use curtsy_engine::{
 
 use crate::Hours;
 use crate::core::{Answer, Core, Wish};
+use crate::crawl::Share;
 
 /// One worker's handle to a crawl's store, made on the worker's own thread.
 pub struct Handle<H> {
     core: Arc<Mutex<Core<H>>>,
+    share: Share,
     batch: RefCell<Batch>,
 }
 
@@ -43,8 +45,8 @@ struct Slip {
 }
 
 impl<H: Hours> Handle<H> {
-    pub(crate) fn new(core: Arc<Mutex<Core<H>>>) -> Handle<H> {
-        Handle { core, batch: RefCell::default() }
+    pub(crate) fn new(core: Arc<Mutex<Core<H>>>, share: Share) -> Handle<H> {
+        Handle { core, share, batch: RefCell::default() }
     }
 
     fn core(&self) -> MutexGuard<'_, Core<H>> {
@@ -155,7 +157,7 @@ impl<H: Hours> Store for Handle<H> {
     }
 
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError> {
-        self.core().take(hosts)
+        self.core().take(hosts, self.share)
     }
 
     async fn load(&self, host: &HostKey) -> Result<View, StoreError> {

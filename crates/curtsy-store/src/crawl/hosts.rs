@@ -3,6 +3,8 @@
 //! Those with work soon are in memory. When there are too many, the ones that wait longest rest in the table and come back when they
 //! fall due. Only the schedule is kept with them: what a host may be asked, and when, is for the engine to decide on its state.
 
+use std::time::Duration;
+
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::UrlRecord;
@@ -21,6 +23,35 @@ pub(super) type HostNo = usize;
 pub(super) const URLS_PER_VISIT: usize = 8;
 /// Hosts that come back from the table at once.
 const WOKEN_AT_ONCE: usize = 512;
+
+/// Which hosts are a worker's: one that takes a host has a line to it, which the others would have to open anew.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    /// Which of them it is.
+    pub(crate) of: usize,
+    /// How many workers there are.
+    pub(crate) workers: usize,
+    /// Whether hosts of others are taken that they leave lying.
+    pub(crate) late_too: bool,
+}
+
+impl Share {
+    /// All of them.
+    pub(crate) const WHOLE: Share = Share { of: 0, workers: 1, late_too: false };
+
+    fn is_own(self, no: HostNo) -> bool {
+        no % self.workers == self.of
+    }
+
+    fn may_take(self, (due, no): (Time, HostNo), now: Time) -> bool {
+        self.is_own(no) || self.late_too && due + LATE <= now
+    }
+}
+
+/// A worker that leaves a host so long that was due has too much to do.
+const LATE: Duration = Duration::from_millis(100);
+/// Hosts that are looked at for one of its own.
+const LOOKED_AT: usize = 256;
 
 /// A host that is in memory.
 #[derive(Default)]
@@ -171,22 +202,20 @@ impl CrawlFile {
         host.due = due;
     }
 
-    /// The first host that is due, with its first URLs. It is handed out, not removed: it falls due again by itself.
+    /// The first host that is due for a worker, with its first URLs. It is handed out, not removed: it falls due again by itself.
     pub(crate) fn take(
         &mut self,
         now: Time,
+        share: Share,
     ) -> Result<Option<(HostKey, Vec<UrlRecord>)>, rusqlite::Error> {
         // Those in memory go first: there is room for no more than that.
         let none_due = self.due.first().is_none_or(|(due, _)| *due > now);
         if none_due && self.resting.is_some_and(|due| due <= now) {
             self.wake_resting(now)?;
         }
-        let Some(&(due, no)) = self.due.first() else {
+        let Some(no) = self.first_due(now, share) else {
             return Ok(None);
         };
-        if due > now {
-            return Ok(None);
-        }
         self.fill(no)?;
         self.set_due(no, Some(now + HOLD));
         let host = &mut self.hosts[no];
@@ -197,9 +226,20 @@ impl CrawlFile {
         Ok(Some((key, urls.collect())))
     }
 
-    /// When the next host falls due.
-    pub(crate) fn next_due(&self) -> Option<Time> {
-        let first = self.due.first().map(|(due, _)| *due);
+    /// The host that a worker takes next.
+    fn first_due(&self, now: Time, share: Share) -> Option<HostNo> {
+        let due = self.due.iter().take_while(|(due, _)| *due <= now).take(LOOKED_AT);
+        due.map(|(due, no)| (*due, *no)).find(|host| share.may_take(*host, now)).map(|(_, no)| no)
+    }
+
+    /// When the next host falls due for a worker.
+    pub(crate) fn next_due(&self, now: Time, share: Share) -> Option<Time> {
+        let due = self.due.iter().take(if share.workers == 1 { 1 } else { LOOKED_AT });
+        let first = due.map(|(due, no)| match share.is_own(*no) {
+            true => *due,
+            false => (*due).max(now) + LATE,
+        });
+        let first = first.min();
         [first, self.resting].into_iter().flatten().min()
     }
 

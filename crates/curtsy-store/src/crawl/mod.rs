@@ -19,6 +19,7 @@ use curtsy_core::url::{HostKey, UrlKey};
 use curtsy_engine::{Offered, UrlRecord, UrlWrite};
 use rusqlite::{Connection, OptionalExtension};
 
+pub(crate) use hosts::Share;
 use hosts::{Host, HostNo};
 use journal::Journal;
 use known::Known;
