@@ -78,9 +78,14 @@ impl Target {
             return Err(Fault::from(format!("{shown} is a view\nhint: crawl into a table")));
         }
         if !name.exists {
-            let columns = COLUMNS.iter().map(|(column, kind)| format!("{column} {}", kind.sql()));
-            let columns = columns.collect::<Vec<_>>().join(", ");
-            db.run(&format!("CREATE TABLE IF NOT EXISTS {shown} ({columns})"))?;
+            let columns: Vec<String> = (0..COLUMNS.len())
+                .map(|at| match COLUMNS[at].0 {
+                    // DuckDB would pack the same bodies anew with each of its checkpoints, which takes more than the whole crawl.
+                    "body" => format!("{} USING COMPRESSION uncompressed", column_sql(at)),
+                    _ => column_sql(at),
+                })
+                .collect();
+            db.run(&format!("CREATE TABLE IF NOT EXISTS {shown} ({})", columns.join(", ")))?;
         }
         let columns = columns_of(&db, &name)?;
         let kinds: Vec<Type> = columns.iter().map(|at| COLUMNS[*at].1).collect();

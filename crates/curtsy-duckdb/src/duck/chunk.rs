@@ -207,9 +207,9 @@ impl Vector {
 /// `vector` is a vector of text with room for `row`.
 unsafe fn assign(vector: ffi::duckdb_vector, row: usize, text: &str) {
     let length = text.len() as u64;
-    // SAFETY: the caller says so; the text is copied.
+    // SAFETY: the caller says so; the text is copied, and a `str` need not be checked once more.
     unsafe {
-        ffi::duckdb_vector_assign_string_element_len(
+        ffi::duckdb_unsafe_vector_assign_string_element_len(
             vector,
             row as u64,
             text.as_ptr().cast(),

@@ -1,7 +1,7 @@
 //! `crawl_into(table, query_or_urls, …)` and the statement `CRAWL (query) INTO table WITH (…)`: pages into a table, batch by batch.
 
 use std::collections::HashSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use curtsy_crawl::Report;
 use curtsy_sink::Rules;
@@ -16,6 +16,8 @@ use crate::target::{Target, Written};
 
 /// Rows that are written together.
 const BATCH: usize = 100;
+/// How long rows are written before DuckDB looks after the query.
+const STRETCH: Duration = Duration::from_millis(200);
 
 /// `crawl_into(table, query_or_urls, …)`.
 pub(crate) struct CrawlInto;
@@ -199,7 +201,7 @@ impl Bound {
                     out.not_yet(Duration::ZERO);
                 }
             },
-            Running::Works(work) => match work.step()? {
+            Running::Works(work) => match work.steps(&self.caller)? {
                 Some(report) => {
                     answer(out, &self.target, work.written, Some(&report));
                     *running = Running::Over;
@@ -270,13 +272,21 @@ fn prepared(db: &Connection, query: &str) -> Result<Prepared, Fault> {
 }
 
 impl Work {
-    /// Writes what has come as one transaction; tells what the crawl came to when it is over.
-    fn step(&mut self) -> Result<Option<Report>, Fault> {
-        let first = match self.crawling.next()? {
-            Next::Rows(delivery) => delivery,
-            Next::Nothing => return Ok(None),
-            Next::Over(report) => return Ok(Some(*report)),
-        };
+    /// Writes what comes; tells what the crawl came to when it is over. DuckDB has its thread back now and then.
+    fn steps(&mut self, caller: &Caller) -> Result<Option<Report>, Fault> {
+        let since = Instant::now();
+        while since.elapsed() < STRETCH && !caller.is_interrupted() {
+            match self.crawling.next()? {
+                Next::Rows(delivery) => self.write(delivery)?,
+                Next::Nothing => break,
+                Next::Over(report) => return Ok(Some(*report)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes what has come as one transaction.
+    fn write(&mut self, first: Delivery) -> Result<(), Fault> {
         let mut deliveries: Vec<Delivery> = vec![first];
         let mut rows = deliveries[0].rows.clone();
         while rows.len() < BATCH
@@ -290,7 +300,7 @@ impl Work {
         self.written.inserted += written.inserted;
         self.written.updated += written.updated;
         deliveries.into_iter().for_each(Delivery::keep);
-        Ok(None)
+        Ok(())
     }
 }
 
