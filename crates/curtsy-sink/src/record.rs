@@ -225,32 +225,48 @@ pub(crate) fn crawl_time(head: &Head, at: Time) -> Time {
     date.filter(|date| *date - at <= DATE_SKEW_MAX && at - *date <= DATE_SKEW_MAX).unwrap_or(at)
 }
 
-/// URLs as a JSON array. A URL in its one spelling has nothing that JSON would have to escape, but it is looked at all the same.
+/// URLs as a JSON array. A URL in its one spelling has hardly anything that JSON would have to escape, so that is looked for in all of
+/// them at once.
 fn array<'u>(urls: impl Iterator<Item = &'u CrawlUrl> + Clone) -> String {
-    let mut out =
-        String::with_capacity(2 + urls.clone().map(|url| url.as_str().len() + 3).sum::<usize>());
-    out.push('[');
-    for url in urls {
-        if out.len() > 1 {
-            out.push(',');
+    let bytes = 2 + urls.clone().map(|url| url.as_str().len() + 3).sum::<usize>();
+    let written = |put: fn(&mut String, &str)| {
+        let mut out = String::with_capacity(bytes);
+        out.push('[');
+        for url in urls.clone() {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            put(&mut out, url.as_str());
         }
-        quote(&mut out, url.as_str());
+        out.push(']');
+        out
+    };
+    let plain = written(put_plain);
+    let quotes = plain.bytes().filter(|byte| *byte == b'"').count();
+    match quotes == 2 * urls.clone().count() && !plain.bytes().fold(false, has_escape) {
+        true => plain,
+        false => written(quote),
     }
-    out.push(']');
-    out
+}
+
+fn put_plain(out: &mut String, text: &str) {
+    out.push('"');
+    out.push_str(text);
+    out.push('"');
+}
+
+/// Whether a byte, or one before it, is one that JSON escapes, the quotation mark apart. Every byte is looked at, so that many can be
+/// looked at in one step.
+fn has_escape(before: bool, byte: u8) -> bool {
+    before | (byte < 0x20) | (byte == b'\\') | (byte == 0x7f)
 }
 
 /// A text as JSON has it.
 pub(crate) fn quote(out: &mut String, text: &str) {
-    // Every byte is looked at, so that many can be looked at in one step.
-    let special = text.bytes().fold(false, |special, byte| {
-        special | (byte < 0x20) | (byte == b'"') | (byte == b'\\') | (byte == 0x7f)
-    });
+    let special =
+        text.bytes().fold(false, |before, byte| has_escape(before, byte) | (byte == b'"'));
     if !special {
-        out.push('"');
-        out.push_str(text);
-        out.push('"');
-        return;
+        return put_plain(out, text);
     }
     out.push('"');
     for c in text.chars() {

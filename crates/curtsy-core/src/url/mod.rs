@@ -195,7 +195,7 @@ impl CrawlUrl {
 }
 
 fn before_query(path: &str) -> &str {
-    &path[..path.find('?').unwrap_or(path.len())]
+    &path[..plain::find(path, b'?').unwrap_or(path.len())]
 }
 
 /// The WHATWG parse alone, for who needs the fragment or the fields as they were written.

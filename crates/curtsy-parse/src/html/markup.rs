@@ -70,34 +70,34 @@ pub struct Directive<'t> {
 impl<'t> Markup<'t> {
     /// Reads a page's text.
     pub fn read(text: &'t str) -> Markup<'t> {
-        let (facts, complete) = tree::facts(text);
         let value = |span: Span| entity::in_attribute(span.of(text));
-        let mut markup = Markup { complete, ..Markup::default() };
-        for fact in facts {
-            match fact {
-                Fact::Link { href, rel } => markup.links.push(Reference {
-                    href: value(href),
-                    rel: rel.map_or(Cow::Borrowed(""), value),
-                }),
-                Fact::Frame { src } => markup.frames.push(value(src)),
-                Fact::Base { href } if markup.base.is_none() => markup.base = Some(value(href)),
-                Fact::Base { .. } => {}
-                Fact::Canonical { href } => markup.canonicals.push(value(href)),
-                Fact::Meta { refresh, name, content } => {
-                    if refresh {
-                        markup.refreshes.push(value(content));
-                    }
-                    if let Some(name) = name {
-                        let (name, content) = (value(name), value(content));
-                        markup.directives.push(Directive { name, content });
-                    }
+        let mut markup = Markup::default();
+        markup.complete = tree::facts(text, |fact| match fact {
+            Fact::Link { href, rel } => {
+                if markup.links.is_empty() {
+                    markup.links.reserve(LINKS_EXPECTED);
                 }
-                Fact::Title { text: span } if markup.title.is_none() => {
-                    markup.title = Some(collapsed(&entity::in_title(span.of(text))));
-                }
-                Fact::Title { .. } => {}
+                let rel = rel.map_or(Cow::Borrowed(""), value);
+                markup.links.push(Reference { href: value(href), rel });
             }
-        }
+            Fact::Frame { src } => markup.frames.push(value(src)),
+            Fact::Base { href } if markup.base.is_none() => markup.base = Some(value(href)),
+            Fact::Base { .. } => {}
+            Fact::Canonical { href } => markup.canonicals.push(value(href)),
+            Fact::Meta { refresh, name, content } => {
+                if refresh {
+                    markup.refreshes.push(value(content));
+                }
+                if let Some(name) = name {
+                    let (name, content) = (value(name), value(content));
+                    markup.directives.push(Directive { name, content });
+                }
+            }
+            Fact::Title { text: span } if markup.title.is_none() => {
+                markup.title = Some(collapsed(&entity::in_title(span.of(text))));
+            }
+            Fact::Title { .. } => {}
+        });
         markup
     }
 
@@ -134,3 +134,6 @@ fn collapsed(text: &str) -> String {
     }
     title
 }
+
+/// A page that has a link has some more.
+const LINKS_EXPECTED: usize = 32;

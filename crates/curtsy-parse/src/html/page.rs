@@ -192,38 +192,40 @@ fn shortened(mut text: String, bytes_max: usize) -> String {
 struct Targets<'a> {
     addresses: &'a CrawlAddresses,
     own: UrlKey,
-    found: Vec<(UrlKey, Link)>,
+    links: Vec<Link>,
+    /// The key of each link and the reference that gave it.
+    from: Vec<(UrlKey, &'a str)>,
     unusable: usize,
-    /// References seen lately, and where they are found. A page repeats its menu, and a parse costs more than a look. A newer one
-    /// takes the place of an older one, so that no page can make the looks long.
-    seen: Vec<Option<(&'a str, usize)>>,
+    /// References seen lately: where they are found, counted from one. A page repeats its menu, and a parse costs more than a look. A
+    /// newer one takes the place of an older one, so that no page can make the looks long.
+    seen: [u32; SEEN],
 }
 
 impl<'a> Targets<'a> {
     fn new(addresses: &'a CrawlAddresses, url: &CrawlUrl, expected: usize) -> Targets<'a> {
-        let seen = vec![None; SEEN];
         Targets {
             addresses,
             own: url.key(),
-            found: Vec::with_capacity(expected),
+            links: Vec::with_capacity(expected),
+            from: Vec::with_capacity(expected),
             unusable: 0,
-            seen,
+            seen: [0; SEEN],
         }
     }
 
     fn add(&mut self, reference: &'a str, nofollow: bool) {
         let slot = slot(reference);
-        if let Some((same, at)) = self.seen[slot]
-            && same == reference
+        if let Some(at) = (self.seen[slot] as usize).checked_sub(1)
+            && self.from[at].1 == reference
         {
-            let (_, link) = &mut self.found[at];
-            link.nofollow &= nofollow;
+            self.links[at].nofollow &= nofollow;
             return;
         }
         match self.addresses.resolve(reference) {
             Ok(url) => {
-                self.seen[slot] = Some((reference, self.found.len()));
-                self.found.push((url.key(), Link { url, nofollow }));
+                self.from.push((url.key(), reference));
+                self.links.push(Link { url, nofollow });
+                self.seen[slot] = self.links.len() as u32;
             }
             Err(_) => self.unusable += 1,
         }
@@ -232,17 +234,17 @@ impl<'a> Targets<'a> {
     /// Each URL once, at its first place, but for the page's own; and how many references gave none.
     fn finish(mut self) -> (Vec<Link>, usize) {
         let mut order: Vec<(UrlKey, usize)> =
-            self.found.iter().enumerate().map(|(at, (key, _))| (*key, at)).collect();
+            self.from.iter().enumerate().map(|(at, (key, _))| (*key, at)).collect();
         order.sort_unstable();
-        let mut kept = vec![false; self.found.len()];
+        let mut kept = vec![false; self.links.len()];
         for group in order.chunk_by(|(a, _), (b, _)| a == b) {
             let (key, first) = group[0];
             kept[first] = key != self.own;
-            self.found[first].1.nofollow = group.iter().all(|&(_, at)| self.found[at].1.nofollow);
+            self.links[first].nofollow = group.iter().all(|&(_, at)| self.links[at].nofollow);
         }
-        let links = self.found.into_iter().zip(kept);
-        let links = links.filter(|(_, kept)| *kept).map(|((_, link), _)| link).collect();
-        (links, self.unusable)
+        let mut kept = kept.into_iter();
+        self.links.retain(|_| kept.next() == Some(true));
+        (self.links, self.unusable)
     }
 }
 

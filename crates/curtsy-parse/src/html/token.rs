@@ -261,9 +261,20 @@ impl<'t> Tokens<'t> {
     }
 
     /// Reads attributes up to the end of the tag; `None` if the text ends first. The answer is whether the tag closes itself.
+    #[inline]
     fn rest_of_tag(&mut self) -> Option<bool> {
-        let bytes = self.text.as_bytes();
         self.attributes.clear();
+        match self.text.as_bytes().get(self.at) {
+            Some(b'>') => {
+                self.at += 1;
+                Some(false)
+            }
+            _ => self.attributes_and_end(),
+        }
+    }
+
+    fn attributes_and_end(&mut self) -> Option<bool> {
+        let bytes = self.text.as_bytes();
         let mut at = self.at;
         let tag = loop {
             match bytes.get(at) {
@@ -416,13 +427,24 @@ fn plain_characters(run: &[u8]) -> Characters {
     seen
 }
 
-pub(super) fn is_white(byte: u8) -> bool {
+pub(super) const fn is_white(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c')
 }
 
 fn is_name_end(byte: u8) -> bool {
-    is_white(byte) || matches!(byte, b'/' | b'>')
+    NAME_ENDS[usize::from(byte)]
 }
+
+/// White space, `/` and `>`.
+const NAME_ENDS: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        ends[byte] = is_white(byte as u8) || matches!(byte as u8, b'/' | b'>');
+        byte += 1;
+    }
+    ends
+};
 
 /// Attributes of one tag beyond these are passed over, but for those that are asked for.
 const ATTRIBUTES_MAX: usize = 64;

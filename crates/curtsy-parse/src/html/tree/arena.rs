@@ -155,19 +155,18 @@ impl Arena {
         }
     }
 
-    /// The facts in the order of their elements.
-    pub(super) fn facts_in_order(&self) -> Vec<FactId> {
-        let mut found = Vec::new();
+    /// Tells the facts in the order of their elements.
+    pub(super) fn tell_facts(&self, mut tell: impl FnMut(FactId)) {
         let mut at = DOCUMENT.0;
         loop {
             let node = &self.nodes[at as usize];
             if node.fact != NONE {
-                found.push(FactId(node.fact));
+                tell(FactId(node.fact));
             }
             let mut next = if node.outside { NONE } else { node.first };
             while next == NONE {
                 if at == DOCUMENT.0 {
-                    return found;
+                    return;
                 }
                 next = self.nodes[at as usize].next;
                 if next == NONE {

@@ -114,8 +114,17 @@ impl Builder<'_> {
         self.formatting.push(node, name, &self.tokens);
     }
 
-    /// "Reconstruct the active formatting elements".
+    /// "Reconstruct the active formatting elements": mostly there are none, or the last one is open.
+    #[inline]
     pub(super) fn reconstruct(&mut self) {
+        match self.formatting.entries.last() {
+            Some(Entry::Element { node, .. }) if !self.arena.is_open(*node) => self.reopen(),
+            _ => {}
+        }
+    }
+
+    /// Opens the last elements of the list again, as far as they are closed.
+    fn reopen(&mut self) {
         let mut at = self.formatting.entries.len();
         while at > 0 {
             match self.formatting.entries[at - 1] {

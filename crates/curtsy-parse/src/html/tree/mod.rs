@@ -26,12 +26,12 @@ use super::name::{
 };
 use super::token::{Characters, Span, Token, Tokens};
 
-/// Reads a whole text; gives what its elements say in the order in which they stand, and whether it was read to its end.
-pub(super) fn facts(text: &str) -> (Vec<Fact>, bool) {
+/// Reads a whole text; tells what its elements say in the order in which they stand, and gives whether it was read to its end.
+pub(super) fn facts(text: &str, mut tell: impl FnMut(Fact)) -> bool {
     let mut builder = Builder::new(text);
     let complete = builder.run();
-    let order = builder.arena.facts_in_order();
-    (order.into_iter().map(|FactId(at)| builder.facts[at as usize]).collect(), complete)
+    builder.arena.tell_facts(|FactId(at)| tell(builder.facts[at as usize]));
+    complete
 }
 
 /// Whether a token is dealt with or has to be looked at in the mode that is now in force.
@@ -90,7 +90,7 @@ impl<'t> Builder<'t> {
             arena: Arena::new(),
             stack: Stack::default(),
             formatting: Formatting::default(),
-            facts: Vec::new(),
+            facts: Vec::with_capacity(FACTS_EXPECTED),
             mode: Mode::Initial,
             template_modes: Vec::new(),
             head: None,
@@ -106,10 +106,14 @@ impl<'t> Builder<'t> {
     fn run(&mut self) -> bool {
         loop {
             let foreign = self.stack.last().is_some_and(|open| !open.is_html());
-            let Some(token) = self.tokens.next(foreign) else {
-                return true;
-            };
-            self.process(token);
+            match self.tokens.next(foreign) {
+                None => return true,
+                // Every second token is text in the body: by the shortest way.
+                Some(Token::Characters(run)) if self.mode == Mode::InBody && !foreign => {
+                    self.characters_in_body(run);
+                }
+                Some(token) => self.process(token),
+            }
             let steps = self.stack.steps + self.formatting.steps;
             if self.arena.len() > self.nodes_max || steps > self.steps_max {
                 return false;
@@ -356,6 +360,8 @@ impl<'t> Builder<'t> {
     }
 }
 
+/// What most pages say fits into this.
+const FACTS_EXPECTED: usize = 64;
 /// Room that every page has, and more by its length: no page takes more than four times its own size.
 const NODES_MAX: usize = 16_384;
 const BYTES_PER_NODE: usize = 8;
