@@ -1,8 +1,8 @@
 //! A worker's handle: the engine's `Store`, with writes gathered into batches.
 //!
-//! A call puts its wish into the worker's batch. The first of a batch lets the worker's other visits go on once and then carries out
-//! all that came together meanwhile; the others wait for it. No thread and no timer is needed: what is ready at the same moment is
-//! written at the same moment.
+//! A call puts its wish into the worker's batch. The first of a batch lets the worker's other visits go on, again if that brought
+//! more wishes, and then carries out all that came together meanwhile; the others wait for it. No thread and no timer is needed: what
+//! is ready at the same moment is written at the same moment.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -20,6 +20,9 @@ use curtsy_engine::{
 use crate::Hours;
 use crate::core::{Answer, Core, Wish};
 use crate::crawl::Share;
+
+/// How often others go first beyond the first time, at most: nobody waits long, and what is ready comes in two or three rounds.
+const ROUNDS_MAX: u32 = 2;
 
 /// One worker's handle to a crawl's store, made on the worker's own thread.
 pub struct Handle<H> {
@@ -56,7 +59,7 @@ impl<H: Hours> Handle<H> {
     fn ask(&self, wish: Wish) -> Asking<'_, H> {
         let slip = Slip { wish: Some(wish), answer: None, waker: None };
         let ticket = Rc::new(RefCell::new(slip));
-        Asking { handle: self, ticket, leads: false, asked: false }
+        Asking { handle: self, ticket, leads: None, asked: false }
     }
 
     fn carry_out(&self) {
@@ -78,16 +81,37 @@ impl<H: Hours> Handle<H> {
 struct Asking<'h, H: Hours> {
     handle: &'h Handle<H>,
     ticket: Ticket,
-    leads: bool,
+    leads: Option<Lead>,
     asked: bool,
+}
+
+/// Whoever carries out the batch, while it waits for company.
+#[derive(Clone, Copy)]
+struct Lead {
+    /// Wishes that had come together at its last look.
+    company: usize,
+    /// How often it may still let the others go first.
+    rounds: u32,
+}
+
+impl Lead {
+    /// The next look, if another one is worth it: the last brought company.
+    fn again(self, company: usize) -> Option<Lead> {
+        let rounds = self.rounds.checked_sub(1)?;
+        (company > self.company).then_some(Lead { company, rounds })
+    }
 }
 
 impl<H: Hours> Future for Asking<'_, H> {
     type Output = Answer;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answer> {
-        if self.leads {
-            self.leads = false;
+        if let Some(lead) = self.leads {
+            self.leads = lead.again(self.handle.batch.borrow().waiting.len());
+            if self.leads.is_some() {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             self.handle.carry_out();
         }
         if let Some(answer) = self.ticket.borrow_mut().answer.take() {
@@ -99,10 +123,11 @@ impl<H: Hours> Future for Asking<'_, H> {
         }
         let leads = !batch.led;
         batch.led = true;
+        let company = batch.waiting.len();
         drop(batch);
         self.asked = true;
         if leads {
-            self.leads = true;
+            self.leads = Some(Lead { company, rounds: ROUNDS_MAX });
             // Whoever else is ready goes first.
             cx.waker().wake_by_ref();
         } else {
@@ -117,7 +142,7 @@ impl<H: Hours> Drop for Asking<'_, H> {
         let mut batch = self.handle.batch.borrow_mut();
         // Nobody waits for it: what was not carried out yet never is.
         batch.waiting.retain(|ticket| !Rc::ptr_eq(ticket, &self.ticket));
-        if self.leads {
+        if self.leads.is_some() {
             batch.led = false;
             // Another one leads.
             for ticket in &batch.waiting {
