@@ -111,7 +111,8 @@ impl Watch for Progressing<'_> {
                     "body_bytes": progress.body_bytes, "took_ms": progress.took.as_millis() as u64,
                     "waiting": waiting,
                 });
-                let _ = writeln!(self.out, "{line}");
+                // As one write: nothing is between us and the terminal that would gather its parts.
+                let _ = self.out.write_all(format!("{line}\n").as_bytes());
             }
             How::Lines if progress.took < Duration::from_secs(1) => {}
             How::Lines => {
