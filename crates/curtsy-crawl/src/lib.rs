@@ -31,6 +31,6 @@ pub use run::run;
 pub use shown::{printable, without_login};
 pub use sitemaps::list_sitemaps;
 pub use spec::{FileSpec, JobSpec, Order, SeedsAre, Target, ledger_file, seed, state_dir};
-pub use stream::{Keeper, NoCache, Streaming, stream};
+pub use stream::{Keeper, Left, NoCache, Streaming, stream};
 pub use watch::{Progress, Waiting, Watch};
 pub use way::Way;

@@ -7,6 +7,7 @@ use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_sink::read::SitemapUrl;
 use curtsy_store::{Ledger, Machine, Options};
 
+use crate::explain::pace;
 use crate::{CrawlError, JobSpec};
 
 /// What a crawl of a site would take.
@@ -33,12 +34,8 @@ impl Plan {
         let mut ledger = Ledger::open(&spec.ledger, Machine, Options::default().quiet)?;
         let view =
             ledger.view(host).map_err(|e| curtsy_store::OpenError::sqlite(&spec.ledger, e))?;
-        let asked = view.state.all_robots().map(|r| r.crawl_delay_micros).max().unwrap_or(0);
-        let asked = Duration::from_micros(asked);
-        let (delay, delay_by) = match asked > policy.pace.delay_max {
-            true => (asked, "its robots.txt"),
-            false => (policy.pace.delay_max, "the policy"),
-        };
+        let (delay, by_robots) = pace(&view.state, &policy);
+        let delay_by = if by_robots { "its robots.txt" } else { "the policy" };
         let pages = listed.len() as u64;
         let taken = spec.policy.budget.pages.unwrap_or(u64::MAX).min(pages);
         let taken = match spec.policy.budget.time {

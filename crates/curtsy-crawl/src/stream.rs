@@ -3,8 +3,12 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-use curtsy_core::url::UrlKey;
-use curtsy_engine::{Boxed, Cache, CachedPage, Counts, Fetched, Head, Over, Sink, UrlRecord};
+use curtsy_core::evidence::{Names, sentence};
+use curtsy_core::host::Gate;
+use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_engine::{
+    Boxed, Cache, CachedPage, Counts, Fetched, Head, Over, Sink, UrlRecord, Want, look,
+};
 use curtsy_sink::RobotsTexts;
 use curtsy_store::{Crawl, Options};
 use tokio::sync::oneshot;
@@ -24,7 +28,25 @@ pub trait Keeper: Sync {
     fn sink(&self) -> Box<dyn Sink + '_>;
     /// The pages that are held already.
     fn cache(&self) -> Box<dyn Cache + '_>;
+    /// Pages that must wait longer than the crawl's patience: told at its end.
+    fn left(&self, left: Vec<Left>) {
+        let _ = left;
+    }
 }
+
+/// A page that must wait longer than a crawl's patience.
+#[derive(Clone, Debug)]
+pub struct Left {
+    /// The page.
+    pub url: CrawlUrl,
+    /// Whom or what it waits for.
+    pub gate: Gate,
+    /// A sentence that says why.
+    pub why: String,
+}
+
+/// Pages that are told to wait, at most.
+const LEFT_MAX: usize = 100_000;
 
 /// No pages are held.
 #[derive(Clone, Copy, Debug)]
@@ -120,7 +142,14 @@ pub fn stream<K: Keeper>(
     for (_, counts) in &ends {
         sent.iter_mut().zip(counts.sent).for_each(|(sum, n)| *sum += n);
     }
-    let over = ends.into_iter().map(|(over, _)| over).reduce(together).flatten();
+    let mut over = ends.into_iter().map(|(over, _)| over).reduce(together).flatten();
+    if let Some(Over::Waits(_)) = over {
+        match crawl.queued() {
+            // What one of them waited for was another one's work.
+            0 => over = Some(Over::Empty),
+            _ => keeper.left(runtime()?.block_on(left(spec, &crawl))?),
+        }
+    }
     let name = format!("{:016x}", chance());
     let done = Done { name, over, counted: tally.counted(), sent, warnings, began };
     Ok(done.report(spec, &crawl))
@@ -135,6 +164,20 @@ async fn one<K: Keeper>(
 ) -> (Option<Over>, Counts) {
     let (sink, cache) = (keeper.sink(), keeper.cache());
     crew.work(which, vec![&*sink, tally], &*cache, hears).await
+}
+
+/// The pages that are left, and why.
+async fn left(spec: &JobSpec, crawl: &Crawl) -> Result<Vec<Left>, CrawlError> {
+    let (handle, product) = (crawl.handle(), spec.policy.product_token());
+    let mut left = Vec::new();
+    for record in crawl.left(LEFT_MAX)?.into_iter().filter(|record| record.want == Want::Page) {
+        let seen = look(&handle, &spec.policy, product, &record, None).await?;
+        let findings = &seen.decision.findings;
+        let (_, gate) = findings.worst();
+        let why = sentence(gate, findings.of(gate), &Names { robots: None, now: crawl.now() });
+        left.push(Left { url: record.origin, gate, why });
+    }
+    Ok(left)
 }
 
 /// How a crawl ended whose workers ended so: it is complete if nobody left anything.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use curtsy_core::host::AskKind;
 use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
-use curtsy_crawl::{CrawlError, Keeper, Progress, Report, Streaming, Watch, stream};
+use curtsy_crawl::{CrawlError, Keeper, Left, Progress, Report, Streaming, Watch, stream};
 use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Fetched, Head, Row, Sink, SinkError, UrlRecord,
 };
@@ -33,6 +33,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub(crate) struct Delivery {
     /// The rows.
     pub(crate) rows: Vec<Arc<Row>>,
+    /// Pages that must wait too long, at the end.
+    pub(crate) left: Vec<Left>,
     taken: oneshot::Sender<()>,
 }
 
@@ -165,6 +167,12 @@ impl Keeper for Post {
     fn cache(&self) -> Box<dyn Cache + '_> {
         Box::new(Shelf(&self.pages))
     }
+
+    fn left(&self, left: Vec<Left>) {
+        let (taken, _) = oneshot::channel();
+        // If the query has ended, nobody asks.
+        let _ = self.sender.send(Delivery { rows: Vec::new(), left, taken });
+    }
 }
 
 /// Where one worker hands on its rows.
@@ -179,7 +187,7 @@ impl Sink for Desk<'_> {
         let count = rows.len();
         self.post.pages.lock().unwrap_or_else(PoisonError::into_inner).learn(&rows);
         let (taken, heard) = oneshot::channel();
-        let sent = self.sender.send(Delivery { rows, taken });
+        let sent = self.sender.send(Delivery { rows, left: Vec::new(), taken });
         Box::pin(async move {
             let gone = || SinkError { rows: count, why: "the query has ended".to_owned() };
             sent.map_err(|_| gone())?;

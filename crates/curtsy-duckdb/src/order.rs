@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use curtsy_core::policy::{FlagValue, Layers, Preset, Reach, Variables};
+use curtsy_core::policy::{FlagValue, Layers, Preset, Reach, Variables, nearest};
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{Choice, JobSpec, Order, Way, ledger_file, seed};
-use curtsy_engine::discover::{DiscoverySpec, Scope};
+use curtsy_engine::discover::{Discovery, DiscoverySpec, Scope};
 use curtsy_fetch::{IpNet, NamePin};
 use url::Url;
 
@@ -16,6 +16,8 @@ use crate::duck::{Argument, Bind, Fault};
 const THREADS_MAX: i64 = 32;
 /// Connections that a crawl may have, unless somebody says otherwise.
 const CONNECTIONS: &str = "32";
+/// How long a query waits for hosts that must wait, unless somebody says otherwise: somebody sits before it.
+const PATIENCE: &str = "1m";
 
 /// An option of a crawl: its name, and what it is for.
 pub(crate) struct Named(pub(crate) &'static str, pub(crate) &'static str);
@@ -53,7 +55,7 @@ pub(crate) const OPTIONS: &[Named] = &[
     Named("scope", "how far links lead: host, subdomains, prefix, everywhere; host"),
     Named("include", "only found URLs that match, as '/blog/*'; all"),
     Named("exclude", "no found URLs that match; none"),
-    Named("patience", "how long hosts are waited for that must wait, as '10m'; the policy's"),
+    Named("patience", "how long hosts are waited for that must wait, as '10m'; 1m"),
 ];
 
 /// What was asked for by name.
@@ -163,15 +165,10 @@ fn split(text: &str) -> Vec<String> {
 }
 
 fn unknown(name: &str) -> String {
-    let names = OPTIONS.iter().map(|Named(name, _)| *name);
-    let close = names.clone().find(|known| {
-        known.contains(name)
-            || name.contains(known)
-            || known.replace('_', "") == name.replace('_', "")
-    });
-    let hint = match close {
-        Some(close) => format!("did you mean `{close}`?"),
-        None => format!("options are {}", names.collect::<Vec<_>>().join(", ")),
+    let names = || OPTIONS.iter().map(|Named(name, _)| *name);
+    let hint = match nearest(name, names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("options are {}", names().collect::<Vec<_>>().join(", ")),
     };
     format!("CRAWL has no option `{name}`\nhint: {hint}")
 }
@@ -344,16 +341,11 @@ pub(crate) fn asked(
         sitemaps_of_sites: sitemaps.is_none() && !update_stale,
         ..DiscoverySpec::default()
     };
+    // Patterns are looked at now, and not when the crawl has begun.
+    Discovery::new(discovery.clone()).map_err(fault)?;
     let settled = layers.settle(reach).map_err(fault)?;
     let ledger = session.ledger(&variables)?;
-    let mut job = Order { seeds, settled, way, discovery, ledger }.job().map_err(|error| {
-        let told = error.to_string();
-        let hint = match told.contains("identity.contact") {
-            true => "\nin SQL: SET curtsy_contact = 'me@example.org'",
-            false => "",
-        };
-        Fault::from(format!("{told}{hint}"))
-    })?;
+    let mut job = Order { seeds, settled, way, discovery, ledger }.job().map_err(fault)?;
     job.outlet.compress = options.flag("compress")?.unwrap_or(true);
     if session.keep_alive == Some(false) {
         job.outlet.idle_per_authority = 0;
@@ -381,11 +373,12 @@ fn flags(
     let usual = || choice.file().is_none().then(|| CONNECTIONS.to_owned());
     let connections = connections.or_else(usual);
     flags.extend(connections.map(|n| ("max_total_connections", "slots.total_connections", n)));
-    for (option, key) in
-        [("user_agent", "identity.product"), ("delay", "pace.delay"), ("patience", "patience")]
-    {
+    for (option, key) in [("user_agent", "identity.product"), ("delay", "pace.delay")] {
         flags.extend(options.text(option)?.map(|text| (option, key, text)));
     }
+    let patience = options.text("patience")?;
+    let usual = || choice.file().is_none().then(|| PATIENCE.to_owned());
+    flags.extend(patience.or_else(usual).map(|text| ("patience", "patience", text)));
     let contact = options.text("contact")?.or(session.contact.clone());
     flags.extend(contact.map(|text| ("curtsy_contact", "identity.contact", text)));
     let bytes = options.number("max_response_bytes")?;
@@ -477,7 +470,17 @@ impl Seeds {
     }
 }
 
-/// An error of ours as DuckDB tells it.
+/// An error of ours as DuckDB tells it: what is a flag on the command line is an option or a setting here.
 pub(crate) fn fault(error: impl std::fmt::Display) -> Fault {
-    Fault::from(error.to_string())
+    let mut text = error.to_string();
+    for (there, here) in [
+        ("flag `", "option `"),
+        ("`--contact me@example.org`", "`SET curtsy_contact = 'me@example.org'`"),
+        ("`--allow-net", "`curtsy_allow_net"),
+        ("`--ca-file`", "`curtsy_ca_file`"),
+        ("`--ledger", "`curtsy_ledger"),
+    ] {
+        text = text.replace(there, here);
+    }
+    Fault(text)
 }

@@ -1,6 +1,7 @@
 //! The table of pages: its columns, and how a row is written into a chunk of them.
 
 use curtsy_core::time::Time;
+use curtsy_crawl::Left;
 use curtsy_engine::Row;
 use curtsy_sink::{Facts, Rules};
 
@@ -34,6 +35,8 @@ pub(crate) enum Page<'a> {
     Row(&'a Row),
     /// No URL.
     Malformed(&'a str),
+    /// A page that must wait too long.
+    Left(&'a Left),
 }
 
 /// Writes a page into a line of a chunk whose columns are these, by their places in [`COLUMNS`].
@@ -49,6 +52,18 @@ pub(crate) fn write(
             let facts = Facts::of(row);
             for (at, column) in columns.iter().enumerate() {
                 write_fact(out, at, line, *column, &facts, rules);
+            }
+        }
+        Page::Left(Left { url, gate, .. }) => {
+            for (at, column) in columns.iter().enumerate() {
+                match COLUMNS[*column].0 {
+                    "url" | "final_url" => out.text(at, line, url.as_str()),
+                    "surt_key" => out.text(at, line, &url.surt()),
+                    "error" => out.text(at, line, &format!("waits_for_{}", gate.name())),
+                    "decision" => out.text(at, line, "waits"),
+                    "redirect_count" => out.integer(at, line, 0),
+                    _ => out.null(at, line),
+                }
             }
         }
         Page::Malformed(text) => {

@@ -4,14 +4,16 @@
 //! the word of the site that nothing changed (304) makes it fresh, and what brought no answer takes none away. Columns that are not ours
 //! are left alone.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::ops::AddAssign;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use curtsy_core::host::AskKind;
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
-use curtsy_engine::{Ending, Row};
+use curtsy_crawl::Left;
+use curtsy_engine::Row;
 use curtsy_sink::{Facts, Group, News, Rules};
 
 use crate::crawling::{Held, HeldPage};
@@ -40,6 +42,8 @@ pub(crate) struct Target {
     columns: Vec<usize>,
     /// Pages that have a row.
     rows: HashSet<UrlKey>,
+    /// Those of them that this crawl has told of.
+    fresh: HashSet<UrlKey>,
     chunk: OwnedChunk,
     /// Where rows lie that change others, once there are any.
     stage: Option<String>,
@@ -63,6 +67,13 @@ pub(crate) struct Written {
     pub(crate) inserted: u64,
     /// Rows that were changed.
     pub(crate) updated: u64,
+}
+
+impl AddAssign for Written {
+    fn add_assign(&mut self, more: Written) {
+        self.inserted += more.inserted;
+        self.updated += more.updated;
+    }
 }
 
 impl Target {
@@ -90,7 +101,16 @@ impl Target {
         let columns = columns_of(&db, &name)?;
         let kinds: Vec<Type> = columns.iter().map(|at| COLUMNS[*at].1).collect();
         let chunk = OwnedChunk::new(&kinds)?;
-        Ok(Target { name, db, columns, rows: HashSet::new(), chunk, stage: None, listed: false })
+        Ok(Target {
+            name,
+            db,
+            columns,
+            rows: HashSet::new(),
+            fresh: HashSet::new(),
+            chunk,
+            stage: None,
+            listed: false,
+        })
     }
 
     /// What the table holds: pages that need not be asked for, and pages that may have changed.
@@ -181,7 +201,10 @@ impl Target {
         for row in rows {
             match row.kind {
                 AskKind::Sitemap => self.write_listed(row)?,
-                AskKind::Page if self.rows.insert(row.id) => new.push(row),
+                AskKind::Page if self.rows.insert(row.id) => {
+                    self.fresh.insert(row.id);
+                    new.push(row);
+                }
                 AskKind::Page => changed.push(row),
                 AskKind::RobotsHop | AskKind::Rules => {}
             }
@@ -190,8 +213,13 @@ impl Target {
             self.append(new.iter().map(|row| Page::Row(row)), rules, None)?;
             written.inserted += new.len() as u64;
         }
-        let changed: Vec<&Row> =
-            changed.into_iter().filter(|row| row.ending != Ending::Cached).collect();
+        // A refusal may be told by each worker that comes to it: once is enough.
+        let (fresh, news) = (&mut self.fresh, |row: &Row| Facts::of(row).news);
+        changed.retain(|row| match news(row) {
+            News::Cached => false,
+            News::Nothing => fresh.insert(row.id),
+            _ => true,
+        });
         for news in [News::Answer, News::Confirmed, News::Failed, News::Nothing] {
             let of: Vec<&Row> =
                 changed.iter().copied().filter(|row| Facts::of(row).news == news).collect();
@@ -207,14 +235,56 @@ impl Target {
 
     /// Writes rows for texts that are no URLs, once each.
     pub(crate) fn write_malformed(&mut self, texts: &[String]) -> Result<Written, Fault> {
-        if texts.is_empty() {
+        let mut new: BTreeSet<&str> = texts.iter().map(String::as_str).collect();
+        if new.is_empty() {
             return Ok(Written::default());
         }
-        let list = texts.iter().map(|text| quoted_text(text)).collect::<Vec<_>>().join(", ");
-        self.db.run(&format!("DELETE FROM {} WHERE url IN ({list})", self.name.quoted()))?;
+        let list = new.iter().map(|text| quoted_text(text)).collect::<Vec<_>>().join(", ");
+        let sql = format!("SELECT url FROM {} WHERE url IN ({list})", self.name.quoted());
+        let mut found = self.db.query(&sql)?;
+        while let Some(batch) = found.next()? {
+            for line in 0..batch.len() {
+                batch.text(0, line)?.map(|text| new.remove(text));
+            }
+        }
         let mut rules = Rules::new(None);
-        self.append(texts.iter().map(|text| Page::Malformed(text)), &mut rules, None)?;
-        Ok(Written { inserted: texts.len() as u64, updated: 0 })
+        self.append(new.iter().map(|text| Page::Malformed(text)), &mut rules, None)?;
+        Ok(Written { inserted: new.len() as u64, updated: 0 })
+    }
+
+    /// Writes rows for pages that must wait too long. Those that have one keep their content.
+    pub(crate) fn write_left(&mut self, left: &[Left]) -> Result<Written, Fault> {
+        let (mut new, mut there) = (Vec::new(), Vec::new());
+        for page in left {
+            match self.rows.insert(page.url.key()) {
+                true => new.push(page),
+                false => there.push(page),
+            }
+        }
+        let mut rules = Rules::new(None);
+        self.append(new.iter().map(|page| Page::Left(page)), &mut rules, None)?;
+        if !there.is_empty() {
+            let stage = self.stage()?;
+            self.append(there.iter().map(|page| Page::Left(page)), &mut rules, Some(&stage))?;
+            self.update(News::Nothing, &stage)?;
+        }
+        Ok(Written { inserted: new.len() as u64, updated: there.len() as u64 })
+    }
+
+    /// What the pages that the table holds link to.
+    pub(crate) fn links(&self) -> Result<Vec<CrawlUrl>, Fault> {
+        if !self.columns.iter().any(|at| COLUMNS[*at].0 == "links") {
+            return Ok(Vec::new());
+        }
+        let sql = format!("SELECT DISTINCT unnest(links) FROM {}", self.name.quoted());
+        let mut urls = Vec::new();
+        let mut found = self.db.query(&sql)?;
+        while let Some(batch) = found.next()? {
+            for line in 0..batch.len() {
+                urls.extend(batch.text(0, line)?.and_then(|url| CrawlUrl::parse(url).ok()));
+            }
+        }
+        Ok(urls)
     }
 
     fn append<'p>(

@@ -168,6 +168,11 @@ impl<H: Hours> Crawl<H> {
         })
     }
 
+    /// URLs that are not settled, at most so many, for whoever tells what became of them.
+    pub fn left(&self, max: usize) -> Result<Vec<UrlRecord>, StoreError> {
+        self.with(|core| core.file.left(max).map_err(|e| core.refused("left", &e)))
+    }
+
     /// URLs that are not settled.
     pub fn queued(&self) -> u64 {
         self.with(|core| core.file.queued)

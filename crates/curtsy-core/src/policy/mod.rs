@@ -21,6 +21,7 @@ mod preset;
 mod render;
 mod stored;
 mod typo;
+pub use typo::nearest;
 mod value;
 
 use std::collections::BTreeMap;

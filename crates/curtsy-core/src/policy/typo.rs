@@ -3,7 +3,7 @@
 /// The known word that is nearest to what was written, if one is near enough.
 ///
 /// A key whose last part is right counts as near whatever its section: `ttl` and `cach.ttl` both lead somewhere.
-pub(super) fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     if written.len() > LENGTH_MAX {
         return None;
     }

@@ -1,11 +1,13 @@
 //! `crawl(urls, …)`: pages as rows, as they come.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::AskKind;
-use curtsy_engine::Row;
+use curtsy_core::url::UrlKey;
+use curtsy_crawl::Left;
+use curtsy_engine::{Ending, Row};
 use curtsy_sink::Rules;
 
 use crate::crawling::{Crawling, Held, Next};
@@ -27,7 +29,10 @@ pub(crate) struct Bound {
 pub(crate) struct Running {
     crawling: Option<Crawling>,
     rows: VecDeque<Arc<Row>>,
+    /// Pages that were refused.
+    refused: HashSet<UrlKey>,
     malformed: VecDeque<String>,
+    left: VecDeque<Left>,
     rules: Option<Rules>,
     columns: Vec<usize>,
 }
@@ -71,14 +76,16 @@ impl TableFunction for Crawl {
         Ok(Running {
             crawling,
             rows: VecDeque::new(),
+            refused: HashSet::new(),
             malformed: bound.malformed.iter().cloned().collect(),
+            left: VecDeque::new(),
             rules: None,
             columns: (0..COLUMNS.len()).collect(),
         })
     }
 
     fn fill(_: &Bound, running: &mut Running, out: &mut Chunk<'_>) -> Result<(), Fault> {
-        while running.rows.is_empty() && running.malformed.is_empty() {
+        while running.rows.is_empty() && running.malformed.is_empty() && running.left.is_empty() {
             let Some(crawling) = &mut running.crawling else {
                 out.set_len(0);
                 return Ok(());
@@ -86,7 +93,14 @@ impl TableFunction for Crawl {
             match crawling.next()? {
                 Next::Rows(mut delivery) => {
                     let pages = delivery.rows.drain(..).filter(|row| row.kind == AskKind::Page);
-                    running.rows.extend(pages);
+                    let refused = &mut running.refused;
+                    // A refusal may be told by each worker that comes to it: once is enough.
+                    let once = |row: &Arc<Row>| match row.ending {
+                        Ending::Refused(_) => refused.insert(row.id),
+                        _ => true,
+                    };
+                    running.rows.extend(pages.filter(once));
+                    running.left.extend(delivery.left.drain(..));
                     delivery.keep();
                 }
                 Next::Over(_) => running.crawling = None,
@@ -112,6 +126,12 @@ impl TableFunction for Crawl {
             && let Some(row) = running.rows.pop_front()
         {
             write(out, line, &running.columns, &Page::Row(&row), rules);
+            line += 1;
+        }
+        while line < out.capacity()
+            && let Some(left) = running.left.pop_front()
+        {
+            write(out, line, &running.columns, &Page::Left(&left), rules);
             line += 1;
         }
         out.set_len(line);

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use curtsy_crawl::Report;
+use curtsy_engine::discover::Discovery;
 use curtsy_sink::Rules;
 
 use crate::crawling::{Crawling, Delivery, Next};
@@ -11,7 +12,7 @@ use crate::duck::{
     Argument, Bind, Caller, Chunk, Connection, Fault, Kind, Prepared, TableFunction,
     Target as TableName, Type, missing_statement,
 };
-use crate::order::{Options, Seeds, Session, asked};
+use crate::order::{Options, Seeds, Session, asked, fault};
 use crate::target::{Target, Written};
 
 /// Rows that are written together.
@@ -230,6 +231,12 @@ impl Bound {
             asked.job.seeds.extend(target.urls_on(&hosts)?);
             asked.job.discovery.seeds = asked.job.seeds.clone();
         }
+        if asked.job.discovery.follow_links && !asked.update_stale {
+            // A crawl that was ended goes on from the pages that it had read. Where links lead is the seeds' to say.
+            let discovery = Discovery::new(asked.job.discovery.clone()).map_err(fault)?;
+            let links = target.links()?.into_iter().filter(|url| discovery.wants(url));
+            asked.job.seeds.extend(links);
+        }
         if asked.job.seeds.is_empty() {
             return Ok((written, None));
         }
@@ -296,9 +303,10 @@ impl Work {
             deliveries.push(delivery);
         }
         let rules = self.rules.get_or_insert_with(|| self.crawling.rules());
-        let written = self.target.write(&rows, rules)?;
-        self.written.inserted += written.inserted;
-        self.written.updated += written.updated;
+        self.written += self.target.write(&rows, rules)?;
+        for delivery in &deliveries {
+            self.written += self.target.write_left(&delivery.left)?;
+        }
         deliveries.into_iter().for_each(Delivery::keep);
         Ok(())
     }

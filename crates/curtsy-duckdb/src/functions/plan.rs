@@ -49,7 +49,10 @@ impl TableFunction for CrawlPlan {
             bind.column(name, kind);
         }
         let seeds = Seeds::all(&bind.argument(0))?;
-        let asked = asked(&Options::of_call(bind), &Session::of(bind), seeds)?;
+        let mut asked = asked(&Options::of_call(bind), &Session::of(bind), seeds)?;
+        // What robots.txt names counts for every address of the site.
+        asked.job.discovery.follow_sitemaps = true;
+        asked.job.discovery.sitemaps_of_sites = false;
         Ok(Bound { asked })
     }
 
@@ -96,7 +99,8 @@ impl TableFunction for CrawlPlan {
             out.bigint(3, line, i64::try_from(plan.listed).unwrap_or(i64::MAX));
             out.bigint(4, line, count(plan.chosen.len()));
             out.double(5, line, plan.delay.as_secs_f64());
-            out.text(6, line, plan.delay_by);
+            // As the table of pages calls them.
+            out.text(6, line, if plan.delay_by == "the policy" { "floor" } else { "robots" });
             out.double(7, line, plan.chosen_take.as_secs_f64());
             out.double(8, line, plan.all_take.as_secs_f64());
             running.next += 1;

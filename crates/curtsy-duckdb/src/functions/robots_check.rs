@@ -1,13 +1,11 @@
 //! `robots_check(urls, …)`: what robots.txt says of URLs: verdict, line, delay. Asks for robots.txt and for nothing else.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
-use curtsy_core::host::Verdict;
-use curtsy_core::url::UrlKey;
+use curtsy_core::host::Gate;
 use curtsy_crawl::{SeedsAre, explain};
-use curtsy_engine::{Ending, Row};
-use curtsy_sink::{Facts, Rules};
 use curtsy_store::{Ledger, Machine, Options as StoreOptions};
 
 use crate::crawling::{Crawling, Held, Next};
@@ -27,8 +25,6 @@ pub(crate) struct Bound {
 /// Robots being asked, and then what they say.
 pub(crate) struct Running {
     crawling: Option<Crawling>,
-    rows: HashMap<UrlKey, Arc<Row>>,
-    rules: Option<Rules>,
     answers: VecDeque<Answer>,
 }
 
@@ -78,7 +74,7 @@ impl TableFunction for RobotsCheck {
         asked.job.discovery.follow_sitemaps = false;
         // Whoever can't be reached now is told as such, and not waited for.
         let mut policy = (*asked.job.policy).clone();
-        policy.patience = Some(std::time::Duration::ZERO);
+        policy.patience = Some(Duration::ZERO);
         asked.job.policy = Arc::new(policy);
         asked.threads = 1;
         Ok(Bound { asked, malformed: seeds.malformed, caller: bind.caller() })
@@ -104,20 +100,16 @@ impl TableFunction for RobotsCheck {
             why: "this is no URL that can be crawled".to_owned(),
         });
         let answers = malformed.collect();
-        Ok(Running { crawling, rows: HashMap::new(), rules: None, answers })
+        Ok(Running { crawling, answers })
     }
 
     fn fill(bound: &Bound, running: &mut Running, out: &mut Chunk<'_>) -> Result<(), Fault> {
         while let Some(crawling) = &mut running.crawling {
             match crawling.next()? {
-                Next::Rows(delivery) => {
-                    let rows = delivery.rows.iter().map(|row| (row.id, Arc::clone(row)));
-                    running.rows.extend(rows);
-                    running.rules.get_or_insert_with(|| crawling.rules());
-                    delivery.keep();
-                }
+                // What was learnt is in the ledger.
+                Next::Rows(delivery) => delivery.keep(),
                 Next::Nothing => {
-                    out.not_yet(std::time::Duration::ZERO);
+                    out.not_yet(Duration::ZERO);
                     return Ok(());
                 }
                 Next::Over(_) => {
@@ -144,22 +136,12 @@ impl Running {
         let job = &asked.job;
         let quiet = StoreOptions::default().quiet;
         let mut ledger = Ledger::open(&job.ledger, Machine, quiet).map_err(fault)?;
-        let mut none = Rules::new(None);
         for url in &job.seeds {
             let explained = explain(&mut ledger, &job.policy, url).map_err(fault)?;
-            let of_robots = explained.gates.iter().find(|(gate, ..)| gate.name() == "robots");
-            let (told, why) = of_robots
-                .map_or((Verdict::Go, String::new()), |(_, told, why)| (*told, why.clone()));
-            let row = self.rows.get(&url.key());
-            let facts = row.map(|row| Facts::of(row));
-            let allowed = match row.map(|row| &row.ending) {
-                Some(Ending::Cached) => Some(told == Verdict::Go),
-                Some(Ending::Refused(_)) => Some(false),
-                _ => None,
-            };
-            let line = facts.as_ref().and_then(|facts| facts.robots?.1);
-            let file = facts.as_ref().and_then(|facts| Some(facts.robots?.0));
-            let rules = self.rules.as_mut().unwrap_or(&mut none);
+            let of_robots = explained.gates.iter().find(|(gate, ..)| *gate == Gate::Robots);
+            let allowed = explained.allowed();
+            let by = if explained.delay_by_robots { "robots" } else { "floor" };
+            let (line, rule) = explained.rule.unzip();
             self.answers.push_back(Answer {
                 url: url.as_str().to_owned(),
                 allowed,
@@ -168,12 +150,12 @@ impl Running {
                     Some(false) => "disallowed",
                     None => "unreachable",
                 },
-                rule: file.zip(line).and_then(|(f, l)| rules.rule(f, l)).map(|r| r.to_string()),
+                rule,
                 line,
-                delay: facts.as_ref().and_then(|f| Some(f.delay_ms? as f64 / 1000.0)),
-                delay_by: facts.as_ref().and_then(|facts| facts.delay_by),
+                delay: allowed.map(|_| explained.delay.as_secs_f64()),
+                delay_by: allowed.map(|_| by),
                 robots_url: Some(url.authority().robots_url().as_str().to_owned()),
-                why,
+                why: of_robots.map_or(String::new(), |(_, _, why)| why.clone()),
             });
         }
         Ok(())

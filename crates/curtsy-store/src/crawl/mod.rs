@@ -163,6 +163,22 @@ impl CrawlFile {
         self.insert_url(record, fresh)
     }
 
+    /// URLs that are not settled, wherever they are; at most so many.
+    pub(crate) fn left(&mut self, max: usize) -> Result<Vec<UrlRecord>, rusqlite::Error> {
+        self.merge()?;
+        let sql = "SELECT key, url, ready, depth, more FROM frontier LIMIT ?1";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([i64::try_from(max).unwrap_or(i64::MAX)])?;
+        let mut left = Vec::new();
+        while let Some(row) = rows.next()? {
+            let key = known::key(row.get_ref(0)?.as_blob()?);
+            let (url, more) = (row.get_ref(1)?.as_str()?, row.get_ref(4)?.as_blob_or_null()?);
+            let record = record::record(key, url, row.get(2)?, row.get(3)?, more);
+            left.push(record.map_err(damaged)?);
+        }
+        Ok(left)
+    }
+
     /// What an error means for whoever waits.
     pub(crate) fn trouble(&self, error: &rusqlite::Error) -> String {
         trouble(&self.path, error)

@@ -29,7 +29,7 @@ pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Resul
         CrawlArgs { manners: args.manners, way: WayArgs::default(), ..CrawlArgs::default() };
     let policy = manners(&crawl, console)?.policy;
     let mut ledger = args.ledger.open(console)?;
-    let Explained { decision, gates: findings, now } = explain(&mut ledger, &policy, &url)?;
+    let Explained { decision, gates: findings, now, .. } = explain(&mut ledger, &policy, &url)?;
     let (first, refused) = match &decision.action {
         Action::Refuse(gate) => {
             (format!("would not be fetched: the {} gate refuses it", gate.name()), true)
