@@ -4,9 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use curtsy_core::url::{CrawlUrl, UrlKey};
-use curtsy_engine::{Boxed, Source, UrlRecord};
+use curtsy_engine::{Boxed, Source, Store, StoreError, UrlRecord};
 
 use crate::SeedsAre;
+
+/// Seeds that are offered together.
+const AT_ONCE: usize = 1000;
 
 /// The seeds of a crawl, for all its workers. The store knows which of them it has seen before, so each run offers all of them.
 pub(crate) struct Seeds {
@@ -19,6 +22,17 @@ pub(crate) struct Seeds {
 impl Seeds {
     pub(crate) fn new(urls: Vec<CrawlUrl>, are: SeedsAre) -> Seeds {
         Seeds { urls, are, next: AtomicUsize::new(0), rewound: Mutex::default() }
+    }
+
+    /// Offers all of them at once.
+    pub(crate) async fn offer_all(&self, store: &impl Store) -> Result<(), StoreError> {
+        loop {
+            let seeds = self.next(AT_ONCE).await;
+            if seeds.is_empty() {
+                return Ok(());
+            }
+            store.offer(&seeds).await?;
+        }
     }
 }
 

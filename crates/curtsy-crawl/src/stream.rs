@@ -104,6 +104,8 @@ pub fn stream<K: Keeper>(
         flush_rows: how.rows,
         sent: AtomicU64::new(0),
     };
+    // Before anybody begins: who finds nothing to do has nothing left to wait for.
+    runtime()?.block_on(crew.seeds.offer_all(&crawl.handle()))?;
     let (told, hears) = channel(0);
     let (ends, warnings) = std::thread::scope(|threads| {
         // When the first worker fails, the others are told by the end of this.

@@ -16,7 +16,7 @@ use crate::duck::{Argument, Bind, Fault};
 const THREADS_MAX: i64 = 32;
 /// Connections that a crawl may have, unless somebody says otherwise.
 const CONNECTIONS: &str = "32";
-/// How long a query waits for hosts that must wait, unless somebody says otherwise: somebody sits before it.
+/// How long a query waits for hosts that must wait, unless the query says otherwise, whatever a policy says: somebody sits before it.
 const PATIENCE: &str = "1m";
 
 /// An option of a crawl: its name, and what it is for.
@@ -376,9 +376,8 @@ fn flags(
     for (option, key) in [("user_agent", "identity.product"), ("delay", "pace.delay")] {
         flags.extend(options.text(option)?.map(|text| (option, key, text)));
     }
-    let patience = options.text("patience")?;
-    let usual = || choice.file().is_none().then(|| PATIENCE.to_owned());
-    flags.extend(patience.or_else(usual).map(|text| ("patience", "patience", text)));
+    let patience = options.text("patience")?.unwrap_or_else(|| PATIENCE.to_owned());
+    flags.push(("patience", "patience", patience));
     let contact = options.text("contact")?.or(session.contact.clone());
     flags.extend(contact.map(|text| ("curtsy_contact", "identity.contact", text)));
     let bytes = options.number("max_response_bytes")?;
@@ -483,4 +482,88 @@ pub(crate) fn fault(error: impl std::fmt::Display) -> Fault {
         text = text.replace(there, here);
     }
     Fault(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(given: &[(&str, &str)]) -> Result<Asked, Fault> {
+        let given =
+            given.iter().map(|(name, value)| ((*name).into(), Argument::Text((*value).into())));
+        let options = Options::of_statement(given.collect())?;
+        let session = Session { ledger: Some("hosts.db".into()), ..Session::default() };
+        asked(&options, &session, vec![seed("http://127.0.0.1/").unwrap()])
+    }
+
+    #[test]
+    fn options_are_fields_of_the_policy() {
+        let Asked { job, threads, update_stale } = of(&[
+            ("threads", "99"),
+            ("max_total_connections", "7"),
+            ("max_parallel_per_domain", "3"),
+            ("max_crawl_depth", "4"),
+            ("MAX_CRAWL_PAGES", "50"),
+            ("max_response_bytes", "2097152"),
+            ("max_retry_backoff_seconds", "90"),
+            ("accept_content_types", "text/*, application/json"),
+            ("reject_content_types", "['text/css', 'text/csv']"),
+            ("update_stale", "true"),
+            ("compress", "off"),
+        ])
+        .unwrap();
+        let policy = &job.policy;
+        assert_eq!((threads, update_stale, job.outlet.compress), (32, true, false));
+        assert_eq!((policy.slots.total_connections, policy.slots.per_host), (7, 3));
+        assert_eq!((policy.budget.depth, policy.budget.pages), (Some(4), Some(50)));
+        assert_eq!(policy.body.decoded_max, 2 * 1024 * 1024);
+        let cap = std::time::Duration::from_secs(90);
+        assert_eq!((policy.retry.curve.cap, policy.backoff.curve.cap), (cap, cap));
+        assert_eq!(policy.body.accept.len() + policy.body.reject.len(), 4);
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_requirements() {
+        let Asked { job, threads, update_stale } = of(&[]).unwrap();
+        let policy = &job.policy;
+        assert_eq!((threads, update_stale, job.outlet.compress), (1, false, true));
+        assert_eq!((policy.slots.total_connections, policy.slots.per_host), (32, 2));
+        assert_eq!((policy.budget.depth, policy.budget.pages), (Some(10), Some(10_000)));
+        assert_eq!(policy.body.decoded_max, 10_485_760);
+        assert_eq!(policy.retry.curve.cap, std::time::Duration::from_secs(600));
+        assert_eq!(
+            (policy.retry.max, policy.patience),
+            (5, Some(std::time::Duration::from_secs(60)))
+        );
+        let discovery = &job.discovery;
+        assert!(
+            !discovery.follow_links && discovery.respect_nofollow && discovery.follow_canonical
+        );
+    }
+
+    #[test]
+    fn what_can_not_be_meant_is_refused_with_a_hint() {
+        let refused = |given: &[(&str, &str)]| of(given).unwrap_err().0;
+        assert!(refused(&[("folow_links", "true")]).contains("did you mean `follow_links`?"));
+        assert!(refused(&[("threads", "many")]).contains("expected a whole number"));
+        assert!(refused(&[("follow_links", "perhaps")]).contains("expected true or false"));
+        assert!(refused(&[("policy", "rude")]).contains("neither a preset nor a file"));
+    }
+
+    #[test]
+    fn names_are_pinned_with_commas_and_with_several_addresses() {
+        let pins = pins_in("a.test=127.0.0.1, *.b.test=127.0.0.2,127.0.0.3; c.test=::1");
+        assert_eq!(pins, ["a.test=127.0.0.1", "*.b.test=127.0.0.2,127.0.0.3", "c.test=::1"]);
+    }
+
+    #[test]
+    fn a_proxy_takes_a_login_that_needs_encoding() {
+        let session = Session {
+            proxy_username: Some("ann".into()),
+            proxy_password: Some("s3cr:t?@".into()),
+            ..Session::default()
+        };
+        let whole = session.with_login("proxy.test:3128");
+        assert_eq!(whole, "http://ann:s3cr%3At%3F%40@proxy.test:3128/");
+    }
 }

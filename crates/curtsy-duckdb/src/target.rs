@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::AddAssign;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use curtsy_core::host::AskKind;
 use curtsy_core::time::Time;
@@ -31,6 +32,9 @@ const LISTED_COLUMNS: [(&str, Type); 6] = [
     ("priority", Type::Double),
     ("seen_at", Type::Timestamp),
 ];
+/// How often a batch is tried that another crawl is in the way of, and how soon again.
+const TRIES: u32 = 100;
+const TRY_AGAIN: Duration = Duration::from_millis(10);
 /// Tables of changes so far: they lie with the temporary tables of the session, whose other crawls have their own.
 static STAGES: AtomicU64 = AtomicU64::new(0);
 
@@ -96,7 +100,8 @@ impl Target {
                     _ => column_sql(at),
                 })
                 .collect();
-            db.run(&format!("CREATE TABLE IF NOT EXISTS {shown} ({})", columns.join(", ")))?;
+            let sql = format!("CREATE TABLE IF NOT EXISTS {shown} ({})", columns.join(", "));
+            patiently(|| db.run(&sql))?;
         }
         let columns = columns_of(&db, &name)?;
         let kinds: Vec<Type> = columns.iter().map(|at| COLUMNS[*at].1).collect();
@@ -181,6 +186,23 @@ impl Target {
 
     /// Writes a batch as one transaction.
     pub(crate) fn write(&mut self, rows: &[Arc<Row>], rules: &mut Rules) -> Result<Written, Fault> {
+        let pages = || rows.iter().filter(|row| row.kind == AskKind::Page).map(|row| row.id);
+        let new: HashSet<UrlKey> = pages().filter(|id| !self.rows.contains(id)).collect();
+        let told: HashSet<UrlKey> = pages().filter(|id| !self.fresh.contains(id)).collect();
+        let (stage, listed) = (self.stage.clone(), self.listed);
+        patiently(|| {
+            let written = self.write_once(rows, rules);
+            if written.is_err() {
+                // None of it was written.
+                self.rows.retain(|id| !new.contains(id));
+                self.fresh.retain(|id| !told.contains(id));
+                (self.stage, self.listed) = (stage.clone(), listed);
+            }
+            written
+        })
+    }
+
+    fn write_once(&mut self, rows: &[Arc<Row>], rules: &mut Rules) -> Result<Written, Fault> {
         self.db.run("BEGIN TRANSACTION")?;
         match self.write_all(rows, rules) {
             Ok(written) => {
@@ -385,6 +407,21 @@ impl Target {
             self.db.append(Some(catalog), Some(schema), LISTED, &names, &chunk)?;
         }
         Ok(())
+    }
+}
+
+/// Does it again while another crawl of the same database is in the way: its transactions are short.
+fn patiently<T>(mut work: impl FnMut() -> Result<T, Fault>) -> Result<T, Fault> {
+    let mut tries = 1;
+    loop {
+        match work() {
+            // "Catalog write-write conflict", "Conflict on tuple deletion", "Transaction conflict".
+            Err(fault) if tries < TRIES && fault.0.to_lowercase().contains("conflict") => {
+                std::thread::sleep(TRY_AGAIN);
+                tries += 1;
+            }
+            done => return done,
+        }
     }
 }
 

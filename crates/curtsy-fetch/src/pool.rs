@@ -55,7 +55,7 @@ impl Pool {
         found
     }
 
-    /// Keeps a connection for later, if it still stands and there is room on its shelf.
+    /// Keeps a connection for later, if it still stands and any are to be kept; the oldest of a full shelf gives way.
     pub(crate) fn put(
         &self,
         authority: &Authority,
@@ -63,14 +63,14 @@ impl Pool {
         now: Mono,
         most: usize,
     ) {
-        if !connection.stands() {
+        if most == 0 || !connection.stands() {
             return;
         }
         connection.idle_since = now;
         let mut idle = self.idle.borrow_mut();
         let shelf = idle.entry(authority.clone()).or_default();
         shelf.push(connection);
-        if shelf.len() > most.max(1) {
+        if shelf.len() > most {
             shelf.remove(0);
         }
     }

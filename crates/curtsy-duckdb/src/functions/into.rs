@@ -247,9 +247,10 @@ impl Bound {
     /// The URLs that a query gives: its first column.
     fn seeds_of(&self, db: &Connection, query: &str) -> Result<Seeds, Fault> {
         let mut prepared = prepared(db, query)?;
-        let mut rows = prepared.query_unless(|| self.caller.is_interrupted())?;
+        let failed = |fault| Fault(format!("in the query for URLs: {fault}"));
+        let mut rows = prepared.query_unless(|| self.caller.is_interrupted()).map_err(failed)?;
         let mut seeds = Seeds::default();
-        while let Some(batch) = rows.next()? {
+        while let Some(batch) = rows.next().map_err(failed)? {
             (0..batch.len()).try_for_each(|line| seeds.add(&batch.value(0, line)?))?;
         }
         Ok(seeds)
