@@ -120,11 +120,6 @@ impl Crawling {
         }
     }
 
-    /// More that is there already.
-    pub(crate) fn more(&mut self) -> Option<Delivery> {
-        self.deliveries.try_recv().ok()
-    }
-
     /// The lines of robots.txt that decide, as text.
     pub(crate) fn rules(&self) -> Rules {
         Rules::new(self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone())

@@ -1,9 +1,11 @@
 //! `crawl_into(table, query_or_urls, …)` and the statement `CRAWL (query) INTO table WITH (…)`: pages into a table, batch by batch.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use curtsy_crawl::Report;
+use curtsy_crawl::{Left, Report};
+use curtsy_engine::Row;
 use curtsy_engine::discover::Discovery;
 use curtsy_sink::Rules;
 
@@ -17,6 +19,8 @@ use crate::target::{Target, Written};
 
 /// Rows that are written together.
 const BATCH: usize = 100;
+/// How long a row waits for company.
+const WAIT: Duration = Duration::from_millis(100);
 /// How long rows are written before DuckDB looks after the query.
 const STRETCH: Duration = Duration::from_millis(200);
 
@@ -58,6 +62,10 @@ pub(crate) struct Work {
     target: Target,
     written: Written,
     rules: Option<Rules>,
+    /// Rows that are not written yet, and since when.
+    rows: Vec<Arc<Row>>,
+    left: Vec<Left>,
+    first: Option<Instant>,
 }
 
 /// What it answers.
@@ -241,7 +249,9 @@ impl Bound {
             return Ok((written, None));
         }
         let crawling = Crawling::start(&asked, known, held, self.caller.clone())?;
-        Ok((written, Some(Box::new(Work { crawling, target, written, rules: None }))))
+        let (rules, rows, left, first) = (None, Vec::new(), Vec::new(), None);
+        let work = Work { crawling, target, written, rules, rows, left, first };
+        Ok((written, Some(Box::new(work))))
     }
 
     /// The URLs that a query gives: its first column.
@@ -285,30 +295,42 @@ impl Work {
         let since = Instant::now();
         while since.elapsed() < STRETCH && !caller.is_interrupted() {
             match self.crawling.next()? {
-                Next::Rows(delivery) => self.write(delivery)?,
-                Next::Nothing => break,
-                Next::Over(report) => return Ok(Some(*report)),
+                Next::Rows(delivery) => self.take(delivery)?,
+                Next::Nothing => {
+                    self.write()?;
+                    break;
+                }
+                Next::Over(report) => {
+                    self.write()?;
+                    return Ok(Some(*report));
+                }
             }
         }
         Ok(None)
     }
 
-    /// Writes what has come as one transaction.
-    fn write(&mut self, first: Delivery) -> Result<(), Fault> {
-        let mut deliveries: Vec<Delivery> = vec![first];
-        let mut rows = deliveries[0].rows.clone();
-        while rows.len() < BATCH
-            && let Some(delivery) = self.crawling.more()
-        {
-            rows.extend(delivery.rows.iter().cloned());
-            deliveries.push(delivery);
+    /// Gathers rows until there are enough of them, or the first has waited long enough. Whoever fetched them goes on meanwhile: what is not
+    /// written yet is lost with this process, and so is what was to be fetched.
+    fn take(&mut self, mut delivery: Delivery) -> Result<(), Fault> {
+        self.rows.append(&mut delivery.rows);
+        self.left.append(&mut delivery.left);
+        delivery.keep();
+        let first = *self.first.get_or_insert_with(Instant::now);
+        match self.rows.len() >= BATCH || first.elapsed() >= WAIT {
+            true => self.write(),
+            false => Ok(()),
         }
-        let rules = self.rules.get_or_insert_with(|| self.crawling.rules());
-        self.written += self.target.write(&rows, rules)?;
-        for delivery in &deliveries {
-            self.written += self.target.write_left(&delivery.left)?;
+    }
+
+    /// Writes what was gathered as one transaction.
+    fn write(&mut self) -> Result<(), Fault> {
+        self.first = None;
+        let (rows, left) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.left));
+        if !rows.is_empty() {
+            let rules = self.rules.get_or_insert_with(|| self.crawling.rules());
+            self.written += self.target.write(&rows, rules)?;
         }
-        deliveries.into_iter().for_each(Delivery::keep);
+        self.written += self.target.write_left(&left)?;
         Ok(())
     }
 }
