@@ -9,11 +9,11 @@ use curtsy_core::host::Outcome;
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_engine::{Ending, Head, Page, Row};
-use sha2::{Digest, Sha256};
 
 use crate::columns::{COLUMNS, place};
+use crate::facts::Facts;
 use crate::moment;
-use crate::words::{self, Said};
+use crate::words;
 
 /// A server's clock that is further from ours than this is not believed.
 const DATE_SKEW_MAX: Duration = Duration::from_secs(300);
@@ -57,10 +57,7 @@ pub enum News {
 #[derive(Clone, Debug)]
 pub(crate) struct Record<'a> {
     pub(crate) row: &'a Row,
-    pub(crate) news: News,
-    pub(crate) said: Said,
-    status: Option<u16>,
-    error: Option<&'static str>,
+    pub(crate) facts: Facts<'a>,
     pub(crate) decided_at: String,
     pub(crate) values: Vec<Value<'a>>,
 }
@@ -69,13 +66,9 @@ impl<'a> Record<'a> {
     /// The values of a row; who knows the run and the text of robots rules puts them in.
     pub(crate) fn new(row: &'a Row) -> Record<'a> {
         let page = row.page.as_deref();
-        let said = Said::by(&row.findings);
         let mut record = Record {
             row,
-            news: news(&row.ending, page),
-            said,
-            status: status(&row.ending, page),
-            error: words::error(&row.ending),
+            facts: Facts::of(row),
             decided_at: moment::text(row.at),
             values: vec![Value::Null; COLUMNS.len()],
         };
@@ -96,17 +89,18 @@ impl<'a> Record<'a> {
     }
 
     fn decision(&mut self) {
-        let (row, said) = (self.row, self.said);
+        let row = self.row;
+        let Facts { http_status, error, decision, delay_by, delay_ms, robots, .. } = self.facts;
         let gate = match row.ending {
             Ending::Refused(gate) => Some(gate.name()),
             _ => None,
         };
-        let line = said.robots.and_then(|(_, line)| line);
+        let line = robots.and_then(|(_, line)| line);
         self.set(const { place("url") }, Value::Text(row.url.as_str().into()));
         self.set(const { place("surt_key") }, Value::Text(row.url.surt().into()));
         self.set(const { place("host") }, Value::Text(row.url.host().as_str().into()));
-        self.set(const { place("http_status") }, Value::int(self.status.map(i64::from)));
-        self.set(const { place("error") }, Value::text(self.error));
+        self.set(const { place("http_status") }, Value::int(http_status.map(i64::from)));
+        self.set(const { place("error") }, Value::text(error));
         self.set(const { place("final_url") }, Value::Text(row.final_url.as_str().into()));
         self.set(const { place("redirect_count") }, Value::Int(row.redirects.into()));
         self.set(
@@ -114,9 +108,9 @@ impl<'a> Record<'a> {
             Value::text(line.map(|line| format!("line {line}"))),
         );
         self.set(const { place("robots_line") }, Value::int(line.map(i64::from)));
-        self.set(const { place("delay_by") }, Value::text(said.delay_by));
-        self.set(const { place("delay_ms") }, Value::int(said.delay_ms));
-        self.set(const { place("decision") }, Value::Text(words::ending(&row.ending).into()));
+        self.set(const { place("delay_by") }, Value::text(delay_by));
+        self.set(const { place("delay_ms") }, Value::int(delay_ms));
+        self.set(const { place("decision") }, Value::Text(decision.into()));
         self.set(const { place("gate") }, Value::text(gate));
         self.set(const { place("decided_at") }, Value::Text(self.decided_at.clone().into()));
         self.set(const { place("kind") }, Value::Text(words::ask_kind(row.kind).into()));
@@ -128,19 +122,13 @@ impl<'a> Record<'a> {
     }
 
     fn content(&mut self, page: &'a Page) {
-        let (head, at) = (&page.head, self.row.at);
-        let kept = page.kept.as_ref();
-        let etag = kept.and_then(|k| k.etag.as_deref()).or(head.etag.as_deref());
-        let modified = kept.and_then(|k| k.last_modified.as_deref());
-        let modified = modified.or(head.last_modified.as_deref());
+        let (head, kept) = (&page.head, page.kept.as_ref());
+        let Facts { crawl_time, etag, last_modified, .. } = self.facts;
         self.set(const { place("content_type") }, Value::text(head.content_type.as_deref()));
-        self.set(
-            const { place("crawl_time") },
-            Value::Text(moment::text(crawl_time(head, at)).into()),
-        );
+        self.set(const { place("crawl_time") }, Value::text(crawl_time.map(moment::text)));
         self.set(const { place("fetched_at") }, Value::Text(self.decided_at.clone().into()));
         self.set(const { place("etag") }, Value::text(etag));
-        self.set(const { place("last_modified") }, Value::text(modified));
+        self.set(const { place("last_modified") }, Value::text(last_modified));
         let fresh_until = kept.map(|kept| moment::text(kept.fresh_until));
         self.set(const { place("fresh_until") }, Value::text(fresh_until));
         self.set(const { place("peer") }, Value::text(page.peer.map(|peer| peer.to_string())));
@@ -153,10 +141,7 @@ impl<'a> Record<'a> {
         if let Some(body) = &page.body {
             self.set(const { place("body") }, Value::Bytes(body.as_ref().into()));
             self.set(const { place("body_bytes") }, Value::int(i64::try_from(body.len()).ok()));
-            self.set(
-                const { place("content_hash") },
-                Value::Text(hex(&Sha256::digest(body)).into()),
-            );
+            self.set(const { place("content_hash") }, Value::text(self.facts.content_hash()));
         }
         if let Some(sitemap) = &page.document.sitemap {
             let count = i64::try_from(sitemap.entries.len() + sitemap.sitemaps.len()).ok();

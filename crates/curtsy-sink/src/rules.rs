@@ -30,7 +30,7 @@ impl Rules {
 
     /// Puts the line that decided into a row, if somebody has its text.
     pub(crate) fn complete(&mut self, record: &mut Record<'_>) {
-        if let Some((file, Some(line))) = record.said.robots
+        if let Some((file, Some(line))) = record.facts.robots
             && let Some(rule) = self.rule(file, line)
         {
             record.set(const { place("robots_rule") }, Value::Text(rule.to_string().into()));

@@ -160,7 +160,7 @@ impl<F: Format> Lines<F> {
         if !self.options.run.is_empty() {
             record.set(const { place("run") }, Value::Text(self.options.run.as_str().into()));
         }
-        if let Some((file, _)) = record.said.robots {
+        if let Some((file, _)) = record.facts.robots {
             record.set(const { place("robots_file") }, Value::Text(hex(&file.0).into()));
         }
         record.set(const { place("findings") }, Value::Text(findings(row).into()));

@@ -70,7 +70,7 @@ impl Writer {
     /// What only the writer knows of a row.
     fn complete<'a>(&mut self, record: &mut Record<'a>) {
         record.set(const { place("findings") }, Value::Bytes(encode(&record.row.findings).into()));
-        if let Some((file, _)) = record.said.robots {
+        if let Some((file, _)) = record.facts.robots {
             record.set(const { place("robots_file") }, Value::Bytes(file.0.to_vec().into()));
         }
         if let Some(run) = self.run {
@@ -167,7 +167,7 @@ impl Sql {
 
     /// Keeps a row: a new one, or what it changes of the one that is there. What that one said of its end goes to the history.
     fn keep(&self, db: &Connection, record: &Record<'_>) -> Result<(), rusqlite::Error> {
-        let confirms = match record.news {
+        let confirms = match record.facts.news {
             News::Confirmed => Some(&self.confirmed),
             News::Cached => Some(&self.cached),
             _ => None,
@@ -182,7 +182,7 @@ impl Sql {
             return Ok(());
         }
         archive(db, record)?;
-        let changes = match record.news {
+        let changes = match record.facts.news {
             News::Answer | News::Confirmed | News::Cached => &self.answer,
             News::Failed => &self.failed,
             News::Nothing => &self.nothing,
