@@ -1,7 +1,6 @@
 //! A crawl into a file of its own, which goes on when it was stopped.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use curtsy_engine::{Sink, UrlRecord};
@@ -11,7 +10,6 @@ use curtsy_store::{Crawl, Options};
 use tokio::sync::watch::channel;
 
 use crate::attend::{Attendant, runtime};
-use crate::feed::Seeds;
 use crate::report::Done;
 use crate::tally::Tally;
 use crate::work::{Crew, chance};
@@ -77,16 +75,7 @@ async fn crawl(
     let mut sinks: Vec<&dyn Sink> = vec![&pages];
     sinks.extend(files.iter().map(|file| &**file));
     sinks.push(&tally);
-    let crew = Crew {
-        spec,
-        crawl: &crawl,
-        outlet,
-        discovery,
-        seeds: Seeds::new(spec.seeds.clone(), spec.seeds_are),
-        workers: 1,
-        flush_rows: FLUSH_ROWS,
-        sent: AtomicU64::new(0),
-    };
+    let crew = Crew::new(spec, &crawl, (outlet, discovery), 1, FLUSH_ROWS);
     let (told, hears) = channel(0);
     let mut attendant = Attendant::new(&crew, &tally, began, watch);
     let (over, counts) = attendant.attend(crew.work(0, sinks, &pages, hears), asked, &told).await?;

@@ -1,6 +1,5 @@
 //! A crawl whose rows a face keeps itself. Nothing is left of it but what the ledger of hosts knows.
 
-use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use curtsy_core::evidence::{Names, sentence};
@@ -15,7 +14,6 @@ use tokio::sync::oneshot;
 use tokio::sync::watch::{Receiver, channel};
 
 use crate::attend::{Attendant, runtime};
-use crate::feed::Seeds;
 use crate::report::Done;
 use crate::run::{make_folder, texts};
 use crate::tally::Tally;
@@ -86,7 +84,7 @@ pub fn stream<K: Keeper>(
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
 ) -> Result<Report, CrawlError> {
-    let (outlet, discovery) = Crew::check(spec)?;
+    let checked = Crew::check(spec)?;
     make_folder(&spec.ledger)?;
     let began = Instant::now();
     let crawl = Crawl::open_passing(&spec.ledger, Options::default())?;
@@ -94,16 +92,7 @@ pub fn stream<K: Keeper>(
     crawl.note_known(how.known)?;
     let keeper = keeper(texts(&crawl));
     let tally = Tally::default();
-    let crew = Crew {
-        spec,
-        crawl: &crawl,
-        outlet,
-        discovery,
-        seeds: Seeds::new(spec.seeds.clone(), spec.seeds_are),
-        workers: how.workers.max(1),
-        flush_rows: how.rows,
-        sent: AtomicU64::new(0),
-    };
+    let crew = Crew::new(spec, &crawl, checked, how.workers.max(1), how.rows);
     // Before anybody begins: who finds nothing to do has nothing left to wait for.
     runtime()?.block_on(crew.seeds.offer_all(&crawl.handle()))?;
     let (told, hears) = channel(0);

@@ -45,6 +45,19 @@ impl<'c> Crew<'c> {
         Ok((outlet, discovery))
     }
 
+    /// A crew for a crawl that is open.
+    pub(crate) fn new(
+        spec: &'c JobSpec,
+        crawl: &'c Crawl,
+        (outlet, discovery): (Outlet, Discovery),
+        workers: usize,
+        flush_rows: usize,
+    ) -> Crew<'c> {
+        let seeds = Seeds::new(spec.seeds.clone(), spec.seeds_are);
+        let sent = AtomicU64::new(0);
+        Crew { spec, crawl, outlet, discovery, seeds, workers, flush_rows, sent }
+    }
+
     /// Lets one of the workers work on this thread until nothing is left, or until it is told to end: at the second time at once, which is none.
     pub(crate) async fn work(
         &self,

@@ -89,21 +89,17 @@ fn write_fact(
     rules: &mut Rules,
 ) {
     let row = facts.row;
-    let text = |out: &mut Chunk<'_>, text: Option<&str>| match text {
-        Some(text) => out.text(at, line, text),
-        None => out.null(at, line),
-    };
-    let moment = |out: &mut Chunk<'_>, moment: Option<Time>| match moment {
-        Some(moment) => out.timestamp(at, line, i64::try_from(moment.micros()).unwrap_or(i64::MAX)),
-        None => out.null(at, line),
+    let text = |out: &mut Chunk<'_>, text: Option<&str>| out.or_null(at, line, text, Chunk::text);
+    let moment = |out: &mut Chunk<'_>, moment: Option<Time>| {
+        let micros = moment.map(|moment| i64::try_from(moment.micros()).unwrap_or(i64::MAX));
+        out.or_null(at, line, micros, Chunk::timestamp);
     };
     match COLUMNS[column].0 {
         "url" => out.text(at, line, row.url.as_str()),
         "surt_key" => out.text(at, line, &row.url.surt()),
-        "http_status" => match facts.http_status {
-            Some(status) => out.integer(at, line, status.into()),
-            None => out.null(at, line),
-        },
+        "http_status" => {
+            out.or_null(at, line, facts.http_status.map(i32::from), Chunk::integer);
+        }
         "body" => match (facts.text(), facts.body()) {
             (Some(body), _) => out.text(at, line, &body),
             (None, Some(body)) => out.text(at, line, &escaped(body)),

@@ -18,7 +18,9 @@ use curtsy_engine::Row;
 use curtsy_sink::{Facts, Group, News, Rules};
 
 use crate::crawling::{Held, HeldPage};
-use crate::duck::{Argument, Connection, Fault, OwnedChunk, Target as TableName, Type, quoted};
+use crate::duck::{
+    Argument, Chunk, Connection, Fault, OwnedChunk, Target as TableName, Type, quoted,
+};
 use crate::table::{COLUMNS, Page, write};
 
 /// The table of what sitemaps list, beside the table of pages.
@@ -389,18 +391,10 @@ impl Target {
             for (line, entry) in entries.iter().enumerate() {
                 out.text(0, line, entry.url.as_str());
                 out.text(1, line, from);
-                match entry.modified_ms {
-                    Some(ms) => out.timestamp(2, line, ms.saturating_mul(1000)),
-                    None => out.null(2, line),
-                }
-                match entry.change {
-                    Some(change) => out.text(3, line, change.as_str()),
-                    None => out.null(3, line),
-                }
-                match entry.priority {
-                    Some(priority) => out.double(4, line, priority.into()),
-                    None => out.null(4, line),
-                }
+                let modified = entry.modified_ms.map(|ms| ms.saturating_mul(1000));
+                out.or_null(2, line, modified, Chunk::timestamp);
+                out.or_null(3, line, entry.change.map(|change| change.as_str()), Chunk::text);
+                out.or_null(4, line, entry.priority.map(f64::from), Chunk::double);
                 out.timestamp(5, line, seen_at);
             }
             out.set_len(entries.len());

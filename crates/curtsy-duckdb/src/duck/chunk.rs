@@ -93,6 +93,20 @@ impl Chunk<'_> {
         self.wait.take()
     }
 
+    /// Writes a value if there is one: `out.or_null(0, line, title, Chunk::text)`.
+    pub(crate) fn or_null<T>(
+        &mut self,
+        column: usize,
+        row: usize,
+        value: Option<T>,
+        write: impl FnOnce(&mut Self, usize, usize, T),
+    ) {
+        match value {
+            Some(value) => write(self, column, row, value),
+            None => self.null(column, row),
+        }
+    }
+
     pub(crate) fn null(&mut self, column: usize, row: usize) {
         assert!(row < self.capacity, "row {row} is beyond the chunk");
         let vector = &mut self.columns[column];

@@ -164,27 +164,15 @@ impl Running {
 
 impl Answer {
     fn write(&self, out: &mut Chunk<'_>, line: usize) {
-        let text = |out: &mut Chunk<'_>, at: usize, text: Option<&str>| match text {
-            Some(text) => out.text(at, line, text),
-            None => out.null(at, line),
-        };
-        text(out, 0, Some(&self.url));
-        match self.allowed {
-            Some(allowed) => out.boolean(1, line, allowed),
-            None => out.null(1, line),
-        }
-        text(out, 2, Some(self.verdict));
-        text(out, 3, self.rule.as_deref());
-        match self.line.and_then(|number| i32::try_from(number).ok()) {
-            Some(number) => out.integer(4, line, number),
-            None => out.null(4, line),
-        }
-        match self.delay {
-            Some(delay) => out.double(5, line, delay),
-            None => out.null(5, line),
-        }
-        text(out, 6, self.delay_by);
-        text(out, 7, self.robots_url.as_deref());
-        text(out, 8, Some(&self.why));
+        out.text(0, line, &self.url);
+        out.or_null(1, line, self.allowed, Chunk::boolean);
+        out.text(2, line, self.verdict);
+        out.or_null(3, line, self.rule.as_deref(), Chunk::text);
+        let number = self.line.and_then(|number| i32::try_from(number).ok());
+        out.or_null(4, line, number, Chunk::integer);
+        out.or_null(5, line, self.delay, Chunk::double);
+        out.or_null(6, line, self.delay_by, Chunk::text);
+        out.or_null(7, line, self.robots_url.as_deref(), Chunk::text);
+        out.text(8, line, &self.why);
     }
 }

@@ -75,18 +75,10 @@ impl TableFunction for Sitemap {
             && let Some(listed) = running.urls.pop_front()
         {
             out.text(0, line, &listed.url);
-            match listed.lastmod.and_then(|at| i64::try_from(at.micros()).ok()) {
-                Some(micros) => out.timestamp(1, line, micros),
-                None => out.null(1, line),
-            }
-            match &listed.changefreq {
-                Some(often) => out.text(2, line, often),
-                None => out.null(2, line),
-            }
-            match listed.priority {
-                Some(priority) => out.double(3, line, priority),
-                None => out.null(3, line),
-            }
+            let lastmod = listed.lastmod.and_then(|at| i64::try_from(at.micros()).ok());
+            out.or_null(1, line, lastmod, Chunk::timestamp);
+            out.or_null(2, line, listed.changefreq.as_deref(), Chunk::text);
+            out.or_null(3, line, listed.priority, Chunk::double);
             out.text(4, line, &listed.sitemap);
             line += 1;
         }
