@@ -8,6 +8,7 @@ pub mod chance;
 pub mod evidence;
 pub mod headers;
 pub mod host;
+pub mod limits;
 pub mod policy;
 pub mod robots;
 pub mod time;

@@ -389,6 +389,7 @@ fn a_run_reports_to_the_letter() {
         cache_hits: 3,
         cache_misses: 22,
         friction: vec!["403:example.com/admin".to_owned()],
+        kept_off: false,
         our_fault: false,
         risk_score: 20,
         took: Duration::from_micros(25_300_999),

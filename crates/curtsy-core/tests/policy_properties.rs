@@ -172,6 +172,17 @@ fn one_changed_field_changes_the_hash() {
     assert_eq!(careful.hash_hex().len(), 32);
 }
 
+#[test]
+fn a_host_section_that_sets_nothing_is_a_difference() {
+    let careful = Policy::preset(Preset::Careful);
+    let mut named = careful.clone();
+    named.host.insert("a.test".to_owned(), HostOverride::default());
+    assert_ne!(careful.hash(), named.hash());
+    let found = careful.diff(&named);
+    let said: Vec<_> = found.iter().map(|d| (&*d.key, &*d.left, &*d.right)).collect();
+    assert_eq!(said, [("host.\"a.test\"", "unset", "set")]);
+}
+
 /// A new field of the struct doesn't compile here until it is counted, and isn't counted right until it is in the list.
 #[test]
 fn every_field_of_the_struct_is_in_the_list() {

@@ -16,5 +16,8 @@ pub mod challenge;
 pub mod charset;
 pub mod content_type;
 pub mod html;
+mod limits;
 pub mod link_header;
 pub mod sitemap;
+
+pub use limits::limits;

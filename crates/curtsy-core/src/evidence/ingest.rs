@@ -60,7 +60,7 @@ pub struct Ingest {
 }
 
 /// Where URLs come from, in the order in which that is tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DiscoverySource {
     /// Sitemaps.
@@ -85,6 +85,18 @@ pub enum RunOutcome {
     Error,
 }
 
+impl RunOutcome {
+    /// Its name in reports and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RunOutcome::Success => "success",
+            RunOutcome::Partial => "partial",
+            RunOutcome::Blocked => "blocked",
+            RunOutcome::Error => "error",
+        }
+    }
+}
+
 /// What a run counted: the report follows from it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunFigures {
@@ -104,6 +116,8 @@ pub struct RunFigures {
     pub cache_misses: u64,
     /// Friction met, see [`friction_signal`].
     pub friction: Vec<String>,
+    /// Whether the host's risk kept pages from being asked for: friction that was met before.
+    pub kept_off: bool,
     /// Whether it ended by a fault of ours (store, sink, network).
     pub our_fault: bool,
     /// The host's risk score at the end.
@@ -123,7 +137,7 @@ impl RunFigures {
             _ if got >= self.planned && got > 0 => RunOutcome::Success,
             _ if self.our_fault => RunOutcome::Error,
             1.. => RunOutcome::Partial,
-            0 if !self.friction.is_empty() => RunOutcome::Blocked,
+            0 if !self.friction.is_empty() || self.kept_off => RunOutcome::Blocked,
             0 if self.planned == 0 => RunOutcome::Success,
             0 => RunOutcome::Error,
         }

@@ -18,5 +18,5 @@ pub use ingest::{
 };
 pub use robots::{RobotsContent, RobotsEvidence, RobotsMetadata, RobotsType, Seconds, Sureness};
 pub use sentence::{Names, SLOT_TIMEOUT_TEXT, circuit_open, sentence};
-pub use timestamp::timestamp;
+pub use timestamp::{read_timestamp, timestamp};
 pub use webpage::{Webpage, WebpageEvent, cache_key, event_id, event_key};

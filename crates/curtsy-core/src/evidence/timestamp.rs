@@ -20,6 +20,38 @@ pub fn timestamp(at: Time) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 
+/// The moment of such a text, with any number of digits after the second.
+///
+/// ```
+/// use curtsy_core::evidence::{read_timestamp, timestamp};
+/// let text = "2024-02-29T12:34:56.789Z";
+/// assert_eq!(timestamp(read_timestamp(text).unwrap()), text);
+/// assert_eq!(read_timestamp("2024-02-30T12:34:56Z"), None);
+/// ```
+pub fn read_timestamp(text: &str) -> Option<Time> {
+    let (day, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let number = |text: &str| match text.bytes().all(|b| b.is_ascii_digit()) && text.len() <= 4 {
+        true => text.parse::<u64>().ok(),
+        false => None,
+    };
+    let mut parts = day.splitn(3, '-').map(number);
+    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+    let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let mut parts = time.splitn(3, ':').map(number);
+    let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
+    if hour > 23 || minute > 59 || second > 60 || fraction.len() > 9 {
+        return None;
+    }
+    let mut micros = 0;
+    for (place, byte) in fraction.bytes().enumerate() {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        micros += digit * (100_000 / 10_u64.pow(place as u32));
+    }
+    let days = days(year, month, day).filter(|days| date(*days) == (year, month, day))?;
+    let seconds = (hour * 60 + minute) * 60 + second;
+    Some(Time::from_micros(days * DAY_MILLIS * 1_000 + seconds * 1_000_000 + micros))
+}
+
 /// Year, month and day of a day since 1970-01-01, in the Gregorian calendar.
 ///
 /// Counted in years that begin in March, so that the leap day is the last of its year and the months before it have a fixed pattern:
@@ -38,6 +70,15 @@ fn date(days: u64) -> (u64, u64, u64) {
     let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
     let year = era * 400 + year_of_era + u64::from(month <= 2);
     (year, month, day)
+}
+
+/// The day since 1970-01-01 that has a date, the other way round. A date that there is not gives another day.
+fn days(year: u64, month: u64, day: u64) -> Option<u64> {
+    let year = year.checked_sub(u64::from(month <= 2))?;
+    let (era, year_of_era) = (year / 400, year % 400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    (era * DAYS_IN_400_YEARS + day_of_era).checked_sub(DAYS_TO_1970)
 }
 
 const DAY_MILLIS: u64 = 86_400_000;

@@ -237,4 +237,4 @@ fn lists(line: Option<&str>, word: &str) -> bool {
 }
 
 /// Directives beyond these are not looked at.
-const DIRECTIVES_MAX: usize = 64;
+pub(crate) const DIRECTIVES_MAX: usize = 64;

@@ -17,10 +17,12 @@ mod etag;
 mod retry_after;
 mod robots_rules;
 
+pub(crate) use cache::DIRECTIVES_MAX as CACHE_DIRECTIVES_MAX;
 pub use cache::{Basis, CacheControl, CacheHeaders, CacheKind, Delta, Freshness, freshness};
 pub use content_type::{Coding, ContentType, codings};
 pub use date::{any_date, http_date};
 pub use etag::ETag;
+pub(crate) use retry_after::LINES_MAX as RETRY_AFTER_LINES_MAX;
 pub use retry_after::retry_after;
 pub use robots_rules::{ImagePreview, RobotsRules};
 

@@ -41,4 +41,4 @@ fn one(line: &str, date: Option<i64>, now: i64) -> Option<Duration> {
 }
 
 /// More lines than this are not looked at.
-const LINES_MAX: usize = 16;
+pub(crate) const LINES_MAX: usize = 16;

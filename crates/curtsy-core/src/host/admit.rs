@@ -338,7 +338,7 @@ impl HostState {
         let own = between(pace.delay_min, most.max(pace.delay_min), chance);
         let own = (own, DelayBy::Policy);
         let risk = match scene.policy.risk.active {
-            true => (self.risk_delay(scene), DelayBy::Risk),
+            true => (self.risk_delay(scene.policy, scene.now), DelayBy::Risk),
             false => own,
         };
         let asked = self.all_robots().map(|r| r.crawl_delay_micros).max().unwrap_or(0);
@@ -455,10 +455,10 @@ impl HostState {
         }
     }
 
-    fn risk_delay(&self, scene: &Scene<'_>) -> Duration {
-        let policy = &scene.policy.risk;
-        let [low, medium, high] = policy.delay;
-        match RiskLevel::of(self.risk.score(policy, scene.now)) {
+    /// The span between two requests that the host's risk asks for.
+    pub fn risk_delay(&self, policy: &Policy, now: Time) -> Duration {
+        let [low, medium, high] = policy.risk.delay;
+        match RiskLevel::of(self.risk_score(policy, now)) {
             RiskLevel::Low => low,
             RiskLevel::Medium => medium,
             RiskLevel::High | RiskLevel::Critical => high,

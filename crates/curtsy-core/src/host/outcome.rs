@@ -65,6 +65,8 @@ pub enum Problem {
     TlsIssuer,
     /// The body is packed in a way that can't be unpacked.
     Coding,
+    /// A port on which something else than HTTP is spoken.
+    Port,
 }
 
 /// A friction signal in an answer that its status does not show.
@@ -175,8 +177,14 @@ impl Problem {
             | Problem::OverLimit
             | Problem::ContentType
             | Problem::Guard
+            | Problem::Port
             | Problem::Coding => Class::UrlSpecific,
         }
+    }
+
+    /// Whether it was refused on this side before anybody was asked. That says nothing about the host, and asking again changes nothing.
+    pub fn is_refusal(self) -> bool {
+        matches!(self, Problem::Guard | Problem::Port)
     }
 
     /// Whether our own network could be the cause.

@@ -74,6 +74,17 @@ impl Policy {
         hosts.sort();
         hosts.dedup();
         for host in hosts {
+            // A section that sets nothing is a difference all the same: it is part of the policy's hash.
+            let empty = |policy: &Policy| {
+                let section = policy.host.get(host);
+                section.is_some_and(|s| HOST_FIELDS.iter().all(|field| field.get(s).is_none()))
+            };
+            if empty(self) || empty(other) {
+                let is = |policy: &Policy| {
+                    if policy.host.contains_key(host) { "set" } else { "unset" }.to_owned()
+                };
+                note(format!("host.{}", quoted(host)), is(self), is(other));
+            }
             for field in HOST_FIELDS {
                 let text = |policy: &Policy| {
                     let value = policy.host.get(host).and_then(|section| field.get(section));

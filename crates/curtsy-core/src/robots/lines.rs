@@ -7,7 +7,7 @@
 use memchr::{memchr2, memchr3};
 
 /// What of a line counts: eight times the 2,083 octets that URLs once were limited to, less one, as in Google's reader.
-pub(super) const LINE_BYTES_MAX: usize = 8 * 2083 - 1;
+pub(crate) const LINE_BYTES_MAX: usize = 8 * 2083 - 1;
 
 /// A line that we know.
 #[derive(Clone, Copy, Debug)]

@@ -34,6 +34,8 @@ mod occurrences;
 mod pattern;
 mod reply;
 
+pub(crate) use lines::LINE_BYTES_MAX;
+
 use std::borrow::Cow;
 use std::time::Duration;
 

@@ -193,7 +193,8 @@ impl Signature {
             When::Refused => REFUSAL_CHARS_MAX,
             When::RefusedBare if !matches!(status, 403 | 429 | 503) => return false,
             When::RefusedBare => BARE_CHARS_MAX,
-            When::RefusedOrBare if refused => REFUSAL_CHARS_MAX,
+            When::RefusedOrBare | When::RefusedOrEmpty if refused => REFUSAL_CHARS_MAX,
+            When::RefusedOrEmpty => EMPTY_CHARS_MAX,
             When::RefusedOrBare => BARE_CHARS_MAX,
             When::Structure => REFUSAL_CHARS_MAX,
         };
@@ -276,9 +277,11 @@ const BARE_BODY_BYTES_MAX: usize = 2_048;
 /// … with a telling header.
 const HINTED_BODY_BYTES_MAX: usize = 16_384;
 /// What of a refusal is looked at.
-const BODY_BYTES_MAX: usize = 65_536;
+pub(crate) const BODY_BYTES_MAX: usize = 65_536;
 /// A page with more text than this, in characters without white space, is a page.
 const BARE_CHARS_MAX: usize = 400;
+/// What a page that only loads a script may say.
+const EMPTY_CHARS_MAX: usize = 40;
 /// A refusal explains itself at more length.
 const REFUSAL_CHARS_MAX: usize = 4_000;
 const HEADERS_MAX: usize = 32;

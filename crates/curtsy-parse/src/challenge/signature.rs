@@ -4,7 +4,9 @@
 use super::{Vendor, WallKind};
 use Mark::{Header, Markup, Text, Title};
 use Vendor as V;
-use When::{HeadersAlone, HeadersOfRefusal, Refused, RefusedBare, RefusedOrBare, Structure};
+use When::{
+    HeadersAlone, HeadersOfRefusal, Refused, RefusedBare, RefusedOrBare, RefusedOrEmpty, Structure,
+};
 
 /// Signs that show a wall when they come together. All texts are in lower case.
 pub(super) struct Signature {
@@ -27,6 +29,8 @@ pub(super) enum When {
     RefusedBare,
     /// On a refusal, or on any answer with hardly any text.
     RefusedOrBare,
+    /// On a refusal, or on any answer with no text to speak of: the signs stand on ordinary pages too.
+    RefusedOrEmpty,
     /// On any answer: the signs are parts of the wall itself, not of what stands on ordinary pages.
     Structure,
 }
@@ -112,11 +116,12 @@ pub(super) const SIGNATURES: &[Signature] = &[
     challenge(V::Akamai, RefusedOrBare, &[Markup("/_sec/cp_challenge/")]),
     challenge(V::Akamai, RefusedOrBare, &[Markup("bm-verify="), Markup("refresh")]),
     block(V::Akamai, Refused, &[Text("reference #18.")]),
-    // Imperva, once Incapsula: the CWUDNSAI frame refuses, the others check the browser.
+    // Imperva, once Incapsula: the CWUDNSAI frame refuses, the others check the browser. The scripts are put into ordinary pages too,
+    // so they tell something only where there is nothing else.
     block(V::Imperva, RefusedOrBare, &[Markup("_incapsula_resource?cwudnsai=")]),
     challenge(V::Imperva, RefusedOrBare, &[Markup("_incapsula_resource?swudnsai=")]),
-    challenge(V::Imperva, RefusedOrBare, &[Markup("_incapsula_resource?swjiylwa=")]),
-    challenge(V::Imperva, RefusedOrBare, &[Markup("_incapsula_resource?swhanedl=")]),
+    challenge(V::Imperva, RefusedOrEmpty, &[Markup("_incapsula_resource?swjiylwa=")]),
+    challenge(V::Imperva, RefusedOrEmpty, &[Markup("_incapsula_resource?swhanedl=")]),
     challenge(V::Imperva, RefusedOrBare, &[Markup("_incapsula_resource"), Markup("captcha")]),
     block(V::Imperva, Refused, &[Text("incapsula incident id")]),
     block(V::Imperva, Refused, &[Text("powered by incapsula")]),

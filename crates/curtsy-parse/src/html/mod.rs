@@ -21,4 +21,7 @@ mod tree;
 
 pub use address::Addresses;
 pub use markup::{Directive, Markup, Reference};
+pub(crate) use page::ROBOTS_MAX;
 pub use page::{Cut, Limits, Link, Page};
+pub(crate) use token::ATTRIBUTES_MAX;
+pub(crate) use tree::{NODES_MAX, STEPS_MAX};

@@ -260,4 +260,4 @@ const SEEN: usize = 256;
 /// Places in the text are 32 bits wide, and decoding can make three bytes of one.
 const TEXT_BYTES_MAX: usize = 1 << 30;
 /// Elements with robots rules beyond these are counted only.
-const ROBOTS_MAX: usize = 64;
+pub(crate) const ROBOTS_MAX: usize = 64;

@@ -447,7 +447,7 @@ const NAME_ENDS: [bool; 256] = {
 };
 
 /// Attributes of one tag beyond these are passed over, but for those that are asked for.
-const ATTRIBUTES_MAX: usize = 64;
+pub(crate) const ATTRIBUTES_MAX: usize = 64;
 /// The attributes that are ever asked for.
 const WANTED: [&str; 11] = [
     "color",

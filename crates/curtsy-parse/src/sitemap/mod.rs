@@ -21,6 +21,10 @@ use encoding_rs::UTF_8;
 
 use crate::charset::{self, Charset, CharsetBy, Encoding};
 
+pub(crate) use unpack::LAYERS_MAX;
+pub use unpack::unpacked;
+pub(crate) use xml::DEPTH_MAX;
+
 /// What one document names.
 ///
 /// ```

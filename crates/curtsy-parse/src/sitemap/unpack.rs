@@ -36,6 +36,12 @@ pub(super) fn unpack(body: &[u8], bytes_max: usize) -> Unpacked<'_> {
     unpacked
 }
 
+/// What a packed file holds, if all of it can be had and is not more than this.
+pub fn unpacked(body: &[u8], bytes_max: usize) -> Option<Cow<'_, [u8]>> {
+    let unpacked = unpack(body, bytes_max);
+    (!unpacked.cut && !unpacked.damaged).then_some(unpacked.bytes)
+}
+
 const MAGIC: &[u8] = &[0x1f, 0x8b];
 /// More layers than this are a joke.
-const LAYERS_MAX: usize = 3;
+pub(crate) const LAYERS_MAX: usize = 3;

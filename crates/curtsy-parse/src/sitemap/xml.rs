@@ -456,7 +456,7 @@ fn attribute(tag: Attributes<'_>, wanted: &str) -> Option<String> {
 /// The fields that a record can have.
 const FIELDS: usize = 6;
 /// Elements deeper than this are not looked at.
-const DEPTH_MAX: usize = 64;
+pub(crate) const DEPTH_MAX: usize = 64;
 /// Attributes of one element that are looked at.
 const ATTRIBUTES_MAX: usize = 64;
 /// No field needs more room.

@@ -15,7 +15,8 @@ pub(in crate::url) fn plain(host: &str, port: Option<u16>, path_and_query: &str)
         key.push(',');
         key += label;
     }
-    if let Some(port) = port {
+    // To archives port 0 is none, as in every fold.
+    if let Some(port) = port.filter(|port| *port != 0) {
         key.push(':');
         key += &port.to_string();
     }
@@ -104,5 +105,13 @@ mod tests {
             plain += usize::from(key.is_some());
         }
         assert!(plain > 10_000, "only {plain} were plain");
+    }
+
+    /// Found by fuzzing.
+    #[test]
+    fn port_0_is_no_port() {
+        let url = CrawlUrl::parse("https://example.org:0/a").unwrap();
+        assert_eq!(url.surt(), "org,example)/a");
+        assert_eq!(surt(url.as_str(), &SurtOptions::default()).unwrap(), url.surt());
     }
 }

@@ -363,8 +363,8 @@ impl<'t> Builder<'t> {
 /// What most pages say fits into this.
 const FACTS_EXPECTED: usize = 64;
 /// Room that every page has, and more by its length: no page takes more than four times its own size.
-const NODES_MAX: usize = 16_384;
+pub(crate) const NODES_MAX: usize = 16_384;
 const BYTES_PER_NODE: usize = 8;
 /// Steps of searches that every page has, and more by its length. Ordinary pages take less than one for two bytes.
-const STEPS_MAX: usize = 4_000_000;
+pub(crate) const STEPS_MAX: usize = 4_000_000;
 const STEPS_PER_BYTE: usize = 64;

@@ -1,0 +1,179 @@
+//! What has a bound, and what comes of it when somebody goes past?
+//!
+//! Each crate lists its own limits from the constants that it goes by (`limits()`), so that the table of `docs/limits.md`, which is made from
+//! these lists, can't say something else than the code does. A limit that is hit is an outcome, never an error.
+
+use std::time::Duration;
+
+use crate::headers;
+use crate::host::Problem;
+use crate::policy::{FILE_BYTES_MAX, Field, Policy, Preset, write_size, write_span};
+use crate::robots::{CRAWL_DELAY_MAX, LINE_BYTES_MAX, ROBOTS_BYTES_MAX};
+use crate::url::{CrawlUrl, HostKey};
+
+/// A bound on something that others choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// Its name: the part that has it, a dot, and what it is about.
+    pub name: &'static str,
+    /// What is bounded.
+    pub what: &'static str,
+    /// The bound.
+    pub bound: Bound,
+    /// What comes of it, as the row or the document says it.
+    pub outcome: &'static str,
+    /// What it is counted as, if the hit is an exchange's end.
+    pub hit: Option<Hit>,
+}
+
+/// How much is allowed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many of them.
+    Count(u64),
+    /// So long.
+    Within(Duration),
+    /// What this field of the policy says.
+    Field(&'static str),
+}
+
+impl Bound {
+    /// The bound in words; a field with its value in the default preset.
+    pub fn text(self) -> String {
+        match self {
+            Bound::Bytes(bytes) => write_size(bytes),
+            Bound::Count(count) => grouped(count),
+            Bound::Within(span) => write_span(span),
+            Bound::Field(key) => {
+                let careful = Policy::preset(Preset::Careful);
+                let value = Field::find(key).map(|field| field.text(&careful)).unwrap_or_default();
+                format!("`{key}`, {value}")
+            }
+        }
+    }
+}
+
+/// What a limit that ends an exchange is counted as: the label of the metric, and there are no others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Hit {
+    /// Looking up, connecting and shaking hands took too long.
+    Connect,
+    /// No first byte in time.
+    FirstByte,
+    /// The exchange took too long.
+    Whole,
+    /// It came too slowly.
+    Speed,
+    /// There was too much of it: head, interim answers, what is around the body, the body, its codings.
+    Answer,
+}
+
+impl Hit {
+    /// All of them.
+    pub const ALL: [Hit; 5] = [Hit::Connect, Hit::FirstByte, Hit::Whole, Hit::Speed, Hit::Answer];
+
+    /// The label.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Hit::Connect => "connect",
+            Hit::FirstByte => "first_byte",
+            Hit::Whole => "whole",
+            Hit::Speed => "speed",
+            Hit::Answer => "answer",
+        }
+    }
+
+    /// Whether a problem is a limit that was hit.
+    pub const fn of(problem: Problem) -> Option<Hit> {
+        match problem {
+            Problem::ConnectTimeout => Some(Hit::Connect),
+            Problem::FirstByteTimeout => Some(Hit::FirstByte),
+            Problem::WholeTimeout => Some(Hit::Whole),
+            Problem::TooSlow => Some(Hit::Speed),
+            Problem::OverLimit => Some(Hit::Answer),
+            _ => None,
+        }
+    }
+}
+
+/// The limits of this crate: URLs, header values, robots.txt and policies.
+pub fn limits() -> Vec<Limit> {
+    let limit = |name, what, bound, outcome| Limit { name, what, bound, outcome, hit: None };
+    let bytes = |bytes: usize| Bound::Bytes(bytes as u64);
+    let count = |count: usize| Bound::Count(count as u64);
+    vec![
+        limit(
+            "url.bytes",
+            "a URL in its one spelling",
+            bytes(CrawlUrl::BYTES_MAX),
+            "no URL: a seed is refused, a link is counted as unusable",
+        ),
+        limit(
+            "url.text_bytes",
+            "a text that may be one",
+            bytes(CrawlUrl::TEXT_BYTES_MAX),
+            "the same",
+        ),
+        limit("url.host_bytes", "the name of a host", bytes(HostKey::NAME_BYTES_MAX), "the same"),
+        limit("url.label_bytes", "a label of it", bytes(HostKey::LABEL_BYTES_MAX), "the same"),
+        limit(
+            "headers.retry_after_lines",
+            "`Retry-After` lines that are looked at",
+            count(headers::RETRY_AFTER_LINES_MAX),
+            "the longest wait of these counts",
+        ),
+        limit(
+            "headers.cache_directives",
+            "directives of `Cache-Control`",
+            count(headers::CACHE_DIRECTIVES_MAX),
+            "the rest is not looked at",
+        ),
+        limit(
+            "robots.bytes",
+            "a robots.txt",
+            bytes(ROBOTS_BYTES_MAX),
+            "the rest is dropped, from the last whole line on, and the evidence says so",
+        ),
+        limit(
+            "robots.line_bytes",
+            "a line of it",
+            bytes(LINE_BYTES_MAX),
+            "the rest of the line is dropped",
+        ),
+        limit(
+            "robots.crawl_delay",
+            "a Crawl-delay",
+            Bound::Within(CRAWL_DELAY_MAX),
+            "taken as this long",
+        ),
+        limit("policy.file_bytes", "a policy file", bytes(FILE_BYTES_MAX), "refused"),
+        limit("budget.pages", "pages of a job", Bound::Field("budget.pages"), "the job ends"),
+        limit("budget.time", "the time of a job", Bound::Field("budget.time"), "the job ends"),
+        limit(
+            "budget.depth",
+            "links from a seed",
+            Bound::Field("budget.depth"),
+            "links further on are not followed",
+        ),
+        limit(
+            "redirects.hops",
+            "redirects of one URL",
+            Bound::Field("body.redirects_max"),
+            "the URL ends as a lost redirect",
+        ),
+    ]
+}
+
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

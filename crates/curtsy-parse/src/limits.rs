@@ -1,0 +1,95 @@
+//! The limits of documents, from the constants that their readers go by.
+
+use curtsy_core::limits::{Bound, Limit};
+
+use crate::{challenge, html, sitemap};
+
+/// The limits of this crate: pages, sitemaps and bot walls.
+pub fn limits() -> Vec<Limit> {
+    let limit = |name, what, bound, outcome| Limit { name, what, bound, outcome, hit: None };
+    let bytes = |bytes: usize| Bound::Bytes(bytes as u64);
+    let count = |count: usize| Bound::Count(count as u64);
+    let page = html::Limits::default();
+    let list = sitemap::Limits::default();
+    vec![
+        limit(
+            "page.bytes",
+            "bytes of a page that are read",
+            bytes(page.body_bytes_max),
+            "the rest is counted in `cut`",
+        ),
+        limit(
+            "page.links",
+            "references of a page that are looked at",
+            count(page.links_max),
+            "the rest is counted in `cut`",
+        ),
+        limit("page.title_bytes", "a title", bytes(page.title_bytes_max), "cut"),
+        limit(
+            "page.robots",
+            "`meta` elements with robots rules",
+            count(html::ROBOTS_MAX),
+            "the rest is counted in `cut`",
+        ),
+        limit(
+            "page.attributes",
+            "attributes of one tag",
+            count(html::ATTRIBUTES_MAX),
+            "the others are passed over, but for those that are asked for",
+        ),
+        limit(
+            "page.nodes",
+            "nodes that are kept of a page, and one more for each 8 bytes",
+            count(html::NODES_MAX),
+            "what comes late in the page is missing, and `cut` says so",
+        ),
+        limit(
+            "page.steps",
+            "steps of searches in the tree, and 64 more for each byte",
+            count(html::STEPS_MAX),
+            "the same",
+        ),
+        limit(
+            "sitemap.bytes",
+            "a sitemap, unpacked",
+            bytes(list.bytes_max),
+            "the rest is not read, and `cut` says so",
+        ),
+        limit(
+            "sitemap.entries",
+            "entries of a sitemap, and sitemaps of an index",
+            count(list.entries_max),
+            "the rest is counted in `cut`",
+        ),
+        limit(
+            "sitemap.warnings",
+            "warnings about one",
+            count(list.warnings_max),
+            "the rest is counted in `cut`",
+        ),
+        limit(
+            "sitemap.alternates",
+            "languages of one entry",
+            count(list.alternates_max),
+            "the rest is left out",
+        ),
+        limit(
+            "sitemap.layers",
+            "times that one may be packed",
+            count(sitemap::LAYERS_MAX),
+            "not read",
+        ),
+        limit(
+            "sitemap.depth",
+            "elements in each other",
+            count(sitemap::DEPTH_MAX),
+            "what is deeper is passed over",
+        ),
+        limit(
+            "wall.bytes",
+            "bytes of a body in which a bot wall is looked for",
+            bytes(challenge::BODY_BYTES_MAX),
+            "the rest is not looked at",
+        ),
+    ]
+}
