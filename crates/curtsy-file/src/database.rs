@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 
-use crate::OpenError;
+use crate::{OpenError, vfs};
 
 /// The write-ahead log is cut to this when it begins anew.
 const LOG_BYTES_MAX: i64 = 64 * 1024 * 1024;
@@ -100,7 +100,10 @@ pub fn open_to_read(path: &Path, schema: &Schema<'_>) -> Result<Connection, Open
 }
 
 fn connect(path: &Path, schema: &Schema<'_>) -> Result<Connection, rusqlite::Error> {
-    let mut db = Connection::open(path)?;
+    let mut db = match vfs::name() {
+        Some(name) => Connection::open_with_flags_and_vfs(path, OpenFlags::default(), name)?,
+        None => Connection::open(path)?,
+    };
     set_up(&mut db)?;
     // Counts for a new file only.
     db.pragma_update(None, "page_size", schema.page_bytes)?;
@@ -193,6 +196,47 @@ mod tests {
         steps: &[ONE.steps[0], "ALTER TABLE t ADD COLUMN b DEFAULT 8; UPDATE t SET b = a + 1;"],
         ..ONE
     };
+
+    /// Two writers in turns, small and large transactions, some of them too large for memory, some undone; and a reader that goes to the
+    /// file without us.
+    #[test]
+    fn what_is_committed_is_there_for_others_at_once() {
+        let folder = std::env::temp_dir().join(format!("curtsy-gather-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("t.db");
+        let schema = Schema { checkpoint_pages: 300, ..ONE };
+        let mut writers = [open(&path, &schema).unwrap(), open(&path, &schema).unwrap()];
+        for writer in &writers {
+            writer.pragma_update(None, "cache_size", 20).unwrap();
+        }
+        let reader = Connection::open(&path).unwrap();
+        let mut expected = 1;
+        for round in 0..300_usize {
+            let rows = if round % 50 == 7 { 400 } else { 1 + round % 5 };
+            let tx = writers[round % 2].transaction().unwrap();
+            for row in 0..rows {
+                let body = vec![u8::try_from(row % 251).unwrap(); 100 + (round * 997) % 13_000];
+                tx.prepare_cached("INSERT INTO t VALUES (?1)").unwrap().execute([body]).unwrap();
+            }
+            // A page that was written already is changed once more.
+            tx.execute("UPDATE t SET a = a WHERE rowid = 1", []).unwrap();
+            if round % 11 == 3 {
+                drop(tx);
+            } else {
+                tx.commit().unwrap();
+                expected += rows;
+            }
+            let seen = reader.query_row("SELECT count(*) FROM t", [], |row| row.get(0));
+            assert_eq!(seen, Ok(i64::try_from(expected).unwrap()), "round {round}");
+        }
+        let sound = |db: &Connection| {
+            db.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)).unwrap()
+        };
+        assert_eq!(sound(&reader), "ok");
+        drop((writers, reader));
+        assert_eq!(sound(&Connection::open(&path).unwrap()), "ok");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn an_older_version_is_brought_up_and_keeps_its_data() {

@@ -5,6 +5,8 @@
 
 mod database;
 mod error;
+mod gather;
+mod vfs;
 
 pub use database::{PAGE_BYTES_LARGE, Schema, open, open_passing, open_to_read};
 pub use error::{OpenError, full, trouble};

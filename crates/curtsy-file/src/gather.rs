@@ -1,0 +1,179 @@
+//! What is written to a write-ahead log, gathered until the transaction is whole.
+//!
+//! SQLite writes each page of a transaction with two calls of the system: 24 bytes that say which page it is, then the page. Here they
+//! become one write for the transaction, or for each [`GATHERED_MAX`] of a large one. A quarter of what a row costs is such calls.
+//!
+//! What must stay true: **when SQLite learns that its last page was written, all of them are with the operating system.** It tells other
+//! connections of the transaction right after that. The header of that page says so itself (bytes 4 to 8 are the size of the database
+//! then, and 0 in all others), so whoever reads headers knows when to write; an error goes to the call that ends the transaction.
+
+/// The header of a page in the log.
+const HEADER_BYTES: usize = 24;
+
+/// Bytes that wait, at most.
+const GATHERED_MAX: usize = 512 * 1024;
+
+/// Bytes that wait to be written at one place of the file.
+#[derive(Debug, Default)]
+pub(crate) struct Gather {
+    from: i64,
+    bytes: Vec<u8>,
+    /// The last header ended a transaction: the page that follows is its last.
+    ending: bool,
+    /// Where the last read was, if nothing was written since.
+    read_at: Option<i64>,
+}
+
+impl Gather {
+    /// Takes a write, and hands on to `put` what must not wait.
+    pub(crate) fn write<E>(
+        &mut self,
+        bytes: &[u8],
+        at: i64,
+        mut put: impl FnMut(&[u8], i64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let rewritten = self.read_at.take() == Some(at);
+        let header = bytes.len() == HEADER_BYTES;
+        let whole = !header && self.ending;
+        self.ending = header && bytes[4..8] != [0; 4];
+        if !self.goes_on(at) {
+            self.flush(&mut put)?;
+        }
+        // The head of the file; a header whose checksum is made anew, which no page need follow; what has no room in memory.
+        if at == 0 || rewritten || self.bytes.try_reserve(bytes.len()).is_err() {
+            self.flush(&mut put)?;
+            return put(bytes, at);
+        }
+        if self.bytes.is_empty() {
+            self.from = at;
+        }
+        self.bytes.extend_from_slice(bytes);
+        if whole || self.bytes.len() >= GATHERED_MAX {
+            self.flush(&mut put)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a write is the continuation of what waits.
+    fn goes_on(&self, at: i64) -> bool {
+        i64::try_from(self.bytes.len()).is_ok_and(|waiting| self.from + waiting == at)
+    }
+
+    /// Writes what waits. After an error it waits no longer: the transaction has failed.
+    pub(crate) fn flush<E>(
+        &mut self,
+        mut put: impl FnMut(&[u8], i64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.bytes.is_empty() {
+            return Ok(());
+        }
+        let done = put(&self.bytes, self.from);
+        self.bytes.clear();
+        done
+    }
+
+    /// Notes a read, before which everything was written.
+    pub(crate) fn read(&mut self, at: i64) {
+        self.read_at = Some(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A log of pages of 100 bytes, and the calls that reached it.
+    #[derive(Default)]
+    struct Log {
+        gather: Gather,
+        calls: Vec<(i64, usize)>,
+        full: bool,
+    }
+
+    impl Log {
+        fn write(&mut self, bytes: &[u8], at: i64) -> Result<(), &'static str> {
+            let (calls, full) = (&mut self.calls, self.full);
+            self.gather.write(bytes, at, |bytes, at| {
+                calls.push((at, bytes.len()));
+                if full { Err("no space") } else { Ok(()) }
+            })
+        }
+
+        fn frame(&mut self, number: i64, ends: bool) -> Result<(), &'static str> {
+            let at = 32 + (number - 1) * 124;
+            let mut header = [0; HEADER_BYTES];
+            header[7] = u8::from(ends);
+            self.write(&header, at)?;
+            self.write(&[7; 100], at + 24)
+        }
+    }
+
+    #[test]
+    fn a_transaction_is_one_call_and_waits_for_nothing_after_its_last_page() {
+        let mut log = Log::default();
+        for number in 1..=3 {
+            log.frame(number, number == 3).unwrap();
+            assert_eq!(log.calls.is_empty(), number < 3);
+        }
+        assert_eq!(log.calls, [(32, 372)]);
+        log.frame(4, true).unwrap();
+        assert_eq!(log.calls[1..], [(404, 124)]);
+    }
+
+    #[test]
+    fn the_head_of_the_file_and_headers_that_are_made_anew_do_not_wait() {
+        let mut log = Log::default();
+        log.write(&[1; 32], 0).unwrap();
+        assert_eq!(log.calls, [(0, 32)]);
+        log.frame(1, true).unwrap();
+        log.gather.read(32);
+        let mut header = [0; HEADER_BYTES];
+        header[7] = 1;
+        log.write(&header, 32).unwrap();
+        assert_eq!(log.calls[2..], [(32, 24)]);
+    }
+
+    #[test]
+    fn a_page_after_a_header_that_did_not_wait_does_not_wait_either() {
+        let mut log = Log::default();
+        // Whoever brings a log back to life reads on to where nothing is, and the next page goes there.
+        log.gather.read(32);
+        log.frame(1, true).unwrap();
+        assert_eq!(log.calls, [(32, 24), (56, 100)]);
+    }
+
+    #[test]
+    fn a_page_that_is_written_over_does_not_wait_with_what_comes_elsewhere() {
+        let mut log = Log::default();
+        log.frame(1, false).unwrap();
+        log.frame(2, false).unwrap();
+        // The first page again, in the same transaction.
+        log.write(&[8; 100], 56).unwrap();
+        log.frame(3, true).unwrap();
+        assert_eq!(log.calls, [(32, 248), (56, 100), (280, 124)]);
+    }
+
+    #[test]
+    fn an_error_reaches_the_call_that_ends_the_transaction_and_nothing_is_written_later() {
+        let mut log = Log { full: true, ..Log::default() };
+        log.frame(1, false).unwrap();
+        assert_eq!(log.frame(2, true), Err("no space"));
+        log.full = false;
+        log.frame(1, true).unwrap();
+        assert_eq!(log.calls, [(32, 248), (32, 124)]);
+    }
+
+    #[test]
+    fn a_large_transaction_is_written_in_parts() {
+        let mut log = Log::default();
+        let page = vec![0; 65_536];
+        for number in 0..20_i64 {
+            let at = 32 + number * (24 + 65_536);
+            log.write(&[0; HEADER_BYTES], at).unwrap();
+            log.write(&page, at + 24).unwrap();
+        }
+        let part = 8 * (24 + 65_536);
+        let starts: Vec<i64> = log.calls.iter().map(|call| call.0).collect();
+        assert_eq!(starts, [32, 32 + part]);
+    }
+}

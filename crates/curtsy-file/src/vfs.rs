@@ -1,0 +1,250 @@
+//! SQLite's way to the operating system, with logs that [gather](crate::gather) what is written to them.
+//!
+//! A copy of SQLite's own for this system, under a name of ours. It opens every file as that one does, but for write-ahead logs: these get
+//! an object of ours in front of the real one, which SQLite keeps in the same piece of memory.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::size_of;
+use std::ptr;
+use std::sync::OnceLock;
+
+use rusqlite::ffi::{
+    SQLITE_OK, SQLITE_OPEN_WAL, sqlite3_file, sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find,
+    sqlite3_vfs_register,
+};
+
+use crate::gather::Gather;
+
+/// Its name among SQLite's.
+const NAME: &CStr = c"curtsy";
+
+/// What the real one writes in one call: SQLite never has more than a page, and looks at 17 bits of the count.
+const WRITE_MAX: usize = 64 * 1024;
+
+/// The real one, and ours in front of it.
+struct Pair {
+    real: *mut sqlite3_vfs,
+    registered: bool,
+}
+
+// SAFETY: both live for ever once they are registered; SQLite itself hands them to every thread, and nobody changes them.
+unsafe impl Send for Pair {}
+// SAFETY: as above.
+unsafe impl Sync for Pair {}
+
+static PAIR: OnceLock<Pair> = OnceLock::new();
+
+/// The name to open a database with; none where SQLite has no way to the system that can be stood in front of.
+pub(crate) fn name() -> Option<&'static CStr> {
+    pair().registered.then_some(NAME)
+}
+
+fn pair() -> &'static Pair {
+    PAIR.get_or_init(|| {
+        // SAFETY: asks for SQLite's own; none is a null pointer.
+        let real = unsafe { sqlite3_vfs_find(ptr::null()) };
+        if real.is_null() {
+            return Pair { real, registered: false };
+        }
+        // SAFETY: what SQLite gives out is whole and lives for ever.
+        let theirs = unsafe { *real };
+        let head = c_int::try_from(size_of::<Log>()).unwrap_or(c_int::MAX);
+        let ours = sqlite3_vfs {
+            szOsFile: theirs.szOsFile.saturating_add(head),
+            pNext: ptr::null_mut(),
+            zName: NAME.as_ptr(),
+            xOpen: Some(open),
+            ..theirs
+        };
+        // SAFETY: it is whole, and is never freed.
+        let done = unsafe { sqlite3_vfs_register(Box::into_raw(Box::new(ours)), 0) };
+        Pair { real, registered: done == SQLITE_OK }
+    })
+}
+
+/// A write-ahead log: what SQLite sees of it, what waits, and behind that, in the same memory, the real file.
+#[repr(C)]
+struct Log {
+    seen: sqlite3_file,
+    gather: *mut Gather,
+}
+
+/// The methods of a log. Those of the second and third version are for databases only.
+static METHODS: sqlite3_io_methods = sqlite3_io_methods {
+    iVersion: 1,
+    xClose: Some(close),
+    xRead: Some(read),
+    xWrite: Some(write),
+    xTruncate: Some(truncate),
+    xSync: Some(sync),
+    xFileSize: Some(file_size),
+    xLock: Some(lock),
+    xUnlock: Some(unlock),
+    xCheckReservedLock: Some(check_reserved_lock),
+    xFileControl: Some(file_control),
+    xSectorSize: Some(sector_size),
+    xDeviceCharacteristics: Some(device_characteristics),
+    xShmMap: None,
+    xShmLock: None,
+    xShmBarrier: None,
+    xShmUnmap: None,
+    xFetch: None,
+    xUnfetch: None,
+};
+
+/// Calls a method of the real file. Where it has none, there is nothing to do.
+macro_rules! real {
+    ($file:expr, $method:ident $(, $value:expr)*) => {{
+        // SAFETY: `file` is a log that `open` made: the real file stands behind it, and is open.
+        let real = unsafe { behind($file) };
+        // SAFETY: an open file has methods, which live as long as SQLite.
+        match unsafe { (*(*real).pMethods).$method } {
+            // SAFETY: SQLite calls us as it would call this one.
+            Some(method) => unsafe { method(real $(, $value)*) },
+            None => SQLITE_OK,
+        }
+    }};
+}
+
+/// The real file of a log.
+///
+/// # Safety
+/// `file` must point to a log, with room for the real file behind it.
+unsafe fn behind(file: *mut sqlite3_file) -> *mut sqlite3_file {
+    // SAFETY: as the caller says.
+    unsafe { file.cast::<Log>().add(1).cast() }
+}
+
+/// What waits for a log.
+///
+/// # Safety
+/// `file` must point to an open log. SQLite uses a file from one thread at a time, so nobody else has it.
+unsafe fn gather<'a>(file: *mut sqlite3_file) -> &'a mut Gather {
+    // SAFETY: as the caller says; it is freed when the file is closed, and not before.
+    unsafe { &mut *(*file.cast::<Log>()).gather }
+}
+
+unsafe extern "C" fn open(
+    _ours: *mut sqlite3_vfs,
+    path: *const c_char,
+    file: *mut sqlite3_file,
+    flags: c_int,
+    told: *mut c_int,
+) -> c_int {
+    let real = pair().real;
+    let is_log = flags & SQLITE_OPEN_WAL != 0;
+    // SAFETY: SQLite gives as much memory as we said that a file needs: ours and the real one's.
+    let place = if is_log { unsafe { behind(file) } } else { file };
+    // SAFETY: the real one is whole, and opens files.
+    let Some(theirs) = (unsafe { (*real).xOpen }) else { return rusqlite::ffi::SQLITE_CANTOPEN };
+    // SAFETY: SQLite calls us as it would call this one.
+    let opened = unsafe { theirs(real, path, place, flags, told) };
+    if is_log {
+        // SAFETY: the memory is ours. A file without methods is not closed by SQLite, and has nothing that waits.
+        unsafe {
+            let open = opened == SQLITE_OK;
+            let methods = if open { &raw const METHODS } else { ptr::null() };
+            let gather = if open { Box::into_raw(Box::default()) } else { ptr::null_mut() };
+            file.cast::<Log>().write(Log { seen: sqlite3_file { pMethods: methods }, gather });
+        }
+    }
+    opened
+}
+
+/// Writes what waits to the real file.
+///
+/// # Safety
+/// `file` must point to an open log.
+unsafe fn flush(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: as the caller says.
+    let done = unsafe { gather(file) }.flush(|bytes, at| put(file, bytes, at));
+    done.err().unwrap_or(SQLITE_OK)
+}
+
+fn put(file: *mut sqlite3_file, bytes: &[u8], at: i64) -> Result<(), c_int> {
+    let mut at = at;
+    for part in bytes.chunks(WRITE_MAX) {
+        let count = WRITE_MAX.min(part.len()) as c_int;
+        match real!(file, xWrite, part.as_ptr().cast(), count, at) {
+            SQLITE_OK => at += i64::from(count),
+            fault => return Err(fault),
+        }
+    }
+    Ok(())
+}
+
+unsafe extern "C" fn write(
+    file: *mut sqlite3_file,
+    bytes: *const c_void,
+    count: c_int,
+    at: i64,
+) -> c_int {
+    let count = usize::try_from(count).unwrap_or(0);
+    // SAFETY: SQLite hands over `count` bytes.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), count) };
+    // SAFETY: a method of an open log.
+    let done = unsafe { gather(file) }.write(bytes, at, |bytes, at| put(file, bytes, at));
+    done.err().unwrap_or(SQLITE_OK)
+}
+
+unsafe extern "C" fn read(
+    file: *mut sqlite3_file,
+    bytes: *mut c_void,
+    count: c_int,
+    at: i64,
+) -> c_int {
+    // SAFETY: a method of an open log.
+    let flushed = unsafe { flush(file) };
+    if flushed != SQLITE_OK {
+        return flushed;
+    }
+    // SAFETY: as above.
+    unsafe { gather(file) }.read(at);
+    real!(file, xRead, bytes, count, at)
+}
+
+/// A method before which everything is written.
+macro_rules! after_flush {
+    ($name:ident, $method:ident $(, $value:ident: $kind:ty)*) => {
+        unsafe extern "C" fn $name(file: *mut sqlite3_file $(, $value: $kind)*) -> c_int {
+            // SAFETY: a method of an open log.
+            match unsafe { flush(file) } {
+                SQLITE_OK => real!(file, $method $(, $value)*),
+                fault => fault,
+            }
+        }
+    };
+}
+
+after_flush!(truncate, xTruncate, size: i64);
+after_flush!(sync, xSync, flags: c_int);
+after_flush!(file_size, xFileSize, size: *mut i64);
+after_flush!(file_control, xFileControl, what: c_int, value: *mut c_void);
+
+/// A method that has nothing to do with what is written.
+macro_rules! as_it_is {
+    ($name:ident, $method:ident $(, $value:ident: $kind:ty)*) => {
+        unsafe extern "C" fn $name(file: *mut sqlite3_file $(, $value: $kind)*) -> c_int {
+            real!(file, $method $(, $value)*)
+        }
+    };
+}
+
+as_it_is!(lock, xLock, level: c_int);
+as_it_is!(unlock, xUnlock, level: c_int);
+as_it_is!(check_reserved_lock, xCheckReservedLock, held: *mut c_int);
+as_it_is!(sector_size, xSectorSize);
+as_it_is!(device_characteristics, xDeviceCharacteristics);
+
+unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
+    // What waits belongs to a transaction that was never ended: nobody misses it.
+    // SAFETY: a method of an open log; it is not used after this, and `gather` came from a box.
+    unsafe {
+        let log = file.cast::<Log>();
+        drop(Box::from_raw((*log).gather));
+        (*log).gather = ptr::null_mut();
+    }
+    real!(file, xClose)
+}
