@@ -7,7 +7,7 @@ use curtsy_core::host::{Class, Friction, Outcome, Problem};
 use curtsy_core::policy::{CacheMode, Policy};
 use curtsy_core::time::Time;
 
-use crate::{CachedPage, Head};
+use crate::{CachedPage, Ending, Head, Page};
 
 /// How long an answer asks us to wait, measured by the server's own clock where it tells it.
 pub(crate) fn told(head: &Head, now: Time) -> Option<Duration> {
@@ -71,6 +71,21 @@ fn cache_headers(head: &Head) -> CacheHeaders<'_> {
         age: head.age.as_deref(),
         last_modified: head.last_modified.as_deref(),
         ..CacheHeaders::default()
+    }
+}
+
+/// Whether a status says that there is nothing, and will not be soon.
+pub(crate) fn is_missing(status: u16) -> bool {
+    matches!(status, 404 | 410)
+}
+
+/// How a URL ends whose last answer is remembered.
+pub(crate) fn remembered(page: &Page) -> Ending {
+    match page.head.status {
+        status if is_missing(status) => {
+            Ending::Dead(Outcome::Answered { status, retry_after: None, friction: None })
+        }
+        _ => Ending::Cached,
     }
 }
 

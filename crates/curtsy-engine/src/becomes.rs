@@ -25,9 +25,9 @@ const HELD_MIN: Duration = Duration::from_secs(30);
 /// The tries of a URL that is not tried again.
 const ENDED: Tries = Tries { counted: u8::MAX, doubt: None, open: false };
 /// Links of one page that are offered; the rest is counted.
-const LINKS_MAX: usize = 10_000;
+pub(crate) const LINKS_MAX: usize = 10_000;
 /// Pages that one sitemap may name (sitemaps.org).
-const ENTRIES_MAX: usize = 50_000;
+pub(crate) const ENTRIES_MAX: usize = 50_000;
 /// Links that are offered at once.
 const OFFER_MAX: usize = 500;
 /// Pages of which it is remembered that they led on while they were stale.
@@ -44,7 +44,7 @@ impl<W: World> Worker<'_, W> {
     ) -> Becomes {
         let record = &asked.record;
         let now = seen.stamp.latest(self.world.clock().mono());
-        if !asked.is_for_url() {
+        if !asked.is_for_url() && !brought.is_refusal() {
             return self.first_hop(asked, news).map_or(Becomes::Unchanged, Becomes::New);
         }
         if brought.outcome == Outcome::NotSent {
@@ -306,7 +306,11 @@ impl<W: World> Worker<'_, W> {
         else {
             return None;
         };
-        if !matches!(head.status, 200 | 304) || matches!(asked.record.want, Want::RobotsHop { .. })
+        let plain = matches!(brought.outcome, Outcome::Answered { friction: None, .. });
+        let missing = answer::is_missing(head.status) && plain;
+        let missing = missing && self.outside.cache.remembers_missing();
+        if !(missing || matches!(head.status, 200 | 304))
+            || matches!(asked.record.want, Want::RobotsHop { .. })
         {
             return None;
         }
@@ -316,7 +320,7 @@ impl<W: World> Worker<'_, W> {
             kept.etag = kept.etag.or_else(|| old.etag.clone());
             kept.last_modified = kept.last_modified.or_else(|| old.last_modified.clone());
         }
-        let answer = (head.status == 200).then_some((&**head, page));
+        let answer = (head.status != 304).then_some((&**head, page));
         self.outside.cache.put(&asked.record, kept.clone(), answer).await;
         self.world.reached(Point::Cached).await;
         Some(kept)

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Hops of one robots.txt (RFC 9309 §2.3.1.2: at least five).
-const HOPS_MAX: u8 = 5;
+pub(crate) const HOPS_MAX: u8 = 5;
 /// robots.txt is read up to here, with room for the line that the limit cuts.
 const TEXT_MAX: usize = 512 * 1024;
 /// How long before a chain's deadline a hop is given up: it must not reach its server after it.

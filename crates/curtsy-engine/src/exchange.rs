@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use curtsy_core::evidence::friction_signal;
 use curtsy_core::host::{
     Class, HostState, Kind, LeaseId, Observation, Outcome, Permit, Problem, Receipt, RobotsId,
     RobotsNews, Scene, Settled,
@@ -18,8 +19,8 @@ use crate::answer;
 use crate::becomes::{Becomes, unsent};
 use crate::visit::{Asked, HOLD, Next, Seen, Stamp, Url};
 use crate::{
-    Clock, Commit, Committed, Fetched, Head, Line, Mono, Note, Point, Reading, Request, RobotsFile,
-    Sent, Store, UrlRecord, View, Want, Worker, World,
+    Clock, Commit, Committed, Exchanged, Fetched, FrictionEvent, Head, Line, Mono, Note, Point,
+    Reading, Request, RobotsFile, Sent, Store, UrlRecord, View, Want, Worker, World,
 };
 
 /// Commits of what is known of a start, at most.
@@ -48,6 +49,11 @@ impl Brought {
             sent: None,
             first_byte: None,
         }
+    }
+
+    /// Whether nobody was asked, since we refuse to: final for the URL, whatever was to be asked for on its behalf.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed(problem) if problem.is_refusal())
     }
 }
 
@@ -133,8 +139,14 @@ impl<W: World> Worker<'_, W> {
         let until = seen.stamp.deadline(permit.send_by());
         let written = Cell::new(None);
         let confirm = Confirm { asked, permit, written: &written, done: Cell::new(false) };
-        let sending = line.send(permit, until, request, &written);
-        let sent = self.confirming(&mut seen, &confirm, sending).await;
+        // Who was told to stop hands the turn back.
+        let sent = match self.stop_switch().get() {
+            true => Sent::NotSent,
+            false => {
+                let sending = line.send(permit, until, request, &written);
+                self.confirming(&mut seen, &confirm, sending).await
+            }
+        };
         let mut brought = Brought::nothing(Outcome::NotSent);
         brought.peer = Some(line.peer());
         match sent {
@@ -279,6 +291,7 @@ impl<W: World> Worker<'_, W> {
         address: Option<IpAddr>,
     ) -> (Seen, Settled) {
         let lease = permit.lease().id;
+        let friction = friction_shown(asked, &observation.outcome);
         let mut permit = permit;
         loop {
             let now = seen.stamp.latest(self.world.clock().mono());
@@ -295,6 +308,11 @@ impl<W: World> Worker<'_, W> {
                     Becomes::New(_) if !settled.ours => Vec::new(),
                     _ => becomes.write(&seen.view, asked.policy, &asked.record, claim, now),
                 },
+                exchanged: observation.sent.map(|sent| Exchanged {
+                    sent,
+                    // Without our lease it was taken in before: a signal is not shown twice.
+                    friction: friction.clone().filter(|_| settled.ours),
+                }),
                 ..self.plain_commit(&seen.view, &state, not_before)
             };
             let (answer, stamp) = self.commit_known(&commit).await;
@@ -336,8 +354,12 @@ impl<W: World> Worker<'_, W> {
         let settled = loop {
             let now = seen.stamp.latest(self.world.clock().mono());
             let scene = self.scene(asked.policy, &seen.view, now, None);
-            let (mut state, settled) = seen.view.state.observe_no_line(&outcome, &scene);
-            if robots {
+            let (mut state, settled) = match problem.is_refusal() {
+                // Nobody was asked for anything, so nothing is learnt: neither of the host nor of its robots.txt.
+                true => ((*seen.view.state).clone(), Settled { ours: true, ..Settled::default() }),
+                false => seen.view.state.observe_no_line(&outcome, &scene),
+            };
+            if robots && !problem.is_refusal() {
                 let news =
                     RobotsNews::Answer { class: RobotsClass::Unreachable, file: None, told: None };
                 let authority = asked.approach.authority();
@@ -425,25 +447,23 @@ impl<W: World> Worker<'_, W> {
             release: None,
             robots: Vec::new(),
             urls: Vec::new(),
+            exchanged: None,
         }
     }
 
     /// Whether the visit goes on, and with what.
     fn go_on(&self, seen: Seen, asked: &Asked<'_>, brought: &Brought) -> Next {
-        let url = match !asked.is_for_url() || brought.outcome == Outcome::NotSent {
-            true => Url::Left,
-            false => Url::Through,
-        };
+        let left = !asked.is_for_url() || brought.outcome == Outcome::NotSent;
+        let url = if left && !brought.is_refusal() { Url::Left } else { Url::Through };
         let now = seen.stamp.earliest(self.world.clock().mono());
         let due = self.scene_due(&seen.view, &seen.view.state);
         // Another host waits for what was just learnt here.
         let hop = matches!(asked.record.want, Want::RobotsHop { .. });
         let waited_for = url == Url::Left && hop;
         if waited_for || asked.more && self.may_linger(now, due) {
-            Next::Again(seen, url)
-        } else {
-            Next::End
+            return Next::Again(seen, url);
         }
+        Next::End
     }
 
     async fn request_for(&self, seen: &Seen, asked: &Asked<'_>) -> Request {
@@ -505,13 +525,13 @@ impl<W: World> Worker<'_, W> {
             Outcome::Failed(problem) => problem.may_be_ours(),
             _ => false,
         };
+        let now = self.world.clock().mono();
         if brought.head.is_some() {
-            self.health.borrow_mut().success();
+            self.health.borrow_mut().success(now);
         }
         if !faulty {
             return;
         }
-        let now = self.world.clock().mono();
         let ours = self.health.borrow_mut().fault(&view.host, now);
         if let Some(hosts) = ours {
             self.counts.borrow_mut().own_trouble += 1;
@@ -555,6 +575,12 @@ impl<W: World> Worker<'_, W> {
         let (host, took) = (asked.approach.url.host(), self.world.clock().mono() - sent);
         self.outside.listener.note(Note::Ended { host, kind, took, outcome: brought.outcome });
     }
+}
+
+/// Friction as people are shown it, where it decides anything.
+fn friction_shown(asked: &Asked<'_>, outcome: &Outcome) -> Option<FrictionEvent> {
+    let points = outcome.friction_points().filter(|_| asked.policy.risk.active)?;
+    Some(FrictionEvent { signal: friction_signal(outcome, &asked.approach.url)?, points })
 }
 
 /// The state in which a turn was granted.

@@ -168,6 +168,7 @@ impl<W: World> Worker<'_, W> {
             release: None,
             robots: Vec::new(),
             urls,
+            exchanged: None,
             state: Some(Arc::clone(&state)),
         };
         let (answer, stamp) = self.commit_known(&commit).await;

@@ -1,7 +1,10 @@
 //! Whether the trouble is ours.
 //!
-//! When our own network or resolver is down, every host looks broken. Faults on several hosts at once with no success in between
+//! When our own network or resolver is down, every host looks broken. Faults on several hosts at once, and not one success for a while,
 //! are ours: then everything pauses, nobody is blamed, and the failures are taken back.
+//!
+//! Faults in a row are not enough: between two answers of healthy hosts that are asked at their pace, any number of broken ones may fail, and a few
+//! hostile ones could stop a crawl for as long as they like.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -21,7 +24,9 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default)]
 pub(crate) struct Health {
+    /// Since the last success.
     faults: VecDeque<(Mono, HostKey)>,
+    last_success: Option<Mono>,
     pauses: u32,
     paused_until: Option<Mono>,
 }
@@ -33,7 +38,8 @@ impl Health {
     }
 
     /// A site answered, whatever it said: the network is well.
-    pub(crate) fn success(&mut self) {
+    pub(crate) fn success(&mut self, now: Mono) {
+        self.last_success = Some(now);
         self.faults.clear();
         self.pauses = 0;
         self.paused_until = None;
@@ -45,6 +51,9 @@ impl Health {
             self.faults.pop_front();
         }
         self.faults.push_back((now, host.clone()));
+        if self.last_success.is_some_and(|at| now - at < WITHIN) {
+            return None;
+        }
         let mut by_host: BTreeMap<HostKey, u8> = BTreeMap::new();
         for (_, host) in &self.faults {
             let count = by_host.entry(host.clone()).or_default();
@@ -92,8 +101,22 @@ mod tests {
         for n in 0..4 {
             health.fault(&host(n), at(0));
         }
-        health.success();
+        health.success(at(0));
         assert_eq!(health.fault(&host(4), at(1)), None);
+    }
+
+    /// Found in the zoo: five hosts that fail between two answers of healthy ones paused everything.
+    #[test]
+    fn faults_in_a_row_are_the_hosts_own_while_others_answer() {
+        let mut health = Health::default();
+        health.success(at(100));
+        for n in 0..50 {
+            assert_eq!(health.fault(&host(n), at(101)), None);
+        }
+        assert_eq!(health.paused_until(at(101)), None);
+        let forgiven =
+            health.fault(&host(50), at(110)).expect("nobody has answered for ten seconds");
+        assert_eq!(forgiven.len(), 51, "and all of it is taken back");
     }
 
     #[test]

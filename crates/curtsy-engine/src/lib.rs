@@ -17,6 +17,7 @@ mod fetch;
 mod flush;
 mod grant;
 mod health;
+mod limits;
 mod look;
 mod memo;
 pub mod memory;
@@ -32,6 +33,7 @@ mod worker;
 mod world;
 
 pub use fetch::{Connected, Fetch, Head, Line, Reading, Request, Sent};
+pub use limits::limits;
 pub use look::{Look, decide, look, ruling};
 pub use memo::Memory;
 pub use note::{Listener, Note};
@@ -39,8 +41,8 @@ pub use orders::{Order, Orders};
 pub use page::{Boxed, Cache, CachedPage, Document, Fetched, Page, Reader};
 pub use row::{Batch, Ending, Row, Sink, SinkError, Source, Step, Then};
 pub use store::{
-    AddressClaim, Commit, Committed, Epoch, Grant, Offered, Priority, Refusal, RobotsFile, Store,
-    StoreError, Taken, UrlRecord, UrlWrite, View, Visit, Want, Wish,
+    AddressClaim, Commit, Committed, Epoch, Exchanged, FrictionEvent, Grant, Offered, Priority,
+    Refusal, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite, View, Visit, Want, Wish,
 };
 pub use worker::{Counts, Outside, Over, Settings, Worker};
 pub use world::{Clock, Mono, Point, World};

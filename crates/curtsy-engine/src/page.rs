@@ -101,6 +101,10 @@ pub trait Cache {
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>>;
     /// The page itself with the head of its answer, if it is kept.
     fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>>;
+    /// Whether it is told of pages that are not there (404, 410) too, so that they are not asked for again while that is fresh.
+    fn remembers_missing(&self) -> bool {
+        false
+    }
     /// Keeps a page under the key of `asked.url`. Without an answer, the one that is held has been confirmed.
     fn put(
         &self,

@@ -99,6 +99,7 @@ impl<W: World> Worker<'_, W> {
                 release: None,
                 robots: self.held_files(&state),
                 urls: Vec::new(),
+                exchanged: None,
                 state: Some(Arc::new(state)),
             };
             match self.world.store().commit(commit).await {

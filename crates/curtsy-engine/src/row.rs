@@ -51,6 +51,12 @@ impl Row {
         self.wish.as_ref().map_or(0, |wish| wish.number)
     }
 
+    /// Whether it ended by an answer that we hold, without a request.
+    pub fn is_remembered(&self) -> bool {
+        let held = self.page.as_deref().is_some_and(|page| page.peer.is_none());
+        self.ending == Ending::Cached || held
+    }
+
     /// The page that whoever asked for it gets: fetched, confirmed or held; not what stands in for it, like a bot wall.
     pub fn webpage(&self) -> Option<Webpage<'_>> {
         let page = self.page.as_deref().filter(|_| self.kind == AskKind::Page)?;

@@ -327,6 +327,26 @@ pub struct Commit {
     pub robots: Vec<(RobotsId, Arc<RobotsFile>)>,
     /// Changes of URLs.
     pub urls: Vec<UrlWrite>,
+    /// The exchange that it takes in, if it takes in one that was sent: for stores that show it to people.
+    pub exchanged: Option<Exchanged>,
+}
+
+/// An exchange as people are shown it. It decides nothing: what does is in the state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchanged {
+    /// The latest moment at which our first byte can have left.
+    pub sent: Time,
+    /// The friction that it added to the host's risk.
+    pub friction: Option<FrictionEvent>,
+}
+
+/// Friction as people are shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrictionEvent {
+    /// What was met, and where: `403:example.com/admin`.
+    pub signal: String,
+    /// What it added to the risk score.
+    pub points: u8,
 }
 
 /// What a grant's commit checks besides the version: counters that the store compares without knowing why.

@@ -16,6 +16,7 @@ use curtsy_core::robots::AgentRules;
 use curtsy_core::time::Time;
 use curtsy_core::url::Authority;
 
+use crate::answer;
 use crate::chain::Hop;
 use crate::exchange::counted_on;
 use crate::flush::Ended;
@@ -143,6 +144,11 @@ impl<W: World> Worker<'_, W> {
                 }
                 Choice::InOtherHands => return Some(seen),
                 Choice::Anew => {
+                    self.release(seen, now, blocked).await;
+                    return None;
+                }
+                // Told to stop while it lingered.
+                Choice::Go(_) if self.stop_switch().get() => {
                     self.release(seen, now, blocked).await;
                     return None;
                 }
@@ -302,7 +308,7 @@ impl<W: World> Worker<'_, W> {
                 }
                 Action::UseCached => {
                     page = Box::pin(self.take_in_cached(seen, policy, record, cached, now)).await;
-                    Ending::Cached
+                    page.as_deref().map_or(Ending::Cached, answer::remembered)
                 }
                 Action::Refuse(_) if hop => {
                     let record = urls.remove(index);
@@ -494,6 +500,7 @@ impl<W: World> Worker<'_, W> {
                 release: None,
                 robots: Vec::new(),
                 urls: urls.clone(),
+                exchanged: None,
             };
             let m0 = self.clock_now();
             match self.world.store().commit(commit).await {

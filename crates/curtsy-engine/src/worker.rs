@@ -46,7 +46,7 @@ const UNNOTED: Duration = Duration::from_secs(1);
 /// How long a batch may be on its way to the sinks before nothing more is fetched.
 const SINK_PATIENCE: Duration = Duration::from_secs(2);
 /// Batches that may wait behind the one that is on its way.
-const SINK_BATCHES: usize = 4;
+const SINK_BATCHES: usize = 2;
 /// Parsed robots.txt files that a worker keeps.
 const RULES_MAX: usize = 1024;
 

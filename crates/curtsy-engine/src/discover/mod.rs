@@ -48,6 +48,8 @@ use self::traps::Traps;
 use crate::{Document, Fetched, Head, Reader, RobotsFile, UrlRecord, Want};
 
 pub use self::spec::{DiscoveryError, DiscoverySpec, Scope, TrapLimits};
+pub(crate) use pattern::{PATTERN_BYTES_MAX, PATTERNS_MAX};
+pub(crate) use sitemaps::{NAMED_MAX, NESTING_MAX};
 
 /// What a crawl finds. One for all workers of a process.
 ///

@@ -135,8 +135,8 @@ fn add(part: &str, text: &mut String) {
     }
 }
 
-const PATTERNS_MAX: usize = 256;
-const PATTERN_BYTES_MAX: usize = 2_048;
+pub(crate) const PATTERNS_MAX: usize = 256;
+pub(crate) const PATTERN_BYTES_MAX: usize = 2_048;
 /// A compiled pattern.
 const PATTERN_SIZE_MAX: usize = 512 * 1024;
 /// All patterns of a list, compiled.

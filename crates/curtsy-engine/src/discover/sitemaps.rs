@@ -118,8 +118,8 @@ fn sitemap(url: CrawlUrl, nesting: u16) -> UrlRecord {
 /// Where sitemaps are usually found.
 const USUAL: [&str; 2] = ["/sitemap.xml", "/sitemap_index.xml"];
 /// Sitemaps of one robots.txt.
-const NAMED_MAX: usize = 50;
+pub(crate) const NAMED_MAX: usize = 50;
 /// Indexes above a sitemap.
-const NESTING_MAX: u16 = 5;
+pub(crate) const NESTING_MAX: u16 = 5;
 /// Keeps the records of sitemaps apart from those of pages.
 const SITEMAP_MARK: u128 = 0x7369_7465_6d61_7020_6f66_2061_2073_6974;

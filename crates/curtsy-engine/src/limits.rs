@@ -1,0 +1,103 @@
+//! The limits of a crawl's way from page to page, from the constants that it goes by.
+
+use curtsy_core::limits::{Bound, Limit};
+
+use crate::discover::{self, TrapLimits};
+use crate::{becomes, chain};
+
+/// The limits of this crate: what is offered, where it leads, and what looks like a trap.
+pub fn limits() -> Vec<Limit> {
+    let limit = |name, what, bound, outcome| Limit { name, what, bound, outcome, hit: None };
+    let count = |count: usize| Bound::Count(count as u64);
+    let traps = TrapLimits::default();
+    let trap = "passed by as a trap, with a row that says so";
+    vec![
+        limit(
+            "offer.links",
+            "links of one page that are offered",
+            count(becomes::LINKS_MAX),
+            "the rest is counted",
+        ),
+        limit(
+            "offer.entries",
+            "pages of one sitemap that are offered",
+            count(becomes::ENTRIES_MAX),
+            "the rest is counted",
+        ),
+        limit(
+            "robots.hops",
+            "redirects of a robots.txt",
+            Bound::Count(chain::HOPS_MAX.into()),
+            "as a robots.txt that is not there (404)",
+        ),
+        limit(
+            "sitemaps.named",
+            "sitemaps of one robots.txt",
+            count(discover::NAMED_MAX),
+            "the rest is not asked for",
+        ),
+        limit(
+            "sitemaps.nesting",
+            "indexes above a sitemap",
+            Bound::Count(discover::NESTING_MAX.into()),
+            "not asked for",
+        ),
+        limit("filters.patterns", "patterns of a crawl", count(discover::PATTERNS_MAX), "refused"),
+        limit(
+            "filters.pattern_bytes",
+            "one of them",
+            Bound::Bytes(discover::PATTERN_BYTES_MAX as u64),
+            "refused",
+        ),
+        limit(
+            "trap.url_bytes",
+            "a URL that a page leads to",
+            Bound::Bytes(traps.url_bytes_max.into()),
+            trap,
+        ),
+        limit("trap.segments", "parts of a path", Bound::Count(traps.segments_max.into()), trap),
+        limit(
+            "trap.repeats",
+            "times that one part comes in a path",
+            Bound::Count(traps.repeats_max.into()),
+            trap,
+        ),
+        limit(
+            "trap.sessions",
+            "URLs that differ only in a session",
+            Bound::Count(traps.sessions_max.into()),
+            trap,
+        ),
+        limit(
+            "trap.calendar",
+            "URLs that differ only in a date",
+            Bound::Count(traps.calendar_max.into()),
+            trap,
+        ),
+        limit("trap.queries", "queries of one path", Bound::Count(traps.queries_max.into()), trap),
+        limit(
+            "trap.lookups",
+            "queries of one path that look something up",
+            Bound::Count(traps.lookups_max.into()),
+            trap,
+        ),
+        limit(
+            "trap.lookups_depth",
+            "and how far from a seed",
+            Bound::Count(traps.lookups_depth_max.into()),
+            trap,
+        ),
+        limit(
+            "trap.sitemaps",
+            "sitemaps of one host that indexes name",
+            Bound::Count(traps.sitemaps_max.into()),
+            "not asked for",
+        ),
+        limit(
+            "trap.shapes",
+            "shapes of URLs that are remembered",
+            Bound::Count(traps.shapes_max.into()),
+            "the oldest are forgotten",
+        ),
+    ]
+}
