@@ -164,6 +164,11 @@ impl Connection {
         }
     }
 
+    /// Whether bytes that come are frames, of which only some are an answer.
+    pub(crate) fn is_framed(&self) -> bool {
+        matches!(self.talk, Talk::Http2(..))
+    }
+
     /// Whether it stands, as far as has been heard.
     pub(crate) fn stands(&mut self) -> bool {
         self.drive(&mut Context::from_waker(Waker::noop()));
@@ -257,7 +262,7 @@ impl Connection {
                     let (parts, body) = response.into_parts();
                     Ok((parts, Rest::Http2(body), true))
                 }
-                Err(error) => Err(http2_problem(&error)),
+                Err(error) => Err(http2_problem(&error, Phase::Head)),
             }),
         };
         let flooded = self.interim.load(Ordering::Relaxed) > INTERIM_MAX
@@ -316,7 +321,9 @@ impl Rest {
                     let _ = body.flow_control().release_capacity(data.len());
                     Poll::Ready(Ok(Piece::Data(data)))
                 }
-                Poll::Ready(Some(Err(error))) => Poll::Ready(Err(http2_problem(&error))),
+                Poll::Ready(Some(Err(error))) => {
+                    Poll::Ready(Err(http2_problem(&error, Phase::Body)))
+                }
             },
         }
     }
@@ -354,14 +361,23 @@ fn http1_problem(error: &hyper::Error, phase: Phase) -> Problem {
     }
 }
 
-fn http2_problem(error: &h2::Error) -> Problem {
+fn http2_problem(error: &h2::Error, phase: Phase) -> Problem {
+    let reset =
+        error.get_io().map(std::io::Error::kind) == Some(std::io::ErrorKind::ConnectionReset);
     match error.reason() {
         Some(
             h2::Reason::PROTOCOL_ERROR
             | h2::Reason::FRAME_SIZE_ERROR
             | h2::Reason::COMPRESSION_ERROR,
         ) => Problem::Malformed,
-        Some(h2::Reason::ENHANCE_YOUR_CALM) => Problem::OverLimit,
+        // Ours for a flood of theirs. Theirs is the host's word that it has enough of us, and no fault of this URL.
+        Some(h2::Reason::ENHANCE_YOUR_CALM) if !error.is_remote() => Problem::OverLimit,
+        // What we complain of is not HTTP.
+        Some(h2::Reason::FLOW_CONTROL_ERROR | h2::Reason::STREAM_CLOSED) if !error.is_remote() => {
+            Problem::Malformed
+        }
+        // The connection ended in the middle of a body, as it may in HTTP/1.
+        None if phase == Phase::Body && !reset => Problem::Truncated,
         Some(_) | None => Problem::Reset,
     }
 }
@@ -405,13 +421,13 @@ impl Body for NoBody {
 }
 
 /// Headers of an answer.
-const HEADERS_MAX: usize = 128;
+pub(crate) const HEADERS_MAX: usize = 128;
 /// Bytes of a head, and of trailers.
-const HEAD_BYTES_MAX: usize = 64 * 1024;
+pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// What is read ahead of a body.
 const READ_BUFFER: usize = 128 * 1024;
 /// Interim (1xx) answers before the one that counts, and their bytes together with its head.
-const INTERIM_MAX: u32 = 8;
-const INTERIM_BYTES_MAX: u64 = 256 * 1024;
+pub(crate) const INTERIM_MAX: u32 = 8;
+pub(crate) const INTERIM_BYTES_MAX: u64 = 256 * 1024;
 /// What an HTTP/2 server may send ahead.
 const WINDOW: u32 = 256 * 1024;

@@ -6,17 +6,34 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
+use curtsy_core::host::Problem;
 use tokio::net::TcpStream;
 
 use crate::guard::Guard;
+use crate::port;
 
 /// Why a socket could not be had.
 #[derive(Debug)]
 pub(crate) enum Undialled {
     /// The address may not be dialled.
     Guard,
-    /// The network said no.
+    /// The port may not.
+    Port,
+    /// The network said no, or it could not be asked whose address it is.
     Io(io::Error),
+}
+
+impl Undialled {
+    pub(crate) fn problem(self) -> Problem {
+        match self {
+            Undialled::Guard => Problem::Guard,
+            Undialled::Port => Problem::Port,
+            Undialled::Io(error) if error.kind() == io::ErrorKind::TimedOut => {
+                Problem::ConnectTimeout
+            }
+            Undialled::Io(_) => Problem::Connect,
+        }
+    }
 }
 
 /// To whom a connection goes.
@@ -36,10 +53,7 @@ pub(crate) async fn dial(
     guard: &Guard,
 ) -> Result<TcpStream, Undialled> {
     if to == To::Site {
-        guard.judge(address.ip()).map_err(|_| Undialled::Guard)?;
-        if !guard.allows(address.ip()) && is_our_own(address) {
-            return Err(Undialled::Guard);
-        }
+        judge(address, guard)?;
     }
     let stream = TcpStream::connect(address).await.map_err(Undialled::Io)?;
     stream.set_nodelay(true).map_err(Undialled::Io)?;
@@ -51,18 +65,36 @@ pub(crate) async fn dial(
     Ok(stream)
 }
 
+/// Judges an address that is about to be dialled, by us or by the proxy: public, not one of this machine's own, and a port for
+/// HTTP. No answer, no connection.
+pub(crate) fn judge(address: SocketAddr, guard: &Guard) -> Result<(), Undialled> {
+    if port::is_spoken_for(address.port()) {
+        return Err(Undialled::Port);
+    }
+    guard.judge(address.ip()).map_err(|_| Undialled::Guard)?;
+    match guard.allows(address.ip()) || !is_our_own(address).map_err(Undialled::Io)? {
+        true => Ok(()),
+        false => Err(Undialled::Guard),
+    }
+}
+
 /// Whether an address is one of this machine's own: the system then takes it as the source as well. Connecting a datagram socket sends
-/// nothing; it only asks for the route.
+/// nothing; it only asks for the route. An address without a route is not ours, and can't be dialled either.
 #[expect(clippy::disallowed_methods, reason = "asks the system for a route and sends nothing")]
-fn is_our_own(address: SocketAddr) -> bool {
+fn is_our_own(address: SocketAddr) -> io::Result<bool> {
     let any: IpAddr = match address {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let source = UdpSocket::bind((any, 0)).and_then(|socket| {
-        socket.connect(address)?;
-        socket.local_addr()
-    });
-    // Without a route there is no connection either, and the dial says so.
-    source.is_ok_and(|source| source.ip().to_canonical() == address.ip().to_canonical())
+    let socket = match UdpSocket::bind((any, 0)) {
+        // A machine without IPv6 has no such address.
+        Err(_) if address.is_ipv6() && UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).is_ok() => {
+            return Ok(false);
+        }
+        socket => socket?,
+    };
+    if socket.connect(address).is_err() {
+        return Ok(false);
+    }
+    Ok(socket.local_addr()?.ip().to_canonical() == address.ip().to_canonical())
 }

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::future::Future;
-use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,12 +18,12 @@ use tokio_rustls::TlsConnector;
 
 use crate::ask::Proxied;
 use crate::connection::Connection;
-use crate::egress::{To, Undialled, dial};
+use crate::egress::{To, dial};
 use crate::line::HttpLine;
 use crate::outlet::{Outlet, Shared};
 use crate::pool::Pool;
 use crate::wire::{Stream, Wire};
-use crate::{TokioClock, proxy, tls};
+use crate::{TokioClock, egress, guard, port, proxy, tls};
 
 /// The [`Fetch`] of one worker. It lives on that worker's thread, in a current-thread runtime.
 pub struct HttpFetch {
@@ -45,7 +44,7 @@ pub struct Counts {
     pub dialled: u64,
     /// Times that an idle connection was used again.
     pub reused: u64,
-    /// Addresses that the guard refused.
+    /// Addresses and ports that were refused.
     pub refused: u64,
     /// Requests whose permit was past, or whose line was gone, at the first write.
     pub unsent: u64,
@@ -65,6 +64,10 @@ impl HttpFetch {
             counts: Cell::default(),
         };
         HttpFetch { inner: Rc::new(inner) }
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
     }
 
     /// What its connections came to so far.
@@ -97,7 +100,7 @@ impl Fetch for HttpFetch {
         let began = inner.clock.mono();
         // Seldom beside requests, and large: a request that finds a connection should not carry it.
         let opened = Box::pin(inner.open(&approach.url, place)).await;
-        if let Err(Problem::Guard) = opened {
+        if opened.as_ref().is_err_and(|problem| problem.is_refusal()) {
             inner.count(|counts| counts.refused += 1);
         }
         let connection = Box::new(opened?);
@@ -173,35 +176,52 @@ impl Inner {
     }
 
     /// The addresses of a URL's host, each of them one that may be dialled. Behind a proxy there may be none: it looks names up itself.
-    async fn site_addresses(
+    pub(crate) async fn site_addresses(
         &self,
         url: &CrawlUrl,
         deadline: Mono,
     ) -> Result<Arc<[IpAddr]>, Problem> {
+        if port::is_spoken_for(url.port()) {
+            return Err(Problem::Port);
+        }
         let proxied = self.shared.proxy.is_some();
         let found = match self.look_up(url.host(), deadline).await {
             Ok(found) => found,
+            Err(_) if proxied && guard::is_never_public(url.host().as_str()) => {
+                return Err(Problem::Guard);
+            }
             Err(_) if proxied => Arc::new([]),
             Err(problem) => return Err(problem),
         };
-        self.shared.guard.judge_all(&found).map_err(|_| Problem::Guard)?;
+        // All of them, before the first is dialled; behind a proxy nobody here will.
+        for ip in found.iter() {
+            let address = SocketAddr::new(*ip, url.port());
+            egress::judge(address, &self.shared.guard).map_err(|u| u.problem())?;
+        }
         Ok(found)
     }
 
-    async fn look_up(&self, host: &HostKey, deadline: Mono) -> Result<Arc<[IpAddr]>, Problem> {
+    pub(crate) async fn look_up(
+        &self,
+        host: &HostKey,
+        deadline: Mono,
+    ) -> Result<Arc<[IpAddr]>, Problem> {
         if let Some(literal) = host.ip() {
             return Ok(Arc::new([literal]));
         }
         let names = &self.shared.names;
-        let found = self.by(deadline, names.addresses(host.as_str())).await.unwrap_or_else(|| {
-            names.gave_up(host.as_str());
-            Arc::new([])
-        });
+        let found = self
+            .by(deadline, names.addresses(host.as_str(), &self.shared.guard))
+            .await
+            .unwrap_or_else(|| {
+                names.gave_up(host.as_str());
+                Arc::new([])
+            });
         if found.is_empty() { Err(Problem::Dns) } else { Ok(found) }
     }
 
     /// The first of several addresses that answers. Each has its share of the time that is left.
-    async fn dial_first(
+    pub(crate) async fn dial_first(
         &self,
         addresses: Vec<SocketAddr>,
         to: To,
@@ -215,11 +235,10 @@ impl Inner {
             left -= 1;
             match self.by(share, dial(address, to, &self.shared.guard)).await {
                 Some(Ok(tcp)) => return Ok((tcp, address.ip().to_canonical())),
-                Some(Err(Undialled::Guard)) => return Err(Problem::Guard),
-                Some(Err(Undialled::Io(error))) if error.kind() == ErrorKind::TimedOut => {
-                    problem = Problem::ConnectTimeout;
-                }
-                Some(Err(Undialled::Io(_))) => problem = Problem::Connect,
+                Some(Err(undialled)) => match undialled.problem() {
+                    refused if refused.is_refusal() => return Err(refused),
+                    failed => problem = failed,
+                },
                 None => problem = Problem::ConnectTimeout,
             }
         }

@@ -68,17 +68,21 @@ impl Guard {
         }
     }
 
-    /// Judges an answer as a whole: one forbidden address in it refuses the name, or a second try would reach what the first may not.
-    pub fn judge_all(&self, addresses: &[IpAddr]) -> Result<(), Forbidden> {
-        addresses.iter().try_for_each(|address| self.judge(*address))
-    }
-
     /// Whether the user allowed this address by name.
     pub fn allows(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.allowed.iter().any(|net| net.contains(&address))
     }
 }
+
+/// Whether a name can't be that of a public server, whoever answers for it: `localhost` (RFC 6761), `local` (RFC 6762), `home.arpa`
+/// (RFC 8375) and `internal` (ICANN, 2024), and all below.
+pub(crate) fn is_never_public(name: &str) -> bool {
+    let below = |end: &str| name.strip_suffix(end).is_some_and(|rest| rest.ends_with('.'));
+    NEVER_PUBLIC.iter().any(|end| name == *end || below(end))
+}
+
+const NEVER_PUBLIC: [&str; 4] = ["localhost", "local", "home.arpa", "internal"];
 
 fn special_v4(address: Ipv4Addr) -> Option<&'static str> {
     let bits = u32::from(address);
@@ -251,13 +255,5 @@ mod tests {
         for forbidden in ["10.2.0.0", "127.0.0.1", "fd13::1", "::1"] {
             assert!(guard.judge(forbidden.parse().unwrap()).is_err(), "{forbidden}");
         }
-    }
-
-    #[test]
-    fn one_forbidden_address_refuses_the_answer() {
-        let guard = Guard::default();
-        let mixed = ["8.8.8.8".parse().unwrap(), "10.0.0.1".parse().unwrap()];
-        assert_eq!(guard.judge_all(&mixed), Err(Forbidden { what: "private use" }));
-        assert_eq!(guard.judge_all(&mixed[..1]), Ok(()));
     }
 }

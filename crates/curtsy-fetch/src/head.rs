@@ -12,7 +12,7 @@ pub(crate) fn read(status: u16, headers: &HeaderMap) -> Head {
     let all = |name: HeaderName| headers.get_all(name).iter().map(text).collect();
     let mut head = Head {
         status,
-        location: one(header::LOCATION),
+        location: one(header::LOCATION).map(|to| without_login(&to)),
         retry_after: all(header::RETRY_AFTER),
         date: one(header::DATE),
         cache_control: all(header::CACHE_CONTROL),
@@ -23,12 +23,12 @@ pub(crate) fn read(status: u16, headers: &HeaderMap) -> Head {
         content_type: one(header::CONTENT_TYPE),
         content_language: one(header::CONTENT_LANGUAGE),
         x_robots_tag: all(X_ROBOTS_TAG),
-        link: all(header::LINK),
+        link: headers.get_all(header::LINK).iter().map(|link| plain_links(&text(link))).collect(),
         others: Vec::new(),
     };
     let mut room = OTHERS_BYTES_MAX;
     for (name, value) in headers {
-        if NAMED.contains(name) {
+        if NAMED.contains(name) || is_credential(name.as_str()) {
             continue;
         }
         let bytes = name.as_str().len() + value.len();
@@ -43,13 +43,15 @@ pub(crate) fn read(status: u16, headers: &HeaderMap) -> Head {
 
 /// How the body is packed. More than one layer is refused undecoded: nobody packs a page twice but to make it burst.
 pub(crate) fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Problem> {
-    let lines = headers.get_all(header::CONTENT_ENCODING);
-    let mut known = lines.iter().map(|line| line.to_str().unwrap_or("?"));
-    let Some(first) = known.next() else {
-        return Ok(None);
+    let lines = || {
+        let lines = headers.get_all(header::CONTENT_ENCODING).into_iter();
+        lines.map(|line| line.to_str().unwrap_or("?"))
     };
-    let found = codings(std::iter::once(first).chain(known)).ok_or(Problem::Coding)?;
-    match found.as_slice() {
+    let names = lines().flat_map(|line| line.split(',')).map(str::trim);
+    if names.filter(|name| !matches!(*name, "" | "identity")).nth(1).is_some() {
+        return Err(Problem::OverLimit);
+    }
+    match codings(lines()).ok_or(Problem::Coding)?.as_slice() {
         [] => Ok(None),
         [Coding::Compress] => Err(Problem::Coding),
         [one] => Ok(Some(*one)),
@@ -62,9 +64,21 @@ pub(crate) fn declared(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// Whether two lengths are declared at once: what the one calls the next answer, the other calls body (RFC 9112 §6.3).
-pub(crate) fn is_ambiguous(headers: &HeaderMap) -> bool {
-    headers.contains_key(header::TRANSFER_ENCODING) && headers.contains_key(header::CONTENT_LENGTH)
+/// Whether everybody reads the same end into these headers (RFC 9112 §6.3). Two lengths at once are none: what the one calls the next answer, the
+/// other calls body. Of transfer codings only `chunked`, once, is one that we asked for and can take off.
+pub(crate) fn is_framed_well(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => true,
+        (Some(_), Some(_)) => false,
+        (Some(one), None) => {
+            // `identity` is no coding (RFC 2616 §3.6); some old servers say so all the same.
+            let known = [&b"chunked"[..], b"identity"];
+            let value = one.as_bytes().trim_ascii();
+            known.iter().any(|known| value.eq_ignore_ascii_case(known))
+                && !headers.contains_key(header::CONTENT_LENGTH)
+        }
+    }
 }
 
 /// Whether the policy wants what the head announces. Robots.txt and sitemaps are read whatever they are called.
@@ -107,8 +121,70 @@ fn text(value: &HeaderValue) -> String {
     }
 }
 
+/// An address without the user and password that may be in it: they are never sent, and must not be kept. However a reader of URLs finds the
+/// host (no slashes, backslashes), what stands before an `@` there goes.
+fn without_login(text: &str) -> String {
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.\t".contains(c);
+    let scheme = text.find(':').filter(|at| text[..*at].trim_start().chars().all(is_scheme));
+    let slashes = |c: char| matches!(c, '/' | '\\' | '\t');
+    let rest = scheme.map_or(text, |at| &text[at + 1..]);
+    if scheme.is_none()
+        && !(rest.trim_start().starts_with(slashes) && rest.trim_start()[1..].starts_with(slashes))
+    {
+        return text.to_owned();
+    }
+    let start = text.len() - rest.trim_start().trim_start_matches(slashes).len();
+    let end = text[start..].find(['/', '\\', '?', '#']).map_or(text.len(), |at| start + at);
+    match text[start..end].rfind('@') {
+        Some(at) => [&text[..start], &text[start + at + 1..]].concat(),
+        None => text.to_owned(),
+    }
+}
+
+/// The same for each address of a `Link` header.
+fn plain_links(link: &str) -> String {
+    let mut parts = link.split_inclusive('<');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |out, part| out + &without_login(part))
+}
+
+/// Whether a header may hold what lets somebody in: cookies, tokens, sessions. Of no use to anybody here, and not ours to keep. What a site
+/// asks for (`WWW-Authenticate`) is no such thing.
+fn is_credential(name: &str) -> bool {
+    let mut words = name.split(['-', '_', '.']);
+    words.any(|word| CREDENTIALS.iter().any(|known| word.trim_end_matches('s') == *known))
+        || CREDENTIAL_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+const CREDENTIALS: [&str; 22] = [
+    "cookie",
+    "cookie2",
+    "authorization",
+    "authentication",
+    "auth",
+    "authinfo",
+    "token",
+    "secret",
+    "session",
+    "sessionid",
+    "sid",
+    "csrf",
+    "csrftoken",
+    "xsrf",
+    "password",
+    "passwd",
+    "credential",
+    "jwt",
+    "bearer",
+    "apikey",
+    "otp",
+    "signature",
+];
+/// Two words that are one thing.
+const CREDENTIAL_ENDS: [&str; 4] = ["api-key", "access-key", "private-key", "session-id"];
+
 /// Headers that have a field of their own.
-const NAMED: [HeaderName; 13] = [
+const NAMED: [HeaderName; 12] = [
     header::LOCATION,
     header::RETRY_AFTER,
     header::DATE,
@@ -121,15 +197,13 @@ const NAMED: [HeaderName; 13] = [
     header::CONTENT_LANGUAGE,
     X_ROBOTS_TAG,
     header::LINK,
-    // Of no use to anybody, and not ours to keep.
-    header::SET_COOKIE,
 ];
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 /// What a body without a type counts as (RFC 9110 §8.3).
 const UNNAMED: &str = "application/octet-stream";
 /// Other headers that are kept, and their bytes.
-const OTHERS_MAX: usize = 64;
-const OTHERS_BYTES_MAX: usize = 16 * 1024;
+pub(crate) const OTHERS_MAX: usize = 64;
+pub(crate) const OTHERS_BYTES_MAX: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -157,6 +231,66 @@ mod tests {
         assert!(!check(None, &["text/*"], &[]));
         assert!(!check(None, &[], &["application/octet-stream"]));
         assert!(check(None, &[], &["image/*"]));
+    }
+
+    #[test]
+    fn addresses_of_a_head_are_kept_without_a_login() {
+        for (sent, kept) in [
+            ("http://me:pw@h/x@y?a=@b", "http://h/x@y?a=@b"),
+            ("//me:pw@h", "//h"),
+            ("\\\\me@h/x", "\\\\h/x"),
+            ("http:me:p@w@h/x", "http:h/x"),
+            ("https:/\\me@h?x", "https:/\\h?x"),
+            ("/x@y", "/x@y"),
+            ("x@y", "x@y"),
+            ("?a=b:c@d", "?a=b:c@d"),
+            ("http://h/", "http://h/"),
+            ("", ""),
+        ] {
+            assert_eq!(without_login(sent), kept);
+        }
+        let link = "<http://me:pw@h/2>; rel=next, </x@y>; rel=prev, <//me@h/a>; title=\"<a@b>\"";
+        let kept = "<http://h/2>; rel=next, </x@y>; rel=prev, <//h/a>; title=\"<a@b>\"";
+        assert_eq!(plain_links(link), kept);
+    }
+
+    #[test]
+    fn what_lets_somebody_in_is_not_kept() {
+        for name in [
+            "set-cookie",
+            "set-cookie2",
+            "cookie",
+            "authorization",
+            "proxy-authorization",
+            "authentication-info",
+            "proxy-authentication-info",
+            "x-auth-token",
+            "x-csrf-token",
+            "x-xsrf-tokens",
+            "x-api-key",
+            "apikey",
+            "x-amz-security-token",
+            "x-session-id",
+            "x-sid",
+            "x-goog-iap-jwt-assertion",
+        ] {
+            assert!(is_credential(name), "{name}");
+        }
+        for name in [
+            "server",
+            "www-authenticate",
+            "proxy-authenticate",
+            "x-author",
+            "x-request-id",
+            "vary",
+            "via",
+            "x-cache-key",
+            "cf-ray",
+            "content-security-policy",
+            "inside",
+        ] {
+            assert!(!is_credential(name), "{name}");
+        }
     }
 
     #[test]

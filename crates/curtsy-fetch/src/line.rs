@@ -41,6 +41,8 @@ pub struct HttpLine {
     answered: Option<Answered>,
     /// Room for the body, until the line is dropped.
     memory: Option<Held>,
+    /// The body has more memory than its share until here at the latest.
+    hurried: Option<Mono>,
     timer: Option<Pin<Box<Sleep>>>,
     wire_before: (u64, u64),
 }
@@ -81,6 +83,7 @@ impl HttpLine {
             asked: false,
             answered: None,
             memory: None,
+            hurried: None,
             timer: None,
             wire_before: connection.gate.wire_bytes(),
             connection: Some(connection),
@@ -127,7 +130,9 @@ impl HttpLine {
             if polled.is_ready() {
                 return polled;
             }
-            let (deadline, problem) = match (gate.written(), gate.first_read()) {
+            // Frames that are no head prove nothing: pings would hold the slot.
+            let first_read = gate.first_read().filter(|_| !connection.is_framed());
+            let (deadline, problem) = match (gate.written(), first_read) {
                 // The socket takes nothing: the permit is past before a byte has left.
                 (None, _) => (until, Problem::Reset),
                 (Some(sent), None) => (sent + first_byte, Problem::FirstByteTimeout),
@@ -147,7 +152,7 @@ impl HttpLine {
     /// Takes in a head: what will be read after it, and how.
     fn take_in(&mut self, heading: Heading, sent: Mono) -> Result<curtsy_engine::Head, Problem> {
         let headers = &heading.headers;
-        if heading.status < 200 || !heading.framed && head::is_ambiguous(headers) {
+        if heading.status < 200 || !heading.framed && !head::is_framed_well(headers) {
             return Err(Problem::Malformed);
         }
         let shared = &self.inner.shared;
@@ -190,11 +195,12 @@ impl HttpLine {
             }
             UseOfBody::Page | UseOfBody::Robots => {}
         }
-        let mut decoder = Decoder::new(coding?);
+        let coding = coding?;
+        let mut decoder = Decoder::new(coding);
         let mut speed = self.speed();
         let expected = declared.unwrap_or_default().min(RESERVE_MAX) as usize;
         let mut out = Vec::with_capacity(expected);
-        let mut packed = 0;
+        let (mut packed, mut unpacked, mut pieces) = (0, 0, 0_u32);
         loop {
             let data = match self.piece(&mut rest, deadline, &mut speed, packed).await? {
                 Piece::Data(data) => data,
@@ -202,6 +208,11 @@ impl HttpLine {
                 Piece::End => break,
             };
             packed += data.len() as u64;
+            pieces += 1;
+            if coding.is_some() || pieces % PIECES_AT_ONCE == 0 {
+                // Pieces of a byte are long work, and so is unpacking; the thread is not this host's alone.
+                tokio::task::yield_now().await;
+            }
             if packed > max {
                 return self.past_limit(use_of_body, out);
             }
@@ -209,6 +220,11 @@ impl HttpLine {
             loop {
                 let step = decoder.step(left, &mut out).map_err(problem_of)?;
                 left = &left[step.taken..];
+                unpacked += step.given as u64;
+                if coding.is_some() && unpacked > max {
+                    // Of a robots.txt too: what bursts is no text that an owner wrote, and unpacking it is all that it wants.
+                    return Err(Problem::OverLimit);
+                }
                 if use_of_body == UseOfBody::Robots {
                     // What is behind this does not count; it is read so that the server sees its answer taken.
                     out.truncate(ROBOTS_KEPT);
@@ -220,6 +236,10 @@ impl HttpLine {
                 if step == Step::default() {
                     break;
                 }
+            }
+            if coding.is_some() && packed > HOLLOW_MAX + HOLLOW_TIMES * unpacked {
+                // Empty blocks and frames: nothing is in them but work.
+                return Err(Problem::OverLimit);
             }
         }
         decoder.end().map_err(problem_of)?;
@@ -246,6 +266,11 @@ impl HttpLine {
         packed: u64,
     ) -> Result<Piece, Problem> {
         let clock = self.inner.clock;
+        let (deadline, late) = match self.hurried {
+            // Given up by us: tried again, and nobody is blamed.
+            Some(hurried) if hurried < deadline => (hurried, Problem::Truncated),
+            _ => (deadline, Problem::WholeTimeout),
+        };
         poll_fn(|cx| {
             let Some(connection) = &mut self.connection else {
                 return Poll::Ready(Err(Problem::Truncated));
@@ -266,7 +291,7 @@ impl HttpLine {
             while self.poll_timer(deadline.min(speed.until()), cx).is_ready() {
                 let now = clock.mono();
                 if now >= deadline {
-                    return Poll::Ready(Err(Problem::WholeTimeout));
+                    return Poll::Ready(Err(late));
                 }
                 if !speed.next_window(now) {
                     return Poll::Ready(Err(Problem::TooSlow));
@@ -291,6 +316,10 @@ impl HttpLine {
         let at = self.inner.clock.instant(deadline);
         match tokio::time::timeout_at(at, memory.cover(bytes)).await {
             Ok(()) => {
+                let now = self.inner.clock.mono();
+                if memory.is_overdrawn() {
+                    self.hurried = Some(now + self.inner.shared.timeouts.whole / OVERDRAWN_PART);
+                }
                 *speed = self.speed();
                 Ok(())
             }
@@ -465,15 +494,22 @@ fn problem_of(fault: Fault) -> Problem {
     }
 }
 
+/// A body that has more memory than its share is read in this part of the time that an exchange has.
+const OVERDRAWN_PART: u32 = 6;
 /// What is read of a body that nobody wants, for the connection's sake.
-const DRAIN_MAX: u64 = 64 * 1024;
+pub(crate) const DRAIN_MAX: u64 = 64 * 1024;
 /// What is kept of a robots.txt: all that counts, and enough to see that there was more.
 const ROBOTS_KEPT: usize = ROBOTS_BYTES_MAX + 1024;
 /// What is reserved on the word of a `Content-Length`.
 const RESERVE_MAX: u64 = 256 * 1024;
 /// What may come around the data: heads, chunk headers, frames.
-const OVERHEAD_MAX: u64 = 512 * 1024;
-const OVERHEAD_TIMES: u64 = 16;
+pub(crate) const OVERHEAD_MAX: u64 = 512 * 1024;
+pub(crate) const OVERHEAD_TIMES: u64 = 4;
+/// What is packed is no larger than the plain text, but for a little that stands around it.
+pub(crate) const HOLLOW_MAX: u64 = 64 * 1024;
+pub(crate) const HOLLOW_TIMES: u64 = 2;
+/// Pieces that are taken before others have their turn.
+const PIECES_AT_ONCE: u32 = 128;
 
 #[cfg(test)]
 mod tests {

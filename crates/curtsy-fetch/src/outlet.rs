@@ -64,7 +64,11 @@ impl Outlet {
             tls: tls::config(&settings.ca_pem, settings.http2)?,
             places: Arc::new(Semaphore::new(settings.connections_max.max(1) as usize)),
             waiting: AtomicUsize::new(0),
-            memory: BodyMemory::new(settings.body_memory, settings.body.decoded_max),
+            memory: BodyMemory::new(
+                settings.body_memory,
+                settings.body.decoded_max,
+                settings.connections_max,
+            ),
             proxy: settings.proxy.clone(),
         };
         Ok(Outlet(Arc::new(shared)))

@@ -125,6 +125,6 @@ const SPARE: Duration = Duration::from_millis(500);
 /// An idle connection of a server that has not said how long it keeps one is trusted for so long: many close it after 5 s.
 const IDLE_TRUSTED: Duration = Duration::from_secs(5);
 /// No connection is idle for longer.
-const IDLE_MAX: Duration = Duration::from_secs(90);
+pub(crate) const IDLE_MAX: Duration = Duration::from_secs(90);
 /// Servers whose habits are remembered.
 const KEPT_MAX: usize = 16_384;

@@ -35,4 +35,4 @@ pub(crate) async fn tunnel(
     }
 }
 
-const HEAD_BYTES_MAX: usize = 8 * 1024;
+pub(crate) const HEAD_BYTES_MAX: usize = 8 * 1024;

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
+use crate::guard::Guard;
 use crate::settings::NamePin;
 
 /// The answer to a name: its addresses in the order in which they are tried.
@@ -59,8 +60,8 @@ impl Names {
         Names { pins, resolver, cache: Mutex::default(), lookups }
     }
 
-    /// The addresses of a name; none if it does not resolve.
-    pub(crate) async fn addresses(&self, name: &str) -> Arc<[IpAddr]> {
+    /// The addresses of a name that are tried; none if it does not resolve. If the guard refuses any of the answer, that one is first.
+    pub(crate) async fn addresses(&self, name: &str, guard: &Guard) -> Arc<[IpAddr]> {
         if let Some(pin) = self.pins.iter().find(|pin| pin.fits(name)) {
             return pin.addresses.as_slice().into();
         }
@@ -73,6 +74,10 @@ impl Names {
             return known;
         }
         let mut addresses = self.resolver.lookup(name).await.unwrap_or_default();
+        // All of an answer is judged, however long it is: what refuses it must not be cut off.
+        if let Some(at) = addresses.iter().position(|address| guard.judge(*address).is_err()) {
+            addresses.swap(0, at);
+        }
         addresses.truncate(ADDRESSES_MAX);
         let mut seen = Vec::with_capacity(addresses.len());
         addresses.retain(|address| {
@@ -120,8 +125,8 @@ const KEEP_ANSWER: Duration = Duration::from_secs(300);
 /// How long a name that does not resolve is not asked again.
 const KEEP_FAILURE: Duration = Duration::from_secs(30);
 /// Names that are known at once.
-const NAMES_MAX: usize = 65_536;
-/// Addresses of one name that are looked at.
-const ADDRESSES_MAX: usize = 32;
+pub(crate) const NAMES_MAX: usize = 65_536;
+/// Addresses of one name that are tried.
+pub(crate) const ADDRESSES_MAX: usize = 32;
 /// Lookups at once: each takes a thread for its time.
-const LOOKUPS_MAX: usize = 64;
+pub(crate) const LOOKUPS_MAX: usize = 64;

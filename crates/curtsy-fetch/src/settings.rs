@@ -50,7 +50,7 @@ impl Settings {
         Settings {
             timeouts: policy.timeout.clone(),
             body: policy.body.clone(),
-            floor: SpeedFloor::default(),
+            floor: SpeedFloor::within(policy.timeout.whole),
             connections_max: policy.slots.total_connections,
             idle_per_authority: usize::from(policy.slots.per_host),
             body_memory: policy.slots.body_memory,
@@ -74,6 +74,16 @@ pub struct SpeedFloor {
     pub bytes: u64,
     /// In this span.
     pub window: Duration,
+}
+
+impl SpeedFloor {
+    /// The same speed over half of the time that an exchange has, if that is shorter: a floor that nothing reaches in time is none.
+    pub fn within(whole: Duration) -> SpeedFloor {
+        let floor = SpeedFloor::default();
+        let window = floor.window.min(whole / 2);
+        let part = window.as_secs_f64() / floor.window.as_secs_f64();
+        SpeedFloor { bytes: (floor.bytes as f64 * part) as u64, window }
+    }
 }
 
 /// 1 KiB a second, over 15 seconds.
@@ -281,6 +291,14 @@ mod tests {
         for wrong in ["a.test", "a.test=", "a.test=b.test", "=127.0.0.1", "*test=127.0.0.1"] {
             assert!(wrong.parse::<NamePin>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_floor_on_speed_fits_into_the_time_of_an_exchange() {
+        assert_eq!(SpeedFloor::within(Duration::from_secs(30)), SpeedFloor::default());
+        assert_eq!(SpeedFloor::within(Duration::from_secs(300)), SpeedFloor::default());
+        let short = SpeedFloor { bytes: 2048, window: Duration::from_secs(2) };
+        assert_eq!(SpeedFloor::within(Duration::from_secs(4)), short);
     }
 
     #[test]

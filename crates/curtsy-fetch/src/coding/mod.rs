@@ -4,9 +4,9 @@
 //! the limit, and memory is asked for between steps. A coding that ends too early is [`Fault::Cut`]: a cut body is never a page.
 
 mod brotli;
-mod gzip;
+pub(crate) mod gzip;
 mod inflate;
-mod zstd;
+pub(crate) mod zstd;
 
 use std::cell::RefCell;
 
@@ -18,7 +18,7 @@ use inflate::Deflate;
 use zstd::Zstd;
 
 /// The most that one step gives out.
-pub(crate) const STEP: usize = 64 * 1024;
+pub const STEP: usize = 64 * 1024;
 
 /// Unpacks one body.
 pub(crate) enum Decoder {
@@ -45,7 +45,7 @@ pub(crate) struct Step {
 
 /// Why a body can't be unpacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// It is not what its coding says.
     Bad,
     /// It asks for more memory than a page needs.
@@ -91,6 +91,43 @@ impl Decoder {
         };
         if whole { Ok(()) } else { Err(Fault::Cut) }
     }
+}
+
+/// What came out of a body, and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unpacked {
+    /// At most [`STEP`] past the limit.
+    pub bytes: Vec<u8>,
+    /// Whole, or what is wrong with it; [`Fault::TooLarge`] past the limit.
+    pub end: Result<(), Fault>,
+}
+
+/// Unpacks a body that comes in pieces of so many bytes, step by step as a line does, and stops past `bytes_max`. A line asks for memory
+/// and looks at its clock in between; this is the same without them, for whoever throws bytes at the decoders.
+pub fn unpack(coding: Coding, packed: &[u8], piece: usize, bytes_max: usize) -> Unpacked {
+    let mut decoder = Decoder::new(Some(coding));
+    let mut bytes = Vec::new();
+    for piece in packed.chunks(piece.max(1)) {
+        let mut rest = piece;
+        loop {
+            let before = bytes.len();
+            let step = match decoder.step(rest, &mut bytes) {
+                Ok(step) => step,
+                Err(fault) => return Unpacked { bytes, end: Err(fault) },
+            };
+            debug_assert_eq!(bytes.len() - before, step.given);
+            debug_assert!(step.given <= STEP, "a step is bounded");
+            rest = &rest[step.taken..];
+            if bytes.len() > bytes_max {
+                return Unpacked { bytes, end: Err(Fault::TooLarge) };
+            }
+            if step == Step::default() {
+                debug_assert!(rest.is_empty(), "{} bytes neither taken nor refused", rest.len());
+                break;
+            }
+        }
+    }
+    Unpacked { bytes, end: decoder.end() }
 }
 
 /// Lets `decode` fill a room of one step, and moves what it gave to the end of `out`: a step costs what it gives, not what it could give.

@@ -8,31 +8,13 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use proptest::prelude::*;
 
-use super::{Decoder, Fault, STEP, Step};
+use super::{Fault, STEP, Unpacked};
 
 /// Unpacks a body that comes in pieces of `piece` bytes, and stops past `cap`.
 fn unpack(coding: Coding, packed: &[u8], piece: usize, cap: usize) -> Result<Vec<u8>, Fault> {
-    let mut decoder = Decoder::new(Some(coding));
-    let mut out = Vec::new();
-    for piece in packed.chunks(piece.max(1)) {
-        let mut rest = piece;
-        loop {
-            let before = out.len();
-            let step = decoder.step(rest, &mut out)?;
-            assert_eq!(out.len() - before, step.given);
-            assert!(step.given <= STEP, "a step is bounded");
-            rest = &rest[step.taken..];
-            if out.len() > cap {
-                assert!(out.len() <= cap + STEP);
-                return Err(Fault::TooLarge);
-            }
-            if step == Step::default() {
-                assert!(rest.is_empty(), "{} bytes are neither taken nor refused", rest.len());
-                break;
-            }
-        }
-    }
-    decoder.end().map(|()| out)
+    let Unpacked { bytes, end } = super::unpack(coding, packed, piece, cap);
+    assert!(bytes.len() <= cap + STEP);
+    end.map(|()| bytes)
 }
 
 fn page() -> Vec<u8> {

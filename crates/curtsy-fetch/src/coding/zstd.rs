@@ -18,6 +18,8 @@ pub(crate) struct Zstd {
     summed: bool,
     /// What is gathered of the next part.
     part: Vec<u8>,
+    /// Frames, and blocks that hold nothing.
+    hollow: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +38,7 @@ impl Zstd {
     pub(super) fn new() -> Zstd {
         let mut decoder = Box::new(FrameDecoder::new());
         decoder.set_max_window_size(WINDOW_MAX);
-        Zstd { decoder, at: At::Start, summed: false, part: Vec::new() }
+        Zstd { decoder, at: At::Start, summed: false, part: Vec::new(), hollow: 0 }
     }
 
     pub(super) fn is_whole(&self) -> bool {
@@ -82,6 +84,7 @@ impl Zstd {
             Some(more) => taken += more,
             None => return Ok(input.len()),
         }
+        self.count()?;
         if skippable {
             let length = <[u8; 4]>::try_from(&self.part[4..8]).map_err(|_| Fault::Bad)?;
             self.skip(u32::from_le_bytes(length));
@@ -112,6 +115,9 @@ impl Zstd {
         if content > BLOCK_MAX {
             return Err(Fault::Bad);
         }
+        if content == 0 {
+            self.count()?;
+        }
         let sum = if last && self.summed { 4 } else { 0 };
         let Some(more) = self.gather(&input[taken..], 3 + content + sum) else {
             return Ok(input.len());
@@ -123,6 +129,12 @@ impl Zstd {
             self.at = At::Drain;
         }
         Ok(taken + more)
+    }
+
+    /// One more of what costs work and gives nothing.
+    fn count(&mut self) -> Result<(), Fault> {
+        self.hollow += 1;
+        if self.hollow > HOLLOW_MAX { Err(Fault::TooLarge) } else { Ok(()) }
     }
 
     fn skip(&mut self, left: u32) {
@@ -148,5 +160,7 @@ fn header_bytes(descriptor: u8) -> usize {
     5 + usize::from(!single) + dictionary + content
 }
 
-const WINDOW_MAX: u64 = 8 * 1024 * 1024;
+pub(crate) const WINDOW_MAX: u64 = 8 * 1024 * 1024;
+/// A million empty frames fit into the limit on packed bytes, and took most of a second.
+pub(crate) const HOLLOW_MAX: u32 = 16_384;
 const BLOCK_MAX: usize = 128 * 1024;

@@ -12,13 +12,13 @@ use crate::site::{Site, ok};
 
 /// A resolver that answers from a list, in turn, and counts.
 #[derive(Default)]
-struct Scripted {
+pub(crate) struct Scripted {
     answers: Mutex<Vec<Vec<IpAddr>>>,
     asked: AtomicUsize,
 }
 
 impl Scripted {
-    fn new(answers: &[&[&str]]) -> Arc<Scripted> {
+    pub(crate) fn new(answers: &[&[&str]]) -> Arc<Scripted> {
         let read = |answer: &&[&str]| answer.iter().map(|a| a.parse().unwrap()).collect();
         let answers = Mutex::new(answers.iter().rev().map(read).collect());
         Arc::new(Scripted { answers, asked: AtomicUsize::new(0) })
@@ -91,6 +91,20 @@ fn a_name_with_any_forbidden_address_is_refused_as_a_whole() {
     assert_eq!(site.accepted(), 0);
 }
 
+/// Thousands of addresses, one of them inside, far behind the last that would be tried.
+#[test]
+fn a_long_answer_is_judged_to_its_end() {
+    let many: Vec<String> =
+        (0..4_000_u32).map(|n| format!("127.1.{}.{}", n >> 8, n & 255)).collect();
+    let mut answer: Vec<&str> = many.iter().map(String::as_str).collect();
+    answer.push("10.0.0.1");
+    run(async {
+        let resolver = Scripted::new(&[&answer]);
+        let got = client(&resolver, "127.0.0.0/8").get("http://shop.test/").await;
+        assert_eq!(got.said, "no line: Guard");
+    });
+}
+
 #[test]
 fn one_lookup_is_judged_and_dialled() {
     let site = Site::saying_once(ok("Connection: close\r\n", "page"));
@@ -158,8 +172,25 @@ fn our_own_address_is_refused_even_if_it_is_public() {
         return;
     }
     let own = socket.local_addr().unwrap().ip();
-    let got = run(async { client(&Scripted::new(&[]), "").get(&format!("http://{own}:9/")).await });
+    let got =
+        run(async { client(&Scripted::new(&[]), "").get(&format!("http://{own}:81/")).await });
     assert_eq!(got.said, "no line: Guard");
+}
+
+#[test]
+fn ports_of_other_servers_are_refused_in_allowed_networks_too() {
+    run(async {
+        let nobody = Scripted::new(&[]);
+        let client = client(&nobody, "127.0.0.0/8");
+        for port in [22, 25, 6379, 11211] {
+            for host in ["127.0.0.1", "8.8.8.8", "mail.test"] {
+                let got = client.get(&format!("http://{host}:{port}/")).await;
+                assert_eq!(got.said, "no line: Port", "{host}:{port}");
+            }
+        }
+        assert_eq!(client.fetch.counts().refused, 12);
+        assert_eq!(nobody.asked(), 0, "no name is looked up for a port that is not dialled");
+    });
 }
 
 #[test]

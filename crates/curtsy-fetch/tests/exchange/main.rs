@@ -11,3 +11,4 @@ mod proxied;
 mod secure;
 mod site;
 mod worker;
+mod zoo;

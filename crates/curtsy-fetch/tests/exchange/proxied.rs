@@ -3,9 +3,10 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use curtsy_fetch::Settings;
+use curtsy_fetch::{Outlet, Settings};
 
-use crate::client::{Client, run};
+use crate::client::{Client, run, settings};
+use crate::guard::Scripted;
 use crate::secure::{Ca, SecureSite};
 use crate::site::{Site, Talk, answer, ok};
 
@@ -102,6 +103,41 @@ fn what_can_be_seen_of_the_target_is_judged_before_the_proxy_is_asked() {
             assert_eq!(client.get(inside).await.said, "no line: Guard", "{inside}");
         }
     });
+    assert_eq!(proxy.accepted(), 0);
+}
+
+/// A name that resolves nowhere here is the proxy's to judge, unless it can only mean something inside.
+#[test]
+fn names_that_are_never_public_are_not_asked_of_a_proxy() {
+    let proxy = proxy(None);
+    let mut settings = settings();
+    through(&proxy, "user:pass@")(&mut settings);
+    let outlet = Outlet::with_resolver(&settings, Scripted::new(&[])).unwrap();
+    run(async {
+        let client = Client::of(&outlet);
+        for name in ["any.localhost", "printer.local", "metadata.google.internal", "a.home.arpa"] {
+            let got = client.get(&format!("http://{name}/")).await;
+            assert_eq!(got.said, "no line: Guard", "{name}");
+        }
+        assert_eq!(proxy.accepted(), 0);
+        let got = client.get("http://nobody.is-not-local.invalid/").await;
+        assert_eq!(got.said, "200 by the proxy");
+    });
+}
+
+/// Whatever address this machine has towards the world: the proxy would dial it for whoever asks.
+#[test]
+fn our_own_address_is_refused_behind_a_proxy_too() {
+    let Ok(socket) = std::net::UdpSocket::bind("0.0.0.0:0") else { return };
+    #[allow(clippy::disallowed_methods, reason = "asks for a route, sends nothing")]
+    if socket.connect("198.51.100.1:9").is_err() {
+        return;
+    }
+    let own = socket.local_addr().unwrap().ip();
+    let proxy = proxy(None);
+    let client = Client::with(through(&proxy, "user:pass@"));
+    let got = run(async { client.get(&format!("http://{own}/")).await });
+    assert_eq!(got.said, "no line: Guard");
     assert_eq!(proxy.accepted(), 0);
 }
 
