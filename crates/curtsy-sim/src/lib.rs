@@ -21,6 +21,7 @@ pub mod sink_contract;
 pub mod store_faults;
 pub mod web;
 mod world;
+pub mod zoo;
 
 pub use chance::Chance;
 pub use manners::manners_of;

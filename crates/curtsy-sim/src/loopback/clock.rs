@@ -11,18 +11,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Reads the time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     anchor: u64,
     since: Instant,
 }
 
 impl Clock {
-    pub(super) fn new() -> Clock {
+    pub(crate) fn new() -> Clock {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Clock { anchor: wall.as_micros() as u64, since: Instant::now() }
     }
 
-    pub(super) fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         self.anchor + self.since.elapsed().as_micros() as u64
     }
 }
@@ -40,7 +40,7 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    pub(super) fn note(&mut self, from: u64, to: u64) {
+    pub(crate) fn note(&mut self, from: u64, to: u64) {
         // The poll after a stall finds what came meanwhile: it is the same stall.
         let from = match self.last {
             Some((begun, ended)) if from <= ended => begun,
@@ -60,20 +60,20 @@ impl Stalls {
 }
 
 /// Keeps the bound on how long something can have been waiting unread.
-pub(super) struct Lateness {
+pub(crate) struct Lateness {
     entered: u64,
     /// What is reported now can't have been there before this time.
-    pub(super) unread_since: u64,
-    pub(super) stalls: Stalls,
+    pub(crate) unread_since: u64,
+    pub(crate) stalls: Stalls,
 }
 
 impl Lateness {
-    pub(super) fn new(now: u64) -> Lateness {
+    pub(crate) fn new(now: u64) -> Lateness {
         Lateness { entered: now, unread_since: now, stalls: Stalls::default() }
     }
 
     /// A poll was entered and has returned; `before_was_whole` if the one before it had room to report everything.
-    pub(super) fn polled(&mut self, entered: u64, now: u64, before_was_whole: bool) {
+    pub(crate) fn polled(&mut self, entered: u64, now: u64, before_was_whole: bool) {
         if before_was_whole {
             self.unread_since = self.entered;
         }
@@ -85,9 +85,9 @@ impl Lateness {
 }
 
 /// How long a request may lie unread, in microseconds.
-pub(super) const READ_WITHIN: u64 = 20_000;
+pub(crate) const READ_WITHIN: u64 = 20_000;
 /// A poll returns after this time at the latest.
-pub(super) const TICK: Duration = Duration::from_millis(4);
+pub(crate) const TICK: Duration = Duration::from_millis(4);
 const SPANS_MAX: usize = 10_000;
 
 #[cfg(test)]

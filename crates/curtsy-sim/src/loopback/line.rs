@@ -36,6 +36,8 @@ pub(super) struct Line {
     pub(super) phase: Phase,
     pub(super) output: Vec<u8>,
     pub(super) sent: usize,
+    /// When the last write was begun.
+    pub(super) wrote_at: u64,
     /// Closed at this time if nothing happens.
     pub(super) deadline: u64,
     pub(super) answered: u32,
@@ -64,6 +66,8 @@ pub(super) struct Answering {
     pub(super) allowed: usize,
     /// When more may be sent.
     pub(super) wake: u64,
+    /// The gate behind which it is held.
+    pub(super) gate: Option<Arc<str>>,
 }
 
 impl Line {
@@ -97,6 +101,7 @@ impl Line {
             phase: Phase::Reading,
             output: Vec::new(),
             sent: 0,
+            wrote_at: 0,
             deadline,
             answered: 0,
             generation,
@@ -170,7 +175,9 @@ impl Line {
         let wake = now + delivery.first_byte.as_micros() as u64;
         self.sent = 0;
         self.answered += 1;
-        self.phase = Phase::Answering(Box::new(Answering { exchange, delivery, allowed: 0, wake }));
+        let gate = said.gate;
+        let answering = Answering { exchange, delivery, allowed: 0, wake, gate };
+        self.phase = Phase::Answering(Box::new(answering));
     }
 
     /// Takes the exchange under way, as it has come to its end: whole, or broken off.
@@ -199,6 +206,9 @@ impl Line {
 impl Answering {
     /// What is allowed has been sent: what now?
     pub(super) fn next(&mut self, now: u64) -> Next {
+        if self.gate.is_some() {
+            return Next::Held;
+        }
         if now < self.wake {
             return Next::WaitUntil(self.wake);
         }
@@ -233,6 +243,8 @@ pub(super) enum Next {
     Send,
     /// Nothing before this time.
     WaitUntil(u64),
+    /// Nothing before its gate is opened.
+    Held,
     /// It is at its end.
     Finished,
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use curtsy_judge::{Exchange, write_line};
 
-pub(super) struct Log {
+pub(crate) struct Log {
     exchanges: Vec<Exchange>,
     in_memory_max: usize,
     /// Exchanges that memory had no room for.
@@ -26,12 +26,12 @@ struct Writer {
 }
 
 impl Log {
-    pub(super) fn new(in_memory_max: usize, file: Option<&Path>) -> io::Result<Log> {
+    pub(crate) fn new(in_memory_max: usize, file: Option<&Path>) -> io::Result<Log> {
         let file = file.map(Writer::open).transpose()?;
         Ok(Log { exchanges: Vec::new(), in_memory_max, forgotten: 0, file })
     }
 
-    pub(super) fn push(&mut self, exchange: Exchange) {
+    pub(crate) fn push(&mut self, exchange: Exchange) {
         if let Some(file) = &self.file {
             // The writer ends early only if the disk refuses, and says so when it is joined.
             let _ = file.tell.send(exchange.clone());
@@ -44,18 +44,18 @@ impl Log {
     }
 
     /// The exchanges so far, in the order of their starts.
-    pub(super) fn so_far(&self) -> Vec<Exchange> {
+    pub(crate) fn so_far(&self) -> Vec<Exchange> {
         let mut exchanges = self.exchanges.clone();
         exchanges.sort_by_key(|exchange| exchange.start);
         exchanges
     }
 
-    pub(super) fn forgotten(&self) -> u64 {
+    pub(crate) fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
     /// Ends the file; everything is in it then.
-    pub(super) fn finish(mut self) -> (Vec<Exchange>, io::Result<()>) {
+    pub(crate) fn finish(mut self) -> (Vec<Exchange>, io::Result<()>) {
         let written = match self.file.take() {
             None => Ok(()),
             Some(Writer { tell, thread }) => {

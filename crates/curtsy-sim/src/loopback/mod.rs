@@ -10,22 +10,22 @@
 //! What can't be played: a slow TCP handshake (the kernel shakes hands by itself; a slow TLS handshake can), HTTP/2, lost packets.
 
 mod answer;
-mod clock;
+pub(crate) mod clock;
 mod coding;
 mod demo;
 mod door;
 mod head;
 mod line;
-mod log;
+pub(crate) mod log;
 mod mixed;
 mod page;
-mod request;
+pub(crate) mod request;
 mod scene;
 mod server;
 mod sitemap;
 mod stage;
 mod tls;
-mod wire;
+pub(crate) mod wire;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -204,6 +204,17 @@ impl Sites {
         self.ask(Order::Health).unwrap_or_default()
     }
 
+    /// How many requests stand before a gate: their answers are held back ([`Answer::behind`]).
+    pub fn at_gate(&self, gate: &str) -> usize {
+        self.ask(|tell| Order::AtGate(gate.to_owned(), tell)).unwrap_or_default()
+    }
+
+    /// Opens a gate. What was held behind it is sent, and what comes later is not held.
+    pub fn open(&self, gate: &str) {
+        // A server that has failed holds nobody.
+        let _ = self.ask(|tell| Order::Open(gate.to_owned(), tell));
+    }
+
     /// Ends it, breaking off what is under way. The log's file is whole then.
     pub fn stop(mut self) -> Result<Left, io::Error> {
         let (log, health, ended) = self.end().unwrap_or_else(|| {
@@ -298,7 +309,7 @@ fn on_one_port(
 }
 
 /// Raises the soft limit of open files as far as the hard one lets it.
-fn allow_open_files(sockets: usize) {
+pub(crate) fn allow_open_files(sockets: usize) {
     let limit = getrlimit(Resource::Nofile);
     let wanted = sockets as u64 + OTHER_FILES;
     let allowed = limit.maximum.map_or(wanted, |most| most.min(wanted));
@@ -309,7 +320,7 @@ fn allow_open_files(sockets: usize) {
 }
 
 /// Listens with the longest queue that the system gives: connections come in bursts.
-fn listen(address: Ipv4Addr, port: u16) -> io::Result<TcpListener> {
+pub(crate) fn listen(address: Ipv4Addr, port: u16) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;

@@ -6,27 +6,27 @@ use std::borrow::Cow;
 
 /// A request whose head is there.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Request<'b> {
-    pub(super) method: Cow<'b, str>,
+pub(crate) struct Request<'b> {
+    pub(crate) method: Cow<'b, str>,
     /// As sent.
-    pub(super) target: Cow<'b, str>,
+    pub(crate) target: Cow<'b, str>,
     /// The `Host` header, or the authority of the target.
-    pub(super) host: Option<Cow<'b, str>>,
-    pub(super) user_agent: Option<Cow<'b, str>>,
-    pub(super) from: Option<Cow<'b, str>>,
-    pub(super) if_none_match: Option<Cow<'b, str>>,
-    pub(super) if_modified_since: Option<Cow<'b, str>>,
-    pub(super) cookie: bool,
-    pub(super) authorization: bool,
+    pub(crate) host: Option<Cow<'b, str>>,
+    pub(crate) user_agent: Option<Cow<'b, str>>,
+    pub(crate) from: Option<Cow<'b, str>>,
+    pub(crate) if_none_match: Option<Cow<'b, str>>,
+    pub(crate) if_modified_since: Option<Cow<'b, str>>,
+    pub(crate) cookie: bool,
+    pub(crate) authorization: bool,
     /// Whether the client wants the connection closed afterwards.
-    pub(super) close: bool,
+    pub(crate) close: bool,
     /// How long the whole request is, with its body.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// What the bytes so far are.
 #[derive(Debug, PartialEq)]
-pub(super) enum Reading<'b> {
+pub(crate) enum Reading<'b> {
     /// The beginning of a request.
     Unfinished,
     /// A request, and perhaps the beginning of the next.
@@ -37,7 +37,7 @@ pub(super) enum Reading<'b> {
 
 impl<'b> Request<'b> {
     /// The path and query that are asked for, in origin form.
-    pub(super) fn path_and_query(&self) -> &str {
+    pub(crate) fn path_and_query(&self) -> &str {
         let target = &*self.target;
         let target = match target.find("://") {
             Some(at) if !target.starts_with('/') => {
@@ -51,7 +51,7 @@ impl<'b> Request<'b> {
 }
 
 /// Reads the first request.
-pub(super) fn read(bytes: &[u8]) -> Reading<'_> {
+pub(crate) fn read(bytes: &[u8]) -> Reading<'_> {
     // A client may send an empty line before a request (RFC 9112 §2.2).
     let skipped = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count().min(4);
     let bytes = &bytes[skipped..];
@@ -141,9 +141,9 @@ fn head_bytes(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The longest head.
-pub(super) const HEAD_BYTES_MAX: usize = 16 << 10;
+pub(crate) const HEAD_BYTES_MAX: usize = 16 << 10;
 /// The longest body of a request; it is read and dropped.
-pub(super) const BODY_BYTES_MAX: usize = 16 << 10;
+pub(crate) const BODY_BYTES_MAX: usize = 16 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@
 //! time of that read, and it must know how late its own reads can have been ([`clock`](super::clock)).
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io::{self, ErrorKind};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -29,6 +29,10 @@ pub(super) enum Order {
     Log(SyncSender<Vec<Exchange>>),
     /// How it fared.
     Health(SyncSender<Health>),
+    /// How many requests stand before a gate.
+    AtGate(String, SyncSender<usize>),
+    /// Opens a gate, for those who stand there and all who come.
+    Open(String, SyncSender<()>),
     /// The end.
     Stop,
 }
@@ -69,6 +73,8 @@ pub(super) struct Server {
     pub(super) knocking: bool,
     /// Handshakes begun since the last poll.
     pub(super) shaken: u32,
+    /// Gates that were opened.
+    pub(super) open: HashSet<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,6 +126,7 @@ impl Server {
             chunk: vec![0; READ_BYTES].into(),
             knocking: false,
             shaken: 0,
+            open: HashSet::new(),
         };
         for index in 0..server.doors.len() {
             server.register(index)?;
@@ -367,7 +374,8 @@ impl Server {
             now,
             date: &date,
         };
-        let said = stage.say(&asked, &mut line.output);
+        let mut said = stage.say(&asked, &mut line.output);
+        said.gate = said.gate.filter(|gate| !self.open.contains(&**gate));
         line.answer(exchange, said, &date, now);
     }
 
@@ -389,6 +397,7 @@ impl Server {
                     return Fate::Stays;
                 }
                 let end = answering.allowed.min(line.sent + SENT_AT_ONCE);
+                line.wrote_at = self.clock.now();
                 match line.wire.write(&line.output[line.sent..end]) {
                     Ok(count) => line.sent += count,
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -418,6 +427,10 @@ impl Server {
                     self.alarm(at, index, line);
                     return Fate::Stays;
                 }
+                Next::Held => {
+                    line.deadline = u64::MAX;
+                    return Fate::Stays;
+                }
                 Next::Finished => return self.finished(line, now),
             }
         }
@@ -425,7 +438,9 @@ impl Server {
 
     /// An answer has come to its end.
     fn finished(&mut self, line: &mut Line, now: u64) -> Fate {
-        let Some((exchange, then)) = line.ended(now) else { return Fate::Stays };
+        // Before the last write: a client may act on it before this thread is run again.
+        let at = if line.sent > 0 { line.wrote_at } else { now };
+        let Some((exchange, then)) = line.ended(at) else { return Fate::Stays };
         let whole = exchange.complete;
         self.log.push(exchange);
         line.deadline = now + IDLE_MAX;
@@ -489,6 +504,28 @@ impl Server {
         }
     }
 
+    /// The lines whose answers are held behind a gate.
+    fn at_gate(&self, gate: &str) -> Vec<usize> {
+        let held = |line: &Line| match &line.phase {
+            Phase::Answering(answering) => answering.gate.as_deref() == Some(gate),
+            Phase::Reading | Phase::Lingering => false,
+        };
+        let lines = self.lines.iter().enumerate();
+        lines.filter(|(_, line)| line.as_ref().is_some_and(held)).map(|(index, _)| index).collect()
+    }
+
+    fn open_gate(&mut self, gate: String) {
+        for index in self.at_gate(&gate) {
+            let Some(mut line) = self.lines[index].take() else { continue };
+            if let Phase::Answering(answering) = &mut line.phase {
+                answering.gate = None;
+            }
+            let fate = self.go_on(index, &mut line);
+            self.settle(index, line, fate);
+        }
+        self.open.insert(gate);
+    }
+
     /// Does what the owner asks; true if it is to stop.
     fn obey(&mut self) -> bool {
         while let Ok(order) = self.orders.try_recv() {
@@ -496,6 +533,11 @@ impl Server {
             match order {
                 Order::Log(tell) => drop(tell.send(self.log.so_far())),
                 Order::Health(tell) => drop(tell.send(self.health())),
+                Order::AtGate(gate, tell) => drop(tell.send(self.at_gate(&gate).len())),
+                Order::Open(gate, tell) => {
+                    self.open_gate(gate);
+                    let _ = tell.send(());
+                }
                 Order::Stop => return true,
             }
         }

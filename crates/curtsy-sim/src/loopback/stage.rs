@@ -57,6 +57,8 @@ pub(super) struct Said {
     pub(super) etag: Option<Arc<str>>,
     pub(super) last_modified: Option<Arc<str>>,
     pub(super) robots_body: Option<Arc<[u8]>>,
+    /// The gate behind which it is held.
+    pub(super) gate: Option<Arc<str>>,
     pub(super) delivery: Delivery,
 }
 
@@ -266,6 +268,7 @@ impl Stage {
         }
         let mut said = self.finish(asked, head, body, answer.framing, answer.ending, out);
         said.robots_body = robots_body;
+        said.gate = text(&answer.gate);
         said.delivery.first_byte = answer.first_byte;
         said.delivery.piece = answer.piece_bytes.map(|bytes| (bytes as usize, answer.piece_wait));
         said
@@ -367,6 +370,7 @@ impl Stage {
             etag: head.etag,
             last_modified: head.last_modified,
             robots_body,
+            gate: None,
             delivery: Delivery {
                 first_byte: Duration::ZERO,
                 head_bytes,
@@ -396,6 +400,7 @@ pub(super) fn refusal(status: u16, date: &str, out: &mut Vec<u8>) -> Said {
         etag: None,
         last_modified: None,
         robots_body: None,
+        gate: None,
         delivery: Delivery {
             first_byte: Duration::ZERO,
             head_bytes: out.len(),

@@ -8,24 +8,24 @@ use mio::net::TcpStream;
 use rustls::ServerConnection;
 use socket2::SockRef;
 
-pub(super) enum Wire {
+pub(crate) enum Wire {
     Plain(TcpStream),
     Secure(Box<ServerConnection>, TcpStream),
 }
 
 impl Wire {
-    pub(super) fn stream(&mut self) -> &mut TcpStream {
+    pub(crate) fn stream(&mut self) -> &mut TcpStream {
         match self {
             Wire::Plain(stream) | Wire::Secure(_, stream) => stream,
         }
     }
 
-    pub(super) fn peer(&mut self) -> Option<SocketAddr> {
+    pub(crate) fn peer(&mut self) -> Option<SocketAddr> {
         self.stream().peer_addr().ok()
     }
 
     /// Reads what is there; 0 is the end. Over TLS the handshake goes on meanwhile.
-    pub(super) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Wire::Plain(stream) => stream.read(into),
             Wire::Secure(session, stream) => loop {
@@ -45,7 +45,7 @@ impl Wire {
     }
 
     /// Writes as much as goes.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Wire::Plain(stream) => stream.write(bytes),
             Wire::Secure(session, stream) => {
@@ -61,7 +61,7 @@ impl Wire {
     }
 
     /// Whether everything written has left.
-    pub(super) fn flushed(&mut self) -> io::Result<bool> {
+    pub(crate) fn flushed(&mut self) -> io::Result<bool> {
         match self {
             Wire::Plain(_) => Ok(true),
             Wire::Secure(session, stream) => {
@@ -83,7 +83,7 @@ impl Wire {
     }
 
     /// Says that nothing more comes. After a whole answer TLS says so too.
-    pub(super) fn end(&mut self, whole: bool) {
+    pub(crate) fn end(&mut self, whole: bool) {
         // A client that is gone already needs no goodbye.
         if let Wire::Secure(session, stream) = self
             && whole
@@ -95,7 +95,7 @@ impl Wire {
     }
 
     /// Makes the coming close a reset.
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         let _ = SockRef::from(&*self.stream()).set_linger(Some(Duration::ZERO));
     }
 }

@@ -1,6 +1,7 @@
 //! Servers of a test's own, and what goes wrong with them: a free port, a folder of their own, killed when the test ends.
 
 mod broker;
+mod postgres;
 mod proxy;
 mod redis;
 
@@ -11,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 pub use broker::Broker;
+pub use postgres::Postgres;
 pub use proxy::{Proxy, Trouble, Way};
 pub use redis::Redis;
 

@@ -61,6 +61,11 @@ impl Proxy {
         format!("redis://127.0.0.1:{}/0", self.port)
     }
 
+    /// Its address, as that of a database.
+    pub fn postgres_url(&self, database: &str) -> String {
+        format!("postgres://app@127.0.0.1:{}/{database}", self.port)
+    }
+
     /// Something goes wrong from now on.
     pub fn begin(&self, trouble: Trouble) {
         self.between.change(Some(trouble));

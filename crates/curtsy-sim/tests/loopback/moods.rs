@@ -49,6 +49,26 @@ fn statuses_come_as_often_as_the_script_says() {
 }
 
 #[test]
+fn what_is_behind_a_gate_comes_when_it_is_opened() {
+    let host = Host::named("a.test").pages(3, 2, 500).says(Answer::to("/p/1").behind("gate"));
+    let sites = serve([host]);
+    std::thread::scope(|threads| {
+        let held = threads.spawn(|| Client::of(&sites, 0).get("/p/1").status);
+        while sites.at_gate("gate") == 0 {
+            std::thread::yield_now();
+        }
+        assert_eq!(Client::of(&sites, 0).get("/p/2").status, 200, "others are not held");
+        assert!(!held.is_finished());
+        sites.open("another");
+        assert_eq!(sites.at_gate("gate"), 1);
+        sites.open("gate");
+        assert_eq!(held.join().expect("an answer"), 200);
+    });
+    assert_eq!(sites.at_gate("gate"), 0);
+    assert_eq!(Client::of(&sites, 0).get("/p/1").status, 200, "it stays open");
+}
+
+#[test]
 fn a_retry_after_may_be_a_date() {
     let reply = said([Answer::to("/x").status(503).retry_after_date(5)], "/x");
     let told = httpdate::parse_http_date(reply.header("Retry-After").unwrap()).unwrap();

@@ -1,0 +1,291 @@
+//! What a case of the zoo is: a name, what its server does, and what a polite crawler makes of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::certificate::Certificate;
+use super::script::Script;
+
+/// One misbehaviour, on a host of its own.
+#[derive(Clone)]
+pub struct Case {
+    /// Its name: letters, digits and hyphens.
+    pub name: &'static str,
+    /// What kind of misbehaviour it is.
+    pub group: Group,
+    /// What the server does, in one line.
+    pub does: &'static str,
+    /// What a polite crawler makes of the home page.
+    pub expect: Expect,
+    /// By which of the crawler's limits an exchange with it ends at the latest.
+    pub deadline: Deadline,
+    /// The most requests that a crawl of the host may make, robots.txt and sitemaps included.
+    pub requests_max: u32,
+    /// What is as good.
+    pub or: Option<Expect>,
+    /// Why this is expected, where it could be thought otherwise.
+    pub because: &'static str,
+    pub(super) speaks: Speaks,
+    /// What is said when a connection has been made, before any request.
+    pub(super) opens: Option<fn() -> Script>,
+    pub(super) answers: Answers,
+}
+
+/// What a case answers; `None` is what a good host answers.
+pub(super) type Answers = Arc<dyn Fn(&Asked<'_>) -> Option<Script> + Send + Sync>;
+
+/// What a connection is spoken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speaks {
+    /// HTTP/1.1 without TLS.
+    Plain,
+    /// HTTP/1.1 over TLS.
+    Tls(Certificate),
+    /// HTTP/2 over TLS.
+    Http2,
+    /// Bytes of the case's own on the port where TLS is expected.
+    Raw,
+}
+
+impl Speaks {
+    /// Whether its URL begins with `https`.
+    pub(super) fn tls(self) -> bool {
+        self != Speaks::Plain
+    }
+}
+
+/// A request, as a case sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'a> {
+    /// Path and query.
+    pub(super) path: &'a str,
+    /// How often the host was asked for it before.
+    pub(super) before: u32,
+    /// The host as the client names it: `http://127.66.0.1:8080`.
+    pub(super) base: &'a str,
+    /// The same of a host that behaves.
+    pub(super) elsewhere: &'a str,
+    /// The stream, where HTTP/2 is spoken.
+    pub(super) stream: u32,
+}
+
+/// What kind of misbehaviour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Group {
+    /// A host that behaves, for comparison.
+    Control,
+    /// Bodies that are packed to burst, or spoilt.
+    Coding,
+    /// Connections that are slow, silent, or cut.
+    Time,
+    /// Heads that are no heads, or too much of one.
+    Head,
+    /// Lies about where an answer ends.
+    Length,
+    /// Certificates and handshakes.
+    Tls,
+    /// HTTP/2 frames.
+    Http2,
+    /// Pages that are not what they seem.
+    Content,
+    /// Redirects.
+    Redirect,
+    /// robots.txt.
+    Robots,
+    /// Sitemaps.
+    Sitemap,
+    /// Sites without end.
+    Maze,
+    /// Bot walls and requests to wait.
+    Refusal,
+}
+
+impl Group {
+    /// All of them, in the order of the table.
+    pub const ALL: [Group; 13] = [
+        Group::Control,
+        Group::Coding,
+        Group::Time,
+        Group::Head,
+        Group::Length,
+        Group::Tls,
+        Group::Http2,
+        Group::Content,
+        Group::Redirect,
+        Group::Robots,
+        Group::Sitemap,
+        Group::Maze,
+        Group::Refusal,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Control => "control",
+            Group::Coding => "coding",
+            Group::Time => "time",
+            Group::Head => "head",
+            Group::Length => "length",
+            Group::Tls => "tls",
+            Group::Http2 => "http2",
+            Group::Content => "content",
+            Group::Redirect => "redirect",
+            Group::Robots => "robots",
+            Group::Sitemap => "sitemap",
+            Group::Maze => "maze",
+            Group::Refusal => "refusal",
+        }
+    }
+}
+
+/// By which limit an exchange ends at the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadline {
+    /// A limit on bytes or form: as soon as it is seen.
+    AtOnce,
+    /// The time for the first byte.
+    FirstByte,
+    /// The time for the TLS handshake.
+    Handshake,
+    /// The least speed.
+    Speed,
+    /// The time for the whole exchange.
+    Whole,
+}
+
+impl Deadline {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Deadline::AtOnce => "at once",
+            Deadline::FirstByte => "first byte",
+            Deadline::Handshake => "handshake",
+            Deadline::Speed => "speed",
+            Deadline::Whole => "whole",
+        }
+    }
+}
+
+/// What a polite crawler makes of a case's home page, in the words of our rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// An answer with this status, and no `error`.
+    Page(u16),
+    /// No page, with this `error`, dead or to be tried again.
+    Error(&'static str),
+    /// No page: robots.txt could not be had, with this `error` or status, and nothing else was asked for.
+    NoRobots(&'static str),
+    /// Refused by robots.txt, as it was read.
+    Forbidden,
+    /// No page: told to wait for so long at least.
+    Wait(u16, Duration),
+    /// The page, and a sitemap that could not be had, with this `error`.
+    Sitemap(&'static str),
+    /// No page yet: the host is parked.
+    Parked,
+    /// No page: a bot wall.
+    Wall,
+    /// No page: a redirect that leads nowhere.
+    LostRedirect,
+}
+
+impl std::fmt::Display for Expect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Expect::Page(status @ 200..400) => write!(f, "`fetched`, {status}"),
+            Expect::Page(status) => write!(f, "status {status}"),
+            Expect::Error(error) => write!(f, "`{error}`"),
+            Expect::NoRobots(error) => write!(f, "robots.txt `{error}`: nothing else is asked"),
+            Expect::Forbidden => write!(f, "`refused` by `robots`"),
+            Expect::Wait(status, wait) => write!(f, "{status}: waits {} s", wait.as_secs()),
+            Expect::Sitemap(error) => write!(f, "`fetched`, 200; the sitemap `{error}`"),
+            Expect::Parked => write!(f, "waits: the host is parked"),
+            Expect::Wall => write!(f, "`challenge`"),
+            Expect::LostRedirect => write!(f, "`lost_redirect`"),
+        }
+    }
+}
+
+impl Case {
+    /// A case that behaves so far, spoken to in plain HTTP.
+    pub(super) fn new(
+        group: Group,
+        name: &'static str,
+        does: &'static str,
+        expect: Expect,
+    ) -> Case {
+        Case {
+            name,
+            group,
+            does,
+            expect,
+            deadline: Deadline::AtOnce,
+            requests_max: REQUESTS_MAX,
+            or: None,
+            because: "",
+            speaks: Speaks::Plain,
+            opens: None,
+            answers: Arc::new(|_| None),
+        }
+    }
+
+    /// By which limit an exchange ends.
+    pub(super) fn by(self, deadline: Deadline) -> Case {
+        Case { deadline, ..self }
+    }
+
+    /// The most requests.
+    pub(super) fn requests(self, requests_max: u32) -> Case {
+        Case { requests_max, ..self }
+    }
+
+    /// Why this is expected.
+    pub(super) fn because(self, because: &'static str) -> Case {
+        Case { because, ..self }
+    }
+
+    /// What is as good.
+    pub(super) fn or(self, or: Expect) -> Case {
+        Case { or: Some(or), ..self }
+    }
+
+    /// In what it speaks.
+    pub(super) fn speaks(self, speaks: Speaks) -> Case {
+        Case { speaks, ..self }
+    }
+
+    /// What is said before any request.
+    pub(super) fn opens(self, opens: fn() -> Script) -> Case {
+        Case { opens: Some(opens), ..self }
+    }
+
+    /// What is answered to everything that it knows.
+    pub(super) fn answers(
+        self,
+        answers: impl Fn(&Asked<'_>) -> Option<Script> + Send + Sync + 'static,
+    ) -> Case {
+        Case { answers: Arc::new(answers), ..self }
+    }
+
+    /// What is answered to the home page.
+    pub(super) fn home(self, home: impl Fn(&Asked<'_>) -> Script + Send + Sync + 'static) -> Case {
+        self.answers(move |asked| (asked.path == "/").then(|| home(asked)))
+    }
+
+    /// What is answered to robots.txt.
+    pub(super) fn robots(
+        self,
+        robots: impl Fn(&Asked<'_>) -> Script + Send + Sync + 'static,
+    ) -> Case {
+        self.answers(move |asked| (asked.path == "/robots.txt").then(|| robots(asked)))
+    }
+}
+
+impl std::fmt::Debug for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Case({}: {})", self.name, self.does)
+    }
+}
+
+/// robots.txt, two places for a sitemap, and the home page.
+const REQUESTS_MAX: u32 = 4;
