@@ -1,4 +1,4 @@
-//! A crawl: the ledger and the crawl's file together, and what the engine's verbs do to both.
+//! A crawl: the ledger and the crawl's file together, and what the engine's verbs do to both. The ledger is a file too, or a database.
 //!
 //! Changes come in batches. A batch is one transaction of the ledger, then one of the crawl's file. Memory is changed as the batch
 //! goes along; nobody is told before both are written. If one can't be, every answer that hangs on it is "unknown": a grant whose
@@ -13,14 +13,16 @@ use curtsy_core::host::{HostState, Receipt, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 use curtsy_engine::{
-    Commit, Committed, Offered, Order, Refusal, RobotsFile, StoreError, Taken, UrlRecord, UrlWrite,
-    View, Visit,
+    CachedPage, Commit, Committed, Fetched, Head, Offered, Order, Refusal, RobotsFile, StoreError,
+    Taken, UrlRecord, UrlWrite, View, Visit,
 };
 
+use crate::books::Books;
 use crate::crawl::{CrawlFile, Limits, Share};
+use crate::fault::Fault;
 use crate::ledger::Changed;
-use crate::{Handle, Hours, Ledger, Machine, OpenError};
-use curtsy_file::trouble;
+use crate::pages::PageWrite;
+use crate::{Handle, Hours, Ledger, Machine, OpenError, Place, Shows};
 
 /// An address whose slots are taken is looked at again so soon: they are given back early far more often than they run out.
 const ADDRESS_LOOK: Duration = Duration::from_secs(1);
@@ -38,6 +40,8 @@ pub struct Options {
     pub urls_in_memory: usize,
     /// Changes after which the tables are brought up to date with the journal.
     pub merge_after: usize,
+    /// What is shown in tables beside what is known of hosts.
+    pub shows: Shows,
 }
 
 impl Default for Options {
@@ -48,6 +52,7 @@ impl Default for Options {
             hosts_in_memory: 16_384,
             urls_in_memory: 32_768,
             merge_after: 32768,
+            shows: Shows::Nothing,
         }
     }
 }
@@ -78,8 +83,9 @@ impl Crawl {
         Crawl::open_with(ledger, crawl, options, Machine)
     }
 
-    /// Begins a crawl on this machine that nobody goes on with: what is queued and known goes with its last clone.
-    pub fn open_passing(ledger: &Path, options: Options) -> Result<Crawl, OpenError> {
+    /// Begins a crawl on this machine that nobody goes on with: what is queued and known goes with its last clone. What is known of hosts
+    /// is in a file or in a database.
+    pub fn open_passing(ledger: impl Into<Place>, options: Options) -> Result<Crawl, OpenError> {
         Crawl::open_passing_with(ledger, options, Machine)
     }
 }
@@ -87,13 +93,14 @@ impl Crawl {
 impl<H: Hours> Crawl<H> {
     /// The same with other clocks.
     pub fn open_passing_with(
-        ledger: &Path,
+        ledger: impl Into<Place>,
         options: Options,
         hours: H,
     ) -> Result<Crawl<H>, OpenError> {
-        let mut ledger = Ledger::open(ledger, hours, options.quiet)?;
-        let file = CrawlFile::passing(ledger.now(), options.limits())?;
-        Ok(Crawl(Arc::new(Mutex::new(Core { ledger, file, trouble: None }))))
+        let limits = options.limits();
+        let mut ledger = Books::open(ledger.into(), hours, options.quiet, options.shows)?;
+        let file = CrawlFile::passing(ledger.now(), limits)?;
+        Ok(Crawl(Arc::new(Mutex::new(Core::new(ledger, file)))))
     }
 }
 
@@ -105,8 +112,8 @@ impl<H: Hours> Crawl<H> {
         options: Options,
         hours: H,
     ) -> Result<Crawl<H>, OpenError> {
-        let mut ledger = Ledger::open(ledger, hours, options.quiet)?;
         let limits = options.limits();
+        let mut ledger = Ledger::open_showing(ledger, hours, options.quiet, options.shows)?;
         let (mut file, lived_by) = CrawlFile::open(crawl, ledger.now(), limits)?;
         if lived_by.is_some_and(|id| id != ledger.id) {
             // What this crawl started is written elsewhere.
@@ -114,8 +121,7 @@ impl<H: Hours> Crawl<H> {
             ledger.new_epoch(false).map_err(|e| OpenError::sqlite(&path, e))?;
         }
         file.set_ledger(ledger.id).map_err(|e| OpenError::sqlite(crawl, e))?;
-        let core = Core { ledger, file, trouble: None };
-        Ok(Crawl(Arc::new(Mutex::new(core))))
+        Ok(Crawl(Arc::new(Mutex::new(Core::new(Books::File(ledger), file)))))
     }
 
     /// A worker's handle.
@@ -140,7 +146,7 @@ impl<H: Hours> Crawl<H> {
     pub fn begin_run(&self) -> Result<(), StoreError> {
         self.with(|core| {
             let now = core.ledger.now();
-            core.file.begin_run(now, false).map_err(|e| core.refused("begin_run", &e))
+            core.file.begin_run(now, false).map_err(|e| core.refused("begin_run", e))
         })
     }
 
@@ -148,7 +154,7 @@ impl<H: Hours> Crawl<H> {
     pub fn begin_again(&self) -> Result<(), StoreError> {
         self.with(|core| {
             let now = core.ledger.now();
-            core.file.begin_run(now, true).map_err(|e| core.refused("begin_again", &e))
+            core.file.begin_run(now, true).map_err(|e| core.refused("begin_again", e))
         })
     }
 
@@ -156,7 +162,7 @@ impl<H: Hours> Crawl<H> {
     pub fn put_back(&self, records: Vec<UrlRecord>) -> Result<(), StoreError> {
         self.with(|core| {
             let put = records.into_iter().try_for_each(|record| core.file.put_back(record));
-            put.and_then(|()| core.file.save()).map_err(|e| core.refused("put_back", &e))
+            put.and_then(|()| core.file.save()).map_err(|e| core.refused("put_back", e))
         })
     }
 
@@ -164,13 +170,13 @@ impl<H: Hours> Crawl<H> {
     pub fn note_known(&self, keys: Vec<UrlKey>) -> Result<(), StoreError> {
         self.with(|core| {
             let noted = keys.into_iter().try_for_each(|key| core.file.note_known(key));
-            noted.map_err(|e| core.refused("note_known", &e))
+            noted.map_err(|e| core.refused("note_known", e))
         })
     }
 
     /// URLs that are not settled, at most so many, for whoever tells what became of them.
     pub fn left(&self, max: usize) -> Result<Vec<UrlRecord>, StoreError> {
-        self.with(|core| core.file.left(max).map_err(|e| core.refused("left", &e)))
+        self.with(|core| core.file.left(max).map_err(|e| core.refused("left", e)))
     }
 
     /// URLs that are not settled.
@@ -189,13 +195,13 @@ impl<H: Hours> Crawl<H> {
             let given = core.ledger.give(host, stopped);
             given
                 .and_then(|changed| core.ordered(changed, std::slice::from_ref(host)))
-                .map_err(|e| core.refused("stop", &e))
+                .map_err(|e| core.refused("stop", e))
         })
     }
 
     /// A host's state.
     pub fn state(&self, host: &HostKey) -> Result<Arc<HostState>, StoreError> {
-        self.with(|core| core.ledger.state(host).map_err(|e| core.refused("state", &e)))
+        self.with(|core| core.ledger.state(host).map_err(|e| core.refused("state", e)))
     }
 
     /// The store's time.
@@ -218,14 +224,14 @@ impl<H: Hours> Crawl<H> {
 
     /// When a host is handed out next, and its first URLs: for whoever asks why nothing happens.
     pub fn schedule(&self, host: &HostKey) -> Result<(Option<Time>, Vec<UrlRecord>), StoreError> {
-        self.with(|core| core.file.schedule(host).map_err(|e| core.refused("schedule", &e)))
+        self.with(|core| core.file.schedule(host).map_err(|e| core.refused("schedule", e)))
     }
 
     /// Loses everything and begins a new epoch, as a disk that was replaced does: for tests.
     pub fn empty(&self) -> Result<(), StoreError> {
         self.with(|core| {
-            core.ledger.empty().map_err(|e| core.refused("empty", &e))?;
-            core.file.empty().map_err(|e| core.refused("empty", &e))
+            core.ledger.empty().map_err(|e| core.refused("empty", e))?;
+            core.file.empty().map_err(|e| core.refused("empty", e))
         })
     }
 
@@ -238,8 +244,26 @@ impl<H: Hours> Crawl<H> {
 pub(crate) enum Wish {
     Offer(Vec<UrlRecord>),
     Remind(Vec<UrlRecord>),
-    Commit(Box<Commit>),
+    /// With the page that was seen, if there is one to keep.
+    Commit(Box<Commit>, Option<Arc<PageWrite>>),
     Settle(Vec<UrlWrite>),
+    /// A page by itself.
+    Keep(Arc<PageWrite>),
+}
+
+impl Wish {
+    /// The host whose state it writes.
+    fn host(&self) -> Option<&HostKey> {
+        match self {
+            Wish::Commit(commit, _) => Some(&commit.host),
+            _ => None,
+        }
+    }
+
+    /// Whether it needs a transaction of the ledger.
+    fn is_for_ledger(&self) -> bool {
+        matches!(self, Wish::Commit(..) | Wish::Keep(_))
+    }
 }
 
 /// What became of it.
@@ -247,31 +271,36 @@ pub(crate) enum Answer {
     Offered(Result<Offered, StoreError>),
     Done(Result<(), StoreError>),
     Committed(Result<Committed, StoreError>),
+    /// Losing a page costs a request: nobody asks again.
+    Kept,
 }
 
 /// Both files, with everything that is in memory of them.
 pub(crate) struct Core<H> {
-    ledger: Ledger<H>,
+    ledger: Books<H>,
     file: CrawlFile,
     trouble: Option<String>,
+    /// A write of the ledger's transaction failed: it is not ended well.
+    spoilt: bool,
 }
 
 impl<H: Hours> Core<H> {
+    fn new(ledger: Books<H>, file: CrawlFile) -> Core<H> {
+        Core { ledger, file, trouble: None, spoilt: false }
+    }
+
     /// Carries out a batch: one transaction of each file.
     pub(crate) fn carry_out(&mut self, batch: Vec<Wish>) -> Vec<Answer> {
-        let begun = match batch.iter().any(|wish| matches!(wish, Wish::Commit(_))) {
-            true => self.begin(),
+        let writes = batch.iter().any(Wish::is_for_ledger);
+        let begun = match writes {
+            true => self.begin(&batch),
             false => Ok(()),
         };
         let mut answers: Vec<Answer> =
             batch.into_iter().map(|wish| self.wish(wish, &begun)).collect();
         let mut healthy = begun.is_ok();
         // The ledger first: what it says is what others see.
-        if begun.is_ok()
-            && answers.iter().any(|a| matches!(a, Answer::Committed(_)))
-            && let Err(error) = self.ledger.end(Ok(()))
-        {
-            self.note(trouble(self.ledger.path(), &error));
+        if begun.is_ok() && writes && !self.end() {
             healthy = false;
             for answer in &mut answers {
                 if let Answer::Committed(done) = answer {
@@ -287,6 +316,7 @@ impl<H: Hours> Core<H> {
                     Answer::Offered(done) => *done = Err(StoreError::Unknown("offer")),
                     Answer::Done(done) => *done = Err(StoreError::Unknown("settle")),
                     Answer::Committed(done) => *done = Err(StoreError::Unknown("commit")),
+                    Answer::Kept => {}
                 }
             }
         }
@@ -296,23 +326,38 @@ impl<H: Hours> Core<H> {
         answers
     }
 
-    fn begin(&mut self) -> Result<(), StoreError> {
-        let changed = self.ledger.begin().map_err(|e| self.refused("commit", &e))?;
-        self.take_in(changed).map_err(|e| {
-            let refused = self.refused("commit", &e);
-            // Ends the transaction; that it fails is what it is for.
-            let _ = self.ledger.end(Err(e));
-            refused
+    fn begin(&mut self, batch: &[Wish]) -> Result<(), StoreError> {
+        let changed = self.ledger.begin().map_err(|e| self.refused("commit", e))?;
+        let hosts: Vec<&HostKey> = batch.iter().filter_map(Wish::host).collect();
+        let ready = self.take_in(changed).and_then(|()| self.ledger.look_ahead(&hosts));
+        ready.map_err(|fault| {
+            self.ledger.roll_back();
+            self.refused("commit", fault)
         })
     }
 
+    /// Ends the ledger's transaction; tells whether it is written.
+    fn end(&mut self) -> bool {
+        if std::mem::take(&mut self.spoilt) {
+            self.ledger.roll_back();
+            return false;
+        }
+        match self.ledger.end() {
+            Ok(()) => true,
+            Err(fault) => {
+                self.note(fault.trouble(&self.ledger.place()));
+                false
+            }
+        }
+    }
+
     /// What others did to the ledger, as far as it changes this crawl's schedule.
-    fn take_in(&mut self, changed: Changed) -> Result<(), rusqlite::Error> {
+    fn take_in(&mut self, changed: Changed) -> Result<(), Fault> {
         let now = self.ledger.now();
         for host in changed.lifted {
             self.file.reschedule(&host, now)?;
         }
-        self.file.in_epoch(self.ledger.epoch().id)
+        Ok(self.file.in_epoch(self.ledger.epoch().id)?)
     }
 
     fn wish(&mut self, wish: Wish, begun: &Result<(), StoreError>) -> Answer {
@@ -322,25 +367,34 @@ impl<H: Hours> Core<H> {
                 let done = records
                     .into_iter()
                     .try_for_each(|record| self.file.offer(record, &mut offered));
-                Answer::Offered(done.map(|()| offered).map_err(|e| self.unknown("offer", &e)))
+                Answer::Offered(done.map(|()| offered).map_err(|e| self.unknown("offer", e)))
             }
             Wish::Remind(records) => {
                 let epoch = self.ledger.epoch().id;
                 let done = records.iter().try_for_each(|record| self.file.remind(record, epoch));
-                Answer::Done(done.map_err(|e| self.unknown("remind", &e)))
+                Answer::Done(done.map_err(|e| self.unknown("remind", e)))
             }
             Wish::Settle(writes) => {
                 let done = writes.into_iter().try_for_each(|write| self.settle(write));
-                Answer::Done(done.map_err(|e| self.unknown("settle", &e)))
+                Answer::Done(done.map_err(|e| self.unknown("settle", e)))
             }
-            Wish::Commit(commit) => Answer::Committed(match begun {
-                Ok(()) => self.commit(*commit).map_err(|e| self.unknown("commit", &e)),
+            Wish::Commit(commit, page) => Answer::Committed(match begun {
+                Ok(()) => self.commit(*commit, page).map_err(|e| self.unknown("commit", e)),
                 Err(error) => Err(error.clone()),
             }),
+            Wish::Keep(page) => {
+                if begun.is_ok() {
+                    let now = self.ledger.now();
+                    if let Err(fault) = self.ledger.keep_page(&page, now) {
+                        self.note(fault.trouble(&self.ledger.place()));
+                    }
+                }
+                Answer::Kept
+            }
         }
     }
 
-    fn settle(&mut self, write: UrlWrite) -> Result<(), rusqlite::Error> {
+    fn settle(&mut self, write: UrlWrite) -> Result<(), Fault> {
         let from = write.from.clone();
         self.file.write_url(write)?;
         if let Some(host) = from {
@@ -349,7 +403,7 @@ impl<H: Hours> Core<H> {
         Ok(())
     }
 
-    fn commit(&mut self, commit: Commit) -> Result<Committed, rusqlite::Error> {
+    fn commit(&mut self, commit: Commit, page: Option<Arc<PageWrite>>) -> Result<Committed, Fault> {
         let now = self.ledger.now();
         let host = &commit.host;
         let same_epoch = commit.epoch == self.ledger.epoch().id;
@@ -360,10 +414,25 @@ impl<H: Hours> Core<H> {
         {
             return self.gone_or_ours(&commit, now);
         }
-        let mut version = self.ledger.row(host)?.version;
+        let version = self.ledger.row(host)?.version;
         if !same_epoch || commit.version != version {
             return Ok(Committed::Stale(self.view(host, now)?));
         }
+        let written = self.write_commit(commit, page, version, now);
+        // A half of it must not be seen.
+        self.spoilt |= written.is_err();
+        written
+    }
+
+    /// Writes a commit whose version holds, unless a cap or an order is against it.
+    fn write_commit(
+        &mut self,
+        commit: Commit,
+        page: Option<Arc<PageWrite>>,
+        mut version: u64,
+        now: Time,
+    ) -> Result<Committed, Fault> {
+        let host = &commit.host;
         if let Some(grant) = &commit.grant {
             if self.ledger.orders().is_stopped(host) {
                 return Ok(Committed::Refused(Refusal::Stopped));
@@ -389,7 +458,10 @@ impl<H: Hours> Core<H> {
         let mut leases = Vec::new();
         if let Some(state) = commit.state {
             leases = state.leases.iter().map(|lease| lease.id).collect();
-            version = self.ledger.write(host, state, now)?;
+            version = self.ledger.write(host, state, commit.exchanged.as_ref(), now)?;
+        }
+        if let Some(page) = page {
+            self.ledger.keep_page(&page, now)?;
         }
         for write in commit.urls {
             self.file.write_url(write)?;
@@ -399,7 +471,7 @@ impl<H: Hours> Core<H> {
     }
 
     /// A grant for a URL that is not there under that claim: somebody else has it, or this very grant had worked and its answer got lost.
-    fn gone_or_ours(&mut self, commit: &Commit, now: Time) -> Result<Committed, rusqlite::Error> {
+    fn gone_or_ours(&mut self, commit: &Commit, now: Time) -> Result<Committed, Fault> {
         let view = self.view(&commit.host, now)?;
         let lease = commit.grant.as_ref().map(|g| g.lease);
         Ok(match lease.is_some_and(|id| view.state.lease(id).is_some()) {
@@ -408,7 +480,7 @@ impl<H: Hours> Core<H> {
         })
     }
 
-    fn view(&mut self, host: &HostKey, now: Time) -> Result<View, rusqlite::Error> {
+    fn view(&mut self, host: &HostKey, now: Time) -> Result<View, Fault> {
         let (epoch, job, stopped) =
             (self.ledger.epoch(), self.file.job, self.ledger.orders().is_stopped(host));
         let row = self.ledger.row(host)?;
@@ -425,28 +497,34 @@ impl<H: Hours> Core<H> {
 
     /// Hands out hosts that are due.
     pub(crate) fn take(&mut self, hosts: usize, share: Share) -> Result<Taken, StoreError> {
-        self.try_take(hosts, share).map_err(|e| self.refused("take", &e))
+        self.try_take(hosts, share).map_err(|e| self.refused("take", e))
     }
 
-    fn try_take(&mut self, hosts: usize, share: Share) -> Result<Taken, rusqlite::Error> {
+    fn try_take(&mut self, hosts: usize, share: Share) -> Result<Taken, Fault> {
         let changed = self.ledger.refresh()?;
         self.take_in(changed)?;
         let now = self.ledger.now();
         let epoch = self.ledger.epoch();
         let quiet = epoch.quiet_until.filter(|quiet| *quiet > now);
-        let mut visits = Vec::new();
-        while quiet.is_none() && visits.len() < hosts {
-            let Some((host, urls)) = self.file.take(now, share)? else {
+        let mut due = Vec::new();
+        while quiet.is_none() && due.len() < hosts {
+            let Some(host) = self.file.take(now, share)? else {
                 break;
             };
-            visits.push(Visit { view: self.view(&host, now)?, urls });
+            due.push(host);
         }
         // Whoever has nothing of its own to do helps the others, a host at a time.
         if quiet.is_none()
-            && visits.is_empty()
+            && due.is_empty()
             && hosts > 0
-            && let Some((host, urls)) = self.file.take(now, Share { late_too: true, ..share })?
+            && let Some(host) = self.file.take(now, Share { late_too: true, ..share })?
         {
+            due.push(host);
+        }
+        let names: Vec<&HostKey> = due.iter().map(|(host, _)| host).collect();
+        self.ledger.look_ahead(&names)?;
+        let mut visits = Vec::with_capacity(due.len());
+        for (host, urls) in due {
             visits.push(Visit { view: self.view(&host, now)?, urls });
         }
         let next_due = quiet.or(self.file.next_due(now, share));
@@ -460,11 +538,11 @@ impl<H: Hours> Core<H> {
         let taken = self.ledger.order(orders);
         taken
             .and_then(|changed| self.ordered(changed, &hosts))
-            .map_err(|e| self.refused("order", &e))
+            .map_err(|e| self.refused("order", e))
     }
 
     /// After orders for these hosts: those that may be asked again are handed out again.
-    fn ordered(&mut self, changed: Changed, hosts: &[HostKey]) -> Result<(), rusqlite::Error> {
+    fn ordered(&mut self, changed: Changed, hosts: &[HostKey]) -> Result<(), Fault> {
         self.take_in(changed)?;
         let now = self.ledger.now();
         for host in hosts {
@@ -482,26 +560,46 @@ impl<H: Hours> Core<H> {
             let now = self.ledger.now();
             self.view(host, now)
         });
-        read.map_err(|e| self.refused("load", &e))
+        read.map_err(|e| self.refused("load", e))
     }
 
     /// A robots.txt.
     pub(crate) fn robots(&mut self, id: RobotsId) -> Result<Option<Arc<RobotsFile>>, StoreError> {
-        self.ledger.robots(id).map_err(|e| self.refused("robots", &e))
+        self.ledger.robots(id).map_err(|e| self.refused("robots", e))
+    }
+
+    /// What is kept of pages, each in its place. What can't be read is not kept: that costs a request.
+    pub(crate) fn pages(&mut self, keys: &[UrlKey]) -> Vec<Option<CachedPage>> {
+        self.ledger.pages(keys).unwrap_or_else(|_| vec![None; keys.len()])
+    }
+
+    /// A page, if its text is kept.
+    pub(crate) fn page(&mut self, key: UrlKey) -> Option<(Head, Fetched)> {
+        self.ledger.page(key).ok().flatten()
+    }
+
+    /// Whether pages are kept.
+    pub(crate) fn keeps_pages(&self) -> bool {
+        self.ledger.shows().anything()
     }
 
     fn note(&mut self, trouble: String) {
         self.trouble = Some(trouble);
     }
 
-    fn refused(&mut self, what: &'static str, error: &rusqlite::Error) -> StoreError {
-        let why = trouble(self.ledger.path(), error);
+    fn refused(&mut self, what: &'static str, fault: impl Into<Fault>) -> StoreError {
+        let why = fault.into().trouble(&self.ledger.place());
         self.note(why.clone());
         StoreError::Refused(what, why)
     }
 
-    fn unknown(&mut self, what: &'static str, error: &rusqlite::Error) -> StoreError {
-        self.note(self.file.trouble(error));
+    fn unknown(&mut self, what: &'static str, fault: impl Into<Fault>) -> StoreError {
+        let why = match fault.into() {
+            Fault::Sqlite(error) => self.file.trouble(&error),
+            #[cfg(feature = "postgres")]
+            fault => fault.trouble(&self.ledger.place()),
+        };
+        self.note(why);
         StoreError::Unknown(what)
     }
 }

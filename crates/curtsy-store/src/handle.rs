@@ -3,39 +3,79 @@
 //! A call puts its wish into the worker's batch. The first of a batch lets the worker's other visits go on, again if that brought
 //! more wishes, and then carries out all that came together meanwhile; the others wait for it. No thread and no timer is needed: what
 //! is ready at the same moment is written at the same moment.
+//!
+//! A page that is to be kept goes with the commit of its exchange. If that commit is stale or unknown, the page waits for the next one.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use curtsy_core::host::RobotsId;
-use curtsy_core::url::HostKey;
+use curtsy_core::url::{HostKey, UrlKey};
 use curtsy_engine::{
-    Commit, Committed, Offered, Order, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite,
-    View,
+    CachedPage, Commit, Committed, Fetched, Head, Offered, Order, RobotsFile, Store, StoreError,
+    Taken, UrlRecord, UrlWrite, View,
 };
 
-use crate::Hours;
 use crate::core::{Answer, Core, Wish};
 use crate::crawl::Share;
+use crate::pages::PageWrite;
+use crate::{Hours, PageCache};
 
 /// How often others go first beyond the first time, at most: nobody waits long, and what is ready comes in two or three rounds.
 const ROUNDS_MAX: u32 = 2;
+/// Pages that wait for a commit, at most: whose commit never comes must not be held for ever.
+const PAGES_MAX: usize = 256;
 
-/// One worker's handle to a crawl's store, made on the worker's own thread.
+/// One worker's handle to a crawl's store, made on the worker's own thread. Clones are the same handle, and write in the same batches.
 pub struct Handle<H> {
     core: Arc<Mutex<Core<H>>>,
     share: Share,
-    batch: RefCell<Batch>,
+    batch: Rc<RefCell<Batch>>,
+}
+
+impl<H> Clone for Handle<H> {
+    fn clone(&self) -> Handle<H> {
+        let (core, batch) = (Arc::clone(&self.core), Rc::clone(&self.batch));
+        Handle { core, share: self.share, batch }
+    }
 }
 
 #[derive(Default)]
 struct Batch {
     waiting: Vec<Ticket>,
+    /// Pages that go with the next commit of their exchange, by the identity of its URL.
+    pages: HashMap<UrlKey, Arc<PageWrite>>,
     /// Whether somebody is about to carry it out.
     led: bool,
+}
+
+impl Batch {
+    /// Gives each commit the page of its exchange; tells which page went with which wish.
+    fn take_along(&self, wishes: &mut [Wish]) -> Vec<(UrlKey, usize)> {
+        if self.pages.is_empty() {
+            return Vec::new();
+        }
+        let mut taken = Vec::new();
+        for (at, wish) in wishes.iter_mut().enumerate() {
+            if let Wish::Commit(commit, page) = wish
+                && let Some(id) = urls_of_exchange(commit).find(|id| self.pages.contains_key(id))
+            {
+                *page = self.pages.get(&id).cloned();
+                taken.push((id, at));
+            }
+        }
+        taken
+    }
+}
+
+/// The URLs of which a commit takes in what an exchange brought: a turn that is booked brings no page.
+fn urls_of_exchange(commit: &Commit) -> impl Iterator<Item = UrlKey> {
+    let urls = if commit.exchanged.is_some() { &commit.urls[..] } else { &[] };
+    urls.iter().map(|write| write.id)
 }
 
 type Ticket = Rc<RefCell<Slip>>;
@@ -49,7 +89,56 @@ struct Slip {
 
 impl<H: Hours> Handle<H> {
     pub(crate) fn new(core: Arc<Mutex<Core<H>>>, share: Share) -> Handle<H> {
-        Handle { core, share, batch: RefCell::default() }
+        Handle { core, share, batch: Rc::default() }
+    }
+
+    /// The pages that are kept, for the same worker: what is put there goes with what this handle commits.
+    pub fn cache(&self) -> PageCache<H> {
+        PageCache::new(self.clone())
+    }
+
+    /// Whether pages are kept.
+    pub(crate) fn keeps_pages(&self) -> bool {
+        self.core().keeps_pages()
+    }
+
+    /// What is kept of pages, each in its place.
+    pub(crate) fn pages(&self, keys: &[UrlKey]) -> Vec<Option<CachedPage>> {
+        self.core().pages(keys)
+    }
+
+    /// A page, if its text is kept.
+    pub(crate) fn page(&self, key: UrlKey) -> Option<(Head, Fetched)> {
+        self.core().page(key)
+    }
+
+    /// A page that was found there and is not written yet.
+    pub(crate) fn waiting_page(&self, key: UrlKey) -> Option<Arc<PageWrite>> {
+        let batch = self.batch.borrow();
+        let found = batch.pages.values().find(|page| page.key == key);
+        found.cloned()
+    }
+
+    /// Lets a page go with the commit of its exchange, if that is under way.
+    pub(crate) fn goes_with_commit(&self, id: UrlKey, page: &Arc<PageWrite>) -> bool {
+        let mut batch = self.batch.borrow_mut();
+        let is_under_way = batch.waiting.iter().any(|ticket| match &ticket.borrow().wish {
+            Some(Wish::Commit(commit, _)) => urls_of_exchange(commit).any(|url| url == id),
+            _ => false,
+        });
+        if is_under_way {
+            if batch.pages.len() >= PAGES_MAX {
+                // Losing pages costs requests, nothing else.
+                batch.pages.clear();
+            }
+            batch.pages.insert(id, Arc::clone(page));
+        }
+        is_under_way
+    }
+
+    /// Keeps a page by itself.
+    pub(crate) async fn keep_page(&self, page: Arc<PageWrite>) {
+        self.ask(Wish::Keep(page)).await;
     }
 
     fn core(&self) -> MutexGuard<'_, Core<H>> {
@@ -65,8 +154,15 @@ impl<H: Hours> Handle<H> {
     fn carry_out(&self) {
         let tickets = std::mem::take(&mut self.batch.borrow_mut().waiting);
         self.batch.borrow_mut().led = false;
-        let wishes = tickets.iter().filter_map(|ticket| ticket.borrow_mut().wish.take()).collect();
+        let mut wishes: Vec<Wish> =
+            tickets.iter().filter_map(|ticket| ticket.borrow_mut().wish.take()).collect();
+        let pages = self.batch.borrow().take_along(&mut wishes);
         let answers = self.core().carry_out(wishes);
+        for (id, at) in pages {
+            if let Some(Answer::Committed(Ok(Committed::Done(_)))) = answers.get(at) {
+                self.batch.borrow_mut().pages.remove(&id);
+            }
+        }
         for (ticket, answer) in tickets.iter().zip(answers) {
             let mut slip = ticket.borrow_mut();
             slip.answer = Some(answer);
@@ -190,7 +286,7 @@ impl<H: Hours> Store for Handle<H> {
     }
 
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
-        match self.ask(Wish::Commit(Box::new(commit))).await {
+        match self.ask(Wish::Commit(Box::new(commit), None)).await {
             Answer::Committed(done) => done,
             _ => Err(StoreError::Unknown("commit")),
         }

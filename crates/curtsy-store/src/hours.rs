@@ -19,6 +19,10 @@ pub trait Hours {
     fn wall(&self) -> u64;
     /// A name that changes with each boot.
     fn boot(&self) -> String;
+    /// What the clock of a database's server shows, where another one counts than its own: for tests in virtual time.
+    fn server(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// This machine.

@@ -2,7 +2,8 @@
 //!
 //! On SQLite they are two files. The [`Ledger`] keeps what is known of hosts: one for each user and machine, shared by every process that crawls, so that
 //! two crawls have one pace for each host. The crawl's own file keeps its frontier, and the rows that a sink writes beside it; one
-//! process at a time has it. A [`Crawl`] opens both, and each worker gets a [`Handle`], which is the engine's `Store`.
+//! process at a time has it. A [`Crawl`] opens both, and each worker gets a [`Handle`], which is the engine's `Store`. For a service the ledger may
+//! be in Postgres instead (`postgres`), and show risk scores and pages to whoever reads its tables ([`Shows`], [`PageCache`]).
 //!
 //! What must stay true:
 //! - **A receipt is given after the write is with the operating system**: `kill -9` loses nothing that was told. A power cut may lose
@@ -16,15 +17,26 @@
 
 #![allow(async_fn_in_trait, reason = "a worker is one future on one thread: nothing needs Send")]
 
+mod books;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod clock;
 mod core;
 mod crawl;
+mod fault;
 mod handle;
+mod headers;
 mod hours;
+mod kept;
 mod ledger;
+mod pages;
+mod place;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod record;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod running;
+mod shows;
 
 use std::time::Duration;
 
@@ -33,6 +45,9 @@ pub use curtsy_file::OpenError;
 pub use handle::Handle;
 pub use hours::{Hours, Machine};
 pub use ledger::Ledger;
+pub use pages::PageCache;
+pub use place::Place;
+pub use shows::Shows;
 
 /// How long a host that was handed out is kept from others, unless something is heard of it.
 const HOLD: Duration = Duration::from_secs(10);

@@ -106,6 +106,7 @@ fn write(store: &Handle<Laptop>) -> View {
         release: None,
         robots: Vec::new(),
         urls: Vec::new(),
+        exchanged: None,
     };
     assert!(matches!(now(store.commit(commit)).unwrap(), Committed::Done(_)));
     self::view(store)
@@ -195,6 +196,7 @@ fn a_ledger_that_is_taken_away_is_noticed() {
         release: None,
         robots: Vec::new(),
         urls: Vec::new(),
+        exchanged: None,
     };
     let Committed::Stale(after) = now(crawl.handle().commit(commit)).unwrap() else {
         panic!("it was lost");

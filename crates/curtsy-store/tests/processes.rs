@@ -56,6 +56,7 @@ fn grant(view: &View, record: &UrlRecord, lease: LeaseId) -> Commit {
         release: None,
         robots: Vec::new(),
         urls: vec![write(record, Some(claimed))],
+        exchanged: None,
     }
 }
 

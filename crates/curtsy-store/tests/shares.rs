@@ -40,7 +40,7 @@ fn hosts(worker: &Handle<ByHand>) -> BTreeSet<String> {
 fn a_worker_takes_its_own_hosts_and_those_of_others_only_when_it_has_none() {
     let (folder, clock) = (Folder::new("shares"), ByHand(Rc::new(Cell::new(1_000_000))));
     let crawl =
-        Crawl::open_passing_with(&folder.ledger(), Options::default(), clock.clone()).unwrap();
+        Crawl::open_passing_with(folder.ledger(), Options::default(), clock.clone()).unwrap();
     let workers: Vec<Handle<ByHand>> = (0..3).map(|n| crawl.handle_of(n, 3)).collect();
     let url = |n: usize| CrawlUrl::parse(&format!("http://h{n}.test/")).unwrap();
     let records: Vec<UrlRecord> = (0..30).map(|n| UrlRecord::page(url(n), 0)).collect();

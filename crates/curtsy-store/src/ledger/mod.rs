@@ -13,6 +13,7 @@
 //! newcomer's first crawl must not wait for requests that never were.
 
 mod rows;
+mod shown;
 mod slots;
 
 use std::collections::HashSet;
@@ -26,12 +27,13 @@ use curtsy_core::url::HostKey;
 use curtsy_engine::{Epoch, Order, Orders, View};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
-use rows::Kept;
-
 use crate::hours::Anchor;
+use crate::kept::Kept;
 use crate::running::Users;
-use crate::{Hours, Machine, OpenError};
+use crate::{Hours, Machine, OpenError, Shows};
 use curtsy_file::Schema;
+#[cfg(feature = "postgres")]
+pub(crate) use slots::octets;
 
 /// How often the latest time is written down: after a reboot so much is added to it.
 const LATEST_EVERY: Duration = Duration::from_secs(1);
@@ -39,7 +41,7 @@ const LATEST_EVERY: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// robots.txt files that nobody wrote for so long are thrown away: the last good copy counts for 30 days. So are orders that were
 /// lifted so long ago.
-const OLD: Duration = Duration::from_secs(60 * 86_400);
+pub(crate) const OLD: Duration = Duration::from_secs(60 * 86_400);
 
 /// The ledger of hosts.
 pub struct Ledger<H = Machine> {
@@ -47,6 +49,7 @@ pub struct Ledger<H = Machine> {
     path: PathBuf,
     hours: H,
     quiet: Duration,
+    shows: Shows,
     users: Users,
     /// The file as it was opened, by device and inode.
     file: Option<(u64, u64)>,
@@ -75,6 +78,16 @@ pub(crate) struct Changed {
 impl<H: Hours> Ledger<H> {
     /// Opens or begins a ledger. Nothing is granted for `quiet` when a new epoch begins: one lease.
     pub fn open(path: &Path, hours: H, quiet: Duration) -> Result<Ledger<H>, OpenError> {
+        Ledger::open_showing(path, hours, quiet, Shows::Nothing)
+    }
+
+    /// The same, with what is shown in tables beside it.
+    pub(crate) fn open_showing(
+        path: &Path,
+        hours: H,
+        quiet: Duration,
+        shows: Shows,
+    ) -> Result<Ledger<H>, OpenError> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
                 .map_err(|e| OpenError::ReadOnly { path: path.to_owned(), source: Box::new(e) })?;
@@ -86,7 +99,7 @@ impl<H: Hours> Ledger<H> {
             users.share(path)?;
         }
         let lost = users.seen_before && !path.exists();
-        let mut ledger = Self::open_as(path, hours, quiet, users, alone, lost)?;
+        let mut ledger = Self::open_as(path, hours, (quiet, shows), users, alone, lost)?;
         ledger.users.made(path)?;
         ledger.users.share(path)?;
         Ok(ledger)
@@ -95,13 +108,13 @@ impl<H: Hours> Ledger<H> {
     fn open_as(
         path: &Path,
         hours: H,
-        quiet: Duration,
+        (quiet, shows): (Duration, Shows),
         users: Users,
         alone: bool,
         lost: bool,
     ) -> Result<Ledger<H>, OpenError> {
         let of = |e| OpenError::sqlite(path, e);
-        let mut db = curtsy_file::open(path, &SCHEMA)?;
+        let mut db = open_tables(path, &shows)?;
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(of)?;
         let head = match read_head(&tx).map_err(of)? {
             None => Head::first(&hours, quiet, lost),
@@ -114,6 +127,9 @@ impl<H: Hours> Ledger<H> {
             tx.execute("DELETE FROM stops WHERE lifted AND since < ?1", [number(old)])
                 .map_err(of)?;
         }
+        if shows.anything() {
+            shown::throw_away(&tx, head.anchor.now(&hours)).map_err(of)?;
+        }
         tx.commit().map_err(of)?;
         let last_now = head.anchor.now(&hours);
         let slots = Self::leases_with_slots(&db).map_err(of)?;
@@ -122,6 +138,7 @@ impl<H: Hours> Ledger<H> {
             db,
             path: path.to_owned(),
             quiet,
+            shows,
             users,
             id: head.id,
             anchor: head.anchor,
@@ -196,6 +213,11 @@ impl<H: Hours> Ledger<H> {
         Ok(())
     }
 
+    /// What is shown beside it.
+    pub(crate) fn shows(&self) -> &Shows {
+        &self.shows
+    }
+
     /// The newest order for each host, as of the last look.
     pub(crate) fn orders(&self) -> &Arc<Orders> {
         &self.orders
@@ -229,7 +251,7 @@ impl<H: Hours> Ledger<H> {
         self.begin()?;
         let now = self.now();
         let left = self.row(host).map(|row| Arc::new(row.state.forgotten()));
-        let done = left.and_then(|state| self.write(host, state, now));
+        let done = left.and_then(|state| self.write(host, state, None, now));
         self.kept.forget(host);
         self.end(done.map(drop))
     }
@@ -260,6 +282,7 @@ impl<H: Hours> Ledger<H> {
             .execute_batch(
                 "DELETE FROM hosts; DELETE FROM robots; DELETE FROM slots; DELETE FROM stops;",
             )
+            .and_then(|()| self.empty_shown())
             .and_then(|()| self.write_epoch(true));
         self.kept.clear();
         self.orders = Arc::default();
@@ -315,7 +338,7 @@ impl<H: Hours> Ledger<H> {
         Ok(())
     }
 
-    fn roll_back(&mut self) {
+    pub(crate) fn roll_back(&mut self) {
         if self.writing && !self.db.is_autocommit() {
             // Fails only if SQLite has rolled back by itself.
             let _ = self.db.execute_batch("ROLLBACK");
@@ -336,7 +359,7 @@ impl<H: Hours> Ledger<H> {
         if self.file.is_none() || inode(&self.path) == self.file {
             return Ok(());
         }
-        self.db = curtsy_file::open(&self.path, &SCHEMA)
+        self.db = open_tables(&self.path, &self.shows)
             .map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
         self.file = inode(&self.path);
         self.kept.clear();
@@ -364,6 +387,14 @@ impl<H: Hours> Ledger<H> {
     fn head(&self) -> Head {
         Head { id: self.id, anchor: self.anchor.clone(), latest: self.latest, epoch: self.epoch }
     }
+}
+
+/// Opens or makes the tables of a ledger, with those that are shown.
+fn open_tables(path: &Path, shows: &Shows) -> Result<Connection, OpenError> {
+    if shows.anything() {
+        drop(curtsy_file::open(path, &shown::SCHEMA)?);
+    }
+    curtsy_file::open(path, &SCHEMA)
 }
 
 /// The one row about the ledger itself.
@@ -472,7 +503,8 @@ fn read_orders(db: &Connection) -> Result<Orders, rusqlite::Error> {
     Ok(orders)
 }
 
-fn stopped(orders: &Orders) -> impl Iterator<Item = HostKey> + '_ {
+/// The hosts whose stop orders are in force.
+pub(crate) fn stopped(orders: &Orders) -> impl Iterator<Item = HostKey> + '_ {
     orders.iter().filter(|order| order.stopped).map(|order| order.host)
 }
 

@@ -60,7 +60,7 @@ impl<H: Hours> Ledger<H> {
 }
 
 /// An address as bytes; an IPv4 address inside an IPv6 one is the same address.
-fn octets(address: IpAddr) -> Vec<u8> {
+pub(crate) fn octets(address: IpAddr) -> Vec<u8> {
     match address.to_canonical() {
         IpAddr::V4(v4) => v4.octets().to_vec(),
         IpAddr::V6(v6) => v6.octets().to_vec(),

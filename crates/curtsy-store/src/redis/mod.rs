@@ -9,7 +9,6 @@
 //! - **Everything of hosts is on one primary.** Scripts touch keys that they find out as they go.
 //! - **The scripts' time is Redis' own**, with its steps taken out (`clock`).
 
-mod clock;
 pub mod fleet;
 mod letters;
 mod link;
@@ -37,7 +36,6 @@ use curtsy_engine::{
 };
 use redis::Cmd;
 
-use clock::{Off, Reference};
 use link::by_hash;
 use reply::{Reply, Strange, micros};
 use script::{COMMIT, LOAD, OFFER, ORDER, RECALL, REMIND, ROBOTS, SETTLE, STEP, TAKE};
@@ -53,6 +51,7 @@ pub use rights::Rights;
 pub use script::{ARRIVE, Script};
 
 use crate::HOLD;
+use crate::clock::{Off, Reference};
 use crate::record::Damaged;
 
 /// URLs handed out with a host.

@@ -1,10 +1,16 @@
 //! Where a test keeps its files, and the clocks by which it lives.
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub(crate) mod crawls;
+
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use curtsy_core::host::{HostState, Kind, Lease, LeaseId};
+use curtsy_core::url::UrlKey;
+use curtsy_engine::{Commit, View};
 use curtsy_sim::executor::Universe;
 use curtsy_sim::{Outcome, Spec};
 use curtsy_store::Hours;
@@ -62,6 +68,10 @@ impl Hours for Virtual {
     fn boot(&self) -> String {
         "virtual".into()
     }
+
+    fn server(&self) -> Option<u64> {
+        Some(self.0.now())
+    }
 }
 
 /// The answer of a call that waits for nobody.
@@ -85,4 +95,37 @@ pub(crate) fn lived(spec: &Spec, outcome: &Outcome) -> u64 {
         panic!("seed {}, step {}: lost {:?}\n{report}", spec.seed, outcome.steps, outcome.lost);
     }
     outcome.requests
+}
+
+/// A commit that changes nothing but the schedule.
+pub(crate) fn plain(view: &View) -> Commit {
+    Commit {
+        host: view.host.clone(),
+        version: view.version,
+        epoch: view.epoch.id,
+        state: None,
+        not_before: view.now,
+        grant: None,
+        release: None,
+        robots: Vec::new(),
+        urls: Vec::new(),
+        exchanged: None,
+    }
+}
+
+/// A commit that books a turn of a host under a lease, and nothing else.
+pub(crate) fn turn(view: &View, lease: LeaseId) -> Commit {
+    let mut state = HostState::clone(&view.state);
+    state.turn += 1;
+    state.leases = vec![Lease {
+        id: lease,
+        kind: Kind::Page,
+        probe: false,
+        url: UrlKey::of("http://a.test/"),
+        turn: state.turn,
+        generation: 0,
+        send_by: view.now,
+        until: view.now + Duration::from_secs(30),
+    }];
+    Commit { state: Some(state.into()), ..plain(view) }
 }

@@ -1,29 +1,29 @@
-//! The store's time, with the steps of Redis' own clock taken out.
+//! The store's time, with the steps of a server's own clock taken out.
 //!
-//! A worker's monotonic clock bounds how much time can have passed between two answers. A script that finds its clock more than a second off
-//! does nothing but say so; the caller then knows whether its question was long on its way, or whether the clock stepped, and has the step
-//! taken out before it asks again. So the store's clock never runs faster than the workers' own.
+//! A worker's monotonic clock bounds how much time can have passed between two answers. Whoever finds the server's clock more than a second off
+//! knows whether its question was long on its way, or whether the clock stepped, and has the step taken out before it asks again: in Redis
+//! as in Postgres. So the store's clock never runs faster than the workers' own.
 
 use std::time::Duration;
 
 use curtsy_core::time::{Time, micros};
 use curtsy_engine::Mono;
 
-/// A gain below this is drift, not a step. Scripts have the same number.
-const STEP: Duration = Duration::from_secs(1);
+/// A gain below this is drift, not a step. The scripts of Redis have the same number.
+pub(crate) const STEP: Duration = Duration::from_secs(1);
 
 /// What a worker knows of the store's time: `now` was somewhere between `m0` and `m1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reference {
-    pub(super) now: Time,
-    pub(super) steps: u64,
-    pub(super) m0: Mono,
-    pub(super) m1: Mono,
+pub(crate) struct Reference {
+    pub(crate) now: Time,
+    pub(crate) steps: u64,
+    pub(crate) m0: Mono,
+    pub(crate) m1: Mono,
 }
 
-/// What a script that found its clock to be off has to be answered.
+/// What a clock that shows another time than expected has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Off {
+pub(crate) enum Off {
     /// The question was long on its way.
     Slow,
     /// The clock stepped: this many microseconds are to be added.
@@ -32,12 +32,12 @@ pub(super) enum Off {
 
 impl Reference {
     /// The store's time when a question leaves at `m0`, at least.
-    pub(super) fn expected(&self, m0: Mono) -> Time {
+    pub(crate) fn expected(&self, m0: Mono) -> Time {
         self.now + (m0 - self.m1)
     }
 
     /// Whether a clock that showed `now` between `m0` and `m1` stepped.
-    pub(super) fn judge(&self, now: Time, m0: Mono, m1: Mono) -> Off {
+    pub(crate) fn judge(&self, now: Time, m0: Mono, m1: Mono) -> Off {
         let (least, most) = (self.expected(m0), self.now + (m1 - self.m0));
         if now + STEP < least {
             Off::Stepped(micros(least - now) as i64)

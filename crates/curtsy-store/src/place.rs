@@ -1,0 +1,97 @@
+//! Where a ledger of hosts is kept.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Where a ledger of hosts is kept. It is shown without passwords.
+///
+/// ```
+/// use curtsy_store::Place;
+/// let place = Place::from(std::path::Path::new("/var/lib/curtsy/hosts.db"));
+/// assert_eq!(place.to_string(), "/var/lib/curtsy/hosts.db");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub enum Place {
+    /// An SQLite file, for the processes of one machine.
+    File(PathBuf),
+    /// A database, as `postgres://USER:PASSWORD@HOST/DATABASE`.
+    #[cfg(feature = "postgres")]
+    Postgres(String),
+}
+
+impl Place {
+    /// Its file, if it is one.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Place::File(path) => Some(path),
+            #[cfg(feature = "postgres")]
+            Place::Postgres(_) => None,
+        }
+    }
+}
+
+impl From<PathBuf> for Place {
+    fn from(path: PathBuf) -> Place {
+        Place::File(path)
+    }
+}
+
+impl From<&PathBuf> for Place {
+    fn from(path: &PathBuf) -> Place {
+        Place::File(path.clone())
+    }
+}
+
+impl From<&Path> for Place {
+    fn from(path: &Path) -> Place {
+        Place::File(path.to_owned())
+    }
+}
+
+impl From<&Place> for Place {
+    fn from(place: &Place) -> Place {
+        place.clone()
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::File(path) => path.display().fmt(f),
+            #[cfg(feature = "postgres")]
+            Place::Postgres(url) => f.write_str(&crate::postgres::shown(url)),
+        }
+    }
+}
+
+/// As it is shown: whoever prints it for a developer must not print a password either.
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Place({self})")
+    }
+}
+
+#[cfg(all(test, feature = "postgres"))]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(url: &str, expected: &str) {
+        let place = Place::Postgres(url.to_owned());
+        assert_eq!(place.to_string(), expected);
+        assert_eq!(format!("{place:?}"), format!("Place({expected})"));
+    }
+
+    #[test]
+    fn no_password_is_shown() {
+        check("postgres://ann:s3cret@db.test/curtsy", "postgres://ann@db.test/curtsy");
+        check("postgresql://ann:s3cret@db.test:6543/c", "postgres://ann@db.test:6543/c");
+        check("postgres://db.test/c?user=ann&password=s3cret", "postgres://ann@db.test/c");
+        check("host=db.test user=ann password=s3cret dbname=c", "postgres://ann@db.test/c");
+        check("postgres://ann:s3cret@a.test:1,b.test:2/c", "postgres://ann@a.test:1,b.test:2/c");
+        check("postgres://ann@%2Frun%2Fpostgresql/c", "postgres://ann@/run/postgresql/c");
+        // What can't be read may have its password anywhere.
+        check("postgres://ann:s3cret@db.test:port/c", "postgres://…");
+        check("s3cret", "postgres://…");
+    }
+}
