@@ -162,7 +162,7 @@ pub const COLUMNS: [Column; 45] = [
         "headers",
         "TEXT",
         Group::Bulk,
-        "The head of the answer: a JSON object of names and values (an array where a name came twice); no cookies",
+        "The head of the answer: a JSON object of names and values (an array where a name came twice); no cookies, tokens or sessions",
     ),
     column(
         "links_nofollow",

@@ -33,4 +33,4 @@ pub use lines::{CsvSink, FileOptions, JsonlSink};
 pub use record::News;
 pub use rules::{RobotsTexts, Rules};
 pub use sqlite::{Forget, Options, RunEnd, RunStart, SqliteSink};
-pub use words::error_of as error_name;
+pub use words::{Said, error_of as error_name, kind as request_kind};

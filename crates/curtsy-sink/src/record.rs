@@ -243,7 +243,15 @@ fn put_plain(out: &mut String, text: &str) {
 /// Whether a byte, or one before it, is one that JSON escapes, the quotation mark apart. Every byte is looked at, so that many can be
 /// looked at in one step.
 fn has_escape(before: bool, byte: u8) -> bool {
-    before | (byte < 0x20) | (byte == b'\\') | (byte == 0x7f)
+    // The last three begin characters among which are controls and those that turn the direction.
+    let may = (byte == 0xc2) | (byte == 0xd8) | (byte == 0xe2);
+    before | (byte < 0x20) | (byte == b'\\') | (byte == 0x7f) | may
+}
+
+/// Characters that do something where a line is shown: controls, line ends of other kinds, and those that turn the direction.
+fn is_active(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || turns
 }
 
 /// A text as JSON has it.
@@ -261,7 +269,7 @@ pub(crate) fn quote(out: &mut String, text: &str) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c < ' ' || c == '\x7f' => {
+            c if is_active(c) => {
                 // Writing to a string does not fail.
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }

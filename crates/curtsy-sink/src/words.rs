@@ -36,7 +36,8 @@ pub(crate) fn ask_kind(kind: AskKind) -> &'static str {
     }
 }
 
-pub(crate) fn kind(kind: Kind) -> &'static str {
+/// What a request is for.
+pub fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Page => "page",
         Kind::Robots => "robots",
@@ -65,6 +66,7 @@ pub(crate) fn problem(problem: Problem) -> &'static str {
         Problem::TlsName => "tls_name",
         Problem::TlsIssuer => "tls_issuer",
         Problem::Coding => "coding",
+        Problem::Port => "port",
     }
 }
 
@@ -80,7 +82,10 @@ pub(crate) fn friction(outcome: &Outcome) -> Option<&'static str> {
 /// How long an answer asks us to wait.
 pub(crate) fn wait_ms(outcome: &Outcome) -> Option<i64> {
     match *outcome {
-        Outcome::Answered { retry_after, .. } => i64::try_from(retry_after?.as_millis()).ok(),
+        // A span that no column holds is the longest there is: it is never left out.
+        Outcome::Answered { retry_after, .. } => {
+            Some(i64::try_from(retry_after?.as_millis()).unwrap_or(i64::MAX))
+        }
         _ => None,
     }
 }
@@ -107,16 +112,20 @@ pub(crate) fn error(ending: &Ending) -> Option<&'static str> {
 
 /// What findings say in columns of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Said {
-    pub(crate) robots: Option<(RobotsId, Option<u32>)>,
-    pub(crate) delay_ms: Option<i64>,
-    pub(crate) delay_by: Option<&'static str>,
+pub struct Said {
+    /// The robots.txt that decided, and which of its lines.
+    pub robots: Option<(RobotsId, Option<u32>)>,
+    /// The span that two starts on the host keep, in milliseconds.
+    pub delay_ms: Option<i64>,
+    /// Who set the wait in force.
+    pub delay_by: Option<&'static str>,
     /// The gate whose verdict was the largest, unless all are clear.
-    pub(crate) gate: Option<Gate>,
+    pub gate: Option<Gate>,
 }
 
 impl Said {
-    pub(crate) fn by(findings: &Findings) -> Said {
+    /// What these findings say.
+    pub fn by(findings: &Findings) -> Said {
         let mut said = Said::default();
         if let Reason::RobotsAllows { file, line, .. } | Reason::RobotsForbids { file, line, .. } =
             findings.of(Gate::Robots).reason

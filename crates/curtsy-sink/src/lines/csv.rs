@@ -1,5 +1,5 @@
-//! A row as CSV (RFC 4180): CRLF at the end of a record, quotes where a field needs them, quotes in it doubled, line ends in it as they
-//! are. Nothing is an empty field; an empty text is `""`.
+//! A row as CSV (RFC 4180): CRLF at the end of a record, quotes where a field needs them, quotes in it doubled, line ends in a body as they
+//! are. Nothing is an empty field; an empty text is `""`. No text is a formula.
 
 use std::fs::File;
 use std::io;
@@ -31,17 +31,19 @@ impl Format for Csv {
                 }
                 Value::Int(number) => out.extend_from_slice(number.to_string().as_bytes()),
                 Value::Real(number) => out.extend_from_slice(number.to_string().as_bytes()),
-                Value::Text(text) => field(out, text),
+                Value::Text(text) => field(out, &plain(text)),
                 // The body is the only column of bytes that a file has.
                 Value::Null | Value::Bytes(_) => {}
             }
             out.push(b',');
         }
-        out.extend_from_slice(row.body_base64.as_deref().unwrap_or_default().as_bytes());
+        if let Some(base64) = &row.body_base64 {
+            field(out, base64);
+        }
         out.push(b',');
         out.extend_from_slice(row.policy_hash.as_bytes());
         out.push(b',');
-        field(out, &row.event_id);
+        quoted(out, &row.event_id);
         out.extend_from_slice(b"\r\n");
     }
 
@@ -85,7 +87,27 @@ fn event_id(end: &[u8]) -> Option<String> {
     Some(id.trim_matches('"').to_owned())
 }
 
+/// Characters with which a spreadsheet takes a text for a formula (also in the width of ideographs), and the sign that keeps it from that.
+const LIVE: [char; 12] =
+    ['=', '+', '-', '@', '\t', '\r', '\n', '\'', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
+/// What a site wrote is a text, never a formula: `'` before it says so, and is taken away by whoever wants the text as it was.
 fn field(out: &mut Vec<u8>, text: &str) {
+    match text.starts_with(LIVE) {
+        true => quoted(out, &format!("'{text}")),
+        false => quoted(out, text),
+    }
+}
+
+/// A text without what moves a terminal's cursor or ends a line: for all but bodies.
+fn plain(text: &str) -> std::borrow::Cow<'_, str> {
+    match text.chars().any(char::is_control) {
+        true => text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+        false => text.into(),
+    }
+}
+
+fn quoted(out: &mut Vec<u8>, text: &str) {
     let special = |byte: u8| matches!(byte, b'"' | b',' | b'\r' | b'\n');
     // Spaces at an end are part of the field, and some readers need to be told.
     let padded = text.starts_with(' ') || text.ends_with(' ');
