@@ -82,18 +82,23 @@ impl<'a> Attendant<'a> {
             requests: sent.load(Ordering::Relaxed),
             queued: crawl.queued(),
             took: self.began.elapsed(),
-            waiting: waiting(crawl, spec).await,
+            waiting: waiting(self.crew).await,
         };
         self.warned.look(crawl, spec, self.began.elapsed(), self.watch);
+        self.warned.rows.look("rows", self.tally.trouble(), self.watch);
         self.watch.see(&progress);
     }
 }
 
-/// Hosts with work that must wait, those that wait longest first, and whom they wait for.
-async fn waiting(crawl: &Crawl, spec: &JobSpec) -> Vec<Waiting> {
+/// Hosts with work that must wait, those that wait longest first, and whom they wait for. One that is being asked does not wait.
+async fn waiting(crew: &Crew<'_>) -> Vec<Waiting> {
+    let Crew { spec, crawl, .. } = crew;
     let handle = crawl.handle();
     let mut found = Vec::new();
     for (host, until, queued) in crawl.waiting(WAITING_SHOWN) {
+        if crew.asking.is_asked(&host) {
+            continue;
+        }
         let now = crawl.now();
         let first = crawl.schedule(&host).ok().and_then(|(_, urls)| urls.into_iter().next());
         let product = spec.policy.product_token();
@@ -101,12 +106,17 @@ async fn waiting(crawl: &Crawl, spec: &JobSpec) -> Vec<Waiting> {
             Some(record) => look(&handle, &spec.policy, product, record, None).await.ok(),
             None => None,
         };
-        let why = seen.and_then(|seen| {
+        let why = seen.as_ref().and_then(|seen| {
             let (verdict, gate) = seen.decision.findings.worst();
             let names = Names { robots: None, now };
             (verdict > Verdict::Go).then(|| sentence(gate, seen.decision.findings.of(gate), &names))
         });
         let why = why.unwrap_or_else(|| "its turn".to_owned());
+        // A host that is visited is held longer than it waits.
+        let until = match seen.map(|seen| seen.decision.findings.worst().0) {
+            Some(Verdict::NotBefore(turn)) => until.min(turn),
+            _ => until,
+        };
         found.push(Waiting { wait: until - now, host, until, queued, why });
     }
     found
@@ -118,7 +128,25 @@ struct Warned {
     said: Vec<String>,
     pages: bool,
     time: bool,
-    trouble: Option<String>,
+    store: Trouble,
+    rows: Trouble,
+}
+
+/// What a user was told about something that could not be written.
+#[derive(Default)]
+struct Trouble(Option<String>);
+
+impl Trouble {
+    fn look(&mut self, what: &str, now: Option<String>, watch: &mut dyn Watch) {
+        if now == self.0 {
+            return;
+        }
+        match &now {
+            Some(why) => watch.note(&format!("{what} can't be written: {why}")),
+            None => watch.note(&format!("{what} can be written again")),
+        }
+        self.0 = now;
+    }
 }
 
 impl Warned {
@@ -140,14 +168,7 @@ impl Warned {
             let percent = budget.warn_percent;
             self.say(format!("{percent} % of the time of the budget are used"), watch);
         }
-        let trouble = crawl.trouble();
-        if trouble != self.trouble {
-            match &trouble {
-                Some(trouble) => watch.note(&format!("the store can't be written: {trouble}")),
-                None => watch.note("the store can be written again"),
-            }
-            self.trouble = trouble;
-        }
+        self.store.look("the store", crawl.trouble(), watch);
     }
 
     fn say(&mut self, text: String, watch: &mut dyn Watch) {

@@ -21,7 +21,7 @@ pub enum SpecError {
     /// Not a URL that can be crawled.
     #[error("`{text}` is no URL that can be crawled: {why}")]
     Seed {
-        /// The text, without a password.
+        /// The text, without a password and the values of a query.
         text: String,
         /// What is wrong with it.
         why: curtsy_core::url::UrlError,
@@ -57,6 +57,9 @@ fn presets() -> String {
 /// A crawl could not do its part.
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlError {
+    /// What is asked for needs a ledger in a file.
+    #[error("this needs a ledger of hosts in a file, and `{0}` is none")]
+    NoLedgerFile(String),
     /// A file of the crawl could not be opened: the ledger, what is queued, or where the rows go.
     #[error(transparent)]
     File(#[from] curtsy_store::OpenError),

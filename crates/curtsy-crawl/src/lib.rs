@@ -5,11 +5,13 @@
 //! Nothing here decides about a request: scope is the reader's, manners are the core's. What is here is the order in which things are
 //! opened and ended.
 
+mod asking;
 mod attend;
 mod choice;
 mod error;
 mod explain;
 mod feed;
+mod kinds;
 mod plan;
 mod report;
 mod run;
@@ -17,6 +19,7 @@ mod shown;
 mod sitemaps;
 mod spec;
 mod stream;
+mod survey;
 mod tally;
 mod watch;
 mod way;
@@ -25,12 +28,14 @@ mod work;
 pub use choice::Choice;
 pub use error::{CrawlError, SpecError};
 pub use explain::{Explained, explain};
+pub use kinds::PageKind;
 pub use plan::Plan;
 pub use report::{Ended, Report};
 pub use run::run;
-pub use shown::{printable, without_login};
+pub use shown::{is_bidi, printable, shown_url, without_login};
 pub use sitemaps::list_sitemaps;
 pub use spec::{FileSpec, JobSpec, Order, SeedsAre, Target, ledger_file, seed, state_dir};
 pub use stream::{Keeper, Left, NoCache, Streaming, stream};
+pub use survey::{Depth, Planned, SurveyPlan, survey};
 pub use watch::{Progress, Waiting, Watch};
 pub use way::Way;

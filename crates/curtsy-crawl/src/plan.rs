@@ -8,7 +8,7 @@ use curtsy_sink::read::SitemapUrl;
 use curtsy_store::{Ledger, Machine, Options};
 
 use crate::explain::pace;
-use crate::{CrawlError, JobSpec};
+use crate::{CrawlError, JobSpec, PageKind};
 
 /// What a crawl of a site would take.
 #[derive(Clone, Debug)]
@@ -31,9 +31,9 @@ impl Plan {
     /// What a crawl of this host would take, if its sitemaps list this.
     pub fn new(spec: &JobSpec, host: &HostKey, listed: &[SitemapUrl]) -> Result<Plan, CrawlError> {
         let policy = spec.policy.for_host(host.as_str());
-        let mut ledger = Ledger::open(&spec.ledger, Machine, Options::default().quiet)?;
-        let view =
-            ledger.view(host).map_err(|e| curtsy_store::OpenError::sqlite(&spec.ledger, e))?;
+        let file = spec.ledger_file()?;
+        let mut ledger = Ledger::open(file, Machine, Options::default().quiet)?;
+        let view = ledger.view(host).map_err(|e| curtsy_store::OpenError::sqlite(file, e))?;
         let (delay, by_robots) = pace(&view.state, &policy);
         let delay_by = if by_robots { "its robots.txt" } else { "the policy" };
         let pages = listed.len() as u64;
@@ -67,11 +67,11 @@ impl Plan {
 
 /// The pages that a budget takes first: the home page, then one of each kind in turn, in the order of the sitemap.
 fn choose<'a>(listed: &'a [SitemapUrl], host: &str, taken: usize) -> Vec<(&'static str, &'a str)> {
-    let mut queues: BTreeMap<usize, Vec<&'a str>> = BTreeMap::new();
+    let mut queues: BTreeMap<PageKind, Vec<&'a str>> = BTreeMap::new();
     for entry in listed {
         let Ok(url) = CrawlUrl::parse(&entry.url) else { continue };
         if url.host().as_str().trim_start_matches("www.") == host.trim_start_matches("www.") {
-            queues.entry(kind(&url)).or_default().push(&entry.url);
+            queues.entry(PageKind::of(&url)).or_default().push(&entry.url);
         }
     }
     queues.values_mut().for_each(|queue| queue.reverse());
@@ -81,32 +81,9 @@ fn choose<'a>(listed: &'a [SitemapUrl], host: &str, taken: usize) -> Vec<(&'stat
             if chosen.len() < taken
                 && let Some(url) = queue.pop()
             {
-                chosen.push((KINDS[*kind].0, url));
+                chosen.push((kind.name(), url));
             }
         }
     }
     chosen
 }
-
-/// What a page is about, by its address.
-fn kind(url: &CrawlUrl) -> usize {
-    let path = url.path_and_query().to_ascii_lowercase();
-    if path == "/" {
-        return 0;
-    }
-    let words = |words: &[&str]| words.iter().any(|word| path.contains(word));
-    KINDS.iter().position(|(_, signs)| words(signs)).unwrap_or(KINDS.len() - 1)
-}
-
-/// Kinds of pages in the order in which they are wanted, and what their addresses say.
-const KINDS: [(&str, &[&str]); 9] = [
-    ("homepage", &[]),
-    ("about", &["about", "company", "team", "who-we-are"]),
-    ("services", &["service", "what-we-do", "solutions"]),
-    ("contact", &["contact", "location", "find-us"]),
-    ("pricing", &["pric", "rates", "plans"]),
-    ("menu", &["menu"]),
-    ("products", &["product", "shop", "store", "item"]),
-    ("faq", &["faq", "help", "questions"]),
-    ("other", &[]),
-];

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use curtsy_core::evidence::{DiscoverySource, RunEvidence, RunFigures, timestamp};
+use curtsy_core::host::Gate;
 use curtsy_core::policy::Mode;
 use curtsy_core::time::Time;
+use curtsy_core::url::HostKey;
 use curtsy_engine::Over;
 use curtsy_store::Crawl;
 use serde::Serialize;
@@ -82,6 +84,8 @@ pub(crate) struct Done {
     pub(crate) name: String,
     pub(crate) over: Option<Over>,
     pub(crate) counted: Counted,
+    /// How many pages were planned and where they came from, if somebody knows better than the crawl.
+    pub(crate) planned: Option<(u64, Vec<DiscoverySource>)>,
     pub(crate) sent: [u64; 5],
     pub(crate) warnings: Vec<String>,
     pub(crate) began: Instant,
@@ -90,7 +94,7 @@ pub(crate) struct Done {
 impl Done {
     /// The report.
     pub(crate) fn report(self, spec: &JobSpec, crawl: &Crawl) -> Report {
-        let Done { name, over, counted, sent, warnings, began } = self;
+        let Done { name, over, counted, planned, sent, warnings, began } = self;
         let took = began.elapsed();
         let how = match over {
             Some(Over::Empty) => Ended::Complete,
@@ -107,20 +111,27 @@ impl Done {
         if spec.discovery.follow_links {
             sources.push(DiscoverySource::Homepage);
         }
-        let risk = counted.hosts.iter().filter_map(|host| {
+        // Of a run without rows it is that of the hosts where it was to begin.
+        let begins: Vec<HostKey> = match counted.hosts.is_empty() {
+            true => spec.seeds.iter().map(|seed| seed.host().clone()).collect(),
+            false => Vec::new(),
+        };
+        let risk = counted.hosts.iter().chain(&begins).filter_map(|host| {
             let state = crawl.state(host).ok()?;
             Some(state.risk_score(&spec.policy, crawl.now()))
         });
         let queued = crawl.queued();
+        let (planned, sources) = planned.unwrap_or((counted.rows + queued, sources));
         let figures = RunFigures {
             sources,
-            planned: counted.rows + queued,
+            planned,
             fetched: counted.fetched,
             fresh: counted.cached,
             used: counted.used,
             cache_hits: counted.cached,
             cache_misses: counted.fetched,
             friction: counted.friction,
+            kept_off: counted.refused.contains_key(Gate::Risk.name()),
             our_fault: false,
             risk_score: risk.max().unwrap_or(0),
             took,

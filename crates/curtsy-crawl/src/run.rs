@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use curtsy_engine::{Sink, UrlRecord};
+use curtsy_engine::{Outside, Sink, UrlRecord};
 use curtsy_sink::read::PagesFile;
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
 use curtsy_store::{Crawl, Options};
@@ -37,11 +37,12 @@ async fn crawl(
     asked: impl AsyncFnMut() -> std::io::Result<()>,
 ) -> Result<Report, CrawlError> {
     let (outlet, discovery) = Crew::check(spec)?;
-    make_folder(&spec.ledger)?;
+    let ledger = spec.ledger_file()?;
+    make_folder(ledger)?;
     make_folder(&into.file)?;
     let began = Instant::now();
     let name = format!("{:016x}", chance());
-    let crawl = Crawl::open(&spec.ledger, &into.file, Options::default())?;
+    let crawl = Crawl::open(ledger, &into.file, Options::default())?;
     match into.again {
         true => crawl.begin_again()?,
         false => crawl.begin_run()?,
@@ -78,10 +79,19 @@ async fn crawl(
     let crew = Crew::new(spec, &crawl, (outlet, discovery), 1, FLUSH_ROWS);
     let (told, hears) = channel(0);
     let mut attendant = Attendant::new(&crew, &tally, began, watch);
-    let (over, counts) = attendant.attend(crew.work(0, sinks, &pages, hears), asked, &told).await?;
+    let outside = Outside {
+        source: &crew.seeds,
+        sinks,
+        cache: &pages,
+        reader: &crew.discovery,
+        listener: &tally,
+    };
+    let work = crew.work(crew.store(0), outside, hears);
+    let (over, counts) = attendant.attend(work, asked, &told).await?;
     let warnings = attendant.said();
-    let report = Done { name, over, counted: tally.counted(), sent: counts.sent, warnings, began }
-        .report(spec, &crawl);
+    let (counted, sent) = (tally.counted(), counts.sent);
+    let report =
+        Done { name, over, counted, planned: None, sent, warnings, began }.report(spec, &crawl);
     pages.end_run(RunEnd {
         at: crawl.now(),
         outcome: report.ended.to_owned(),

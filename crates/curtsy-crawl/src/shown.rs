@@ -1,15 +1,35 @@
 //! Texts of others, as they are shown on a terminal and in a log.
 
-/// What a site wrote, safe on a terminal: control characters are shown, not obeyed.
+/// The longest text of others in a message, in characters.
+const SHOWN_MAX: usize = 500;
+
+/// What a site wrote, safe on a terminal: characters that move the cursor or turn the direction are shown, not obeyed.
 pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
-        match c.is_control() {
+        match c.is_control() || is_bidi(c) {
             true => safe.extend(c.escape_default()),
             false => safe.push(c),
         }
     }
     safe
+}
+
+/// Characters that turn the direction of what follows them, and those that end a line without being controls.
+pub fn is_bidi(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A URL as somebody typed it, for messages and records of what was ordered: without user, password and the values of a query, and not too
+/// long.
+pub fn shown_url(text: &str) -> String {
+    let whole = without_login(text);
+    let query = whole.find('?').map(|at| at + 1).filter(|at| *at < whole.len());
+    let mut shown: String = whole[..query.unwrap_or(whole.len())].chars().take(SHOWN_MAX).collect();
+    if query.is_some() || shown.len() < whole.len() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// An address as somebody typed it, without the user and password that may be in it.
@@ -31,6 +51,20 @@ pub fn without_login(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_has_the_place_and_not_the_values() {
+        for (typed, shown) in [
+            ("https://u:s3cret@h/a?token=1&b", "https://…@h/a?…"),
+            ("https://h/a?", "https://h/a?"),
+            ("https://h/a", "https://h/a"),
+            ("no url?x", "no url?…"),
+            ("https://h/\u{202e}\n", "https://h/\\u{202e}\\n"),
+        ] {
+            assert_eq!(shown_url(typed), shown);
+        }
+        assert_eq!(shown_url(&"x".repeat(100_000)).chars().count(), SHOWN_MAX + 1);
+    }
 
     #[test]
     fn a_password_is_not_shown_wherever_it_stands() {

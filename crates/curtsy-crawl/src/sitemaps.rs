@@ -7,6 +7,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Batch, Boxed, Cache, Sink, SinkError};
 use curtsy_sink::read::SitemapUrl;
+use curtsy_store::{Handle, Machine, Shows};
 
 use crate::stream::{Keeper, NoCache, Streaming};
 use crate::{CrawlError, JobSpec, SeedsAre, Watch, stream};
@@ -30,7 +31,7 @@ pub fn list_sitemaps(
     policy.budget.depth = Some(0);
     spec.policy = Arc::new(policy);
     let list = Mutex::new(List::default());
-    let how = Streaming { workers: 1, rows: 100, known: Vec::new() };
+    let how = Streaming { workers: 1, rows: 100, known: Vec::new(), shows: Shows::Nothing };
     stream(&spec, how, |_| Listing(&list), watch, asked)?;
     Ok(list.into_inner().unwrap_or_else(PoisonError::into_inner).urls)
 }
@@ -57,7 +58,7 @@ impl Keeper for Listing<'_> {
         Box::new(Listing(self.0))
     }
 
-    fn cache(&self) -> Box<dyn Cache + '_> {
+    fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
         Box::new(NoCache)
     }
 }

@@ -7,8 +7,9 @@ use curtsy_core::policy::{Origin, Policy, Settled, Variables};
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::Settings as Outlet;
+use curtsy_store::Place;
 
-use crate::{SpecError, Way, without_login};
+use crate::{CrawlError, SpecError, Way, shown_url};
 
 /// A crawl.
 #[derive(Clone, Debug)]
@@ -26,7 +27,14 @@ pub struct JobSpec {
     /// Its way out.
     pub outlet: Outlet,
     /// The ledger of hosts.
-    pub ledger: PathBuf,
+    pub ledger: Place,
+}
+
+impl JobSpec {
+    /// The file of the ledger, for what needs one.
+    pub fn ledger_file(&self) -> Result<&Path, CrawlError> {
+        self.ledger.file().ok_or_else(|| CrawlError::NoLedgerFile(self.ledger.to_string()))
+    }
 }
 
 /// The file of a crawl that goes on when it was stopped.
@@ -54,7 +62,7 @@ pub struct Order {
     /// What it looks for; seeds and product are filled in.
     pub discovery: DiscoverySpec,
     /// The ledger of hosts.
-    pub ledger: PathBuf,
+    pub ledger: Place,
 }
 
 impl Order {
@@ -84,12 +92,33 @@ impl Order {
 }
 
 /// A seed as people write it: `example.org` is `https://example.org/`.
+///
+/// ```
+/// use curtsy_crawl::seed;
+/// assert_eq!(seed("example.org:8080/a").unwrap().as_str(), "https://example.org:8080/a");
+/// assert_eq!(seed("localhost:8080").unwrap().as_str(), "https://localhost:8080/");
+/// assert_eq!(seed("http:/example.org").unwrap().as_str(), "http://example.org/");
+/// assert!(seed("file:/etc/passwd").is_err());
+/// ```
 pub fn seed(text: &str) -> Result<CrawlUrl, SpecError> {
-    let with_scheme = match text.contains("://") {
+    let with_scheme = match has_scheme(text) {
         true => text.to_owned(),
         false => format!("https://{text}"),
     };
-    CrawlUrl::parse(&with_scheme).map_err(|why| SpecError::Seed { text: without_login(text), why })
+    CrawlUrl::parse(&with_scheme).map_err(|why| SpecError::Seed { text: shown_url(text), why })
+}
+
+/// Whether a text begins with a scheme. `file:/x` does; `example.org:80` and `localhost:8080/x` begin with a host and its port.
+fn has_scheme(text: &str) -> bool {
+    // As readers of URLs do, who leave these out wherever they stand.
+    let text: String = text.chars().filter(|c| !matches!(c, '\t' | '\r' | '\n')).collect();
+    let Some((scheme, rest)) = text.trim_start().split_once(':') else {
+        return false;
+    };
+    let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-');
+    let port = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(letters) && !is_port
 }
 
 /// What the seeds of a crawl are.

@@ -2,14 +2,17 @@
 
 use std::time::Instant;
 
-use curtsy_core::evidence::{Names, sentence};
-use curtsy_core::host::Gate;
+use curtsy_core::evidence::{DiscoverySource, Names, sentence};
+use curtsy_core::host::{Friction, Gate, Kind};
+use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_engine::discover::Discovery;
 use curtsy_engine::{
-    Boxed, Cache, CachedPage, Counts, Fetched, Head, Over, Sink, UrlRecord, Want, look,
+    Boxed, Cache, CachedPage, Counts, Document, Fetched, Head, Outside, Over, Reader, RobotsFile,
+    Sink, UrlRecord, Want, look,
 };
 use curtsy_sink::RobotsTexts;
-use curtsy_store::{Crawl, Options};
+use curtsy_store::{Crawl, Handle, Machine, Options, Shows};
 use tokio::sync::oneshot;
 use tokio::sync::watch::{Receiver, channel};
 
@@ -24,11 +27,19 @@ use crate::{CrawlError, JobSpec, Report, Watch};
 pub trait Keeper: Sync {
     /// Where a worker's rows go.
     fn sink(&self) -> Box<dyn Sink + '_>;
-    /// The pages that are held already.
-    fn cache(&self) -> Box<dyn Cache + '_>;
+    /// The pages that are held already: somewhere, or beside what the worker's store knows of hosts.
+    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_>;
     /// Pages that must wait longer than the crawl's patience: told at its end.
     fn left(&self, left: Vec<Left>) {
         let _ = left;
+    }
+    /// Looks at what a document leads to before it is offered. What a keeper takes out is not asked for.
+    fn found(&self, record: &UrlRecord, document: &mut Document) {
+        let _ = (record, document);
+    }
+    /// How many pages were planned and where they came from, if a keeper knows that better than the crawl.
+    fn planned(&self) -> Option<(u64, Vec<DiscoverySource>)> {
+        None
     }
 }
 
@@ -73,6 +84,8 @@ pub struct Streaming {
     pub rows: usize,
     /// Pages that are not asked for, as they are held already.
     pub known: Vec<UrlKey>,
+    /// What is shown of hosts and pages, for people, beside the ledger.
+    pub shows: Shows,
 }
 
 /// Runs a crawl as [`run`](crate::run) does, with rows that go to a keeper. The keeper is made when the crawl is open, with whoever has
@@ -84,13 +97,27 @@ pub fn stream<K: Keeper>(
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
 ) -> Result<Report, CrawlError> {
+    stream_on(spec, how, |crawl| keeper(texts(crawl)), watch, asked)
+}
+
+/// The same for a keeper that looks at the crawl's store.
+pub(crate) fn stream_on<K: Keeper>(
+    spec: &JobSpec,
+    how: Streaming,
+    keeper: impl FnOnce(&Crawl) -> K,
+    watch: &mut dyn Watch,
+    asked: impl AsyncFnMut() -> std::io::Result<()>,
+) -> Result<Report, CrawlError> {
     let checked = Crew::check(spec)?;
-    make_folder(&spec.ledger)?;
+    if let Some(file) = spec.ledger.file() {
+        make_folder(file)?;
+    }
     let began = Instant::now();
-    let crawl = Crawl::open_passing(&spec.ledger, Options::default())?;
+    let crawl =
+        Crawl::open_passing(&spec.ledger, Options { shows: how.shows, ..Options::default() })?;
     crawl.begin_run()?;
     crawl.note_known(how.known)?;
-    let keeper = keeper(texts(&crawl));
+    let keeper = keeper(&crawl);
     let tally = Tally::default();
     let crew = Crew::new(spec, &crawl, checked, how.workers.max(1), how.rows);
     // Before anybody begins: who finds nothing to do has nothing left to wait for.
@@ -142,7 +169,8 @@ pub fn stream<K: Keeper>(
         }
     }
     let name = format!("{:016x}", chance());
-    let done = Done { name, over, counted: tally.counted(), sent, warnings, began };
+    let planned = keeper.planned();
+    let done = Done { name, over, counted: tally.counted(), planned, sent, warnings, began };
     Ok(done.report(spec, &crawl))
 }
 
@@ -153,8 +181,43 @@ async fn one<K: Keeper>(
     tally: &Tally,
     hears: Receiver<u32>,
 ) -> (Option<Over>, Counts) {
-    let (sink, cache) = (keeper.sink(), keeper.cache());
-    crew.work(which, vec![&*sink, tally], &*cache, hears).await
+    let store = crew.store(which);
+    let (sink, cache) = (keeper.sink(), keeper.cache(&store));
+    let reader = Found { discovery: &crew.discovery, keeper };
+    let outside = Outside {
+        source: &crew.seeds,
+        sinks: vec![&*sink, tally],
+        cache: &*cache,
+        reader: &reader,
+        listener: tally,
+    };
+    crew.work(store, outside, hears).await
+}
+
+/// Documents as the crawl reads them, shown to the keeper.
+struct Found<'k, K> {
+    discovery: &'k Discovery,
+    keeper: &'k K,
+}
+
+impl<K: Keeper> Reader for Found<'_, K> {
+    fn read(&self, record: &UrlRecord, head: &Head, page: &Fetched, now: Time) -> Document {
+        let mut document = self.discovery.read(record, head, page, now);
+        self.keeper.found(record, &mut document);
+        document
+    }
+
+    fn friction(&self, kind: Kind, head: &Head, page: &Fetched) -> Option<Friction> {
+        self.discovery.friction(kind, head, page)
+    }
+
+    fn entrances(&self, record: &UrlRecord, robots: Option<&RobotsFile>) -> Vec<UrlRecord> {
+        self.discovery.entrances(record, robots)
+    }
+
+    fn instead(&self, record: &UrlRecord) -> Vec<UrlRecord> {
+        self.discovery.instead(record)
+    }
 }
 
 /// The pages that are left, and why.

@@ -6,14 +6,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use curtsy_core::evidence::friction_signal;
 use curtsy_core::host::{AskKind, Gate, Outcome};
 use curtsy_core::url::HostKey;
-use curtsy_engine::{Batch, Boxed, Ending, Row, Sink, SinkError, Step};
+use curtsy_engine::{Batch, Boxed, Ending, Listener, Note, Row, Sink, SinkError, Step};
 
 /// Hosts and signals that are kept by name.
 const NAMES_MAX: usize = 10_000;
 
-/// Counts what went out. It comes after the sinks that keep rows, so it counts what is kept.
+/// Counts what went out. It comes after the sinks that keep rows, so it counts what is kept, and knows when nothing is.
 #[derive(Default)]
-pub(crate) struct Tally(Mutex<Counted>);
+pub(crate) struct Tally {
+    counted: Mutex<Counted>,
+    /// Why the last rows could not be kept.
+    trouble: Mutex<Option<String>>,
+}
 
 /// What was counted.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +45,16 @@ impl Tally {
     }
 
     fn lock(&self) -> MutexGuard<'_, Counted> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why rows can't be kept, while they can't.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.in_trouble().clone()
+    }
+
+    fn in_trouble(&self) -> MutexGuard<'_, Option<String>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Rows, pages fetched and bytes, without a copy.
@@ -53,6 +66,7 @@ impl Tally {
 
 impl Sink for Tally {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        *self.in_trouble() = None;
         let mut counted = self.lock();
         batch.rows.iter().for_each(|row| counted.row(row));
         batch.steps.iter().for_each(|step| counted.step(step));
@@ -60,10 +74,21 @@ impl Sink for Tally {
     }
 }
 
+impl Listener for Tally {
+    fn note(&self, note: Note<'_>) {
+        if let Note::NotKept { why } = note {
+            *self.in_trouble() = Some(why.to_owned());
+        }
+    }
+}
+
 impl Counted {
     fn row(&mut self, row: &Row) {
         if row.kind == AskKind::Sitemap {
             self.sitemaps += 1;
+            if let Ending::Fetched(outcome) | Ending::Dead(outcome) = &row.ending {
+                self.friction(outcome, &row.final_url);
+            }
             return;
         }
         self.rows += 1;

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use curtsy_engine::discover::Discovery;
-use curtsy_engine::{Cache, Counts, Memory, Outside, Over, Point, Settings, Sink, Worker, World};
+use curtsy_engine::{Counts, Memory, Outside, Over, Point, Settings, Worker, World};
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use curtsy_store::{Crawl, Handle, Machine};
 use tokio::sync::watch;
 
+use crate::asking::{Asking, Noted};
 use crate::feed::Seeds;
 use crate::{CrawlError, JobSpec};
 
@@ -35,6 +36,8 @@ pub(crate) struct Crew<'c> {
     pub(crate) flush_rows: usize,
     /// Requests written by all of them.
     pub(crate) sent: AtomicU64,
+    /// Hosts that they are asking.
+    pub(crate) asking: Asking,
 }
 
 impl<'c> Crew<'c> {
@@ -54,27 +57,25 @@ impl<'c> Crew<'c> {
         flush_rows: usize,
     ) -> Crew<'c> {
         let seeds = Seeds::new(spec.seeds.clone(), spec.seeds_are);
-        let sent = AtomicU64::new(0);
-        Crew { spec, crawl, outlet, discovery, seeds, workers, flush_rows, sent }
+        let (sent, asking) = (AtomicU64::new(0), Asking::default());
+        Crew { spec, crawl, outlet, discovery, seeds, workers, flush_rows, sent, asking }
+    }
+
+    /// The store as one of the workers has it, on the worker's own thread.
+    pub(crate) fn store(&self, which: usize) -> Handle<Machine> {
+        self.crawl.handle_of(which, self.workers)
     }
 
     /// Lets one of the workers work on this thread until nothing is left, or until it is told to end: at the second time at once, which is none.
     pub(crate) async fn work(
         &self,
-        which: usize,
-        sinks: Vec<&dyn Sink>,
-        cache: &dyn Cache,
+        store: Handle<Machine>,
+        outside: Outside<'_>,
         mut told: watch::Receiver<u32>,
     ) -> (Option<Over>, Counts) {
         let clock = TokioClock::new();
-        let world = Here {
-            store: self.crawl.handle_of(which, self.workers),
-            fetch: HttpFetch::new(&self.outlet, clock),
-            clock,
-            sent: &self.sent,
-        };
-        let outside =
-            Outside { source: &self.seeds, sinks, cache, reader: &self.discovery, listener: &() };
+        let fetch = Noted { fetch: HttpFetch::new(&self.outlet, clock), asking: &self.asking };
+        let world = Here { store, fetch, clock, sent: &self.sent };
         let policy = &self.spec.policy;
         let connections = policy.slots.total_connections;
         let visits = match policy.pace.delay_max.is_zero() {
@@ -119,19 +120,19 @@ impl<'c> Crew<'c> {
 /// This machine, as a worker sees it.
 struct Here<'c> {
     store: Handle<Machine>,
-    fetch: HttpFetch,
+    fetch: Noted<'c>,
     clock: TokioClock,
     sent: &'c AtomicU64,
 }
 
-impl World for Here<'_> {
+impl<'c> World for Here<'c> {
     type Store = Handle<Machine>;
-    type Fetch = HttpFetch;
+    type Fetch = Noted<'c>;
     type Clock = TokioClock;
     fn store(&self) -> &Handle<Machine> {
         &self.store
     }
-    fn fetch(&self) -> &HttpFetch {
+    fn fetch(&self) -> &Noted<'c> {
         &self.fetch
     }
     fn clock(&self) -> &TokioClock {

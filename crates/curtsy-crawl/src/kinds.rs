@@ -1,0 +1,115 @@
+//! What is a page about, as far as its address says? For samples that are to have something of everything.
+
+use curtsy_core::url::CrawlUrl;
+
+/// What a page is about, in the order in which a sample wants it (seed 004: "homepage, about, services, contact" first).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PageKind {
+    /// The first page of the site.
+    Homepage,
+    /// About pages, team, company info.
+    About,
+    /// Service offerings, features.
+    Services,
+    /// Contact information.
+    Contact,
+    /// Pricing pages, plans.
+    Pricing,
+    /// Restaurant menus, food items.
+    Menu,
+    /// Product catalogs, items.
+    Products,
+    /// FAQ pages, help content.
+    Faq,
+    /// Anything else.
+    Other,
+}
+
+impl PageKind {
+    /// All kinds, in their order.
+    pub const ALL: [PageKind; 9] = [
+        PageKind::Homepage,
+        PageKind::About,
+        PageKind::Services,
+        PageKind::Contact,
+        PageKind::Pricing,
+        PageKind::Menu,
+        PageKind::Products,
+        PageKind::Faq,
+        PageKind::Other,
+    ];
+
+    /// Its name in plans and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PageKind::Homepage => "homepage",
+            PageKind::About => "about",
+            PageKind::Services => "services",
+            PageKind::Contact => "contact",
+            PageKind::Pricing => "pricing",
+            PageKind::Menu => "menu",
+            PageKind::Products => "products",
+            PageKind::Faq => "faq",
+            PageKind::Other => "other",
+        }
+    }
+
+    /// What a page is about, by its address.
+    ///
+    /// ```
+    /// use curtsy_core::url::CrawlUrl;
+    /// use curtsy_crawl::PageKind;
+    /// let kind = |url: &str| PageKind::of(&CrawlUrl::parse(url).unwrap());
+    /// assert_eq!(kind("https://a.example/"), PageKind::Homepage);
+    /// assert_eq!(kind("https://a.example/ueber-uns.html"), PageKind::About);
+    /// assert_eq!(kind("https://a.example/blog/menu-of-the-day"), PageKind::Menu);
+    /// ```
+    pub fn of(url: &CrawlUrl) -> PageKind {
+        let path = url.path_and_query().to_ascii_lowercase();
+        if path == "/" {
+            return PageKind::Homepage;
+        }
+        let says = |(_, words): &&(PageKind, &[&str])| words.iter().any(|word| path.contains(word));
+        SIGNS.iter().find(says).map_or(PageKind::Other, |(kind, _)| *kind)
+    }
+}
+
+/// Whether a URL leads to something that is read as a page, as far as its ending says.
+pub(crate) fn may_be_page(url: &CrawlUrl) -> bool {
+    let path = url.path_and_query();
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    ending.is_none_or(|ending| !NO_PAGES.contains(&ending.as_str()))
+}
+
+/// Endings of what a sample has no use for.
+const NO_PAGES: &[&str] = &[
+    "7z", "avi", "avif", "bmp", "css", "csv", "doc", "docx", "exe", "gif", "gz", "ico", "ics",
+    "jpeg", "jpg", "js", "json", "mov", "mp3", "mp4", "pdf", "png", "ppt", "pptx", "rar", "rss",
+    "svg", "tar", "tif", "tiff", "vcf", "wav", "webm", "webp", "woff", "woff2", "xls", "xlsx",
+    "xml", "zip",
+];
+
+/// What addresses say, in the languages that small sites have most often (parts of words, in lower case).
+#[rustfmt::skip]
+const SIGNS: &[(PageKind, &[&str])] = &[
+    (PageKind::About, &[
+        "about", "company", "/team", "who-we-are", "our-story", "ueber-uns", "uber-uns", "wir-ueber", "a-propos", "qui-sommes",
+        "nosotros", "quienes-somos", "chi-siamo", "over-ons", "sobre", "quem-somos", "o-nas", "om-oss", "om-os", "unternehmen",
+    ]),
+    (PageKind::Services, &[
+        "service", "what-we-do", "solutions", "features", "leistung", "prestation", "servicio", "servizi", "diensten", "servico",
+        "uslugi", "tjanster", "ydelser", "behandlung", "treatments", "angebot",
+    ]),
+    (PageKind::Contact, &[
+        "contact", "kontakt", "contatti", "contacto", "contato", "location", "find-us", "anfahrt", "impressum", "imprint",
+        "opening", "oeffnungszeit", "horaires", "visit",
+    ]),
+    (PageKind::Pricing, &["pric", "rates", "plans", "preis", "tarif", "prix", "precio", "prezzi", "preco", "cennik", "priser"]),
+    (PageKind::Menu, &["menu", "speise", "getraenke", "carte", "carta", "cardapio", "food", "drinks", "jidelni", "meny"]),
+    (PageKind::Products, &[
+        "product", "produ", "shop", "store", "item", "catalog", "collection", "boutique", "tienda", "negozio", "winkel", "sklep",
+    ]),
+    (PageKind::Faq, &["faq", "help", "questions", "fragen", "preguntas", "domande", "vragen", "duvidas"]),
+];

@@ -1,0 +1,358 @@
+//! A crawl that takes a sample: what a site has is found first, then pages are chosen by what they are about, and those are asked for.
+//!
+//! Discovery comes first (seed 004): sitemaps that robots.txt names or that lie where they usually do, robots.txt itself, then the links
+//! of the home page. Nothing that is found there is asked for as it is found; when the home page and all sitemaps have ended, the sample is
+//! chosen, and the crawl goes on with it, as one job with one budget. A page that robots.txt forbids takes no place in the sample: it is offered too,
+//! is refused without a request, and its row says which line it was.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use curtsy_core::evidence::DiscoverySource;
+use curtsy_core::host::{Action, AskKind, Gate};
+use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_engine::discover::Discovery;
+use curtsy_engine::{
+    Batch, Boxed, Cache, Document, Reader, Row, Sink, SinkError, Store, StoreError, UrlRecord,
+    Want, look,
+};
+use curtsy_sink::RobotsTexts;
+use curtsy_store::{Crawl, Handle, Machine};
+use serde::Serialize;
+
+use crate::explain::pace;
+use crate::kinds::may_be_page;
+use crate::run::texts;
+use crate::stream::stream_on;
+use crate::{CrawlError, JobSpec, Keeper, Left, PageKind, Report, Streaming, Watch};
+
+/// Found URLs that are looked at.
+const CANDIDATES_MAX: usize = 50_000;
+/// Records that are looked through for sitemaps.
+const LEFT_MAX: usize = 1_000;
+/// Pages that robots.txt forbids and that are told of: the rest of them are like these.
+const FORBIDDEN_MAX: usize = 20;
+
+/// How far a survey goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Discovery alone: robots.txt, sitemaps and the home page, for a plan.
+    Plan,
+    /// The pages of the plan.
+    Pages,
+}
+
+/// What a survey asks for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SurveyPlan {
+    /// The pages, in the order in which they are asked for; the home page is the first.
+    pub pages: Vec<Planned>,
+    /// Pages that would be among them if robots.txt did not forbid them.
+    pub forbidden: Vec<Planned>,
+    /// Pages that were found.
+    pub found: u64,
+    /// Where URLs came from.
+    pub sources: Vec<DiscoverySource>,
+    /// The span between two requests, and who asks for it.
+    pub delay_ms: u64,
+    /// `robots.txt`, `risk` or `mode`.
+    pub delay_by: &'static str,
+}
+
+/// A page of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Planned {
+    /// Its address.
+    pub url: String,
+    /// What it is about.
+    pub kind: &'static str,
+    /// Where it was found.
+    pub source: DiscoverySource,
+}
+
+impl SurveyPlan {
+    /// How long the plan takes at least.
+    pub fn takes(&self) -> Duration {
+        Duration::from_millis(self.delay_ms.saturating_mul(self.pages.len() as u64))
+    }
+}
+
+/// Runs a survey of the site of the first seed. `planned` is told the plan as soon as it is made.
+pub fn survey<K: Keeper>(
+    spec: &JobSpec,
+    depth: Depth,
+    how: Streaming,
+    keeper: impl FnOnce(RobotsTexts) -> K,
+    planned: impl Fn(&SurveyPlan) + Sync,
+    watch: &mut dyn Watch,
+    asked: impl AsyncFnMut() -> std::io::Result<()>,
+) -> Result<(Report, SurveyPlan), CrawlError> {
+    let survey = Mutex::new(State::default());
+    let entrances = Discovery::new(spec.discovery.clone())?;
+    let keep = |crawl: &Crawl| Surveyor {
+        entrances: &entrances,
+        inner: keeper(texts(crawl)),
+        crawl: crawl.clone(),
+        spec,
+        depth,
+        state: &survey,
+        planned: &planned,
+    };
+    let report = stream_on(spec, how, keep, watch, asked)?;
+    Ok((report, survey.into_inner().unwrap_or_else(PoisonError::into_inner).plan))
+}
+
+#[derive(Default)]
+struct State {
+    candidates: Vec<Candidate>,
+    seen: HashSet<(UrlKey, DiscoverySource)>,
+    plan: SurveyPlan,
+    /// The home page, once it has ended.
+    home: Option<(CrawlUrl, CrawlUrl)>,
+    /// Whether the plan is made.
+    made: bool,
+    /// What was chosen and is not offered yet.
+    chosen: Vec<UrlRecord>,
+}
+
+struct Candidate {
+    record: UrlRecord,
+    kind: PageKind,
+    source: DiscoverySource,
+}
+
+struct Surveyor<'s, K, P> {
+    inner: K,
+    crawl: Crawl,
+    spec: &'s JobSpec,
+    depth: Depth,
+    /// Where sitemaps are: for a home page that is fresh nothing is asked, so nobody asked for them before it.
+    entrances: &'s Discovery,
+    state: &'s Mutex<State>,
+    planned: &'s P,
+}
+
+impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Keeper for Surveyor<'_, K, P> {
+    fn sink(&self) -> Box<dyn Sink + '_> {
+        Box::new(Surveying { survey: self, inner: self.inner.sink() })
+    }
+
+    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_> {
+        self.inner.cache(store)
+    }
+
+    fn left(&self, left: Vec<Left>) {
+        self.inner.left(left);
+    }
+
+    fn found(&self, record: &UrlRecord, document: &mut Document) {
+        let (pages, others): (Vec<_>, Vec<_>) =
+            document.offers.drain(..).partition(|offer| offer.want == Want::Page);
+        document.offers = others;
+        let source = match record.want {
+            Want::Sitemap => DiscoverySource::Sitemap,
+            _ => DiscoverySource::Homepage,
+        };
+        let mut state = self.lock();
+        if state.made {
+            return;
+        }
+        for record in pages {
+            if state.candidates.len() >= CANDIDATES_MAX {
+                break;
+            }
+            if may_be_page(&record.url) && state.seen.insert((record.url.key(), source)) {
+                let kind = PageKind::of(&record.url);
+                state.candidates.push(Candidate { record, kind, source });
+            }
+        }
+    }
+
+    fn planned(&self) -> Option<(u64, Vec<DiscoverySource>)> {
+        let state = self.lock();
+        let pages = match self.depth {
+            Depth::Plan => state.plan.pages.len().min(1),
+            Depth::Pages => state.plan.pages.len(),
+        };
+        // Without a plan the home page was all that was planned.
+        Some((pages.max(1) as u64, state.plan.sources.clone()))
+    }
+}
+
+impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Surveyor<'_, K, P> {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Offers what comes next, before these rows are settled, so that the crawl is never without work: sitemaps if the home page needed no
+    /// request, the sample when all of discovery has ended. Whatever could not be offered is offered when the rows are told again.
+    async fn go_on(&self, rows: &[Arc<Row>]) -> Result<(), StoreError> {
+        let home = rows.iter().find(|row| row.kind == AskKind::Page && row.depth == 0);
+        if let Some(home) = home.filter(|_| self.lock().home.is_none()) {
+            let mut sitemaps = Vec::new();
+            if home.is_remembered() {
+                let record = UrlRecord::page(home.url.clone(), 0);
+                let (policy, product) = (&self.spec.policy, self.spec.policy.product_token());
+                let seen = look(&self.crawl.handle(), policy, product, &record, None).await?;
+                sitemaps = self.entrances.entrances(&record, seen.robots.as_deref());
+            }
+            let found = self.crawl.handle().offer(&sitemaps).await?;
+            self.lock().home = Some((home.url.clone(), home.final_url.clone()));
+            if found.new > 0 {
+                return Ok(());
+            }
+        }
+        let Some(home) = self.lock().home.clone() else { return Ok(()) };
+        let left = self.crawl.left(LEFT_MAX)?;
+        let ended = |record: &UrlRecord| rows.iter().any(|row| row.id == record.id);
+        // A sitemap that leads elsewhere may have to wait there for longer than anybody has patience.
+        let awaited = |record: &UrlRecord| {
+            record.want == Want::Sitemap && record.host() == home.0.host() && !ended(record)
+        };
+        if left.iter().any(awaited) {
+            return Ok(());
+        }
+        self.choose(home).await;
+        let chosen = std::mem::take(&mut self.lock().chosen);
+        let offered = self.crawl.handle().offer(&chosen).await;
+        if offered.is_err() {
+            self.lock().chosen = chosen;
+        }
+        offered.map(drop)
+    }
+
+    /// Chooses the sample, once.
+    async fn choose(&self, (home, home_found_at): (CrawlUrl, CrawlUrl)) {
+        let mut candidates = {
+            let mut state = self.lock();
+            if std::mem::replace(&mut state.made, true) {
+                return;
+            }
+            std::mem::take(&mut state.candidates)
+        };
+        // What sitemaps name comes first, whichever was read first.
+        candidates.sort_by_key(|candidate| candidate.source != DiscoverySource::Sitemap);
+        let mut seen = HashSet::new();
+        candidates.retain(|candidate| seen.insert(candidate.record.url.key()));
+        let found = candidates.len() as u64;
+        let at_home = [home.key(), home_found_at.key()];
+        candidates.retain(|candidate| !at_home.contains(&candidate.record.url.key()));
+        let mut sources = Vec::new();
+        let mut from = |source, yes: bool| sources.extend(yes.then_some(source));
+        let any = |source| candidates.iter().any(|candidate| candidate.source == source);
+        from(DiscoverySource::Sitemap, any(DiscoverySource::Sitemap));
+        let (delay, delay_by, rules_known) = self.pace(&home);
+        from(DiscoverySource::Robots, rules_known);
+        from(DiscoverySource::Homepage, any(DiscoverySource::Homepage));
+        let room = self.spec.policy.budget.pages.unwrap_or(u64::MAX);
+        let room = usize::try_from(room).unwrap_or(usize::MAX).saturating_sub(1);
+        let homepage = Planned {
+            url: home.as_str().to_owned(),
+            kind: PageKind::Homepage.name(),
+            source: DiscoverySource::Homepage,
+        };
+        let mut plan = SurveyPlan {
+            pages: vec![homepage],
+            found,
+            sources,
+            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            delay_by,
+            ..SurveyPlan::default()
+        };
+        let mut next = Vec::new();
+        for candidate in in_turn(candidates) {
+            if plan.pages.len() > room {
+                break;
+            }
+            let forbidden = self.is_forbidden(&candidate.record).await;
+            let planned = Planned {
+                url: candidate.record.url.as_str().to_owned(),
+                kind: candidate.kind.name(),
+                source: candidate.source,
+            };
+            match forbidden {
+                false => plan.pages.push(planned),
+                true if plan.forbidden.len() < FORBIDDEN_MAX => plan.forbidden.push(planned),
+                true => continue,
+            }
+            next.push(candidate.record);
+        }
+        (self.planned)(&plan);
+        let mut state = self.lock();
+        state.plan = plan;
+        if self.depth == Depth::Pages {
+            state.chosen = next;
+        }
+    }
+
+    /// Whether robots.txt forbids a page. What is not known is found out when its turn has come.
+    async fn is_forbidden(&self, record: &UrlRecord) -> bool {
+        let (policy, product) = (&self.spec.policy, self.spec.policy.product_token());
+        match look(&self.crawl.handle(), policy, product, record, None).await {
+            Ok(seen) => matches!(seen.decision.action, Action::Refuse(Gate::Robots)),
+            Err(_) => false,
+        }
+    }
+
+    /// The span between two requests, who asks for it, and whether a robots.txt is known.
+    fn pace(&self, home: &CrawlUrl) -> (Duration, &'static str, bool) {
+        let policy = self.spec.policy.for_host(home.host().as_str());
+        let Ok(state) = self.crawl.state(home.host()) else {
+            return (policy.pace.delay_max, "mode", false);
+        };
+        let known = state.all_robots().next().is_some();
+        let (delay, by_robots) = pace(&state, &policy);
+        let risk = state.risk_delay(&policy, self.crawl.now());
+        match () {
+            () if risk > delay => (risk, "risk", known),
+            () if by_robots => (delay, "robots.txt", known),
+            () => (delay, "mode", known),
+        }
+    }
+}
+
+/// Rows on their way to the keeper; when those of discovery are through, the sample is chosen.
+struct Surveying<'s, K, P> {
+    survey: &'s Surveyor<'s, K, P>,
+    inner: Box<dyn Sink + 's>,
+}
+
+impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Sink for Surveying<'_, K, P> {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        Box::pin(async move {
+            self.inner.write(batch).await?;
+            let gone_on = self.survey.go_on(&batch.rows).await;
+            gone_on.map_err(|error| SinkError { rows: batch.rows.len(), why: error.to_string() })
+        })
+    }
+}
+
+/// One of each kind in turn, in the order in which kinds are wanted; among pages of a kind those near the root first.
+fn in_turn(candidates: Vec<Candidate>) -> impl Iterator<Item = Candidate> {
+    let mut kinds: BTreeMap<PageKind, Vec<(usize, usize, Candidate)>> = BTreeMap::new();
+    for (at, candidate) in candidates.into_iter().enumerate() {
+        let path = candidate.record.url.path_and_query();
+        let deep = path.matches(['/', '?', '&']).count();
+        kinds.entry(candidate.kind).or_default().push((deep, at, candidate));
+    }
+    let mut queues: Vec<_> = kinds
+        .into_values()
+        .map(|mut queue| {
+            queue.sort_by_key(|(deep, at, _)| (*deep, *at));
+            queue.into_iter().map(|(_, _, candidate)| candidate)
+        })
+        .collect();
+    let mut turn = 0;
+    std::iter::from_fn(move || {
+        for _ in 0..queues.len() {
+            let queue = turn % queues.len();
+            turn += 1;
+            if let Some(candidate) = queues[queue].next() {
+                return Some(candidate);
+            }
+        }
+        None
+    })
+}
