@@ -1,0 +1,324 @@
+//! What kind of thing is it that has a price: food that is served, goods for sale, or a plan, a treatment, a ticket, a room?
+//!
+//! By the page it stands on, the headings over it, a button that puts it into a basket, and what the site is about.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::dishes::{dish_of, dishes_at_one_price, dishes_in_courses, dishes_without_price};
+use crate::found::{Found, LABELLED, LISTED, STRUCTURED};
+use crate::kind::{Kind, kinds};
+use crate::money::Period;
+use crate::plain::{fold, identity, words};
+use crate::priced::{self, Item};
+use crate::schema::Said;
+use crate::site::{Page, Site};
+use crate::tile::{Fact, TileKind, Via};
+use crate::topic::Topic;
+
+/// Everything with a price on a site, and dishes without one.
+pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
+    let mut found = Vec::new();
+    for (number, page) in site.pages.iter().enumerate() {
+        structured(site, page, number, &mut found);
+        let items = priced::find(page);
+        let all = kinds(site, page, &items);
+        let notes = notes(page);
+        let names: BTreeSet<&str> = items.iter().map(|item| item.name.as_str()).collect();
+        for (item, kind) in items.iter().zip(&all) {
+            let dishes = if *kind == Kind::Menu {
+                dishes_at_one_price(page, item, &items)
+            } else {
+                Vec::new()
+            };
+            if !dishes.is_empty() {
+                for at in dishes {
+                    let line = &page.lines.all[at];
+                    let name = dish_of(line);
+                    let section = if page.lines.all[item.line].level > 0 {
+                        Some(item.name.clone())
+                    } else {
+                        item.section.clone()
+                    };
+                    let dish = Item { name, section, text: line.text.clone(), ..item.clone() };
+                    emit(site, number, &dish, *kind, None, &mut found);
+                }
+                continue;
+            }
+            // A heading may say the period of all that stands under it, if it is not the name of one of them.
+            let section = item.section.as_deref().filter(|section| !names.contains(section));
+            let headed = section.and_then(|section| period_of_name(&fold(section)));
+            let note = headed.or_else(|| period_of_note(page, &notes, item));
+            emit(site, number, item, *kind, note, &mut found);
+        }
+        dishes_without_price(page, number, &items, &all, &mut found);
+        if page.topic == Topic::Menu || all.contains(&Kind::Menu) {
+            dishes_in_courses(page, number, &items, &mut found);
+        }
+    }
+    // The house itself is none of its dishes.
+    let own = site.name.as_ref().map(|name| identity(&name.text)).unwrap_or_default();
+    found.retain(|found| {
+        !matches!(&found.fact, Fact::Menu { name, amount: None, .. } if identity(name) == own)
+    });
+    without_twins(&mut found);
+    without_old_prices(&mut found);
+    without_unsaid_periods(&mut found);
+    of_one_kind(&mut found);
+    found
+}
+
+/// A dish that has a price somewhere does not go without one elsewhere.
+fn without_twins(found: &mut Vec<Found>) {
+    let name = |found: &Found| match &found.fact {
+        Fact::Menu { name, amount, .. } => Some((identity(name), amount.is_some())),
+        _ => None,
+    };
+    let priced: BTreeSet<String> =
+        found.iter().filter_map(name).filter(|(_, priced)| *priced).map(|(name, _)| name).collect();
+    found.retain(|found| {
+        name(found).is_none_or(|(name, is_priced)| is_priced || !priced.contains(&name))
+    });
+}
+
+/// A price whose period is said in one place is not paid once in another.
+fn without_unsaid_periods(found: &mut Vec<Found>) {
+    let thing = |fact: &Fact| match fact {
+        Fact::Pricing { name, amount, period, .. } => {
+            Some(((identity(name), amount.parse::<f64>().ok()?.to_bits()), *period))
+        }
+        _ => None,
+    };
+    let said: BTreeSet<(String, u64)> = found
+        .iter()
+        .filter_map(|found| thing(&found.fact))
+        .filter(|(_, period)| *period != Period::Once)
+        .map(|(key, _)| key)
+        .collect();
+    found.retain(|found| {
+        thing(&found.fact)
+            .is_none_or(|(key, period)| period != Period::Once || !said.contains(&key))
+    });
+}
+
+/// Where structured data and what visitors see differ about a price, visitors are right.
+fn without_old_prices(found: &mut Vec<Found>) {
+    let is_structured = |found: &Found| {
+        matches!(found.via, Via::JsonLd | Via::Microdata | Via::Rdfa | Via::OpenGraph)
+    };
+    let priced = |fact: &Fact| match fact {
+        Fact::Menu { name, amount: Some(amount), .. }
+        | Fact::Products { name, amount: Some(amount), .. }
+        | Fact::Pricing { name, amount, .. } => {
+            Some((identity(name), amount.parse::<f64>().ok()?.to_bits()))
+        }
+        _ => None,
+    };
+    let mut seen: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
+    for (name, amount) in
+        found.iter().filter(|found| !is_structured(found)).filter_map(|found| priced(&found.fact))
+    {
+        seen.entry(name).or_default().insert(amount);
+    }
+    found.retain(|found| {
+        !is_structured(found)
+            || priced(&found.fact).is_none_or(|(name, amount)| {
+                seen.get(&name).is_none_or(|amounts| amounts.contains(&amount))
+            })
+    });
+}
+
+/// A thing with a price is of one kind: what is surest of it decides for the others of its name and price.
+fn of_one_kind(found: &mut Vec<Found>) {
+    let thing = |fact: &Fact| match fact {
+        Fact::Menu { name, amount: Some(amount), .. }
+        | Fact::Products { name, amount: Some(amount), .. }
+        | Fact::Pricing { name, amount, .. } => {
+            Some((identity(name), amount.parse::<f64>().ok()?.to_bits()))
+        }
+        _ => None,
+    };
+    let mut best: BTreeMap<(String, u64), (f32, TileKind)> = BTreeMap::new();
+    for found in found.iter() {
+        if let Some(key) = thing(&found.fact) {
+            let own = (found.confidence, found.fact.kind());
+            let known = best.entry(key).or_insert(own);
+            if own.0 > known.0 {
+                *known = own;
+            }
+        }
+    }
+    found.retain(|found| {
+        thing(&found.fact)
+            .and_then(|key| best.get(&key))
+            .is_none_or(|(_, kind)| *kind == found.fact.kind())
+    });
+}
+
+fn structured(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<Found>) {
+    for (via, said) in &page.said {
+        let currency = |code: Option<&String>| code.cloned().or(site.currency.map(str::to_owned));
+        let fact = match said {
+            Said::Dish { section, name, description, price } => Fact::Menu {
+                section: section.clone(),
+                name: name.clone(),
+                description: description.clone(),
+                amount: price.as_ref().map(|price| price.amount.clone()),
+                currency: price.as_ref().and_then(|price| currency(price.currency.as_ref())),
+            },
+            Said::Offer { name, price: Some(price), service, .. }
+                if *service || price.period != Period::Once || page.topic == Topic::Pricing =>
+            {
+                let Some(currency) = currency(price.currency.as_ref()) else { continue };
+                Fact::Pricing {
+                    name: name.clone(),
+                    amount: price.amount.clone(),
+                    currency,
+                    period: price.period,
+                }
+            }
+            Said::Offer { name, description, price: Some(price), .. } => Fact::Products {
+                name: name.clone(),
+                amount: Some(price.amount.clone()),
+                currency: currency(price.currency.as_ref()),
+                description: description.clone(),
+            },
+            Said::Offer { name, description, price: None, service: true } => {
+                Fact::Services { name: name.clone(), description: description.clone() }
+            }
+            _ => continue,
+        };
+        let text = match said {
+            Said::Dish { name, .. } | Said::Offer { name, .. } => name.clone(),
+            _ => String::new(),
+        };
+        found.push(Found { fact, page: number, via: *via, text, confidence: STRUCTURED });
+    }
+}
+
+/// One fact for each price: a dish of several sizes, a room in several seasons, a plan by the month and by the year.
+fn emit(
+    site: &Site<'_>,
+    page: usize,
+    item: &Item,
+    kind: Kind,
+    note: Option<Period>,
+    found: &mut Vec<Found>,
+) {
+    let confidence = if item.via == Via::Text { LABELLED } else { LISTED };
+    if item.prices.is_empty() && kind == Kind::Menu {
+        let fact = Fact::Menu {
+            section: item.section.clone(),
+            name: item.name.clone(),
+            description: item.description.clone(),
+            amount: None,
+            currency: None,
+        };
+        found.push(Found { fact, page, via: item.via, text: item.text.clone(), confidence });
+    }
+    for (price, period) in &item.prices {
+        let Some(currency) = site.iso(price.currency).map(str::to_owned) else { continue };
+        let (name, amount) = (item.name.clone(), price.amount.clone());
+        let fact = match kind {
+            Kind::Menu => Fact::Menu {
+                section: item.section.clone(),
+                name,
+                description: item.description.clone(),
+                amount: Some(amount),
+                currency: Some(currency),
+            },
+            Kind::Products => Fact::Products {
+                name,
+                amount: Some(amount),
+                currency: Some(currency),
+                description: item.description.clone(),
+            },
+            Kind::Pricing => {
+                let by_name = || period_of_name(&fold(&item.name)).or(note);
+                let period = Some(*period).filter(|period| *period != Period::Once);
+                let period = period.or_else(by_name).unwrap_or(Period::Once);
+                Fact::Pricing { name, amount, currency, period }
+            }
+        };
+        found.push(Found { fact, page, via: item.via, text: item.text.clone(), confidence });
+    }
+}
+
+/// A line that gives a period to all prices: "all prices are per room per night".
+struct Note {
+    heading: Option<usize>,
+    /// No price stands right under its heading, so that it is for all of the page.
+    is_wide: bool,
+    period: Period,
+}
+
+/// `per room and night` as `per room per night`.
+pub(crate) fn joined(folded: &str) -> String {
+    [" und ", " and ", " et ", " e ", " y ", " en ", " i ", " og ", " och ", " a "]
+        .iter()
+        .fold(folded.to_owned(), |text, and| text.replace(and, " per "))
+}
+
+/// The notes of a page.
+fn notes(page: &Page<'_>) -> Vec<Note> {
+    let lines = &page.lines.all;
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut priced: BTreeSet<Option<usize>> = BTreeSet::new();
+    for line in lines {
+        *counts.entry(&line.folded).or_default() += 1;
+        if !line.prices.is_empty() {
+            priced.insert(line.heading);
+        }
+    }
+    let is_note = |line: &&crate::lines::Line| {
+        let chars = line.text.chars().count();
+        let end = crate::whose::first_clause(&line.text).len();
+        let has_price = line.prices.iter().any(|price| price.at.start < end);
+        line.is_matter() && !has_price && chars < 160 && {
+            // What every card says is its own.
+            let is_period = || {
+                line.level == 0
+                    && chars < 60
+                    && counts.get(line.folded.as_str()) == Some(&1)
+                    && PER.begin(&line.folded)
+                    && crate::money::period_alone(&line.folded).is_some()
+            };
+            ALL_PRICES.are_in(&line.folded) || is_period()
+        }
+    };
+    let note = |line: &crate::lines::Line| {
+        let period = crate::money::period(&line.folded)
+            .or_else(|| crate::money::period(&joined(&line.folded)))?;
+        Some(Note { heading: line.heading, is_wide: !priced.contains(&line.heading), period })
+    };
+    lines.iter().filter(is_note).filter_map(note).take(NOTES_MAX).collect()
+}
+
+/// The period that a note gives to a thing under its heading.
+fn period_of_note(page: &Page<'_>, notes: &[Note], item: &Item) -> Option<Period> {
+    if notes.is_empty() {
+        return None;
+    }
+    let own: Vec<usize> = page.lines.headings(item.line).collect();
+    let nearest = own.iter().copied().find(|&heading| page.lines.all[heading].text != item.name);
+    let is_over = |note: &&Note| {
+        note.heading == nearest
+            || note.is_wide && note.heading.is_none_or(|heading| own.contains(&heading))
+    };
+    notes.iter().find(is_over).map(|note| note.period)
+}
+
+/// The period that a name has in it: `Arbeitsstunde`, `hourly rate`.
+fn period_of_name(folded: &str) -> Option<Period> {
+    if HOURLY.are_in(folded) {
+        return Some(Period::Hour);
+    }
+    RECURRING.are_in(folded).then(|| crate::money::period(folded)).flatten()
+}
+
+words! { PER: "per, pro, par, por, al, je, za, pr, pr., each, every, a la, all'" }
+words! { ALL_PRICES: "all prices, all rates, prices are, rates are, prices per, rates per, alle preise, preise pro, preise je, die preise gelten, tous les prix, tarifs par, prix par, prix a la, todos los precios, precios por, tutti i prezzi, prezzi per, prezzi a, alle prijzen, prijzen per, wszystkie ceny, ceny za, alla priser, priser per, alle priser, priser pr, vsechny ceny, ceny jsou za, ceny za, todos os precos, precos por, tarif par, tarifs a la, tariff per" }
+words! { HOURLY: "arbeitsstunde, meisterstunde, monteurstunde, gesellenstunde, stundensatz, stundenlohn, hourly rate, hour of labour, hour of work, taux horaire, heure de main d'oeuvre, hora de trabajo, mano de obra por hora, tarifa horaria, tariffa oraria, uurtarief, uurloon, stawka godzinowa, roboczogodzina, timpris, timepris, hodinova sazba, hodinova prace, tuntihinta, labour per hour" }
+words! { RECURRING: "membership, memberships, subscription, plan, rate, fee, rent, hire, abo, abonnement, mitgliedschaft, beitrag, abbonamento, suscripcion, cuota, quota, lidmaatschap, karnet, medlemskap, medlemskab, clenstvi, pass" }
+
+/// More notes of a page are not read.
+const NOTES_MAX: usize = 20;

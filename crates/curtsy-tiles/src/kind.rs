@@ -1,0 +1,316 @@
+//! Is a thing with a price a dish, a product or a service? Weighed by its page, its headings, its words, its card and what the site lives on.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::money::Period;
+use crate::plain::{fold, words};
+use crate::priced::Item;
+use crate::schema::Said;
+use crate::site::{Page, Site};
+use crate::topic::{self, Topic};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Menu,
+    Products,
+    Pricing,
+}
+
+/// The kind of each item of a page. Items of one section are weighed together, so that they are of one kind.
+pub(crate) fn kinds(site: &Site<'_>, page: &Page<'_>, items: &[Item]) -> Vec<Kind> {
+    let trade = trade(site);
+    let weights: Vec<Weights> = items.iter().map(|item| weigh(page, item, trade)).collect();
+    let of_page = weights.iter().fold(Weights::default(), Weights::plus).share(items.len());
+    items
+        .iter()
+        .zip(&weights)
+        .map(|(item, own)| {
+            let same =
+                items.iter().zip(&weights).filter(|(other, _)| other.section == item.section);
+            let of_section = same
+                .clone()
+                .map(|(_, weights)| weights)
+                .fold(Weights::default(), Weights::plus)
+                .share(same.count());
+            let all = own.plus_times(&of_section, 2.0).plus_times(&of_page, 0.2);
+            let recurs = item.prices.iter().any(|(_, period)| *period != Period::Once)
+                || item.prices.first().is_some_and(|(price, _)| price.amount == "0");
+            if recurs && !has_basket(page, item.line) { Kind::Pricing } else { all.largest() }
+        })
+        .collect()
+}
+
+/// How much speaks for each kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Weights {
+    menu: f32,
+    products: f32,
+    pricing: f32,
+}
+
+impl Weights {
+    fn plus(self, other: &Weights) -> Weights {
+        self.plus_times(other, 1.0)
+    }
+
+    fn plus_times(self, other: &Weights, times: f32) -> Weights {
+        Weights {
+            menu: self.menu + times * other.menu,
+            products: self.products + times * other.products,
+            pricing: self.pricing + times * other.pricing,
+        }
+    }
+
+    fn share(self, count: usize) -> Weights {
+        Weights::default().plus_times(&self, 1.0 / count.max(1) as f32)
+    }
+
+    fn sum(self) -> f32 {
+        self.menu + self.products + self.pricing
+    }
+
+    fn largest(self) -> Kind {
+        if self.menu > self.products && self.menu > self.pricing {
+            Kind::Menu
+        } else if self.products > self.pricing {
+            Kind::Products
+        } else {
+            Kind::Pricing
+        }
+    }
+}
+
+pub(crate) fn weigh(page: &Page<'_>, item: &Item, trade: Weights) -> Weights {
+    let mut weights = trade;
+    match page.topic {
+        Topic::Menu => weights.menu += 3.0,
+        Topic::Shop => weights.products += 3.0,
+        Topic::Pricing => weights.pricing += 2.0,
+        // What is offered may be anything that the trade has.
+        Topic::Services => weights.pricing += 1.0,
+        _ => {}
+    }
+    let name = fold(&item.name);
+    let said = item.description.as_deref().map(fold).unwrap_or_default();
+    if page.topic != Topic::Home {
+        let path = fold(&page.url.path_and_query().replace(['/', '-', '_', '.'], " "));
+        let title = page.title.split(['|', '–', '—', '·', '-']).next().unwrap_or_default();
+        for head in [path, fold(title)] {
+            weights.menu += if EATERY.are_in(&head) { 1.5 } else { 0.0 };
+            weights.pricing += if PRICED_SERVICE.are_in(&head) { 1.5 } else { 0.0 };
+        }
+    }
+    // The nearest heading says most.
+    let mut near = 1.0;
+    let section = item.section.as_deref().map(fold).unwrap_or_default();
+    let headings = page
+        .lines
+        .headings(item.line)
+        .map(|heading| page.lines.all[heading].folded.clone())
+        .filter(|heading| *heading != name);
+    for heading in std::iter::once(section.clone())
+        .chain(headings.filter(|heading| *heading != section))
+        .take(4)
+    {
+        let before = weights.sum();
+        let is_taught = TAUGHT.are_in(&heading);
+        let is_course = COURSES.are_in(&heading) && !is_taught;
+        if topic::MENU.are_in(&heading) || is_course || COURSE_ALONE.are(&heading) {
+            // A shop has its drinks and its sweets too.
+            let is_shop = page.topic == Topic::Shop
+                || trade.products > trade.menu && page.topic != Topic::Menu;
+            weights.menu += if is_shop { 0.15 } else { 1.0 } * HEADED * near;
+        }
+        if EATERY.are_in(&heading) && !is_taught {
+            weights.menu += 0.5 * HEADED * near;
+        }
+        if GOODS.are_in(&heading) || topic::SHOP.are_in(&heading) || TO_TAKE_HOME.is_match(&heading)
+        {
+            weights.products += HEADED * near;
+        }
+        if PRICED_SERVICE.are_in(&heading) {
+            weights.pricing += HEADED * near;
+        } else if topic::SERVICES.are_in(&heading) {
+            // `Our offer` is whatever the trade has.
+            weights.pricing += if trade.pricing >= trade.products { HEADED } else { 1.0 } * near;
+        }
+        // Once a heading has said what is under it, those over it say less.
+        near *= if weights.sum() > before { 0.15 } else { 0.35 };
+    }
+    if PRICED_SERVICE.are_in(&name) {
+        weights.pricing += 1.5;
+    }
+    // Food is served or sold, as the trade is; a mug for coffee is neither.
+    let is_keepsake = KEEPSAKES.are_in(&name);
+    if is_keepsake {
+        weights.products += 4.0;
+    }
+    if !is_keepsake && !TAUGHT.are_in(&section) && (is_food(&name) || is_food(&said)) {
+        let to_go = trade.products > trade.menu;
+        weights.menu += if to_go { 1.0 } else { 3.0 };
+        weights.products += if to_go { 2.0 } else { 0.5 };
+    }
+    if DURATION.is_match(&name) || DURATION.is_match(&said) {
+        weights.pricing += 2.0;
+    }
+    if QUANTITY.is_match(&name) {
+        weights.products += 1.5;
+        weights.menu += 1.0;
+    }
+    if VOUCHER.are_in(&name) {
+        weights.products += 6.0;
+    }
+    let card = card(page, item.line);
+    if has_basket(page, item.line) {
+        weights.products += 8.0;
+    }
+    let tree = &page.tree;
+    let leads_to_product = |at: usize| {
+        tree.name(at) == "a"
+            && tree
+                .attribute(at, "href")
+                .is_some_and(|href| PRODUCT_PATH.is_match(&href.to_ascii_lowercase()))
+    };
+    if tree.inside(card).take(CARD_NODES_MAX).any(leads_to_product)
+        || tree.around(card).take(2).any(leads_to_product)
+    {
+        weights.products += 4.0;
+    }
+    if tree.inside(card).take(CARD_NODES_MAX).any(|at| tree.name(at) == "img") {
+        weights.products += 1.5;
+    }
+    weights
+}
+
+/// The largest box around a price that is small enough to be one thing's.
+pub(crate) fn card(page: &Page<'_>, line: usize) -> usize {
+    let tree = &page.tree;
+    let mut card = page.lines.all[line].block;
+    for around in tree.around(card).take(5) {
+        let lines = page.lines.inside(tree, around);
+        if lines.len() > 10
+            || lines.filter(|&line| !page.lines.all[line].prices.is_empty()).count() > 2
+        {
+            break;
+        }
+        card = around;
+    }
+    card
+}
+
+pub(crate) fn is_food(folded: &str) -> bool {
+    FOOD.are_in(folded) || FOOD_STEM.is_match(folded)
+}
+
+/// A button near it puts it into a basket.
+pub(crate) fn has_basket(page: &Page<'_>, line: usize) -> bool {
+    let lines = &page.lines.all;
+    (line.saturating_sub(1)..lines.len().min(line + 5))
+        .any(|near| BASKET.are_in(&lines[near].folded) && lines[near].text.chars().count() < 40)
+}
+
+/// What the site as a whole lives on, by its titles, its descriptions and its name: how much speaks for each kind, three together.
+pub(crate) fn trade(site: &Site<'_>) -> Weights {
+    let mut counts = [0f32; 3];
+    let mut count = |text: &str, weight: f32| {
+        for (count, words) in counts.iter_mut().zip([&*EATERY, &*GOODS_TRADE, &*SERVICE_TRADE]) {
+            *count += if words.are_in(text) { weight } else { 0.0 };
+        }
+    };
+    for page in &site.pages {
+        for (_, said) in &page.said {
+            if let Said::Trade(kind) = said {
+                count(kind, 4.0);
+            }
+        }
+        if page.topic == Topic::Home {
+            count(&fold(&page.title), 3.0);
+            count(
+                &page
+                    .meta("description")
+                    .or_else(|| page.meta("og:description"))
+                    .map(|text| fold(&text))
+                    .unwrap_or_default(),
+                2.0,
+            );
+            for line in
+                page.lines.all.iter().filter(|line| line.is_matter() && !line.part.footer).take(30)
+            {
+                count(&line.folded, 0.5);
+            }
+        }
+    }
+    count(&site.name.as_ref().map(|name| fold(&name.text)).unwrap_or_default(), 3.0);
+    let [food, goods, services] = counts;
+    let times = 3.0 / (food + goods + services).max(TRADE_SEEN);
+    Weights { menu: food * times, products: goods * times, pricing: services * times }
+}
+
+/// Minutes, hours, people, lessons: what services are measured in.
+pub(crate) static DURATION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\d\s?(?:min|mins|minuten|minutes|minuti|minutos|minut|std|stunden|heures|hours|hrs|ore|horas|godz|tim|timer|hodin|lektionen|lessons|sessions|sitzungen|seances|nights|nachte|nuits|personen|persons|people|personnes)\b").expect("a constant pattern")
+});
+
+/// `Take Ruby home`: goods of a house that serves.
+pub(crate) static TO_TAKE_HOME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^take\s.*\bhome$|(?:emporter|rapporter) (?:a la maison|chez)|\bto take home\b|mit nach hause|fur daheim|mee naar huis|fur zu hause|pour la maison|para casa|per casa|voor thuis")
+        .expect("a constant pattern")
+});
+
+/// Weights, volumes and sizes: what goods and drinks are measured in.
+pub(crate) static QUANTITY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\d\s?(?:g|gr|kg|ml|cl|dl|l|oz|lb|lbs|cm|mm|m2|stk|stuck|pcs|pieces|pieces|liter|litre|litres|inch|w|watt|er-pack)\b").expect("a constant pattern")
+});
+
+/// Paths of pages about one product.
+pub(crate) static PRODUCT_PATH: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"/(?:products?|produkte?|produits?|productos?|prodott[oi]|produtos?|produkty|producten|product-page|p|shop|store|item|items|artikel|tienda|boutique|winkel|sklep|butik|obchod|loja|negozio|catalog|collections)/").expect("a constant pattern")
+});
+
+/// Parts of compounds that are food.
+pub(crate) static FOOD_STEM: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[^a-z])(?:suppe|salat|kuchen|torte|strudel|schnitzel|braten|wurst|wurstchen|kartoffel|spatzle|knodel|nudel|sosse|gemuse|schinken|lachs|fisch|hahnchen|kaffee|schokolade|semmel|brezel|breze|rejer|sild|smorrebrod|frikadelle|kylling|flaeskesteg|boller|kottbull|kyckling|smorgas|soep|broodje|taart|biefstuk|kroket|bitterballen|stamppot|pannenkoek|keitto|salaatti|leipa|lohi|kahvi|juusto|polevk|svickov|gulas|smazen|knedl|kureci|hovezi|veprov|palacink|pierogi|zurek|barszcz|schabow|kotlet|nalesnik|placki|bacalhau|pasteis|francesinha|feijoa|picanha|croquet|tortilla|empanad|paella|croqueta|boquerones|pulpo|gazpacho|bruschett|tagliatell|spaghett|gnocch|ravioli|focaccia|gelato|panini|crostini|tartare|confit|magret|croque|quiche|ratatouille|gratin|espresso|cappuccino|macchiato|matcha|smoothie|milkshake|lemonad|limonad|pilsner|weissbier|radler|spritz|cocktail|mojito|negroni)|(?:suppe|salat|kuchen|torte|strudel|schnitzel|braten|wurst|wurstchen|kartoffel|spatzle|knodel|nudel|sosse|gemuse|schinken|lachs|fisch|hahnchen|kaffee|schokolade|semmel|brezel|breze|rejer|sild|smorrebrod|frikadelle|kylling|flaeskesteg|boller|kottbull|kyckling|smorgas|soep|broodje|taart|biefstuk|kroket|bitterballen|stamppot|pannenkoek|keitto|salaatti|leipa|lohi|kahvi|juusto|polevk|svickov|gulas|smazen|knedl|kureci|hovezi|veprov|palacink|pierogi|zurek|barszcz|schabow|kotlet|nalesnik|placki|bacalhau|pasteis|francesinha|feijoa|picanha|croquet|tortilla|empanad|paella|croqueta|boquerones|pulpo|gazpacho|bruschett|tagliatell|spaghett|gnocch|ravioli|focaccia|gelato|panini|crostini|tartare|confit|magret|croque|quiche|ratatouille|gratin|espresso|cappuccino|macchiato|matcha|smoothie|milkshake|lemonad|limonad|pilsner|weissbier|radler|spritz|cocktail|mojito|negroni)(?:n|s|e|en|er|erl)?(?:$|[^a-z])").expect("a constant pattern")
+});
+
+words! { VOUCHER: "gift card, gift cards, gift voucher, gift vouchers, voucher, gutschein, geschenkgutschein, carte cadeau, bon cadeau, cheque cadeau, tarjeta regalo, bono regalo, buono regalo, cadeaubon, karta podarunkowa, voucher podarunkowy, presentkort, gavekort, darkovy poukaz, vale-presente, cheque prenda, lahjakortti" }
+
+words! {
+/// What houses of all trades sell to remember them by.
+KEEPSAKES: "mug, mugs, cap, ball cap, baseball cap, t-shirt, tee, tee shirt, shirt, hoodie, sweatshirt, tote, tote bag, kappe, mutze, stofftasche, casquette, sac en toile, camiseta, gorra, maglietta, cappellino, koszulka, kubek, mugg, keps, hrnek, tricko, poster, postcard, postcards, keyring, apron, sticker, stickers, enamel pin, beanie, socks, cookbook" }
+
+words! { GOODS_TRADE: "bakery, backerei, boulangerie, panaderia, panificio, forno, padaria, bakkerij, piekarnia, bageri, pekarna, bakeri, store, shop, online shop, boutique, laden, geschaft, winkel, webshop, webwinkel, tienda, negozio, bottega, loja, sklep, butik, butikk, butiken, obchod, prodejna, e-shop, eshop, kauppa, florist, flowers, floreria, floristeria, blumen, blumenladen, fleuriste, fleurs, bloemen, bloemist, kwiaciarnia, kwiaty, blomster, kvetinarstvi, bookshop, bookstore, buchhandlung, bucher, librairie, libreria, boekhandel, ksiegarnia, bokhandel, knihkupectvi, livraria, books, winery, weingut, vinarstvi, caviste, wijnhandel, wijnen, vinothek, wines, roastery, rosterei, torrefacteur, torrefaction, kaffeerosterei, branderij, rostery, palarnia, prazirna, nursery plants, garden centre, gartnerei, pepiniere, vivero, vivaio, kwekerij, hardware, hardwarestore, quincaillerie, ferreteria, ferramenta, butcher, metzgerei, fleischerei, boucherie, carniceria, macelleria, slagerij, cheesemonger, fromagerie, kaserei, delicatessen, pottery, ceramics, keramik, ceramique, ceramica, keramiek, jewellery, jewelry, jeweller, schmuck, goldschmied*, bijoux, joyeria, gioielli, soap, soaps, candles, seifen, kerzen, savons, savonnerie, toys, spielwaren, jouets, juguetes, speelgoed, zabawki, leksaker, records, vinyl, antiques, furniture, mobel, meubles, muebles, mobili, shoes, schuhe, yarn, wool, wolle, laine, lana, fabrics, stoffe, tissus, bikestore, honey, honig, imkerei, imker, apiary, pasieka, miod, miel, miele, olive oil, olivenol, oleificio, huile d'olive, farm shop, hofladen, orchard, tea shop, teeladen, chocolatier, chocolates, pralinen, eyewear, lamps, leuchten, guitars, instruments, prints, stationery, papeterie, papeleria, cycle shop, bike shop, fahrradladen, surf shop, outfitters, seeds, saatgut, plants, pflanzen, knives, messer, spices, gewurze, epices, fishmonger, grocer, grocery, greengrocer, hats, bags, taschen, leather, leder, kunsthandwerk, handmade, petstore, pet shop, tierbedarf, wein" }
+
+words! { SERVICE_TRADE: "salon, hairsalon, hair, hairdresser, friseur, coiffeur, coiffure, peluqueria, parrucchiere, kapper, kapsalon, fryzjer, salon fryzjerski, frisor, kadernictvi, barber, barbershop, beauty, beautysalon, kosmetik, kosmetikstudio, esthetique, institut, estetica, nails, spa, massage, massagen, praxis, zahnarzt, dentist, doctor, arzt, vet, tierarzt, veterinary, physio*, osteopath*, therapy, therapie, psycholog*, yoga, pilates, gym, fitness, healthclub, school, schule, ecole, escuela, scuola, szkola, skola, courses, kurse, driving, fahrschule, auto-ecole, autoescuela, tutoring, nachhilfe, lawyer, solicitors, rechtsanwalt, avocat, notar, abogado, accountant, steuerberater, agency, photographer, photography, fotograf, fotografia, hotel, lodgingbusiness, pension, guesthouse, guest house, bed and breakfast, b&b, gite, camping, campsite, hostel, agriturismo, museum, muzeum, museo, musee, zoo, cinema, kino, theatre, plumber, plumbing, electrician, elektriker, roofer, roofing, locksmith, cerrajero, cleaning, reinigung, nettoyage, limpieza, moving, umzug, garage, autorepair, autowerkstatt, werkstatt, repair, reparatur, rental, hire, verleih, location de, alquiler, noleggio, verhuur, taxi, software, hosting, coworking, laundry, wascherei, tailor, schneiderei, grooming, kennel, kindergarten, tattoo, escape room, bowling, climbing, kletterhalle, schwimmbad, pool, sauna, golf, tours, guide, wedding, treatments, behandlungen, soins, insurance, consulting, coaching, day spa, chimney, gartenbau, landscaping, painter, maler, tiler, fliesen" }
+
+words! {
+/// Headings that only a list of food and drinks has.
+COURSES: "vinos, tintos, blancos, rosados, generosos, espumosos, vins rouges, vins blancs, rotweine, weissweine, vini rossi, vini bianchi, rode wijnen, witte wijnen, bieres, cidres, cervezas, starters, appetizers, appetisers, mains, main courses, entrees, desserts, sides, side dishes, snacks, on tap, salads, soups, sandwiches, hot drinks, cold drinks, soft drinks, drinks, beverages, wine, wines by the glass, beer, beers, cocktails, breakfast, lunch, dinner, brunch, kids menu, from the grill, sweets, puddings, small plates, large plates, nibbles, bar snacks, vorspeisen, hauptgerichte, hauptspeisen, nachspeisen, dessert, getranke, heisse getranke, kalte getranke, warme getranke, alkoholfrei*, biere, weine, offene weine, suppen, salate, vom grill, beilagen, fruhstuck, susses, kuchen, fur den kleinen hunger, warme speisen, kalte speisen, brotzeit, plats, les plats, boissons, boissons chaudes, vins, formules, formule, fromages, galettes, crepes, salades, accompagnements, entrantes, primeros, segundos, postres, bebidas, raciones, carnes, pescados, ensaladas, para picar, antipasti, primi, secondi, contorni, dolci, bevande, da bere, vini, pizze, insalate, birre, voorgerechten, hoofdgerechten, nagerechten, dranken, warme dranken, borrelhapjes, broodjes, przystawki, zupy, dania glowne, dania, desery, ciasta, napoje, napoje gorace, napoje zimne, na cieplo, na zimno, kawa, herbata, sniadania, piwo, forratter, varmratter, efterratter, drycker, smorrebrod, forretter, hovedretter, desserter, drikkevarer, varme drikke, kager, predkrmy, polevky, hlavni jidla, hotova jidla, minutky, dezerty, napoje, pivo, k pivu, prilohy, alko, nealko, entradas, pratos, pratos principais, sobremesas, petiscos, alkuruoat, paaruoat, jalkiruoat, juomat, eisbecher, kugeln, sorten, flavours, flavors, parfums, sabores, gusti, smaken, smaki, on the side" }
+
+words! {
+/// Headings of courses if they say nothing else.
+COURSE_ALONE: "main, mains, main course, to start, to begin, to finish, starter, entree, dolce, vorspeise, hauptgang, nachtisch, primo, secondo, plat, voor, hoofd, na, forratt, varmratt, efterratt" }
+
+words! { BASKET: "add to cart, add to basket, add to bag, in den warenkorb, in den korb, ajouter au panier, anadir al carrito, anadir a la cesta, al carrito, aggiungi al carrello, dodaj do koszyka, do koszyka, in winkelwagen, in winkelmand, lagg i varukorg, lagg i kundvagn, kop nu, laeg i kurv, legg i handlekurv, pridat do kosiku, do kosiku, adicionar ao carrinho, lisaa ostoskoriin, add to trolley, in stock, auf lager, en stock, op voorraad, sold out, ausverkauft, epuise, agotado, esaurito, uitverkocht, slutsald, udsolgt, vyprodano, skladem, i lager, na stanie" }
+
+words! { GOODS: "a rapporter, a rapporter chez vous, para llevar a casa, da portare a casa, zum mitnehmen, ganze torten, torten auf bestellung, auf vorbestellung, whole cakes, celebration cakes, cakes to order, mitbringsel, tienda, en la tienda, negozio, in negozio, winkel, in de winkel, im laden, en boutique, in our shop, loja, sklep, shop, boutique, our shop, products, produkte, produits, productos, prodotti, produtos, produkty, produkter, producten, for sale, zu verkaufen, a vendre, occasions, en venta, in vendita, te koop, na sprzedaz, till salu, til salg, merch, merchandise, souvenirs, gifts, pflegeprodukte, zubehor, accessories, accessoires, accesorios, ersatzteile, parts, materiales, books, staff picks, bucher, sortiment, zum mitnehmen, to take home, take us home, att ta hem, a emporter chez vous, hofladen, farm shop, material, verpackungsmaterial, kaufen, zu kaufen, buy, bouquets, used bikes, bikes for sale, sklepik, gift shop, museum shop, obchod, butik, articulos, artikel, equipment for sale, candles, soaps, velos d'occasion, cerraduras" }
+
+words! {
+/// What is done with guests: under such a heading food is what it is about, and not served.
+TAUGHT: "school, schule, kochschule, ecole, escuela, scuola, workshop, workshops, taller, talleres, atelier, ateliers, kurs, kurse, kochkurs, kochkurse, class, classes, lessons, masterclass, corso, corsi, cursos, cursussen, warsztaty, kurser, tickets, eintritt, entradas, biglietti, billetterie, bilety, hire, rental, verleih, verhuur, alquiler, noleggio, tour, tours, fuhrung, fuhrungen, visites, visite guidate, visitas" }
+
+words! { PRICED_SERVICE: "school, cooking school, kochschule, kochkurs, kochkurse, schule, ecole, escuela, scuola, szkola, nous venons chez vous, a domicile, a domicilio, we come to you, wir kommen zu ihnen, veniamo da voi, wij komen naar u, catas, degustations, verkostungen, degustazioni, proeverijen, degustacje, cleaning, sharpening, key cutting, engraving, alterations, package, packages, paket, pakete, paquete, paquetes, pacchetto, pacchetti, pakket, atelier, ateliers, taller, talleres, laboratorio, laboratori, masterclass, lesson, lessons, session, sessions, seminar, retreat, workshop, workshops, course, courses, class, classes, kurs, kurse, cours, curso, cursos, corso, corsi, cursus, warsztaty, kurser, subscription, subscriptions, abo, abos, abonnement, abonnements, suscripcion, suscripciones, abbonamento, abbonamenti, prenumeration, predplatne, membership, memberships, tour, tours, tasting, tastings, verkostung, degustation, degustazione, cata, proeverij, degustacja, repair, repairs, reparatur, reparaturen, reparation, reparations, reparaciones, riparazioni, reparatie, naprawa, service, services, hire, rental, verleih, location, alquiler, noleggio, verhuur, wypozyczalnia, uthyrning, udlejning, tickets, ticket, eintritt, entree, entradas, ingresso, admission, bilety, vstupne, room, rooms, zimmer, chambre, chambres, habitacion, camera, camere, pokoj, book club, catering, per guest, function room, private hire, events, arbeitszeit, labour, callout, call-out, anfahrt, montage, deplacement, main d'oeuvre, mano de obra, desplazamiento, forfait, guided, fuhrung, visite" }
+
+words! { EATERY: "barorpub, bar de vinos, foodestablishment, cafeorcoffeeshop, fastfoodrestaurant, icecreamshop, restaurant, ristorante, restaurante, restauracja, restauracia, restaurang, ravintola, pizzeria, pizza, trattoria, osteria, cafe, kaffeehaus, konditorei, coffee, coffeehouse, kavarna, kawiarnia, kafe, bistro, brasserie, bar, pub, tavern, taproom, brewery, brauerei, brasserie, brouwerij, browar, creperie, crepes, galettes, diner, grill, steakhouse, fish and chips, fish & chips, takeaway, food truck, tacos, taqueria, sushi, ramen, kebab, imbiss, gasthaus, gasthof, wirtshaus, beisl, heuriger, hospoda, pivnice, gelateria, ice cream, eisdiele, tapas, bodega, tasca, churrascaria, lanchonete, bodeguita, kro, spisested, kok, eethuis, eetcafe, lunchroom, tearoom, tea room, deli, cantina, enoteca, wine bar, cucina, kuche, cuisine, burger, burgers, noodle, noodles, thai, indian, curry, bagel, bagels, breakfast, brunch, jadlodajnia, bar mleczny, bufet, jidelna" }
+
+words! { FOOD: "salad, salat, salade, ensalada, insalata, salatka, sallad, salat, soup, suppe, soupe, sopa, zuppa, zupa, soppa, polevka, cheese, kase, fromage, queso, formaggio, syr, chicken, huhn, hahnchen, poulet, pollo, kurczak, kyckling, kylling, kure, kureci, beef, rind, rinds*, boeuf, ternera, manzo, wolowina, hovezi, oksekod, pork, schwein*, porc, cerdo, maiale, wieprz*, veprovy, veprove, flask, fish, fisch, poisson, pescado, pesce, ryba, fisk, ryby, cod, haddock, salmon, lachs, saumon, lax, laks, losos, tuna, thunfisch, thon, atun, tonno, shrimp, prawn, prawns, garnelen, crevettes, gambas, raker, chips, fries, pommes, frites, patatas, patate, frytki, hranolky, potato, kartoffel*, pommes, bread, brot, pain, chleb, brod, chleba, butter, beurre, burro, egg, eggs, eier, oeuf, oeufs, huevo, huevos, uovo, jajka, jajko, agg, aeg, vejce, bacon, speck, ham, schinken, jambon, jamon, prosciutto, szynka, skinka, sunka, sausage, wurst, saucisse, salchicha, salsiccia, kielbasa, korv, polse, klobasa, pizza, pasta, spaghetti, risotto, lasagne, gnocchi, burger, sandwich, toast, wrap, taco, tacos, burrito, quesadilla, crepe, galette, pancake, pancakes, waffle, waffel, cake, kuchen, torte, gateau, tarta, torta, ciasto, tarta, kaka, kage, dort, kolac, pie, tart, tarte, chocolate, schokolade, chocolat, cioccolato, czekolada, choklad, cokolada, ice cream, glace, helado, gelato, lody, zmrzlina, coffee, kaffee, cafe, caffe, kawa, kaffe, kava, espresso, cappuccino, latte, flat white, americano, tea, herbata, caj, thee, beer, bier, biere, cerveza, birra, piwo, pivo, lager, ale, ipa, stout, pilsner, pils, wine, wein, vin, vino, wino, cider, cidre, juice, saft, zumo, succo, water, wasser, eau, agua, acqua, woda, vand, vatten, voda, lemonade, limonade, cola, mushy peas, gravy, curry, rice, reis, arroz, riso, beans, mushrooms, champignons, funghi, tomato, tomate, tomaten, pomodoro, onion, zwiebel*, garlic, knoblauch, vegetable*, gemuse, legumes, dumpling*, knodel, knedlik*, knedliky, pierogi, schnitzel, rizek, goulash, gulasch, gulas, bouillon, brownie, scone, scones, croissant, muffin, cookie, porridge, granola, muesli, yoghurt, joghurt, honey, honig, miel, miele, olives, oliven, burrata, mozzarella, gin, rum, whisky, whiskey, vodka, slivovice, kofola, sherry, prosecco, champagne, aperol, spritz, oyster*, mussels, muscheln, moules, calamari, tofu, halloumi, falafel, hummus, kimchi, dessert, sorbet, mousse, tiramisu, panna cotta, meringue, caramel, karamell, apple, apfel*, pomme, cherry, kirsch*, berry, berries, lemon, zitrone*, citron, limone" }
+
+/// What a site lives on is sure when it was said so often.
+pub(crate) const TRADE_SEEN: f32 = 4.0;
+
+/// How much the nearest heading says; each one over it says half of that.
+pub(crate) const HEADED: f32 = 12.0;
+
+/// More of one card is not looked at.
+pub(crate) const CARD_NODES_MAX: usize = 200;

@@ -1,0 +1,110 @@
+//! Reads business facts from the pages of one site: how it is reached and when, what it offers and at what price, which questions it answers.
+//!
+//! Pages go in as bytes, [`Tile`]s come out: one for each fact, with where it was seen and how sure it is. Nothing here opens a connection or a
+//! file, reads a clock or throws dice; nothing panics, whatever the bytes; everything has a bound; the time is linear in the size of the pages.
+//!
+//! A page becomes a [`tree`], the tree [`lines`] under each [`heading`]; structured data ([`jsonld`], [`microdata`]) is read by [`schema`]. What all pages say
+//! together ([`site`]) is the name, the country and the currency. Then each kind of fact has its reader: [`contact`] and [`opening`] (with
+//! [`whose`], which knows that not every number on a page is the business's), [`priced`] and [`table`] for things with a price ([`payable`], [`naming`]), [`goods`] for
+//! what these things are, [`faq`], [`services`]. At the end [`merge`] makes one tile of what says the same.
+//!
+//! What is deliberately not here: fetching, choosing pages, and pictures or scripts, which would have to be run to be read.
+
+mod address;
+mod card;
+mod clock;
+mod contact;
+mod country;
+mod dishes;
+mod email;
+mod entry;
+mod faq;
+mod found;
+mod goods;
+mod heading;
+mod hours;
+mod jsonld;
+mod kind;
+mod lines;
+mod merge;
+mod microdata;
+mod money;
+mod name;
+mod naming;
+mod opening;
+mod payable;
+mod phone;
+mod plain;
+mod priced;
+mod schema;
+mod services;
+mod site;
+mod street;
+mod table;
+mod tile;
+mod told;
+mod topic;
+mod tree;
+mod whose;
+
+use curtsy_core::url::CrawlUrl;
+
+use found::Found;
+use site::Site;
+pub use tile::{Address, Contact, Day, Evidence, Fact, Hours, Period, Tile, TileKind, Via};
+
+/// A page of a site, as it was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct PageText<'p> {
+    /// Where it was found.
+    pub url: &'p CrawlUrl,
+    /// Its `Content-Type` header.
+    pub content_type: Option<&'p str>,
+    /// Its body.
+    pub body: &'p [u8],
+}
+
+/// All tiles of a site, duplicates merged, in a stable order: by kind, then as found.
+///
+/// ```
+/// use curtsy_core::url::CrawlUrl;
+/// use curtsy_tiles::{Contact, Fact, PageText, extract};
+///
+/// let url = CrawlUrl::parse("https://shop.example/").unwrap();
+/// let body = b"<title>Shop</title><p>Call us: <a href='tel:+44 20 7946 0123'>020 7946 0123</a>";
+/// let tiles = extract(&[PageText { url: &url, content_type: Some("text/html"), body }]);
+/// assert!(tiles.iter().any(|tile| tile.fact == Fact::Contact(Contact::Phone("+442079460123".into()))));
+/// ```
+pub fn extract(pages: &[PageText<'_>]) -> Vec<Tile> {
+    let site = Site::read(pages);
+    let mut found: Vec<Found> = about(&site).into_iter().collect();
+    found.extend(services::find(&site));
+    found.extend(goods::find(&site));
+    found.extend(contact::find(&site));
+    found.extend(opening::find(&site));
+    found.extend(faq::find(&site));
+    merge::merge(&site, found)
+}
+
+/// The name, with what the site says of itself.
+fn about(site: &Site<'_>) -> Option<Found> {
+    let name = site.name.as_ref()?;
+    let said = site.pages.iter().flat_map(|page| &page.said).find_map(|(_, said)| match said {
+        schema::Said::Description(text) => Some(text.clone()),
+        _ => None,
+    });
+    let home = site.pages.iter().find(|page| page.topic == topic::Topic::Home);
+    let description =
+        said.or_else(|| home?.meta("description")).or_else(|| home?.meta("og:description"));
+    let fact = Fact::About {
+        name: name.text.clone(),
+        description: description.map(|text| plain::plain(&text, 500)),
+    };
+    Some(Found {
+        fact,
+        page: name.page,
+        via: name.via,
+        text: name.text.clone(),
+        confidence: name.confidence,
+    })
+}

@@ -1,0 +1,633 @@
+//! A page as lines: what a reader sees between two breaks, with what the markup says about it.
+//!
+//! A line knows the block it stands in, the headings above it, its part of the page (navigation, footer, a quotation …) and which of its
+//! words are bold, struck out or a link. Everything that reads facts out of text reads lines.
+
+use std::ops::Range;
+
+use crate::heading::{heading_level, mark_headings};
+use crate::money::{self, Price};
+use crate::plain::{fold, is_unseen, plain};
+use crate::tree::{Element, Tree, What};
+
+/// A page's lines in order.
+pub(crate) struct Lines {
+    /// The lines.
+    pub(crate) all: Vec<Line>,
+}
+
+/// What a reader sees between two breaks.
+#[derive(Debug)]
+pub(crate) struct Line {
+    /// Plain text.
+    pub(crate) text: String,
+    /// The same, folded for looking up words.
+    pub(crate) folded: String,
+    /// The prices it names.
+    pub(crate) prices: Vec<Price>,
+    /// The block element around it.
+    pub(crate) block: usize,
+    /// The nodes its texts come from: first and last.
+    pub(crate) nodes: (usize, usize),
+    /// Its pieces, each with what the markup says about it.
+    pub(crate) pieces: Vec<Piece>,
+    /// What part of the page it is in.
+    pub(crate) part: Part,
+    /// 1 to 6 for `h1` to `h6`, 7 and more for lines that only look like headings; 0 for others.
+    pub(crate) level: u8,
+    /// An empty line stands before it.
+    pub(crate) gap: bool,
+    /// A rule (`hr`) stands before it.
+    pub(crate) ruled: bool,
+    /// The line that is the heading it stands under.
+    pub(crate) heading: Option<usize>,
+}
+
+/// A stretch of a line with one style.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    /// Where it is in the line.
+    pub(crate) at: Range<usize>,
+    /// Its text node.
+    pub(crate) node: usize,
+    /// Its style.
+    pub(crate) style: Style,
+}
+
+/// What the inline elements around a piece say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Style {
+    /// `b`, `strong`, `u`, a large font, or a class that says title or name.
+    pub(crate) strong: bool,
+    /// `s`, `del`, `strike`, or a class that says old price.
+    pub(crate) struck: bool,
+    /// `small`, `em`, `i`, or a class that says description.
+    pub(crate) aside: bool,
+    /// Inside a link.
+    pub(crate) link: Option<usize>,
+}
+
+/// Parts of a page that facts are read from differently.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Navigation, breadcrumbs, cookie banners: nothing is read there.
+    pub(crate) nav: bool,
+    /// The page's header.
+    pub(crate) header: bool,
+    /// The page's footer.
+    pub(crate) footer: bool,
+    /// Beside the page's matter.
+    pub(crate) aside: bool,
+    /// Somebody else's words: quotations, reviews, comments.
+    pub(crate) quote: bool,
+    /// A news item or a post.
+    pub(crate) post: bool,
+    /// A form.
+    pub(crate) form: bool,
+    /// A button.
+    pub(crate) button: bool,
+    /// An `address` element.
+    pub(crate) address: bool,
+}
+
+impl Line {
+    /// A part of its text, without what is crossed out.
+    pub(crate) fn unstruck(&self, part: Range<usize>) -> String {
+        if !self.pieces.iter().any(|piece| piece.style.struck) {
+            return self.text[part].to_owned();
+        }
+        let pieces = self.pieces.iter().filter(|piece| !piece.style.struck);
+        let inside = pieces.filter_map(|piece| {
+            let (start, end) = (piece.at.start.max(part.start), piece.at.end.min(part.end));
+            self.text.get(start..end).filter(|_| start < end)
+        });
+        inside.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether all of it has a style.
+    pub(crate) fn is_all(&self, has: fn(&Style) -> bool) -> bool {
+        self.pieces.iter().all(|piece| {
+            has(&piece.style) || self.text[piece.at.clone()].chars().all(|c| !c.is_alphanumeric())
+        })
+    }
+
+    /// Whether a place in it has a style.
+    pub(crate) fn has_at(&self, place: usize, has: fn(&Style) -> bool) -> bool {
+        self.pieces.iter().any(|piece| piece.at.contains(&place) && has(&piece.style))
+    }
+
+    /// The words it begins with that are set off from the rest, if there are such.
+    pub(crate) fn lead(&self) -> Option<&str> {
+        let end = self.pieces.iter().take_while(|piece| piece.style.strong).last()?.at.end;
+        let lead = self.text[..end].trim();
+        (lead.len() > 1 && end < self.text.len()).then_some(lead)
+    }
+
+    /// Whether it is part of what a page is about.
+    pub(crate) fn is_matter(&self) -> bool {
+        let Part { nav, quote, form, button, .. } = self.part;
+        !(nav || quote || form || button)
+    }
+}
+
+impl Lines {
+    /// Breaks a page's text into lines.
+    pub(crate) fn of(tree: &Tree) -> Lines {
+        let mut writer = Writer {
+            tree,
+            lines: Vec::new(),
+            text: String::new(),
+            pieces: Vec::new(),
+            space: false,
+            closed: false,
+            breaks: 0,
+        };
+        // The blocks that are open, with what is inherited from them.
+        let mut open: Vec<Open> = vec![Open {
+            at: 0,
+            part: Part::default(),
+            style: Style::default(),
+            level: 0,
+            kept: false,
+        }];
+        for at in 1..tree.len() {
+            while let Some(last) = open.last()
+                && tree.node(last.at).end <= at
+            {
+                let last = open.pop().expect("it was there");
+                if is_block(tree, last.at) {
+                    writer.end_line(&last, &open);
+                } else {
+                    writer.closed = true;
+                }
+                if open.is_empty() {
+                    break;
+                }
+            }
+            let Some(around) = open.last().copied() else { break };
+            let node = tree.node(at);
+            if node.hidden {
+                continue;
+            }
+            match &node.what {
+                // Lines are kept as they are written where the page says so.
+                What::Text(text) if around.kept && text.contains('\n') => {
+                    for (number, line) in text.split('\n').take(LINES_MAX).enumerate() {
+                        if number > 0 {
+                            writer.end_line(&around, &open);
+                            writer.breaks = writer.breaks.saturating_add(1);
+                        }
+                        writer.write(line, at, around.style);
+                    }
+                }
+                What::Text(text) => writer.write(text, at, around.style),
+                What::Element(element) => {
+                    if &*element.name == "br" || &*element.name == "hr" {
+                        writer.end_line(&around, &open);
+                        writer.breaks = writer.breaks.saturating_add(if &*element.name == "hr" {
+                            RULE
+                        } else {
+                            1
+                        });
+                        continue;
+                    }
+                    // A picture may be a label, or an address that is hidden from machines.
+                    if &*element.name == "img"
+                        && let Some(alt) = element.attribute("alt").filter(|alt| is_label(alt))
+                    {
+                        writer.write(&format!(" {alt} "), at, around.style);
+                    }
+                    // The head and the foot of an article are not the page's.
+                    let in_article = matches!(&*element.name, "header" | "footer")
+                        && open
+                            .iter()
+                            .any(|open| matches!(tree.name(open.at), "article" | "section" | "li"));
+                    let is_most = 2 * (tree.node(at).end - at) > tree.len();
+                    let part = if in_article {
+                        around.part
+                    } else {
+                        part_of(element, around.part, is_most)
+                    };
+                    let inner = Open {
+                        at,
+                        part,
+                        style: style_of(element, at, around.style, tree),
+                        level: heading_level(element).unwrap_or(around.level),
+                        kept: around.kept || keeps_lines(element),
+                    };
+                    if is_block(tree, at) {
+                        writer.end_line(&around, &open);
+                    }
+                    open.push(inner);
+                }
+                What::Root => {}
+            }
+        }
+        while let Some(last) = open.pop() {
+            writer.end_line(&last, &open);
+        }
+        let mut all = writer.lines;
+        mark_headings(tree, &mut all);
+        Lines { all }
+    }
+
+    /// The headings over a line, from the nearest on.
+    pub(crate) fn headings(&self, line: usize) -> impl Iterator<Item = usize> {
+        let mut here = self.all[line].heading;
+        std::iter::from_fn(move || {
+            let heading = here?;
+            here = self.all[heading].heading;
+            Some(heading)
+        })
+        .take(HEADINGS_MAX)
+    }
+
+    /// The first line of the paragraph that a line is in: lines of one block without an empty one between them.
+    pub(crate) fn paragraph_start(&self, line: usize) -> usize {
+        let block = self.all[line].block;
+        let mut start = line;
+        while start > 0
+            && line - start < PARAGRAPH_LINES_MAX
+            && !self.all[start].gap
+            && self.all[start - 1].block == block
+            && self.all[start].level == 0
+        {
+            start -= 1;
+        }
+        start
+    }
+
+    /// The lines of the paragraph that a line is in.
+    pub(crate) fn paragraph(&self, line: usize) -> Range<usize> {
+        let start = self.paragraph_start(line);
+        let block = self.all[line].block;
+        let mut end = line + 1;
+        while end < self.all.len()
+            && end - line < PARAGRAPH_LINES_MAX
+            && !self.all[end].gap
+            && self.all[end].block == block
+            && self.all[end].level == 0
+        {
+            end += 1;
+        }
+        start..end
+    }
+
+    /// The first line that an element has a part in.
+    pub(crate) fn of_element(&self, tree: &Tree, at: usize) -> Option<usize> {
+        let first = self.all.partition_point(|line| line.nodes.1 < at);
+        self.all.get(first).filter(|line| line.nodes.0 < tree.node(at).end).map(|_| first)
+    }
+
+    /// The numbers of the lines inside an element.
+    pub(crate) fn inside(&self, tree: &Tree, at: usize) -> Range<usize> {
+        let end = tree.node(at).end;
+        let first = self.all.partition_point(|line| line.nodes.0 < at);
+        let last = self.all.partition_point(|line| line.nodes.0 < end);
+        first..last.max(first)
+    }
+}
+
+/// An element that is not closed yet.
+#[derive(Clone, Copy)]
+struct Open {
+    at: usize,
+    part: Part,
+    style: Style,
+    level: u8,
+    /// Line ends are kept: `pre`.
+    kept: bool,
+}
+
+struct Writer<'t> {
+    tree: &'t Tree,
+    lines: Vec<Line>,
+    text: String,
+    pieces: Vec<Piece>,
+    /// White space is due before the next character.
+    space: bool,
+    /// An inline element has just ended: if another begins at once, a reader sees a gap.
+    closed: bool,
+    /// Breaks since the last line.
+    breaks: u8,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, text: &str, node: usize, style: Style) {
+        if self.text.len() > LINE_BYTES_MAX {
+            return;
+        }
+        let starts_element = self.tree.node(node).parent + 1 == node;
+        let trimmed = text.trim();
+        let mut start = self.text.len();
+        let is_cents = trimmed.len() == 2 && trimmed.bytes().all(|b| b.is_ascii_digit());
+        let after_digit = self.text.ends_with(|c: char| c.is_ascii_digit());
+        if starts_element && is_cents && after_digit && !self.space {
+            // `29<sup>90</sup>`: a reader sees a decimal point.
+            let fraction = self.text.chars().rev().take_while(char::is_ascii_digit).count();
+            let has_point =
+                self.text.chars().rev().nth(fraction).is_some_and(|c| matches!(c, '.' | ','));
+            if has_point { self.space = true } else { self.text.push('.') }
+        } else if self.closed
+            && starts_element
+            && !self.text.is_empty()
+            && !(trimmed.starts_with(['.', ',']) && trimmed.chars().count() <= 3)
+        {
+            self.space = true;
+        }
+        // `Squid<span>12.50 €</span>`: a style sets the price apart.
+        let begins = trimmed.chars().next();
+        let is_amount = begins.is_some_and(|c| c.is_ascii_digit() || "€£$½+".contains(c))
+            && trimmed.chars().count() > 2
+            && trimmed.chars().any(|c| c.is_ascii_digit());
+        if (starts_element || self.closed)
+            && is_amount
+            && self.text.ends_with(|c: char| c.is_alphabetic() || c == ')')
+        {
+            self.space = true;
+        }
+        self.closed = false;
+        for c in text.chars() {
+            if self.text.len() > LINE_BYTES_MAX {
+                break;
+            }
+            if c.is_whitespace() {
+                self.space |= !self.text.is_empty();
+            } else if !is_unseen(c) {
+                if self.space {
+                    self.text.push(' ');
+                    self.space = false;
+                    if start + 1 == self.text.len() {
+                        start += 1;
+                    }
+                }
+                self.text.push(c);
+            }
+        }
+        if start < self.text.len() {
+            self.pieces.push(Piece { at: start..self.text.len(), node, style });
+        }
+    }
+
+    /// Ends a line inside the innermost block of what is open.
+    fn end_line(&mut self, innermost: &Open, open: &[Open]) {
+        self.space = false;
+        self.closed = false;
+        let text = std::mem::take(&mut self.text);
+        let pieces = std::mem::take(&mut self.pieces);
+        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return };
+        if self.lines.len() >= LINES_MAX {
+            return;
+        }
+        let block = std::iter::once(innermost)
+            .chain(open.iter().rev())
+            .find(|open| is_block(self.tree, open.at))
+            .unwrap_or(innermost);
+        let folded = fold(&text);
+        let breaks = std::mem::take(&mut self.breaks);
+        let (gap, ruled) = (breaks > 1, breaks >= RULE);
+        let mut part = innermost.part;
+        part.quote |= is_quotation(&text);
+        let prices = money::prices(&without_notes(self.tree, &text, &pieces));
+        let nodes = (first.node, last.node);
+        self.lines.push(Line {
+            text,
+            folded,
+            prices,
+            block: block.at,
+            nodes,
+            pieces,
+            part,
+            level: innermost.level,
+            gap,
+            ruled,
+            heading: None,
+        });
+    }
+}
+
+/// A text with blanks in place of raised numbers after words: they are those of notes and allergens, and neither prices nor parts of them.
+fn without_notes(tree: &Tree, text: &str, pieces: &[Piece]) -> String {
+    let mut without = text.to_owned();
+    for piece in pieces.iter().filter(|piece| tree.name(tree.node(piece.node).parent) == "sup") {
+        let before = text[..piece.at.start].trim_end();
+        let is_note = before.ends_with(|c: char| c.is_alphabetic() || c == ')')
+            && text[piece.at.clone()].bytes().all(|b| b.is_ascii_digit() || b", ".contains(&b));
+        if is_note {
+            without.replace_range(piece.at.clone(), &" ".repeat(piece.at.len()));
+        }
+    }
+    without
+}
+
+/// `pre`, or a style that says the same.
+fn keeps_lines(element: &Element) -> bool {
+    &*element.name == "pre"
+        || element.attribute("style").is_some_and(|style| {
+            let style = style.replace(' ', "");
+            ["white-space:pre", "white-space:pre-line", "white-space:pre-wrap"]
+                .iter()
+                .any(|rule| style.contains(rule))
+        })
+}
+
+/// `Fax:`, or an e-mail address.
+fn is_label(alt: &str) -> bool {
+    let alt = alt.trim();
+    alt.chars().count() <= 60
+        && (alt.ends_with(':') && alt.split_whitespace().count() <= 3
+            || alt.contains('@') && !alt.contains(' '))
+}
+
+/// Somebody's words in quotation marks, with or without who said them.
+fn is_quotation(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix(['"', '“', '„', '«', '”']) else { return false };
+    rest.find(['"', '”', '“', '»']).is_some_and(|end| rest[..end].split_whitespace().count() > 4)
+}
+
+fn style_of(element: &Element, at: usize, around: Style, tree: &Tree) -> Style {
+    let mut style = around;
+    match &*element.name {
+        "b" | "strong" | "u" | "th" => style.strong = true,
+        "s" | "del" | "strike" => style.struck = true,
+        "small" | "em" | "i" | "sup" | "sub" => style.aside = true,
+        "font"
+            if element.attribute("size").is_some_and(|size| {
+                size.starts_with('+') || size.parse().is_ok_and(|size: i32| size >= 4)
+            }) =>
+        {
+            style.strong = true
+        }
+        "a" if element.attribute("href").is_some() => style.link = Some(at),
+        _ => {}
+    }
+    if element
+        .attribute("style")
+        .is_some_and(|style| style.replace(' ', "").contains("line-through"))
+    {
+        style.struck = true;
+    }
+    if element.attribute("style").is_some_and(|style| {
+        style.replace(' ', "").contains("font-weight:bold")
+            || style.replace(' ', "").contains("font-weight:7")
+    }) {
+        style.strong = true;
+    }
+    if !is_block(tree, at) || around.link.is_some() || element.attribute("class").is_some() {
+        for word in element.class_words() {
+            let word = word.to_ascii_lowercase();
+            match word.as_str() {
+                "old" | "was" | "strike" | "strikethrough" | "compare" | "oldprice" | "before"
+                | "rrp" | "uvp" | "msrp" => style.struck = true,
+                "title" | "name" | "bold" | "strong" if !is_block(tree, at) => style.strong = true,
+                "desc" | "description" | "note" | "allergens" | "allergen" | "muted" | "descr"
+                | "opis" | "beschreibung" | "descrizione" | "descripcion" | "omschrijving"
+                | "beskrivning" | "beskrivelse" | "popis" | "descricao" | "zutaten"
+                | "ingredients" | "ingredienti"
+                    if !is_block(tree, at) =>
+                {
+                    style.aside = true
+                }
+                _ => {}
+            }
+        }
+    }
+    style
+}
+
+/// `is_most`: more than half of the page is in the element, so that its class says nothing of a part.
+fn part_of(element: &Element, around: Part, is_most: bool) -> Part {
+    let mut part = around;
+    match &*element.name {
+        "nav" => part.nav = true,
+        "header" => part.header = true,
+        "footer" => part.footer = true,
+        "aside" => part.aside = true,
+        "blockquote" | "q" | "cite" => part.quote = true,
+        "form" => part.form = true,
+        "button" => part.button = true,
+        "address" => part.address = true,
+        "body" | "html" | "main" => return part,
+        _ => {}
+    }
+    // A template's class for a whole page says nothing about its parts.
+    let mut is_denied = false;
+    for word in element.class_words() {
+        let word = word.to_ascii_lowercase();
+        // `not-footer`, `no-sidebar`
+        if std::mem::replace(&mut is_denied, matches!(word.as_str(), "not" | "no" | "without")) {
+            continue;
+        }
+        match word.as_str() {
+            "nav" | "navi" | "navigation" | "breadcrumb" | "breadcrumbs" | "cookie" | "cookies"
+            | "navbar" | "gdpr" | "consent" | "skip" | "pagination" => part.nav = true,
+            _ if is_most => {}
+            "footer" | "fuss" | "foot" | "pied" | "colophon" | "stopka" | "paticka" | "sidfot" => {
+                part.footer = true
+            }
+            "sidebar" => part.aside = true,
+            "testimonial" | "testimonials" | "review" | "reviews" | "quote" | "quotes"
+            | "opinie" | "opinion" | "avis" | "bewertung" | "bewertungen" | "kundenstimmen"
+            | "comment" | "comments" | "recensione" | "recensioni" | "kundenstimme"
+            | "referenz" | "opiniones" | "depoimento" | "depoimentos" | "omdome" | "omtale"
+            | "recenze" | "zitat" | "temoignage" | "temoignages" | "guestbook" | "gaestebuch" => {
+                part.quote = true;
+            }
+            "blog" | "news" | "aktuelles" | "actus" | "actualites" | "noticias" | "notizie"
+            | "nyheter" | "nyheder" | "aktuality" | "nieuws" | "aktualnosci" | "newsitem" => {
+                part.post = true
+            }
+            _ => {}
+        }
+    }
+    part
+}
+
+fn is_block(tree: &Tree, at: usize) -> bool {
+    let inline = [
+        "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn",
+        "em", "font", "i", "img", "ins", "kbd", "label", "mark", "nobr", "output", "q", "ruby",
+        "rt", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u",
+        "var", "wbr", "meter", "input", "picture", "source",
+    ];
+    !inline.contains(&tree.name(at)) && !is_fraction(tree, at)
+}
+
+/// A box for the cents of a price: `<div class=price>47<div class=fraction>50</div></div>`.
+fn is_fraction(tree: &Tree, at: usize) -> bool {
+    if tree.node(at).end - at > 4 {
+        return false;
+    }
+    let says_so = |element: &Element| {
+        element.class_words().any(|word| {
+            ["price", "fraction", "fractional", "cent", "cents", "decimal", "decimals"]
+                .contains(&word.to_ascii_lowercase().as_str())
+        })
+    };
+    let text = tree.raw_text(at);
+    let text = text.trim().trim_start_matches(['.', ',']);
+    text.len() == 2
+        && text.bytes().all(|byte| byte.is_ascii_digit())
+        && tree.element(at).is_some_and(says_so)
+}
+
+/// The text of a node as plain words.
+pub(crate) fn text_of(tree: &Tree, at: usize, chars_max: usize) -> String {
+    plain(&tree.raw_text(at), chars_max)
+}
+
+/// A rule counts as so many breaks.
+const RULE: u8 = 100;
+/// More lines of a page are not read.
+const LINES_MAX: usize = 3_000;
+/// More of one line is not read.
+const LINE_BYTES_MAX: usize = 4_000;
+/// Longer paragraphs are cut.
+const PARAGRAPH_LINES_MAX: usize = 30;
+/// Headings over each other that are looked at.
+const HEADINGS_MAX: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(html: &str) -> Vec<String> {
+        Lines::of(&Tree::parse(html)).all.into_iter().map(|line| line.text).collect()
+    }
+
+    #[test]
+    fn blocks_and_breaks_end_lines() {
+        assert_eq!(
+            lines("<p>a <b>b</b><br>c<div>d</div>e<table><tr><td>f<td>g</table>"),
+            ["a b", "c", "d", "e", "f", "g"]
+        );
+    }
+
+    #[test]
+    fn pieces_of_a_price_come_together() {
+        assert_eq!(lines("<sup>$</sup>29<sup>99</sup><small>/mo</small>"), ["$29.99 /mo"]);
+        assert_eq!(lines("<span>Polenta</span><span>€ 11,00</span>"), ["Polenta € 11,00"]);
+        assert_eq!(lines("<span>H</span>ello wor<i>ld</i>"), ["Hello world"]);
+        assert_eq!(lines("bonjour<span>&#64;</span>ty.example"), ["bonjour@ty.example"]);
+    }
+
+    #[test]
+    fn lines_know_their_headings() {
+        let tree = Tree::parse(
+            "<h1>A</h1><h2>B</h2><p>c<h2>D</h2><p><b>E</b><br>f<p>g<table><tr><td><h3>H</h3>i<td>j</table>",
+        );
+        let lines = Lines::of(&tree);
+        let over = |text: &str| {
+            let at = lines.all.iter().position(|line| line.text == text).unwrap();
+            lines
+                .headings(at)
+                .map(|heading| lines.all[heading].text.as_str())
+                .collect::<Vec<_>>()
+                .join("<")
+        };
+        assert_eq!(over("c"), "B<A");
+        assert_eq!(over("f"), "D<A");
+        assert_eq!(over("i"), "H<D<A");
+        assert_eq!(over("j"), "D<A");
+    }
+}

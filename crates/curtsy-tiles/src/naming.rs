@@ -1,0 +1,219 @@
+//! What is a thing with a price called? Names are cleaned of what stands beside them, and told from sentences and labels.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::plain::{fold, identity, plain, words};
+use crate::whose;
+
+/// A name without words that stand in for a price: `Turbot market price`.
+pub(crate) fn without_stand_in(text: &str) -> &str {
+    let folded = fold(text);
+    match STAND_IN.find(&folded) {
+        Some(found) if folded.chars().count() == text.chars().count() => {
+            let keep = folded[..found.start()].chars().count();
+            let cut = text.char_indices().nth(keep).map_or(text.len(), |(at, _)| at);
+            if keep > 2 { &text[..cut] } else { text }
+        }
+        _ => text,
+    }
+}
+
+/// A name without leaders, labels of prices, allergens, numbers in front and marks behind.
+pub(crate) fn clean_name(text: &str) -> String {
+    let mut text = text.trim();
+    loop {
+        let before = text;
+        if LABEL_ONLY.are(&identity(text)) {
+            return String::new();
+        }
+        text = text
+            .trim_end_matches(|c: char| c.is_whitespace() || ".…·:-–—_=|*†‡,;(/+~•→".contains(c));
+        // `.de` is a name.
+        if !TOP_LEVEL.is_match(text) {
+            text = text
+                .trim_start_matches(|c: char| c.is_whitespace() || "·•-–—*|:,;.…/+→✓✔".contains(c));
+        }
+        text = without_lead(text);
+        if let Some(found) = ALLERGENS.find(text) {
+            text = &text[..found.start()];
+        }
+        if let Some(found) = NUMBERING.find(text) {
+            text = &text[found.end()..];
+        }
+        if text == before {
+            break;
+        }
+    }
+    if text.matches('(').count() > text.matches(')').count() {
+        text = text.rsplit_once('(').map_or(text, |(head, _)| head.trim_end());
+    }
+    plain(text, 200)
+}
+
+/// A name without the small words that lead from it to a price: `from`, `costs`.
+fn without_lead(text: &str) -> &str {
+    let folded = fold(text);
+    let Some(found) = TRAILING.find(&folded) else { return text };
+    if text.chars().count() != folded.chars().count() {
+        return text;
+    }
+    let keep = folded[..found.start()].chars().count();
+    let cut = text.char_indices().nth(keep).map_or(text.len(), |(at, _)| at);
+    // `Class A`, `Solo`: with a capital it is part of the name, unless it is a label.
+    let lead = text[cut..].trim_start_matches(|c: char| !c.is_alphanumeric());
+    let is_capital = lead.chars().next().is_some_and(char::is_uppercase);
+    if is_capital && !LABEL_ONLY.are(&identity(lead)) { text } else { &text[..cut] }
+}
+
+/// `Guided hike – 8 hours, lunch included`: what follows a dash describes, if it reads like it.
+pub(crate) fn split_name(name: String) -> (String, Option<String>) {
+    let Some((head, tail)) =
+        [" – ", " — ", " - ", " | "].iter().find_map(|dash| name.split_once(dash))
+    else {
+        return (name, None);
+    };
+    let describes = tail.chars().next().is_some_and(char::is_lowercase)
+        || tail.chars().count() > head.chars().count() + 8
+        || tail.contains(',')
+        || tail.chars().next().is_some_and(|c| c.is_ascii_digit());
+    if describes && head.chars().filter(|c| c.is_alphabetic()).count() >= 3 {
+        (head.trim().to_owned(), Some(tail.trim().to_owned()))
+    } else {
+        (name, None)
+    }
+}
+
+/// Whether a text can be the name of a thing.
+pub(crate) fn is_name(name: &str) -> bool {
+    let letters = name.chars().filter(|c| c.is_alphabetic()).count();
+    let folded = fold(name);
+    letters >= 2
+        && name.chars().count() <= NAME_CHARS_MAX
+        && !NO_NAME.are_in(&folded)
+        && !LABEL_ONLY.are(&folded)
+        && !NO_NAME_ALONE.are(&folded)
+        && !name.contains('@')
+        && !name.ends_with('?')
+        && !name.contains("://")
+}
+
+/// Whether a text is nothing but days or times: `Saturdays at 2pm`.
+pub(crate) fn is_time(name: &str, language: &str) -> bool {
+    let read = crate::hours::read(name, language, crate::hours::Waiting::default());
+    read.has_days && read.strange == 0 && name.chars().any(|c| c.is_ascii_digit())
+}
+
+/// Whether a text only measures: `35 min`, `per person`, `0,5 l`, `Every month`, `Large`. It names nothing by itself.
+pub(crate) fn is_measure(text: &str) -> bool {
+    let folded = fold(text);
+    let mut words = folded
+        .split(|c: char| !c.is_alphabetic())
+        .filter(|word| !word.is_empty())
+        .take(MEASURE_WORDS_MAX + 1);
+    text.chars().count() <= 60 && words.all(|word| MEASURES.are(word))
+}
+
+/// A name without the size at its end: `Picpoul 2022 — 175ml`, `Orange juice small`.
+pub(crate) fn without_measure(name: &str) -> &str {
+    let mut end = name.len();
+    for (at, _) in name.char_indices().rev().filter(|(_, c)| c.is_whitespace()) {
+        let tail = name[at..].trim_matches(|c: char| !c.is_alphanumeric());
+        // A year is no size.
+        let is_year = tail.len() == 4 && tail.bytes().all(|byte| byte.is_ascii_digit());
+        if is_year || name[at..].contains(['%', '°']) || !is_measure(tail) {
+            break;
+        }
+        end = at;
+    }
+    name[..end].trim_end_matches(|c: char| c.is_whitespace() || "–—-,:(/|".contains(c))
+}
+
+/// Whether words before a price are a sentence that leads to it, not a name.
+pub(crate) fn is_prose(before: &str, after: &str) -> bool {
+    let words = before.split_whitespace().count();
+    let folded = fold(before);
+    words > NAME_WORDS_MAX
+        || PROSE_WORDS.are_in(&folded)
+        || (words > 5 && is_sentence(after))
+        || SENTENCE_END.is_match(after.trim()) && words > 4
+}
+
+/// Whether what follows goes on as a sentence would.
+pub(crate) fn is_sentence(after: &str) -> bool {
+    let clause = whose::first_clause(after);
+    let words =
+        clause.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count();
+    words > 6 || PROSE_WORDS.are_in(&fold(clause))
+}
+
+/// Whether what follows a price is beside the point: nothing, a unit, or a thought after a comma.
+pub(crate) fn is_aside(after: &str) -> bool {
+    let clause = whose::first_clause(after);
+    let trimmed = clause.trim_start();
+    trimmed.is_empty()
+        || trimmed.starts_with([',', '(', '–', '—', '-', '/', ';'])
+        || clause.split_whitespace().count() <= 5
+}
+
+static TRAILING: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[\s(:,])(?:prices?|prices start|prices starting|starting|start|starts|preise|tarifs?|from|starting at|starts at|ab|a partir de|des|desde|da|a partire da|od|fra|fran|vanaf|alkaen|nur|now|jetzt|just|ca\.?|approx\.?|fr\.?|f\.o\.m\.?|fr\.o\.m\.?|for|fur|pour|per|por|voor|zum preis von|at|je|de|price|preis|prix|precio|prezzo|prijs|cena|pris|preco|je|a|costs?|kostet|kosten|coute|cuesta|koster|kostar|kosztuje|is|ist|für|um|already|schon|jiz|uz|jen|kun|bara|endast|vain|solo|soltanto|slechts|tylko|apenas|so|all'|entre|between|zwischen|tra|von|to|bis|au prix de)$").expect("a constant pattern")
+});
+
+/// What stands where a price would.
+static STAND_IN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"[\s,:(–-]+(?:voir ardoise|selon ardoise|voir l'ardoise|nach gewicht|nach grosse|by weight|see board|see the board|ask staff|market price|price of the day|daily price|day price|market|mp|m\.p\.|poa|tagespreis|nach tagespreis|zum tagespreis|auf anfrage|preis auf anfrage|selon arrivage|selon le marche|prix du jour|prix du marche|sur demande|sur devis|prezzo del giorno|al kg|s\.q\.|secondo mercato|su richiesta|s/m|segun mercado|precio segun mercado|a consultar|dagprijs|op aanvraag|dagspris|dagens pris|pa forespurgsel|cena dnia|cena na zapytanie|dle denni nabidky|na dotaz|preco do dia|preco ao kg|ao kg|sob consulta|on request|ask|ask us|please ask|tbc)\)?\s*$").expect("a constant pattern")
+});
+static ALLERGENS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:\s*(?:\((?:(?:Allergene?|alergeny|[Aa]llergens|alérgenos|allergènes):?\s?)?(?:[A-Za-z]|\d{1,2}|VG|GF|DF|vg|ve|gf|veg|vegan|Veg)(?:\s?[,/·.&]\s?(?:[A-Za-z]|\d{1,2}|VG|GF|DF|vg|ve|gf))*\)|\[[A-Za-z0-9, /]{1,16}\]|\s(?:VG|GF|DF|V|N|G)(?:[,/ ]+(?:GF|VG|DF|V))*))$|\s+\*+$|\s+[A-Z](?:\s?,\s?[A-Z])+$|\s+(?:\d{1,2},\s?)+\d{1,2}$|[⁴⁵⁶⁷⁸⁹]+$").expect("a constant pattern")
+});
+
+static NUMBERING: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:N[rº°]\.?\s?)?\d{1,3}[a-z]?[.)]\s+").expect("a constant pattern")
+});
+
+static TOP_LEVEL: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^\.[a-z]{2,12}$").expect("a constant pattern"));
+
+static SENTENCE_END: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^[.!]$").expect("a constant pattern"));
+
+words! { NO_NAME: "deposit, anzahlung, kaution, acompte, arrhes, caparra, fianza, zadatek, zaloha, delivery, shipping, lieferung, versand, livraison, envio, spedizione, subtotal, zwischensumme, save, sparen, minimum, free delivery, coperto, warenkorb, checkout, copyright, sort by, price range, preisspanne, prices from, preise ab, prices in, preise in, per person sharing, iban, tel, telefon, fax, posted on, posted by, published on, reviews, rated" }
+
+words! { NO_NAME_ALONE: "phone, posted, published, review, total, summe, gesamt, basket, cart, panier, kasse, results, filter, your basket, your cart, your order, cart total, order total" }
+
+words! { LABEL_ONLY: "select options, choose options, view options, view product, optionen wahlen, ausfuhrung wahlen, choix des options, opties selecteren, seleziona opzioni, elegir opciones, wybierz opcje, valj alternativ, in winkelmand, inkl mva, vanlig pris, salgspris, vanligt pris, normale prijs, aanbiedingsprijs, prix habituel, prix solde, precio habitual, precio de oferta, precio rebajado, normalpreis, normaler preis, sonderpreis, verkaufspreis, angebotspreis, ordinarie pris, reapris, normalpris, tilbudspris, cena regularna, cena promocyjna, bezna cena, akcni cena, preco normal, preco promocional, was, usd, eur, gbp, price, prices, preis, preise, prix, tarif, tarifs, precio, prezzo, prijs, cena, pris, preco, hinta, from, ab, now, jetzt, sale, sale price, regular price, prix promotionnel, prix original, prix unitaire, unit price, angebot, offer, new, neu, nouveau, nuevo, nuovo, popular, beliebt, most popular, best value, bestseller, empfohlen, add to cart, add to basket, in den warenkorb, ajouter au panier, anadir al carrito, aggiungi al carrello, dodaj do koszyka, in winkelwagen, lagg i varukorg, laeg i kurv, pridat do kosiku, koupit, buy, buy now, kaufen, acheter, comprar, acquista, kup, kop, bestellen, commander, pedir, sold out, ausverkauft, epuise, agotado, esaurito, uitverkocht, in stock, auf lager, en stock, vat incl, inkl. mwst, inkl. mwst., ttc, iva incluida, iva inclusa, incl. btw, inkl. moms, vc. dph, z vat, or, oder, ou, o, per month, per year, pro monat, monthly, yearly, once, each, pro person, per person, par personne, reduced, small, large, oferta, promo, aktion, promotion, promocja, tilbud, kampanj, akce, soldes, saldi, rebajas, reduziert, -20, sonderangebot, details, more, mehr, learn more, read more, book now, jetzt buchen, reserver, prenota, reservar, choose, select, get started, sign up, start free trial, order now, jetzt bestellen, quantity, menge, anzahl, zum produkt, view, ansehen, voir, ver, size, grosse, taille, prezzo di listino, prezzo scontato" }
+
+words! { PROSE_WORDS: "we, our, us, you, your, wir, unser, unsere, ihr, ihre, nous, notre, vous, votre, nosotros, nuestra, noi, nostra, voi, wij, ons, onze, jullie, vores, is, are, was, were, will, has, have, ist, sind, wird, haben, est, sont, etait, sera, ont, sara, hanno, jest, bylo, blir, costs, kostet, kosten, coute, cuesta, costa, kostuje, kosztuje, kostar, koster, stoji, pay, paid, zahlen, bezahlt, payer, charge, charged, berechnet, berechnen, facture, that, which, because, weil, parce, dass, wenn, when, but, aber, mais, pero, thanks, danke, merci, won, lost" }
+
+words! {
+/// Units, sizes, and the small words between them.
+MEASURES: "pot, teapot, kanne, kannchen, theiere, tetera, teiera, mug, becher, potje, kopje, kop, kopp, filizanka, salek, konvice, dozen, quarter, dutzend, douzaine, docena, dozzina, tasse, teller, km, qm, kwh, mile, metre, meter, cup, bowl, slice, portion, portie, porzione, porcion, stack, tall, ½, a, an, of, szt, ks, kpl, tk, stck, pz, ud, uds, un, pc, lt, sml, reg, lge, bolee, pichet, shot, per, pro, par, por, al, je, each, every, jede, jeden, jeder, chaque, cada, ogni, elke, za, na, om, i, in, en, im, il, la, le, l, les, der, die, das, den, de, for, fur, pour, para, voor, pr, p, and, und, et, y, e, or, oder, ou, approx, ca, circa, min, mins, minute, minutes, minuten, minuti, minutos, minut, minuter, minutter, minuty, hour, hours, hr, hrs, h, std, stunde, stunden, heure, heures, hora, horas, ora, ore, uur, godz, godzina, godziny, timme, timmar, time, timer, tim, hod, hodina, hodiny, hodinu, day, days, tag, tage, jour, jours, dia, dias, giorno, giorni, dag, dagen, dagar, dage, dzien, dni, den, night, nights, nacht, nachte, nuit, nuits, noche, noches, notte, notti, noite, noites, noc, natt, week, weeks, wk, woche, wochen, semaine, semaines, semana, semanas, settimana, settimane, weken, tydzien, vecka, veckor, uge, uger, tyden, month, months, mo, mth, monat, monate, mois, mes, meses, mese, mesi, maand, maanden, miesiac, manad, manader, maned, maneder, mesic, year, years, yr, annum, jahr, jahre, an, ans, ano, anos, anno, anni, jaar, rok, ar, annee, monthly, yearly, weekly, daily, annually, monatlich, jahrlich, mensuel, annuel, person, persons, people, personen, personne, personnes, persona, personas, persone, pessoa, pessoas, osoba, osoby, osob, osobe, pax, pp, seat, user, users, once, one, only, einmalig, stuck, stk, piece, pieces, pcs, item, unit, st, g, gr, kg, ml, cl, dl, l, lt, liter, litre, litres, oz, lb, lbs, cm, mm, m, small, medium, large, regular, klein, mittel, gross, grosse, kleine, kleiner, grosser, petit, petite, grand, grande, moyen, pequeno, pequena, mediano, mediana, piccolo, piccola, medio, media, groot, groter, kleintje, maly, mala, male, duzy, duza, duze, sredni, srednia, velky, velka, velke, liten, stor, mellan, lille, mellem, half, full, whole, halb, halbe, ganz, ganze, demi, entier, entiere, half, heel, hele, polovina, cela, media, racion, entera, tapa, mezza, intera, pint, glass, bottle, carafe, glas, flasche, karaffe, verre, bouteille, pichet, copa, botella, jarra, calice, bottiglia, caraffa, bicchiere, fles, kan, kieliszek, butelka, karafka, lasi, pullo, glas, flaska, flaske, karaffel, sklenice, lahev, single, double, doppelt, xl, xs, kurz, lang, kort, short, long, court, courts, longs, mi-longs, corto, corti, largo, lungo, lunghi, kratke, dlouhe, krotkie, dlugie, mass, incl, inkl, vat, gst, mwst, tva, ttc, iva, btw, moms, dph, net, brutto, netto, inc, ht, exkl, excl" }
+
+/// A measure has no more words.
+const MEASURE_WORDS_MAX: usize = 10;
+
+/// Longer texts are no names.
+const NAME_CHARS_MAX: usize = 100;
+
+/// Names have no more words.
+const NAME_WORDS_MAX: usize = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cleaned() {
+        let check = |text: &str, expected: &str| assert_eq!(clean_name(text), expected, "{text}");
+        check("Torta di grano saraceno ................ ", "Torta di grano saraceno");
+        check("Filetti di persico dorati *", "Filetti di persico dorati");
+        check("Day pass: ", "Day pass");
+        check("Sesja narzeczeńska ........ od ", "Sesja narzeczeńska");
+        check("12. Pizza Margherita (A, G)", "Pizza Margherita");
+        check("Brushing seul à partir de", "Brushing seul");
+        check("Cours particulier (1 h) : ", "Cours particulier (1 h)");
+        check("Lemon sole (when landed)", "Lemon sole (when landed)");
+    }
+}

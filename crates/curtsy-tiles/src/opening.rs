@@ -1,0 +1,414 @@
+//! Which of a page's lines tell the business's own opening hours? Not those of its kitchen, its car park, its courses or its neighbours.
+
+use crate::clock;
+use crate::found::{Found, LABELLED, LISTED, PROSE, STRUCTURED};
+use crate::heading::OTHER_MATTER;
+use crate::hours::{self, Interval, Waiting};
+use crate::plain::{fold, words};
+use crate::schema::Said;
+use crate::site::{Page, Site};
+use crate::tile::{Contact, Day, Fact, Hours, Via};
+use crate::topic::Topic;
+use crate::whose;
+
+/// All hours of a site.
+pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
+    let mut found = Vec::new();
+    // Hours of a telephone line, a reception or the like, for a business that has no others.
+    let mut spare = Vec::new();
+    for (number, page) in site.pages.iter().enumerate() {
+        for (via, said) in &page.said {
+            if let Said::Hours(interval) = said {
+                found.push(Found {
+                    fact: fact(*interval),
+                    page: number,
+                    via: *via,
+                    text: "openingHours".into(),
+                    confidence: STRUCTURED,
+                });
+            }
+        }
+        let in_columns = columns(page, number, &mut found);
+        in_lines(site, page, number, &in_columns, &mut found, &mut spare);
+    }
+    if found.is_empty() {
+        found = spare;
+    }
+    without_old(&mut found);
+    found
+}
+
+/// Where structured data and what visitors see differ, visitors are right.
+fn without_old(found: &mut Vec<Found>) {
+    let hours = |found: &Found| match &found.fact {
+        Fact::Contact(Contact::Hours(hours)) => Some(hours.clone()),
+        _ => None,
+    };
+    let is_structured = |found: &Found| {
+        matches!(found.via, Via::JsonLd | Via::Microdata | Via::Rdfa | Via::OpenGraph)
+    };
+    let seen: Vec<Hours> =
+        found.iter().filter(|found| !is_structured(found)).filter_map(hours).collect();
+    let mut days: Vec<Day> = seen.iter().map(|hours| hours.day).collect();
+    days.sort();
+    days.dedup();
+    found.retain(|found| {
+        let Some(own) = hours(found).filter(|_| is_structured(found)) else { return true };
+        seen.contains(&own) || !(days.contains(&own.day) || days.len() >= DAYS_OF_A_WEEK)
+    });
+}
+
+fn fact(interval: Interval) -> Fact {
+    // Midnight is written as clocks show it.
+    let time = |minutes: u16| format!("{:02}:{:02}", minutes / 60 % 24, minutes % 60);
+    let day = Day::ALL[usize::from(interval.day) % 7];
+    Fact::Contact(Contact::Hours(Hours {
+        day,
+        opens: time(interval.opens),
+        closes: time(interval.closes),
+    }))
+}
+
+/// Lines one after the other; weekdays at the end of one wait for the times of the next.
+fn in_lines(
+    site: &Site<'_>,
+    page: &Page<'_>,
+    number: usize,
+    skip: &[bool],
+    found: &mut Vec<Found>,
+    spare: &mut Vec<Found>,
+) {
+    let mut waiting = Waiting::default();
+    // What was found on the last lines under "every day": a closed day may follow.
+    let mut daily: Option<(usize, usize)> = None;
+    let language = page.language();
+    let mut at = 0;
+    while at < page.lines.all.len() {
+        let line = &page.lines.all[at];
+        let here = at;
+        let is_read = line.is_matter()
+            && !line.part.post
+            && !skip[at]
+            && (!matches!(page.topic, Topic::News | Topic::Terms) || line.part.footer);
+        if !is_read || is_elsewhere(page, at) {
+            waiting = Waiting::default();
+            at += 1;
+            continue;
+        }
+        let (text, next) = row(page, at).unwrap_or_else(|| (line.text.clone(), at + 1));
+        at = next;
+        let mut rest = text.as_str();
+        // `Closed on Mondays. Open from 12 to 3`: the other days.
+        let closed = closed_days(&text, language);
+        let mut strange_line = false;
+        while !rest.is_empty() {
+            let sentence = match whose::first_clause(rest) {
+                "" => &rest[..rest.chars().next().map_or(0, char::len_utf8)],
+                sentence => sentence,
+            };
+            rest = &rest[sentence.len()..];
+            if sentence.chars().count() < 2 {
+                continue;
+            }
+            let mut reading = hours::read(sentence, language, waiting);
+            if closed != 0 && reading.intervals.is_empty() && !reading.has_days && reading.says_open
+            {
+                let days = Waiting { days: ALL_DAYS & !closed, given: false };
+                reading =
+                    hours::Reading { has_days: true, ..hours::read(sentence, language, days) };
+            }
+            let under = is_under_hours(page, here);
+            let is_pure = reading.strange == 0;
+            let is_others = is_others(site, &fold(sentence));
+            // A timetable has many short times on one day.
+            let is_timetable = (0..7).any(|day| {
+                reading.intervals.iter().filter(|interval| interval.day == day).count() > 2
+            });
+            let is_break = BREAK.are_in(&fold(sentence));
+            if is_break {
+                let days = Waiting { days: 1, given: false };
+                if let Some(pause) = hours::read(sentence, language, days).intervals.last() {
+                    split(found, number, pause);
+                    split(spare, number, pause);
+                }
+            }
+            let is_others = is_others || is_timetable || is_break && !reading.has_days;
+            let is_believed = !is_others
+                && believes(site, page, here, &reading, &fold(sentence), under)
+                && !(strange_line && !reading.says_open && !under);
+            if is_believed {
+                let via = via(page, here);
+                let confidence = match via {
+                    Via::Text if is_pure || under => LABELLED,
+                    Via::Text => PROSE,
+                    _ => LISTED,
+                };
+                let first = found.len();
+                for interval in &reading.intervals {
+                    found.push(Found {
+                        fact: fact(*interval),
+                        page: number,
+                        via,
+                        text: line.text.clone(),
+                        confidence,
+                    });
+                }
+                if reading.says_daily && !reading.intervals.is_empty() {
+                    daily = Some((first, here));
+                }
+            }
+            if !is_believed && !is_timetable && SPARE.are_in(&fold(sentence)) && reading.has_days {
+                spare.extend(reading.intervals.iter().map(|interval| Found {
+                    fact: fact(*interval),
+                    page: number,
+                    via: Via::Text,
+                    text: line.text.clone(),
+                    confidence: PROSE,
+                }));
+            }
+            if let Some((first, _)) =
+                daily.filter(|(_, line)| reading.closed != 0 && here - line <= 3 && !is_others)
+            {
+                let is_closed = |found: &Found| matches!(&found.fact, Fact::Contact(Contact::Hours(hours)) if reading.closed & (1 << hours.day as u8) != 0);
+                let kept: Vec<Found> =
+                    found.drain(first..).filter(|found| !is_closed(found)).collect();
+                found.extend(kept);
+            }
+            strange_line |=
+                !is_pure && reading.intervals.is_empty() && !reading.says_open && !under;
+            waiting = if is_believed || (is_pure && !is_others) {
+                reading.waiting
+            } else {
+                Waiting::default()
+            };
+        }
+        if line.level > 0 && waiting.given {
+            waiting = Waiting::default();
+        }
+    }
+}
+
+/// Takes a break out of the hours that a page has told so far.
+fn split(found: &mut Vec<Found>, page: usize, pause: &Interval) {
+    let minutes = |clock: &str| -> Option<u16> {
+        let (hour, minutes) = clock.split_once(':')?;
+        Some(hour.parse::<u16>().ok()? * 60 + minutes.parse::<u16>().ok()?)
+    };
+    for at in 0..found.len() {
+        let Fact::Contact(Contact::Hours(hours)) = &found[at].fact else { continue };
+        let (Some(opens), Some(closes)) = (minutes(&hours.opens), minutes(&hours.closes)) else {
+            continue;
+        };
+        if found[at].page == page && opens < pause.opens && pause.closes < closes {
+            let day = hours.day as u8;
+            let morning = fact(Interval { day, opens, closes: pause.opens });
+            let afternoon = fact(Interval { day, opens: pause.closes, closes });
+            found.push(Found { fact: afternoon, ..found[at].clone() });
+            found[at].fact = morning;
+        }
+    }
+}
+
+/// The days that a line says are closed, one bit each.
+fn closed_days(text: &str, language: &str) -> u8 {
+    let mut closed = 0;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let sentence = match whose::first_clause(rest) {
+            "" => &rest[..rest.chars().next().map_or(0, char::len_utf8)],
+            sentence => sentence,
+        };
+        rest = &rest[sentence.len()..];
+        closed |= hours::read(sentence, language, Waiting::default()).closed;
+    }
+    closed
+}
+
+/// Whether a sentence with times speaks of somebody or something else.
+fn is_others(site: &Site<'_>, folded: &str) -> bool {
+    (whose::is_others(folded) && !site.is_named_in(folded))
+        || NOT_HOURS.are_in(folded)
+        || TRAFFIC.are_in(folded)
+        || is_of_dates(folded)
+        || whose::NOT_US.are_in(folded)
+}
+
+/// Whether a sentence speaks of single days or holidays. Seasons, from month to month, are regular.
+fn is_of_dates(folded: &str) -> bool {
+    HOLIDAYS.are_in(folded)
+        || MONTHS.are_in(folded) && (crate::payable::DATE.is_match(folded) || !is_season(folded))
+}
+
+/// Two months or more, or a whole season.
+fn is_season(folded: &str) -> bool {
+    let words = folded.split(|c: char| !c.is_alphabetic());
+    words.filter(|word| MONTHS.are(word) || *word == "may").count() >= 2
+}
+
+/// Whether a sentence is about opening hours: it is made of nothing else, says so, or stands where they are announced.
+fn believes(
+    site: &Site<'_>,
+    page: &Page<'_>,
+    at: usize,
+    reading: &hours::Reading,
+    folded: &str,
+    under: bool,
+) -> bool {
+    // Courses, rooms and dishes have times of their own.
+    let is_list = matches!(
+        page.topic,
+        Topic::Pricing | Topic::Services | Topic::Menu | Topic::Shop | Topic::Faq
+    ) && !page.lines.all[at].part.footer;
+    if is_list && !under && !reading.says_open {
+        let near = at.saturating_sub(2)..page.lines.all.len().min(at + 3);
+        let has_prices = page.lines.all[near].iter().any(|line| !line.prices.is_empty());
+        return reading.strange == 0 && !has_prices;
+    }
+    if reading.strange == 0 {
+        return true;
+    }
+    let starts_well = reading.strange_before == 0
+        || reading.says_open
+        || site.is_named_in(folded)
+        || (under && reading.strange_before <= 2);
+    reading.has_days
+        && starts_well
+        && (reading.says_open || reading.strange <= if under { 8 } else { 4 })
+}
+
+/// A row of a table as one line, and the line after it. Two cells with one time each are a beginning and an end.
+fn row(page: &Page<'_>, at: usize) -> Option<(String, usize)> {
+    let tree = &page.tree;
+    let row = tree.nearest(page.lines.all[at].block, &["tr"])?;
+    let lines = page.lines.inside(tree, row);
+    let cells: Vec<usize> = tree
+        .children(row)
+        .filter(|&at| matches!(tree.name(at), "td" | "th") && !tree.node(at).hidden)
+        .collect();
+    let texts: Vec<String> =
+        cells.iter().map(|&cell| page.text(cell)).filter(|text| !text.is_empty()).collect();
+    if lines.start != at
+        || !(2..=6).contains(&texts.len())
+        || lines.len() > 8
+        || texts.iter().any(|text| text.chars().count() > 80)
+    {
+        return None;
+    }
+    let is_single = |text: &String| {
+        let tokens: Vec<clock::Token> = clock::tokens(text, "")
+            .into_iter()
+            .filter(|token| *token != clock::Token::Filler)
+            .collect();
+        matches!(tokens.as_slice(), [clock::Token::Time(_)])
+    };
+    let mut text = texts[0].clone();
+    let mut place = 1;
+    while place < texts.len() {
+        text.push_str(", ");
+        text.push_str(&texts[place]);
+        if is_single(&texts[place]) && texts.get(place + 1).is_some_and(is_single) {
+            text.push_str(" - ");
+            text.push_str(&texts[place + 1]);
+            place += 1;
+        }
+        place += 1;
+    }
+    Some((text, lines.end))
+}
+
+/// A table whose first row has weekdays: each column is a day's. Says which lines it has read.
+fn columns(page: &Page<'_>, number: usize, found: &mut Vec<Found>) -> Vec<bool> {
+    let mut used = vec![false; page.lines.all.len()];
+    for table in page.tree.all("table").filter(|&at| !page.tree.node(at).hidden).take(TABLES_MAX) {
+        let rows: Vec<usize> =
+            page.tree.inside(table).filter(|&at| page.tree.name(at) == "tr").take(100).collect();
+        let cells = |row: usize| {
+            page.tree
+                .children(row)
+                .filter(|&at| matches!(page.tree.name(at), "td" | "th"))
+                .collect::<Vec<_>>()
+        };
+        let Some((head, body)) = rows.split_first() else { continue };
+        let days: Vec<Option<u8>> = cells(*head)
+            .into_iter()
+            .map(|cell| clock::day(fold(&page.text(cell)).trim_end_matches('.')))
+            .collect();
+        if days.iter().flatten().count() < 3 || body.is_empty() {
+            continue;
+        }
+        used[page.lines.inside(&page.tree, table)].fill(true);
+        let is_own = page
+            .lines
+            .inside(&page.tree, table)
+            .next()
+            .is_some_and(|line| !is_elsewhere(page, line))
+            && page.topic != Topic::News;
+        for row in body {
+            for (cell, day) in cells(*row).into_iter().zip(&days) {
+                let text = page.text(cell);
+                let Some(day) = day.filter(|_| is_own) else { continue };
+                let reading =
+                    hours::read(&text, page.language(), Waiting { days: 1 << day, given: false });
+                if reading.strange == 0 {
+                    found.extend(reading.intervals.into_iter().map(|interval| Found {
+                        fact: fact(interval),
+                        page: number,
+                        via: Via::Table,
+                        text: text.clone(),
+                        confidence: LISTED,
+                    }));
+                }
+            }
+        }
+    }
+    used
+}
+
+/// Under a heading that announces something else.
+fn is_elsewhere(page: &Page<'_>, at: usize) -> bool {
+    page.lines.headings(at).take(2).any(|heading| {
+        let folded = &page.lines.all[heading].folded;
+        (OTHER_MATTER.are_in(folded) || NOT_HOURS.are_in(folded)) && !HOURS.are_in(folded)
+    })
+}
+
+/// Under a heading, or after a line of the same paragraph, that announces hours.
+fn is_under_hours(page: &Page<'_>, at: usize) -> bool {
+    let start = page.lines.paragraph_start(at);
+    page.lines.headings(at).take(1).any(|heading| HOURS.are_in(&page.lines.all[heading].folded))
+        || page.lines.all[start..at]
+            .iter()
+            .any(|line| HOURS.are_in(&line.folded) && line.text.len() < 60)
+}
+
+fn via(page: &Page<'_>, at: usize) -> Via {
+    let block = page.lines.all[at].block;
+    match page.tree.nearest(block, &["tr", "li", "dd", "dt"]).map(|around| page.tree.name(around)) {
+        Some("tr") => Via::Table,
+        Some(_) => Via::List,
+        None => Via::Text,
+    }
+}
+
+words! {
+/// Headings and labels of opening hours.
+HOURS: "praxiszeiten, burozeiten, servicezeiten, besuchszeiten, verkaufszeiten, ordinationszeiten, schalterzeiten, hours, opening hours, opening times, open, we are open, offnungszeiten, geoffnet, sprechzeiten, sprechstunden, ordination, ordinationszeiten, ladenzeiten, geschaftszeiten, burozeiten, horaires, horaire, heures d'ouverture, ouverture, ouvert, horario, horarios, abierto, orari, orario, apertura, openingstijden, geopend, aberto, funcionamento, atendimento, godziny otwarcia, godziny, otwarte, czynne, oppettider, oppet, apningstider, apent, abningstider, abent, oteviraci doba, otevreno, provozni doba, aukioloajat, avoinna, when we're open, visit us" }
+words! {
+/// What has times of its own that are not opening hours.
+NOT_HOURS: "das telefon ist, bezorgen, bezorgd, phones are answered, phone is answered, kitchen, kuche, warme kuche, cuisine, cucina, cocina, keuken, kuchnia, kok, koket, kokken, kjokken, kuchyne, keittio, last orders, last order, last entry, last admission, letzter einlass, derniere entree, ultimo ingresso, happy hour, delivery, deliveries, lieferung, lieferzeiten, liefern, livraison, livraisons, consegne, entregas, bezorging, dostawa, dostawy, mass, messe, gottesdienst*, misa, service times, parking, car park, parken, parkhaus, parkplatz, tiefgarage, phones, phone lines, phone line, telefonzeiten, telefonische sprechzeit, class, classes, kurs, kurse, cours, curso, cursos, corso, corsi, lesson, lessons, unterricht, welpenstunde, training, trainings, timetable, schedule, stundenplan, kids' corner, creche, playgroup, check-in, check-out, checkin, checkout, check in, check out, concert, live music, quiz, quiz night, tour, tours, guided tours, fuhrung*, visite*, visite guidee, visita guidata, zwiedzanie z przewodnikiem, pickup, pick-up, abholung, abholen, retrait, meeting, meetings, rehearsal, doors, entry, operationen, op-zeiten, hotline, support, telefonhotline, notdienst, emergency, happyhour, brunch, breakfast served, served, stammtisch, probe, event, events, pop-up, fair, festival, festa, sagra, donnerstags nicht, story time, storytime, book club, club, quiet hours, nachtruhe, appointment slots, sauna, guichet, conference, seminar, vortrag, oficina de, turnier, dj, karaoke, music, musik, jam, open mic" }
+words! {
+/// What comes and goes near a business. A place may be named after it.
+TRAFFIC: "market, wochenmarkt, marche, mercado, mercato, markt, bus, train, tram, ferry, battello" }
+words! { MONTHS: "january, february, march, april, june, july, august, september, october, november, december, januar, februar, marz, mai, juni, juli, oktober, dezember, janvier, fevrier, mars, avril, juin, juillet, aout, septembre, octobre, novembre, decembre, enero, febrero, marzo, abril, mayo, junio, julio, agosto, septiembre, octubre, noviembre, diciembre, gennaio, febbraio, aprile, maggio, giugno, luglio, settembre, ottobre, dicembre, januari, februari, maart, mei, augustus, oktober, stycznia, lutego, marca, kwietnia, maja, czerwca, lipca, sierpnia, wrzesnia, pazdziernika, listopada, grudnia" }
+words! { BREAK: "lunchstangt, lunchstangt alla dagar, lunchlukket, frokostlukket, lunch break, closed for lunch, mittagspause, mittags geschlossen, uber mittag geschlossen, pause dejeuner, fermeture midi, chiusura pranzo, pausa pranzo, cerrado al mediodia, lunchpauze, przerwa, polednipauza, poledni prestavka, pausa para almoco" }
+words! { HOLIDAYS: "koningsdag, bevrijdingsdag, hemelvaartsdag, pinksteren, midsommar, good friday, karfreitag, vendredi saint, viernes santo, boxing day, thanksgiving, labor day, memorial day, independence day, heiligabend, christmas, weihnachten, noel, navidad, natale, kerst, jul, easter, ostern, paques, pascua, pasqua, new year, new year's, silvester, bank holiday, bank holidays, public holiday, public holidays, feiertag, feiertage, feiertagen, jours feries, festivos, festivi, feestdagen, swieta, helgdagar, holidays" }
+words! {
+/// What stands in for opening hours where there are none.
+SPARE: "phone, phones, phone lines, phone line, telefon, telefonisch, telefonzeiten, telephone, telefono, telefone, telefoon, support, kundtjanst, kundeservice, hotline, office, buro, reception, rezeption, support hours, helpdesk, customer service, kundenservice, weekdays" }
+
+/// The week, one bit a day.
+const ALL_DAYS: u8 = 0b111_1111;
+/// Whoever tells so many days tells the week.
+const DAYS_OF_A_WEEK: usize = 4;
+/// More tables of a page are not looked at.
+const TABLES_MAX: usize = 200;

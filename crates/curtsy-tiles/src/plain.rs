@@ -1,0 +1,186 @@
+//! Plain text: what a reader sees of a page's words, safe for whoever shows or stores it.
+//!
+//! White space is collapsed, and control characters, marks that turn the direction of writing, and characters of icon fonts are left out.
+
+use std::borrow::Cow;
+
+use regex::Regex;
+
+/// The words as a reader sees them, at most `chars_max` long; a cut text ends in `…`.
+pub(crate) fn plain(text: &str, chars_max: usize) -> String {
+    let mut plain = String::with_capacity(text.len().min(4 * chars_max));
+    let mut count = 0;
+    let mut space = false;
+    for c in text.chars() {
+        if c.is_whitespace() || c == '\u{2800}' {
+            space = count > 0;
+            continue;
+        }
+        if is_unseen(c) {
+            continue;
+        }
+        if count + usize::from(space) >= chars_max {
+            plain.pop();
+            plain.push('…');
+            break;
+        }
+        if space {
+            plain.push(' ');
+            count += 1;
+            space = false;
+        }
+        plain.push(c);
+        count += 1;
+    }
+    plain
+}
+
+/// Control characters, zero-width marks, direction overrides, private use (icon fonts), byte order marks.
+pub(crate) fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff0}'..='\u{ffff}' | '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}')
+}
+
+/// For comparing: lower case, without accents, quotes and dashes in one form each. Byte positions are not those of the text.
+pub(crate) fn fold(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii() {
+            folded.push(c.to_ascii_lowercase());
+            continue;
+        }
+        match c {
+            '\u{a0}' | '\u{202f}' | '\u{2009}' | '\u{2007}' => folded.push(' '),
+            '‘' | '’' | 'ʼ' | '´' | '`' | '′' => folded.push('\''),
+            '“' | '”' | '„' | '«' | '»' | '‟' => folded.push('"'),
+            '‐' | '‑' | '‒' | '–' | '—' | '―' | '−' => folded.push('-'),
+            'ß' => folded.push_str("ss"),
+            'æ' | 'Æ' => folded.push_str("ae"),
+            'œ' | 'Œ' => folded.push_str("oe"),
+            _ => {
+                for lower in c.to_lowercase() {
+                    folded.push(without_accent(lower));
+                }
+            }
+        }
+    }
+    folded
+}
+
+fn without_accent(c: char) -> char {
+    match c {
+        'à' | 'á' | 'â' | 'ã' | 'ä' | 'å' | 'ā' | 'ă' | 'ą' => 'a',
+        'ç' | 'ć' | 'č' => 'c',
+        'ď' | 'đ' | 'ð' => 'd',
+        'è' | 'é' | 'ê' | 'ë' | 'ē' | 'ė' | 'ę' | 'ě' => 'e',
+        'ģ' | 'ğ' => 'g',
+        'ì' | 'í' | 'î' | 'ï' | 'ī' | 'į' | 'ı' => 'i',
+        'ł' | 'ľ' | 'ļ' | 'ĺ' => 'l',
+        'ñ' | 'ń' | 'ň' | 'ņ' => 'n',
+        'ò' | 'ó' | 'ô' | 'õ' | 'ö' | 'ø' | 'ō' | 'ő' => 'o',
+        'ř' | 'ŕ' => 'r',
+        'ś' | 'š' | 'ş' | 'ș' => 's',
+        'ť' | 'ţ' | 'ț' => 't',
+        'ù' | 'ú' | 'û' | 'ü' | 'ū' | 'ů' | 'ű' | 'ų' => 'u',
+        'ý' | 'ÿ' => 'y',
+        'ź' | 'ż' | 'ž' => 'z',
+        // What only a combining mark is left of.
+        '\u{300}'..='\u{36f}' => '\'',
+        other => other,
+    }
+}
+
+/// What two names are compared by: folded letters and digits, one space between words.
+pub(crate) fn identity(text: &str) -> String {
+    let folded = fold(text);
+    let words = folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A list of folded words and phrases to look for; one that ends in `*` may go on.
+pub(crate) struct Words {
+    inside: Regex,
+    whole: Regex,
+    start: Regex,
+}
+
+impl Words {
+    /// Whole words, in any order of the list.
+    pub(crate) fn new(list: &str) -> Words {
+        let entries: Vec<Cow<'_, str>> =
+            list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(entry).collect();
+        let any = entries.join("|");
+        let made =
+            |pattern: String| Regex::new(&pattern).expect("a list of plain words is a pattern");
+        Words {
+            inside: made(format!("(?:^|[^a-z0-9])(?:{any})(?:$|[^a-z0-9])")),
+            whole: made(format!("^(?:{any})$")),
+            start: made(format!("^(?:{any})(?:$|[^a-z0-9])")),
+        }
+    }
+
+    /// Whether one of them is in a folded text.
+    pub(crate) fn are_in(&self, folded: &str) -> bool {
+        self.inside.is_match(folded)
+    }
+
+    /// Whether a folded text begins with one of them.
+    pub(crate) fn begin(&self, folded: &str) -> bool {
+        self.start.is_match(folded)
+    }
+
+    /// Whether a folded text is one of them and nothing else.
+    pub(crate) fn are(&self, folded: &str) -> bool {
+        self.whole.is_match(folded)
+    }
+}
+
+fn entry(word: &str) -> Cow<'_, str> {
+    match word.strip_suffix('*') {
+        Some(stem) => Cow::Owned(format!("{}[a-z0-9]*", regex::escape(stem))),
+        None => Cow::Owned(regex::escape(word)),
+    }
+}
+
+/// Declares a [`Words`] that is made on first use.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident: $list:expr) => {
+        $(#[$doc])*
+        pub(crate) static $name: std::sync::LazyLock<$crate::plain::Words> = std::sync::LazyLock::new(|| $crate::plain::Words::new($list));
+    };
+}
+pub(crate) use words;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_is_collapsed_and_tricks_are_left_out() {
+        assert_eq!(plain(" a\u{a0}\n\t b\0c\u{202e}d\u{e090} ", 99), "a bcd");
+        assert_eq!(plain("abcdef", 4), "abc…");
+    }
+
+    #[test]
+    fn folding_forgets_case_and_accents() {
+        assert_eq!(fold("Größe – l’ÉTÉ Łódź"), "grosse - l'ete lodz");
+        assert_eq!(identity("  Café-Bar, „Süd“ "), "cafe bar sud");
+    }
+
+    #[test]
+    fn words_are_whole_words() {
+        let words = Words::new("fax, tele*, no answer");
+        assert!(words.are_in("a fax: 1") && words.are_in("telefax") && words.are_in("(no answer)"));
+        assert!(!words.are_in("faxes") && !words.are_in("stele"));
+        assert!(
+            words.begin("fax 1")
+                && !words.begin("a fax")
+                && words.are("telefon")
+                && !words.are("fax 1")
+        );
+        let nested = Words::new("price, price now");
+        assert!(nested.are("price now") && nested.are("price"));
+    }
+}

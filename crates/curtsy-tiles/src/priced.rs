@@ -1,0 +1,388 @@
+//! Which things on a page have a price? Rows of tables, lines that end in a price, and cards whose price stands on a line of its own.
+//!
+//! Prices in running text are no price list: a sentence gives a price only if it is nothing but one ("From £4,500."), under a name of its own.
+//! What kind of thing it is (a dish, a product, a plan) is decided in `goods`.
+
+use std::collections::BTreeMap;
+
+use crate::entry::SEASONS;
+use crate::money::{self, Period, Price};
+use crate::naming::{LABEL_ONLY, clean_name, is_aside, is_measure, is_name, is_prose, is_sentence};
+use crate::payable::{NO_PRICE, add_bare_numbers, tags};
+use crate::plain::{fold, identity, plain};
+use crate::site::Page;
+use crate::tile::Via;
+use crate::told::COSTS;
+use crate::topic::Topic;
+use crate::whose;
+
+/// A thing with its prices.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    /// What it is called.
+    pub(crate) name: String,
+    /// What is said about it.
+    pub(crate) description: Option<String>,
+    /// Its prices; empty if it stands in a price list without one.
+    pub(crate) prices: Vec<(Price, Period)>,
+    /// The heading it stands under.
+    pub(crate) section: Option<String>,
+    /// The line of its first price.
+    pub(crate) line: usize,
+    /// The line of its last price.
+    pub(crate) line_last: usize,
+    /// What it was read out of.
+    pub(crate) via: Via,
+    /// The words it was read from.
+    pub(crate) text: String,
+}
+
+/// Everything on a page that has a price.
+pub(crate) fn find(page: &Page<'_>) -> Vec<Item> {
+    if matches!(page.topic, Topic::News | Topic::Terms | Topic::Imprint) {
+        return Vec::new();
+    }
+    let mut finder = Finder {
+        page,
+        used: vec![false; page.lines.all.len()],
+        items: Vec::new(),
+        tags: Vec::new(),
+        repeats: BTreeMap::new(),
+        looks: BTreeMap::new(),
+    };
+    finder.tags = (0..page.lines.all.len()).map(|at| tags(page, at)).collect();
+    add_bare_numbers(page, &mut finder.tags);
+    finder.count_repeats();
+    crate::table::find(&mut finder);
+    for at in 0..page.lines.all.len() {
+        if !finder.used[at] && !finder.tags[at].is_empty() && !is_answer(page, at) {
+            finder.line(at);
+        }
+    }
+    finder.items.sort_by_key(|item| item.line);
+    without_lonely(page, &mut finder.items);
+    if page.topic == Topic::Menu {
+        without_numbers(&mut finder.items);
+    }
+    finder.items
+}
+
+pub(crate) struct Finder<'f, 'p> {
+    pub(crate) page: &'f Page<'p>,
+    /// Lines that are spoken for.
+    pub(crate) used: Vec<bool>,
+    pub(crate) items: Vec<Item>,
+    /// The prices of every line that are prices of something.
+    pub(crate) tags: Vec<Vec<Price>>,
+    /// How often each text stands on a line, or before a price.
+    pub(crate) repeats: BTreeMap<String, usize>,
+    /// How many lines have each look.
+    pub(crate) looks: BTreeMap<String, usize>,
+}
+
+/// Answers to questions name prices of all kinds.
+fn is_answer(page: &Page<'_>, at: usize) -> bool {
+    let line = &page.lines.all[at];
+    page.topic == Topic::Faq
+        || line.heading.is_some_and(|heading| {
+            crate::faq::asks(&page.lines.all[heading].text) && !heads_list(page, heading)
+        })
+        || page.tree.nearest(line.block, &["dd"]).is_some_and(|_| {
+            let mut above = page.lines.all[..at].iter().rev().take(DETAILS_MAX);
+            above
+                .find(|line| page.tree.nearest(line.block, &["dt"]).is_some())
+                .is_some_and(|term| term.text.ends_with('?'))
+        })
+        || page.tree.nearest(line.block, &["details"]).is_some_and(|details| {
+            let first = page.lines.inside(&page.tree, details).next();
+            first.is_some_and(|first| crate::faq::is_question(page, first))
+        })
+}
+
+/// Whether several short lines with prices stand under a heading: `What does it cost?` is then over a list.
+fn heads_list(page: &Page<'_>, heading: usize) -> bool {
+    let lines = &page.lines.all;
+    let under = (heading + 1..lines.len()).take_while(|&at| lines[at].level == 0);
+    let is_entry = |at: &usize| {
+        let line = &lines[*at];
+        !line.prices.is_empty() && line.text.split_whitespace().count() <= ENTRY_WORDS_MAX
+    };
+    under.take(HEADED_LINES_MAX).filter(is_entry).count() >= 2
+}
+
+/// Names of dishes without the numbers that they are counted by: `21 Spaghetti`, `22 Penne`, `23 Lasagne`.
+fn without_numbers(items: &mut [Item]) {
+    let number = |item: &Item| {
+        let (number, rest) = item.name.split_once(' ')?;
+        let is_name = rest.chars().next().is_some_and(char::is_uppercase) && rest.len() > 2;
+        number.parse::<u16>().ok().filter(|_| is_name && number.len() <= 3)
+    };
+    let numbers: Vec<u16> = items.iter().filter_map(number).collect();
+    if numbers.len() < COUNTED_MIN || !numbers.windows(2).all(|two| two[0] < two[1]) {
+        return;
+    }
+    for item in items.iter_mut().filter(|item| number(item).is_some()) {
+        if let Some((_, rest)) = item.name.split_once(' ') {
+            item.name = rest.to_owned();
+        }
+    }
+}
+
+/// A price at the end of a line of text, alone on a page that is not about prices, is news or an example; so is small print everywhere.
+fn without_lonely(page: &Page<'_>, items: &mut Vec<Item>) {
+    let about_prices =
+        matches!(page.topic, Topic::Pricing | Topic::Menu | Topic::Shop | Topic::Services);
+    let look = |item: &Item| {
+        let block = page.lines.all[item.line].block;
+        let deep = page.tree.around(block).count();
+        (
+            page.tree.name(block).to_owned(),
+            page.tree.attribute(block, "class").unwrap_or_default().to_owned(),
+            deep,
+        )
+    };
+    let looks: Vec<_> = items.iter().map(look).collect();
+    let mut place = 0;
+    items.retain(|item| {
+        let own = &looks[place];
+        place += 1;
+        let line = &page.lines.all[item.line];
+        let is_small = line.is_all(|style| style.aside) && line.text.split_whitespace().count() > 6;
+        item.via != Via::Text
+            || looks.iter().filter(|other| *other == own).count() >= 2
+            || about_prices && !is_small
+    });
+}
+
+impl Finder<'_, '_> {
+    /// A line with prices outside of tables.
+    fn line(&mut self, at: usize) {
+        let line = &self.page.lines.all[at];
+        let tags = self.tags[at].clone();
+        let Some(first) = tags.first() else { return };
+        // Only the sentence that the price stands in counts.
+        // An old price before it is no part of the name, but the name may stand before that.
+        let mut old = 0;
+        let mut before = "";
+        let earlier_prices = line
+            .prices
+            .iter()
+            .cloned()
+            .map(|price| price.at)
+            .take_while(|at| at.end <= first.at.start);
+        for price in earlier_prices.chain(std::iter::once(first.at.clone())) {
+            let gap = &line.text[old..price.start];
+            if before.is_empty() || !clean_name(gap).is_empty() {
+                before = gap;
+            }
+            old = price.end;
+        }
+        let mut clause_start = before.len() - whose::last_clause(before).len();
+        let mut own_before = clean_name(&before[clause_start..]);
+        // `Cut and dry | short 42 €`: bars lead from a name to its prices.
+        while clause_start > 0
+            && before[..clause_start].ends_with(['|', '·', '•'])
+            && (own_before.is_empty() || is_measure(&own_before))
+        {
+            before = before[..clause_start].trim_end_matches(['|', '·', '•', ' ']);
+            clause_start = before.len() - whose::last_clause(before).len();
+            own_before = clean_name(&before[clause_start..]);
+        }
+        // `Fish & chips | beer battered, tartare | 26`: bars set a name apart from what is said of it.
+        if clause_start > 0 && before[..clause_start].ends_with('|') {
+            let (head, rest) = before.split_once('|').unwrap_or((before, ""));
+            let name = clean_name(head);
+            if is_name(&name) && !is_measure(&name) && !is_prose(&name, "") {
+                let description = Some(rest.trim_matches(['|', ' ']).to_owned());
+                let prices = self.with_periods(at, &tags);
+                self.push(at, name, description, prices, Via::List);
+                return;
+            }
+        }
+        let earlier = clause_start > 0
+            && before[..clause_start].chars().filter(|c| c.is_alphabetic()).count() > 3;
+        let after = &line.text[tags.last().map_or(first.at.end, |last| last.at.end)..];
+        // `Season ticket <s>5 900</s> 5 290 kr`: what is crossed out is no part of a name.
+        if let Some(start) = line.text.find(before).filter(|_| !before.is_empty()) {
+            own_before = clean_name(&line.unstruck(start + clause_start..start + before.len()));
+        }
+        if !own_before.is_empty() && !earlier && self.is_variant(&own_before) {
+            // `Half £4.20`, `Full £6.80`: sizes of what is named above them.
+            let is_measure = is_measure(&own_before) || SEASONS.are(&fold(&own_before));
+            let above = self.name_of(at).filter(|(line, _)| *line < at);
+            let above = above.map(|(line, _)| (line, self.page.lines.all[line].level));
+            // `Regular price £9` in every card is a label; `Adults £9` under several headings is not.
+            let is_single = self.repeats(&own_before) >= REPEATS_OF_LABEL && self.is_only_price(at);
+            let is_named = above.is_some_and(|(line, level)| {
+                is_measure || is_single || !(1..=6).contains(&level) || self.is_of_card(at, line)
+            });
+            let is_entry = above.is_some_and(|(_, level)| (1..=6).contains(&level))
+                && !SEASONS.are(&fold(&own_before))
+                && self.is_among_names(at);
+            if !is_entry
+                && (is_named || self.continues(at))
+                && self.bare(at, tags.clone()).is_some()
+            {
+                return;
+            }
+        }
+        if own_before.is_empty() {
+            let is_measured = !earlier && money::period_alone(fold(after).trim()).is_some();
+            if !is_measured && (earlier || is_sentence(after)) {
+                // `Two hours of service. From $16 per guest.`
+                if !is_aside(after) || earlier && self.named_by_block(at).is_none() {
+                    self.prose(at, &tags);
+                    return;
+                }
+                let Some((name, via)) = self.named_by_block(at) else { return };
+                self.push(at, name, None, self.with_periods(at, &tags[..1]), via);
+                return;
+            }
+            // `£9 Adults`
+            let tail = clean_name(after);
+            let is_first = after.starts_with([' ', '\u{a0}'])
+                && tail.chars().next().is_some_and(char::is_uppercase)
+                && !after.trim_start().starts_with(['/', '(', '|', '*'])
+                && is_name(&tail)
+                && !is_measure(&tail)
+                && !LABEL_ONLY.are(&identity(&tail))
+                && !line.has_at(line.text.len() - 1, |style| style.link.is_some())
+                && tail.split_whitespace().count() <= 6;
+            if is_first
+                && tags.len() == 1
+                && !is_prose(&tail, "")
+                && money::prices(after).is_empty()
+                && !NO_PRICE.are_in(&fold(after))
+            {
+                let prices = self.with_periods(at, &tags);
+                self.push(at, tail, None, prices, Via::List);
+                return;
+            }
+            self.bare(at, tags);
+            return;
+        }
+        if let Some(lead) = line.lead().filter(|lead| {
+            line.text.find(lead).is_some_and(|start| start + lead.len() <= first.at.start)
+        }) {
+            let name = clean_name(lead);
+            if !name.is_empty() && is_name(&name) {
+                let between =
+                    &line.text[line.text.find(lead).unwrap_or(0) + lead.len()..first.at.start];
+                let description = Some(
+                    between.trim_matches(|c: char| !c.is_alphanumeric() && c != '(').to_owned(),
+                )
+                .filter(|text| text.len() > 3);
+                if description.as_deref().is_none_or(|text| text.chars().count() < 160) {
+                    self.push(at, name, description, self.with_periods(at, &tags), Via::List);
+                }
+                return;
+            }
+        }
+        if earlier
+            || !is_name(&own_before)
+            || is_prose(&own_before, after)
+            || self.is_told(at, &tags, &own_before)
+            || COSTS.is_match(&before[clause_start..])
+        {
+            self.prose(at, &tags);
+            return;
+        }
+        self.pairs(at, &tags, own_before);
+    }
+
+    fn count_repeats(&mut self) {
+        for (at, line) in self.page.lines.all.iter().enumerate() {
+            *self.looks.entry(look(self.page, at)).or_default() += 1;
+            if line.is_matter() {
+                let text = match self.tags[at].first() {
+                    Some(tag) => identity(&clean_name(&line.text[..tag.at.start])),
+                    None => identity(&line.text),
+                };
+                if (1..=REPEAT_CHARS_MAX).contains(&text.len()) {
+                    *self.repeats.entry(text).or_default() += 1;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn repeats(&self, text: &str) -> usize {
+        self.repeats.get(&identity(text)).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        at: usize,
+        name: String,
+        description: Option<String>,
+        prices: Vec<(Price, Period)>,
+        via: Via,
+    ) {
+        if self.items.len() >= ITEMS_MAX || crate::naming::is_time(&name, self.page.language()) {
+            return;
+        }
+        let section = section(self.page, at, &name);
+        let text = self.page.lines.all[at].text.clone();
+        self.used[at] = true;
+        let description = description.map(|text| plain(&text, DESCRIPTION_CHARS_MAX));
+        self.items.push(Item {
+            name,
+            description,
+            prices,
+            section,
+            line: at,
+            line_last: at,
+            via,
+            text,
+        });
+    }
+}
+
+/// What a line looks like: its block and the element of its words, with their classes.
+pub(crate) fn look(page: &Page<'_>, line: usize) -> String {
+    let tree = &page.tree;
+    let line = &page.lines.all[line];
+    let inner = line.pieces.first().map_or(line.block, |piece| tree.node(piece.node).parent);
+    let class = |at: usize| tree.attribute(at, "class").unwrap_or_default();
+    format!("{} {} {} {}", tree.name(line.block), class(line.block), tree.name(inner), class(inner))
+}
+
+/// The nearest heading over a line that is not the thing's own name.
+pub(crate) fn section(page: &Page<'_>, at: usize, name: &str) -> Option<String> {
+    let own = identity(name);
+    page.lines
+        .headings(at)
+        .map(|heading| page.lines.all[heading].text.clone())
+        .find(|text| identity(text) != own)
+        .map(|text| plain(text.trim_end_matches(':'), 120))
+}
+
+/// More things of one page are not read.
+pub(crate) const ITEMS_MAX: usize = 600;
+/// So many lines before the first price are looked at for a name.
+pub(crate) const NEAR_LINES: usize = 30;
+/// More lines under a heading are not looked at.
+pub(crate) const HEADED_LINES_MAX: usize = 12;
+/// What is said of a term has no more lines.
+pub(crate) const DETAILS_MAX: usize = 12;
+/// So many names that begin with a greater number each are counted.
+pub(crate) const COUNTED_MIN: usize = 3;
+/// A line of a list has no more words.
+pub(crate) const ENTRY_WORDS_MAX: usize = 8;
+/// More headings of one rank are not looked at.
+pub(crate) const PEERS_MAX: usize = 50;
+/// Longer texts are not counted.
+pub(crate) const REPEAT_CHARS_MAX: usize = 60;
+/// What stands on so many lines is a label.
+pub(crate) const REPEATS_OF_LABEL: usize = 3;
+/// More prices of one thing are not read.
+pub(crate) const PRICES_MAX: usize = 8;
+/// A price and its name are in boxes no more than this many levels apart.
+pub(crate) const CLIMB_MAX: usize = 6;
+/// More boxes side by side are not looked at.
+pub(crate) const SIBLINGS_MAX: usize = 50;
+/// A card has no more lines.
+pub(crate) const CARD_LINES_MAX: usize = 60;
+/// How far a period may stand after its price.
+pub(crate) const PERIOD_CHARS: usize = 34;
+/// Longer descriptions are cut.
+pub(crate) const DESCRIPTION_CHARS_MAX: usize = 300;

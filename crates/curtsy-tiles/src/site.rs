@@ -1,0 +1,365 @@
+//! A site as a whole: its pages read, its name, its country and its currency, by what all pages say together.
+
+use std::collections::BTreeMap;
+
+use curtsy_core::url::CrawlUrl;
+use curtsy_parse::charset::Charset;
+
+use crate::PageText;
+use crate::country::{COUNTRIES, Country};
+use crate::jsonld;
+use crate::lines::{Lines, text_of};
+use crate::microdata::{self, Notation};
+use crate::money::Currency;
+use crate::name;
+use crate::phone;
+use crate::plain::{fold, identity, plain};
+use crate::schema::{self, Said};
+use crate::tile::Via;
+use crate::topic::{self, Topic};
+use crate::tree::Tree;
+
+/// A page that was read.
+pub(crate) struct Page<'p> {
+    /// Its URL.
+    pub(crate) url: &'p CrawlUrl,
+    /// Its tree.
+    pub(crate) tree: Tree,
+    /// Its lines.
+    pub(crate) lines: Lines,
+    /// What its structured data says.
+    pub(crate) said: Vec<(Via, Said)>,
+    /// What it is about.
+    pub(crate) topic: Topic,
+    /// Its title.
+    pub(crate) title: String,
+    /// The language that its `lang` names, `de`, `en-gb`, or else its small words tell.
+    pub(crate) language: Option<String>,
+}
+
+/// All pages of a site, and what they say together.
+pub(crate) struct Site<'p> {
+    /// The pages.
+    pub(crate) pages: Vec<Page<'p>>,
+    /// The name of the business.
+    pub(crate) name: Option<name::Name>,
+    /// Folded words of all names that the business goes by.
+    pub(crate) name_words: Vec<String>,
+    /// The host without `www.`.
+    pub(crate) domain: String,
+    /// The country, if the site makes it clear.
+    pub(crate) country: Option<&'static Country>,
+    /// The currency that most prices are in.
+    pub(crate) currency: Option<&'static str>,
+}
+
+impl<'p> Site<'p> {
+    /// Reads all pages.
+    pub(crate) fn read(pages: &[PageText<'p>]) -> Site<'p> {
+        let pages: Vec<Page<'p>> = pages.iter().take(PAGES_MAX).filter_map(Page::read).collect();
+        let domain = pages
+            .first()
+            .map(|page| page.url.host().as_str().trim_start_matches("www.").to_owned())
+            .unwrap_or_default();
+        let mut site = Site {
+            pages,
+            name: None,
+            name_words: Vec::new(),
+            domain,
+            country: None,
+            currency: None,
+        };
+        site.name = name::of(&site);
+        site.name_words = name::words(&site);
+        site.country = site.find_country();
+        site.currency = site.find_currency();
+        site
+    }
+
+    /// The ISO code of a currency as written here; none if it stays unclear.
+    pub(crate) fn iso(&self, currency: Currency) -> Option<&'static str> {
+        let own = self.country.map(|country| country.currency);
+        match currency {
+            Currency::Iso(code) => Some(code),
+            Currency::Dollar => own
+                .filter(|code| {
+                    code.ends_with('D') || *code == "MXN" || *code == "CLP" || *code == "ARS"
+                })
+                .or(Some("USD")),
+            Currency::Krone => own.filter(|code| ["SEK", "NOK", "DKK", "ISK"].contains(code)),
+            Currency::Unsaid => self.currency,
+        }
+    }
+
+    /// Whether a folded text names the business: half of the words of its name that only it has.
+    pub(crate) fn is_named_in(&self, folded: &str) -> bool {
+        let Some(name) = &self.name else { return false };
+        let own = identity(&name.text);
+        let telling: Vec<&str> =
+            own.split(' ').filter(|word| word.len() >= 3 && !name::COMMON.are(word)).collect();
+        let own: Vec<&str> = if telling.is_empty() { own.split(' ').collect() } else { telling };
+        let found = own
+            .iter()
+            .filter(|own| folded.split(|c: char| !c.is_alphanumeric()).any(|word| word == **own))
+            .count();
+        found > 0 && 2 * found >= own.len()
+    }
+
+    fn find_country(&self) -> Option<&'static Country> {
+        let mut votes: BTreeMap<&'static str, f32> = BTreeMap::new();
+        let mut vote = |code: &'static str, weight: f32| *votes.entry(code).or_default() += weight;
+        let mut counted = Vec::new();
+        for page in &self.pages {
+            for (_, said) in &page.said {
+                match said {
+                    Said::Address(postal) => {
+                        if let Some(country) =
+                            postal.country.as_deref().and_then(|name| Country::by_name(&fold(name)))
+                        {
+                            vote(country.code, 10.0);
+                        }
+                    }
+                    Said::Phone(number) => counted.extend(
+                        phone::candidates(number)
+                            .into_iter()
+                            .filter(|digits| digits.dialled.starts_with('+')),
+                    ),
+                    _ => {}
+                }
+            }
+            if let Some(language) = page.language.as_deref() {
+                let (language, region) = language.split_once('-').unwrap_or((language, ""));
+                if let Some(country) = Country::by_code(region) {
+                    vote(country.code, 1.5);
+                }
+                if let Some(country) = Country::by_language(language) {
+                    vote(country.code, 1.0);
+                }
+            }
+            for (at, line) in page.lines.all.iter().enumerate() {
+                if line.part.quote || line.part.post || page.topic == Topic::News {
+                    continue;
+                }
+                counted.extend(
+                    phone::candidates(&line.text)
+                        .into_iter()
+                        .filter(|digits| digits.dialled.starts_with('+')),
+                );
+                for price in line.prices.iter().take(3) {
+                    if let Currency::Iso(code) = price.currency {
+                        let countries: Vec<_> =
+                            COUNTRIES.iter().filter(|country| country.currency == code).collect();
+                        let weight = if countries.len() == 1 { 2.0 } else { 0.2 };
+                        countries.iter().for_each(|country| vote(country.code, weight));
+                    } else if price.currency == Currency::Krone {
+                        ["SE", "NO", "DK"].into_iter().for_each(|code| vote(code, 0.5));
+                    } else if price.currency == Currency::Dollar {
+                        ["US", "CA", "AU", "NZ"].into_iter().for_each(|code| vote(code, 0.5));
+                    }
+                }
+                for (words, codes, weight) in &*HINTS {
+                    if words.are_in(&line.folded) {
+                        codes.iter().for_each(|code| vote(code, *weight));
+                    }
+                }
+                let paragraph = page.lines.paragraph(at);
+                if paragraph.start == at {
+                    let text = page.text_of_lines(paragraph);
+                    for place in crate::address::places(&text, None) {
+                        if let Some(code) = place.country.filter(|code| *code != "NZ") {
+                            vote(code, 4.0);
+                        }
+                    }
+                }
+                let last = line.text.rsplit([',', ' ', '–', '-']).next().unwrap_or_default();
+                if let Some(country) = Country::by_name(&fold(last.trim())).filter(|country| {
+                    country.names.contains(&fold(last.trim()).as_str()) && last.len() > 3
+                }) {
+                    vote(country.code, 2.0);
+                }
+            }
+            for link in page.tree.all("a") {
+                if let Some(number) =
+                    page.tree.attribute(link, "href").and_then(|href| href.strip_prefix("tel:"))
+                {
+                    counted.extend(
+                        phone::candidates(number)
+                            .into_iter()
+                            .filter(|digits| digits.dialled.starts_with('+')),
+                    );
+                }
+            }
+        }
+        if let Some(country) = self.domain.rsplit('.').next().and_then(Country::by_code) {
+            vote(country.code, 4.0);
+        }
+        counted.sort_by(|a, b| a.dialled.cmp(&b.dialled));
+        counted.dedup_by(|a, b| a.dialled == b.dialled);
+        for digits in counted {
+            if let Some(country) = phone::international(&digits.dialled, None)
+                .and_then(|number| Country::by_calling(&number[1..]))
+            {
+                // North America shares its code.
+                let codes: &[&'static str] =
+                    if country.calling == "1" { &["US", "CA"] } else { &[country.code] };
+                for code in codes {
+                    vote(code, 4.0);
+                }
+            }
+        }
+        let best = votes.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+        (*best.1 >= 1.0).then(|| Country::by_code(best.0)).flatten()
+    }
+
+    fn find_currency(&self) -> Option<&'static str> {
+        let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for line in self.pages.iter().flat_map(|page| &page.lines.all) {
+            for price in &line.prices {
+                if price.currency != Currency::Unsaid
+                    && let Some(code) = self.iso(price.currency)
+                {
+                    *counts.entry(code).or_default() += 1;
+                }
+            }
+        }
+        counts
+            .into_iter()
+            .max_by_key(|(_, count)| *count)
+            .map(|(code, _)| code)
+            .or(self.country.map(|country| country.currency))
+    }
+}
+
+impl<'p> Page<'p> {
+    fn read(page: &PageText<'p>) -> Option<Page<'p>> {
+        let is_html = page.content_type.is_none_or(|kind| {
+            let kind = kind.to_ascii_lowercase();
+            kind.trim().is_empty()
+                || kind.contains("html")
+                || kind.contains("xml")
+                || kind.starts_with("text/plain")
+        });
+        if !is_html {
+            return None;
+        }
+        let body = &page.body[..page.body.len().min(BODY_BYTES_MAX)];
+        let charset = Charset::of(body, page.content_type, Some(page.url.host().as_str()));
+        let tree = Tree::parse(&charset.decode(body));
+        let lines = Lines::of(&tree);
+        let mut said: Vec<(Via, Said)> = schema::read(&jsonld::blocks(&tree))
+            .into_iter()
+            .map(|said| (Via::JsonLd, said))
+            .collect();
+        said.extend(
+            schema::read(&microdata::items(&tree, Notation::Microdata))
+                .into_iter()
+                .map(|said| (Via::Microdata, said)),
+        );
+        said.extend(
+            schema::read(&microdata::items(&tree, Notation::Rdfa))
+                .into_iter()
+                .map(|said| (Via::Rdfa, said)),
+        );
+        let title =
+            tree.all("title").next().map(|at| plain(&tree.raw_text(at), 300)).unwrap_or_default();
+        let heading = lines
+            .all
+            .iter()
+            .find(|line| line.level == 1 || line.level == 2)
+            .map(|line| line.text.clone())
+            .unwrap_or_default();
+        let topic = topic::topic(page.url.path_and_query(), &title, &heading);
+        let language = tree
+            .all("html")
+            .next()
+            .and_then(|at| tree.attribute(at, "lang"))
+            .map(|language| language.trim().to_ascii_lowercase().replace('_', "-"));
+        let language = language.filter(|language| language.len() >= 2).or_else(|| {
+            let text: String =
+                lines.all.iter().take(300).map(|line| format!("{} ", line.folded)).collect();
+            topic::language(&text).map(str::to_owned)
+        });
+        Some(Page { url: page.url, tree, lines, said, topic, title, language })
+    }
+
+    /// Its language without the country: `de`; empty if it is not known.
+    pub(crate) fn language(&self) -> &str {
+        self.language
+            .as_deref()
+            .map_or("", |language| language.split('-').next().unwrap_or(language))
+    }
+
+    /// Some lines, each with its end.
+    pub(crate) fn text_of_lines(&self, lines: std::ops::Range<usize>) -> String {
+        let mut text = String::new();
+        for line in &self.lines.all[lines] {
+            text.push_str(&line.text);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The content of a `meta` element.
+    pub(crate) fn meta(&self, name: &str) -> Option<String> {
+        let is_named = |at: &usize| {
+            ["property", "name"].iter().any(|key| {
+                self.tree.attribute(*at, key).is_some_and(|value| value.eq_ignore_ascii_case(name))
+            })
+        };
+        let at = self.tree.all("meta").find(is_named)?;
+        let text = plain(self.tree.attribute(at, "content")?, 1_000);
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// The text of an element.
+    pub(crate) fn text(&self, at: usize) -> String {
+        text_of(&self.tree, at, 500)
+    }
+}
+
+/// Words that tell a country.
+static HINTS: std::sync::LazyLock<Vec<(crate::plain::Words, Vec<&'static str>, f32)>> =
+    std::sync::LazyLock::new(|| {
+        let rows: [(&str, &str, f32); 22] = [
+            ("ust-idnr, ust-id*, handelsregister, amtsgericht, finanzamt", "DE", 1.0),
+            ("atu*, firmenbuch*, firmenbuchnummer, wko", "AT", 2.0),
+            ("che-*, schweizer, mwst", "CH", 0.5),
+            ("siret, rcs, siren, ttc, sarl", "FR", 1.0),
+            ("p.iva, p. iva, partita iva, rea, cod. fisc*", "IT", 1.0),
+            ("kvk, btw, kvk-nummer", "NL", 1.0),
+            ("nip, regon, krs", "PL", 1.0),
+            ("ico, dic", "CZ", 0.7),
+            ("cvr, cvr-nr, cvr-nr.", "DK", 2.0),
+            ("org.nr, organisationsnummer, org.nr., moms, bankgiro, swish", "SE", 1.0),
+            ("mva, vipps, org.nr, org.nr., foretaksregisteret", "NO", 1.0),
+            ("y-tunnus, alv", "FI", 2.0),
+            ("abn, gst, acn", "AU", 0.7),
+            ("nzbn", "NZ", 2.0),
+            ("cnpj, pix, cep", "BR", 2.0),
+            ("nif, cif", "ES", 0.5),
+            ("nif, contribuinte, nipc", "PT", 0.5),
+            ("registered in england, registered in scotland, vat gb*, nhs, council tax", "GB", 2.0),
+            (
+                "eircode, co. kerry, co. cork, co. galway, co. dublin, co. mayo, co. clare, co. wicklow, co. donegal, garda, ireland, dublin, galway",
+                "IE",
+                1.5,
+            ),
+            ("llc, ein, zip", "US", 1.0),
+            (
+                "hst, gst/hst, ontario, quebec, british columbia, alberta, manitoba, nova scotia",
+                "CA",
+                1.0,
+            ),
+            ("bce, tva be*, btw be*, belgique, belgie", "BE", 1.5),
+        ];
+        rows.into_iter()
+            .map(|(words, codes, weight)| {
+                (crate::plain::Words::new(words), codes.split(' ').collect(), weight)
+            })
+            .collect()
+    });
+
+/// More pages of a site are not read.
+const PAGES_MAX: usize = 500;
+/// More of a page is not read.
+const BODY_BYTES_MAX: usize = 2 << 20;

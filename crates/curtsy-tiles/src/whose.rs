@@ -1,0 +1,252 @@
+//! Whose is a number, an address or an e-mail that stands in a text: the business's, or somebody else's?
+//!
+//! The owner is who stands before it. A label (`Tel.`), the business's own name, or its own voice (`call us`) speak for the business;
+//! another name, an agency's or an authority's words, a quotation or a piece of news speak against it.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::heading::OTHER_MATTER;
+use crate::plain::{fold, words};
+use crate::site::{Page, Site};
+use crate::topic::Topic;
+
+/// Who a fact belongs to, as far as its surroundings say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The business: it stands in a place for its contacts, after a label or its name.
+    Business,
+    /// Nobody says: a name or words that are not understood stand before it.
+    Unclear,
+    /// Somebody else.
+    Other,
+}
+
+/// Decides about what stands at `at` in a line. `before` is what stands before it and belongs to it.
+pub(crate) fn owner(
+    site: &Site<'_>,
+    page: &Page<'_>,
+    line: usize,
+    before: &str,
+    after: &str,
+) -> Owner {
+    let own = &page.lines.all[line];
+    if own.part.quote || own.part.form || (own.part.post && !own.part.footer) {
+        return Owner::Other;
+    }
+    let in_frame = own.part.footer || own.part.header;
+    if matches!(page.topic, Topic::News | Topic::Terms) && !in_frame {
+        return Owner::Other;
+    }
+    for heading in page.lines.headings(line) {
+        let folded = &page.lines.all[heading].folded;
+        if OTHER_MATTER.are_in(folded) || (MAKERS.are_in(folded) && !site.is_named_in(folded)) {
+            return Owner::Other;
+        }
+    }
+    // Lines above in the same paragraph say whose the whole is: `Hosting:`, then a name, then this.
+    let start = page.lines.paragraph_start(line);
+    for above in &page.lines.all[start..line] {
+        if is_others(&above.folded) && !site.is_named_in(&above.folded) {
+            return Owner::Other;
+        }
+    }
+    // Who made the site stands before the number, in whatever clause: `Site: Grackle Digital · 512 555 0111`.
+    if MADE_BY.find(before).is_some_and(|found| !site.is_named_in(&fold(&before[found.start()..])))
+    {
+        return Owner::Other;
+    }
+    // What happens on a day, at somebody's.
+    if own.text.chars().count() > 60 && crate::payable::DATE.is_match(&own.folded) && !in_frame {
+        return Owner::Other;
+    }
+    let clause = last_clause(before);
+    let folded = fold(clause);
+    let folded_after = fold(first_clause(after));
+    if is_others(&folded) && !site.is_named_in(&folded)
+        || MAKERS.are_in(&folded)
+        || NOT_US.are_in(&folded)
+        || NOT_US.are_in(&folded_after)
+        || THE_OTHER.are_in(&folded)
+    {
+        return Owner::Other;
+    }
+    if leads_elsewhere(site, page, line) {
+        return Owner::Other;
+    }
+    strangers(site, clause, &folded)
+}
+
+/// Whether the line has a link to another site before all else: what follows is about that site.
+fn leads_elsewhere(site: &Site<'_>, page: &Page<'_>, line: usize) -> bool {
+    let own = &page.lines.all[line];
+    let links = own
+        .pieces
+        .iter()
+        // A link whose words are a number leads to whoever is called there.
+        .filter(|piece| own.text[piece.at.clone()].chars().any(char::is_alphabetic))
+        .filter_map(|piece| piece.style.link)
+        .filter_map(|link| page.tree.attribute(link, "href"));
+    links.filter(|href| href.starts_with("http://") || href.starts_with("https://")).any(|href| {
+        let host = href
+            .split("//")
+            .nth(1)
+            .unwrap_or_default()
+            .split(['/', '?', '#'])
+            .next()
+            .unwrap_or_default();
+        let host = host.trim_start_matches("www.");
+        host != site.domain && !MAPS.iter().any(|maps| host.contains(maps))
+    })
+}
+
+/// By the words before it that are neither labels nor the business's own.
+fn strangers(site: &Site<'_>, clause: &str, folded: &str) -> Owner {
+    let is_known = |word: &str| {
+        let word = fold(word);
+        word.len() < 2
+            || word.chars().any(|c| c.is_ascii_digit())
+            || LABELS.are(&word)
+            || CALL.are(&word)
+            || site.name_words.contains(&word)
+    };
+    let words: Vec<&str> = clause
+        .split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let strange: Vec<&str> = words.iter().copied().filter(|word| !is_known(word)).collect();
+    if strange.is_empty() || site.is_named_in(folded) {
+        return Owner::Business;
+    }
+    if LEGAL_FORM.is_match(clause) || OUR_SOMEBODY.is_match(clause) {
+        return Owner::Other;
+    }
+    let is_name = |word: &&&str| word.chars().next().is_some_and(char::is_uppercase);
+    let names = strange.iter().filter(is_name).count();
+    // A name before brackets owns what is in them.
+    if names >= 2 && clause.contains('(') {
+        return Owner::Other;
+    }
+    if OUR_VOICE.are_in(folded) {
+        return Owner::Business;
+    }
+    // `Direct line`, `Atelier`: a few words, none of them a name.
+    let names_inside = words.iter().skip(1).filter(is_name).filter(|word| !is_known(word)).count();
+    if words.len() <= 4 && names_inside == 0 && !clause.contains('(') {
+        return Owner::Business;
+    }
+    // `Workshop:`, `Killarney office:`, `Call Tamsin on`: a word or two that lead to it.
+    let is_label = strange.len() <= 2
+        && names_inside < 2
+        && (clause.trim_end().ends_with([':', '–', '-', '('])
+            || LABELS.are_in(folded)
+            || CALL.are_in(folded));
+    if is_label && !clause.trim_end().ends_with('(') {
+        return Owner::Business;
+    }
+    if CALL.are_in(folded) && names <= 1 { Owner::Business } else { Owner::Unclear }
+}
+
+/// What stands before in the same thought: since the last sentence, bar or bullet.
+pub(crate) fn last_clause(before: &str) -> &str {
+    let mut start = 0;
+    let chars: Vec<(usize, char)> = before.char_indices().collect();
+    for (number, &(at, c)) in chars.iter().enumerate() {
+        let next_is_space = chars.get(number + 1).is_none_or(|(_, next)| next.is_whitespace());
+        let ends = match c {
+            '|' | '•' | '·' | '\n' => true,
+            '!' | '?' | ';' => next_is_space,
+            // `Tel.`, `St.`, `Dr.` end no sentence: the word before has to be longer, or a number.
+            '.' => {
+                next_is_space && !goes_on_small(&before[at + 1..]) && ends_sentence(&before[..at])
+            }
+            _ => false,
+        };
+        if ends && number + 1 < chars.len() {
+            start = at + c.len_utf8();
+        }
+    }
+    &before[start..]
+}
+
+/// What stands after in the same thought.
+pub(crate) fn first_clause(after: &str) -> &str {
+    let next_is_space = |at: usize| after[at + 1..].chars().next().is_none_or(char::is_whitespace);
+    let end = after.char_indices().find(|&(at, c)| {
+        matches!(c, '|' | '•' | '·' | '\n' | ';' | '!' | '?')
+            || (c == '.'
+                && next_is_space(at)
+                && !goes_on_small(&after[at + 1..])
+                && ends_sentence(&after[..at]))
+    });
+    end.map_or(after, |(at, _)| &after[..at])
+}
+
+/// A dot before a small letter ends no sentence: `40 kr. pr. dag`.
+fn goes_on_small(rest: &str) -> bool {
+    rest.trim_start().chars().next().is_some_and(char::is_lowercase)
+}
+
+fn ends_sentence(before: &str) -> bool {
+    let word = before.rsplit(|c: char| c.is_whitespace()).next().unwrap_or_default();
+    let letters = word.chars().filter(|c| c.is_alphabetic()).count();
+    let folded = fold(word);
+    if ABBREVIATIONS.are(&folded) || folded.ends_with("str") {
+        return false;
+    }
+    let is_word =
+        letters >= 4 || (letters >= 2 && word.chars().next().is_some_and(char::is_lowercase));
+    is_word || word.ends_with([')', '"', '”', '»']) || word.ends_with(|c: char| c.is_ascii_digit())
+}
+
+/// Who made the site, after a colon: a name, not an address on the web.
+static MADE_BY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[^\p{L}])(?i:site|website|web|webseite|sito|sito web|sitio|strona|webbplats|hjemmeside|theme|tema|thema|design)\s?:\s?\p{Lu}[\p{L}&' ]*(?:$|[^\p{L}&' .]|\s*\.\s)").expect("a constant pattern")
+});
+/// `Our accountants are Sums & Co`: somebody who works for the business.
+static OUR_SOMEBODY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i:our|my|unsere?|notre|nos|nuestr[oa]s?|nostr[oaie]|onze|vår[at]?|vores|nasz[ea]?|noss[oa]s?|náš|naše)\s[\p{L}-]+\s(?:is|are|ist|sind|est|sont|es|son|è|sono|zijn|är|er|jest|są|é|são|je|jsou)\s\p{Lu}").expect("a constant pattern")
+});
+/// The end of another firm's name.
+static LEGAL_FORM: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\p{Lu}[\p{L}&'-]+\s(?:GmbH|AG|KG|OHG|UG|Ltd|LLC|LLP|Inc|Corp|plc|SARL|SAS|SA|EURL|S\.?r\.?l|S\.?p\.?A|SL|S\.L|Lda|B\.?V|N\.?V|AB|ApS|A/S|AS|s\.?r\.?o|sp\. z|Oy)(?:$|[^\p{L}])").expect("a constant pattern")
+});
+
+words! { ABBREVIATIONS: "fr, ab, od, port, a.m, p.m, p.p, p.a, tel, telef, fon, mob, nr, no, str, st, dr, ing, inh, ul, al, pl, os, av, avda, bd, rte, co, ltd, inc, ph, fax, kl, godz, hod, ca, bzw, max, min, mail, e-mail, email, kom, cell, bzgl, res, ust-idnr, resp, tlf, gsm, snc, apt, ste, ave, blvd, rd, sq, tf, mrs, mr, ms, sig, m, mme, sr, sra" }
+
+/// Whether a folded text speaks of somebody else.
+pub(crate) fn is_others(folded: &str) -> bool {
+    MAKERS.are_in(folded) || NEIGHBOURS.are_in(folded)
+}
+
+words! {
+/// Words for parties that a site has to name: who made or hosts it, who insures or oversees the trade.
+MAKERS: "website by, web design*, webdesign*, site by, page by, design by, designed by, made by, built by, powered by, hosted by, hosting by, hosting provider, host provider, hosting:, hebergeur, hebergement, heberge, webmaster, web agency, agence, agentur, gestaltung, umsetzung, realisierung, realisation, technische umsetzung, sito realizzato*, realizzato da, realizzazione, creditos, diseno web, diseno y desarrollo, desarrollado por, desenvolvido por, desenvolvimento, wykonanie, wykonanie strony, projekt i wykonanie, projekt, realizacja, strona wykonana*, hjemmeside af, webbyra, webbplats av, produceret af, utviklet av, tvorba webu, tvorba stranek, vytvoril, web vytvoril, website door, gerealiseerd door, ontwerp, webbureau, made with, fait avec, fait par, cree par, conception, druck, photography by, photos by, fotonachweis, bildnachweis, picture credits, insurer, insured by, versicherung, haftpflichtversicherung, berufshaftpflicht*, assurance, assureur, seguros, assicurazion*, verzekering, ubezpieczenie, bankverbindung, kammer, handwerkskammer, arztekammer, zahnarztekammer, tierarztekammer, ihk, zustandige, aufsichtsbehorde, aufsicht, behorde, landesamt, bundesamt, authority, ombudsman, complaints, complaint, mediateur, mediation, mediator, schlichtung*, streitschlichtung, streitbeilegung, schlichtungsstelle, verbraucher*, cnil, garante, aepd, uodo, autoriteit, autoridade, agencia espanola, dataskydd*, datatilsynet, tietosuoja*, datenschutzbeauftragte*, data protection, livro de reclamacoes, centro de arbitragem, arbitragem, press contact, pressekontakt, steuerberater*, registrar, registergericht, for example, e.g., z.b., zum beispiel, example, beispiel, par exemple, por ejemplo, np., esempio, ad esempio, bijvoorbeeld" }
+words! {
+/// Words for parties that a site may mention: neighbours, suppliers, stand-ins, offices, ways to get there.
+NEIGHBOURS: "supplier, suppliers, lieferant, lieferanten, fournisseur, proveedor, fornitore, fornitori, leverancier, dostawca, partner*, partenaire*, socio, socios, colaborador*, friends at, our friends, neighbour*, nachbar*, voisin*, vecin*, vicino, vicini, vicina, sasiad*, kollege, kollegin, kollegen, colleague, landlord, vermieter, hausverwaltung, council, commission, tourist*, turist*, ufficio turistico, office de tourisme, pro loco, taxi, taxis, bus company, airport, flughafen, aeroport, police, polizei, policia, garda, hospital, krankenhaus, tierklinik, bereitschaftsdienst, apothekennotdienst, arztlicher bereitschafts*, samu, vertretung, locum, parking, parkplatz, parkhaus, tiefgarage, car park, stationnement, parcheggio, parken, parkeren, accountant*, notary, notar, sponsor, sponsors, brewery, library, bibliothek, nhs 111, recommend, empfehlen, recommandons, conseillons, consigliamo, recomendamos, polecamy, raden wij aan, visitors, besucher, inspector, inspectorate, inspektion, tribunal, court of, gericht, amtsgericht, handled by, courtesy of, delivery by, lieferung durch, verlag, courier, versand durch, dhl, royal mail, carrier, animated by, anime par" }
+words! { NOT_US: "not us, nicht wir, pas nous, non noi, no nosotros, niet wij, not ours, nie my, inte vi, ikke os, nao nos" }
+words! { THE_OTHER: "call the, ring the, phone the, contact the, ask the, rufen sie die, rufen sie den, appelez le, appelez la, llame al, llamar al, chiamare il, chiamare la, bel de, at the, tickets from, available from, bei der, beim" }
+words! { OUR_VOICE: "us, our, we, ours, uns, unser, unsere, unserem, unserer, wir, nous, notre, nos, noi, nostro, nostra, ci, contattaci, chiamaci, scrivici, nosotros, nuestro, nuestra, llamanos, escribenos, contactanos, wij, ons, onze, nos, nosso, nossa, ligue-nos, fale conosco, contacte-nos, my, nas, nasz, nasze, zadzwon, vi, oss, os, vores, vare, var, me, mich, mir, moi, moje, volejte, mi, chiamami, scrivimi, ring oss, kontakta oss, meille, soita, piszcie, dzwon, dzwoncie, llame, ligue, bel, mail, mailen, bellen" }
+words! { CALL: "call, calls, ring, phone, text, book, bookings, reservations, reserve, reservierung*, reservieren, anrufen, rufen, anruf, anmeldung, telefonisch, termine, termin, terminvereinbarung, appelez, appeler, reserver, reservation, rendez-vous, telephone, prenota, prenotazioni, prenotate, chiama, chiamate, telefonare, telefonate, llamar, reservas, reservar, ligar, reservas, marcacoes, zadzwon, rezerwacje, rezerwacja, zapisy, boka, bokning, bestall, ring, bestil, bordbestilling, rezervace, objednavky, objednani, varaukset, reserveren, reserveringen, afspraak, afspraken, orders, order, enquiries, enquire, write, email, schreiben, ecrire, scrivere, escribir, whatsapp, sms, message, questions, fragen, pedidos, encomendas, encargos, citas, cita, skicka, catering" }
+words! { LABELS: "tel, telf, telef, tel., tlf, tf, t, phone, telephone, telefon, telefono, telefone, telefoon, telefoonnummer, fon, telefonnummer, puhelin, puh, mobile, mobil, mobiel, mob, cell, cellulare, cel, celular, movil, komorka, kom, tel.kom, handy, portable, port, gsm, whatsapp, sms, fixe, fisso, fijo, festnetz, vast, fax, e-mail, email, mail, courriel, correo, correo electronico, electronico, e, m, p, w, h, address, adresse, anschrift, adres, indirizzo, direccion, endereco, morada, adresa, adress, osoite, kontakt, contact, contatti, contacto, contato, contactos, office, buro, bureau, shop, store, laden, studio, atelier, workshop, werkstatt, salon, praxis, reception, rezeption, recepcion, recepcja, recepce, accueil, find, visit, hours, open, and, or, und, oder, et, ou, y, o, e, i, ou, of, en, the, at, on, in, by, to, for, from, under, unter, auf, per, via, au, a, la, le, de, du, der, die, das, al, il, number, nummer, nr, no, numero, num, cislo, numer, free, freephone, toll-free, kostenlos, gratuit, gratis, verde, day, night, copyright, all, rights, reserved, c, ltd, limited, gmbh, llc, inc, sarl, sas, srl, snc, bv, ab, aps, as, kg, ag, ek, inh, inhaber, inhaberin, owner, proprietor, sl, lda, sro, head, main, zentrale, siege, sede, centrala, just, only, please, bitte, directly, s, r, l, n, z, sp, oo, location, standort, where, dove, siamo, donde, estamos, lunch, dinner, home, hq, warehouse, lager, showroom, ausstellung, appointments, general, info, information, informationen, infos, informacje, text, secretariat, sekretariat, anytime, 24h, hotline, service, team, geschaftsfuhrer, geschaftsfuhrung, firma, company, verantwortlich, angaben, gemass, tmg, ddg, 5, editeur, titolare, responsable, responsabile, sidste, tlf., t., orders, deliveries, based, located, situated, you'll, you, can, reach, stop" }
+
+/// Maps are about the place itself.
+const MAPS: [&str; 6] = ["google.", "goo.gl", "openstreetmap", "apple.com", "wa.me", "whatsapp"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clauses_end_with_sentences_and_bars() {
+        assert_eq!(last_clause("© 2021 Mèche Rebelle. Tél. "), " Tél. ");
+        assert_eq!(
+            last_clause("NIP 956 | Wykonanie strony: PikselArt, tel. "),
+            " Wykonanie strony: PikselArt, tel. "
+        );
+        assert_eq!(last_clause("Dr. Brook, St. Pauli, Tel. "), "Dr. Brook, St. Pauli, Tel. ");
+        assert_eq!(first_clause(" or write. Then wait."), " or write");
+    }
+}
