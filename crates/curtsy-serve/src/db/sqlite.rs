@@ -1,0 +1,66 @@
+//! A connection to SQLite.
+
+use std::path::Path;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ToSql, params_from_iter};
+
+use super::schema::{self, Types};
+use super::{DbError, Row, Value};
+
+pub(crate) struct SqliteLink(Connection);
+
+impl SqliteLink {
+    pub(super) fn open(path: &Path) -> Result<SqliteLink, DbError> {
+        let steps: Vec<String> =
+            schema::STEPS.iter().map(|step| Types::SQLITE.spell(step)).collect();
+        let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+        let schema = curtsy_file::Schema {
+            what: "service",
+            steps: &steps,
+            page_bytes: curtsy_file::PAGE_BYTES_LARGE,
+            names: schema::NAMES,
+            checkpoint_pages: 4_000,
+        };
+        Ok(SqliteLink(curtsy_file::open(path, &schema)?))
+    }
+
+    pub(super) fn batch(&mut self, sql: &str) -> Result<(), DbError> {
+        Ok(self.0.execute_batch(sql)?)
+    }
+
+    pub(super) fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, DbError> {
+        let changed = self.0.prepare_cached(sql)?.execute(params_from_iter(values))?;
+        Ok(changed as u64)
+    }
+
+    pub(super) fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, DbError> {
+        let mut statement = self.0.prepare_cached(sql)?;
+        let columns = statement.column_count();
+        let rows = statement.query_map(params_from_iter(values), |row| {
+            let values = (0..columns).map(|column| {
+                Ok(match row.get_ref(column)? {
+                    ValueRef::Null => Value::Null,
+                    ValueRef::Integer(number) => Value::Int(number),
+                    ValueRef::Real(number) => Value::Real(number),
+                    ValueRef::Text(text) | ValueRef::Blob(text) => {
+                        Value::Text(String::from_utf8_lossy(text).into_owned())
+                    }
+                })
+            });
+            values.collect::<Result<_, rusqlite::Error>>().map(Row)
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Value::Null => ToSqlOutput::Borrowed(ValueRef::Null),
+            Value::Int(number) => ToSqlOutput::Borrowed(ValueRef::Integer(*number)),
+            Value::Real(number) => ToSqlOutput::Borrowed(ValueRef::Real(*number)),
+            Value::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! Does the service still do what its contract says? Nine checks, each carried out for real.
+//!
+//! A check is not a look at settings: a run goes to a simulated site on loopback, through the same code and the same policy as every
+//! other run, and what it did is read in that site's access log and in the tables. What is found is kept, and shown with its evidence.
+//! [`Break`] breaks one behaviour at a time, so that a test can see each check turn red.
+
+mod breaks;
+mod checks;
+mod timing;
+mod trial;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value as Json;
+use tokio::sync::{Notify, watch};
+
+use crate::ServeSpec;
+use crate::app::App;
+use crate::db::{Database, DbError, Link};
+
+pub use breaks::Break;
+pub(crate) use checks::shown;
+use timing::Timing;
+
+/// One of the contract's items (seed 004).
+pub(crate) struct Item {
+    pub(crate) id: &'static str,
+    pub(crate) category: &'static str,
+    pub(crate) description: &'static str,
+}
+
+/// The contract.
+pub(crate) const ITEMS: [Item; 9] = [
+    item("INGEST_001", "ingestion", "nm_ingest evidence markers present"),
+    item("INGEST_002", "ingestion", "Discovery-first URL acquisition"),
+    item("INGEST_003", "ingestion", "Robots.txt respect and parsing"),
+    item("INGEST_004", "ingestion", "Adaptive throttling active"),
+    item("INGEST_005", "ingestion", "Friction detection with early stop"),
+    item("INGEST_006", "ingestion", "URL caching with TTL"),
+    item("INGEST_007", "ingestion", "Mode selector UI available"),
+    item("COMPLY_001", "compliance", "Bot protection handling"),
+    item("COMPLY_002", "compliance", "Domain risk tracking"),
+];
+
+const fn item(id: &'static str, category: &'static str, description: &'static str) -> Item {
+    Item { id, category, description }
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Finding {
+    pub(crate) check_id: String,
+    pub(crate) category: &'static str,
+    pub(crate) description: &'static str,
+    /// None if it was never carried out.
+    pub(crate) passed: Option<bool>,
+    pub(crate) summary: String,
+    pub(crate) evidence: Json,
+    pub(crate) checked_at: Option<String>,
+    /// How long the runs took that it rests on.
+    pub(crate) took_ms: Option<i64>,
+}
+
+/// The checks and their results.
+pub(crate) struct Health {
+    spec: Arc<ServeSpec>,
+    database: Database,
+    asked: Notify,
+    running: AtomicBool,
+    timing: Timing,
+}
+
+impl Health {
+    pub(crate) fn new(spec: Arc<ServeSpec>, database: Database) -> Health {
+        Health {
+            spec,
+            database,
+            asked: Notify::new(),
+            running: AtomicBool::new(false),
+            timing: Timing::default(),
+        }
+    }
+
+    /// Whether checks are being carried out.
+    pub(crate) fn is_running(&self) -> bool {
+        self.running.load(Ordering::Relaxed)
+    }
+
+    /// Has the checks carried out now.
+    pub(crate) fn ask_for(&self) {
+        self.asked.notify_one();
+    }
+
+    /// What every check found when it was last carried out.
+    pub(crate) async fn results(&self) -> Result<Vec<Finding>, DbError> {
+        self.database.ask(results).await
+    }
+
+    /// A request was answered.
+    pub(crate) fn timed(&self, path: &str, took: Duration) {
+        self.timing.note(path, took);
+    }
+
+    /// Figures as Prometheus reads them.
+    pub(crate) fn metrics(&self) -> String {
+        self.timing.text()
+    }
+
+    /// Carries out every check and keeps what was found. Takes half a minute: real runs at their real pace.
+    fn check(&self) -> Result<(), DbError> {
+        let found = checks::carry_out(&self.spec, &self.database);
+        self.database.transact(|db| {
+            for (item, found) in ITEMS.iter().zip(found) {
+                db.execute("DELETE FROM health_checks WHERE check_id = ?1", &[item.id.into()])?;
+                let sql = "INSERT INTO health_checks (check_id, passed, summary, evidence, checked_at, took_ms)
+                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+                let evidence = found.evidence.to_string();
+                let took = u64::try_from(found.took.as_millis()).unwrap_or(u64::MAX);
+                let values =
+                    [item.id.into(), found.passed.into(), found.summary.into(), evidence.into(), found.at.into(), took.into()];
+                db.execute(sql, &values)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn results(db: &mut Link) -> Result<Vec<Finding>, DbError> {
+    let sql = "SELECT passed, summary, evidence, checked_at, took_ms FROM health_checks WHERE check_id = ?1";
+    let read = |item: &Item| {
+        let row = db.one(sql, &[item.id.into()])?;
+        let mut finding = Finding {
+            check_id: item.id.to_owned(),
+            category: item.category,
+            description: item.description,
+            passed: None,
+            summary: "not carried out yet".to_owned(),
+            evidence: Json::Null,
+            checked_at: None,
+            took_ms: None,
+        };
+        if let Some(row) = row {
+            finding.passed = Some(row.int(0)? != 0);
+            finding.summary = row.text(1)?.to_owned();
+            finding.evidence = row.json(2)?.unwrap_or_default();
+            finding.checked_at = row.maybe_text(3)?.map(str::to_owned);
+            finding.took_ms = row.maybe_int(4)?;
+        }
+        Ok(finding)
+    };
+    ITEMS.iter().map(read).collect()
+}
+
+/// Carries out the checks now and then, and whenever somebody asks, until the service ends.
+pub(crate) async fn keep_checking(app: App, mut ending: watch::Receiver<bool>) {
+    let every = app.spec.check_every;
+    if every.is_some() {
+        app.health.ask_for();
+    }
+    loop {
+        let due = async {
+            match every {
+                Some(every) => tokio::time::sleep(every).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = ending.wait_for(|end| *end) => return,
+            () = app.health.asked.notified() => {}
+            () = due => {}
+        }
+        app.health.running.store(true, Ordering::Relaxed);
+        let checking = app.clone();
+        let work = tokio::task::spawn_blocking(move || checking.health.check());
+        tokio::select! {
+            // The trial's runs end with the process.
+            _ = ending.wait_for(|end| *end) => return,
+            done = work => {
+                // What could not be kept is missing on the page, with its time; the next round tries again.
+                drop(done);
+            }
+        }
+        app.health.running.store(false, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,312 @@
+//! Keeps what a run's crawl brings: a row for each page that was considered, the requests, and the pages that tiles are made of.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use curtsy_core::evidence::{Names, sentence, timestamp};
+use curtsy_core::host::{AskKind, Findings, Outcome, Verdict};
+use curtsy_core::time::Time;
+use curtsy_core::url::CrawlUrl;
+use curtsy_crawl::{Keeper, Left, PageKind};
+use curtsy_engine::{Batch, Boxed, Cache, Ending, Row, Sink, SinkError, Step};
+use curtsy_sink::{Facts, RobotsTexts, Rules, Said, request_kind};
+use curtsy_store::{Handle, Machine};
+use serde_json::{Value as Json, json};
+
+use crate::db::{Database, DbError, Link, Value};
+use crate::ingest::live::{Live, ShownPage};
+use crate::ingest::now_text;
+use crate::secret::hash_hex;
+
+/// Bytes of a page that tiles are made of; the rest of it is not read.
+const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Bytes of all pages of a run that tiles are made of.
+const PAGES_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Characters of a title that are kept.
+const TITLE_MAX: usize = 300;
+
+/// Keeps what one run brings.
+pub(super) struct RunKeeper<'r> {
+    pub(super) live: &'r Live,
+    pub(super) database: &'r Database,
+    pub(super) kept: &'r Mutex<Kept>,
+    pub(super) rules: Mutex<Rules>,
+}
+
+/// What is kept in memory until the run ends.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) pages: Vec<PageKept>,
+    bytes: usize,
+    number: i64,
+}
+
+/// A page that tiles are made of.
+pub(super) struct PageKept {
+    pub(super) url: CrawlUrl,
+    pub(super) content_type: Option<String>,
+    pub(super) body: Vec<u8>,
+}
+
+impl<'r> RunKeeper<'r> {
+    pub(super) fn new(
+        live: &'r Live,
+        database: &'r Database,
+        kept: &'r Mutex<Kept>,
+        texts: RobotsTexts,
+    ) -> RunKeeper<'r> {
+        RunKeeper { live, database, kept, rules: Mutex::new(Rules::new(Some(texts))) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, batch: &Batch) -> Result<(), DbError> {
+        let mut shown = Vec::new();
+        let mut number = self.lock().number;
+        self.database.transact(|db| {
+            for step in &batch.steps {
+                self.write_step(db, step)?;
+            }
+            for row in &batch.rows {
+                self.write_request(db, row)?;
+                if row.kind == AskKind::Page {
+                    number += 1;
+                    shown.push(self.write_page(db, row, number)?);
+                }
+            }
+            Ok(())
+        })?;
+        self.lock().number = number;
+        for (row, page) in batch.rows.iter().filter(|row| row.kind == AskKind::Page).zip(shown) {
+            self.take(row);
+            self.live.page(page);
+        }
+        Ok(())
+    }
+
+    /// A request on the way to a row.
+    fn write_step(&self, db: &mut Link, step: &Step) -> Result<(), DbError> {
+        let kind = request_kind(step.kind);
+        self.request(db, &step.url, kind, &step.outcome, &step.findings, step.at)
+    }
+
+    /// The request that a row ends with, if there was one.
+    fn write_request(&self, db: &mut Link, row: &Row) -> Result<(), DbError> {
+        let (Ending::Fetched(outcome) | Ending::Dead(outcome)) = &row.ending else {
+            return Ok(());
+        };
+        if row.is_remembered() {
+            return Ok(());
+        }
+        let kind = match row.kind {
+            AskKind::Sitemap => "sitemap",
+            _ => "page",
+        };
+        let latency = row.page.as_ref().and_then(|page| page.latency).unwrap_or_default();
+        self.request(db, &row.final_url, kind, outcome, &row.findings, row.at.back(latency))
+    }
+
+    fn request(
+        &self,
+        db: &mut Link,
+        url: &CrawlUrl,
+        kind: &str,
+        outcome: &Outcome,
+        findings: &Findings,
+        at: Time,
+    ) -> Result<(), DbError> {
+        let said = Said::by(findings);
+        let what = match outcome.status() {
+            Some(_) => "answered",
+            None => "failed",
+        };
+        let sql = "INSERT INTO run_requests (trace_id, hostname, url, kind, status_code, outcome, delay_ms, delay_by, asked_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        let values: [Value; 9] = [
+            self.live.trace.as_str().into(),
+            url.host().as_str().into(),
+            without_query(url).into(),
+            kind.into(),
+            outcome.status().map(u64::from).into(),
+            what.into(),
+            said.delay_ms.into(),
+            said.delay_by.into(),
+            timestamp(at).into(),
+        ];
+        db.execute(sql, &values).map(drop)
+    }
+
+    fn write_page(&self, db: &mut Link, row: &Row, number: i64) -> Result<ShownPage, DbError> {
+        let facts = Facts::of(row);
+        let url = row.url.as_str();
+        let (trace, url_hash) = (self.live.trace.as_str(), hash_hex(url));
+        // A batch may be told twice: each page has one row.
+        let sql = "DELETE FROM run_pages WHERE trace_id = ?1 AND url_hash = ?2";
+        db.execute(sql, &[trace.into(), url_hash.as_str().into()])?;
+        let hash = facts.content_hash();
+        let changed = match &hash {
+            Some(hash) => before(db, &url_hash)?.map(|before| before != *hash),
+            None => None,
+        };
+        let (file, line) = facts.robots.unzip();
+        let line = line.flatten();
+        let rule = file.zip(line).and_then(|(file, line)| {
+            let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+            rules.rule(file, line)
+        });
+        let title = facts.title().map(|title| title.chars().take(TITLE_MAX).collect::<String>());
+        let (kind, status) = (PageKind::of(&row.url).name(), facts.http_status);
+        let sql = "INSERT INTO run_pages (trace_id, number, url, url_hash, final_url, kind, decision, status_code, error, title, used,
+            content_hash, changed, robots_rule, robots_line, delay_ms, delay_by, reasons, decided_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+        let values: [Value; 19] = [
+            trace.into(),
+            number.into(),
+            url.into(),
+            url_hash.into(),
+            row.final_url.as_str().into(),
+            kind.into(),
+            facts.decision.into(),
+            status.map(u64::from).into(),
+            facts.error.into(),
+            title.into(),
+            facts.body().is_some().into(),
+            hash.into(),
+            changed.map(i64::from).into(),
+            rule.as_deref().into(),
+            line.map(u64::from).into(),
+            facts.delay_ms.into(),
+            facts.delay_by.into(),
+            reasons(row).to_string().into(),
+            timestamp(row.at).into(),
+        ];
+        db.execute(sql, &values)?;
+        Ok(ShownPage { url: url.to_owned(), kind, decision: facts.decision, status })
+    }
+
+    /// Pages that must wait longer than the run may have rows too, which say for whom.
+    fn keep_left(&self, left: &[Left]) -> Result<(), DbError> {
+        let mut kept = self.lock();
+        self.database.transact(|db| {
+            for Left { url, gate, why } in left {
+                kept.number += 1;
+                let sql = "INSERT INTO run_pages (trace_id, number, url, url_hash, final_url, kind, decision, error, used, reasons, decided_at)
+                    VALUES (?1, ?2, ?3, ?4, ?3, ?5, 'waits', ?6, ?7, ?8, ?9)";
+                let reasons = json!([{"gate": gate.name(), "verdict": "wait", "why": why}]);
+                let values: [Value; 9] = [
+                    self.live.trace.as_str().into(),
+                    kept.number.into(),
+                    url.as_str().into(),
+                    hash_hex(url.as_str()).into(),
+                    PageKind::of(url).name().into(),
+                    format!("waits_for_{}", gate.name()).into(),
+                    false.into(),
+                    reasons.to_string().into(),
+                    now_text().into(),
+                ];
+                db.execute(sql, &values)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes a page for tiles, if there is room.
+    fn take(&self, row: &Row) {
+        let Some(page) = row.page.as_deref() else { return };
+        let Some(body) = &page.body else { return };
+        let mut kept = self.lock();
+        let body = &body[..body.len().min(PAGE_BYTES_MAX)];
+        if row.webpage().is_some() && kept.bytes + body.len() <= PAGES_BYTES_MAX {
+            kept.bytes += body.len();
+            kept.pages.push(PageKept {
+                url: row.final_url.clone(),
+                content_type: page.head.content_type.clone(),
+                body: body.to_vec(),
+            });
+        }
+    }
+}
+
+/// The hash of a page's content as an earlier run found it.
+fn before(db: &mut Link, url_hash: &str) -> Result<Option<String>, DbError> {
+    let sql = "SELECT content_hash FROM run_pages WHERE url_hash = ?1 AND content_hash IS NOT NULL ORDER BY decided_at DESC LIMIT 1";
+    let row = db.one(sql, &[url_hash.into()])?;
+    row.map(|row| Ok(row.text(0)?.to_owned())).transpose()
+}
+
+/// What every gate said, as sentences.
+fn reasons(row: &Row) -> Json {
+    let names = Names { robots: None, now: row.at };
+    let reasons = row.findings.iter().map(|(gate, finding)| {
+        let verdict = match finding.verdict {
+            Verdict::Go => "go",
+            Verdict::NotBefore(_) => "wait",
+            Verdict::Never => "never",
+        };
+        json!({"gate": gate.name(), "verdict": verdict, "why": sentence(gate, finding, &names)})
+    });
+    reasons.collect()
+}
+
+/// A URL as evidence shows it: values of its query may be nobody's business.
+pub(crate) fn without_query(url: &CrawlUrl) -> String {
+    let text = url.as_str();
+    match text.split_once('?') {
+        Some((page, _)) => format!("{page}?…"),
+        None => text.to_owned(),
+    }
+}
+
+impl Keeper for RunKeeper<'_> {
+    fn sink(&self) -> Box<dyn Sink + '_> {
+        Box::new(RunSink(self))
+    }
+
+    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_> {
+        Box::new(store.cache())
+    }
+
+    fn left(&self, left: Vec<Left>) {
+        // A row that could not be written is missing in the evidence; the note is seen by whoever watches.
+        if let Err(error) = self.keep_left(&left) {
+            self.live.failed(&error.to_string());
+        }
+        for page in left {
+            self.live.left(&page.url, &page.why);
+        }
+    }
+}
+
+/// Keeps nothing of a plan's rows. Pages go into the cache, as always.
+pub(super) struct PlanKeeper;
+
+impl Keeper for PlanKeeper {
+    fn sink(&self) -> Box<dyn Sink + '_> {
+        Box::new(NoRows)
+    }
+
+    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_> {
+        Box::new(store.cache())
+    }
+}
+
+struct NoRows;
+
+impl Sink for NoRows {
+    fn write<'a>(&'a self, _: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+struct RunSink<'k, 'r>(&'k RunKeeper<'r>);
+
+impl Sink for RunSink<'_, '_> {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        let kept = self
+            .0
+            .keep(batch)
+            .map_err(|error| SinkError { rows: batch.rows.len(), why: error.to_string() });
+        Box::pin(std::future::ready(kept))
+    }
+}

@@ -1,0 +1,13 @@
+//! A run: what a person or a product asks for, from the order to tiles and evidence.
+
+mod callback;
+mod import;
+mod keeper;
+mod live;
+mod order;
+mod run;
+
+pub(crate) use import::{Brought, NOWHERE};
+pub(crate) use live::{Live, Shown, Stop};
+pub(crate) use order::{IngestOrder, OrderError, URLS_MAX, mode_of};
+pub(crate) use run::{Answer, RunError, Runs, now, now_text};

@@ -1,0 +1,182 @@
+//! `/admin/orbits/health`: what the contract's checks found, while they are carried out and after.
+
+use askama::Template;
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Form, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
+
+use super::frame::{Fault, Frame, Trouble, answer};
+use super::run::Bare;
+use super::words::{Moment, sentence, span};
+use crate::app::App;
+use crate::health::Finding;
+
+/// Seconds after which a browser without script looks again while checks run.
+const LOOK_AGAIN: u32 = 5;
+
+const PLACE: &str = "/admin/orbits/health";
+
+/// The page.
+#[derive(Template)]
+#[template(path = "health.html")]
+struct HealthPage {
+    frame: Frame,
+    checks: Vec<CheckView>,
+    /// Whether checks run, or were just asked for.
+    is_running: bool,
+    fault: Option<Fault>,
+}
+
+struct CheckView {
+    id: String,
+    category: &'static str,
+    description: &'static str,
+    state: Standing,
+    summary: String,
+    evidence: Option<String>,
+    checked: Option<Moment>,
+    took: Option<String>,
+}
+
+/// How a check stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Green,
+    Red,
+    Never,
+}
+
+impl Standing {
+    /// Its name in the page, for style and for tests.
+    fn name(self) -> &'static str {
+        match self {
+            Standing::Green => "green",
+            Standing::Red => "red",
+            Standing::Never => "never",
+        }
+    }
+
+    fn said(self) -> &'static str {
+        match self {
+            Standing::Green => "Passed",
+            Standing::Red => "Failed",
+            Standing::Never => "Never carried out",
+        }
+    }
+}
+
+impl CheckView {
+    fn of(finding: &Finding) -> CheckView {
+        let evidence = match finding.evidence.is_null() {
+            true => None,
+            false => serde_json::to_string_pretty(&finding.evidence).ok(),
+        };
+        CheckView {
+            id: finding.check_id.clone(),
+            category: finding.category,
+            description: finding.description,
+            state: match finding.passed {
+                Some(true) => Standing::Green,
+                Some(false) => Standing::Red,
+                None => Standing::Never,
+            },
+            summary: sentence(&finding.summary),
+            evidence,
+            checked: finding.checked_at.as_deref().map(Moment::new),
+            took: finding.took_ms.and_then(|ms| u64::try_from(ms).ok()).map(span),
+        }
+    }
+}
+
+impl HealthPage {
+    /// How all of them stand, in a sentence.
+    fn said(&self) -> String {
+        let count = |state| self.checks.iter().filter(|check| check.state == state).count();
+        let (all, green, red) = (self.checks.len(), count(Standing::Green), count(Standing::Red));
+        match count(Standing::Never) {
+            0 if red == 0 => format!("All {all} checks passed."),
+            0 => format!("{red} of {all} checks failed."),
+            never if never == all => "The checks were never carried out.".to_owned(),
+            never => format!("Passed: {green}. Failed: {red}. Never carried out: {never}."),
+        }
+    }
+}
+
+/// What a link to the page brings.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    /// Somebody has just asked for the checks: they begin at any moment.
+    asked: String,
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    headers: HeaderMap,
+    asked: Result<Query<Asked>, QueryRejection>,
+) -> Result<Response, Trouble> {
+    let Query(Asked { asked }) = asked.unwrap_or_default();
+    page(&app, &headers, !asked.is_empty(), None).await
+}
+
+pub(super) async fn check_now(
+    State(app): State<App>,
+    headers: HeaderMap,
+    form: Result<Form<Bare>, FormRejection>,
+) -> Result<Response, Trouble> {
+    let Form(form) = form.unwrap_or_default();
+    if let Err(error) = app.door.may_change(&headers, Some(&form.csrf)) {
+        return page(&app, &headers, false, Some(error.into())).await;
+    }
+    app.health.ask_for();
+    Ok(Redirect::to(&format!("{PLACE}?asked=now")).into_response())
+}
+
+async fn page(
+    app: &App,
+    headers: &HeaderMap,
+    was_asked: bool,
+    fault: Option<Fault>,
+) -> Result<Response, Trouble> {
+    let checks = app.health.results().await?;
+    let is_running = was_asked || app.health.is_running();
+    let status = fault.as_ref().map_or(StatusCode::OK, |fault| fault.status);
+    let title = if fault.is_some() { "Error: Health" } else { "Health" };
+    let mut frame = Frame::of(app, headers, title, PLACE);
+    frame.refresh = is_running.then_some(LOOK_AGAIN);
+    let checks = checks.iter().map(CheckView::of).collect();
+    Ok(answer(app, status, &HealthPage { frame, checks, is_running, fault }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(passed: &[Option<bool>]) -> HealthPage {
+        let check = |passed: &Option<bool>| {
+            CheckView::of(&Finding {
+                check_id: "INGEST_001".into(),
+                category: "ingestion",
+                description: "x",
+                passed: *passed,
+                summary: "fine".into(),
+                evidence: serde_json::Value::Null,
+                checked_at: None,
+                took_ms: Some(1_000),
+            })
+        };
+        let checks = passed.iter().map(check).collect();
+        HealthPage { frame: Frame::plain("", "/"), checks, is_running: false, fault: None }
+    }
+
+    #[test]
+    fn the_sentence_says_how_all_checks_stand() {
+        assert_eq!(page(&[Some(true); 9]).said(), "All 9 checks passed.");
+        assert_eq!(page(&[Some(true), Some(false)]).said(), "1 of 2 checks failed.");
+        assert_eq!(page(&[None; 9]).said(), "The checks were never carried out.");
+        let mixed = page(&[Some(true), None, Some(false)]);
+        assert_eq!(mixed.said(), "Passed: 1. Failed: 1. Never carried out: 1.");
+    }
+}

@@ -1,0 +1,43 @@
+//! Names that nobody can guess, and how they are kept: as hashes.
+
+use sha2::{Digest, Sha256};
+
+/// A name of 32 hexadecimal digits that nobody else has and nobody can guess.
+pub(crate) fn new_name() -> String {
+    random_hex::<16>()
+}
+
+/// Whether a text can be such a name.
+pub(crate) fn is_name(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// A token of 64 hexadecimal digits.
+pub(crate) fn new_token() -> String {
+    random_hex::<32>()
+}
+
+fn random_hex<const N: usize>() -> String {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    hex(&bytes)
+}
+
+/// SHA-256 of a text, in hexadecimal digits.
+pub(crate) fn hash_hex(text: &str) -> String {
+    hex(&Sha256::digest(text))
+}
+
+/// Whether a secret is the one of which only the hash is known. Comparing hashes takes no time that tells of the secret.
+pub(crate) fn fits(given: &str, hash: &str) -> bool {
+    hash_hex(given) == hash
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from_digit(digit.into(), 16).expect("a digit is below 16"));
+        }
+        text
+    })
+}
