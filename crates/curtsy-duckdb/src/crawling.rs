@@ -18,6 +18,7 @@ use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Fetched, Head, Row, Sink, SinkError, UrlRecord,
 };
 use curtsy_sink::{RobotsTexts, Rules};
+use curtsy_store::{Handle, Machine, Shows};
 use tokio::sync::oneshot;
 
 use crate::duck::{Caller, Fault};
@@ -90,7 +91,8 @@ impl Crawling {
         let (sender, deliveries) = channel();
         let texts: Arc<Mutex<Option<RobotsTexts>>> = Arc::default();
         let done = Arc::new(AtomicU64::new(0));
-        let how = Streaming { workers: asked.threads, rows: ROWS_PER_THREAD, known };
+        let shows = Shows::Nothing;
+        let how = Streaming { workers: asked.threads, rows: ROWS_PER_THREAD, known, shows };
         let (job, told) = (asked.job.clone(), Arc::clone(&texts));
         let mut watch = Watching { done: Arc::clone(&done) };
         let work = Task::start(move |stop| {
@@ -159,7 +161,7 @@ impl Keeper for Post {
         Box::new(Desk { post: self, sender: self.sender.clone() })
     }
 
-    fn cache(&self) -> Box<dyn Cache + '_> {
+    fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
         Box::new(Shelf(&self.pages))
     }
 

@@ -10,6 +10,7 @@ mod order;
 mod table;
 mod target;
 mod task;
+mod tray;
 
 use libduckdb_sys as ffi;
 

@@ -344,7 +344,7 @@ pub(crate) fn asked(
     // Patterns are looked at now, and not when the crawl has begun.
     Discovery::new(discovery.clone()).map_err(fault)?;
     let settled = layers.settle(reach).map_err(fault)?;
-    let ledger = session.ledger(&variables)?;
+    let ledger = session.ledger(&variables)?.into();
     let mut job = Order { seeds, settled, way, discovery, ledger }.job().map_err(fault)?;
     job.outlet.compress = options.flag("compress")?.unwrap_or(true);
     if session.keep_alive == Some(false) {

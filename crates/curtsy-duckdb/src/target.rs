@@ -22,6 +22,7 @@ use crate::duck::{
     Argument, Chunk, Connection, Fault, OwnedChunk, Target as TableName, Type, quoted,
 };
 use crate::table::{COLUMNS, Page, write};
+use crate::tray::Insert;
 
 /// The table of what sitemaps list, beside the table of pages.
 const LISTED: &str = "curtsy_sitemap_urls";
@@ -44,6 +45,8 @@ static STAGES: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Target {
     name: TableName,
     db: Connection,
+    /// How new rows are written, once there are any.
+    insert: Option<Insert>,
     /// Which of our columns it has, by their places in [`COLUMNS`].
     columns: Vec<usize>,
     /// Pages that have a row.
@@ -64,6 +67,17 @@ impl Drop for Target {
             let _ = self.db.run(&format!("DROP TABLE IF EXISTS temp.main.{stage}"));
         }
     }
+}
+
+/// Rows that are written together.
+#[derive(Default)]
+struct Batch<'r> {
+    /// Sitemaps that were read.
+    sitemaps: Vec<&'r Row>,
+    /// Pages that had no row.
+    new: Vec<Arc<Row>>,
+    /// Pages that had one, and what is brought to it.
+    changed: Vec<(News, &'r Row)>,
 }
 
 /// How many rows a batch brought.
@@ -111,6 +125,7 @@ impl Target {
         Ok(Target {
             name,
             db,
+            insert: None,
             columns,
             rows: HashSet::new(),
             fresh: HashSet::new(),
@@ -205,8 +220,13 @@ impl Target {
     }
 
     fn write_once(&mut self, rows: &[Arc<Row>], rules: &mut Rules) -> Result<Written, Fault> {
+        let batch = self.sort(rows);
+        if batch.sitemaps.is_empty() && batch.changed.is_empty() {
+            // What is left is one statement: a transaction by itself.
+            return self.write_all(batch, rules);
+        }
         self.db.run("BEGIN TRANSACTION")?;
-        match self.write_all(rows, rules) {
+        match self.write_all(batch, rules) {
             Ok(written) => {
                 self.db.run("COMMIT")?;
                 Ok(written)
@@ -219,42 +239,54 @@ impl Target {
         }
     }
 
-    fn write_all(&mut self, rows: &[Arc<Row>], rules: &mut Rules) -> Result<Written, Fault> {
-        let mut written = Written::default();
-        let (mut new, mut changed): (Vec<&Row>, Vec<&Row>) = (Vec::new(), Vec::new());
+    /// Sorts rows by what is done with them.
+    fn sort<'r>(&mut self, rows: &'r [Arc<Row>]) -> Batch<'r> {
+        let mut batch = Batch::default();
         for row in rows {
             match row.kind {
-                AskKind::Sitemap => self.write_listed(row)?,
+                AskKind::Sitemap => batch.sitemaps.push(row),
                 AskKind::Page if self.rows.insert(row.id) => {
                     self.fresh.insert(row.id);
-                    new.push(row);
+                    batch.new.push(Arc::clone(row));
                 }
-                AskKind::Page => changed.push(row),
+                AskKind::Page => match Facts::of(row).news {
+                    News::Cached => {}
+                    // A refusal may be told by each worker that comes to it: once is enough.
+                    News::Nothing if !self.fresh.insert(row.id) => {}
+                    news => batch.changed.push((news, row)),
+                },
                 AskKind::RobotsHop | AskKind::Rules => {}
             }
         }
-        if !new.is_empty() {
-            self.append(new.iter().map(|row| Page::Row(row)), rules, None)?;
-            written.inserted += new.len() as u64;
+        batch
+    }
+
+    fn write_all(&mut self, batch: Batch<'_>, rules: &mut Rules) -> Result<Written, Fault> {
+        let Batch { sitemaps, new, changed } = batch;
+        let written = Written { inserted: new.len() as u64, updated: changed.len() as u64 };
+        for row in sitemaps {
+            self.write_listed(row)?;
         }
-        // A refusal may be told by each worker that comes to it: once is enough.
-        let (fresh, news) = (&mut self.fresh, |row: &Row| Facts::of(row).news);
-        changed.retain(|row| match news(row) {
-            News::Cached => false,
-            News::Nothing => fresh.insert(row.id),
-            _ => true,
-        });
+        if !new.is_empty() {
+            self.insert(new, rules)?;
+        }
         for news in [News::Answer, News::Confirmed, News::Failed, News::Nothing] {
-            let of: Vec<&Row> =
-                changed.iter().copied().filter(|row| Facts::of(row).news == news).collect();
-            if !of.is_empty() {
-                written.updated += of.len() as u64;
+            let mut of = changed.iter().filter(|(brings, _)| *brings == news).peekable();
+            if of.peek().is_some() {
                 let stage = self.stage()?;
-                self.append(of.iter().map(|row| Page::Row(row)), rules, Some(&stage))?;
+                self.append(of.map(|(_, row)| Page::Row(row)), rules, Some(&stage))?;
                 self.update(news, &stage)?;
             }
         }
         Ok(written)
+    }
+
+    fn insert(&mut self, rows: Vec<Arc<Row>>, rules: &mut Rules) -> Result<(), Fault> {
+        let insert = match &mut self.insert {
+            Some(insert) => insert,
+            none => none.insert(Insert::prepare(&self.db, &self.name.quoted(), &self.columns)?),
+        };
+        insert.run(rows, rules)
     }
 
     /// Writes rows for texts that are no URLs, once each.

@@ -45,19 +45,8 @@ impl Connection {
     /// Runs one statement or several; rows that they give are dropped.
     pub(crate) fn run(&self, sql: &str) -> Result<(), Fault> {
         let sql = c_sql(sql)?;
-        // SAFETY: the connection is open. The result is freed whether or not there was an error, whose text is part of it.
-        unsafe {
-            let mut result: ffi::duckdb_result = mem::zeroed();
-            let state = ffi::duckdb_query(self.0.0, sql.as_ptr(), &mut result);
-            let done = match state == ffi::DuckDBSuccess {
-                true => Ok(()),
-                false => {
-                    Err(Fault::said(ffi::duckdb_result_error(&mut result), "the statement failed"))
-                }
-            };
-            ffi::duckdb_destroy_result(&mut result);
-            done
-        }
+        // SAFETY: the connection is open.
+        unsafe { ended(|result| ffi::duckdb_query(self.0.0, sql.as_ptr(), result)) }
     }
 
     /// Runs one query, whose rows come batch by batch.
@@ -124,6 +113,12 @@ impl Prepared {
         unsafe { ffi::duckdb_nparams(self.raw) as usize }
     }
 
+    /// Runs it; rows that it gives are dropped.
+    pub(crate) fn run(&mut self) -> Result<(), Fault> {
+        // SAFETY: the statement is there.
+        unsafe { ended(|result| ffi::duckdb_execute_prepared(self.raw, result)) }
+    }
+
     /// Runs it; its rows come batch by batch.
     pub(crate) fn query(&mut self) -> Result<Rows, Fault> {
         self.query_unless(|| false)
@@ -171,6 +166,29 @@ impl Drop for Pending {
     fn drop(&mut self) {
         // SAFETY: it is ours, and nobody uses it after this; null is none.
         unsafe { ffi::duckdb_destroy_pending(&mut self.0) }
+    }
+}
+
+/// How a statement ended whose rows nobody wants.
+///
+/// # Safety
+///
+/// `run` fills the result that it is given.
+unsafe fn ended(
+    run: impl FnOnce(*mut ffi::duckdb_result) -> ffi::duckdb_state,
+) -> Result<(), Fault> {
+    // SAFETY: the result is freed whether or not there was an error, whose text is part of it.
+    unsafe {
+        let mut result: ffi::duckdb_result = mem::zeroed();
+        let state = run(&mut result);
+        let done = match state == ffi::DuckDBSuccess {
+            true => Ok(()),
+            false => {
+                Err(Fault::said(ffi::duckdb_result_error(&mut result), "the statement failed"))
+            }
+        };
+        ffi::duckdb_destroy_result(&mut result);
+        done
     }
 }
 

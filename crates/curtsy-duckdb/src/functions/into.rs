@@ -19,8 +19,14 @@ use crate::target::{Target, Written};
 
 /// Rows that are written together.
 const BATCH: usize = 100;
+/// Rows that are written together when they come faster than that: a transaction has a price of its own.
+const BATCH_MOST: usize = 1000;
+/// Bytes of bodies that are written together.
+const BATCH_BYTES: usize = 8 * 1024 * 1024;
 /// How long a row waits for company.
 const WAIT: Duration = Duration::from_millis(100);
+/// How long a row waits for more company than a batch, while rows come that fast.
+const RUSH: Duration = Duration::from_millis(50);
 /// How long rows are written before DuckDB looks after the query.
 const STRETCH: Duration = Duration::from_millis(200);
 
@@ -62,8 +68,9 @@ pub(crate) struct Work {
     target: Target,
     written: Written,
     rules: Option<Rules>,
-    /// Rows that are not written yet, and since when.
+    /// Rows that are not written yet, the bytes of their bodies, and since when they wait.
     rows: Vec<Arc<Row>>,
+    bytes: usize,
     left: Vec<Left>,
     first: Option<Instant>,
 }
@@ -250,7 +257,7 @@ impl Bound {
         }
         let crawling = Crawling::start(&asked, known, held, self.caller.clone())?;
         let (rules, rows, left, first) = (None, Vec::new(), Vec::new(), None);
-        let work = Work { crawling, target, written, rules, rows, left, first };
+        let work = Work { crawling, target, written, rules, rows, bytes: 0, left, first };
         Ok((written, Some(Box::new(work))))
     }
 
@@ -312,11 +319,13 @@ impl Work {
     /// Gathers rows until there are enough of them, or the first has waited long enough. Whoever fetched them goes on meanwhile: what is not
     /// written yet is lost with this process, and so is what was to be fetched.
     fn take(&mut self, mut delivery: Delivery) -> Result<(), Fault> {
+        let bodies = delivery.rows.iter().filter_map(|row| row.page.as_deref()?.body.as_deref());
+        self.bytes += bodies.map(<[u8]>::len).sum::<usize>();
         self.rows.append(&mut delivery.rows);
         self.left.append(&mut delivery.left);
         delivery.keep();
         let first = *self.first.get_or_insert_with(Instant::now);
-        match self.rows.len() >= BATCH || first.elapsed() >= WAIT {
+        match is_enough(self.rows.len(), self.bytes, first.elapsed()) {
             true => self.write(),
             false => Ok(()),
         }
@@ -324,7 +333,7 @@ impl Work {
 
     /// Writes what was gathered as one transaction.
     fn write(&mut self) -> Result<(), Fault> {
-        self.first = None;
+        (self.first, self.bytes) = (None, 0);
         let (rows, left) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.left));
         if !rows.is_empty() {
             let rules = self.rules.get_or_insert_with(|| self.crawling.rules());
@@ -333,6 +342,11 @@ impl Work {
         self.written += self.target.write_left(&left)?;
         Ok(())
     }
+}
+
+/// Whether rows that have waited so long are written now.
+fn is_enough(rows: usize, bytes: usize, waited: Duration) -> bool {
+    rows >= BATCH_MOST || bytes >= BATCH_BYTES || rows >= BATCH && waited >= RUSH || waited >= WAIT
 }
 
 fn answer(out: &mut Chunk<'_>, target: &TableName, written: Written, report: Option<&Report>) {
@@ -350,4 +364,24 @@ fn answer(out: &mut Chunk<'_>, target: &TableName, written: Written, report: Opt
     }
     out.double(8, 0, report.map_or(0.0, |report| report.took.as_secs_f64()));
     out.set_len(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_written_by_the_hundred_and_more_together_in_a_rush() {
+        let check = |rows, bytes, waited, written| {
+            assert_eq!(is_enough(rows, bytes, Duration::from_millis(waited)), written, "{rows}");
+        };
+        check(1, 0, 99, false);
+        check(1, 0, 100, true);
+        check(99, 0, 60, false);
+        check(100, 0, 60, true);
+        check(100, 0, 49, false);
+        check(999, 0, 49, false);
+        check(1000, 0, 10, true);
+        check(9, BATCH_BYTES, 10, true);
+    }
 }

@@ -14,6 +14,7 @@ mod why;
 
 use crate::duck::{Database, Fault, TableFunction, Type};
 use crate::order::{Named, OPTIONS};
+use crate::tray::Rows;
 
 /// Adds all of it to a database.
 pub(crate) fn register(database: &Database) -> Result<(), Fault> {
@@ -26,6 +27,7 @@ pub(crate) fn register(database: &Database) -> Result<(), Fault> {
     database.table::<crawl::Crawl>()?;
     database.table::<into::CrawlInto>()?;
     database.table::<into::Statement>()?;
+    database.table::<Rows>()?;
     database.table::<sitemap::Sitemap>()?;
     database.table::<robots_check::RobotsCheck>()?;
     database.table::<plan::CrawlPlan>()?;

@@ -135,7 +135,8 @@ impl Running {
     fn answer(&mut self, asked: &Asked) -> Result<(), Fault> {
         let job = &asked.job;
         let quiet = StoreOptions::default().quiet;
-        let mut ledger = Ledger::open(&job.ledger, Machine, quiet).map_err(fault)?;
+        let mut ledger =
+            Ledger::open(job.ledger_file().map_err(fault)?, Machine, quiet).map_err(fault)?;
         for url in &job.seeds {
             let explained = explain(&mut ledger, &job.policy, url).map_err(fault)?;
             let of_robots = explained.gates.iter().find(|(gate, ..)| *gate == Gate::Robots);

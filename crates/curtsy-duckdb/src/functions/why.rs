@@ -41,7 +41,8 @@ impl TableFunction for CrawlWhy {
     fn start(asked: &Asked) -> Result<VecDeque<Told>, Fault> {
         let job = &asked.job;
         let quiet = StoreOptions::default().quiet;
-        let mut ledger = Ledger::open(&job.ledger, Machine, quiet).map_err(fault)?;
+        let mut ledger =
+            Ledger::open(job.ledger_file().map_err(fault)?, Machine, quiet).map_err(fault)?;
         let explained = explain(&mut ledger, &job.policy, &job.seeds[0]).map_err(fault)?;
         Ok(told(&explained).collect())
     }
