@@ -183,6 +183,7 @@ fn plain(view: &View) -> Commit {
         release: None,
         robots: Vec::new(),
         urls: Vec::new(),
+        exchanged: None,
     }
 }
 

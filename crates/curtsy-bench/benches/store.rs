@@ -320,6 +320,7 @@ fn plain(view: &View) -> Commit {
         release: None,
         robots: Vec::new(),
         urls: Vec::new(),
+        exchanged: None,
     }
 }
 
