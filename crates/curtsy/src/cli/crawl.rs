@@ -218,7 +218,7 @@ pub(super) fn spec(
     let job = order(&args, discovery, console)?.job()?;
     let into = args.into.clone().unwrap_or_else(|| "crawl.db".into());
     let target = Target::of(&into).map_err(anyhow::Error::msg)?;
-    let file = target.crawl_file(&into, job.ledger.parent().unwrap_or(Path::new(".")));
+    let file = target.crawl_file(&into, job.ledger_file()?.parent().unwrap_or(Path::new(".")));
     if args.resume && !file.exists() {
         bail!(
             "there is no crawl in `{}` to go on with\nhint: leave `--resume` out to begin one",
@@ -239,7 +239,7 @@ pub(super) fn order(
     for warning in &settled.warnings {
         writeln!(console.err, "warning: {warning}")?;
     }
-    let (way, ledger) = (args.way.read()?, args.ledger.find(console)?);
+    let (way, ledger) = (args.way.read()?, args.ledger.find(console)?.into());
     Ok(Order { seeds, settled, way, discovery, ledger })
 }
 
@@ -328,7 +328,7 @@ impl WayArgs {
 /// The command for the record of runs: what was asked for, without a proxy's password.
 fn shown_command(args: &CrawlArgs) -> String {
     let mut words = vec!["curtsy crawl".to_owned()];
-    words.extend(args.urls.iter().map(|url| super::without_login(url)));
+    words.extend(args.urls.iter().map(|url| super::shown_url(url)));
     let mut flag = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             words.push(format!("--{name} {}", super::printable(&value)));

@@ -160,7 +160,7 @@ fn spec(port: u16, folder: &Path) -> anyhow::Result<(JobSpec, FileSpec)> {
         policy: Arc::new(policy),
         seeds,
         outlet,
-        ledger: folder.join("hosts.db"),
+        ledger: folder.join("hosts.db").into(),
         seeds_are: SeedsAre::Pages,
     };
     let into = FileSpec {

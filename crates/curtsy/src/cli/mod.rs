@@ -7,6 +7,7 @@ mod config;
 mod conformance;
 mod crawl;
 mod demo;
+mod ends;
 mod explain;
 #[cfg(feature = "fleet")]
 mod fleet;
@@ -20,6 +21,8 @@ mod progress;
 mod robots;
 #[cfg(feature = "fleet")]
 mod schedule;
+#[cfg(feature = "serve")]
+mod serve;
 mod sim;
 mod site;
 mod sitemap;
@@ -27,6 +30,7 @@ mod stop;
 mod why;
 #[cfg(feature = "fleet")]
 mod worker;
+mod zoo;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -34,7 +38,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use curtsy_core::policy::Variables;
 
-use curtsy_crawl::{printable, without_login};
+use curtsy_crawl::{printable, shown_url};
 
 /// A crawl engine with manners.
 #[derive(Debug, Parser)]
@@ -80,6 +84,8 @@ enum Command {
     Sim(sim::SimArgs),
     /// Serve scripted test sites on loopback, and log what a crawler does with them
     Site(site::SiteArgs),
+    /// Serve hosts that misbehave in every way there is, for any crawler to survive
+    Zoo(zoo::ZooArgs),
     /// Run files of independent facts against the core
     Conformance(conformance::ConformanceArgs),
     /// Work for a fleet: URLs from Redis, pages to Redis, events to Kafka
@@ -94,16 +100,23 @@ enum Command {
     /// Fill a fleet's queue: seeds from a file, whenever they are due
     #[cfg(feature = "fleet")]
     Schedule(schedule::ScheduleArgs),
+    /// Serve an HTTP API and web pages: ingest small business sites into tiles, with evidence
+    #[cfg(feature = "serve")]
+    Serve(Box<serve::ServeArgs>),
+    /// (This program was built without the service)
+    #[cfg(not(feature = "serve"))]
+    #[command(disable_help_flag = true)]
+    Serve(LeftOut),
     /// (This program was built without the fleet)
     #[cfg(not(feature = "fleet"))]
     #[command(alias = "dlq", alias = "fleet", alias = "schedule", disable_help_flag = true)]
-    Worker(NoFleet),
+    Worker(LeftOut),
 }
 
-/// Whatever was asked of a fleet.
-#[cfg(not(feature = "fleet"))]
+/// Whatever was asked of a part that was left out.
+#[cfg(not(all(feature = "fleet", feature = "serve")))]
 #[derive(Debug, clap::Args)]
-struct NoFleet {
+struct LeftOut {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     _asked: Vec<String>,
 }
@@ -129,6 +142,7 @@ impl Cli {
             Command::Judge(args) => judge::run(&args, console),
             Command::Sim(args) => sim::run(&args, console),
             Command::Site(args) => site::run(&args, console),
+            Command::Zoo(args) => zoo::run(&args, console),
             Command::Conformance(args) => conformance::run(&args, console),
             #[cfg(feature = "fleet")]
             Command::Worker(args) => worker::run(&args, console),
@@ -138,6 +152,12 @@ impl Cli {
             Command::Dlq(args) => fleet::dlq(&args, console),
             #[cfg(feature = "fleet")]
             Command::Schedule(args) => schedule::run(&args, console),
+            #[cfg(feature = "serve")]
+            Command::Serve(args) => serve::run(&args, console),
+            #[cfg(not(feature = "serve"))]
+            Command::Serve(_) => anyhow::bail!(
+                "this program was built without the service\nhint: cargo run --release -p curtsy --features serve -- serve --demo"
+            ),
             #[cfg(not(feature = "fleet"))]
             Command::Worker(_) => anyhow::bail!(
                 "this program was built without the fleet, which needs librdkafka\nhint: cargo build --release -p curtsy --features fleet"
@@ -193,6 +213,7 @@ Examples:
   curtsy robots test robots.txt /private/     may this be fetched, and which line says so
   curtsy judge access.jsonl                   which manners a crawler broke, by the server's own log
   curtsy site --moods mixed --log log.jsonl   thirty moody test sites on loopback, for any crawler
+  curtsy zoo --list                           every way in which a server can misbehave, and what a crawler should make of it
   curtsy sim --days 10                        ten days of a fleet in a simulated web, faults and all
 
 Exit codes: 0 fine; 1 a violation, a refusal or a failed check; 2 a wrong argument or an unreadable file.

@@ -7,6 +7,9 @@ use serde_json::json;
 
 use curtsy_crawl::{Progress, Watch};
 
+/// The longest note, in characters.
+const NOTE_MAX: usize = 2_000;
+
 /// Shows progress on stderr.
 pub(super) struct Progressing<'a> {
     out: &'a mut dyn Write,
@@ -152,9 +155,12 @@ impl Watch for Progressing<'_> {
 
     fn note(&mut self, text: &str) {
         self.wipe();
+        // A hint has a line of its own for people; whatever else is in the text stays on its line.
+        let text: String = text.chars().take(NOTE_MAX).collect();
+        let lines: Vec<String> = text.lines().map(super::printable).collect();
         let _ = match self.how {
-            How::Json => writeln!(self.out, "{}", json!({ "note": text })),
-            _ => writeln!(self.out, "note: {text}"),
+            How::Json => writeln!(self.out, "{}", json!({ "note": lines.join("\n") })),
+            _ => writeln!(self.out, "note: {}", lines.join("\n")),
         };
         let _ = self.out.flush();
     }

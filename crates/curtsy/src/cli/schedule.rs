@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::worker::{RedisArgs, names};
-use super::{Console, Outcome, printable, without_login};
+use super::{Console, Outcome, printable};
 use crate::fleet::Log;
 use crate::schedule::{
     Does, ScheduleError, ScheduleReport, ScheduleSpec, SeedFile, look, run_once,
@@ -57,7 +57,7 @@ pub(super) fn run(args: &ScheduleArgs, console: &mut Console<'_>) -> anyhow::Res
 
 /// An error with the place where Redis was looked for.
 fn at(spec: &ScheduleSpec, error: ScheduleError) -> anyhow::Error {
-    anyhow::Error::new(error).context(format!("`{}`", without_login(&spec.redis_url)))
+    anyhow::Error::new(error).context(format!("`{}`", curtsy_crawl::without_login(&spec.redis_url)))
 }
 
 fn print(report: &ScheduleReport, dry: bool, console: &mut Console<'_>) -> anyhow::Result<()> {

@@ -2,7 +2,6 @@
 //!
 //! It is for anybody who wants to test a crawler, ours or another. It listens on 127.0.0.0/8 only and needs no network.
 
-use std::io::Read;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -10,6 +9,7 @@ use clap::{Args, ValueEnum};
 use curtsy_sim::loopback::{Health, Listen, Scene, Served, Settings, Sites};
 use serde_json::json;
 
+use super::ends::Ends;
 use super::{Console, Outcome};
 
 #[derive(Debug, Args)]
@@ -85,7 +85,7 @@ pub(super) fn run(args: &SiteArgs, console: &mut Console<'_>) -> anyhow::Result<
             .with_context(|| format!("could not write the certificate `{}`", path.display()))?;
     }
     ready(args, &sites, console)?;
-    ends.wait(args.until_stdin_closes)?;
+    ends.wait(args.until_stdin_closes, None)?;
     let left = sites.stop().context("the sites ended with an error")?;
     told(args, &left.health, console)?;
     Ok(Outcome::Fine)
@@ -164,50 +164,6 @@ fn told(args: &SiteArgs, health: &Health, console: &mut Console<'_>) -> anyhow::
 
 fn count(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
-/// The ways in which a user ends this: Ctrl-C, SIGTERM, and perhaps the end of stdin.
-struct Ends {
-    runtime: tokio::runtime::Runtime,
-    signals: [tokio::signal::unix::Signal; 2],
-}
-
-impl Ends {
-    fn listen() -> anyhow::Result<Ends> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-        let inside = runtime.enter();
-        let signals = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
-        drop(inside);
-        Ok(Ends { runtime, signals })
-    }
-
-    fn wait(self, stdin_too: bool) -> anyhow::Result<()> {
-        let [mut interrupt, mut terminate] = self.signals;
-        let (tell, closed) = tokio::sync::oneshot::channel::<()>();
-        let mut kept = Some(tell);
-        if stdin_too {
-            let tell = kept.take();
-            // Reads on a thread of its own, which the end of the process ends too.
-            std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
-                let mut bytes = [0; 4096];
-                while matches!(std::io::stdin().read(&mut bytes), Ok(count) if count > 0) {}
-                drop(tell);
-            })?;
-        }
-        self.runtime.block_on(async {
-            let mut closed = std::pin::pin!(closed);
-            std::future::poll_fn(|cx| {
-                let ended = interrupt.poll_recv(cx).is_ready()
-                    || terminate.poll_recv(cx).is_ready()
-                    || closed.as_mut().poll(cx).is_ready();
-                if ended { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
-            })
-            .await;
-        });
-        drop(kept);
-        Ok(())
-    }
 }
 
 const HELP: &str = "\

@@ -6,9 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use curtsy_core::evidence::timestamp;
 use curtsy_core::time::Time;
+use curtsy_crawl::is_bidi;
 use serde_json::{Map, Value};
 
-/// The longest field of a line, in characters.
+/// The longest field of a line, in bytes.
 const FIELD_MAX: usize = 2048;
 
 /// Where a worker's lines go.
@@ -37,11 +38,7 @@ impl Log {
         line.insert("event".into(), event.into());
         line.insert("message".into(), plain(message).into());
         for (name, value) in fields {
-            let value = match value {
-                Value::String(text) => plain(text).into(),
-                value => value.clone(),
-            };
-            line.insert((*name).to_owned(), value);
+            line.insert((*name).to_owned(), cleaned(value));
         }
         // A log that can't be written must not stop the work.
         let _ = writeln!(self.0.borrow_mut(), "{}", Value::Object(line));
@@ -58,15 +55,29 @@ pub(super) fn trouble(why: &str) -> Vec<(&'static str, Value)> {
     fields
 }
 
-/// A text of one line, with nothing in it that moves a terminal's cursor, and not too long.
-fn plain(text: &str) -> String {
-    let text = text.chars().take(FIELD_MAX);
-    text.map(|c| if c.is_control() || is_bidi(c) { ' ' } else { c }).collect()
+/// A value with only plain texts in it.
+fn cleaned(value: &Value) -> Value {
+    match value {
+        Value::String(text) => plain(text).into(),
+        Value::Array(values) => values.iter().map(cleaned).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (plain(name), cleaned(value))).collect()
+        }
+        value => value.clone(),
+    }
 }
 
-/// Characters that turn the direction of what follows them.
-fn is_bidi(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// A text of one line, with nothing in it that moves a terminal's cursor, and not too long.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        let c = if c.is_control() || is_bidi(c) { ' ' } else { c };
+        if out.len() + c.len_utf8() > FIELD_MAX {
+            break;
+        }
+        out.push(c);
+    }
+    out
 }
 
 /// The time of this machine's clock: for people to read, nothing is decided by it.
@@ -107,5 +118,65 @@ mod tests {
         assert_eq!(lines[0]["message"], "a   [31m b");
         assert_eq!((&lines[0]["host"], &lines[0]["n"]), (&"x y".into(), &3.into()));
         assert!(text.len() < 2 * FIELD_MAX + 500 && !text.contains('\x1b'));
+    }
+
+    /// Any text at all, hostile ones more often than not.
+    fn text(next: &mut impl FnMut() -> u64) -> String {
+        const PARTS: [&str; 12] = [
+            "\r\n",
+            "\x1b[2J",
+            "\u{202e}",
+            "\u{2028}",
+            "\0",
+            "\u{85}",
+            "\"}\n{\"a\":\"",
+            "\\",
+            "a",
+            "=1+1",
+            "\u{1f600}",
+            "\u{7f}",
+        ];
+        let length = if next().is_multiple_of(50) { 3_000 } else { next() % 12 };
+        let part = |_| match next() % 3 {
+            0 => char::from_u32((next() % 0x11_0000) as u32).unwrap_or('?').to_string(),
+            _ => PARTS[(next() % 12) as usize].to_owned(),
+        };
+        (0..length).map(part).collect()
+    }
+
+    fn fuzz(records: usize) {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let kept = Kept::default();
+        let log = Log(RefCell::new(Box::new(kept.clone())));
+        for _ in 0..records {
+            kept.0.borrow_mut().clear();
+            let (message, host, why) = (text(&mut next), text(&mut next), text(&mut next));
+            let nested = serde_json::json!([host, {"why": why}]);
+            log.info("e", &message, &[("host", host.into()), ("all", nested)]);
+            let line = String::from_utf8(kept.0.borrow().clone()).unwrap();
+            let body = line.strip_suffix('\n').unwrap();
+            assert!(!body.chars().any(|c| c.is_control() || is_bidi(c)), "{line:?}");
+            let read: Value = serde_json::from_str(body).unwrap();
+            let short = |value: &Value| value.as_str().unwrap().len() <= FIELD_MAX;
+            assert!(short(&read["message"]) && short(&read["host"]));
+            assert!(short(&read["all"][0]) && short(&read["all"][1]["why"]));
+        }
+    }
+
+    #[test]
+    fn no_text_breaks_out_of_its_line() {
+        fuzz(20_000);
+    }
+
+    #[test]
+    #[ignore = "a million records: ./chaos clean"]
+    fn no_text_of_a_million_breaks_out_of_its_line() {
+        fuzz(1_000_000);
     }
 }

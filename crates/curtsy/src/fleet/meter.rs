@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use curtsy_core::evidence::circuit_open;
 use curtsy_core::host::{AskKind, Class, Gate, HostState, Kind, Outcome, RobotsStanding};
+use curtsy_core::limits::Hit;
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 use curtsy_engine::{
@@ -17,7 +18,7 @@ use curtsy_engine::{
 use super::log::{Log, trouble};
 
 /// Every metric: its name, its type, and what it says. The first sixteen are the page fetcher's.
-pub const METRICS: [(&str, &str, &str); 27] = [
+pub const METRICS: [(&str, &str, &str); 28] = [
     ("page_fetcher_pages_fetched_total", "counter", "Successful fetches"),
     (
         "page_fetcher_pages_failed_total",
@@ -65,6 +66,7 @@ pub const METRICS: [(&str, &str, &str); 27] = [
     ("page_fetcher_hosts_waiting", "gauge", "Hosts that must wait, by reason"),
     ("page_fetcher_rejected_size", "gauge", "Current size of the list of rejected entries"),
     ("page_fetcher_paused", "gauge", "Whether nothing new is begun, by reason"),
+    ("page_fetcher_limit_hits_total", "counter", "Exchanges that a limit ended, by limit"),
 ];
 
 /// One more, which has its own shape.
@@ -97,6 +99,7 @@ pub(super) struct Meter<'l> {
     closed: Cell<u64>,
     probes: Cell<[u64; 2]>,
     sent: Cell<[u64; 5]>,
+    limits: Cell<[u64; Hit::ALL.len()]>,
     recoveries: Cell<u64>,
     offered_again: Cell<u64>,
     durations: RefCell<Histogram>,
@@ -135,6 +138,7 @@ impl<'l> Meter<'l> {
             closed: Cell::default(),
             probes: Cell::default(),
             sent: Cell::default(),
+            limits: Cell::default(),
             recoveries: Cell::default(),
             offered_again: Cell::default(),
             durations: RefCell::new(Histogram::new(&DURATIONS)),
@@ -247,6 +251,11 @@ impl<'l> Meter<'l> {
                 let values = KINDS.map(|(kind, word)| (word, sent[kind as usize]));
                 labelled(out, name, "kind", &values);
             }
+            "limit_hits_total" => {
+                let hits = self.limits.get();
+                let values = Hit::ALL.map(|hit| (hit.name(), hits[hit as usize]));
+                labelled(out, name, "limit", &values);
+            }
             "circuit_breaker_hosts" => labelled(out, name, "state", &hosts.states()),
             "hosts_waiting" => labelled(out, name, "reason", &hosts.waiting),
             "paused" => {
@@ -289,6 +298,13 @@ impl Listener for Meter<'_> {
                 self.late.borrow_mut().note(late.as_secs_f64());
             }
             Note::Ended { kind, took, outcome, .. } => {
+                if let Outcome::Failed(problem) = outcome
+                    && let Some(hit) = Hit::of(problem)
+                {
+                    let mut limits = self.limits.get();
+                    limits[hit as usize] += 1;
+                    self.limits.set(limits);
+                }
                 if kind == Kind::Page {
                     self.durations.borrow_mut().note(took.as_secs_f64());
                 }

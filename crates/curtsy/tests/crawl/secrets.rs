@@ -1,53 +1,188 @@
-//! What pages say stays in the rows' bodies: it is in no log, no evidence, no error, no report. Neither are passwords.
+//! What pages say stays in the rows' bodies: it is in no log, no evidence, no error, no report. Neither are passwords, cookies and tokens.
+//!
+//! Fifty secrets are planted, each with a text of its own. Where each may be found afterwards:
+//!
+//! | planted in | may be in |
+//! |---|---|
+//! | bodies, whatever their status | `body` of a row with status 2xx; a robots.txt, as a whole, in the ledger |
+//! | cookies and headers that let somebody in | nothing |
+//! | user and password of any URL, the proxy's password | nothing |
+//! | values of a query | columns that hold URLs (`ADDRESSES`), and the queue |
 
 use curtsy_sim::loopback::Scene;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use crate::harness::Town;
+use crate::harness::{Ran, Town};
 
-/// Said by pages.
-const SAID: &str = "tulip-said-by-a-page";
-/// Sent as a cookie.
-const COOKIE: &str = "tulip-in-a-cookie";
+/// What every secret begins with.
+const MARK: &str = "tulip-";
+
 /// In the user part of a seed, and of the proxy's address.
 const PASSWORD: &str = "tulip-password";
-/// The value of a query.
-const QUERY: &str = "tulip-in-a-query";
 
-const TOWN: &str = r#"
+/// Columns that hold URLs as they are known by: the values of queries are in these and in no other.
+const ADDRESSES: [&str; 15] = [
+    "url",
+    "final_url",
+    "surt_key",
+    "links",
+    "links_nofollow",
+    "frames",
+    "canonical",
+    "refresh",
+    "to_url",
+    "from_url",
+    "follows",
+    "headers",
+    "sitemap",
+    "origin",
+    "record",
+];
+
+/// Said by pages: text, scripts, comments, addresses, answers that are no pages.
+const SAID: usize = 14;
+/// Headers that let somebody in.
+const HEADERS: [&str; 14] = [
+    "Set-Cookie: id=@; HttpOnly",
+    "Set-Cookie: other=@",
+    "Set-Cookie2: id=@",
+    "Cookie: id=@",
+    "Authorization: Bearer @",
+    "Proxy-Authorization: Basic @",
+    "Authentication-Info: nextnonce=@",
+    "X-Auth-Token: @",
+    "X-Api-Key: @",
+    "X-CSRF-Token: @",
+    "X-Session-Id: @",
+    "X-Amz-Security-Token: @",
+    "X-Access-Token: @",
+    "X-Goog-IAP-JWT-Assertion: @",
+];
+/// URLs with a login: a seed, links, frames, a redirect, a canonical, a refresh, a sitemap, a `Sitemap:` line.
+const LOGINS: usize = 10;
+/// Values of queries, in the same places.
+const QUERIES: usize = 10;
+
+fn said(n: usize) -> String {
+    format!("{MARK}said-{n}.")
+}
+fn login(n: usize) -> String {
+    format!("{MARK}login-{n}.")
+}
+fn query(n: usize) -> String {
+    format!("{MARK}query-{n}.")
+}
+
+/// All that is planted, but for what queries hold; and those. Fifty, with the proxy's two passwords.
+fn planted() -> (Vec<String>, Vec<String>) {
+    let header = |n| format!("{MARK}header-{n}.");
+    let mut hidden: Vec<String> =
+        (0..SAID).map(said).chain((0..HEADERS.len()).map(header)).collect();
+    hidden.extend((0..LOGINS).map(login));
+    hidden.push(PASSWORD.to_owned());
+    hidden.push("dHVsaXAtcGFzc3dvcmQ".to_owned());
+    let queries: Vec<String> = (0..QUERIES).map(query).collect();
+    assert_eq!(hidden.len() + queries.len(), 50);
+    (hidden, queries)
+}
+
+/// A URL of the site with a login and a query, both secret.
+fn secret_url(path: &str, n: usize) -> String {
+    format!("http://me:{}@HOST{path}?token={}&n={n}", login(n), query(n))
+}
+
+/// The town: one host, whose address is in its own pages.
+fn scene() -> String {
+    let headers: Vec<String> = HEADERS
+        .iter()
+        .enumerate()
+        .map(|(n, line)| format!("\"{}\"", line.replace('@', &format!("{MARK}header-{n}."))))
+        .collect();
+    let said: Vec<String> = (0..SAID).map(said).collect();
+    let html = format!(
+        "<title>plain</title><link rel=canonical href='{}'><meta http-equiv=refresh content='9;url={}'><p>{}</p><script>'{}'</script><!-- {} --> \
+         <a href='mailto:{}@example.org'>x</a> <b>{}@example.org</b><textarea>{}</textarea><meta name=description content='{}'> \
+         <a href='{}'>x</a><a rel=nofollow href='{}'>x</a><iframe src='{}'></iframe>",
+        secret_url("/canonical", 0),
+        secret_url("/refresh", 1),
+        said[0],
+        said[1],
+        said[2],
+        said[3],
+        said[4],
+        said[5],
+        said[6],
+        secret_url("/linked", 2),
+        secret_url("/nofollow", 3),
+        secret_url("/frame", 4),
+    );
+    let town = format!(
+        r#"
 [[host]]
-pages = { count = 3, home_links = ["/private", "/broken", "/wall", "/cut", "/moved", "/no?token=tulip-in-a-query"] }
-robots = "User-agent: *\nDisallow: /secret\n"
+address = "127.0.0.77"
+pages = {{ count = 3, home_links = ["/private", "/broken", "/wall", "/cut", "/moved", "/json", "/no?token={query5}", "/lost?token={query8}&n=8"] }}
+robots = "User-agent: *\nDisallow: /secret\nSitemap: {line}\n"
 [[host.answer]]
 path = "/private*"
-headers = ["Set-Cookie: id=tulip-in-a-cookie"]
-body = { html = "<title>plain</title><p>tulip-said-by-a-page</p><script>'tulip-said-by-a-page'</script>" }
+headers = [{headers}]
+body = {{ html = """{html}""" }}
 [[host.answer]]
 path = "/broken"
 status = 500
-body = { text = "trace: tulip-said-by-a-page" }
+headers = [{headers}]
+body = {{ text = "trace: {said7}" }}
 [[host.answer]]
-path = "/no?token=tulip-in-a-query"
+path = "/no?token={query5}"
 status = 403
-body = { html = "<p>tulip-said-by-a-page</p>" }
+body = {{ html = "<p>{said8}</p>" }}
 [[host.answer]]
 path = "/wall"
 status = 403
 headers = ["cf-mitigated: challenge"]
-body = { html = "<p>tulip-said-by-a-page</p>" }
+body = {{ html = "<p>{said9}</p>" }}
 [[host.answer]]
 path = "/cut"
-body = { html = "<p>tulip-said-by-a-page</p>" }
+body = {{ html = "<p>{said10}</p>" }}
 ending = "truncated"
+[[host.answer]]
+path = "/json"
+headers = ["Content-Type: application/json"]
+body = {{ text = '{{"token": "{said11}"}}' }}
+[[host.answer]]
+path = "/map.xml*"
+body = {{ text = "<urlset><!-- {said12} --><url><loc>{listed}</loc></url></urlset>" }}
+[[host.answer]]
+path = "/lost?*"
+status = 302
+location = "{lost}"
+headers = ['Link: <{lost}>; rel=next']
 [[host.answer]]
 path = "/moved"
 status = 302
-location = "/private?token=tulip-in-a-query"
-body = { text = "tulip-said-by-a-page" }
-"#;
+location = "{moved}"
+headers = [{headers}]
+body = {{ text = "{said13}" }}
+"#,
+        headers = headers.join(", "),
+        query5 = query(5),
+        query8 = query(8),
+        lost = secret_url("/lost", 8),
+        line = secret_url("/map.xml", 6),
+        listed = secret_url("/listed", 7).replace('&', "&amp;"),
+        moved = secret_url("/private", 8),
+        said7 = said[7],
+        said8 = said[8],
+        said9 = said[9],
+        said10 = said[10],
+        said11 = said[11],
+        said12 = said[12],
+        said13 = said[13],
+    );
+    town.replace("HOST", "127.0.0.77:{port}")
+}
 
-/// Where a text stands in a database, but in bodies of pages.
+/// Where a text stands in a database, but in bodies.
 fn places(db: &Connection, secret: &str) -> Vec<String> {
     let tables = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')";
     let mut tables = db.prepare(tables).unwrap();
@@ -65,7 +200,9 @@ fn places(db: &Connection, secret: &str) -> Vec<String> {
                     _ => continue,
                 };
                 let holds = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
-                if holds && (table.as_str(), column.as_str()) != ("pages", "body") {
+                // Bodies are kept here, and robots.txt, which is one.
+                let body = [("pages", "body"), ("robots", "text")];
+                if holds && !body.contains(&(table.as_str(), column.as_str())) {
                     found.push(format!("{table}.{column}"));
                 }
             }
@@ -81,50 +218,105 @@ fn absent(text: &str, secrets: &[&str], what: &str) {
     }
 }
 
+/// Fails if a secret is in what the program says.
+#[track_caller]
+fn says_nothing(ran: &Ran, what: &str) {
+    for text in [&ran.out, &ran.err] {
+        assert!(!text.contains(MARK), "a secret is in {what}:\n{text}");
+    }
+}
+
+/// Fails if a secret is in a row of a file, but where it may be.
+fn check_file(text: &str, what: &str, records: &[serde_json::Value]) {
+    let (hidden, queries) = planted();
+    assert!(hidden.iter().any(|secret| text.contains(secret)), "bodies are in {what}");
+    for record in records {
+        for (name, value) in record.as_object().unwrap() {
+            let value = value.to_string();
+            let hides = |secret: &&String| name != "body" && value.contains(secret.as_str());
+            let found = hidden.iter().find(hides);
+            assert!(found.is_none(), "{found:?} in {name} of {what}: {value}");
+            let named = queries.iter().find(|secret| value.contains(secret.as_str()));
+            let fine = name == "body" || ADDRESSES.contains(&name.as_str());
+            assert!(named.is_none() || fine, "{named:?} in {name} of {what}: {value}");
+        }
+    }
+}
+
 #[test]
-fn what_pages_say_is_in_no_log_no_evidence_and_no_error() {
-    let town = Town::new(Scene::read(TOWN).unwrap());
+fn fifty_secrets_are_in_no_log_no_evidence_and_no_error() {
+    let town = Town::new(Scene::read(&scene()).unwrap());
+    let host = town.url(0, "").replace("http://", "");
     std::fs::write(
         town.path("p.toml"),
         "preset = 'warehouse'\n[pace]\ndelay = '0s'\n[retry]\nmax = 1\ncurve.base = '100ms'\ncurve.cap = '200ms'\n",
     )
     .unwrap();
-    let seed = town.url(0, "/").replace("http://", &format!("http://owner:{PASSWORD}@"));
-    let ran = town.crawl(&[&seed, "--policy", "p.toml", "--json"]).ends(0);
-    let everything = [SAID, COOKIE, PASSWORD, QUERY];
-    absent(&ran.out, &everything, "the report");
-    absent(&ran.err, &everything, "the log");
-    let plain = town.crawl(&[&seed, "--policy", "p.toml", "--into", "again.db"]).ends(0);
-    absent(&plain.out, &everything, "the report for people");
-    absent(&plain.err, &everything, "the log for people");
+    let seed = secret_url("/private", 9).replace("HOST", &host);
+    let home = town.url(0, "/");
+    let args = [seed.as_str(), &home, "--policy", "p.toml", "--scope", "everywhere"];
+    let crawl = |more: &[&str]| town.crawl(&[&args[..], more].concat()).ends(0);
+    says_nothing(&crawl(&["--json"]), "the report");
+    says_nothing(&crawl(&["--into", "again.db"]), "the report for people");
+    says_nothing(&crawl(&["--into", "quiet.db", "--quiet"]), "a quiet crawl");
+    says_nothing(&crawl(&["--into", "pages.jsonl", "--json"]), "the report beside a file");
+    says_nothing(&crawl(&["--into", "pages.csv"]), "the report beside a file");
 
+    let (hidden, queries) = planted();
     let db = town.db("crawl.db");
-    let bodies = "SELECT count(*) FROM pages WHERE instr(body, 'tulip-said-by-a-page') > 0";
-    let bodies: i64 = db.query_row(bodies, [], |row| row.get(0)).unwrap();
-    assert!(bodies >= 2, "the secrets were there to be found: {bodies}");
-    for file in [town.path("crawl.db"), town.path("state/curtsy/hosts.db")] {
-        let db = Connection::open(&file).unwrap();
-        for secret in [SAID, COOKIE, PASSWORD] {
-            assert_eq!(places(&db, secret), [""; 0], "{secret} in {}", file.display());
+    let bodies = format!("SELECT count(*) FROM pages WHERE instr(body, '{MARK}said') > 0");
+    let bodies: i64 = db.query_row(&bodies, [], |row| row.get(0)).unwrap();
+    assert!(bodies >= 4, "the secrets were there to be found: {bodies}");
+    let mut seen = 0;
+    for file in ["crawl.db", "again.db", "quiet.db", "state/curtsy/hosts.db"] {
+        let db = Connection::open(town.path(file)).unwrap();
+        for secret in &hidden {
+            assert_eq!(places(&db, secret), [""; 0], "{secret} in {file}");
         }
-        // Addresses are what rows are about; what decided and why holds none of their values.
-        let named = places(&db, QUERY);
-        let fine =
-            ["url", "final_url", "surt_key", "links", "to_url", "from_url", "follows", "headers"];
-        let other: Vec<_> = named
-            .iter()
-            .filter(|place| {
-                let column = place.split('.').nth(1).unwrap();
-                !fine.contains(&column) && !place.starts_with("frontier")
-            })
-            .collect();
-        assert!(other.is_empty(), "{other:?}");
+        for secret in &queries {
+            // Addresses are what rows are about; what decided and why holds none of their values.
+            let named = places(&db, secret);
+            seen += named.len();
+            let fine = |place: &&String| {
+                let (table, column) = place.split_once('.').unwrap();
+                !ADDRESSES.contains(&column) && !table.starts_with("frontier")
+            };
+            let other: Vec<_> = named.iter().filter(fine).collect();
+            assert!(other.is_empty(), "{secret} in {file}: {other:?}");
+        }
+    }
+    assert!(seen > 50, "queries were followed: {seen}");
+    let lost =
+        "SELECT count(*) FROM pages WHERE headers LIKE '%location%' AND error = 'lost_redirect'";
+    let lost: i64 = db.query_row(lost, [], |row| row.get(0)).unwrap();
+    assert_eq!(lost, 1, "an address that was not followed is kept, without its login");
+    let lines = std::fs::read_to_string(town.path("pages.jsonl")).unwrap();
+    let records: Vec<_> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    check_file(&lines, "JSON lines", &records);
+    let csv = std::fs::read_to_string(town.path("pages.csv")).unwrap();
+    // Pages have the rest in their own text.
+    let elsewhere = |secret: &&String| !secret.contains("said") && !secret.contains("login");
+    for secret in hidden.iter().filter(elsewhere) {
+        assert!(!csv.contains(secret.as_str()), "{secret} in CSV");
     }
     for page in ["/private", "/broken", "/wall", "/cut", "/moved", "/"] {
-        let why = town.run(&["why", &town.url(0, page)]).ends(0);
-        absent(&(why.out + &why.err), &[SAID, COOKIE, PASSWORD], "an explanation");
-        let why = town.run(&["why", &town.url(0, page), "--json"]).ends(0);
-        absent(&(why.out + &why.err), &[SAID, COOKIE, PASSWORD], "an explanation for programs");
+        for more in [&[][..], &["--json"]] {
+            let args = ["why", &town.url(0, page)];
+            let why = town.run(&[&args[..], more].concat());
+            let said = why.out + &why.err;
+            let found = hidden.iter().find(|secret| said.contains(secret.as_str()));
+            assert!(found.is_none(), "{found:?} in an explanation:\n{said}");
+        }
+    }
+    // What can't be read is told without its values.
+    for wrong in [
+        "http://me:tulip-password@no host/?x=tulip-query",
+        "ftp://h/?x=tulip-query",
+        "http://h:tulip/?tulip-query",
+    ] {
+        let ran = town.crawl(&[wrong]).ends(2);
+        assert!(ran.err.contains("is no URL that can be crawled"), "{}", ran.err);
+        assert!(!ran.err.contains("tulip-"), "{}", ran.err);
     }
 }
 

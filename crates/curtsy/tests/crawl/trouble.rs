@@ -1,8 +1,11 @@
 //! Bad input and bad luck: a clear message, and nothing is lost.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
 use curtsy_sim::loopback::Scene;
 
-use crate::harness::{Town, number};
+use crate::harness::{Town, number, program, texts};
 
 #[track_caller]
 fn refused(town: &Town, args: &[&str], code: i32, expected: &[&str]) {
@@ -71,20 +74,31 @@ fn no_contact_no_crawl() {
 fn without_a_contact_nobody_but_this_machine_is_dialled() {
     // The page redirects to a public address, which must not be dialled.
     let scene = Scene::read(
-        "[[host]]\nname = 'a.test'\n[[host.answer]]\npath = '/'\nstatus = 302\nlocation = 'http://192.0.2.1:9/'\n",
+        "[[host]]\nname = 'a.test'\n[[host.answer]]\npath = '/'\nstatus = 302\nlocation = 'http://192.0.2.1:81/'\n",
     )
     .unwrap();
     let town = Town::new(scene);
     let url = town.url(0, "/");
     town.crawl(&[&url, "--delay", "0s", "--patience", "0s", "--no-sitemaps"]);
     let db = town.db("crawl.db");
-    let errors: Vec<Option<String>> = {
-        let mut statement =
-            db.prepare("SELECT error FROM decisions WHERE host = '192.0.2.1'").unwrap();
-        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
-    };
-    assert!(errors.iter().all(|e| e.as_deref() == Some("guard")), "{errors:?}");
-    assert!(!errors.is_empty());
+    let ended = "SELECT final_url || ' ' || error FROM pages WHERE error IS NOT NULL";
+    assert_eq!(texts(&db, ended), ["http://192.0.2.1:81/ guard"]);
+}
+
+/// It waited five minutes for a robots.txt that could never be had, and then again.
+#[test]
+fn a_seed_that_may_not_be_dialled_gets_its_row_at_once() {
+    let town = Town::empty();
+    let seeds = ["http://10.0.0.1/", "http://10.0.0.1/2", "http://192.168.0.1:6379/"];
+    town.crawl(&[&seeds[..], &["--contact", "a@b.test"]].concat()).ends(4);
+    let db = town.db("crawl.db");
+    let rows = texts(&db, "SELECT url || ' ' || decision || ' ' || error FROM pages ORDER BY url");
+    let expected = [
+        "http://10.0.0.1/ dead guard",
+        "http://10.0.0.1/2 dead guard",
+        "http://192.168.0.1:6379/ dead port",
+    ];
+    assert_eq!(rows, expected);
 }
 
 #[test]
@@ -128,4 +142,51 @@ fn a_host_that_is_not_there_gets_its_row_and_its_reason() {
     assert_eq!(ran.code, Some(3), "{}", ran.err);
     let db = town.db("crawl.db");
     assert!(number(&db, "SELECT count(*) FROM decisions WHERE error = 'connect'") >= 1);
+}
+
+/// In a file system of its own, which is full at first, and then not any more.
+#[test]
+fn a_full_disk_is_said_and_nothing_is_lost_when_there_is_room_again() {
+    let town = Town::new(Scene::plain(1, 120, 5, 6000));
+    std::fs::create_dir(town.path("small")).unwrap();
+    let script = "mount -t tmpfs -o size=4m tmpfs small || exit 77
+        head -c 3400000 /dev/zero > small/ballast
+        (while [ ! -e room ]; do sleep 0.05; done; rm small/ballast) &
+        \"$@\"; code=$?; cp small/crawl.db* .; exit $code";
+    let url = town.url(0, "/");
+    let crawl = ["crawl", &url, "--allow-net", "127.0.0.0/8", "--delay", "0s"];
+    let crawl = [&crawl[..], &["--into", "small/crawl.db", "--json"]].concat();
+    let mut child = Command::new("unshare")
+        .args(["-r", "-m", "sh", "-c", script, "sh"])
+        .arg(program())
+        .args(&crawl)
+        .current_dir(&town.folder)
+        .env("XDG_STATE_HOME", town.path("state"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut said, mut full) = (String::new(), false);
+    for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+        let line = line.unwrap();
+        if line.contains("can't be written: ") && line.contains("no room left") {
+            full = true;
+            std::fs::write(town.path("room"), "").unwrap();
+        }
+        said.push_str(&line);
+        said.push('\n');
+    }
+    let code = child.wait().unwrap().code();
+    if code == Some(77) || said.starts_with("unshare") {
+        #[allow(clippy::print_stdout)]
+        {
+            println!("skipped: no file system of our own can be mounted here");
+        }
+        return;
+    }
+    assert_eq!(code, Some(0), "{said}");
+    assert!(full, "{said}");
+    let db = town.db("crawl.db");
+    assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE http_status = 200"), 120);
 }
