@@ -31,11 +31,11 @@ fn set_most(server: &Redis, bytes: u64) {
     redis::cmd("CONFIG").arg(&["SET", "maxmemory", &bytes]).query::<()>(&mut db).unwrap();
 }
 
-/// Every page and every robots.txt was asked for once.
+/// Every page and every robots.txt was asked for once. What a slow machine did not answer in time may be asked for again.
 #[track_caller]
 pub(crate) fn assert_once(log: &[Exchange]) {
     let mut times: BTreeMap<(&str, &str), u32> = BTreeMap::new();
-    for exchange in log {
+    for exchange in log.iter().filter(|exchange| exchange.complete) {
         *times.entry((&exchange.host, &exchange.target)).or_default() += 1;
     }
     times.retain(|_, times| *times > 1);

@@ -8,7 +8,7 @@ use curtsy_sim::Chance;
 use curtsy_sim::loopback::Scene;
 use curtsy_sim::services::{Proxy, Redis};
 
-use crate::fleet::{Fleet, Running};
+use crate::fleet::{Fleet, Running, until};
 use crate::harness::{assert_clean, judge, micros, open_at, policy};
 
 const MANNERS: &str = "preset = 'fleet'\n[pace]\ndelay = '60ms'\n[timeout]\nfirst_byte = '2s'\nwhole = '3s'\n[retry.curve]\nbase = '300ms'\n";
@@ -89,6 +89,15 @@ impl Trial {
         if self.fleet.waiting() < u64::from(FEW * self.hosts) {
             self.queue(QUEUED);
         }
+    }
+
+    /// Waits for what workers come to while they work, and has them work until then.
+    #[track_caller]
+    pub(crate) fn until(&mut self, what: &str, is: impl Fn(&Trial) -> bool) {
+        until(what, || {
+            self.refill();
+            is(self)
+        });
     }
 
     pub(crate) fn start(&self) -> Running {
