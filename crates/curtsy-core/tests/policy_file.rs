@@ -212,21 +212,18 @@ fn a_host_section_names_a_canonical_host() {
     );
     refused(
         "[host]\ndelay = '1s'",
-        "line 2, column 9: `host.\"delay\"` is `'1s'`, expected a section with `delay`, `slots`, `adaptive`, `retries`, `pages`",
+        "line 2, column 9: `host.\"delay\"` is `'1s'`, expected a section with `delay`, `slots`, `adaptive`, `retries`",
     );
 }
 
 #[test]
 fn a_host_section_leaves_the_budget_of_the_job() {
-    let policy = Policy::parse(
-        "preset = 'audit'\n[host.\"a.test\"]\npages = 5\nretries = 0\nadaptive = true",
-    )
-    .unwrap();
+    let section = "preset = 'audit'\n[host.\"a.test\"]\nretries = 0\nadaptive = true";
+    let policy = Policy::parse(section).unwrap();
     let host = policy.for_host("a.test");
     assert!(host.host.is_empty(), "the copy for one host carries no sections");
     assert_eq!(host.budget.pages, Some(200));
     assert_eq!((host.retry.max, host.pace.adaptive), (0, true));
-    assert_eq!((policy.pages_on("a.test"), policy.pages_on("b.test")), (Some(5), None));
 }
 
 #[test]

@@ -89,15 +89,13 @@ fn host_sections() -> impl Strategy<Value = HostOverride> {
         proptest::option::of(1u8..64),
         any::<Option<bool>>(),
         proptest::option::of(0u8..20),
-        proptest::option::of(1u64..1000),
     )
-        .prop_map(|(delay, slots, adaptive, retries, pages)| HostOverride {
+        .prop_map(|(delay, slots, adaptive, retries)| HostOverride {
             delay: delay
                 .map(|(low, more)| (Duration::from_micros(low), Duration::from_micros(low + more))),
             slots,
             adaptive,
             retries,
-            pages,
         })
 }
 

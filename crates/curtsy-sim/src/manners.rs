@@ -22,7 +22,8 @@ pub fn manners_of(policy: &Policy) -> Manners {
             delay: section.delay,
             slots: section.slots.map(u16::from),
             retries: section.retries,
-            pages: section.pages,
+            // A policy bounds the pages of a job, not of a host.
+            pages: None,
         };
         (host.clone(), manners)
     });

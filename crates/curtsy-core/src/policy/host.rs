@@ -27,8 +27,8 @@ pub enum Reach {
 impl Policy {
     /// The policy as it stands for one host: the section of that host applied, if there is one.
     ///
-    /// `host` is the canonical host name. The job's own budget stays; for the pages of this host ask [`Policy::pages_on`]. What is
-    /// borrowed costs nothing; what had a section is a small copy without any sections.
+    /// `host` is the canonical host name. The job's budget stays as it is. What is borrowed costs nothing; what had a section is a
+    /// small copy without any sections.
     ///
     /// ```
     /// use curtsy_core::policy::Policy;
@@ -76,11 +76,6 @@ impl Policy {
             patience: self.patience,
             host: BTreeMap::new(),
         }
-    }
-
-    /// The pages of a job on one host, if its section limits them.
-    pub fn pages_on(&self, host: &str) -> Option<u64> {
-        self.host.get(host).and_then(|section| section.pages)
     }
 
     /// Says whether a host may be asked at the delay that this policy has for it.
@@ -178,20 +173,6 @@ pub static HOST_FIELDS: &[HostField] = &[
         kind: Kind::Count { min: 0, max: 20, absent: None },
         get: |section| section.retries.map(|retries| Value::Count(retries.into())),
         set: |section, value| small_count(value, &mut section.retries),
-    },
-    HostField {
-        key: "pages",
-        doc: "Pages of a job on this host; the budget of the whole job holds as well.",
-        overrides: "",
-        kind: Kind::Count { min: 1, max: 1_000_000_000_000, absent: None },
-        get: |section| section.pages.map(Value::Count),
-        set: |section, value| match value {
-            Value::Count(pages) => {
-                section.pages = Some(*pages);
-                true
-            }
-            _ => false,
-        },
     },
 ];
 

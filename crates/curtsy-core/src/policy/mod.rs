@@ -334,6 +334,4 @@ pub struct HostOverride {
     pub adaptive: Option<bool>,
     /// Retries after the first try.
     pub retries: Option<u8>,
-    /// Pages of a job on this host.
-    pub pages: Option<u64>,
 }
