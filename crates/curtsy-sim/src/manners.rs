@@ -136,11 +136,10 @@ mod tests {
 
     #[test]
     fn a_host_keeps_its_own_section() {
-        let policy =
-            Policy::parse("[host.\"a.test\"]\ndelay = '0s'\nslots = 4\npages = 9").unwrap();
+        let policy = Policy::parse("[host.\"a.test\"]\ndelay = '0s'\nslots = 4").unwrap();
         let host = &manners_of(&policy).hosts["a.test"];
         assert_eq!(host.delay, Some((Duration::ZERO, Duration::ZERO)));
-        assert_eq!((host.slots, host.retries, host.pages), (Some(4), None, Some(9)));
+        assert_eq!((host.slots, host.retries, host.pages), (Some(4), None, None));
     }
 
     #[test]
