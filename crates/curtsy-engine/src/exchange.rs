@@ -17,7 +17,7 @@ use futures_util::future::{Either, join, select};
 
 use crate::answer;
 use crate::becomes::{Becomes, unsent};
-use crate::visit::{Asked, HOLD, Next, Seen, Stamp, Url};
+use crate::visit::{Asked, HOLD, Next, Seen, Stamp, Stay, Url};
 use crate::{
     Clock, Commit, Committed, Exchanged, Fetched, FrictionEvent, Head, Line, Mono, Note, Point,
     Reading, Request, RobotsFile, Sent, Store, UrlRecord, View, Want, Worker, World,
@@ -109,7 +109,8 @@ impl<W: World> Worker<'_, W> {
             kept,
             address,
         );
-        let ((seen, settled), kept) = join(settling, self.keep_page(asked, &brought, now)).await;
+        let ((seen, settled, stay), kept) =
+            join(settling, self.keep_page(asked, &brought, now)).await;
         if seen.view.epoch.id != granted.epoch {
             // The store lost something while the exchange went on: what it brought may have found no record.
             Box::pin(self.remind_of(asked.record.id)).await;
@@ -121,7 +122,7 @@ impl<W: World> Worker<'_, W> {
         if brought.outcome == Outcome::NotSent && asked.is_for_url() {
             asked.record = unsent(UrlRecord { claim: Some(claim), ..asked.record.clone() });
         }
-        self.go_on(seen, asked, &brought)
+        self.go_on(seen, asked, &brought, stay).await
     }
 
     /// Sends and reads. A refusal is told to every worker when its head is here, not after the body.
@@ -289,7 +290,7 @@ impl<W: World> Worker<'_, W> {
         claim: LeaseId,
         kept: Kept,
         address: Option<IpAddr>,
-    ) -> (Seen, Settled) {
+    ) -> (Seen, Settled, Stay) {
         let lease = permit.lease().id;
         let friction = friction_shown(asked, &observation.outcome);
         let mut permit = permit;
@@ -299,7 +300,7 @@ impl<W: World> Worker<'_, W> {
             let scene = self.scene(asked.policy, &seen.view, now, None);
             let (state, settled) = base.observe(&permit, observation, &scene);
             let state = Arc::new(state);
-            let not_before = self.handed_out_at(&seen.view, &state, &scene, asked.more);
+            let (not_before, stay) = self.handed_out_at(&seen.view, &state, &scene, asked.more);
             let commit = Commit {
                 release: address.map(|address| (address, lease)),
                 robots: kept.iter().cloned().collect(),
@@ -325,7 +326,7 @@ impl<W: World> Worker<'_, W> {
                         seen = written;
                         continue;
                     }
-                    return (written, settled);
+                    return (written, settled, stay);
                 }
                 Committed::Stale(view) => seen = self.newer(view, stamp),
                 Committed::Refused(_) => unreachable!("only grants are refused"),
@@ -351,7 +352,7 @@ impl<W: World> Worker<'_, W> {
         let robots = asked.approach.kind == Kind::Robots;
         let claim = self.new_lease();
         let mut seen = seen;
-        let settled = loop {
+        let (settled, stay) = loop {
             let now = seen.stamp.latest(self.world.clock().mono());
             let scene = self.scene(asked.policy, &seen.view, now, None);
             let (mut state, settled) = match problem.is_refusal() {
@@ -366,7 +367,7 @@ impl<W: World> Worker<'_, W> {
                 state.learn_robots(&authority, news, &asked.policy.robots, None, now);
             }
             let state = Arc::new(state);
-            let not_before = self.handed_out_at(&seen.view, &state, &scene, asked.more);
+            let (not_before, stay) = self.handed_out_at(&seen.view, &state, &scene, asked.more);
             let commit = Commit {
                 urls: becomes.write(&seen.view, asked.policy, &asked.record, claim, now),
                 ..self.plain_commit(&seen.view, &state, not_before)
@@ -375,7 +376,7 @@ impl<W: World> Worker<'_, W> {
             match answer {
                 Committed::Done(receipt) => {
                     seen = self.wrote(seen, state, &receipt, stamp);
-                    break settled;
+                    break (settled, stay);
                 }
                 Committed::Stale(view) => seen = self.newer(view, stamp),
                 Committed::Refused(_) => unreachable!("only grants are refused"),
@@ -386,15 +387,21 @@ impl<W: World> Worker<'_, W> {
         let now = seen.stamp.latest(self.world.clock().mono());
         self.note_step(asked, outcome, &becomes, now);
         self.follow_up(&seen, asked, &mut brought, None, becomes, claim).await;
-        self.go_on(seen, asked, &brought)
+        self.go_on(seen, asked, &brought, stay).await
     }
 
     /// When a host is handed out after an exchange: when it is due, unless this visit keeps it.
-    fn handed_out_at(&self, view: &View, state: &HostState, scene: &Scene<'_>, more: bool) -> Time {
+    fn handed_out_at(
+        &self,
+        view: &View,
+        state: &HostState,
+        scene: &Scene<'_>,
+        more: bool,
+    ) -> (Time, Stay) {
         let due = state.next_due(scene);
         match more && self.may_linger(scene.now, due) {
-            true => self.others_at(view, state, scene.now),
-            false => due,
+            true => (self.others_at(view, state, scene.now), Stay::Kept),
+            false => (due, Stay::GivenBack),
         }
     }
 
@@ -451,8 +458,9 @@ impl<W: World> Worker<'_, W> {
         }
     }
 
-    /// Whether the visit goes on, and with what.
-    fn go_on(&self, seen: Seen, asked: &Asked<'_>, brought: &Brought) -> Next {
+    /// Whether the visit goes on, and with what. Whoever kept the host goes on, though perhaps not at once: else it would be nobody's
+    /// until the hold is over.
+    async fn go_on(&self, seen: Seen, asked: &Asked<'_>, brought: &Brought, stay: Stay) -> Next {
         let left = !asked.is_for_url() || brought.outcome == Outcome::NotSent;
         let url = if left && !brought.is_refusal() { Url::Left } else { Url::Through };
         let now = seen.stamp.earliest(self.world.clock().mono());
@@ -460,7 +468,8 @@ impl<W: World> Worker<'_, W> {
         // Another host waits for what was just learnt here.
         let hop = matches!(asked.record.want, Want::RobotsHop { .. });
         let waited_for = url == Url::Left && hop;
-        if waited_for || asked.more && self.may_linger(now, due) {
+        let stays = stay == Stay::Kept && self.may_wait(now, due);
+        if waited_for || stays && self.room_for_rows().await {
             return Next::Again(seen, url);
         }
         Next::End

@@ -29,6 +29,8 @@ use crate::{
 
 /// A visit keeps its host if the next turn is no further away than this.
 const LINGER: Duration = Duration::from_secs(5);
+/// A visit that waits until rows are kept looks so often.
+const ROWS_LOOK: Duration = Duration::from_millis(10);
 /// Rounds in which a URL came to nothing, after which a visit gives its host back for a moment.
 const FRUITLESS_MAX: u32 = 16;
 const FRUITLESS_PAUSE: Duration = Duration::from_secs(1);
@@ -518,9 +520,25 @@ impl<W: World> Worker<'_, W> {
 
     /// Whether a visit keeps its host for the next turn.
     pub(crate) fn may_linger(&self, now: Time, due: Time) -> bool {
-        let paused = self.health.borrow().paused_until(self.world.clock().mono()).is_some();
-        let keeps = self.keeps(self.world.clock().mono());
-        due <= now + LINGER && !paused && keeps && !self.stop_switch().get()
+        self.may_wait(now, due) && self.keeps(self.clock_now())
+    }
+
+    /// Whether a visit that has kept its host waits for the next turn.
+    pub(crate) fn may_wait(&self, now: Time, due: Time) -> bool {
+        let paused = self.health.borrow().paused_until(self.clock_now()).is_some();
+        due <= now + LINGER && !paused && !self.stop_switch().get()
+    }
+
+    /// Waits until what is fetched next can be kept. After a while the host falls due again by itself, for whoever can keep something then.
+    pub(crate) async fn room_for_rows(&self) -> bool {
+        let end = self.clock_now() + LINGER;
+        while !self.keeps(self.clock_now()) {
+            if self.clock_now() >= end || self.stop_switch().get() {
+                return false;
+            }
+            self.pause(ROWS_LOOK).await;
+        }
+        true
     }
 
     /// What surrounds a decision.
@@ -614,6 +632,15 @@ pub(crate) enum Next {
     End,
     /// With this state.
     Again(Seen, Url),
+}
+
+/// Whether a visit has its host to itself after an exchange, as the store was told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stay {
+    /// Others have it when this visit seems to be dead.
+    Kept,
+    /// Others have it when it is due.
+    GivenBack,
 }
 
 /// Whether a URL that was asked for is through with this visit.
