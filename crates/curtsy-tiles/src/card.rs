@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use crate::entry::{AGES, OR, SEASONS};
+use crate::kind::COURSES;
 use crate::lines::Line;
 use crate::money::{self, Period, Price};
 use crate::naming::{LABEL_ONLY, clean_name, is_measure, is_name, is_prose};
-use crate::plain::{fold, identity, plain, words};
+use crate::plain::{fold, identity, plain};
 use crate::priced::{
     CARD_LINES_MAX, CLIMB_MAX, DESCRIPTION_CHARS_MAX, Finder, NEAR_LINES, PRICES_MAX,
     REPEATS_OF_LABEL, SIBLINGS_MAX, look, section,
@@ -41,6 +42,7 @@ impl Finder<'_, '_> {
             return Some(last.line);
         }
         let (name_line, flat) = self.name_of(at)?;
+        let name_line = self.own_heading(at, name_line).unwrap_or(name_line);
         let name_text = &self.page.lines.all[name_line];
         let name = clean_name(
             name_text
@@ -70,6 +72,86 @@ impl Finder<'_, '_> {
             item.section = section(self.page, name_line, &item.name);
         }
         Some(name_line)
+    }
+
+    /// `<h4>Trout</h4><p>leeks, butter<br>£18</p>`: what stands between a heading of one thing and its price describes it.
+    fn own_heading(&self, at: usize, name: usize) -> Option<usize> {
+        let lines = &self.page.lines.all;
+        let heading =
+            lines[at].heading.filter(|heading| (2..=6).contains(&lines[*heading].level))?;
+        let is_plain = lines[name].level == 0
+            && name > heading
+            && name < at
+            && lines[name].lead().is_none()
+            && !lines[name].is_all(|style| style.strong);
+        let folded = &lines[heading].folded;
+        let is_course = COURSES.are_in(folded) || crate::topic::MENU.are_in(folded);
+        (is_plain && at - heading <= 4 && !is_course && self.heads_one_price(heading))
+            .then_some(heading)
+    }
+
+    /// Names in one box, as many prices in the next: the first has the first, and so on.
+    pub(crate) fn side_by_side(&mut self) {
+        let lines = &self.page.lines;
+        let mut at = 0;
+        while at < lines.all.len() {
+            let prices = self.column(at, |finder, line| finder.is_price_alone(line));
+            let count = prices.len();
+            let names = at
+                .checked_sub(count)
+                .map(|start| self.column(start, |finder, line| finder.could_be_listed(line)));
+            at = prices.end.max(at + 1);
+            let Some(names) =
+                names.filter(|names| count >= 2 && *names == (prices.start - count..prices.start))
+            else {
+                continue;
+            };
+            for (name, price) in names.zip(prices) {
+                let text =
+                    clean_name(before_aside(&lines.all[name]).unwrap_or(&lines.all[name].text));
+                let tags = self.tags[price].clone();
+                let prices = self.with_periods(price, &tags);
+                self.used[name] = true;
+                self.used[price] = true;
+                self.push(name, text, None, prices, Via::List);
+            }
+        }
+    }
+
+    /// The lines of a box from one on, if all of them are of a kind; none if it is not the first or some are not.
+    fn column(&self, at: usize, is_of: impl Fn(&Self, usize) -> bool) -> Range<usize> {
+        let (lines, tree) = (&self.page.lines, &self.page.tree);
+        let block = lines.all[at].block;
+        let own = lines.inside(tree, block);
+        let around = if own.len() > 1 { own } else { lines.inside(tree, tree.node(block).parent) };
+        let is_column = around.start == at
+            && (2..=CARD_LINES_MAX).contains(&around.len())
+            && around.clone().all(|line| is_of(self, line));
+        if is_column { around } else { at..at }
+    }
+
+    /// Whether a line is a price and nothing else.
+    fn is_price_alone(&self, line: usize) -> bool {
+        let own = &self.page.lines.all[line];
+        let (Some(first), Some(last)) = (self.tags[line].first(), self.tags[line].last()) else {
+            return false;
+        };
+        !self.used[line]
+            && !own.text[..first.at.start].contains(char::is_alphabetic)
+            && !own.text[last.at.end..].contains(char::is_alphabetic)
+    }
+
+    /// Whether a line may name something in a list.
+    fn could_be_listed(&self, line: usize) -> bool {
+        let own = &self.page.lines.all[line];
+        !self.used[line]
+            && own.is_matter()
+            && own.level == 0
+            && own.prices.is_empty()
+            && self.tags[line].is_empty()
+            && own.text.split_whitespace().count() <= 8
+            && is_name(&clean_name(&own.text))
+            && !is_measure(&own.text)
     }
 
     /// The period that a line of its own gives beside a price: `CHF 12`, `Fondue pot`, `per day`.
@@ -168,12 +250,27 @@ impl Finder<'_, '_> {
             clean_name(&lines[line].text[..end])
         };
         let before = label(last.line_last);
+        let is_option = self.is_option(at);
         let is_size = !clean_name(own).is_empty()
-            && self.is_variant(&clean_name(own))
-            && (before.is_empty() || self.is_variant(&before))
+            && (is_option || self.is_variant(&clean_name(own)))
+            && (is_option || before.is_empty() || self.is_variant(&before))
             // Nothing above names them: each is called what it says.
             && identity(&before) != identity(&last.name);
-        near && (last.line_last + 1..at).all(is_label) && (is_size || tree.name(other) != "li")
+        // `<b>Short stack</b> 7`, after `<b>Omelette</b> 9`: what is set off alike are names.
+        let is_lead = |lead: &str| identity(&clean_name(lead)) == identity(&last.name);
+        if one != other
+            && lines[at].lead().is_some()
+            && lines[last.line].lead().is_some_and(is_lead)
+        {
+            return false;
+        }
+        // `Small bowl 9`, `Large bowl 12`: each is called what it says.
+        let are_names = !clean_name(own).is_empty()
+            && self.is_variant(&before)
+            && identity(&before) == identity(&last.name);
+        near && !are_names
+            && (last.line_last + 1..at).all(is_label)
+            && (is_size || tree.name(other) != "li")
     }
 
     /// Whether a line is a label or a measure, or the same words again and again, so that it names nothing.
@@ -199,7 +296,6 @@ impl Finder<'_, '_> {
                 && own.prices.is_empty()
                 && !self.is_label(line)
                 && !own.is_all(|style| style.aside)
-                && !FINE_PRINT.are_in(&own.folded)
         };
         // A term and what is said of it.
         if tree.nearest(lines[at].block, &["dd"]).is_some() {
@@ -468,5 +564,3 @@ pub(crate) fn pick(lines: &[Line], candidates: &[usize], at: usize) -> Option<us
         .or(candidates.first())
         .copied()
 }
-
-words! { FINE_PRINT: "tax included, taxes included, tax incl, incl. vat, inc vat, vat included, excl. vat, inkl. mwst, inkl. mwst., incl. mwst, zzgl, zzgl., mwst, iva incluido, iva incluida, iva inclusa, tva incluse, ttc, btw, moms, dph, shipping calculated, shipping, versand, livraison, envio, spedizione, verzending, sku, art.-nr, art. nr, artikelnr, ref., quantity, menge, qty, availability, verfugbar*, in stock, auf lager, left in stock, reviews, bewertungen, avis clients, free returns" }

@@ -77,7 +77,10 @@ impl Finder<'_, '_> {
                     _ => clean_name(between),
                 }
             };
+            // `Concert £18, students £12`
+            let is_for_others = AGES.are(&fold(&name)) && !AGES.are(&fold(&first_name));
             let goes_on = name.is_empty()
+                || is_for_others
                 || name.split_whitespace().all(joins)
                 || is_measure(&name)
                 || OR.begin(&fold(&name))

@@ -4,36 +4,45 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::dishes::{dish_of, dishes_at_one_price, dishes_in_courses, dishes_without_price};
+use crate::dishes::{
+    dish_of, dishes_at_one_price, dishes_in_courses, dishes_of_menu, dishes_without_price,
+};
 use crate::found::{Found, LABELLED, LISTED, STRUCTURED};
 use crate::kind::{Kind, kinds};
 use crate::money::Period;
+use crate::naming;
 use crate::plain::{fold, identity, words};
 use crate::priced::{self, Item};
 use crate::schema::Said;
 use crate::site::{Page, Site};
 use crate::tile::{Fact, TileKind, Via};
 use crate::topic::Topic;
+use crate::week::{self, Week};
 
 /// Everything with a price on a site, and dishes without one.
 pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     for (number, page) in site.pages.iter().enumerate() {
+        let of_page = found.len();
         structured(site, page, number, &mut found);
         let items = priced::find(page);
         let all = kinds(site, page, &items);
         let notes = notes(page);
         let names: BTreeSet<&str> = items.iter().map(|item| item.name.as_str()).collect();
-        for (item, kind) in items.iter().zip(&all) {
+        let weeks = week::find(page, &items);
+        emit_weeks(site, page, number, &items, &weeks, &mut found);
+        for (place, (item, kind)) in items.iter().zip(&all).enumerate() {
+            if weeks.iter().any(|week| week.price == Some(place)) {
+                continue;
+            }
             let dishes = if *kind == Kind::Menu {
                 dishes_at_one_price(page, item, &items)
             } else {
                 Vec::new()
             };
             if !dishes.is_empty() {
-                for at in dishes {
+                for (at, name) in dishes {
                     let line = &page.lines.all[at];
-                    let name = dish_of(line);
                     let section = if page.lines.all[item.line].level > 0 {
                         Some(item.name.clone())
                     } else {
@@ -49,11 +58,21 @@ pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
             let headed = section.and_then(|section| period_of_name(&fold(section)));
             let note = headed.or_else(|| period_of_note(page, &notes, item));
             emit(site, number, item, *kind, note, &mut found);
+            let served =
+                if *kind == Kind::Menu { dishes_of_menu(page, item, &items) } else { Vec::new() };
+            for at in served {
+                let line = &page.lines.all[at];
+                let (name, section) = (dish_of(line), Some(item.name.clone()));
+                let text = line.text.clone();
+                let dish = Item { name, section, text, prices: Vec::new(), ..item.clone() };
+                emit(site, number, &dish, *kind, None, &mut found);
+            }
         }
         dishes_without_price(page, number, &items, &all, &mut found);
-        if page.topic == Topic::Menu || all.contains(&Kind::Menu) {
+        if page.topic == Topic::Menu && items.is_empty() || all.contains(&Kind::Menu) {
             dishes_in_courses(page, number, &items, &mut found);
         }
+        without_marks(page, &mut found[of_page..]);
     }
     // The house itself is none of its dishes.
     let own = site.name.as_ref().map(|name| identity(&name.text)).unwrap_or_default();
@@ -65,6 +84,49 @@ pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
     without_unsaid_periods(&mut found);
     of_one_kind(&mut found);
     found
+}
+
+/// The dishes of a week, at the price that all of them have.
+fn emit_weeks(
+    site: &Site<'_>,
+    page: &Page<'_>,
+    number: usize,
+    items: &[Item],
+    weeks: &[Week],
+    found: &mut Vec<Found>,
+) {
+    for week in weeks {
+        let price = week.price.map(|place| &items[place]);
+        for (at, name) in &week.dishes {
+            let line = &page.lines.all[*at];
+            let dish = Item {
+                name: name.clone(),
+                description: None,
+                prices: price.map(|item| item.prices.clone()).unwrap_or_default(),
+                section: priced::section(page, *at, name),
+                line: *at,
+                line_last: *at,
+                via: Via::List,
+                text: line.text.clone(),
+            };
+            emit(site, number, &dish, Kind::Menu, None, found);
+        }
+    }
+}
+
+/// Names of dishes without the numbers and marks of a page's notes on allergens and diets.
+fn without_marks(page: &Page<'_>, found: &mut [Found]) {
+    let lines = &page.lines.all;
+    let has_notes = lines.iter().any(|line| naming::has_notes(&line.text));
+    let marks: Vec<String> =
+        lines.iter().flat_map(|line| naming::explained_marks(&line.text)).collect();
+    for found in found {
+        if let Fact::Menu { name, .. } = &mut found.fact {
+            let short = naming::without_marks(name, &marks);
+            let short = if has_notes { naming::without_note(short) } else { short };
+            *name = short.to_owned();
+        }
+    }
 }
 
 /// A dish that has a price somewhere does not go without one elsewhere.

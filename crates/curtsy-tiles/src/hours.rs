@@ -68,6 +68,15 @@ pub(crate) fn read(text: &str, language: &str, waiting: Waiting) -> Reading {
         at += reader.step(&tokens[at..]);
     }
     reader.flush();
+    // `Mon & Tue: gone fishing`: the times on the next line are those of other days.
+    let last_day = tokens.iter().rposition(|token| matches!(token, Token::Day(_) | Token::Days(_)));
+    if let Some(last) = last_day
+        && reader.intervals.is_empty()
+        && strange(&tokens[last..]) >= STRANGE_MAX
+    {
+        reader.days = 0;
+        reader.collecting = false;
+    }
     // `Thu & Fri: 7am till late`: the days have had their time, though it has no end.
     if reader.intervals.is_empty() && tokens.iter().any(|token| matches!(token, Token::Time(_))) {
         reader.days = 0;
@@ -316,6 +325,8 @@ impl Reader {
     }
 }
 
+/// So many words after a weekday that are not understood say something of it.
+const STRANGE_MAX: usize = 2;
 /// More small words between two times are none of a range.
 const FILLERS_MAX: usize = 4;
 

@@ -1,5 +1,6 @@
 //! Is a thing with a price a dish, a product or a service? Weighed by its page, its headings, its words, its card and what the site lives on.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -21,7 +22,12 @@ pub(crate) enum Kind {
 /// The kind of each item of a page. Items of one section are weighed together, so that they are of one kind.
 pub(crate) fn kinds(site: &Site<'_>, page: &Page<'_>, items: &[Item]) -> Vec<Kind> {
     let trade = trade(site);
-    let weights: Vec<Weights> = items.iter().map(|item| weigh(page, item, trade)).collect();
+    let has_shop = site.pages.iter().any(|page| page.topic == Topic::Shop);
+    let mut weights: Vec<Weights> =
+        items.iter().map(|item| weigh(page, item, trade, has_shop)).collect();
+    if trade.menu == 0.0 && trade.pricing > 0.0 {
+        without_food(items, &mut weights);
+    }
     let of_page = weights.iter().fold(Weights::default(), Weights::plus).share(items.len());
     items
         .iter()
@@ -37,9 +43,43 @@ pub(crate) fn kinds(site: &Site<'_>, page: &Page<'_>, items: &[Item]) -> Vec<Kin
             let all = own.plus_times(&of_section, 2.0).plus_times(&of_page, 0.2);
             let recurs = item.prices.iter().any(|(_, period)| *period != Period::Once)
                 || item.prices.first().is_some_and(|(price, _)| price.amount == "0");
-            if recurs && !has_basket(page, item.line) { Kind::Pricing } else { all.largest() }
+            let is_fee = FEE.begin(&fold(&item.name));
+            if is_fee || recurs && !has_basket(page, item.line) {
+                Kind::Pricing
+            } else if all.largest() == Kind::Menu && VOUCHER.are_in(&fold(&item.name)) {
+                Kind::Products
+            } else {
+                all.largest()
+            }
         })
         .collect()
+}
+
+/// A salon may call its prices a menu, with starters and mains: somewhere there has to be food.
+fn without_food(items: &[Item], weights: &mut [Weights]) {
+    let is_food = |item: &Item| {
+        let name = fold(&item.name);
+        is_food(&name)
+            || MEAL_COURSES.is_match(&name)
+            || item.section.as_deref().is_some_and(|text| is_food(&fold(text)))
+    };
+    // How many things each section has, and how many of them are food.
+    let mut sections: BTreeMap<Option<&str>, (usize, usize)> = BTreeMap::new();
+    for item in items {
+        let (all, food) = sections.entry(item.section.as_deref()).or_default();
+        *all += 1;
+        *food += usize::from(is_food(item));
+    }
+    let food: usize = sections.values().map(|(_, food)| food).sum();
+    if FOOD_SHARE * food >= items.len() {
+        return;
+    }
+    for (item, weights) in items.iter().zip(weights) {
+        let (all, food) = sections.get(&item.section.as_deref()).copied().unwrap_or_default();
+        if 4 * food < 3 * all {
+            weights.menu = 0.0;
+        }
+    }
 }
 
 /// How much speaks for each kind.
@@ -82,8 +122,12 @@ impl Weights {
     }
 }
 
-pub(crate) fn weigh(page: &Page<'_>, item: &Item, trade: Weights) -> Weights {
+/// `has_shop`: the goods of the site have a page of their own.
+fn weigh(page: &Page<'_>, item: &Item, trade: Weights, has_shop: bool) -> Weights {
     let mut weights = trade;
+    // A shop has its drinks and its sweets too, but what it serves stands beside its goods, and not among them.
+    let is_shop = page.topic == Topic::Shop
+        || trade.products > trade.menu && page.topic != Topic::Menu && !has_shop;
     match page.topic {
         Topic::Menu => weights.menu += 3.0,
         Topic::Shop => weights.products += 3.0,
@@ -94,13 +138,9 @@ pub(crate) fn weigh(page: &Page<'_>, item: &Item, trade: Weights) -> Weights {
     }
     let name = fold(&item.name);
     let said = item.description.as_deref().map(fold).unwrap_or_default();
-    if page.topic != Topic::Home {
-        let path = fold(&page.url.path_and_query().replace(['/', '-', '_', '.'], " "));
-        let title = page.title.split(['|', '–', '—', '·', '-']).next().unwrap_or_default();
-        for head in [path, fold(title)] {
-            weights.menu += if EATERY.are_in(&head) { 1.5 } else { 0.0 };
-            weights.pricing += if PRICED_SERVICE.are_in(&head) { 1.5 } else { 0.0 };
-        }
+    for head in heads(page) {
+        weights.menu += if EATERY.are_in(&head) { 1.5 } else { 0.0 };
+        weights.pricing += if PRICED_SERVICE.are_in(&head) { 1.5 } else { 0.0 };
     }
     // The nearest heading says most.
     let mut near = 1.0;
@@ -115,22 +155,24 @@ pub(crate) fn weigh(page: &Page<'_>, item: &Item, trade: Weights) -> Weights {
         .take(4)
     {
         let before = weights.sum();
-        let is_taught = TAUGHT.are_in(&heading);
+        // `Entradas` are starters or tickets, as the house is.
+        let is_first_course = STARTERS_OR_TICKETS.are(&heading) && trade.menu >= trade.pricing;
+        let is_taught = TAUGHT.are_in(&heading) && !is_first_course;
         let is_course = COURSES.are_in(&heading) && !is_taught;
         if topic::MENU.are_in(&heading) || is_course || COURSE_ALONE.are(&heading) {
-            // A shop has its drinks and its sweets too.
-            let is_shop = page.topic == Topic::Shop
-                || trade.products > trade.menu && page.topic != Topic::Menu;
             weights.menu += if is_shop { 0.15 } else { 1.0 } * HEADED * near;
         }
         if EATERY.are_in(&heading) && !is_taught {
             weights.menu += 0.5 * HEADED * near;
         }
-        if GOODS.are_in(&heading) || topic::SHOP.are_in(&heading) || TO_TAKE_HOME.is_match(&heading)
+        if GOODS.are_in(&heading)
+            || topic::SHOP.are_in(&heading)
+            || VOUCHER.are_in(&heading)
+            || TO_TAKE_HOME.is_match(&heading)
         {
             weights.products += HEADED * near;
         }
-        if PRICED_SERVICE.are_in(&heading) {
+        if PRICED_SERVICE.are_in(&heading) && !is_first_course {
             weights.pricing += HEADED * near;
         } else if topic::SERVICES.are_in(&heading) {
             // `Our offer` is whatever the trade has.
@@ -139,15 +181,14 @@ pub(crate) fn weigh(page: &Page<'_>, item: &Item, trade: Weights) -> Weights {
         // Once a heading has said what is under it, those over it say less.
         near *= if weights.sum() > before { 0.15 } else { 0.35 };
     }
-    if PRICED_SERVICE.are_in(&name) {
-        weights.pricing += 1.5;
+    // `Two courses` are those of a meal.
+    if MEAL_COURSES.is_match(&name) {
+        weights.menu += 6.0;
+    } else if PRICED_SERVICE.are_in(&name) {
+        weights.pricing += 3.0;
     }
-    // Food is served or sold, as the trade is; a mug for coffee is neither.
-    let is_keepsake = KEEPSAKES.are_in(&name);
-    if is_keepsake {
-        weights.products += 4.0;
-    }
-    if !is_keepsake && !TAUGHT.are_in(&section) && (is_food(&name) || is_food(&said)) {
+    // Food is served or sold, as the trade is.
+    if !TAUGHT.are_in(&section) && (is_food(&name) || is_food(&said)) {
         let to_go = trade.products > trade.menu;
         weights.menu += if to_go { 1.0 } else { 3.0 };
         weights.products += if to_go { 2.0 } else { 0.5 };
@@ -162,7 +203,13 @@ pub(crate) fn weigh(page: &Page<'_>, item: &Item, trade: Weights) -> Weights {
     if VOUCHER.are_in(&name) {
         weights.products += 6.0;
     }
+    if is_per_person(page, item) && !topic::MENU.are_in(&name) {
+        weights.pricing += 9.0;
+    }
     let card = card(page, item.line);
+    if says_shop(page, page.lines.all[item.line].block) {
+        weights.products += 8.0;
+    }
     if has_basket(page, item.line) {
         weights.products += 8.0;
     }
@@ -184,6 +231,21 @@ pub(crate) fn weigh(page: &Page<'_>, item: &Item, trade: Weights) -> Weights {
     weights
 }
 
+/// What a page calls itself: its path and the first words of its title. The front page is called what the house is.
+fn heads(page: &Page<'_>) -> Vec<String> {
+    if page.topic == Topic::Home {
+        return Vec::new();
+    }
+    let path = fold(&page.url.path_and_query().replace(['/', '-', '_', '.'], " "));
+    let title = page.title.split(['|', '–', '—', '·', '-']).next().unwrap_or_default();
+    vec![path, fold(title)]
+}
+
+/// Whether a page is that of a house's cafe or bar.
+pub(crate) fn is_eatery(page: &Page<'_>) -> bool {
+    heads(page).iter().all(|head| EATERY.are_in(head)) && page.topic != Topic::Home
+}
+
 /// The largest box around a price that is small enough to be one thing's.
 pub(crate) fn card(page: &Page<'_>, line: usize) -> usize {
     let tree = &page.tree;
@@ -198,6 +260,31 @@ pub(crate) fn card(page: &Page<'_>, line: usize) -> usize {
         card = around;
     }
     card
+}
+
+/// A price is for each guest, as its line says, or a line under the same heading before it.
+fn is_per_person(page: &Page<'_>, item: &Item) -> bool {
+    let lines = &page.lines.all;
+    let heading = lines[item.line].heading;
+    let before =
+        (0..item.line).rev().take(NOTE_LINES).take_while(|&at| lines[at].heading == heading);
+    let mut notes = before.filter(|&at| lines[at].prices.is_empty() && lines[at].level == 0);
+    let is_note =
+        |at: usize| lines[at].text.ends_with(':') && PER_PERSON.is_match(&lines[at].folded);
+    PER_PERSON.is_match(&fold(&item.text))
+        || heading.is_some_and(|heading| PER_PERSON.is_match(&lines[heading].folded))
+        || notes.any(is_note)
+}
+
+/// A class around a thing says that it is for sale: `<ul class=shop>`, `<div class=merch>`.
+fn says_shop(page: &Page<'_>, block: usize) -> bool {
+    let tree = &page.tree;
+    let around = std::iter::once(block).chain(tree.around(block)).take(SHOP_BOXES);
+    let mut elements = around.filter_map(|at| tree.element(at));
+    elements.any(|element| {
+        &*element.name != "body"
+            && element.class_words().any(|word| SHOP_CLASS.are(&word.to_ascii_lowercase()))
+    })
 }
 
 pub(crate) fn is_food(folded: &str) -> bool {
@@ -253,9 +340,30 @@ pub(crate) static DURATION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\d\s?(?:min|mins|minuten|minutes|minuti|minutos|minut|std|stunden|heures|hours|hrs|ore|horas|godz|tim|timer|hodin|lektionen|lessons|sessions|sitzungen|seances|nights|nachte|nuits|personen|persons|people|personnes)\b").expect("a constant pattern")
 });
 
+static MEAL_COURSES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\b(?:one|two|three|four|five|six|[1-7])[- ](?:course|courses|gange|gang|gangen|plats|portate|platos|pratos|rett|retter|ratters|chod\w*|dan\w*)\b")
+        .expect("a constant pattern")
+});
+
+/// A price for each guest: that of a party, a tasting, a course.
+static PER_PERSON: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:\b(?:per|pro|par|por|pr\.?|a|na|za|je)\s|/\s?)(?:the )?(?:person|persoon|personne|pers|persona|pessoa|osobe|osobu|osoba|guest|gast|head|pax|tete|cook|child|kind|enfant|nino|bambino|crianca|barn|dziecko|dite)\b|\bby the head\b|\d\s?(?:pp|p\.p\.|p/p)(?:$|[^a-z])").expect("a constant pattern")
+});
+
+words! { SHOP_CLASS: "shop, store, merch, merchandise, product, products, produkt, produkte, produit, produits, producto, productos, prodotto, prodotti, produto, produtos, boutique, loja, tienda, negozio, winkel, sklep, butik, obchod" }
+
+/// A note on what prices are for is no further above them.
+const NOTE_LINES: usize = 12;
+
+/// One thing in so many is food, where food is served.
+const FOOD_SHARE: usize = 4;
+
+/// A list of goods is no further around them.
+const SHOP_BOXES: usize = 4;
+
 /// `Take Ruby home`: goods of a house that serves.
 pub(crate) static TO_TAKE_HOME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^take\s.*\bhome$|(?:emporter|rapporter) (?:a la maison|chez)|\bto take home\b|mit nach hause|fur daheim|mee naar huis|fur zu hause|pour la maison|para casa|per casa|voor thuis")
+    Regex::new(r"^take\s.*\bhome$|(?:emporter|rapporter) (?:a la maison|chez)|\bto (?:take|bring) home\b|mit nach hause|fur daheim|mee naar huis|fur zu hause|pour la maison|para casa|para levar|per casa|voor thuis|\bdomu$|do domu|\bhjem$|med hjem")
         .expect("a constant pattern")
 });
 
@@ -274,11 +382,13 @@ pub(crate) static FOOD_STEM: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?:^|[^a-z])(?:suppe|salat|kuchen|torte|strudel|schnitzel|braten|wurst|wurstchen|kartoffel|spatzle|knodel|nudel|sosse|gemuse|schinken|lachs|fisch|hahnchen|kaffee|schokolade|semmel|brezel|breze|rejer|sild|smorrebrod|frikadelle|kylling|flaeskesteg|boller|kottbull|kyckling|smorgas|soep|broodje|taart|biefstuk|kroket|bitterballen|stamppot|pannenkoek|keitto|salaatti|leipa|lohi|kahvi|juusto|polevk|svickov|gulas|smazen|knedl|kureci|hovezi|veprov|palacink|pierogi|zurek|barszcz|schabow|kotlet|nalesnik|placki|bacalhau|pasteis|francesinha|feijoa|picanha|croquet|tortilla|empanad|paella|croqueta|boquerones|pulpo|gazpacho|bruschett|tagliatell|spaghett|gnocch|ravioli|focaccia|gelato|panini|crostini|tartare|confit|magret|croque|quiche|ratatouille|gratin|espresso|cappuccino|macchiato|matcha|smoothie|milkshake|lemonad|limonad|pilsner|weissbier|radler|spritz|cocktail|mojito|negroni)|(?:suppe|salat|kuchen|torte|strudel|schnitzel|braten|wurst|wurstchen|kartoffel|spatzle|knodel|nudel|sosse|gemuse|schinken|lachs|fisch|hahnchen|kaffee|schokolade|semmel|brezel|breze|rejer|sild|smorrebrod|frikadelle|kylling|flaeskesteg|boller|kottbull|kyckling|smorgas|soep|broodje|taart|biefstuk|kroket|bitterballen|stamppot|pannenkoek|keitto|salaatti|leipa|lohi|kahvi|juusto|polevk|svickov|gulas|smazen|knedl|kureci|hovezi|veprov|palacink|pierogi|zurek|barszcz|schabow|kotlet|nalesnik|placki|bacalhau|pasteis|francesinha|feijoa|picanha|croquet|tortilla|empanad|paella|croqueta|boquerones|pulpo|gazpacho|bruschett|tagliatell|spaghett|gnocch|ravioli|focaccia|gelato|panini|crostini|tartare|confit|magret|croque|quiche|ratatouille|gratin|espresso|cappuccino|macchiato|matcha|smoothie|milkshake|lemonad|limonad|pilsner|weissbier|radler|spritz|cocktail|mojito|negroni)(?:n|s|e|en|er|erl)?(?:$|[^a-z])").expect("a constant pattern")
 });
 
-words! { VOUCHER: "gift card, gift cards, gift voucher, gift vouchers, voucher, gutschein, geschenkgutschein, carte cadeau, bon cadeau, cheque cadeau, tarjeta regalo, bono regalo, buono regalo, cadeaubon, karta podarunkowa, voucher podarunkowy, presentkort, gavekort, darkovy poukaz, vale-presente, cheque prenda, lahjakortti" }
+words! { STARTERS_OR_TICKETS: "entradas, entree, entrees" }
 
 words! {
-/// What houses of all trades sell to remember them by.
-KEEPSAKES: "mug, mugs, cap, ball cap, baseball cap, t-shirt, tee, tee shirt, shirt, hoodie, sweatshirt, tote, tote bag, kappe, mutze, stofftasche, casquette, sac en toile, camiseta, gorra, maglietta, cappellino, koszulka, kubek, mugg, keps, hrnek, tricko, poster, postcard, postcards, keyring, apron, sticker, stickers, enamel pin, beanie, socks, cookbook" }
+/// What an eatery charges for beside what it serves.
+FEE: "corkage, korkgeld, droit de bouchon, taxa de rolha, kurkengeld, diritto di tappo, descorche, couvert, cover charge" }
+
+words! { VOUCHER: "gift card, gift cards, gift voucher, gift vouchers, voucher, gutschein, geschenkgutschein, carte cadeau, bon cadeau, cheque cadeau, tarjeta regalo, bono regalo, buono regalo, cadeaubon, karta podarunkowa, voucher podarunkowy, presentkort, gavekort, darkovy poukaz, poukaz, bon cadeaux, buono, cheque regalo, vale-presente, cheque prenda, lahjakortti" }
 
 words! { GOODS_TRADE: "bakery, backerei, boulangerie, panaderia, panificio, forno, padaria, bakkerij, piekarnia, bageri, pekarna, bakeri, store, shop, online shop, boutique, laden, geschaft, winkel, webshop, webwinkel, tienda, negozio, bottega, loja, sklep, butik, butikk, butiken, obchod, prodejna, e-shop, eshop, kauppa, florist, flowers, floreria, floristeria, blumen, blumenladen, fleuriste, fleurs, bloemen, bloemist, kwiaciarnia, kwiaty, blomster, kvetinarstvi, bookshop, bookstore, buchhandlung, bucher, librairie, libreria, boekhandel, ksiegarnia, bokhandel, knihkupectvi, livraria, books, winery, weingut, vinarstvi, caviste, wijnhandel, wijnen, vinothek, wines, roastery, rosterei, torrefacteur, torrefaction, kaffeerosterei, branderij, rostery, palarnia, prazirna, nursery plants, garden centre, gartnerei, pepiniere, vivero, vivaio, kwekerij, hardware, hardwarestore, quincaillerie, ferreteria, ferramenta, butcher, metzgerei, fleischerei, boucherie, carniceria, macelleria, slagerij, cheesemonger, fromagerie, kaserei, delicatessen, pottery, ceramics, keramik, ceramique, ceramica, keramiek, jewellery, jewelry, jeweller, schmuck, goldschmied*, bijoux, joyeria, gioielli, soap, soaps, candles, seifen, kerzen, savons, savonnerie, toys, spielwaren, jouets, juguetes, speelgoed, zabawki, leksaker, records, vinyl, antiques, furniture, mobel, meubles, muebles, mobili, shoes, schuhe, yarn, wool, wolle, laine, lana, fabrics, stoffe, tissus, bikestore, honey, honig, imkerei, imker, apiary, pasieka, miod, miel, miele, olive oil, olivenol, oleificio, huile d'olive, farm shop, hofladen, orchard, tea shop, teeladen, chocolatier, chocolates, pralinen, eyewear, lamps, leuchten, guitars, instruments, prints, stationery, papeterie, papeleria, cycle shop, bike shop, fahrradladen, surf shop, outfitters, seeds, saatgut, plants, pflanzen, knives, messer, spices, gewurze, epices, fishmonger, grocer, grocery, greengrocer, hats, bags, taschen, leather, leder, kunsthandwerk, handmade, petstore, pet shop, tierbedarf, wein" }
 
@@ -286,7 +396,7 @@ words! { SERVICE_TRADE: "salon, hairsalon, hair, hairdresser, friseur, coiffeur,
 
 words! {
 /// Headings that only a list of food and drinks has.
-COURSES: "vinos, tintos, blancos, rosados, generosos, espumosos, vins rouges, vins blancs, rotweine, weissweine, vini rossi, vini bianchi, rode wijnen, witte wijnen, bieres, cidres, cervezas, starters, appetizers, appetisers, mains, main courses, entrees, desserts, sides, side dishes, snacks, on tap, salads, soups, sandwiches, hot drinks, cold drinks, soft drinks, drinks, beverages, wine, wines by the glass, beer, beers, cocktails, breakfast, lunch, dinner, brunch, kids menu, from the grill, sweets, puddings, small plates, large plates, nibbles, bar snacks, vorspeisen, hauptgerichte, hauptspeisen, nachspeisen, dessert, getranke, heisse getranke, kalte getranke, warme getranke, alkoholfrei*, biere, weine, offene weine, suppen, salate, vom grill, beilagen, fruhstuck, susses, kuchen, fur den kleinen hunger, warme speisen, kalte speisen, brotzeit, plats, les plats, boissons, boissons chaudes, vins, formules, formule, fromages, galettes, crepes, salades, accompagnements, entrantes, primeros, segundos, postres, bebidas, raciones, carnes, pescados, ensaladas, para picar, antipasti, primi, secondi, contorni, dolci, bevande, da bere, vini, pizze, insalate, birre, voorgerechten, hoofdgerechten, nagerechten, dranken, warme dranken, borrelhapjes, broodjes, przystawki, zupy, dania glowne, dania, desery, ciasta, napoje, napoje gorace, napoje zimne, na cieplo, na zimno, kawa, herbata, sniadania, piwo, forratter, varmratter, efterratter, drycker, smorrebrod, forretter, hovedretter, desserter, drikkevarer, varme drikke, kager, predkrmy, polevky, hlavni jidla, hotova jidla, minutky, dezerty, napoje, pivo, k pivu, prilohy, alko, nealko, entradas, pratos, pratos principais, sobremesas, petiscos, alkuruoat, paaruoat, jalkiruoat, juomat, eisbecher, kugeln, sorten, flavours, flavors, parfums, sabores, gusti, smaken, smaki, on the side" }
+COURSES: "vinos, tintos, blancos, rosados, generosos, espumosos, vins rouges, vins blancs, rotweine, weissweine, vini rossi, vini bianchi, rode wijnen, witte wijnen, bieres, cidres, cervezas, starters, appetizers, appetisers, mains, main courses, entrees, desserts, sides, side dishes, snacks, on tap, salads, soups, sandwiches, hot drinks, cold drinks, soft drinks, drinks, beverages, wine, wines by the glass, beer, beers, cocktails, breakfast, lunch, dinner, brunch, kids menu, from the grill, sweets, puddings, small plates, large plates, nibbles, bar snacks, vorspeisen, hauptgerichte, hauptspeisen, nachspeisen, dessert, getranke, heisse getranke, kalte getranke, warme getranke, alkoholfrei*, biere, weine, offene weine, suppen, salate, vom grill, beilagen, fruhstuck, susses, kuchen, fur den kleinen hunger, warme speisen, kalte speisen, brotzeit, plats, les plats, boissons, boissons chaudes, vins, formules, formule, a boire, a manger, assiettes, les assiettes, planches, gouter, fromages, galettes, crepes, salades, accompagnements, entrantes, primeros, segundos, postres, bebidas, raciones, carnes, pescados, ensaladas, para picar, antipasti, primi, secondi, contorni, dolci, bevande, da bere, vini, pizze, insalate, birre, voorgerechten, hoofdgerechten, nagerechten, dranken, warme dranken, borrelhapjes, broodjes, przystawki, zupy, dania glowne, dania, desery, ciasta, napoje, napoje gorace, napoje zimne, na cieplo, na zimno, kawa, herbata, sniadania, piwo, forratter, varmratter, efterratter, drycker, smorrebrod, forretter, hovedretter, desserter, drikkevarer, varme drikke, kager, predkrmy, polevky, hlavni jidla, hotova jidla, minutky, dezerty, napoje, pivo, k pivu, prilohy, alko, nealko, entradas, pratos, pratos principais, sobremesas, petiscos, alkuruoat, paaruoat, jalkiruoat, juomat, eisbecher, kugeln, sorten, flavours, flavors, smage, parfums, sabores, gusti, smaken, smaki, on the side" }
 
 words! {
 /// Headings of courses if they say nothing else.
@@ -294,13 +404,13 @@ COURSE_ALONE: "main, mains, main course, to start, to begin, to finish, starter,
 
 words! { BASKET: "add to cart, add to basket, add to bag, in den warenkorb, in den korb, ajouter au panier, anadir al carrito, anadir a la cesta, al carrito, aggiungi al carrello, dodaj do koszyka, do koszyka, in winkelwagen, in winkelmand, lagg i varukorg, lagg i kundvagn, kop nu, laeg i kurv, legg i handlekurv, pridat do kosiku, do kosiku, adicionar ao carrinho, lisaa ostoskoriin, add to trolley, in stock, auf lager, en stock, op voorraad, sold out, ausverkauft, epuise, agotado, esaurito, uitverkocht, slutsald, udsolgt, vyprodano, skladem, i lager, na stanie" }
 
-words! { GOODS: "a rapporter, a rapporter chez vous, para llevar a casa, da portare a casa, zum mitnehmen, ganze torten, torten auf bestellung, auf vorbestellung, whole cakes, celebration cakes, cakes to order, mitbringsel, tienda, en la tienda, negozio, in negozio, winkel, in de winkel, im laden, en boutique, in our shop, loja, sklep, shop, boutique, our shop, products, produkte, produits, productos, prodotti, produtos, produkty, produkter, producten, for sale, zu verkaufen, a vendre, occasions, en venta, in vendita, te koop, na sprzedaz, till salu, til salg, merch, merchandise, souvenirs, gifts, pflegeprodukte, zubehor, accessories, accessoires, accesorios, ersatzteile, parts, materiales, books, staff picks, bucher, sortiment, zum mitnehmen, to take home, take us home, att ta hem, a emporter chez vous, hofladen, farm shop, material, verpackungsmaterial, kaufen, zu kaufen, buy, bouquets, used bikes, bikes for sale, sklepik, gift shop, museum shop, obchod, butik, articulos, artikel, equipment for sale, candles, soaps, velos d'occasion, cerraduras" }
+words! { GOODS: "a rapporter, a rapporter chez vous, para llevar a casa, da portare a casa, zum mitnehmen, ganze torten, torten auf bestellung, auf vorbestellung, garrafeira, epicerie, feinkost, caves a vins, larder, pantry, whole cakes, celebration cakes, cakes to order, mitbringsel, tienda, en la tienda, negozio, in negozio, winkel, in de winkel, im laden, en boutique, in our shop, loja, sklep, shop, boutique, our shop, products, produkte, produits, productos, prodotti, produtos, produkty, produkter, producten, for sale, zu verkaufen, a vendre, occasions, en venta, in vendita, te koop, na sprzedaz, till salu, til salg, merch, merchandise, souvenirs, gifts, pflegeprodukte, zubehor, accessories, accessoires, accesorios, ersatzteile, parts, materiales, books, staff picks, bucher, sortiment, zum mitnehmen, to take home, take us home, att ta hem, a emporter chez vous, hofladen, farm shop, material, verpackungsmaterial, kaufen, zu kaufen, buy, bouquets, used bikes, bikes for sale, sklepik, gift shop, museum shop, obchod, butik, articulos, artikel, equipment for sale, candles, soaps, velos d'occasion, cerraduras" }
 
 words! {
 /// What is done with guests: under such a heading food is what it is about, and not served.
 TAUGHT: "school, schule, kochschule, ecole, escuela, scuola, workshop, workshops, taller, talleres, atelier, ateliers, kurs, kurse, kochkurs, kochkurse, class, classes, lessons, masterclass, corso, corsi, cursos, cursussen, warsztaty, kurser, tickets, eintritt, entradas, biglietti, billetterie, bilety, hire, rental, verleih, verhuur, alquiler, noleggio, tour, tours, fuhrung, fuhrungen, visites, visite guidate, visitas" }
 
-words! { PRICED_SERVICE: "school, cooking school, kochschule, kochkurs, kochkurse, schule, ecole, escuela, scuola, szkola, nous venons chez vous, a domicile, a domicilio, we come to you, wir kommen zu ihnen, veniamo da voi, wij komen naar u, catas, degustations, verkostungen, degustazioni, proeverijen, degustacje, cleaning, sharpening, key cutting, engraving, alterations, package, packages, paket, pakete, paquete, paquetes, pacchetto, pacchetti, pakket, atelier, ateliers, taller, talleres, laboratorio, laboratori, masterclass, lesson, lessons, session, sessions, seminar, retreat, workshop, workshops, course, courses, class, classes, kurs, kurse, cours, curso, cursos, corso, corsi, cursus, warsztaty, kurser, subscription, subscriptions, abo, abos, abonnement, abonnements, suscripcion, suscripciones, abbonamento, abbonamenti, prenumeration, predplatne, membership, memberships, tour, tours, tasting, tastings, verkostung, degustation, degustazione, cata, proeverij, degustacja, repair, repairs, reparatur, reparaturen, reparation, reparations, reparaciones, riparazioni, reparatie, naprawa, service, services, hire, rental, verleih, location, alquiler, noleggio, verhuur, wypozyczalnia, uthyrning, udlejning, tickets, ticket, eintritt, entree, entradas, ingresso, admission, bilety, vstupne, room, rooms, zimmer, chambre, chambres, habitacion, camera, camere, pokoj, book club, catering, per guest, function room, private hire, events, arbeitszeit, labour, callout, call-out, anfahrt, montage, deplacement, main d'oeuvre, mano de obra, desplazamiento, forfait, guided, fuhrung, visite" }
+words! { PRICED_SERVICE: "school, cooking school, kochschule, kochkurs, kochkurse, schule, ecole, escuela, scuola, szkola, nous venons chez vous, a domicile, a domicilio, we come to you, wir kommen zu ihnen, veniamo da voi, wij komen naar u, catas, degustations, verkostungen, degustazioni, proeverijen, degustacje, cleaning, sharpening, key cutting, engraving, alterations, package, packages, paket, pakete, paquete, paquetes, pacchetto, pacchetti, pakket, atelier, ateliers, taller, talleres, laboratorio, laboratori, masterclass, lesson, lessons, session, sessions, seminar, retreat, workshop, workshops, course, courses, class, classes, kurs, kurse, cours, curso, cursos, corso, corsi, cursus, warsztaty, kurser, subscription, subscriptions, abo, abos, abonnement, abonnements, suscripcion, suscripciones, abbonamento, abbonamenti, prenumeration, predplatne, membership, memberships, tour, tours, tasting, tastings, verkostung, degustation, degustazione, cata, proeverij, degustacja, repair, repairs, reparatur, reparaturen, reparation, reparations, reparaciones, riparazioni, reparatie, naprawa, service, services, hire, rental, verleih, location, alquiler, noleggio, verhuur, wypozyczalnia, uthyrning, udlejning, tickets, ticket, eintritt, entree, entradas, ingresso, admission, bilety, vstupne, room, rooms, zimmer, chambre, chambres, habitacion, camera, camere, pokoj, book club, catering, per guest, function room, hochzeit, taufe, trauerfeier, bowling, buffets, corkage, korkgeld, droit de bouchon, taxa de rolha, provas, prova, lej, leje, leie, hyra, hyr, private hire, private dining, private parties, party, parties, groups, weddings, events, gruppen, feiern, feier, mieten, vermietung, raummiete, saalmiete, hochzeiten, groupes, privatisation, location de salle, receptions, mariages, celebraciones, bodas, alquilar, gruppi, feste private, matrimoni, groepen, feesten, feest, zaal, zaalhuur, zaalverhuur, saalvermietung, raumvermietung, huren, imprezy, przyjecia, wesela, wynajem, oslavy, oslava, svatby, pronajem, salonek, kurz, kurzy, fester, selskap, selskaber, lokaler, festas, casamentos, aluguer, para empresas, per aziende, arbeitszeit, labour, callout, call-out, anfahrt, montage, deplacement, main d'oeuvre, mano de obra, desplazamiento, forfait, guided, fuhrung, visite" }
 
 words! { EATERY: "barorpub, bar de vinos, foodestablishment, cafeorcoffeeshop, fastfoodrestaurant, icecreamshop, restaurant, ristorante, restaurante, restauracja, restauracia, restaurang, ravintola, pizzeria, pizza, trattoria, osteria, cafe, kaffeehaus, konditorei, coffee, coffeehouse, kavarna, kawiarnia, kafe, bistro, brasserie, bar, pub, tavern, taproom, brewery, brauerei, brasserie, brouwerij, browar, creperie, crepes, galettes, diner, grill, steakhouse, fish and chips, fish & chips, takeaway, food truck, tacos, taqueria, sushi, ramen, kebab, imbiss, gasthaus, gasthof, wirtshaus, beisl, heuriger, hospoda, pivnice, gelateria, ice cream, eisdiele, tapas, bodega, tasca, churrascaria, lanchonete, bodeguita, kro, spisested, kok, eethuis, eetcafe, lunchroom, tearoom, tea room, deli, cantina, enoteca, wine bar, cucina, kuche, cuisine, burger, burgers, noodle, noodles, thai, indian, curry, bagel, bagels, breakfast, brunch, jadlodajnia, bar mleczny, bufet, jidelna" }
 

@@ -6,7 +6,7 @@
 //! A page becomes a [`tree`], the tree [`lines`] under each [`heading`]; structured data ([`jsonld`], [`microdata`]) is read by [`schema`]. What all pages say
 //! together ([`site`]) is the name, the country and the currency. Then each kind of fact has its reader: [`contact`] and [`opening`] (with
 //! [`whose`], which knows that not every number on a page is the business's), [`priced`] and [`table`] for things with a price ([`payable`], [`naming`]), [`goods`] for
-//! what these things are, [`faq`], [`services`]. At the end [`merge`] makes one tile of what says the same.
+//! what these things are, [`dishes`] and [`week`] for dishes without a price of their own, [`faq`], [`services`]. At the end [`merge`] makes one tile of what says the same.
 //!
 //! What is deliberately not here: fetching, choosing pages, and pictures or scripts, which would have to be run to be read.
 
@@ -45,6 +45,7 @@ mod tile;
 mod told;
 mod topic;
 mod tree;
+mod week;
 mod whose;
 
 use curtsy_core::url::CrawlUrl;

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use crate::heading::{heading_level, mark_headings};
 use crate::money::{self, Price};
+use crate::naming::is_measure;
 use crate::plain::{fold, is_unseen, plain};
 use crate::tree::{Element, Tree, What};
 
@@ -213,7 +214,7 @@ impl Lines {
                         part,
                         style: style_of(element, at, around.style, tree),
                         level: heading_level(element).unwrap_or(around.level),
-                        kept: around.kept || keeps_lines(element),
+                        kept: around.kept || tree.keeps_lines(element),
                     };
                     if is_block(tree, at) {
                         writer.end_line(&around, &open);
@@ -227,6 +228,7 @@ impl Lines {
             writer.end_line(&last, &open);
         }
         let mut all = writer.lines;
+        mark_posts(tree, &mut all);
         mark_headings(tree, &mut all);
         Lines { all }
     }
@@ -389,6 +391,11 @@ impl Writer<'_> {
         let mut part = innermost.part;
         part.quote |= is_quotation(&text);
         let prices = money::prices(&without_notes(self.tree, &text, &pieces));
+        // `<button>Large £9</button>` chooses a size; other buttons do something.
+        part.button &= !prices.first().is_some_and(|price| {
+            let size = &text[..price.at.start];
+            size.chars().any(char::is_alphabetic) && is_measure(size)
+        });
         let nodes = (first.node, last.node);
         self.lines.push(Line {
             text,
@@ -406,6 +413,22 @@ impl Writer<'_> {
     }
 }
 
+/// An article with its date under its title is a post.
+fn mark_posts(tree: &Tree, lines: &mut [Line]) {
+    for article in tree.all("article") {
+        let end = tree.node(article).end;
+        let first = lines.partition_point(|line| line.nodes.0 < article);
+        let last = lines.partition_point(|line| line.nodes.0 < end).max(first);
+        let is_date = |line: &Line| {
+            crate::payable::DATE.is_match(&line.folded)
+                && line.text.split_whitespace().count() <= DATE_WORDS_MAX
+        };
+        if lines[first..last].iter().take(POST_HEAD_LINES).any(is_date) {
+            lines[first..last].iter_mut().for_each(|line| line.part.post = true);
+        }
+    }
+}
+
 /// A text with blanks in place of raised numbers after words: they are those of notes and allergens, and neither prices nor parts of them.
 fn without_notes(tree: &Tree, text: &str, pieces: &[Piece]) -> String {
     let mut without = text.to_owned();
@@ -418,17 +441,6 @@ fn without_notes(tree: &Tree, text: &str, pieces: &[Piece]) -> String {
         }
     }
     without
-}
-
-/// `pre`, or a style that says the same.
-fn keeps_lines(element: &Element) -> bool {
-    &*element.name == "pre"
-        || element.attribute("style").is_some_and(|style| {
-            let style = style.replace(' ', "");
-            ["white-space:pre", "white-space:pre-line", "white-space:pre-wrap"]
-                .iter()
-                .any(|rule| style.contains(rule))
-        })
 }
 
 /// `Fax:`, or an e-mail address.
@@ -584,6 +596,10 @@ const LINES_MAX: usize = 3_000;
 const LINE_BYTES_MAX: usize = 4_000;
 /// Longer paragraphs are cut.
 const PARAGRAPH_LINES_MAX: usize = 30;
+/// A line that is a post's date has no more words.
+const DATE_WORDS_MAX: usize = 4;
+/// A post's date is among its first lines.
+const POST_HEAD_LINES: usize = 4;
 /// Headings over each other that are looked at.
 const HEADINGS_MAX: usize = 8;
 

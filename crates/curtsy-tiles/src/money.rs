@@ -102,7 +102,8 @@ fn read(text: &str, caught: &regex::Captures<'_>) -> Option<Price> {
     // Part of a longer word or number: `A4`, `1.2.2024`, `x19`.
     let before = text[..start].chars().next_back();
     // `+$2` is what an extra costs, `+49` calls Germany.
-    let is_dialled = before == Some('+') && caught.name("s1").is_none();
+    let is_dialled =
+        before == Some('+') && caught.name("s1").is_none() && caught.name("s3").is_none();
     if is_dialled || before.is_some_and(|c| c.is_alphanumeric() || c == '#') {
         return None;
     }
@@ -322,7 +323,7 @@ const PERIOD_WORDS: [(&str, &str, Period); 6] = [
 ];
 
 const SIGNS: &str = r"€|£|₹|₺|¥|₩|₪|₽|₴|₱|฿|US\$|AU\$|A\$|CA\$|C\$|NZ\$|HK\$|S\$|MX\$|R\$|\$CAD|\$CA|\$|EUR|Euros?|euros?|GBP|CHF|Fr\.|SFr\.?|PLN|zł|zl|CZK|Kč|BRL|USD|AUD|CAD|NZD|SEK|NOK|DKK|ISK|[Kk]r\.?|KR|INR|Rs\.?|HUF|Ft|RON|lei|лв\.?|BGN|TRY|TL|JPY|円|HKD|SGD|ZAR|MXN";
-const NUMBER: &str = r"(?:\d{1,3}(?:[ \u{a0}\u{202f}\u{2009}.,'’]\d{3})+|\d{1,9})(?:[.,]\s?\d{1,2}|:\d{2})?(?:[.,:]\s?[-–—]{1,2}|,=)?";
+const NUMBER: &str = r"(?:\d{1,3}(?:[ \u{a0}\u{202f}\u{2009}.,'’]\d{3})+|\d{1,9})(?:[.,]\d{1,2}|:\d{2})?(?:[.,:]\s?[-–—]{1,2}|,=)?";
 
 static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = format!(

@@ -366,7 +366,7 @@ fn columns(page: &Page<'_>, number: usize, found: &mut Vec<Found>) -> Vec<bool> 
 
 /// Under a heading that announces something else.
 fn is_elsewhere(page: &Page<'_>, at: usize) -> bool {
-    page.lines.headings(at).take(2).any(|heading| {
+    page.headings(at).take(2).any(|heading| {
         let folded = &page.lines.all[heading].folded;
         (OTHER_MATTER.are_in(folded) || NOT_HOURS.are_in(folded)) && !HOURS.are_in(folded)
     })

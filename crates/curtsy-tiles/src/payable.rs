@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::dishes::FOR_ALL;
 use crate::heading::OTHER_MATTER;
 use crate::kind::TAUGHT;
 use crate::money::{self, Price};
@@ -26,7 +27,7 @@ pub(crate) fn tags(page: &Page<'_>, at: usize) -> Vec<Price> {
     };
     // `Nearby: boat trips from $40.`
     let is_led_elsewhere = line.lead().is_some_and(|lead| OTHER_MATTER.are_in(&fold(lead)));
-    if is_led_elsewhere || page.lines.headings(at).any(is_elsewhere) {
+    if is_led_elsewhere || page.headings(at).any(is_elsewhere) {
         return Vec::new();
     }
     let mut tags = line.prices.clone();
@@ -35,16 +36,39 @@ pub(crate) fn tags(page: &Page<'_>, at: usize) -> Vec<Price> {
         let before = &line.text[..price.at.start];
         before.rfind('(').is_some_and(|open| !before[open..].contains(')'))
     };
+    // `Stew £9 (half £6)` has two.
+    let is_size = |price: &Price| {
+        let before = &line.text[..price.at.start];
+        before.rfind('(').is_some_and(|open| SMALLER.are(fold(&before[open + 1..]).trim()))
+    };
     if tags.first().is_some_and(|first| !is_in_brackets(first)) {
-        tags.retain(|price| !is_in_brackets(price));
+        tags.retain(|price| !is_in_brackets(price) || is_size(price));
     }
+    // `Crab (about £9 at the market)`, `Chicken (supplement £3)`: neither is what the thing costs.
+    let is_aside = |price: &Price| {
+        let before = &line.text[..price.at.start];
+        before.rfind('(').is_some_and(|open| {
+            let inside = fold(&before[open + 1..]);
+            is_in_brackets(price) && (IN_BRACKETS.begin(inside.trim()) || inside.contains('+'))
+        })
+    };
+    // `Chips, salad. Add an egg for £2`, `Peas. Sauces +£2`: said of something else.
+    let in_list = page.tree.nearest(line.block, &["li", "dt", "dd", "td"]).is_some();
+    let is_addition = |price: &Price| {
+        let before = &line.text[..price.at.start];
+        let clause = whose::last_clause(before);
+        let is_later = clause.len() < before.trim_start().len();
+        (is_later || !in_list) && crate::naming::is_addition(clause.trim())
+            || is_later && before.trim_end().ends_with('+') && clause.trim().len() > 3
+    };
+    tags.retain(|price| !is_aside(price) && !is_addition(price));
     let mut from = 0;
     tags.retain(|price| {
         let before = &line.text[from..price.at.start];
         from = price.at.end;
         !line.has_at(price.at.start, |style| style.struck)
             && !is_quoted(&line.text, price.at.start)
-            && !is_no_price(page, &line.text[..price.at.start], before, &line.text[price.at.end..])
+            && !is_no_price(&line.text[..price.at.start], before, &line.text[price.at.end..])
     });
     tags
 }
@@ -69,7 +93,13 @@ pub(crate) fn add_bare_numbers(page: &Page<'_>, tags: &mut [Vec<Price>]) {
                 Some(open) if text.ends_with(')') && open > 0 => text[..open].trim_end(),
                 _ => text,
             };
+            // `Shrimp 6 / –`: there is no second size.
+            let text = text.trim_end_matches(['–', '—', '-', '/', ' ']);
             let last = pattern.captures(text)?.name("n")?;
+            // `Trout <sup>4,8</sup>` has notes.
+            if lines[at].pieces.last().is_some_and(|piece| page.tree.is_raised(piece.node)) {
+                return None;
+            }
             // `Bacon jam, chips. Add an egg for 1.5` tells of something else.
             if !is_whole(&text[..last.start()])
                 || is_clock(&text[..last.start()], last.as_str(), lines[at].level)
@@ -78,6 +108,11 @@ pub(crate) fn add_bare_numbers(page: &Page<'_>, tags: &mut [Vec<Price>]) {
             }
             let several = numbers_of_parts(text);
             let prices = several.unwrap_or_else(|| numbers_at_end(text, last.range()));
+            // `+ egg 3 + bacon 6`, `Friday: red wine 8, olives 4`: of what each number is stays unclear.
+            let start = prices.first().map_or(0, |price| price.at.start);
+            if text.starts_with('+') || NUMBER_BETWEEN.is_match(&text[..start]) {
+                return None;
+            }
             Some((at, prices))
         });
         matching.collect()
@@ -94,21 +129,47 @@ pub(crate) fn add_bare_numbers(page: &Page<'_>, tags: &mut [Vec<Price>]) {
         )
         .has_days
     {
-        bare = if page.topic == Topic::Menu { found(&ENDS_IN_NUMBER) } else { Vec::new() };
+        let is_food = page.topic == Topic::Menu || crate::kind::is_eatery(page);
+        bare = if is_food { found(&ENDS_IN_NUMBER) } else { Vec::new() };
         // Without a price elsewhere a few are enough; else they have to stand together.
         if tags.iter().any(|tags| !tags.is_empty()) || bare.len() < 3 {
             let around = |at: usize| page.tree.node(lines[at].block).parent;
+            // Under some heading nearly all lines end in a number.
+            let mut under: BTreeMap<Option<usize>, (usize, usize)> = BTreeMap::new();
+            for line in lines.iter().filter(|line| line.level == 0) {
+                under.entry(line.heading).or_default().1 += 1;
+            }
+            for (at, _) in &bare {
+                under.entry(lines[*at].heading).or_default().0 += 1;
+            }
+            let is_headed = |at: usize| {
+                let (numbers, all) = under.get(&lines[at].heading).copied().unwrap_or_default();
+                lines[at].heading.is_some() && numbers >= 3 && 3 * numbers >= 2 * all
+            };
             let mut together: BTreeMap<usize, usize> = BTreeMap::new();
             for (at, _) in &bare {
                 for place in [lines[*at].block, around(*at)] {
                     *together.entry(place).or_default() += 1;
                 }
             }
-            bare.retain(|(at, _)| {
+            bare.retain(|(at, prices)| {
+                // `Olives 4 | Bread 4.5 | Whitebait 7` is a list by itself, and so is what each of a heading's dishes costs.
+                let is_list = prices.len() >= 3 && numbers_of_parts(&lines[*at].text).is_some();
+                let text = &lines[*at].text;
+                let is_sizes = prices.len() >= 2
+                    && prices.first().is_some_and(|first| {
+                        let size = &text[..first.at.start];
+                        size.contains(char::is_alphabetic) && crate::naming::is_measure(size)
+                    });
+                if is_list || is_sizes || is_headed(*at) {
+                    return true;
+                }
                 [lines[*at].block, around(*at)].iter().any(|place| {
                     let all = page.lines.inside(&page.tree, *place);
                     let numbers = together.get(place).copied().unwrap_or(0);
-                    numbers >= 3 && 2 * numbers >= all.len() || numbers == 2 && all.len() == 2
+                    let is_list = matches!(page.tree.name(*place), "ul" | "ol");
+                    numbers >= 3 && 2 * numbers >= all.len()
+                        || numbers == 2 && (all.len() == 2 || all.len() == 3 && is_list)
                 })
             });
         }
@@ -130,7 +191,19 @@ pub(crate) fn add_bare_numbers(page: &Page<'_>, tags: &mut [Vec<Price>]) {
     let counts: Vec<u32> = alone.into_values().collect();
     let are_counts = (2..=signed).contains(&counts.len())
         && counts.windows(2).all(|two| two[0] < two[1] || two[1] == 1);
-    for (at, prices) in bare.into_iter().chain(in_columns) {
+    // `Sides 4.5 each`, over a list of names, where the sign is left out elsewhere too.
+    let has_bare = !bare.is_empty() || !in_columns.is_empty();
+    let is_over_all = |at: usize| lines[at].level > 0 && FOR_ALL.are_in(&lines[at].folded);
+    let headed: Vec<(usize, Vec<Price>)> = (0..lines.len())
+        .filter(|&at| has_bare && page.topic == Topic::Menu && is_free(at) && is_over_all(at))
+        .filter_map(|at| {
+            let number = NUMBER_FOR_ALL.captures(&lines[at].text)?.get(1)?;
+            let amount = money::bare_amount(number.as_str())?;
+            let price = Price { amount, currency: money::Currency::Unsaid, at: number.range() };
+            Some((at, vec![price]))
+        })
+        .collect();
+    for (at, prices) in bare.into_iter().chain(in_columns).chain(headed) {
         if tags[at].is_empty() && !(are_counts && is_count(at)) {
             tags[at] = prices;
         }
@@ -152,9 +225,13 @@ fn is_whole(before: &str) -> bool {
 
 /// The numbers of `Egg 1,80 · Salmon 4,50`: every part between bars has a name and a number.
 fn numbers_of_parts(text: &str) -> Option<Vec<Price>> {
+    ["·", "•", "|", " / ", " . "].iter().find_map(|bar| numbers_between(text, bar))
+}
+
+fn numbers_between(text: &str, bar: &str) -> Option<Vec<Price>> {
     let mut from = 0;
     let mut prices = Vec::new();
-    for part in text.split(['·', '•', '|']).take(NUMBERS_MAX + 1) {
+    for part in text.split(bar).take(NUMBERS_MAX + 1) {
         let start = text[from..].find(part).map_or(from, |at| from + at);
         from = start + part.len();
         let number = LAST_NUMBER.captures(part)?.name("n")?;
@@ -187,7 +264,7 @@ fn numbers_at_end(text: &str, last: std::ops::Range<usize>) -> Vec<Price> {
             Some((at, c)) if crate::naming::is_measure(&text[at + c.len_utf8()..end]) => {
                 (&text[..at], &text[at + c.len_utf8()..end])
             }
-            _ => match LAST_SIZE.find(&text[..end]) {
+            _ => match LAST_SIZE.find(&text[..end]).or_else(|| LAST_VOLUME.find(&text[..end])) {
                 Some(size) if crate::naming::is_measure(size.as_str()) => {
                     (&text[..size.start()], size.as_str())
                 }
@@ -239,16 +316,20 @@ fn numbers_in_columns(
         let Some(last) = line.pieces.last() else { continue };
         let own = tree.node(last.node).parent;
         let class = tree.attribute(own, "class").unwrap_or_default();
-        if tree.nearest(own, &["table", "form", "nav"]).is_some() {
+        if tree.nearest(own, &["table", "form", "nav"]).is_some() || tree.is_raised(last.node) {
             continue;
         }
         let column = columns.entry(format!("{} {class} {}", tree.name(own), tree.name(line.block)));
         let (numbers, others) = column.or_default();
         let caught = PIECE_OF_NUMBER.captures(&line.text[last.at.clone()]);
-        match caught.and_then(|caught| money::bare_amount(caught.get(1)?.as_str())) {
-            Some(amount) => {
-                let price =
-                    Price { amount, currency: money::Currency::Unsaid, at: last.at.clone() };
+        let number = caught.and_then(|caught| {
+            let number = caught.get(1)?;
+            let at = last.at.start + number.start()..last.at.start + number.end();
+            Some((money::bare_amount(number.as_str())?, at))
+        });
+        match number {
+            Some((amount, place)) => {
+                let price = Price { amount, currency: money::Currency::Unsaid, at: place };
                 numbers.push((at, price));
             }
             None => match numbers_of_sizes(&line.text, last.at.clone()) {
@@ -276,9 +357,10 @@ fn numbers_in_columns(
     columns.into_values().flat_map(|(numbers, _)| numbers).collect()
 }
 
-/// `6`, `4.8`, `+2`.
+/// `6`, `4.8`, `+2`, `5 each`.
 static PIECE_OF_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*\+?\s?(\d{1,3}(?:[.,]\d{1,2})?)\s*$").expect("a constant pattern")
+    Regex::new(r"^\s*\+?\s?(\d{1,3}(?:[.,]\d{1,2})?)(?:\s(?:each|ea|pp|p\.p\.|per person|je|cad\.?|p\.?st\.?))?\s*$")
+        .expect("a constant pattern")
 });
 
 /// Compounds that end in a deposit: `Schlüsseldepot`.
@@ -290,27 +372,26 @@ static DEPOSIT_END: LazyLock<Regex> = LazyLock::new(|| {
 static BRACKETS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\([^()]{0,60}\)").expect("a constant pattern"));
 
-words! { VOLUME: "g, gr, kg, ml, cl, dl, l, oz, lb, lbs, cm, mm, m, min, mins, h, pcs, stk, st" }
+words! { SMALLER: "half, half portion, small, large, kids, child, halbe, halbe portion, klein, kleine, kleine portion, gross, petit, petite, demi, grand, media, media racion, pequena, mezza, mezza porzione, piccola, meia, meia dose, half, halve portie, kleintje, mala, pol porcji, liten, halv, lille" }
+
+words! { IN_BRACKETS: "about, around, approx, approx., roughly, some, ca, ca., circa, etwa, ungefahr, rund, environ, autour de, unos, unas, aprox, aprox., ongeveer, okolo, supplement, with, mit, avec, con, met, aufpreis, zuschlag, supl, supl., suppl, suppl., suplemento, supplemento, toeslag, doplata, tillagg, tillaeg, priplatek" }
+
+words! { VOLUME: "ks, szt, pc, pz, ud, uds, piece, pieces, stuck, g, gr, kg, ml, cl, dl, l, oz, lb, lbs, cm, mm, m, min, mins, h, pcs, stk, st" }
 
 words! { PRICE_CLASS: "price, prices, preis, preise, prix, tarif, precio, prezzo, prijs, cena, pris, preco, amount, cost" }
 
 /// By the words beside it: a deposit, a discount, an old price, a threshold.
-fn is_no_price(page: &Page<'_>, all_before: &str, before: &str, after: &str) -> bool {
+fn is_no_price(all_before: &str, before: &str, after: &str) -> bool {
     // What stands in brackets is about something beside it.
     let clause = BRACKETS.replace_all(&fold(whose::last_clause(all_before)), " ").into_owned();
     let own = fold(whose::last_clause(before));
     let near: String =
         own.chars().rev().take(NEAR_CHARS).collect::<Vec<_>>().into_iter().rev().collect();
-    let after_all = after;
     let after = whose::first_clause(after).split(['(', ',']).next().unwrap_or_default();
     let after_near: String = fold(after).chars().take(NEAR_CHARS).collect();
-    let another = LISTED_AT.are_in(&near) && !money::prices(after_all).is_empty();
-    another
-        || OLD.are_in(&near)
-        || page.language() == "nl" && is_last(&OLD_DUTCH, &near)
+    OLD.are_in(&near)
         || is_last(&THRESHOLD, &near)
         || NO_PRICE.are_in(&clause)
-        || clause.split_whitespace().count() > NAME_WORDS && NO_PRICE_IN_SENTENCE.are_in(&clause)
         || DEPOSIT_END.is_match(&clause)
         || NO_PRICE_AFTER.are_in(&after_near.replace("one-off", ""))
         || own.trim_end().ends_with(['-', '–']) && own.trim().len() <= 1
@@ -363,6 +444,12 @@ static ENDS_IN_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a constant pattern")
 });
 
+/// `Sides 4.5 each`, `Sides, all 4.5`
+static NUMBER_FOR_ALL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\p{L}[\s,:–—-]+(\d{1,3}(?:[.,]\d{1,2})?)(?:\s\p{L}{1,10}\.?)?$")
+        .expect("a constant pattern")
+});
+
 /// The number that a text ends in.
 static LAST_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?:^|[\s…_·-])(?P<n>\d{1,3}(?:[.,]\d{1,2})?)\s*$").expect("a constant pattern")
@@ -372,6 +459,17 @@ static LAST_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
 static LAST_SIZE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\s\p{L}{3,10}\s*$").expect("a constant pattern"));
 
+/// A number in the middle that something else follows.
+static NUMBER_BETWEEN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\p{L}\s\d{1,3}(?:[.,]\d{1,2})?\s?(?:[/+|·;]|[,.])\s").expect("a constant pattern")
+});
+
+/// The volume that a text ends in: `0,4 l`.
+static LAST_VOLUME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\s\d{1,3}(?:[.,/]\d{1,3})?\s?(?:l|cl|dl|ml|oz|g|gr|kg|cm)\s*$")
+        .expect("a constant pattern")
+});
+
 /// More numbers of one line are not read.
 const NUMBERS_MAX: usize = 6;
 
@@ -379,15 +477,9 @@ words! {
 /// Before an old price.
 OLD: "neuf, neuwert, neupreis, new price, nuevo:, was, rrp, statt, instead of, avant, antes, prima, invece di, zamiast, fore, fruher, vorher, uvp, msrp, normally, ancien prix, au lieu de, en lugar de, w promocji z, byla, puvodne, puvodni cena, for:, rekommenderat pris, regulier, eerder, pvp, precio anterior, statt:, anstatt, anstelle von, compare at, barre, in place of, worth, valued at, wert, im wert von, d'une valeur de, por valor de, con valor de, del valore di, ter waarde van, w wartosci, o wartosci, v hodnote, till ett varde av, til en vaerdi af, no valor de, de:" }
 
-words! { OLD_DUTCH: "van" }
-
-words! {
-/// Labels of a price that is the old one only if another follows.
-LISTED_AT: "regular price, original price, list price, normale prijs, prix original, prix habituel, precio habitual, prezzo di listino, normalpreis, normaler preis, ord. pris, ordinarie pris, normalpris, cena regularna, bezna cena, preco normal" }
-
 words! {
 /// A sentence with one of these before its price names no price of a thing.
-NO_PRICE: "late pick-up, late pickup, late collection, late return, late returns, late drop-off, lost card, lost ticket, lost keys, overdue, returned cheque, verspatet*, spatabholung, verlorene, verlust der, retard, perte de, ritardo, atraso, te laat, forsinket, mahnung, bearbeitungsgebuhr bei, strafgebuhr, penalty, penalites, penalty fee, fine of, reimbursement, zuruckerstattet, refundable, remboursable, payments of, instalments of, installments of, klarna, paypal, raten zu, en 3 fois, en 4 fois, rate da, plazos de, late fee, late payment, paid late, zu spat, te laat, sen betalning, forsent, for sent, en retard, in ritardo, com atraso, paminnelse*, reminder fee, mahngebuhr, lost key, verlust, verloren*, perda, perte, perdita, smarrimento, boete, bote, mora, pfand, pant, depot, cauzione, caucao, ausfallgebuhr, ausfall, missed appointment*, bokningsavgift, buchungsgebuhr, booking fee, frais de dossier, pedidos, bestellungen, commandes, ordini, bestellingen, zamowien*, bestallningar, objednavek, highest price, hoogste prijs, hochste preis, hochster preis, prix le plus eleve, precio mas alto, prezzo massimo, hogsta pris, najwyzsza cena, deposit, deposits, anzahlung, kaution, caution, acompte, arrhes, caparra, acconto, fianza, anticipo, zadatek, zadatku, zaliczka, kaucja, kaucji, depositum, deposition, zaloha, kauce, borg, aanbetaling, sinal de, save, saves, saved, sparen, gespart, economisez, ahorra, ahorre, risparmi, bespaar, oszczedz, discount, rabatt, remise, descuento, sconto, korting, rabat, sleva, desconto, minimum, minimum spend, minimum order, min. order, mindestbestellwert, mindestumsatz, mindestverzehr, minimo, ordine minimo, pedido minimo, minimumbestelling, minimalne zamowienie, orders over, ab einem, ab einkauf, bestellwert, warenwert, einkaufswert, a partir d'un, free delivery, free shipping, shipping, versand, versandkosten*, versandkostenfrei, lieferung, liefergebuhr, delivery, livraison, frais de port, envio, envios, gastos de envio, spedizione, spedizioni, verzending, verzendkosten, bezorgkosten, wysylka, dostawa, frakt, fragt, doprava, doprave, frete, postage, p&p, pan y servicio, pan y cubierto, servicio de mesa, servicio al tavolo, coperto, cover charge, gratuity, service charge, corkage, cards accepted, card payment*, kartenzahlung, ec-karte, cb a partir, carte bancaire, bonifico, tarjeta a partir, pagos con tarjeta, platba kartou, preisgeld, raffle, gewonnen, gewinn, donation, donations, donated, spende, spenden, raised, turnover, umsatz, chiffre d'affaires, fatturato, revenue, stammkapital, capital social, au capital, excess, selbstbehalt, selbstbeteiligung, insured up to, bussgeld, strafe, amende, multa, late fee, cancellation, cancellations, absage, absagen, storno, stornogebuhr, annulation, no-show, no show, salary, gehalt, lohn, salaire, cleaning charge, kurtaxe, taxe de sejour, city tax, tourist tax, tassa di soggiorno, ortstaxe, toeristenbelasting, refund, cashback, guthaben, im schnitt, durchschnittlich, on average, spent, payments over, payments under, hundesteuer, for example, beispiel, par exemple, por ejemplo, ad esempio, z.b., e.g., np., competitor*, elsewhere, anderswo, ailleurs, previously, not ours, vous economisez, members saved, mitglieder sparen, choisissez le montant, choose an amount, el importe lo eliges" }
+NO_PRICE: "late pick-up, late pickup, late collection, late return, late returns, late drop-off, lost card, lost ticket, lost keys, overdue, returned cheque, verspatet*, spatabholung, verlorene, verlust der, retard, perte de, ritardo, atraso, te laat, forsinket, mahnung, bearbeitungsgebuhr bei, strafgebuhr, penalty, penalites, penalty fee, fine of, reimbursement, zuruckerstattet, refundable, remboursable, payments of, instalments of, installments of, klarna, paypal, raten zu, en 3 fois, en 4 fois, rate da, plazos de, late fee, late payment, paid late, zu spat, te laat, sen betalning, forsent, for sent, en retard, in ritardo, com atraso, paminnelse*, reminder fee, mahngebuhr, lost key, verlust, verloren*, perda, perte, perdita, smarrimento, boete, bote, mora, pfand, pant, depot, cauzione, caucao, ausfallgebuhr, ausfall, missed appointment*, bokningsavgift, buchungsgebuhr, booking fee, frais de dossier, pedidos, bestellungen, commandes, ordini, bestellingen, zamowien*, bestallningar, objednavek, highest price, hoogste prijs, hochste preis, hochster preis, prix le plus eleve, precio mas alto, prezzo massimo, hogsta pris, najwyzsza cena, deposit, deposits, anzahlung, kaution, caution, acompte, arrhes, caparra, acconto, fianza, senal, voorschot, forskud, handpenning, anticipo, zadatek, zadatku, zaliczka, kaucja, kaucji, depositum, deposition, zaloha, kauce, borg, aanbetaling, sinal de, save, saves, saved, sparen, gespart, economisez, ahorra, ahorre, risparmi, bespaar, oszczedz, discount, rabatt, remise, descuento, sconto, korting, rabat, sleva, desconto, minimum, minimum spend, minimum order, min. order, mindestbestellwert, mindestumsatz, mindestverzehr, minimo, ordine minimo, pedido minimo, minimumbestelling, minimalne zamowienie, orders over, ab einem, ab einkauf, bestellwert, warenwert, einkaufswert, a partir d'un, free delivery, free shipping, shipping, versand, versandkosten*, versandkostenfrei, lieferung, liefergebuhr, delivery, livraison, frais de port, envio, envios, gastos de envio, spedizione, spedizioni, verzending, verzendkosten, bezorgkosten, wysylka, dostawa, frakt, fragt, doprava, doprave, frete, postage, p&p, pan y servicio, pan y cubierto, servicio de mesa, servicio al tavolo, coperto, cover charge, gratuity, service charge, corkage, cards accepted, card payment*, kartenzahlung, ec-karte, cb a partir, carte bancaire, bonifico, tarjeta a partir, pagos con tarjeta, platba kartou, preisgeld, raffle, gewonnen, gewinn, donation, donations, donated, spende, spenden, raised, turnover, umsatz, chiffre d'affaires, fatturato, revenue, stammkapital, capital social, au capital, excess, selbstbehalt, selbstbeteiligung, insured up to, bussgeld, strafe, amende, multa, late fee, cancellation, cancellations, absage, absagen, storno, stornogebuhr, annulation, no-show, no show, salary, gehalt, lohn, salaire, cleaning charge, kurtaxe, taxe de sejour, city tax, tourist tax, tassa di soggiorno, ortstaxe, toeristenbelasting, refund, cashback, guthaben, im schnitt, durchschnittlich, on average, spent, payments over, payments under, hundesteuer, for example, beispiel, par exemple, por ejemplo, ad esempio, z.b., e.g., np., competitor*, elsewhere, anderswo, ailleurs, previously, not ours, vous economisez, members saved, mitglieder sparen, choisissez le montant, choose an amount, el importe lo eliges" }
 
 words! {
 /// Right before a number, these make it a threshold.
@@ -397,12 +489,6 @@ words! { NO_PRICE_AFTER: "supplement, suplemento, supplemento, toeslag, doplata,
 
 words! { NO_PRICE_BELOW: "liefergebiet, liefergebiete, liefergebieten, lieferzone, lieferzonen, lieferbedingungen, liefergebuhr, liefergebuhren, mindestbestellwert, mindestbestellwerte, minimum order, minimum orders, minimum de commande, pedido minimo, ordine minimo, zonas de reparto, zona de reparto, gastos de reparto, zone di consegna, consegna a domicilio, consegne a domicilio, bezorggebied, bezorggebieden, bezorgkosten, dowoz, rozvoz, leveringsomrade, leveringsomrader, utkorning, zonas de entrega, taxa de entrega, shipping, delivery, deliveries, versand, versandkosten, lieferung, lieferkosten, livraison, livraisons, envio, envios, gastos de envio, spedizione, spedizioni, verzending, bezorging, bezorgen, wysylka, dostawa, frakt, fragt, doprava, entregas, frete, old fee*, old price*, old rate*, old menu, old tariff*, no longer valid, no longer offered, no longer available, previous prices, last year, alte preise, alte preisliste, nicht mehr gultig, anciens tarifs, ancien tarif, anciens prix, precios antiguos, vecchi prezzi, vecchio listino, oude prijzen, stary cennik, gamla priser, gamle priser, stary cenik, precos antigos, expired, deposits, cancellation, cancellations, stornierung, terms, conditions, bonus" }
 
-words! {
-/// In a sentence these make a price none of a thing; in a list they are part of a name.
-NO_PRICE_IN_SENTENCE: "replacement, damage, budget, parking, parkplatz, parken, parcheggio, stationnement, parkeren, parkering, raffle, excess, elsewhere, anderswo, ailleurs, previously, on average, refund" }
-
-/// A name before a price has seldom more words.
-const NAME_WORDS: usize = 5;
 /// Quotation marks around fewer words are those of a name.
 const QUOTED_WORDS: usize = 4;
 

@@ -126,6 +126,11 @@ impl Words {
         self.inside.is_match(folded)
     }
 
+    /// Where the first of them is in a folded text.
+    pub(crate) fn find(&self, folded: &str) -> Option<usize> {
+        self.inside.find(folded).map(|found| found.start())
+    }
+
     /// Whether a folded text begins with one of them.
     pub(crate) fn begin(&self, folded: &str) -> bool {
         self.start.is_match(folded)

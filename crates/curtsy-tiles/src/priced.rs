@@ -9,7 +9,7 @@ use crate::entry::SEASONS;
 use crate::money::{self, Period, Price};
 use crate::naming::{LABEL_ONLY, clean_name, is_aside, is_measure, is_name, is_prose, is_sentence};
 use crate::payable::{NO_PRICE, add_bare_numbers, tags};
-use crate::plain::{fold, identity, plain};
+use crate::plain::{fold, identity, plain, words};
 use crate::site::Page;
 use crate::tile::Via;
 use crate::told::COSTS;
@@ -54,6 +54,7 @@ pub(crate) fn find(page: &Page<'_>) -> Vec<Item> {
     add_bare_numbers(page, &mut finder.tags);
     finder.count_repeats();
     crate::table::find(&mut finder);
+    finder.side_by_side();
     for at in 0..page.lines.all.len() {
         if !finder.used[at] && !finder.tags[at].is_empty() && !is_answer(page, at) {
             finder.line(at);
@@ -63,6 +64,8 @@ pub(crate) fn find(page: &Page<'_>) -> Vec<Item> {
     without_lonely(page, &mut finder.items);
     if page.topic == Topic::Menu {
         without_numbers(&mut finder.items);
+        without_letters(&mut finder.items);
+        without_days(&mut finder.items);
     }
     finder.items
 }
@@ -127,6 +130,41 @@ fn without_numbers(items: &mut [Item]) {
         }
     }
 }
+
+/// Names of dishes without the letters that they are counted by: `A. For two`, `B. For four`.
+fn without_letters(items: &mut [Item]) {
+    let letter = |item: &Item| match item.name.split_once(". ") {
+        Some((letter, rest)) if is_name(rest) => letter.parse::<char>().ok(),
+        _ => None,
+    };
+    let letters: String = items.iter().filter_map(letter).collect();
+    if letters.len() < 2 || !ALPHABET.starts_with(&letters) {
+        return;
+    }
+    for item in items.iter_mut().filter(|item| letter(item).is_some()) {
+        item.name.drain(..3);
+    }
+}
+
+/// Names of dishes without the days that they are served on: `Monday - Meatloaf`, `Tuesday - Pot roast`.
+fn without_days(items: &mut [Item]) {
+    let rest = |item: &Item| -> Option<String> {
+        let (day, rest) =
+            [": ", " - ", " – ", " — "].iter().find_map(|by| item.name.split_once(by))?;
+        let is_day = crate::clock::day(&fold(day.trim().trim_end_matches('.'))).is_some();
+        (is_day && is_name(rest)).then(|| rest.to_owned())
+    };
+    if items.iter().filter(|item| rest(item).is_some()).count() < COUNTED_MIN {
+        return;
+    }
+    for item in items.iter_mut() {
+        if let Some(rest) = rest(item) {
+            item.name = rest;
+        }
+    }
+}
+
+const ALPHABET: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /// A price at the end of a line of text, alone on a page that is not about prices, is news or an example; so is small print everywhere.
 fn without_lonely(page: &Page<'_>, items: &mut Vec<Item>) {
@@ -206,10 +244,19 @@ impl Finder<'_, '_> {
         if let Some(start) = line.text.find(before).filter(|_| !before.is_empty()) {
             own_before = clean_name(&line.unstruck(start + clause_start..start + before.len()));
         }
-        if !own_before.is_empty() && !earlier && self.is_variant(&own_before) {
+        let is_option = self.is_option(at) && !crate::naming::is_addition(&own_before);
+        if !own_before.is_empty() && !earlier && (is_option || self.is_variant(&own_before)) {
             // `Half £4.20`, `Full £6.80`: sizes of what is named above them.
-            let is_measure = is_measure(&own_before) || SEASONS.are(&fold(&own_before));
-            let above = self.name_of(at).filter(|(line, _)| *line < at);
+            let is_measure =
+                is_option || is_measure(&own_before) || SEASONS.are(&fold(&own_before));
+            let lines = &self.page.lines.all;
+            // A sentence names nothing, and neither does a heading over another one.
+            let is_near = |line: usize| {
+                lines[line].level == 0 || (line + 1..at).all(|between| lines[between].level == 0)
+            };
+            let above = self.name_of(at).filter(|(line, _)| {
+                *line < at && !lines[*line].text.ends_with('.') && is_near(*line)
+            });
             let above = above.map(|(line, _)| (line, self.page.lines.all[line].level));
             // `Regular price £9` in every card is a label; `Adults £9` under several headings is not.
             let is_single = self.repeats(&own_before) >= REPEATS_OF_LABEL && self.is_only_price(at);
@@ -239,9 +286,20 @@ impl Finder<'_, '_> {
                 return;
             }
             // `£9 Adults`
-            let tail = clean_name(after);
+            // What is in small print after the name describes it.
+            let start = line.text.len() - after.len();
+            let small = line.pieces.iter().find(|piece| {
+                piece.style.aside && piece.at.start > start + 2 && piece.at.end == line.text.len()
+            });
+            let tail =
+                clean_name(&line.text[start..small.map_or(line.text.len(), |at| at.at.start)]);
+            let is_row = tags.windows(2).all(|two| {
+                !line.text[two[0].at.end..two[1].at.start].contains(char::is_alphabetic)
+            });
             let is_first = after.starts_with([' ', '\u{a0}'])
-                && tail.chars().next().is_some_and(char::is_uppercase)
+                && tail.chars().next().is_some_and(|c| {
+                    c.is_uppercase() || ('1'..='9').contains(&c) && self.is_apart(at, first)
+                })
                 && !after.trim_start().starts_with(['/', '(', '|', '*'])
                 && is_name(&tail)
                 && !is_measure(&tail)
@@ -249,7 +307,7 @@ impl Finder<'_, '_> {
                 && !line.has_at(line.text.len() - 1, |style| style.link.is_some())
                 && tail.split_whitespace().count() <= 6;
             if is_first
-                && tags.len() == 1
+                && is_row
                 && !is_prose(&tail, "")
                 && money::prices(after).is_empty()
                 && !NO_PRICE.are_in(&fold(after))
@@ -261,9 +319,17 @@ impl Finder<'_, '_> {
             self.bare(at, tags);
             return;
         }
+        // `Crudo`, and on the next line in small print what it is, with its price.
+        if let Some((above, name)) = self.named_above(at, first) {
+            let prices = self.with_periods(at, &tags);
+            self.used[above] = true;
+            self.push(at, name, Some(own_before), prices, Via::List);
+            return;
+        }
         if let Some(lead) = line.lead().filter(|lead| {
             line.text.find(lead).is_some_and(|start| start + lead.len() <= first.at.start)
         }) {
+            let lead = self.last_lead(at, first).unwrap_or(lead);
             let name = clean_name(lead);
             if !name.is_empty() && is_name(&name) {
                 let between =
@@ -280,7 +346,7 @@ impl Finder<'_, '_> {
         }
         if earlier
             || !is_name(&own_before)
-            || is_prose(&own_before, after)
+            || is_prose(&own_before, after) && !self.is_led_entry(at, first, &own_before)
             || self.is_told(at, &tags, &own_before)
             || COSTS.is_match(&before[clause_start..])
         {
@@ -288,6 +354,71 @@ impl Finder<'_, '_> {
             return;
         }
         self.pairs(at, &tags, own_before);
+    }
+
+    /// `Happy hour, 5 to 6: Fried squid £4`, both set off: what stands after the colon has the price.
+    fn last_lead(&self, at: usize, first: &Price) -> Option<&str> {
+        let line = &self.page.lines.all[at];
+        let is_led = |start: usize| line.text[..start].trim_end().ends_with(':');
+        let strong = line.pieces.iter().filter(|piece| piece.style.strong);
+        let mut last = strong.filter(|piece| piece.at.start > 0 && piece.at.end <= first.at.start);
+        let piece = last.next_back().filter(|piece| is_led(piece.at.start))?;
+        Some(line.text[piece.at.clone()].trim()).filter(|name| is_name(name))
+    }
+
+    /// Whether a class says that a line is one of several ways to have a thing.
+    pub(crate) fn is_option(&self, at: usize) -> bool {
+        let tree = &self.page.tree;
+        let block = self.page.lines.all[at].block;
+        let mut around = std::iter::once(block).chain(tree.around(block)).take(2);
+        around.any(|at| {
+            tree.element(at).is_some_and(|element| {
+                element.class_words().any(|word| OPTION_CLASS.are(&word.to_ascii_lowercase()))
+            })
+        })
+    }
+
+    /// Whether a price has an element of its own, and what follows it another one.
+    fn is_apart(&self, at: usize, price: &Price) -> bool {
+        let line = &self.page.lines.all[at];
+        let ends = line.pieces.iter().any(|piece| piece.at.end == price.at.end);
+        ends && line.pieces.iter().any(|piece| piece.at.start > price.at.end)
+    }
+
+    /// `<li>Dog in your room: £12 a night</li>`: short, and led to its price by a colon or a dash.
+    fn is_led_entry(&self, at: usize, first: &Price, name: &str) -> bool {
+        let before = self.page.lines.all[at].text[..first.at.start].trim_end();
+        self.is_entry(at)
+            && before.ends_with([':', '–', '—', '-'])
+            && name.split_whitespace().count() <= ENTRY_WORDS_MAX
+    }
+
+    /// Whether a line stands in a list or a table.
+    fn is_entry(&self, at: usize) -> bool {
+        let block = self.page.lines.all[at].block;
+        self.page.tree.nearest(block, &["li", "dt", "dd", "td"]).is_some()
+    }
+
+    /// The name on the line before, if all that stands before a price is small print.
+    fn named_above(&self, at: usize, first: &Price) -> Option<(usize, String)> {
+        let lines = &self.page.lines.all;
+        let line = &lines[at];
+        let mut pieces = line.pieces.iter().filter(|piece| {
+            piece.at.start < first.at.start
+                && line.text[piece.at.clone()].chars().any(char::is_alphabetic)
+        });
+        let above = at.checked_sub(1).filter(|&above| {
+            lines[above].block == line.block
+                && lines[above].level == 0
+                && self.tags[above].is_empty()
+                && !self.used[above]
+                && !lines[above].is_all(|style| style.aside)
+                && !lines[above].text.ends_with(['.', ':', '!'])
+        })?;
+        let name = clean_name(&lines[above].text);
+        let is_short = is_name(&name) && name.split_whitespace().count() <= 7;
+        (is_short && pieces.clone().count() > 0 && pieces.all(|piece| piece.style.aside))
+            .then_some((above, name))
     }
 
     fn count_repeats(&mut self) {
@@ -317,7 +448,10 @@ impl Finder<'_, '_> {
         prices: Vec<(Price, Period)>,
         via: Via,
     ) {
-        if self.items.len() >= ITEMS_MAX || crate::naming::is_time(&name, self.page.language()) {
+        if self.items.len() >= ITEMS_MAX
+            || crate::naming::is_time(&name, self.page.language())
+            || crate::naming::is_addition(&name) && (!self.is_entry(at) || name.ends_with(" add"))
+        {
             return;
         }
         let section = section(self.page, at, &name);
@@ -355,6 +489,8 @@ pub(crate) fn section(page: &Page<'_>, at: usize, name: &str) -> Option<String> 
         .find(|text| identity(text) != own)
         .map(|text| plain(text.trim_end_matches(':'), 120))
 }
+
+words! { OPTION_CLASS: "option, options, variant, variants, variation, variations, variante, varianten, size, sizes" }
 
 /// More things of one page are not read.
 pub(crate) const ITEMS_MAX: usize = 600;

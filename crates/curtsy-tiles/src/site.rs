@@ -289,6 +289,13 @@ impl<'p> Page<'p> {
             .map_or("", |language| language.split('-').next().unwrap_or(language))
     }
 
+    /// The headings over a line that may say that it is about something else. The front page's title is over everything there.
+    pub(crate) fn headings(&self, line: usize) -> impl Iterator<Item = usize> {
+        let is_front = self.topic == Topic::Home;
+        let headings = self.lines.headings(line);
+        headings.filter(move |&heading| !(is_front && self.lines.all[heading].level == 1))
+    }
+
     /// Some lines, each with its end.
     pub(crate) fn text_of_lines(&self, lines: std::ops::Range<usize>) -> String {
         let mut text = String::new();

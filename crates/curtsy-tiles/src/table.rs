@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::dishes::FOR_ALL;
 use crate::entry::AGES;
 use crate::money::{self, Currency, Period, Price};
 use crate::naming::{clean_name, is_measure, is_name};
@@ -38,8 +39,8 @@ struct Cell {
     from_above: bool,
     /// Prices, if it is nothing but them.
     prices: Vec<(Price, Period)>,
-    /// The number that it is, without a currency, and the period beside it.
-    number: Option<(String, Period)>,
+    /// The numbers that it is, without a currency, and the period beside each.
+    numbers: Vec<(String, Period)>,
 }
 
 impl Cell {
@@ -82,7 +83,7 @@ fn read(finder: &mut Finder<'_, '_>, table: usize) {
         for (at, cell) in row.iter_mut().enumerate().filter(|(at, _)| delivered.contains(at)) {
             debug_assert!(at > 0, "the first column is none of fees");
             cell.prices.clear();
-            cell.number = None;
+            cell.numbers.clear();
         }
     }
     let caption = tree.inside(table).find(|&at| tree.name(at) == "caption");
@@ -102,13 +103,35 @@ fn read(finder: &mut Finder<'_, '_>, table: usize) {
     let mut own_section: Option<String> = None;
     let mut after_prices = false;
     let mut last_named: Option<Cell> = None;
+    // `Wraps, all £7.20`: the price of the rows below.
+    let mut for_all: Vec<(Price, Period)> = Vec::new();
     for row in &grid {
         let filled: Vec<&Cell> = row.iter().filter(|cell| !cell.text.is_empty()).collect();
         let distinct = filled.iter().filter(|cell| cell.lines != filled[0].lines).count();
+        if is_priced(row) {
+            for_all.clear();
+        }
+        if let [first, ..] = filled.as_slice()
+            && distinct == 0
+            && let Some((name, prices)) = price_for_all(first)
+        {
+            own_section = Some(name);
+            for_all = prices;
+            continue;
+        }
         if !is_priced(row) {
             last_named = None;
             match filled.as_slice() {
                 [] => {}
+                [first, ..] if distinct == 0 && !for_all.is_empty() && !first.strong => {
+                    for line in first.lines.clone() {
+                        let name = clean_name(&page.lines.all[line].text);
+                        if is_name(&name) {
+                            let prices = for_all.clone();
+                            push(finder, line, name, None, prices, own_section.clone());
+                        }
+                    }
+                }
                 [first, ..] if distinct == 0 => {
                     if first.text.chars().count() <= 80 {
                         own_section = Some(first.text.trim_end_matches(':').to_owned());
@@ -272,6 +295,23 @@ fn read(finder: &mut Finder<'_, '_>, table: usize) {
     }
 }
 
+/// `Wraps, all £7.20`, `Sides - all 3.95`: what the rows below are, and what each of them costs.
+fn price_for_all(cell: &Cell) -> Option<(String, Vec<(Price, Period)>)> {
+    let (before, last) = cell.text.rsplit_once(' ')?;
+    let amount = || {
+        let amount = money::bare_amount(last).filter(|_| DECIMALS.is_match(last))?;
+        Some((Price { amount, currency: Currency::Unsaid, at: 0..0 }, Period::Once))
+    };
+    let price = match cell.prices.as_slice() {
+        [price] => price.clone(),
+        [] => amount()?,
+        _ => return None,
+    };
+    let end = FOR_ALL.find(&fold(before)).filter(|_| before.is_ascii())?;
+    let name = clean_name(&before[..end]);
+    is_name(&name).then(|| (name, vec![price]))
+}
+
 /// A table's cells, each in every row and column that it takes.
 fn grid(finder: &Finder<'_, '_>, rows: &[usize]) -> Vec<Vec<Cell>> {
     let tree = &finder.page.tree;
@@ -337,7 +377,7 @@ fn delivery_columns(grid: &[Vec<Cell>]) -> Option<Vec<usize>> {
     let columns: Vec<usize> = (0..heads.len()).filter(|&at| is_about(&heads[at])).collect();
     let has_other = grid[1..].iter().any(|row| {
         let mut others = row.iter().enumerate().filter(|(at, _)| !columns.contains(at));
-        others.any(|(_, cell)| !cell.prices.is_empty() || cell.number.is_some())
+        others.any(|(_, cell)| !cell.prices.is_empty() || !cell.numbers.is_empty())
     });
     (columns.is_empty() || has_other && !columns.contains(&0)).then_some(columns)
 }
@@ -349,7 +389,7 @@ fn take_bare_numbers(finder: &Finder<'_, '_>, grid: &mut [Vec<Cell>], caption: &
     let has_signs = grid.iter().flatten().any(|cell| !cell.prices.is_empty());
     let names_price = |cell: &Cell| {
         let folded = fold(&cell.text);
-        cell.number.is_none()
+        cell.numbers.is_empty()
             && cell.prices.is_empty()
             && (PRICE_HEAD.are_in(&folded)
                 || cell.text.contains(['€', '£', '$'])
@@ -370,25 +410,44 @@ fn take_bare_numbers(finder: &Finder<'_, '_>, grid: &mut [Vec<Cell>], caption: &
         return;
     }
     for column in 0..width {
-        let cells = || grid.iter().filter_map(|row| row.get(column));
+        // A name that takes several columns stands in the first of them.
+        let is_first = |row: &&Vec<Cell>| {
+            column == 0
+                || row.get(column - 1).is_none_or(|before| {
+                    row.get(column).is_none_or(|cell| {
+                        before.lines != cell.lines || cell.columns < 2 || cell.lines.is_empty()
+                    })
+                })
+        };
+        let cells = || grid.iter().filter(is_first).filter_map(|row| row.get(column));
         let by_head =
-            column > 0 && cells().take_while(|cell| cell.number.is_none()).any(names_price);
+            column > 0 && cells().take_while(|cell| cell.numbers.is_empty()).any(names_price);
         let is_filled = |cell: &&Cell| {
             cell.text.chars().any(char::is_alphanumeric)
                 && !cell.is_heading()
                 && cell.columns <= width / 2 + 1
-                || cell.number.is_some()
+                || !cell.numbers.is_empty()
         };
         let filled = cells().filter(is_filled).count();
-        let numbers = cells().filter(|cell| cell.number.is_some()).count();
-        let has_cents = |cell: &&Cell| {
-            cell.number.as_ref().is_some_and(|(amount, _)| DECIMALS.is_match(amount))
-        };
+        let numbers = cells().filter(|cell| !cell.numbers.is_empty()).count();
+        let has_cents =
+            |cell: &&Cell| cell.numbers.iter().any(|(amount, _)| DECIMALS.is_match(amount));
         let decimals = cells().filter(has_cents).count();
         let signed = cells().filter(|cell| !cell.prices.is_empty() && !cell.head).count();
         let is_mostly = 3 * (numbers + signed) >= 2 * filled && numbers > 0 && column > 0;
+        let is_sized = || {
+            let mut heads = cells().take_while(|cell| cell.numbers.is_empty());
+            heads.any(|cell| cell.has_letters() && is_measure(&cell.text))
+                && page.lines.all.iter().any(|line| !line.prices.is_empty())
+        };
+        // `ABV`, `kcal`, `serves`: numbers of other kinds.
+        let counts_else = cells()
+            .take_while(|cell| cell.numbers.is_empty())
+            .any(|cell| OTHER_NUMBERS.are(fold(&cell.text).trim_end_matches(['.', ':', ' '])));
         let is_price = is_mostly
+            && !counts_else
             && (by_head
+                || numbers > 1 && !has_signs && is_sized()
                 || signed >= numbers
                 || 2 * decimals >= numbers && (decimals > 1 || noted)
                 || !has_signs && (noted || page.topic == crate::topic::Topic::Menu));
@@ -396,7 +455,10 @@ fn take_bare_numbers(finder: &Finder<'_, '_>, grid: &mut [Vec<Cell>], caption: &
             continue;
         }
         for cell in grid.iter_mut().filter_map(|row| row.get_mut(column)) {
-            if let Some((amount, period)) = cell.number.clone().filter(|_| cell.prices.is_empty()) {
+            if !cell.prices.is_empty() {
+                continue;
+            }
+            for (amount, period) in cell.numbers.clone() {
                 let price = Price { amount, currency: Currency::Unsaid, at: 0..0 };
                 cell.prices.push((price, period));
             }
@@ -465,7 +527,10 @@ fn read_pairs(finder: &mut Finder<'_, '_>, row: &[Cell], own_section: Option<&St
     let filled: Vec<&Cell> = row.iter().filter(|cell| !cell.text.is_empty()).collect();
     let alternates = filled.len() >= 4
         && filled.len().is_multiple_of(2)
-        && filled.chunks(2).all(|two| two[0].prices.is_empty() && !two[1].prices.is_empty());
+        && filled.chunks(2).all(|two| {
+            // `Squid | 4.50 | – | 9.00`: a dash is no name.
+            two[0].prices.is_empty() && two[0].has_letters() && !two[1].prices.is_empty()
+        });
     if !alternates {
         return false;
     }
@@ -534,17 +599,13 @@ fn read_cell(finder: &Finder<'_, '_>, cell: usize) -> Cell {
     }
     let head = page.tree.name(cell) == "th";
     // A sum that is part of a name is no price: `Sale up to £300,000`.
-    let number = (prices.is_empty() && lines.len() == 1 && !head)
-        .then(|| {
-            let text = text.trim_start_matches(['+', ' ']);
-            money::bare_amount(text)
-                .or_else(|| text.split('/').next().and_then(money::bare_amount))
-                .map(|amount| (amount, Period::Once))
-                .or_else(|| number_and_measure(text))
-        })
-        .flatten();
+    let numbers = if prices.is_empty() && lines.len() == 1 && !head {
+        numbers_of(text.trim_start_matches(['+', ' ']))
+    } else {
+        Vec::new()
+    };
     let strong = !lines.is_empty() && own.iter().all(|line| line.is_all(|style| style.strong));
-    Cell { lines, text, head, strong, columns: 1, from_above: false, prices, number }
+    Cell { lines, text, head, strong, columns: 1, from_above: false, prices, numbers }
 }
 
 /// Whether a name is nothing but days: what stands beside it are hours.
@@ -552,6 +613,28 @@ fn is_days(finder: &Finder<'_, '_>, name: &str) -> bool {
     let language = finder.page.language();
     let read = crate::hours::read(name, language, crate::hours::Waiting::default());
     read.has_days && read.strange == 0
+}
+
+/// The numbers of a cell that is nothing but them: `4.50`, `24.00 per year`, `1 pc. 4.00 / 2 pcs. 7.00`.
+fn numbers_of(text: &str) -> Vec<(String, Period)> {
+    let sized: Option<Vec<_>> = text.split('/').map(number_of_size).collect();
+    if let Some(sized) = sized.filter(|sized| sized.len() > 1 || text.starts_with("add ")) {
+        return sized;
+    }
+    money::bare_amount(text)
+        .or_else(|| text.split('/').next().and_then(money::bare_amount))
+        .map(|amount| (amount, Period::Once))
+        .or_else(|| number_and_measure(text))
+        .into_iter()
+        .collect()
+}
+
+/// `2 pcs. 7.00`: an amount to the cent after nothing but a size.
+fn number_of_size(part: &str) -> Option<(String, Period)> {
+    let (size, number) = part.trim().rsplit_once(' ').unwrap_or(("", part.trim()));
+    let size = size.strip_prefix("add").unwrap_or(size);
+    let amount = money::bare_amount(number).filter(|_| DECIMALS.is_match(number))?;
+    is_measure(size).then_some((amount, Period::Once))
 }
 
 /// `24.00 per year`: a number and nothing but a measure after it.
@@ -651,6 +734,7 @@ words! { PRICE_HEAD: "price, prices, fee, fees, cost, rate, rates, charges, tari
 words! { BILLED: "billed, paid, per, pro, par, por, if, when, bei, zahlung, facturation, pago, fatturazione, bij, betalt" }
 words! { PER_PIECE: "once, each, per, pro, par, por, je, pr, pr., pp, p.p, einmalig, st, stk, pc, szt, za" }
 words! { PRICE_NOTE: "prices in euro, prices in*, preise in euro, preise in eur, preise in chf, preise in*, alle preise in*, all prices in*, prix en euros, prix en*, precios en euros, precios en*, prezzi in euro, prezzi in*, prijzen in euro, prijzen in*, ceny w zl, ceny w zlotych, ceny w pln, ceny v kc, ceny jsou v kc, priser i kr*, priser i kronor, priser i danske*, ceny podane w*, ceny uvedeny v*, precos em*" }
+words! { OTHER_NUMBERS: "abv, abv %, alc, alc %, % alc, alk, alk %, alkohol, alcohol, %, % vol, vol, vol %, vol. %, ibu, ebc, plato, kcal, kj, calories, cal, serves, persons, people, personen, pers, persone, personas, personnes, pieces, stuck, size, weight, gewicht, poids, peso, waga, vekt, year, vintage, jahrgang, millesime, annata, anada, stammwurze" }
 words! { GENERIC_HEAD: "nr, no, nummer, numero, articulo, articulos, articolo, article, articles, artykul, artigo, vare, varor, zbozi, producto, produit, produkt, prodotto, produto, treatment, treatments, service, services, item, name, product, plan, leistung, leistungen, behandlung, artikel, bezeichnung, prestation, prestations, soin, designation, servicio, concepto, tratamiento, servizio, trattamento, prodotto, dienst, behandeling, omschrijving, usluga, zabieg, nazwa, behandling, tjanst, ydelse, sluzba, ukon, nazev, palvelu, course, kurs, cours, room, zimmer, chambre, ticket, what, was, description, type, car, vehicle, class, category, feature, features, duration, time, dauer, duree, zeit, min, minutes, seats, length, price, preis, prix, precio, prezzo, prijs, cena, pris, fee" }
 words! { SIZE_HEAD: "small, large, medium, regular, klein, gross, mittel, petit, grand, moyen, pequeno, grande, mediano, piccolo, media, kleine, groot, mala, duza, srednia, liten, stor, mellan, lille, velka, half, whole, glass, bottle, glas, flasche, verre, bouteille, copa, botella, calice, bottiglia, fles, bolee, pint, single, double, cl, ml, l, oz, pinte, demi, 1/2, takeaway, eat in, portion, piece, stuck, media racion, racion, tapa" }
 

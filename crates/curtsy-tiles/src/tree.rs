@@ -17,6 +17,8 @@ use regex::Regex;
 /// A page's nodes in document order.
 pub(crate) struct Tree {
     nodes: Vec<Node>,
+    /// Classes whose lines a `style` element keeps as they are written.
+    keeping: Vec<String>,
 }
 
 /// One node. Its descendants are those between its own number and `end`.
@@ -103,15 +105,15 @@ impl Tree {
     /// Hides what a `style` element hides by a class: `.old { display: none }`. What opens on a click stays: answers, panels, menus.
     fn hide_by_style(&mut self) {
         let mut hidden: Vec<String> = Vec::new();
+        let mut keeping: Vec<String> = Vec::new();
         for at in self.all("style") {
             let text = self.raw_text(at);
-            hidden.extend(
-                HIDING_RULE
-                    .captures_iter(&text)
-                    .take(STYLES_MAX)
-                    .map(|caught| caught[1].to_owned()),
-            );
+            for (classes, rule) in [(&mut hidden, &HIDING_RULE), (&mut keeping, &KEEPING_RULE)] {
+                let caught = rule.captures_iter(&text).take(STYLES_MAX);
+                classes.extend(caught.map(|caught| caught[1].to_owned()));
+            }
         }
+        self.keeping = keeping;
         hidden.retain(|class| !OPENS.iter().any(|word| class.to_ascii_lowercase().contains(word)));
         if hidden.is_empty() {
             return;
@@ -127,6 +129,20 @@ impl Tree {
             let own = self.element(at).is_some_and(has);
             self.nodes[at].hidden |= own || self.nodes[self.nodes[at].parent].hidden;
         }
+    }
+
+    /// Whether lines are kept as they are written: in a `pre`, or by a style that says the same.
+    pub(crate) fn keeps_lines(&self, element: &Element) -> bool {
+        let is_kept = |class: &str| self.keeping.iter().any(|known| known == class);
+        &*element.name == "pre"
+            || element.attribute("style").is_some_and(|style| KEEPING.is_match(style))
+            || !self.keeping.is_empty()
+                && element.attribute("class").is_some_and(|all| all.split(' ').any(is_kept))
+    }
+
+    /// Whether a text is raised: a number of a note, or cents.
+    pub(crate) fn is_raised(&self, text: usize) -> bool {
+        self.name(self.nodes[text].parent) == "sup"
     }
 
     /// How many nodes there are.
@@ -510,7 +526,7 @@ fn order(mut made: Vec<Made>) -> Tree {
             next = made[at].first;
         }
     }
-    Tree { nodes }
+    Tree { nodes, keeping: Vec::new() }
 }
 
 fn is_hidden(element: &Element) -> bool {
@@ -566,6 +582,13 @@ static HIDING_RULE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?:^|[}\s,])\.([A-Za-z0-9_-]+)\s*\{[^{}]*display\s*:\s*none[^{}]*\}")
         .expect("a constant pattern")
 });
+/// A rule for one class that keeps lines as they are written.
+static KEEPING_RULE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[}\s,])\.([A-Za-z0-9_-]+)\s*\{[^{}]*white-space\s*:\s*pre[^{}]*\}")
+        .expect("a constant pattern")
+});
+static KEEPING: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"white-space\s*:\s*pre").expect("a constant pattern"));
 /// Parts of class names of what opens on a click.
 const OPENS: [&str; 16] = [
     "answer", "panel", "content", "body", "collapse", "accord", "tab", "menu", "nav", "toggle",

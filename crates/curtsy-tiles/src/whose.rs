@@ -39,7 +39,7 @@ pub(crate) fn owner(
     if matches!(page.topic, Topic::News | Topic::Terms) && !in_frame {
         return Owner::Other;
     }
-    for heading in page.lines.headings(line) {
+    for heading in page.headings(line) {
         let folded = &page.lines.all[heading].folded;
         if OTHER_MATTER.are_in(folded) || (MAKERS.are_in(folded) && !site.is_named_in(folded)) {
             return Owner::Other;

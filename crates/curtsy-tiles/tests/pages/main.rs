@@ -1,16 +1,31 @@
 //! Small pages with one way of writing each, and what they say. None of them is from the corpus.
 
+mod dishes;
+
 use curtsy_core::url::CrawlUrl;
 use curtsy_tiles::{Contact, Fact, PageText, extract};
 
 /// The facts of a page at `path`, one a line, without its name.
 fn facts(path: &str, html: &str) -> String {
-    let url = CrawlUrl::parse(&format!("https://www.test.example{path}")).unwrap();
-    let tiles = extract(&[PageText {
-        url: &url,
-        content_type: Some("text/html; charset=utf-8"),
-        body: html.as_bytes(),
-    }]);
+    facts_of_site(&[(path, html)])
+}
+
+/// The facts of several pages of a site, one a line, without its name.
+fn facts_of_site(pages: &[(&str, &str)]) -> String {
+    let urls: Vec<CrawlUrl> = pages
+        .iter()
+        .map(|(path, _)| CrawlUrl::parse(&format!("https://www.test.example{path}")).unwrap())
+        .collect();
+    let texts: Vec<PageText<'_>> = urls
+        .iter()
+        .zip(pages)
+        .map(|(url, (_, html))| PageText {
+            url,
+            content_type: Some("text/html; charset=utf-8"),
+            body: html.as_bytes(),
+        })
+        .collect();
+    let tiles = extract(&texts);
     let lines = tiles.into_iter().filter_map(|tile| {
         Some(match tile.fact {
             Fact::About { .. } => return None,
@@ -34,7 +49,9 @@ fn facts(path: &str, html: &str) -> String {
                 section.unwrap_or_default(),
                 amount.unwrap_or_default(),
                 currency.unwrap_or_default()
-            ),
+            )
+            .trim_end()
+            .to_owned(),
             Fact::Products { name, amount, currency, .. } => format!(
                 "product {name}: {} {}",
                 amount.unwrap_or_default(),
@@ -46,10 +63,16 @@ fn facts(path: &str, html: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn check(path: &str, html: &str, expected: &str) {
+pub(crate) fn check(path: &str, html: &str, expected: &str) {
     let expected: Vec<&str> =
         expected.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     assert_eq!(facts(path, html), expected.join("\n"), "{html}");
+}
+
+pub(crate) fn check_site(pages: &[(&str, &str)], expected: &str) {
+    let expected: Vec<&str> =
+        expected.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    assert_eq!(facts_of_site(pages), expected.join("\n"), "{pages:?}");
 }
 
 #[test]
@@ -460,70 +483,5 @@ fn units_belong_to_the_price_before() {
         "price Bettwäsche: 12 EUR Once
          price Fahrräder: 8 EUR Day
          price Sauna: 15 EUR Once",
-    );
-}
-
-#[test]
-fn numbers_that_count_dishes_are_no_prices() {
-    check(
-        "/speisekarte",
-        "<html lang=de><h1>Speisekarte</h1><h2>Suppen</h2><div class=d><span>7</span><div><b>Linsensuppe</b></div><i>4,50 €</i></div><div class=d><span>8</span><div><b>Zwiebelsuppe</b></div><i>5,20 €</i></div><div class=d><span>9</span><div><b>Fischsuppe</b></div><i>7,90 €</i></div>",
-        "dish Suppen/Linsensuppe: 4.50 EUR
-         dish Suppen/Zwiebelsuppe: 5.20 EUR
-         dish Suppen/Fischsuppe: 7.90 EUR",
-    );
-}
-
-#[test]
-fn minimum_orders_are_no_dishes() {
-    check(
-        "/menu",
-        "<html lang=en-GB><title>Curry house</title><h1>Menu</h1><h2>Mains</h2><ul><li>Lamb curry £11.50</li><li>Chicken curry £10.50</li></ul><h2>To your door</h2><table><tr><th>Area</th><th>Minimum</th><th>Fee</th></tr><tr><td>Old Town</td><td>£15.00</td><td>£2.00</td></tr><tr><td>Harbour</td><td>£20.00</td><td>£3.00</td></tr></table>",
-        "dish Mains/Lamb curry: 11.50 GBP
-         dish Mains/Chicken curry: 10.50 GBP",
-    );
-}
-
-#[test]
-fn what_a_house_teaches_is_not_served() {
-    check(
-        "/menu",
-        "<html lang=en-GB><title>Bean Cafe</title><h1>Menu</h1><h2>Coffee</h2><ul><li>Espresso £2.40</li><li>Flat white £3.20</li></ul><h2>Coffee workshops</h2><ul><li>Latte art £35</li><li>Espresso basics £45</li></ul>",
-        "price Latte art: 35 GBP Once
-         price Espresso basics: 45 GBP Once
-         dish Coffee/Espresso: 2.40 GBP
-         dish Coffee/Flat white: 3.20 GBP",
-    );
-}
-
-#[test]
-fn cups_and_pots_are_sizes_of_a_tea() {
-    check(
-        "/menu",
-        "<html lang=en-GB><h1>Menu</h1><h2>Tea</h2><ul><li><h3>Assam</h3><span>Cup £2.80</span> <span>Pot £4.60</span></li><li><h3>Darjeeling</h3><span>Pot £5.10</span></li></ul>",
-        "dish Tea/Assam: 2.80 GBP
-         dish Tea/Assam: 4.60 GBP
-         dish Tea/Darjeeling: 5.10 GBP",
-    );
-}
-
-#[test]
-fn times_of_meals_are_no_prices() {
-    check(
-        "/menu",
-        "<html lang=en-AU><h1>Menu</h1><h2>Dinner from 17.30</h2><p>Lamb shank 29.50</p><p>Beef pie 24.00</p><p>Fish of the day 31.00</p>",
-        "dish Dinner from 17.30/Lamb shank: 29.50 AUD
-         dish Dinner from 17.30/Beef pie: 24.00 AUD
-         dish Dinner from 17.30/Fish of the day: 31.00 AUD",
-    );
-}
-
-#[test]
-fn raised_numbers_are_notes() {
-    check(
-        "/carte",
-        "<html lang=fr><h1>La carte</h1><h2>Plats</h2><p><b>Poulet rôti</b> <sup>2,9</sup> — 14,50 €</p><p><b>Steak frites</b> <sup>1,12</sup> — 17 €</p>",
-        "dish Plats/Poulet rôti: 14.50 EUR
-         dish Plats/Steak frites: 17 EUR",
     );
 }
