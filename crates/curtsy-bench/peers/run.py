@@ -147,19 +147,28 @@ def with_curtsy(program, seeds, out):
     return command, environment, lambda said, _: json.loads(said)["fetched"]
 
 
+def spider_program(tools, more=()):
+    return built("peer-spider", HERE / "spider" / "Cargo.toml", tools / "spider", "release", more, {"LIBSQLITE3_FLAGS": ""})
+
+
 def spider(tools):
-    program = built("peer-spider", HERE / "spider" / "Cargo.toml", tools / "spider", "release", [], {"LIBSQLITE3_FLAGS": ""})
+    program = spider_program(tools)
     return lambda seeds, out: ([program, str(seeds), str(out / "pages")], {}, last_number)
 
 
-def scrapy(tools):
+def scrapy_python(tools):
     venv = tools / "venv"
     python = venv / "bin" / "python"
     found = subprocess.run([python, "-c", "import scrapy; print(scrapy.__version__)"], capture_output=True, text=True) if python.exists() else None
     if not found or found.stdout.strip() != SCRAPY:
         subprocess.run([sys.executable, "-m", "venv", venv], check=True)
         subprocess.run([python, "-m", "pip", "-q", "install", f"scrapy=={SCRAPY}"], check=True)
-    return lambda seeds, out: ([str(python), str(HERE / "scrapy_peer.py"), str(seeds), str(out / "pages.jsonl")], {}, last_number)
+    return str(python)
+
+
+def scrapy(tools):
+    python = scrapy_python(tools)
+    return lambda seeds, out: ([python, str(HERE / "scrapy_peer.py"), str(seeds), str(out / "pages.jsonl")], {}, last_number)
 
 
 def wget2(_):
