@@ -66,13 +66,34 @@ pub enum Hit {
     Whole,
     /// It came too slowly.
     Speed,
-    /// There was too much of it: head, interim answers, what is around the body, the body, its codings.
-    Answer,
+    /// The head of the answer was too large.
+    Head,
+    /// Too many interim answers, or too much before the head.
+    Interim,
+    /// Too much around the body: chunk headers, frames, trailers.
+    Around,
+    /// The body was too large, before or after decoding.
+    Body,
+    /// Its packing was: codings in each other, or much that unpacks to nothing.
+    Coding,
+    /// A proxy's answer was too large.
+    Proxy,
 }
 
 impl Hit {
     /// All of them.
-    pub const ALL: [Hit; 5] = [Hit::Connect, Hit::FirstByte, Hit::Whole, Hit::Speed, Hit::Answer];
+    pub const ALL: [Hit; 10] = [
+        Hit::Connect,
+        Hit::FirstByte,
+        Hit::Whole,
+        Hit::Speed,
+        Hit::Head,
+        Hit::Interim,
+        Hit::Around,
+        Hit::Body,
+        Hit::Coding,
+        Hit::Proxy,
+    ];
 
     /// The label.
     pub const fn name(self) -> &'static str {
@@ -81,18 +102,23 @@ impl Hit {
             Hit::FirstByte => "first_byte",
             Hit::Whole => "whole",
             Hit::Speed => "speed",
-            Hit::Answer => "answer",
+            Hit::Head => "head",
+            Hit::Interim => "interim",
+            Hit::Around => "around",
+            Hit::Body => "body",
+            Hit::Coding => "coding",
+            Hit::Proxy => "proxy",
         }
     }
 
-    /// Whether a problem is a limit that was hit.
-    pub const fn of(problem: Problem) -> Option<Hit> {
+    /// Whether a problem is a limit that was hit. Of those on size the problem does not say which: `over` does.
+    pub const fn of(problem: Problem, over: Hit) -> Option<Hit> {
         match problem {
             Problem::ConnectTimeout => Some(Hit::Connect),
             Problem::FirstByteTimeout => Some(Hit::FirstByte),
             Problem::WholeTimeout => Some(Hit::Whole),
             Problem::TooSlow => Some(Hit::Speed),
-            Problem::OverLimit => Some(Hit::Answer),
+            Problem::OverLimit => Some(over),
             _ => None,
         }
     }
