@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use crate::headers;
-use crate::host::Problem;
+use crate::host::{AUTHORITIES_MAX, Problem};
 use crate::policy::{FILE_BYTES_MAX, Field, Policy, Preset, write_size, write_span};
 use crate::robots::{CRAWL_DELAY_MAX, LINE_BYTES_MAX, ROBOTS_BYTES_MAX};
 use crate::url::{CrawlUrl, HostKey};
+use crate::{evidence, headers};
 
 /// A bound on something that others choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,13 +66,34 @@ pub enum Hit {
     Whole,
     /// It came too slowly.
     Speed,
-    /// There was too much of it: head, interim answers, what is around the body, the body, its codings.
-    Answer,
+    /// The head of the answer was too large.
+    Head,
+    /// Too many interim answers, or too much before the head.
+    Interim,
+    /// Too much around the body: chunk headers, frames, trailers.
+    Around,
+    /// The body was too large, before or after decoding.
+    Body,
+    /// Its packing was: codings in each other, or much that unpacks to nothing.
+    Coding,
+    /// A proxy's answer was too large.
+    Proxy,
 }
 
 impl Hit {
     /// All of them.
-    pub const ALL: [Hit; 5] = [Hit::Connect, Hit::FirstByte, Hit::Whole, Hit::Speed, Hit::Answer];
+    pub const ALL: [Hit; 10] = [
+        Hit::Connect,
+        Hit::FirstByte,
+        Hit::Whole,
+        Hit::Speed,
+        Hit::Head,
+        Hit::Interim,
+        Hit::Around,
+        Hit::Body,
+        Hit::Coding,
+        Hit::Proxy,
+    ];
 
     /// The label.
     pub const fn name(self) -> &'static str {
@@ -81,24 +102,29 @@ impl Hit {
             Hit::FirstByte => "first_byte",
             Hit::Whole => "whole",
             Hit::Speed => "speed",
-            Hit::Answer => "answer",
+            Hit::Head => "head",
+            Hit::Interim => "interim",
+            Hit::Around => "around",
+            Hit::Body => "body",
+            Hit::Coding => "coding",
+            Hit::Proxy => "proxy",
         }
     }
 
-    /// Whether a problem is a limit that was hit.
-    pub const fn of(problem: Problem) -> Option<Hit> {
+    /// Whether a problem is a limit that was hit. Of those on size the problem does not say which: `over` does.
+    pub const fn of(problem: Problem, over: Hit) -> Option<Hit> {
         match problem {
             Problem::ConnectTimeout => Some(Hit::Connect),
             Problem::FirstByteTimeout => Some(Hit::FirstByte),
             Problem::WholeTimeout => Some(Hit::Whole),
             Problem::TooSlow => Some(Hit::Speed),
-            Problem::OverLimit => Some(Hit::Answer),
+            Problem::OverLimit => Some(over),
             _ => None,
         }
     }
 }
 
-/// The limits of this crate: URLs, header values, robots.txt and policies.
+/// The limits of this crate: URLs, header values, robots.txt, hosts, evidence and policies.
 pub fn limits() -> Vec<Limit> {
     let limit = |name, what, bound, outcome| Limit { name, what, bound, outcome, hit: None };
     let bytes = |bytes: usize| Bound::Bytes(bytes as u64);
@@ -131,6 +157,12 @@ pub fn limits() -> Vec<Limit> {
             "the rest is not looked at",
         ),
         limit(
+            "headers.robots_rules",
+            "robots rules of one `X-Robots-Tag` line or `meta` element",
+            count(headers::ROBOTS_RULES_MAX),
+            "the rest is not looked at",
+        ),
+        limit(
             "robots.bytes",
             "a robots.txt",
             bytes(ROBOTS_BYTES_MAX),
@@ -148,6 +180,24 @@ pub fn limits() -> Vec<Limit> {
             Bound::Within(CRAWL_DELAY_MAX),
             "taken as this long",
         ),
+        limit(
+            "robots.rule_chars",
+            "characters of the line that decided, as evidence shows it",
+            count(evidence::robots::RULE_CHARS_MAX),
+            "cut",
+        ),
+        limit(
+            "host.authorities",
+            "robots.txt files of one host: schemes and ports",
+            count(AUTHORITIES_MAX),
+            "URLs of further ones are refused",
+        ),
+        limit(
+            "evidence.friction_signals",
+            "friction signals that the report of a run lists",
+            count(evidence::FRICTION_SIGNALS_MAX),
+            "the rest is left out",
+        ),
         limit("policy.file_bytes", "a policy file", bytes(FILE_BYTES_MAX), "refused"),
         limit("budget.pages", "pages of a job", Bound::Field("budget.pages"), "the job ends"),
         limit("budget.time", "the time of a job", Bound::Field("budget.time"), "the job ends"),
@@ -156,6 +206,12 @@ pub fn limits() -> Vec<Limit> {
             "links from a seed",
             Bound::Field("budget.depth"),
             "links further on are not followed",
+        ),
+        limit(
+            "retry.tries",
+            "retries of one URL, and workers that die with it",
+            Bound::Field("retry.max"),
+            "the row says `dead`, or `unheard`; in a fleet it is a dead letter, or rejected",
         ),
         limit(
             "redirects.hops",

@@ -84,12 +84,7 @@ fn policies() -> impl Strategy<Value = Policy> {
 
 fn host_sections() -> impl Strategy<Value = HostOverride> {
     let delay = proptest::option::of((0u64..1_000_000, 0u64..1_000_000));
-    (
-        delay,
-        proptest::option::of(1u8..64),
-        any::<Option<bool>>(),
-        proptest::option::of(0u8..20),
-    )
+    (delay, proptest::option::of(1u8..64), any::<Option<bool>>(), proptest::option::of(0u8..20))
         .prop_map(|(delay, slots, adaptive, retries)| HostOverride {
             delay: delay
                 .map(|(low, more)| (Duration::from_micros(low), Duration::from_micros(low + more))),

@@ -17,7 +17,7 @@ use crate::{CrawlError, FileSpec, JobSpec, Report, Target, Watch};
 
 /// Rows that are written together, if so many come within the time that a row may wait: keys are all over their index, and each
 /// transaction writes every page of it that it touched.
-const FLUSH_ROWS: usize = 400;
+pub(crate) const FLUSH_ROWS: usize = 400;
 
 /// Runs a crawl until nothing is left, until what is left must wait too long, or until it is asked to stop: once to finish what was
 /// sent, twice to end at once. `asked` is done whenever somebody asks.

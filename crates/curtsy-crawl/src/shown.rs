@@ -1,7 +1,7 @@
 //! Texts of others, as they are shown on a terminal and in a log.
 
 /// The longest text of others in a message, in characters.
-const SHOWN_MAX: usize = 500;
+pub(crate) const SHOWN_MAX: usize = 500;
 
 /// What a site wrote, safe on a terminal: characters that move the cursor or turn the direction are shown, not obeyed.
 pub fn printable(text: &str) -> String {

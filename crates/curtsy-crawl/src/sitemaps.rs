@@ -13,7 +13,7 @@ use crate::stream::{Keeper, NoCache, Streaming};
 use crate::{CrawlError, JobSpec, SeedsAre, Watch, stream};
 
 /// Listed URLs that are read.
-const LISTED_MAX: usize = 1_000_000;
+pub(crate) const LISTED_MAX: usize = 1_000_000;
 
 /// The URLs that the sitemaps of a job's seeds list: each seed is a site, or one sitemap.
 pub fn list_sitemaps(

@@ -55,7 +55,7 @@ pub struct Left {
 }
 
 /// Pages that are told to wait, at most.
-const LEFT_MAX: usize = 100_000;
+pub(crate) const LEFT_MAX: usize = 100_000;
 
 /// No pages are held.
 #[derive(Clone, Copy, Debug)]

@@ -28,11 +28,11 @@ use crate::stream::stream_on;
 use crate::{CrawlError, JobSpec, Keeper, Left, PageKind, Report, Streaming, Watch};
 
 /// Found URLs that are looked at.
-const CANDIDATES_MAX: usize = 50_000;
+pub(crate) const CANDIDATES_MAX: usize = 50_000;
 /// Records that are looked through for sitemaps.
-const LEFT_MAX: usize = 1_000;
+pub(crate) const LEFT_MAX: usize = 1_000;
 /// Pages that robots.txt forbids and that are told of: the rest of them are like these.
-const FORBIDDEN_MAX: usize = 20;
+pub(crate) const FORBIDDEN_MAX: usize = 20;
 
 /// How far a survey goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use curtsy_core::url::HostKey;
 use curtsy_engine::{Batch, Boxed, Ending, Listener, Note, Row, Sink, SinkError, Step};
 
 /// Hosts and signals that are kept by name.
-const NAMES_MAX: usize = 10_000;
+pub(crate) const NAMES_MAX: usize = 10_000;
 
 /// Counts what went out. It comes after the sinks that keep rows, so it counts what is kept, and knows when nothing is.
 #[derive(Default)]

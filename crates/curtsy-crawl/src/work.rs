@@ -19,7 +19,7 @@ use crate::{CrawlError, JobSpec};
 
 /// Visits at once, for each connection that a process may have: most wait for their turn without one.
 const VISITS_PER_CONNECTION: u32 = 4;
-const VISITS_MAX: u32 = 4096;
+pub(crate) const VISITS_MAX: u32 = 4096;
 /// How often an idle worker looks whether another one has found something.
 const IDLE_POLL: Duration = Duration::from_millis(50);
 

@@ -11,6 +11,7 @@ use curtsy_core::host::{
     Class, HostState, Kind, LeaseId, Observation, Outcome, Permit, Problem, Receipt, RobotsId,
     RobotsNews, Scene, Settled,
 };
+use curtsy_core::limits::Hit;
 use curtsy_core::robots::RobotsClass;
 use curtsy_core::time::Time;
 use futures_util::future::{Either, join, select};
@@ -81,6 +82,7 @@ impl<W: World> Worker<'_, W> {
         let (mut brought, seen) = self.bring(seen, &granted, asked, &permit, line, &request).await;
         self.world.reached(Point::BodyRead).await;
         self.tell_listener(&seen, asked, &permit, &brought);
+        self.note_limit(brought.outcome, line.over());
         self.note_health(&seen.view, &brought).await;
 
         let (news, kept) = self.robots_news(&seen, asked, &brought);
@@ -347,6 +349,8 @@ impl<W: World> Worker<'_, W> {
         }
         let outcome = Outcome::Failed(problem);
         let mut brought = Brought::nothing(outcome);
+        // Nobody but a proxy has said anything yet.
+        self.note_limit(outcome, Hit::Proxy);
         self.note_health(&seen.view, &brought).await;
         let becomes = self.becomes_of(&seen, asked, &brought, None);
         let robots = asked.approach.kind == Kind::Robots;
@@ -583,6 +587,14 @@ impl<W: World> Worker<'_, W> {
         self.outside.listener.note(Note::Sent { kind, late });
         let (host, took) = (asked.approach.url.host(), self.world.clock().mono() - sent);
         self.outside.listener.note(Note::Ended { host, kind, took, outcome: brought.outcome });
+    }
+
+    fn note_limit(&self, outcome: Outcome, over: Hit) {
+        if let Outcome::Failed(problem) = outcome
+            && let Some(hit) = Hit::of(problem, over)
+        {
+            self.outside.listener.note(Note::LimitHit { hit });
+        }
     }
 }
 

@@ -48,7 +48,7 @@ impl Ended {
 }
 
 /// Steps that wait for a sink, at most; older ones give way.
-const STEPS_MAX: usize = 10_000;
+pub(crate) const STEPS_MAX: usize = 10_000;
 /// A row that waits for its sink has its URL held anew so often while a hold lasts.
 const RENEWED: u32 = 4;
 

@@ -3,13 +3,13 @@
 use curtsy_core::limits::{Bound, Limit};
 
 use crate::discover::{self, TrapLimits};
-use crate::{becomes, chain};
+use crate::{Settings, becomes, chain, flush, memo, orders, worker};
 
-/// The limits of this crate: what is offered, where it leads, and what looks like a trap.
+/// The limits of this crate: what is offered, where it leads, what looks like a trap, and what a worker has in memory.
 pub fn limits() -> Vec<Limit> {
     let limit = |name, what, bound, outcome| Limit { name, what, bound, outcome, hit: None };
     let count = |count: usize| Bound::Count(count as u64);
-    let traps = TrapLimits::default();
+    let (traps, settings) = (TrapLimits::default(), Settings::default());
     let trap = "passed by as a trap, with a row that says so";
     vec![
         limit(
@@ -97,6 +97,54 @@ pub fn limits() -> Vec<Limit> {
             "trap.shapes",
             "shapes of URLs that are remembered",
             Bound::Count(traps.shapes_max.into()),
+            "the oldest are forgotten",
+        ),
+        limit(
+            "rows.batch_bytes",
+            "bytes of bodies that go to the sinks together",
+            Bound::Bytes(settings.flush_bytes as u64),
+            "the rest follows",
+        ),
+        limit(
+            "rows.batches",
+            "batches that wait behind one that is on its way",
+            count(worker::SINK_BATCHES),
+            "nothing more is fetched",
+        ),
+        limit(
+            "rows.patience",
+            "how long one may be on its way",
+            Bound::Within(worker::SINK_PATIENCE),
+            "nothing more is fetched",
+        ),
+        limit(
+            "rows.steps",
+            "requests on the way to a row that wait for a sink",
+            count(flush::STEPS_MAX),
+            "the oldest are left out",
+        ),
+        limit(
+            "worker.rules",
+            "robots.txt files that a worker has in memory",
+            count(worker::RULES_MAX),
+            "one of them is read again when it is needed",
+        ),
+        limit(
+            "worker.hosts",
+            "host states that a worker remembers for a store that loses its own",
+            count(memo::HOSTS_MAX),
+            "those that wait for nothing are forgotten, then any",
+        ),
+        limit(
+            "worker.urls",
+            "URLs with failed tries that it remembers",
+            count(memo::URLS_MAX),
+            "the oldest are forgotten",
+        ),
+        limit(
+            "orders.lifted",
+            "stop orders that were lifted and are remembered",
+            count(orders::LIFTED_MAX),
             "the oldest are forgotten",
         ),
     ]

@@ -13,9 +13,9 @@ use curtsy_core::url::{HostKey, UrlKey};
 use crate::{Orders, UrlRecord};
 
 /// Host states that are remembered.
-const HOSTS_MAX: usize = 4096;
+pub(crate) const HOSTS_MAX: usize = 4096;
 /// URLs with failed tries that are remembered.
-const URLS_MAX: usize = 16_384;
+pub(crate) const URLS_MAX: usize = 16_384;
 
 /// What a worker remembers of its own writes.
 #[derive(Debug, Default)]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use curtsy_core::host::{Kind, Outcome};
+use curtsy_core::limits::Hit;
 use curtsy_core::url::HostKey;
 
 /// Something that happened.
@@ -25,6 +26,11 @@ pub enum Note<'a> {
         took: Duration,
         /// What came of it.
         outcome: Outcome,
+    },
+    /// A limit of ours ended an exchange, or kept a line from being made.
+    LimitHit {
+        /// Which one.
+        hit: Hit,
     },
     /// A host counts as down; it is tried again after this.
     BreakerOpened {

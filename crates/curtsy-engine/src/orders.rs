@@ -9,7 +9,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 
 /// Lifts that are remembered. Of more the oldest go: at worst an order comes back, and is lifted again.
-const LIFTED_MAX: usize = 1024;
+pub(crate) const LIFTED_MAX: usize = 1024;
 
 /// One order for one host.
 #[derive(Clone, Debug, PartialEq, Eq)]

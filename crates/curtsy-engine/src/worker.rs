@@ -44,11 +44,11 @@ const TELLING: Duration = Duration::from_secs(1);
 /// back.
 const UNNOTED: Duration = Duration::from_secs(1);
 /// How long a batch may be on its way to the sinks before nothing more is fetched.
-const SINK_PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const SINK_PATIENCE: Duration = Duration::from_secs(2);
 /// Batches that may wait behind the one that is on its way.
-const SINK_BATCHES: usize = 2;
+pub(crate) const SINK_BATCHES: usize = 2;
 /// Parsed robots.txt files that a worker keeps.
-const RULES_MAX: usize = 1024;
+pub(crate) const RULES_MAX: usize = 1024;
 
 /// What a worker may hold at once, and how it waits.
 #[derive(Clone, Debug)]

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use curtsy_core::host::Problem;
+use curtsy_core::limits::Hit;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Mono, Request};
 use http::HeaderMap;
@@ -25,6 +26,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::TokioClock;
 use crate::ask::{Manner, Proxied};
+use crate::failure::Failure;
 use crate::wire::{Gate, Hears, Speaks, Stream};
 
 /// A look at a connection counts for so long: a turn that comes at once needs no second one. What the other side did in that time may
@@ -247,7 +249,7 @@ impl Connection {
         &mut self,
         answer: &mut Answer,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Heading, Problem>> {
+    ) -> Poll<Result<Heading, Failure>> {
         self.drive(cx);
         let polled = match answer {
             Answer::Http1(future) => future.as_mut().poll(cx).map(|made| match made {
@@ -255,27 +257,27 @@ impl Connection {
                     let (parts, body) = response.into_parts();
                     Ok((parts, Rest::Http1(body), false))
                 }
-                Err(error) => Err(http1_problem(&error, Phase::Head)),
+                Err(error) => Err(http1_failure(&error, Phase::Head)),
             }),
             Answer::Http2(future) => Pin::new(future).poll(cx).map(|made| match made {
                 Ok(response) => {
                     let (parts, body) = response.into_parts();
                     Ok((parts, Rest::Http2(body), true))
                 }
-                Err(error) => Err(http2_problem(&error, Phase::Head)),
+                Err(error) => Err(http2_failure(&error, Phase::Head)),
             }),
         };
         let flooded = self.interim.load(Ordering::Relaxed) > INTERIM_MAX
             || self.gate.read() > INTERIM_BYTES_MAX;
         match polled {
-            Poll::Pending if flooded => Poll::Ready(Err(Problem::OverLimit)),
+            Poll::Pending if flooded => Poll::Ready(Err(Failure::Over(Hit::Interim))),
             Poll::Pending if self.over => {
                 // The library ended without a word about the request.
-                Poll::Ready(Err(Problem::Reset))
+                Poll::Ready(Err(Problem::Reset.into()))
             }
             Poll::Pending => Poll::Pending,
             Poll::Ready(Ok(_)) if flooded && self.interim.load(Ordering::Relaxed) > INTERIM_MAX => {
-                Poll::Ready(Err(Problem::OverLimit))
+                Poll::Ready(Err(Failure::Over(Hit::Interim)))
             }
             Poll::Ready(Ok((parts, rest, framed))) => Poll::Ready(Ok(Heading {
                 status: parts.status.as_u16(),
@@ -283,7 +285,7 @@ impl Connection {
                 rest,
                 framed,
             })),
-            Poll::Ready(Err(problem)) => Poll::Ready(Err(problem)),
+            Poll::Ready(Err(failure)) => Poll::Ready(Err(failure)),
         }
     }
 
@@ -292,26 +294,26 @@ impl Connection {
         &mut self,
         rest: &mut Rest,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Piece, Problem>> {
+    ) -> Poll<Result<Piece, Failure>> {
         // What is read already comes first; then the connection is asked for more.
         if let Poll::Ready(piece) = rest.poll(cx) {
             return Poll::Ready(piece);
         }
         self.drive(cx);
         match rest.poll(cx) {
-            Poll::Pending if self.over => Poll::Ready(Err(Problem::Truncated)),
+            Poll::Pending if self.over => Poll::Ready(Err(Problem::Truncated.into())),
             polled => polled,
         }
     }
 }
 
 impl Rest {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Piece, Problem>> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Piece, Failure>> {
         match self {
             Rest::Http1(body) => Pin::new(body).poll_frame(cx).map(|frame| match frame {
                 None => Ok(Piece::End),
                 Some(Ok(frame)) => Ok(frame.into_data().map_or(Piece::Nothing, Piece::Data)),
-                Some(Err(error)) => Err(http1_problem(&error, Phase::Body)),
+                Some(Err(error)) => Err(http1_failure(&error, Phase::Body)),
             }),
             Rest::Http2(body) => match body.poll_data(cx) {
                 Poll::Pending => Poll::Pending,
@@ -322,7 +324,7 @@ impl Rest {
                     Poll::Ready(Ok(Piece::Data(data)))
                 }
                 Poll::Ready(Some(Err(error))) => {
-                    Poll::Ready(Err(http2_problem(&error, Phase::Body)))
+                    Poll::Ready(Err(http2_failure(&error, Phase::Body)))
                 }
             },
         }
@@ -343,12 +345,24 @@ enum Phase {
     Body,
 }
 
-fn http1_problem(error: &hyper::Error, phase: Phase) -> Problem {
+impl Phase {
+    /// What is too large here, where the library says no more than that.
+    const fn over(self) -> Failure {
+        match self {
+            Phase::Head => Failure::Over(Hit::Head),
+            Phase::Body => Failure::Over(Hit::Around),
+        }
+    }
+}
+
+fn http1_failure(error: &hyper::Error, phase: Phase) -> Failure {
     let io = source::<std::io::Error>(error).map(std::io::Error::kind);
-    if error.is_parse() {
+    let problem = if error.is_parse() {
         // Only servers may ask hyper for the kind; a test holds this text.
-        let too_large = error.to_string().contains("too large");
-        if too_large { Problem::OverLimit } else { Problem::Malformed }
+        if error.to_string().contains("too large") {
+            return phase.over();
+        }
+        Problem::Malformed
     } else if io == Some(std::io::ErrorKind::InvalidInput)
         || io == Some(std::io::ErrorKind::InvalidData)
     {
@@ -358,20 +372,21 @@ fn http1_problem(error: &hyper::Error, phase: Phase) -> Problem {
         Problem::Truncated
     } else {
         Problem::Reset
-    }
+    };
+    problem.into()
 }
 
-fn http2_problem(error: &h2::Error, phase: Phase) -> Problem {
+fn http2_failure(error: &h2::Error, phase: Phase) -> Failure {
     let reset =
         error.get_io().map(std::io::Error::kind) == Some(std::io::ErrorKind::ConnectionReset);
-    match error.reason() {
+    let problem = match error.reason() {
         Some(
             h2::Reason::PROTOCOL_ERROR
             | h2::Reason::FRAME_SIZE_ERROR
             | h2::Reason::COMPRESSION_ERROR,
         ) => Problem::Malformed,
         // Ours for a flood of theirs. Theirs is the host's word that it has enough of us, and no fault of this URL.
-        Some(h2::Reason::ENHANCE_YOUR_CALM) if !error.is_remote() => Problem::OverLimit,
+        Some(h2::Reason::ENHANCE_YOUR_CALM) if !error.is_remote() => return phase.over(),
         // What we complain of is not HTTP.
         Some(h2::Reason::FLOW_CONTROL_ERROR | h2::Reason::STREAM_CLOSED) if !error.is_remote() => {
             Problem::Malformed
@@ -379,7 +394,8 @@ fn http2_problem(error: &h2::Error, phase: Phase) -> Problem {
         // The connection ended in the middle of a body, as it may in HTTP/1.
         None if phase == Phase::Body && !reset => Problem::Truncated,
         Some(_) | None => Problem::Reset,
-    }
+    };
+    problem.into()
 }
 
 /// The first of an error's sources that is a `T`.

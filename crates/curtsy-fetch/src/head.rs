@@ -2,9 +2,12 @@
 
 use curtsy_core::headers::{Coding, ContentType, codings};
 use curtsy_core::host::{Kind, Problem};
+use curtsy_core::limits::Hit;
 use curtsy_core::policy::Body;
 use curtsy_engine::Head;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+use crate::failure::Failure;
 
 /// Reads the head. Names are in lower case; bytes that are no UTF-8 are replaced.
 pub(crate) fn read(status: u16, headers: &HeaderMap) -> Head {
@@ -42,20 +45,20 @@ pub(crate) fn read(status: u16, headers: &HeaderMap) -> Head {
 }
 
 /// How the body is packed. More than one layer is refused undecoded: nobody packs a page twice but to make it burst.
-pub(crate) fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Problem> {
+pub(crate) fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Failure> {
     let lines = || {
         let lines = headers.get_all(header::CONTENT_ENCODING).into_iter();
         lines.map(|line| line.to_str().unwrap_or("?"))
     };
     let names = lines().flat_map(|line| line.split(',')).map(str::trim);
     if names.filter(|name| !matches!(*name, "" | "identity")).nth(1).is_some() {
-        return Err(Problem::OverLimit);
+        return Err(Failure::Over(Hit::Coding));
     }
     match codings(lines()).ok_or(Problem::Coding)?.as_slice() {
         [] => Ok(None),
-        [Coding::Compress] => Err(Problem::Coding),
+        [Coding::Compress] => Err(Problem::Coding.into()),
         [one] => Ok(Some(*one)),
-        _ => Err(Problem::OverLimit),
+        _ => Err(Failure::Over(Hit::Coding)),
     }
 }
 

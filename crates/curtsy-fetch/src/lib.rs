@@ -37,6 +37,7 @@ mod clock;
 pub mod coding;
 mod connection;
 mod egress;
+mod failure;
 mod fetch;
 mod guard;
 mod head;

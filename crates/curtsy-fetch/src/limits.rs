@@ -12,7 +12,8 @@ pub fn limits() -> Vec<Limit> {
     let bytes = |bytes: usize| Bound::Bytes(bytes as u64);
     let count = |count: usize| Bound::Count(count as u64);
     let floor = SpeedFloor::default();
-    let (answer, speed) = (Some(Hit::Answer), Some(Hit::Speed));
+    let (speed, head, interim) = (Some(Hit::Speed), Some(Hit::Head), Some(Hit::Interim));
+    let (around, body, coding) = (Some(Hit::Around), Some(Hit::Body), Some(Hit::Coding));
     vec![
         limit(
             "exchange.connect",
@@ -61,28 +62,28 @@ pub fn limits() -> Vec<Limit> {
             "headers of an answer",
             count(connection::HEADERS_MAX),
             "`OverLimit`",
-            answer,
+            head,
         ),
         limit(
             "head.bytes",
             "a head, and trailers",
             bytes(connection::HEAD_BYTES_MAX),
             "`OverLimit`; `Malformed` for trailers",
-            answer,
+            head,
         ),
         limit(
             "head.interim",
             "interim (1xx) answers",
             Bound::Count(connection::INTERIM_MAX.into()),
             "`OverLimit`",
-            answer,
+            interim,
         ),
         limit(
             "head.interim_bytes",
             "these with the head",
             Bound::Bytes(connection::INTERIM_BYTES_MAX),
             "`OverLimit`",
-            answer,
+            interim,
         ),
         limit(
             "head.kept",
@@ -103,7 +104,7 @@ pub fn limits() -> Vec<Limit> {
             "a body before and after decoding",
             Bound::Field("body.decoded_max"),
             "`OverLimit`",
-            answer,
+            body,
         ),
         limit(
             "body.step",
@@ -117,56 +118,56 @@ pub fn limits() -> Vec<Limit> {
             "what comes around a body (chunk headers, frames), in any case",
             Bound::Bytes(line::OVERHEAD_MAX),
             "`OverLimit`",
-            answer,
+            around,
         ),
         limit(
             "body.around_times",
             "and how many times the body",
             Bound::Count(line::OVERHEAD_TIMES),
             "`OverLimit`",
-            answer,
+            around,
         ),
         limit(
             "body.codings",
             "content codings of one body",
             Bound::Count(1),
             "`OverLimit` if stacked, `Coding` if unknown or spoilt",
-            answer,
+            coding,
         ),
         limit(
             "body.packed_bytes",
             "packed bytes, in any case",
             Bound::Bytes(line::HOLLOW_MAX),
             "`OverLimit`",
-            answer,
+            coding,
         ),
         limit(
             "body.packed_times",
             "and how many times what they become",
             Bound::Count(line::HOLLOW_TIMES),
             "`OverLimit`",
-            answer,
+            coding,
         ),
         limit(
             "body.gzip_members",
             "members of a gzip body",
             Bound::Count(gzip::MEMBERS_MAX.into()),
             "`OverLimit`",
-            answer,
+            coding,
         ),
         limit(
             "body.zstd_hollow",
             "frames and blocks of zstd that bring nothing",
             Bound::Count(zstd::HOLLOW_MAX.into()),
             "`OverLimit`",
-            answer,
+            coding,
         ),
         limit(
             "body.zstd_window",
             "the window of zstd",
             Bound::Bytes(zstd::WINDOW_MAX),
             "`OverLimit`",
-            answer,
+            coding,
         ),
         limit(
             "body.unwanted_bytes",
@@ -216,7 +217,7 @@ pub fn limits() -> Vec<Limit> {
             "a proxy's answer to `CONNECT`",
             bytes(proxy::HEAD_BYTES_MAX),
             "`OverLimit`",
-            answer,
+            Some(Hit::Proxy),
         ),
     ]
 }

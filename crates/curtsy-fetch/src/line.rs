@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use curtsy_core::headers::Coding;
 use curtsy_core::host::{Approach, Kind, Permit, Problem};
+use curtsy_core::limits::Hit;
 use curtsy_core::robots::ROBOTS_BYTES_MAX;
 use curtsy_core::url::Authority;
 use curtsy_engine::{Clock, Fetched, Line, Mono, Reading, Request, Sent};
@@ -22,6 +23,7 @@ use tokio::time::Sleep;
 
 use crate::coding::{Decoder, Fault, Step};
 use crate::connection::{Answer, Connection, Heading, Piece, Rest};
+use crate::failure::Failure;
 use crate::fetch::Inner;
 use crate::head;
 use crate::memory::Held;
@@ -41,6 +43,8 @@ pub struct HttpLine {
     answered: Option<Answered>,
     /// Room for the body, until the line is dropped.
     memory: Option<Held>,
+    /// The limit on size that ended the exchange, if one did.
+    over: Option<Hit>,
     /// The body has more memory than its share until here at the latest.
     hurried: Option<Mono>,
     timer: Option<Pin<Box<Sleep>>>,
@@ -50,7 +54,7 @@ pub struct HttpLine {
 /// An answer whose head is read.
 struct Answered {
     rest: Rest,
-    coding: Result<Option<Coding>, Problem>,
+    coding: Result<Option<Coding>, Failure>,
     declared: Option<u64>,
     /// The whole exchange ends here at the latest.
     deadline: Mono,
@@ -83,6 +87,7 @@ impl HttpLine {
             asked: false,
             answered: None,
             memory: None,
+            over: None,
             hurried: None,
             timer: None,
             wire_before: connection.gate.wire_bytes(),
@@ -115,14 +120,14 @@ impl HttpLine {
         mut answer: Answer,
         until: Mono,
         written: &Cell<Option<Mono>>,
-    ) -> Result<Heading, Problem> {
+    ) -> Result<Heading, Failure> {
         let timeouts = &self.inner.shared.timeouts;
         let (first_byte, whole) = (timeouts.first_byte, timeouts.whole);
         let window = self.inner.shared.floor.window;
         let clock = self.inner.clock;
         poll_fn(|cx| {
             let Some(connection) = &mut self.connection else {
-                return Poll::Ready(Err(Problem::Reset));
+                return Poll::Ready(Err(Problem::Reset.into()));
             };
             let polled = connection.poll_head(&mut answer, cx);
             let gate = &connection.gate;
@@ -137,12 +142,12 @@ impl HttpLine {
                 (None, _) => (until, Problem::Reset),
                 (Some(sent), None) => (sent + first_byte, Problem::FirstByteTimeout),
                 (Some(sent), Some(_)) if sent + whole < clock.mono() => {
-                    return Poll::Ready(Err(Problem::WholeTimeout));
+                    return Poll::Ready(Err(Problem::WholeTimeout.into()));
                 }
                 (Some(sent), Some(first)) => ((first + window).min(sent + whole), Problem::TooSlow),
             };
             match self.poll_timer(deadline, cx) {
-                Poll::Ready(()) => Poll::Ready(Err(problem)),
+                Poll::Ready(()) => Poll::Ready(Err(problem.into())),
                 Poll::Pending => Poll::Pending,
             }
         })
@@ -150,10 +155,10 @@ impl HttpLine {
     }
 
     /// Takes in a head: what will be read after it, and how.
-    fn take_in(&mut self, heading: Heading, sent: Mono) -> Result<curtsy_engine::Head, Problem> {
+    fn take_in(&mut self, heading: Heading, sent: Mono) -> Result<curtsy_engine::Head, Failure> {
         let headers = &heading.headers;
         if heading.status < 200 || !heading.framed && !head::is_framed_well(headers) {
-            return Err(Problem::Malformed);
+            return Err(Problem::Malformed.into());
         }
         let shared = &self.inner.shared;
         let told = head::read(heading.status, headers);
@@ -177,7 +182,7 @@ impl HttpLine {
         Ok(told)
     }
 
-    async fn read(&mut self, answered: Answered) -> Result<Vec<u8>, Problem> {
+    async fn read(&mut self, answered: Answered) -> Result<Vec<u8>, Failure> {
         let max = self.inner.shared.body.decoded_max;
         let Answered { mut rest, coding, declared, deadline, use_of_body } = answered;
         match use_of_body {
@@ -188,10 +193,10 @@ impl HttpLine {
             }
             UseOfBody::Unwanted => {
                 self.drain(&mut rest, deadline, DRAIN_MAX).await;
-                return Err(Problem::ContentType);
+                return Err(Problem::ContentType.into());
             }
             UseOfBody::Page if declared.is_some_and(|bytes| bytes > max) => {
-                return Err(Problem::OverLimit);
+                return Err(Failure::Over(Hit::Body));
             }
             UseOfBody::Page | UseOfBody::Robots => {}
         }
@@ -218,19 +223,19 @@ impl HttpLine {
             }
             let mut left = &data[..];
             loop {
-                let step = decoder.step(left, &mut out).map_err(problem_of)?;
+                let step = decoder.step(left, &mut out).map_err(failure_of)?;
                 left = &left[step.taken..];
                 unpacked += step.given as u64;
                 if coding.is_some() && unpacked > max {
                     // Of a robots.txt too: what bursts is no text that an owner wrote, and unpacking it is all that it wants.
-                    return Err(Problem::OverLimit);
+                    return Err(Failure::Over(Hit::Body));
                 }
                 if use_of_body == UseOfBody::Robots {
                     // What is behind this does not count; it is read so that the server sees its answer taken.
                     out.truncate(ROBOTS_KEPT);
                 }
                 if out.len() as u64 > max {
-                    return Err(Problem::OverLimit);
+                    return Err(Failure::Over(Hit::Body));
                 }
                 self.make_room(out.len() as u64, deadline, &mut speed).await?;
                 if step == Step::default() {
@@ -239,21 +244,21 @@ impl HttpLine {
             }
             if coding.is_some() && packed > HOLLOW_MAX + HOLLOW_TIMES * unpacked {
                 // Empty blocks and frames: nothing is in them but work.
-                return Err(Problem::OverLimit);
+                return Err(Failure::Over(Hit::Coding));
             }
         }
-        decoder.end().map_err(problem_of)?;
+        decoder.end().map_err(failure_of)?;
         Ok(out)
     }
 
     /// A robots.txt without end counts by its beginning (RFC 9309 §2.5); a page without end is none.
-    fn past_limit(&mut self, use_of_body: UseOfBody, out: Vec<u8>) -> Result<Vec<u8>, Problem> {
+    fn past_limit(&mut self, use_of_body: UseOfBody, out: Vec<u8>) -> Result<Vec<u8>, Failure> {
         match use_of_body {
             UseOfBody::Robots if out.len() >= ROBOTS_BYTES_MAX => {
                 self.leave(After::Close);
                 Ok(out)
             }
-            _ => Err(Problem::OverLimit),
+            _ => Err(Failure::Over(Hit::Body)),
         }
     }
 
@@ -264,7 +269,7 @@ impl HttpLine {
         deadline: Mono,
         speed: &mut Speed,
         packed: u64,
-    ) -> Result<Piece, Problem> {
+    ) -> Result<Piece, Failure> {
         let clock = self.inner.clock;
         let (deadline, late) = match self.hurried {
             // Given up by us: tried again, and nobody is blamed.
@@ -273,12 +278,12 @@ impl HttpLine {
         };
         poll_fn(|cx| {
             let Some(connection) = &mut self.connection else {
-                return Poll::Ready(Err(Problem::Truncated));
+                return Poll::Ready(Err(Problem::Truncated.into()));
             };
             let polled = connection.poll_piece(rest, cx);
             if connection.gate.read() > OVERHEAD_MAX + packed * OVERHEAD_TIMES {
                 // Frames, chunk headers or trailers without end.
-                return Poll::Ready(Err(Problem::OverLimit));
+                return Poll::Ready(Err(Failure::Over(Hit::Around)));
             }
             if let Poll::Ready(Ok(Piece::Data(data))) = &polled {
                 speed.bytes += data.len() as u64;
@@ -291,10 +296,10 @@ impl HttpLine {
             while self.poll_timer(deadline.min(speed.until()), cx).is_ready() {
                 let now = clock.mono();
                 if now >= deadline {
-                    return Poll::Ready(Err(late));
+                    return Poll::Ready(Err(late.into()));
                 }
                 if !speed.next_window(now) {
-                    return Poll::Ready(Err(Problem::TooSlow));
+                    return Poll::Ready(Err(Problem::TooSlow.into()));
                 }
             }
             polled
@@ -357,6 +362,14 @@ impl HttpLine {
         timer.as_mut().poll(cx)
     }
 
+    /// What is told of a failure; which limit it was stays here.
+    fn told(&mut self, failure: Failure) -> Problem {
+        if let Failure::Over(hit) = failure {
+            self.over = Some(hit);
+        }
+        failure.problem()
+    }
+
     /// Parts with the connection: back to the pool, or closed.
     fn leave(&mut self, after: After) {
         let Some(connection) = self.connection.take() else {
@@ -394,7 +407,7 @@ impl Line for HttpLine {
     ) -> Sent {
         let got = match self.queue(permit, until, request) {
             Some(answer) => self.head(answer, until, written).await,
-            None => Err(Problem::Reset),
+            None => Err(Problem::Reset.into()),
         };
         let sent = self.connection.as_ref().filter(|_| self.asked).and_then(|c| c.gate.written());
         let Some(sent) = sent else {
@@ -411,9 +424,9 @@ impl Line for HttpLine {
                 let first_byte = first_byte.filter(|_| !framed).unwrap_or(now);
                 Sent::Answered { sent, first_byte, head: Box::new(head) }
             }
-            Err(problem) => {
+            Err(failure) => {
                 self.leave(After::Close);
-                Sent::Failed { sent, problem }
+                Sent::Failed { sent, problem: self.told(failure) }
             }
         }
     }
@@ -427,15 +440,19 @@ impl Line for HttpLine {
                 self.leave(After::Keep);
                 Reading::Whole(Fetched { body: body.into() })
             }
-            Err(Problem::ContentType) => {
+            Err(Failure::Of(Problem::ContentType)) => {
                 self.leave(After::Keep);
                 Reading::Failed(Problem::ContentType)
             }
-            Err(problem) => {
+            Err(failure) => {
                 self.leave(After::Close);
-                Reading::Failed(problem)
+                Reading::Failed(self.told(failure))
             }
         }
+    }
+
+    fn over(&self) -> Hit {
+        self.over.unwrap_or(Hit::Body)
     }
 
     async fn discard(&mut self) {
@@ -486,11 +503,11 @@ impl Speed {
     }
 }
 
-fn problem_of(fault: Fault) -> Problem {
+fn failure_of(fault: Fault) -> Failure {
     match fault {
-        Fault::Bad => Problem::Coding,
-        Fault::TooLarge => Problem::OverLimit,
-        Fault::Cut => Problem::Truncated,
+        Fault::Bad => Problem::Coding.into(),
+        Fault::TooLarge => Failure::Over(Hit::Coding),
+        Fault::Cut => Problem::Truncated.into(),
     }
 }
 

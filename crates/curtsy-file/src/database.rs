@@ -10,14 +10,14 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use crate::{OpenError, vfs};
 
 /// The write-ahead log is cut to this when it begins anew.
-const LOG_BYTES_MAX: i64 = 64 * 1024 * 1024;
+pub const LOG_BYTES_MAX: i64 = 64 * 1024 * 1024;
 /// Statements that are kept prepared: more than there are.
 const STATEMENTS_MAX: usize = 64;
 /// How long a locked file is waited for, in steps of 100 µs that grow to 2 ms: about four seconds.
-const BUSY_STEPS_MAX: i32 = 2000;
+pub const BUSY_STEPS_MAX: i32 = 2000;
 
 /// How often a locked file is opened again.
-const OPEN_TRIES_MAX: u32 = 200;
+pub const OPEN_TRIES_MAX: u32 = 200;
 
 /// For files that hold pages of the web: one takes two of these, and half the calls of the system that it takes with 4 KiB. Measured
 /// 5 to 9 µs a row cheaper; 16 and 32 KiB are no better.

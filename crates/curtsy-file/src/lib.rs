@@ -8,5 +8,8 @@ mod error;
 mod gather;
 mod vfs;
 
-pub use database::{PAGE_BYTES_LARGE, Schema, open, open_passing, open_to_read};
+pub use database::{
+    BUSY_STEPS_MAX, LOG_BYTES_MAX, OPEN_TRIES_MAX, PAGE_BYTES_LARGE, Schema, open, open_passing,
+    open_to_read,
+};
 pub use error::{OpenError, full, trouble};

@@ -39,7 +39,7 @@ impl Default for Bounds {
 }
 
 /// Answers that are under way when the service ends have so long.
-const LAST: Duration = Duration::from_secs(10);
+pub(crate) const LAST: Duration = Duration::from_secs(10);
 /// When the system has no descriptor for a connection, it is asked again so soon.
 const AGAIN: Duration = Duration::from_millis(100);
 

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The longest name of an orbit.
+pub(crate) const SLUG_BYTES_MAX: usize = 64;
+
 /// The name of an orbit: lower-case letters, digits and hyphens, 1 to 64 of them, no hyphen at either end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Slug(String);
@@ -10,7 +13,7 @@ impl Slug {
     /// Reads a slug; none if it is none.
     pub(crate) fn parse(text: &str) -> Option<Slug> {
         let is_sign = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-        let fits = (1..=64).contains(&text.len())
+        let fits = (1..=SLUG_BYTES_MAX).contains(&text.len())
             && text.bytes().all(is_sign)
             && !text.starts_with('-')
             && !text.ends_with('-');

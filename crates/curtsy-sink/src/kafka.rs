@@ -16,13 +16,13 @@ use rdkafka::producer::future_producer::DeliveryFuture;
 use rdkafka::producer::{FutureProducer, FutureRecord, Producer};
 
 /// How long an event may be on its way before its batch is given back. Fetching has stopped long before.
-const TOLD_WITHIN_MS: &str = "10000";
+pub(crate) const TOLD_WITHIN: Duration = Duration::from_secs(10);
 /// How long events wait for company.
 const LINGER_MS: &str = "5";
 /// A broker that is back is found again this soon; librdkafka would let ten seconds go by.
 const RECONNECT_MS: &str = "1000";
 /// How long the brokers have to say what they know of a topic.
-const TOPIC_WITHIN: Duration = Duration::from_secs(5);
+pub(crate) const TOPIC_WITHIN: Duration = Duration::from_secs(5);
 
 /// Where events go.
 #[derive(Clone, Debug)]
@@ -185,7 +185,7 @@ fn producer(settings: &KafkaSettings) -> Result<FutureProducer, KafkaError> {
         .set("compression.type", "zstd")
         .set("linger.ms", LINGER_MS)
         .set("reconnect.backoff.max.ms", RECONNECT_MS)
-        .set("message.timeout.ms", TOLD_WITHIN_MS);
+        .set("message.timeout.ms", TOLD_WITHIN.as_millis().to_string());
     for (name, value) in &settings.more {
         config.set(name, value);
     }

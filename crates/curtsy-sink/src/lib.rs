@@ -16,6 +16,7 @@ mod columns;
 mod facts;
 #[cfg(feature = "kafka")]
 mod kafka;
+mod limits;
 mod lines;
 mod moment;
 pub mod read;
@@ -29,6 +30,7 @@ pub use curtsy_file::OpenError;
 pub use facts::Facts;
 #[cfg(feature = "kafka")]
 pub use kafka::{KafkaFault, KafkaSettings, KafkaSink};
+pub use limits::limits;
 pub use lines::{CsvSink, FileOptions, JsonlSink};
 pub use record::News;
 pub use rules::{RobotsTexts, Rules};

@@ -16,7 +16,7 @@ use crate::moment;
 use crate::words;
 
 /// A server's clock that is further from ours than this is not believed.
-const DATE_SKEW_MAX: Duration = Duration::from_secs(300);
+pub(crate) const DATE_SKEW_MAX: Duration = Duration::from_secs(300);
 
 /// The value of a column.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,7 +14,7 @@ use crate::record::{Record, Value};
 pub type RobotsTexts = Arc<dyn Fn(RobotsId) -> Option<Arc<RobotsFile>> + Send + Sync>;
 
 /// Lines whose text is remembered.
-const RULES_MAX: usize = 4096;
+pub(crate) const RULES_MAX: usize = 4096;
 
 /// Knows the lines that decided lately.
 pub struct Rules {

@@ -28,7 +28,7 @@ use crate::{Hours, PageCache};
 /// How often others go first beyond the first time, at most: nobody waits long, and what is ready comes in two or three rounds.
 const ROUNDS_MAX: u32 = 2;
 /// Pages that wait for a commit, at most: whose commit never comes must not be held for ever.
-const PAGES_MAX: usize = 256;
+pub(crate) const PAGES_MAX: usize = 256;
 
 /// One worker's handle to a crawl's store, made on the worker's own thread. Clones are the same handle, and write in the same batches.
 pub struct Handle<H> {

@@ -7,7 +7,7 @@ use curtsy_core::host::HostState;
 use curtsy_core::url::HostKey;
 
 /// Hosts that are kept in memory; all are dropped when there are more.
-const KEPT_MAX: usize = 16_384;
+pub(crate) const KEPT_MAX: usize = 16_384;
 
 /// A host as the ledger has it.
 #[derive(Clone, Debug)]

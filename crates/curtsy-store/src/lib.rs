@@ -28,6 +28,7 @@ mod headers;
 mod hours;
 mod kept;
 mod ledger;
+mod limits;
 mod pages;
 mod place;
 #[cfg(feature = "postgres")]
@@ -45,6 +46,7 @@ pub use curtsy_file::OpenError;
 pub use handle::Handle;
 pub use hours::{Hours, Machine};
 pub use ledger::Ledger;
+pub use limits::limits;
 pub use pages::PageCache;
 pub use place::Place;
 pub use shows::Shows;

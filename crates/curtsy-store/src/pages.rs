@@ -19,9 +19,9 @@ use crate::headers::{self, without_nul};
 use crate::{Handle, Hours, Machine};
 
 /// Text of one page, at most; a larger one is not kept.
-const CONTENT_BYTES_MAX: usize = 2 * 1024 * 1024;
+pub(crate) const CONTENT_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Pages that are looked for ahead, at most.
-const AHEAD_MAX: usize = 4096;
+pub(crate) const AHEAD_MAX: usize = 4096;
 
 /// The pages of a service, as one worker sees them. Without [`Options::shows`](crate::Options::shows) it holds nothing.
 pub struct PageCache<H = Machine> {

@@ -507,7 +507,7 @@ words! { FAX: "f, fax, telefax, telefaks, faks, telecopie, fax., fax:" }
 words! { REGISTER: "vat, vat no, vat reg, ust, ust-idnr, ust-id, uid, mwst, steuernummer, steuer-nr, steuernr, st.-nr, finanzamt, hrb, hra, iban, bic, konto, kontonummer, blz, siret, siren, rcs, tva, ape, p.iva, p. iva, piva, partita iva, rea, c.f., cod. fisc*, codice fiscale, sdi, nip, regon, krs, kvk, btw, cvr, org.nr, org.nr., org, organisationsnummer, orgnr, ico, dic, nif, cif, nipc, cnpj, cpf, ie, abn, acn, ein, permit, license, licence, lic, lizenz, licenza, licencia, registration, registered, reg, reg., company no, company number, policy, order, auftrag, bestellnummer, account, customer no, kundennummer, isbn, ean, art.-nr, artikelnummer, sku, ref, ref., reference, gst, ust., charity, no., regnr, autorisation, y-tunnus, bankgiro, plusgiro, bg, swish, inscricao, stand, firmenbuch*, dvr, gisa, atu*, glaubiger*, since, seit, rna, ice, licenca, alvara, registo, matricula, dane do przelewu, bank, reg-nr, reg.nr, za, plz, zip, coordinates, gps, lat, adeli, rpps, finess, lanr, bsnr, gln, mersis, capital, visitors, counter, betriebsnummer" }
 
 /// More links of a page are not looked at.
-const LINKS_MAX: usize = 2_000;
+pub(crate) const LINKS_MAX: usize = 2_000;
 /// A label is no longer than this.
 const LABEL_CHARS: usize = 28;
 /// An address has no more lines, those about it included.

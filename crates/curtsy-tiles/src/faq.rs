@@ -268,8 +268,8 @@ pub(crate) fn asks(text: &str) -> bool {
 }
 
 /// Longer questions are cut.
-const QUESTION_CHARS_MAX: usize = 250;
+pub(crate) const QUESTION_CHARS_MAX: usize = 250;
 /// Longer answers are cut.
-const ANSWER_CHARS_MAX: usize = 2_000;
+pub(crate) const ANSWER_CHARS_MAX: usize = 2_000;
 /// Answers of more lines are cut.
 const ANSWER_LINES_MAX: usize = 40;

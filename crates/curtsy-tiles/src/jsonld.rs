@@ -89,9 +89,9 @@ fn repaired(text: &str) -> String {
 }
 
 /// More blocks of a page are not read.
-const BLOCKS_MAX: usize = 50;
+pub(crate) const BLOCKS_MAX: usize = 50;
 /// Longer blocks are not read.
-const BLOCK_BYTES_MAX: usize = 512 << 10;
+pub(crate) const BLOCK_BYTES_MAX: usize = 512 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -25,6 +25,7 @@ mod heading;
 mod hours;
 mod jsonld;
 mod kind;
+mod limits;
 mod lines;
 mod merge;
 mod microdata;
@@ -51,6 +52,7 @@ mod whose;
 use curtsy_core::url::CrawlUrl;
 
 use found::Found;
+pub use limits::limits;
 use site::Site;
 pub use tile::{Address, Contact, Day, Evidence, Fact, Hours, Period, Tile, TileKind, Via};
 

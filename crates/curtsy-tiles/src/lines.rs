@@ -591,9 +591,9 @@ pub(crate) fn text_of(tree: &Tree, at: usize, chars_max: usize) -> String {
 /// A rule counts as so many breaks.
 const RULE: u8 = 100;
 /// More lines of a page are not read.
-const LINES_MAX: usize = 3_000;
+pub(crate) const LINES_MAX: usize = 3_000;
 /// More of one line is not read.
-const LINE_BYTES_MAX: usize = 4_000;
+pub(crate) const LINE_BYTES_MAX: usize = 4_000;
 /// Longer paragraphs are cut.
 const PARAGRAPH_LINES_MAX: usize = 30;
 /// A line that is a post's date has no more words.

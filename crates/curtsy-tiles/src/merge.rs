@@ -149,10 +149,10 @@ fn is_bounded(fact: &Fact) -> bool {
 /// What is less sure is not said.
 const CONFIDENCE_MIN: f32 = 0.5;
 /// More tiles of one kind are not given.
-const TILES_PER_KIND_MAX: usize = 500;
+pub(crate) const TILES_PER_KIND_MAX: usize = 500;
 /// More places where a fact was seen are not given.
-const EVIDENCE_MAX: usize = 5;
+pub(crate) const EVIDENCE_MAX: usize = 5;
 /// More of the words it was read from is not given.
-const EVIDENCE_CHARS_MAX: usize = 200;
+pub(crate) const EVIDENCE_CHARS_MAX: usize = 200;
 /// Longer names are none.
-const NAME_CHARS_MAX: usize = 160;
+pub(crate) const NAME_CHARS_MAX: usize = 160;

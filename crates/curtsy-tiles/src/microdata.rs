@@ -133,11 +133,11 @@ fn add(map: &mut Map<String, Value>, name: String, value: Value) {
 }
 
 /// More items of a page are not read.
-const ITEMS_MAX: usize = 2_000;
+pub(crate) const ITEMS_MAX: usize = 2_000;
 /// Items inside each other.
-const DEPTH_MAX: usize = 16;
+pub(crate) const DEPTH_MAX: usize = 16;
 /// More of one value is not read.
-const VALUE_CHARS_MAX: usize = 2_000;
+pub(crate) const VALUE_CHARS_MAX: usize = 2_000;
 
 #[cfg(test)]
 mod tests {

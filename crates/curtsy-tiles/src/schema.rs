@@ -397,13 +397,13 @@ const FOLLOWED: [&str; 17] = [
     "item",
 ];
 /// More objects of a page are not read.
-const OBJECTS_MAX: usize = 5_000;
+pub(crate) const OBJECTS_MAX: usize = 5_000;
 /// More intervals of one object are not read.
-const INTERVALS_MAX: usize = 50;
+pub(crate) const INTERVALS_MAX: usize = 50;
 /// More texts of one property are not read.
-const TEXTS_MAX: usize = 20;
+pub(crate) const TEXTS_MAX: usize = 20;
 /// More of one text is not read.
-const TEXT_CHARS_MAX: usize = 2_000;
+pub(crate) const TEXT_CHARS_MAX: usize = 2_000;
 
 #[cfg(test)]
 mod tests {

@@ -367,6 +367,6 @@ static HINTS: std::sync::LazyLock<Vec<(crate::plain::Words, Vec<&'static str>, f
     });
 
 /// More pages of a site are not read.
-const PAGES_MAX: usize = 500;
+pub(crate) const PAGES_MAX: usize = 500;
 /// More of a page is not read.
-const BODY_BYTES_MAX: usize = 2 << 20;
+pub(crate) const BODY_BYTES_MAX: usize = 2 << 20;

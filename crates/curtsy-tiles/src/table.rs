@@ -739,11 +739,11 @@ words! { GENERIC_HEAD: "nr, no, nummer, numero, articulo, articulos, articolo, a
 words! { SIZE_HEAD: "small, large, medium, regular, klein, gross, mittel, petit, grand, moyen, pequeno, grande, mediano, piccolo, media, kleine, groot, mala, duza, srednia, liten, stor, mellan, lille, velka, half, whole, glass, bottle, glas, flasche, verre, bouteille, copa, botella, calice, bottiglia, fles, bolee, pint, single, double, cl, ml, l, oz, pinte, demi, 1/2, takeaway, eat in, portion, piece, stuck, media racion, racion, tapa" }
 
 /// More rows of a table are not read.
-const ROWS_MAX: usize = 600;
+pub(crate) const ROWS_MAX: usize = 600;
 /// A cell goes on in no more rows.
 const SPAN_MAX: usize = 60;
 /// More cells of a row are not read.
-const COLUMNS_MAX: usize = 30;
+pub(crate) const COLUMNS_MAX: usize = 30;
 /// A cell of a list of prices has no more lines.
 const CELL_LINES_MAX: usize = 6;
 /// A cell of a list of prices is no longer.
@@ -751,4 +751,4 @@ const CELL_CHARS_MAX: usize = 260;
 /// A cell that is a price has no more letters beside it: `from`, `per person`.
 const REST_LETTERS_MAX: usize = 24;
 /// More tables of a page are not read.
-const TABLES_MAX: usize = 200;
+pub(crate) const TABLES_MAX: usize = 200;

@@ -596,23 +596,23 @@ const OPENS: [&str; 16] = [
 ];
 
 /// More of a page is not read.
-const TEXT_BYTES_MAX: usize = 2 << 20;
+pub(crate) const TEXT_BYTES_MAX: usize = 2 << 20;
 /// More nodes than these end a page.
-const NODES_MAX: usize = 200_000;
+pub(crate) const NODES_MAX: usize = 200_000;
 /// A page that nests deeper ends there.
-const DEPTH_MAX: usize = 512;
+pub(crate) const DEPTH_MAX: usize = 512;
 /// The page is handed on in steps: after each, the bounds are looked at.
 const STEP_BYTES: usize = 4_096;
 /// A single tag with more gaps between its words ends the page.
-const QUIET_GAPS_MAX: usize = 4_000;
+pub(crate) const QUIET_GAPS_MAX: usize = 4_000;
 /// More rules of one `style` are not read.
-const STYLES_MAX: usize = 100;
+pub(crate) const STYLES_MAX: usize = 100;
 /// More attributes of one element are not kept.
-const ATTRIBUTES_MAX: usize = 32;
+pub(crate) const ATTRIBUTES_MAX: usize = 32;
 /// More of an attribute's value is not kept.
-const VALUE_CHARS_MAX: usize = 2_000;
+pub(crate) const VALUE_CHARS_MAX: usize = 2_000;
 /// More of one element's text is not gathered.
-const RAW_BYTES_MAX: usize = 1 << 20;
+pub(crate) const RAW_BYTES_MAX: usize = 1 << 20;
 /// The attributes that anything is read from.
 const KEPT: [&str; 31] = [
     "alt",

@@ -4,6 +4,9 @@ pub mod cli;
 pub mod conformance;
 #[cfg(feature = "fleet")]
 pub mod fleet;
+mod limits;
 #[cfg(feature = "fleet")]
 pub mod schedule;
 mod signals;
+
+pub use limits::limits;

@@ -6,7 +6,7 @@
 
 mod compact;
 mod ingest;
-mod robots;
+pub(crate) mod robots;
 mod sentence;
 mod timestamp;
 mod webpage;

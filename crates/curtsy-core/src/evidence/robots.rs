@@ -162,4 +162,4 @@ pub(super) fn rule_text(robots: &Robots, line: u32) -> Option<String> {
 }
 
 /// How much of a rule is shown.
-const RULE_CHARS_MAX: usize = 500;
+pub(crate) const RULE_CHARS_MAX: usize = 500;

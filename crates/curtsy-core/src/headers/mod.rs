@@ -24,6 +24,7 @@ pub use date::{any_date, http_date};
 pub use etag::ETag;
 pub(crate) use retry_after::LINES_MAX as RETRY_AFTER_LINES_MAX;
 pub use retry_after::retry_after;
+pub(crate) use robots_rules::RULES_MAX as ROBOTS_RULES_MAX;
 pub use robots_rules::{ImagePreview, RobotsRules};
 
 /// White space that may stand around a field value (RFC 9110 §5.6.3).

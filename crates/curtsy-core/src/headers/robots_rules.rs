@@ -206,7 +206,7 @@ fn leading_date(text: &str, now: i64) -> (Option<i64>, usize) {
 }
 
 /// Rules and names beyond these are not looked at in one line.
-const RULES_MAX: usize = 256;
+pub(crate) const RULES_MAX: usize = 256;
 /// Unknown rules beyond these are not kept.
 const OTHERS_MAX: usize = 32;
 /// Unknown rules are kept up to this length.

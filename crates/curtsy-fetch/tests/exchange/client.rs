@@ -5,7 +5,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, Ask, AskKind, HostState, JobView, LeaseId, Permit, Receipt, RobotsNews, Scene,
+    Action, Approach, Ask, AskKind, HostState, JobView, LeaseId, Permit, Problem, Receipt,
+    RobotsNews, Scene,
 };
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::robots::RobotsClass;
@@ -82,7 +83,7 @@ impl Client {
             }
             Sent::Failed { sent, problem } => {
                 assert_eq!(written.get(), Some(sent));
-                Got::said(format!("sent, {problem:?}"))
+                Got::said(format!("sent, {}", told(line, problem)))
             }
             Sent::Answered { sent, first_byte, head } => {
                 assert_eq!(written.get(), Some(sent));
@@ -97,11 +98,19 @@ impl Client {
                         Got { said: format!("{status} {shown}"), head: *head }
                     }
                     Reading::Failed(problem) => {
-                        Got { said: format!("{status}, {problem:?}"), head: *head }
+                        Got { said: format!("{status}, {}", told(line, problem)), head: *head }
                     }
                 }
             }
         }
+    }
+}
+
+/// What went wrong; of a limit on size, which one it was.
+fn told(line: &HttpLine, problem: Problem) -> String {
+    match problem {
+        Problem::OverLimit => format!("over {}", line.over().name()),
+        problem => format!("{problem:?}"),
     }
 }
 

@@ -81,11 +81,11 @@ fn redirects_are_answers() {
 fn a_head_has_bounds() {
     let many = |n: usize| (0..n).map(|n| format!("X-{n}: y\r\n")).collect::<String>();
     check(&Site::saying(ok(&many(100), "a")), "200 a");
-    check(&Site::saying(ok(&many(200), "a")), "sent, OverLimit");
+    check(&Site::saying(ok(&many(200), "a")), "sent, over head");
     let long = |bytes: usize| format!("X-Long: {}\r\n", "y".repeat(bytes));
     check(&Site::saying(ok(&long(40_000), "a")), "200 a");
-    check(&Site::saying(ok(&long(70_000), "a")), "sent, OverLimit");
-    check(&Site::saying(ok(&long(1_000_000), "a")), "sent, OverLimit");
+    check(&Site::saying(ok(&long(70_000), "a")), "sent, over head");
+    check(&Site::saying(ok(&long(1_000_000), "a")), "sent, over head");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_head_without_end_is_stopped() {
         talk.say("HTTP/1.1 200 OK\r\nX-Long: ");
         while talk.say([b'y'; 4096]) {}
     });
-    check(&site, "sent, OverLimit");
+    check(&site, "sent, over head");
 }
 
 #[test]
@@ -104,12 +104,12 @@ fn a_few_interim_answers_are_skipped_and_many_refused() {
     let few = [hints.repeat(8).into_bytes(), ok("", "page")].concat();
     check(&Site::saying(few), "200 page");
     let many = [hints.repeat(9).into_bytes(), ok("", "page")].concat();
-    check(&Site::saying(many), "sent, OverLimit");
+    check(&Site::saying(many), "sent, over interim");
     let endless = Site::new(move |talk| {
         talk.hear();
         while talk.say(hints) {}
     });
-    check(&endless, "sent, OverLimit");
+    check(&endless, "sent, over interim");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_robots_txt_without_end_counts_by_its_beginning() {
     let got = run(async { client.ask(robots(&site.url("/")), &request()).await });
     assert_eq!(got.said, "200 513024 bytes", "all that counts and a little more");
     let page = run(async { client.get(&site.url("/")).await });
-    assert_eq!(page.said, "200, OverLimit");
+    assert_eq!(page.said, "200, over body");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn cpu() -> Duration {
 #[test]
 fn a_robots_txt_that_bursts_is_not_unpacked() {
     let before = cpu();
-    check("robots-bomb", "200, OverLimit");
+    check("robots-bomb", "200, over body");
     // With certificates of a whole zoo.
     let spent = cpu() - before;
     assert!(spent < Duration::from_millis(500), "{spent:?}");
@@ -95,7 +95,8 @@ fn every_bomb_is_stopped_within_a_tenth_of_a_second_of_cpu() {
         let spent = run(async {
             let before = cpu();
             let got = client.get(&host.url).await;
-            assert_eq!(got.said, "200, OverLimit", "{}", host.case.name);
+            let stopped = ["200, over body", "200, over coding"].contains(&got.said.as_str());
+            assert!(stopped, "{}: {}", host.case.name, got.said);
             cpu() - before
         });
         table += &format!("| {} | {:.1} ms |\n", host.case.name, spent.as_secs_f64() * 1e3);

@@ -11,15 +11,12 @@ use super::body::Named;
 use crate::app::App;
 use crate::records::{self, RunRecord};
 
-/// Bytes of a host's name (RFC 1035 §2.3.4, as text).
-const HOST_BYTES_MAX: usize = 253;
-
 pub(super) async fn domain(
     State(app): State<App>,
     Named(host): Named<String>,
 ) -> Result<Json<Value>, ApiError> {
     // A long row of noughts is a number, and so an address; it is no name that anybody gave.
-    let named = Some(host).filter(|host| host.len() <= HOST_BYTES_MAX);
+    let named = Some(host).filter(|host| host.len() <= HostKey::NAME_BYTES_MAX);
     let host = named.and_then(|host| HostKey::parse(&host).ok());
     let host = host.ok_or_else(|| ApiError::not_found("host"))?;
     let name = host.as_str().to_owned();

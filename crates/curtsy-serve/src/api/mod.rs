@@ -20,7 +20,7 @@ use crate::app::App;
 pub(crate) use error::{ApiError, with_retry_after};
 
 /// Bytes of a request's body.
-const BODY_BYTES_MAX: usize = 64 * 1024;
+pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of what is imported by hand.
 pub(crate) const IMPORT_BYTES_MAX: usize = 4 * 1024 * 1024;
 

@@ -7,7 +7,7 @@
 //! The ledger of hosts lies in the same database, so that what the service shows of hosts (`domain_risk`, `url_fetch_cache`) is written
 //! with their state by the store. This module only reads those.
 
-mod postgres;
+pub(crate) mod postgres;
 mod schema;
 mod sqlite;
 mod value;
@@ -22,7 +22,7 @@ use self::postgres::PostgresLink;
 use self::sqlite::SqliteLink;
 
 /// Connections that are kept open while nobody uses them.
-const IDLE_MAX: usize = 8;
+pub(crate) const IDLE_MAX: usize = 8;
 
 /// The database could not do its part.
 #[derive(Debug, thiserror::Error)]

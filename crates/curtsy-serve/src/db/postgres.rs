@@ -15,9 +15,11 @@ use super::schema::{self, Types};
 use super::{DbError, Row, Value};
 
 /// How long a connection may take to be made.
-const CONNECT: Duration = Duration::from_secs(5);
+pub(crate) const CONNECT: Duration = Duration::from_secs(5);
 /// How long a statement may take.
-const OPTIONS: &str = "-c statement_timeout=10s -c lock_timeout=5s -c timezone=UTC";
+pub(crate) const STATEMENT: Duration = Duration::from_secs(10);
+/// How long it may wait for a lock.
+pub(crate) const LOCK: Duration = Duration::from_secs(5);
 /// Moments of Postgres count from 2000-01-01, in microseconds.
 const EPOCH_MICROS: i64 = 946_684_800_000_000;
 /// A lock that everybody takes who makes tables.
@@ -39,7 +41,10 @@ struct Held {
 impl PostgresLink {
     pub(super) fn open(address: &str) -> Result<PostgresLink, DbError> {
         let mut config: Config = address.parse()?;
-        config.connect_timeout(CONNECT).application_name("curtsy serve").options(OPTIONS);
+        let (statement, lock) = (STATEMENT.as_millis(), LOCK.as_millis());
+        let options =
+            format!("-c statement_timeout={statement} -c lock_timeout={lock} -c timezone=UTC");
+        config.connect_timeout(CONNECT).application_name("curtsy serve").options(&options);
         let (work, jobs) = channel::<Job>();
         let (tell, told) = channel();
         let hold = move || {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 /// Addresses that are remembered; when there are more, those that are full again are forgotten.
-const ADDRESSES_MAX: usize = 10_000;
+pub(crate) const ADDRESSES_MAX: usize = 10_000;
 
 pub(super) struct Limit {
     a_minute: f64,

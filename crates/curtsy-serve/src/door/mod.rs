@@ -5,8 +5,8 @@
 //! foreign name that leads to this machine), and so is a change that comes from another site's page. What a session is known by is kept as
 //! a hash; the token too.
 
-mod limit;
-mod session;
+pub(crate) mod limit;
+pub(crate) mod session;
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -29,9 +29,9 @@ use session::Sessions;
 pub(crate) use session::{COOKIE, SESSION_SECONDS, Session};
 
 /// Changing calls that one address may make in a minute.
-const CHANGES_A_MINUTE: u32 = 600;
+pub(crate) const CHANGES_A_MINUTE: u32 = 600;
 /// Wrong tokens and codes from one address in a minute.
-const WRONG_A_MINUTE: u32 = 20;
+pub(crate) const WRONG_A_MINUTE: u32 = 20;
 
 /// The setting under which the token's hash is kept.
 const TOKEN: &str = "token_sha256";

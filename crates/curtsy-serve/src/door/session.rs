@@ -13,9 +13,9 @@ pub(crate) const COOKIE: &str = "curtsy_session";
 /// How long a session lasts.
 pub(crate) const SESSION_SECONDS: u64 = 12 * 3600;
 /// How long a code can be used.
-const CODE_SECONDS: u64 = 15 * 60;
+pub(crate) const CODE_SECONDS: u64 = 15 * 60;
 /// Sessions at once; the oldest goes.
-const SESSIONS_MAX: usize = 1_000;
+pub(crate) const SESSIONS_MAX: usize = 1_000;
 
 /// A session.
 #[derive(Clone, Debug)]

@@ -10,7 +10,8 @@ use serde_json::json;
 use crate::records::Due;
 
 /// How long is waited before each try.
-const TRIES: [Duration; 3] = [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(5)];
+pub(crate) const TRIES: [Duration; 3] =
+    [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(5)];
 
 /// Tells whoever is to be told; gives what came of it.
 pub(super) fn call_back(job: &JobSpec, due: &Due) -> String {

@@ -18,11 +18,11 @@ use crate::ingest::now_text;
 use crate::secret::hash_hex;
 
 /// Bytes of a page that tiles are made of; the rest of it is not read.
-const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
+pub(crate) const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Bytes of all pages of a run that tiles are made of.
-const PAGES_BYTES_MAX: usize = 32 * 1024 * 1024;
+pub(crate) const PAGES_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Characters of a title that are kept.
-const TITLE_MAX: usize = 300;
+pub(crate) const TITLE_MAX: usize = 300;
 
 /// Keeps what one run brings.
 pub(super) struct RunKeeper<'r> {

@@ -1,11 +1,11 @@
 //! A run: what a person or a product asks for, from the order to tiles and evidence.
 
-mod callback;
+pub(crate) mod callback;
 mod import;
-mod keeper;
+pub(crate) mod keeper;
 mod live;
-mod order;
-mod run;
+pub(crate) mod order;
+pub(crate) mod run;
 
 pub(crate) use import::{Brought, NOWHERE};
 pub(crate) use live::{Live, Shown, Stop};

@@ -10,7 +10,7 @@ use crate::orbit::Slug;
 /// Pages that a person may name (seed 004: "User-Assisted Mode (≤50 pages)").
 pub(crate) const URLS_MAX: usize = 50;
 /// Bytes of an address.
-const URL_BYTES_MAX: usize = 2_083;
+pub(crate) const URL_BYTES_MAX: usize = 2_083;
 
 /// An order to ingest a site.
 #[derive(Clone, Debug)]

@@ -32,14 +32,14 @@ use crate::secret::new_name;
 /// Runs at once.
 pub(crate) const RUNS_MAX: usize = 64;
 /// How often a run is begun that never ends.
-const STARTS_MAX: i64 = 3;
+pub(crate) const STARTS_MAX: i64 = 3;
 /// Rows that are kept together, if so many come at once.
 const ROWS: usize = 20;
 /// Sitemaps that are read for a sample.
-const SITEMAPS_LIGHT: u32 = 3;
-const SITEMAPS_STANDARD: u32 = 10;
+pub(crate) const SITEMAPS_LIGHT: u32 = 3;
+pub(crate) const SITEMAPS_STANDARD: u32 = 10;
 /// What was sent is waited for so long when a run is told to end.
-const GRACE: Duration = Duration::from_secs(10);
+pub(crate) const GRACE: Duration = Duration::from_secs(10);
 /// The stack of a run's thread.
 const STACK_BYTES: usize = 4 * 1024 * 1024;
 

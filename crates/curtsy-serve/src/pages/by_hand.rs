@@ -13,9 +13,9 @@ use crate::ingest::{Brought, RunError};
 use crate::orbit::Slug;
 
 /// Bytes of the whole form: more than a file may have, so that one that is too large is told so on the page.
-pub(super) const FORM_BYTES_MAX: usize = 2 * IMPORT_BYTES_MAX;
+pub(crate) const FORM_BYTES_MAX: usize = 2 * IMPORT_BYTES_MAX;
 /// Bytes of a field that is typed in one line.
-const LINE_BYTES_MAX: usize = 4_096;
+pub(crate) const LINE_BYTES_MAX: usize = 4_096;
 
 /// What the form sent.
 #[derive(Default)]

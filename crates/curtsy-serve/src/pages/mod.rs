@@ -5,7 +5,7 @@
 //! [`link::Outside`] lets it be one. A form that can't be carried out is shown again with what was typed.
 
 mod assets;
-mod by_hand;
+pub(crate) mod by_hand;
 mod chart;
 mod domain;
 mod evidence;
@@ -39,7 +39,7 @@ use crate::orbit::Slug;
 use frame::Trouble;
 
 /// Bytes of a form: fifty addresses at their longest, as forms write them.
-const FORM_BYTES_MAX: usize = 512 * 1024;
+pub(crate) const FORM_BYTES_MAX: usize = 512 * 1024;
 
 pub(crate) fn routes() -> Router<App> {
     let by_hand = post(by_hand::import).layer(DefaultBodyLimit::max(by_hand::FORM_BYTES_MAX));

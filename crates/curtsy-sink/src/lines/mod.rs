@@ -29,7 +29,7 @@ use crate::rules::{RobotsTexts, Rules};
 use curtsy_file::{OpenError, full};
 
 /// Rows of which it is remembered that they are written.
-const REMEMBERED: usize = 20_000;
+pub(crate) const REMEMBERED: usize = 20_000;
 
 /// What a file of lines knows of its crawl.
 #[derive(Clone, Default)]

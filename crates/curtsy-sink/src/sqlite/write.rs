@@ -15,7 +15,7 @@ use crate::rules::{RobotsTexts, Rules};
 use crate::words::{self, Said};
 
 /// URLs of a sitemap that are written in one transaction: others wait for the file meanwhile.
-const SITEMAP_URLS_MAX: usize = 1000;
+pub(crate) const SITEMAP_URLS_MAX: usize = 1000;
 
 /// The one who writes.
 pub(super) struct Writer {

@@ -20,7 +20,7 @@ use crate::record::{FIRST, Place};
 pub(super) type HostNo = usize;
 
 /// URLs handed out with a host: each is a copy, and a visit that needs more takes the host again.
-pub(super) const URLS_PER_VISIT: usize = 8;
+pub(crate) const URLS_PER_VISIT: usize = 8;
 /// Hosts that come back from the table at once.
 const WOKEN_AT_ONCE: usize = 512;
 

@@ -4,11 +4,11 @@
 //! before anybody is told; the tables follow from time to time (`merge`). In memory are the hosts that have work, with the first
 //! URLs of each; the rest of a long queue is only in the table.
 
-mod hosts;
+pub(crate) mod hosts;
 mod journal;
 mod known;
 mod merge;
-mod queue;
+pub(crate) mod queue;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ use super::hosts::{Host, HostNo, URLS_PER_VISIT};
 use crate::record::{self, FIRST, LAST, Place};
 
 /// URLs of one host that are in memory, unless they were handed out or came back.
-const WINDOW_MAX: usize = 64;
+pub(crate) const WINDOW_MAX: usize = 64;
 /// Rows that are read at once.
 const READ_AT_ONCE: usize = 64;
 

@@ -17,15 +17,15 @@ use postgres::{Client, Config, NoTls, Row, Statement};
 use super::failure::Failure;
 
 /// How long a connection may take.
-const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// How long the server may take for a statement, or wait for a lock.
-const STATEMENT_WITHIN: Duration = Duration::from_secs(5);
+pub(crate) const STATEMENT_WITHIN: Duration = Duration::from_secs(5);
 /// How long an answer is waited for: longer than a statement may take, for a server that is there.
-const ANSWER_WITHIN: Duration = Duration::from_secs(8);
+pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(8);
 /// Bringing tables up to date may take its time.
-const MIGRATE_WITHIN: Duration = Duration::from_secs(600);
+pub(crate) const MIGRATE_WITHIN: Duration = Duration::from_secs(600);
 /// A transaction of a process that stopped in the middle keeps everybody from writing so long, at most.
-const IDLE_WITHIN: Duration = Duration::from_secs(10);
+pub(crate) const IDLE_WITHIN: Duration = Duration::from_secs(10);
 /// A server that can't be reached is left alone for as long as the last try took, and at least so long.
 const REST_MIN: Duration = Duration::from_millis(100);
 

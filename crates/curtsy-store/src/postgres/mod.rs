@@ -13,7 +13,7 @@
 
 mod failure;
 mod head;
-mod link;
+pub(crate) mod link;
 mod rows;
 mod schema;
 mod shown;

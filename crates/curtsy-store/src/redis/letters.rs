@@ -9,7 +9,7 @@ use super::reply::Reply;
 use super::script::{LETTER, PEEK, UNLETTER};
 
 /// Letters that are put or read at once.
-const AT_ONCE: usize = 500;
+pub(crate) const AT_ONCE: usize = 500;
 
 /// One list of letters.
 pub struct Letters<W> {

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::record::{blob, id, unplaced};
 
 /// Workers on one machine at most.
-const WORKERS_MAX: usize = 1024;
+pub(crate) const WORKERS_MAX: usize = 1024;
 /// The version of the file.
 const VERSION: u32 = 1;
 

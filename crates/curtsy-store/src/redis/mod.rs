@@ -10,11 +10,11 @@
 //! - **The scripts' time is Redis' own**, with its steps taken out (`clock`).
 
 pub mod fleet;
-mod letters;
-mod link;
-mod memory_file;
-mod pages;
-mod queue;
+pub(crate) mod letters;
+pub(crate) mod link;
+pub(crate) mod memory_file;
+pub(crate) mod pages;
+pub(crate) mod queue;
 mod record;
 mod refusal;
 mod reply;
@@ -55,11 +55,11 @@ use crate::clock::{Off, Reference};
 use crate::record::Damaged;
 
 /// URLs handed out with a host.
-const URLS_PER_VISIT: usize = 8;
+pub(crate) const URLS_PER_VISIT: usize = 8;
 /// An address whose slots are taken is looked at again so soon: they are given back early far more often than they run out.
 const ADDRESS_LOOK: Duration = Duration::from_secs(1);
 /// A question is asked so often, if the store's time or what it remembers changes in between.
-const ROUNDS_MAX: usize = 16;
+pub(crate) const ROUNDS_MAX: usize = 16;
 
 /// How a store in Redis behaves.
 #[derive(Clone, Debug)]

@@ -20,7 +20,7 @@ use super::reply::{Reply, Strange, micros};
 use super::script::{KEEP, PAGE, PAGES, PRESENT};
 
 /// Pages that are looked for ahead, at most.
-const AHEAD_MAX: usize = 65_536;
+pub(crate) const AHEAD_MAX: usize = 65_536;
 
 /// Pages in Redis.
 pub struct Pages<W> {

@@ -20,9 +20,9 @@ use super::record::priority_of;
 use super::script::{CLAIM, LEAVE};
 
 /// A worker that was not heard of for so long is gone: it claims, or tries to, every second.
-const GONE: Duration = Duration::from_secs(30);
+pub(crate) const GONE: Duration = Duration::from_secs(30);
 /// How much of an entry a message shows.
-const SHOWN_MAX: usize = 200;
+pub(crate) const SHOWN_MAX: usize = 200;
 
 /// The queue as one worker's source of URLs.
 pub struct Queue<W> {

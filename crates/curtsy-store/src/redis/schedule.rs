@@ -16,7 +16,7 @@ use super::script::{LEASE, LEASE_END, SCHEDULE, SCHEDULE_LOOK};
 /// Seeds of one script.
 const AT_ONCE: usize = 50;
 /// Entries of a list that are searched for one that still waits: a search takes time in which Redis does nothing else.
-const SEARCHED_MAX: usize = 10_000;
+pub(crate) const SEARCHED_MAX: usize = 10_000;
 
 /// One scheduler's view of what they share.
 pub struct Schedule<W> {

@@ -39,6 +39,7 @@ use clap::{Parser, Subcommand};
 use curtsy_core::policy::Variables;
 
 use curtsy_crawl::{printable, shown_url};
+pub(crate) use progress::NOTE_MAX;
 
 /// A crawl engine with manners.
 #[derive(Debug, Parser)]

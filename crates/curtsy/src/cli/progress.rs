@@ -8,7 +8,7 @@ use serde_json::json;
 use curtsy_crawl::{Progress, Watch};
 
 /// The longest note, in characters.
-const NOTE_MAX: usize = 2_000;
+pub(crate) const NOTE_MAX: usize = 2_000;
 
 /// Shows progress on stderr.
 pub(super) struct Progressing<'a> {

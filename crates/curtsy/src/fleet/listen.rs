@@ -10,11 +10,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// The longest request that is read.
-const REQUEST_BYTES_MAX: usize = 4096;
+pub(crate) const REQUEST_BYTES_MAX: usize = 4096;
 /// How long somebody may take to ask and to listen.
-const WITHIN: Duration = Duration::from_secs(5);
+pub(crate) const WITHIN: Duration = Duration::from_secs(5);
 /// Askers at once.
-const ASKERS_MAX: usize = 64;
+pub(crate) const ASKERS_MAX: usize = 64;
 
 /// Whether a worker can work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

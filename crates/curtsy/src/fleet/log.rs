@@ -10,7 +10,7 @@ use curtsy_crawl::is_bidi;
 use serde_json::{Map, Value};
 
 /// The longest field of a line, in bytes.
-const FIELD_MAX: usize = 2048;
+pub(crate) const FIELD_MAX: usize = 2048;
 
 /// Where a worker's lines go.
 pub struct Log(RefCell<Box<dyn Write>>);

@@ -298,13 +298,6 @@ impl Listener for Meter<'_> {
                 self.late.borrow_mut().note(late.as_secs_f64());
             }
             Note::Ended { kind, took, outcome, .. } => {
-                if let Outcome::Failed(problem) = outcome
-                    && let Some(hit) = Hit::of(problem)
-                {
-                    let mut limits = self.limits.get();
-                    limits[hit as usize] += 1;
-                    self.limits.set(limits);
-                }
                 if kind == Kind::Page {
                     self.durations.borrow_mut().note(took.as_secs_f64());
                 }
@@ -312,6 +305,11 @@ impl Listener for Meter<'_> {
                 if kind == Kind::Robots && matches!(outcome, Outcome::Failed(_)) {
                     self.log.warn("robots_unreachable", "robots.txt could not be fetched", &[]);
                 }
+            }
+            Note::LimitHit { hit } => {
+                let mut limits = self.limits.get();
+                limits[hit as usize] += 1;
+                self.limits.set(limits);
             }
             Note::BreakerOpened { host, probe_in } => {
                 add(&self.opened, 1);

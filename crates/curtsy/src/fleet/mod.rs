@@ -5,12 +5,12 @@
 //! worker that is killed in between repeats that, under the same event id.
 
 mod dead;
-mod listen;
-mod log;
+pub(crate) mod listen;
+pub(crate) mod log;
 mod meter;
 mod reach;
-mod reader;
-mod run;
+pub(crate) mod reader;
+pub(crate) mod run;
 mod spec;
 
 pub use listen::{Health, ask};

@@ -17,9 +17,9 @@ use curtsy_store::redis::SitemapEntry;
 use super::Log;
 
 /// Indexes above a sitemap.
-const NESTING_MAX: u16 = 3;
+pub(crate) const NESTING_MAX: u16 = 3;
 /// URLs of a sitemap, with all that it leads to, if its entry does not say how many (sitemaps.org has it for one document).
-const LISTED_MAX: u32 = 50_000;
+pub(crate) const LISTED_MAX: u32 = 50_000;
 
 /// Reads pages for consumers who read them themselves.
 pub(super) struct FleetReader<'l> {

@@ -32,9 +32,9 @@ const LISTENS: Duration = Duration::from_millis(1500);
 /// How often what is known elsewhere is asked for, and what is remembered is written.
 const TICK: Duration = Duration::from_secs(1);
 /// A signal to end is obeyed within this: what is under way then is given back by itself.
-const ENDS_WITHIN: Duration = Duration::from_secs(9);
+pub(crate) const ENDS_WITHIN: Duration = Duration::from_secs(9);
 /// Rows that are told together.
-const FLUSH_ROWS: usize = 200;
+pub(crate) const FLUSH_ROWS: usize = 200;
 
 /// Why a worker can't work.
 #[derive(Debug, thiserror::Error)]

@@ -13,17 +13,19 @@ use curtsy_store::redis::schedule::Seat;
 use serde::Deserialize;
 
 use super::due::{CronLine, When};
+use crate::fleet::reader::LISTED_MAX;
 
+/// The longest name of a queue.
+pub(crate) const QUEUE_BYTES_MAX: usize = 200;
 /// The longest file.
-const FILE_BYTES_MAX: u64 = 8 << 20;
+pub(crate) const FILE_BYTES_MAX: u64 = 8 << 20;
 /// Seeds of one file.
-const SEEDS_MAX: usize = 10_000;
+pub(crate) const SEEDS_MAX: usize = 10_000;
 /// The shortest and the longest span.
-const EVERY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(366 * 86_400));
-/// URLs of a sitemap, with all that it leads to, if nothing is said: what sitemaps.org lets one document list.
-const LIMIT: u32 = 50_000;
-/// The most that may be said.
-const LIMIT_MAX: u32 = 10_000_000;
+pub(crate) const EVERY: (Duration, Duration) =
+    (Duration::from_secs(1), Duration::from_secs(366 * 86_400));
+/// The most URLs of a sitemap that may be said.
+pub(crate) const LIMIT_MAX: u32 = 10_000_000;
 
 /// A file that was read and is fit.
 #[derive(Clone, Debug)]
@@ -97,7 +99,7 @@ impl SeedFile {
         let written: Written = serde_saphyr::from_str(text).map_err(|e| yaml(&e))?;
         if let Some(queue) = &written.queue {
             let legal = |c: char| c.is_ascii_graphic();
-            if queue.is_empty() || queue.len() > 200 || !queue.chars().all(legal) {
+            if queue.is_empty() || queue.len() > QUEUE_BYTES_MAX || !queue.chars().all(legal) {
                 return Err(wrong("queue", queue, "1 to 200 letters, as crawler_queue"));
             }
         }
@@ -133,7 +135,7 @@ impl Seed {
         let entry = match self.kind {
             SeedKind::Url => self.spelt.clone(),
             SeedKind::Sitemap(limit) => {
-                let limit = Some(limit).filter(|limit| limit.get() != LIMIT);
+                let limit = Some(limit).filter(|limit| limit.get() != LISTED_MAX);
                 SitemapEntry { url: &self.spelt, limit }.to_string()
             }
         };
@@ -240,7 +242,7 @@ impl WrittenSeed {
                 ));
             }
             (_, limit) => {
-                let said = limit.as_deref().map_or(Some(LIMIT), |limit| limit.parse().ok());
+                let said = limit.as_deref().map_or(Some(LISTED_MAX), |limit| limit.parse().ok());
                 let fit = said.filter(|limit| *limit <= LIMIT_MAX).and_then(NonZeroU32::new);
                 let value = limit.as_deref().unwrap_or_default();
                 let hint = "a number of URLs from 1 to 10000000";

@@ -5,7 +5,7 @@
 //! lists, and all times are Redis' own. So it does not matter which of them runs, for how long, or how it ends.
 
 mod due;
-mod file;
+pub(crate) mod file;
 mod leader;
 
 use std::time::Duration;

@@ -1,5 +1,6 @@
 //! A fleet of the test's own: Redis, brokers, workers.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -219,6 +220,14 @@ impl Drop for Running {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// What a worker counts, as it tells it.
+pub(crate) fn metrics(address: &str) -> BTreeMap<String, f64> {
+    let text = curtsy::fleet::ask(&format!("http://{address}/metrics")).unwrap().1;
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let values = lines.map(|line| line.rsplit_once(' ').unwrap());
+    values.map(|(name, value)| (name.to_owned(), value.parse().unwrap())).collect()
 }
 
 /// Waits for something that is bound to come.

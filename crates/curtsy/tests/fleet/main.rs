@@ -14,6 +14,7 @@ mod dead;
 mod full;
 mod judged;
 mod killed;
+mod limits;
 mod lines;
 mod orders;
 mod plain;

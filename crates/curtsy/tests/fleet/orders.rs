@@ -1,13 +1,11 @@
 //! Orders to a running fleet, and what it tells of itself.
 
-use std::collections::BTreeMap;
-
 use curtsy_sim::loopback::Scene;
 use curtsy_sim::services::free_port;
 use redis::Commands;
 use serde_json::Value;
 
-use crate::fleet::{Fleet, until};
+use crate::fleet::{Fleet, metrics, until};
 
 fn urls(fleet: &Fleet, host: usize, pages: u32) -> Vec<String> {
     (1..=pages).map(|page| fleet.town.url(host, &format!("/p/{page}"))).collect()
@@ -100,14 +98,8 @@ fn a_worker_tells_its_health_and_the_metrics_of_the_page_fetcher() {
     fleet.push(&[fleet.town.url(1, "/none"), "nonsense".into()]);
     until("the events", || fleet.events().len() == 5);
     until("the letters", || !fleet.list("page_fetcher_dlq").is_empty());
-    let metrics = || -> BTreeMap<String, f64> {
-        let text = ask("metrics").unwrap().1;
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        let values = lines.map(|line| line.rsplit_once(' ').unwrap());
-        values.map(|(name, value)| (name.to_owned(), value.parse().unwrap())).collect()
-    };
-    until("the gauges", || metrics()["page_fetcher_dlq_size"] == 1.0);
-    let told = metrics();
+    until("the gauges", || metrics(&address)["page_fetcher_dlq_size"] == 1.0);
+    let told = metrics(&address);
     for (name, value) in [
         ("page_fetcher_pages_fetched_total", 5.0),
         ("page_fetcher_pages_failed_total", 1.0),

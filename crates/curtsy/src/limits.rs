@@ -1,0 +1,114 @@
+//! The limits of the program, from the constants that it goes by.
+
+use curtsy_core::limits::{Bound, Limit};
+
+use crate::cli::NOTE_MAX;
+
+/// The limits of this crate: what is shown on a terminal; a fleet's workers and schedulers if they are built in.
+pub fn limits() -> Vec<Limit> {
+    let lists = [
+        on_terminals(),
+        #[cfg(feature = "fleet")]
+        of_workers(),
+        #[cfg(feature = "fleet")]
+        of_schedulers(),
+    ];
+    lists.concat()
+}
+
+fn on_terminals() -> Vec<Limit> {
+    vec![limit(
+        "shown.note_chars",
+        "characters of a note on the terminal",
+        count(NOTE_MAX),
+        "cut; control characters are shown, not obeyed",
+    )]
+}
+
+#[cfg(feature = "fleet")]
+fn of_workers() -> Vec<Limit> {
+    use crate::fleet::{listen, log, reader, run};
+    vec![
+        limit(
+            "worker.rows",
+            "rows that a worker tells together",
+            count(run::FLUSH_ROWS),
+            "the rest follows",
+        ),
+        limit(
+            "worker.end",
+            "what is under way when a worker is told to end",
+            Bound::Within(run::ENDS_WITHIN),
+            "left to the others",
+        ),
+        limit(
+            "worker.log_field_bytes",
+            "a field of a line in a worker's log",
+            Bound::Bytes(log::FIELD_MAX as u64),
+            "cut; control characters are spaces",
+        ),
+        limit(
+            "worker.askers",
+            "askers for health and metrics at once",
+            count(listen::ASKERS_MAX),
+            "the next one waits",
+        ),
+        limit(
+            "worker.asking",
+            "how long one of them may take",
+            Bound::Within(listen::WITHIN),
+            "the connection is closed",
+        ),
+        limit(
+            "worker.request_bytes",
+            "the request of one of them",
+            Bound::Bytes(listen::REQUEST_BYTES_MAX as u64),
+            "the connection is closed",
+        ),
+        limit(
+            "worker.sitemap_urls",
+            "URLs of a queued sitemap, with all that it leads to, unless its entry has a bound",
+            Bound::Count(reader::LISTED_MAX.into()),
+            "the rest is counted in the log",
+        ),
+        limit(
+            "worker.sitemap_nesting",
+            "indexes above one that was queued",
+            Bound::Count(reader::NESTING_MAX.into()),
+            "not asked for",
+        ),
+    ]
+}
+
+#[cfg(feature = "fleet")]
+fn of_schedulers() -> Vec<Limit> {
+    use crate::schedule::file;
+    let refused = "the file is refused, with what would do";
+    let (shortest, longest) = file::EVERY;
+    vec![
+        limit("seeds.file_bytes", "a file of seeds", Bound::Bytes(file::FILE_BYTES_MAX), refused),
+        limit("seeds.count", "seeds of one", count(file::SEEDS_MAX), refused),
+        limit("seeds.every_min", "the shortest span of `every`", Bound::Within(shortest), refused),
+        limit("seeds.every_max", "and the longest", Bound::Within(longest), refused),
+        limit(
+            "seeds.sitemap_urls",
+            "what `limit` may say of a sitemap",
+            Bound::Count(file::LIMIT_MAX.into()),
+            refused,
+        ),
+        limit(
+            "seeds.queue_bytes",
+            "the name of a queue",
+            Bound::Bytes(file::QUEUE_BYTES_MAX as u64),
+            refused,
+        ),
+    ]
+}
+
+fn limit(name: &'static str, what: &'static str, bound: Bound, outcome: &'static str) -> Limit {
+    Limit { name, what, bound, outcome, hit: None }
+}
+
+fn count(count: usize) -> Bound {
+    Bound::Count(count as u64)
+}
