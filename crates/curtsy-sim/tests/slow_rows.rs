@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::policy::Policy;
+use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::url::{CrawlUrl, Scheme};
 use curtsy_engine::memory::{Control, Options};
 use curtsy_engine::{Batch, Boxed, Outside, Settings, Sink, SinkError, Worker};
@@ -13,6 +13,8 @@ use curtsy_sim::net::{SimFetch, Web};
 use curtsy_sim::outside::{SimCache, SimReader, SimSink, SimSource};
 use curtsy_sim::web::{HostModel, Mood, Oddity, RobotsAnswer, SECOND, address};
 use curtsy_sim::{Chance, Life, SimClock, SimWorld, Tamper};
+
+const DELAY: Duration = Duration::from_millis(100);
 
 /// Takes its time for each batch, however few rows it has.
 struct Slow {
@@ -63,7 +65,8 @@ fn crawled_in(pages: u32, batch_takes: u64) -> Duration {
     for page in 1..=pages {
         source.add(CrawlUrl::parse(&format!("http://h0.test/p/{page}")).unwrap());
     }
-    let sink = Slow { universe: Rc::clone(&universe), takes: batch_takes, kept: SimSink::default() };
+    let sink =
+        Slow { universe: Rc::clone(&universe), takes: batch_takes, kept: SimSink::default() };
     let cache = SimCache::default();
     let outside = Outside {
         source: &source,
@@ -72,13 +75,14 @@ fn crawled_in(pages: u32, batch_takes: u64) -> Duration {
         reader: &SimReader,
         listener: &(),
     };
-    let policy = Policy::parse("[pace]\ndelay = '100ms'\nadaptive = false").unwrap();
+    let mut policy = Policy::preset(Preset::Careful);
+    (policy.pace.delay_min, policy.pace.delay_max) = (DELAY, DELAY);
+    policy.pace.adaptive = false;
     let life = Life::new(Rc::clone(&universe), 0, "t/1");
     let clock = SimClock(Rc::clone(&life));
     let fetch = SimFetch::new(web, Rc::clone(&life), Chance::new(1), Tamper::default());
     let world = SimWorld { store: control.handle(clock.clone()), fetch, clock, life };
-    let settings =
-        Settings { worker: 1, flush_rows: 5, until_empty: true, ..Settings::default() };
+    let settings = Settings { worker: 1, flush_rows: 5, until_empty: true, ..Settings::default() };
     let worker =
         Worker::new(world, Arc::new(policy), "t/1".into(), outside, settings, Rc::default());
     let ended = std::cell::Cell::new(None);
