@@ -270,20 +270,22 @@ async fn prefilled(app: &App, slug: &Slug, asked: &Asked) -> Result<Typed, Troub
     Ok(Typed { csrf: String::new(), url: asked.url.clone(), mode: mode.to_owned(), user_urls })
 }
 
-/// What a form sent, if this browser may send it.
-fn read(
+/// What a form orders, if this browser may send it; else what was typed, and what is wrong with it.
+fn ordered(
     app: &App,
     headers: &HeaderMap,
+    slug: &Slug,
     form: Result<Form<Typed>, FormRejection>,
-) -> Result<Typed, (Typed, Fault)> {
+) -> Result<(Typed, IngestOrder), (Typed, Fault)> {
     let Form(typed) = form.map_err(|rejected| {
         let mut fault = Fault::typed("url", "The form could not be read. Send it again.");
         (fault.field, fault.status) = (None, rejected.status());
         (Typed::default(), fault)
     })?;
-    match app.door.may_change(headers, Some(&typed.csrf)) {
-        Ok(()) => Ok(typed),
-        Err(error) => Err((typed, error.into())),
+    let may_change = app.door.may_change(headers, Some(&typed.csrf)).map_err(Fault::from);
+    match may_change.and_then(|()| typed.order(slug.clone())) {
+        Ok(order) => Ok((typed, order)),
+        Err(fault) => Err((typed, fault)),
     }
 }
 
@@ -295,13 +297,9 @@ pub(super) async fn ingest(
     form: Result<Form<Typed>, FormRejection>,
 ) -> Result<Response, Trouble> {
     let slug = slug(&name)?;
-    let typed = match read(&app, &headers, form) {
-        Ok(typed) => typed,
+    let (typed, order) = match ordered(&app, &headers, &slug, form) {
+        Ok(ordered) => ordered,
         Err((typed, fault)) => return Ok(wrong(&app, &headers, &slug, typed, fault)),
-    };
-    let order = match typed.order(slug.clone()) {
-        Ok(order) => order,
-        Err(fault) => return Ok(wrong(&app, &headers, &slug, typed, fault)),
     };
     let runs = app.runs.clone();
     let started = tokio::task::spawn_blocking(move || runs.start(order)).await;
@@ -321,13 +319,9 @@ pub(super) async fn plan(
     form: Result<Form<Typed>, FormRejection>,
 ) -> Result<Response, Trouble> {
     let slug = slug(&name)?;
-    let typed = match read(&app, &headers, form) {
-        Ok(typed) => typed,
+    let (typed, order) = match ordered(&app, &headers, &slug, form) {
+        Ok(ordered) => ordered,
         Err((typed, fault)) => return Ok(wrong(&app, &headers, &slug, typed, fault)),
-    };
-    let order = match typed.order(slug.clone()) {
-        Ok(order) => order,
-        Err(fault) => return Ok(wrong(&app, &headers, &slug, typed, fault)),
     };
     let title = format!("Plan · {slug}");
     let frame = Frame::of(&app, &headers, &title, &place(&slug, Tab::Intelligence));
