@@ -124,6 +124,7 @@ mod tests {
         check("</c; rel=canonical", None);
         check("/c; rel=canonical", None);
         check("</c>; rel=\"canonical", Some("https://example.org/c"));
+        check("</c>; rel=\"Cano\\nical\"", Some("https://example.org/c"));
         check("", None);
     }
 }

@@ -29,7 +29,7 @@ fn run(data: &[u8]) {
     let loud = loud.iter().map(|(name, value)| (name.as_str(), *value));
     assert_eq!(wall(status, loud, rest), found, "names have no case");
     // A long body takes its time: now and then is often enough.
-    if status == 403 && data.len().is_multiple_of(16) {
+    if status == 403 && data.len() % 256 == 64 {
         let mut long = rest.to_vec();
         long.resize(rest.len().max(64 * 1024), b' ');
         let headers = || headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));

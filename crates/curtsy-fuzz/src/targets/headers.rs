@@ -35,7 +35,8 @@ fn run(data: &[u8]) {
     let page = CrawlUrl::parse("https://site.example/a?b").expect("a plain address");
     if let Some(found) = canonical(&page, lines.iter().copied()) {
         assert_eq!(CrawlUrl::parse(found.as_str()).as_ref(), Ok(&found));
-        assert!(text.to_ascii_lowercase().contains("canonical"));
+        // Any of its letters may be quoted.
+        assert!(text.replace('\\', "").to_ascii_lowercase().contains("canonical"));
     }
 }
 
