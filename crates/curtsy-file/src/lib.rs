@@ -6,6 +6,7 @@
 mod database;
 mod error;
 mod gather;
+mod statements;
 mod vfs;
 
 pub use database::{
@@ -13,3 +14,4 @@ pub use database::{
     open_to_read,
 };
 pub use error::{OpenError, full, trouble};
+pub use statements::Statements;

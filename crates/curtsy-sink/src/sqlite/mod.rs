@@ -71,7 +71,7 @@ impl SqliteSink {
         let reader = schema::open_to_read(path)?;
         let mut held = Held::new(options.pages_held, options.bytes_held);
         fill(&db, &mut held).map_err(|e| OpenError::sqlite(path, e))?;
-        let mut writer = Writer::new(db, options.robots);
+        let mut writer = Writer::new(db, options.robots).map_err(|e| OpenError::sqlite(path, e))?;
         let (jobs, orders): (Sender<Job>, Receiver<Job>) = channel();
         let thread = std::thread::Builder::new().name("rows".into()).spawn(move || {
             for job in orders {

@@ -5,8 +5,9 @@ use curtsy_core::host::Gate;
 use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
 use curtsy_engine::{Batch, CachedPage, Ending, Row, Step, Then};
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ToSql, TransactionBehavior, params};
+use curtsy_file::Statements;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::columns::{COLUMNS, Column, Group, place};
 use crate::moment;
@@ -19,23 +20,26 @@ pub(crate) const SITEMAP_URLS_MAX: usize = 1000;
 
 /// The one who writes.
 pub(super) struct Writer {
-    db: Connection,
+    db: Statements,
     run: Option<i64>,
     rules: Rules,
-    sql: Sql,
 }
 
 impl Writer {
-    pub(super) fn new(db: Connection, texts: Option<RobotsTexts>) -> Writer {
-        Writer { db, run: None, rules: Rules::new(texts), sql: Sql::new() }
+    pub(super) fn new(
+        db: Connection,
+        texts: Option<RobotsTexts>,
+    ) -> Result<Writer, rusqlite::Error> {
+        let db = Statements::new(db, &statements().each_ref().map(String::as_str))?;
+        Ok(Writer { db, run: None, rules: Rules::new(texts) })
     }
 
     pub(super) fn db(&self) -> &Connection {
-        &self.db
+        self.db.db()
     }
 
     pub(super) fn db_mut(&mut self) -> &mut Connection {
-        &mut self.db
+        self.db.db_mut()
     }
 
     /// What is written from now on belongs to this run.
@@ -56,9 +60,9 @@ impl Writer {
         let steps: Vec<Passed<'_>> =
             batch.steps.iter().map(|step| Passed::new(step, self.run)).collect();
         self.sitemaps(batch)?;
-        let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let tx = Transaction::new_unchecked(self.db.db(), TransactionBehavior::Immediate)?;
         for record in &records {
-            self.sql.keep(&tx, record)?;
+            keep(&self.db, record)?;
         }
         for step in &steps {
             step.insert(&tx)?;
@@ -90,7 +94,7 @@ impl Writer {
                 continue;
             }
             for part in sitemap.entries.chunks(SITEMAP_URLS_MAX) {
-                let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+                let tx = self.db_mut().transaction_with_behavior(TransactionBehavior::Immediate)?;
                 let mut insert = tx.prepare_cached(SITEMAP_URL)?;
                 for entry in part {
                     let lastmod = entry.modified_ms.and_then(|ms| u64::try_from(ms).ok());
@@ -116,80 +120,79 @@ fn held(row: &Row) -> Option<NowHeld> {
     Some((row.final_url.key(), kept, row.final_url != row.url))
 }
 
-/// The statements that are made from the list of columns.
-struct Sql {
-    insert: String,
-    answer: String,
-    failed: String,
-    nothing: String,
-    confirmed: String,
-    cached: String,
+/// What is done with a row: the places of the statements in their list.
+#[derive(Clone, Copy)]
+enum Keep {
+    Insert,
+    Answer,
+    Failed,
+    Nothing,
+    Confirmed,
+    Cached,
 }
 
-impl Sql {
-    fn new() -> Sql {
-        let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
-        let marks: Vec<String> = COLUMNS.iter().map(|column| mark(column.name)).collect();
-        let set = |wanted: fn(&Column) -> bool| {
-            let wanted = COLUMNS.iter().filter(|column| wanted(column));
-            let set = wanted.map(|column| format!("{} = {}", column.name, mark(column.name)));
-            set.collect::<Vec<_>>().join(", ")
-        };
-        let decision = set(|c| c.group == Group::Decision);
-        // A page that failed meanwhile has its status back.
-        let good =
-            format!("error = NULL, http_status = coalesce({}, http_status)", mark("http_status"));
-        // Validators need not be told again with a 304.
-        let fresh = format!(
-            "fresh_until = {}, etag = coalesce({}, etag), last_modified = coalesce({}, last_modified)",
-            mark("fresh_until"),
-            mark("etag"),
-            mark("last_modified"),
-        );
-        let same = format!(
-            "WHERE id = ?1 AND final_url = {} AND fresh_until IS NOT NULL",
-            mark("final_url")
-        );
-        let update = |set: &str| format!("UPDATE pages SET {set} WHERE id = ?1");
-        Sql {
-            insert: format!(
-                "INSERT INTO pages (id, final_id, {}) VALUES (?1, ?2, {}) ON CONFLICT (id) DO NOTHING",
-                names.join(", "),
-                marks.join(", "),
-            ),
-            answer: update(&format!("{}, final_id = ?2", set(|c| c.group != Group::Url))),
-            failed: update(&set(|c| matches!(c.group, Group::Decision | Group::Outcome))),
-            nothing: update(&set(|c| c.group == Group::Decision || c.name == "error")),
-            confirmed: format!("UPDATE pages SET {decision}, {good}, {fresh} {same}"),
-            cached: format!("UPDATE pages SET {decision}, {good} {same}"),
-        }
-    }
+/// The statements that are made from the list of columns, in the order of [`Keep`].
+fn statements() -> [String; 6] {
+    let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
+    let marks: Vec<String> = COLUMNS.iter().map(|column| mark(column.name)).collect();
+    let set = |wanted: fn(&Column) -> bool| {
+        let wanted = COLUMNS.iter().filter(|column| wanted(column));
+        let set = wanted.map(|column| format!("{} = {}", column.name, mark(column.name)));
+        set.collect::<Vec<_>>().join(", ")
+    };
+    let decision = set(|c| c.group == Group::Decision);
+    // A page that failed meanwhile has its status back.
+    let good =
+        format!("error = NULL, http_status = coalesce({}, http_status)", mark("http_status"));
+    // Validators need not be told again with a 304.
+    let fresh = format!(
+        "fresh_until = {}, etag = coalesce({}, etag), last_modified = coalesce({}, last_modified)",
+        mark("fresh_until"),
+        mark("etag"),
+        mark("last_modified"),
+    );
+    let same =
+        format!("WHERE id = ?1 AND final_url = {} AND fresh_until IS NOT NULL", mark("final_url"));
+    let update = |set: &str| format!("UPDATE pages SET {set} WHERE id = ?1");
+    let insert = format!(
+        "INSERT INTO pages (id, final_id, {}) VALUES (?1, ?2, {}) ON CONFLICT (id) DO NOTHING",
+        names.join(", "),
+        marks.join(", "),
+    );
+    [
+        insert,
+        update(&format!("{}, final_id = ?2", set(|c| c.group != Group::Url))),
+        update(&set(|c| matches!(c.group, Group::Decision | Group::Outcome))),
+        update(&set(|c| c.group == Group::Decision || c.name == "error")),
+        format!("UPDATE pages SET {decision}, {good}, {fresh} {same}"),
+        format!("UPDATE pages SET {decision}, {good} {same}"),
+    ]
+}
 
-    /// Keeps a row: a new one, or what it changes of the one that is there. What that one said of its end goes to the history.
-    fn keep(&self, db: &Connection, record: &Record<'_>) -> Result<(), rusqlite::Error> {
-        let confirms = match record.facts.news {
-            News::Confirmed => Some(&self.confirmed),
-            News::Cached => Some(&self.cached),
-            _ => None,
-        };
-        if let Some(sql) = confirms {
-            archive(db, record)?;
-            if execute(db, sql, record)? > 0 {
-                return Ok(());
-            }
-        }
-        if execute(db, &self.insert, record)? > 0 {
+/// Keeps a row: a new one, or what it changes of the one that is there. What that one said of its end goes to the history.
+fn keep(db: &Statements, record: &Record<'_>) -> Result<(), rusqlite::Error> {
+    let confirms = match record.facts.news {
+        News::Confirmed => Some(Keep::Confirmed),
+        News::Cached => Some(Keep::Cached),
+        _ => None,
+    };
+    if let Some(confirms) = confirms {
+        archive(db.db(), record)?;
+        if execute(db, confirms, record)? > 0 {
             return Ok(());
         }
-        archive(db, record)?;
-        let changes = match record.facts.news {
-            News::Answer | News::Confirmed | News::Cached => &self.answer,
-            News::Failed => &self.failed,
-            News::Nothing => &self.nothing,
-        };
-        execute(db, changes, record)?;
-        Ok(())
     }
+    if execute(db, Keep::Insert, record)? > 0 {
+        return Ok(());
+    }
+    archive(db.db(), record)?;
+    let changes = match record.facts.news {
+        News::Answer | News::Confirmed | News::Cached => Keep::Answer,
+        News::Failed => Keep::Failed,
+        News::Nothing => Keep::Nothing,
+    };
+    execute(db, changes, record)?;
+    Ok(())
 }
 
 /// The parameter of a column: the first two are the keys.
@@ -197,17 +200,11 @@ fn mark(name: &str) -> String {
     format!("?{}", place(name) + 3)
 }
 
-fn execute(db: &Connection, sql: &str, record: &Record<'_>) -> Result<usize, rusqlite::Error> {
-    let mut statement = db.prepare_cached(sql)?;
-    let count = statement.parameter_count();
-    let moved = record.moved_to().map(id);
-    statement.raw_bind_parameter(1, &id(record.row.id)[..])?;
-    statement.raw_bind_parameter(2, moved.as_ref().map(|id| &id[..]))?;
-    // Values behind the last that the statement names have no place in it.
-    for (at, value) in (3..=count).zip(&record.values) {
-        statement.raw_bind_parameter(at, value)?;
-    }
-    statement.raw_execute()
+fn execute(db: &Statements, what: Keep, record: &Record<'_>) -> Result<usize, rusqlite::Error> {
+    let (id, moved) = (id(record.row.id), record.moved_to().map(id));
+    let moved = moved.as_ref().map_or(ValueRef::Null, |id| ValueRef::Blob(id));
+    let keys = [ValueRef::Blob(&id), moved];
+    db.execute(what as usize, keys.into_iter().chain(record.values.iter().map(Value::as_sql)))
 }
 
 /// What a row said of its end before goes to the history, unless it is the same end that is told again.
@@ -219,15 +216,15 @@ fn archive(db: &Connection, record: &Record<'_>) -> Result<(), rusqlite::Error> 
     Ok(())
 }
 
-impl ToSql for Value<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self {
+impl Value<'_> {
+    fn as_sql(&self) -> ValueRef<'_> {
+        match self {
             Value::Null => ValueRef::Null,
             Value::Int(number) => ValueRef::Integer(*number),
             Value::Real(number) => ValueRef::Real(*number),
             Value::Text(text) => ValueRef::Text(text.as_bytes()),
             Value::Bytes(bytes) => ValueRef::Blob(bytes),
-        }))
+        }
     }
 }
 
