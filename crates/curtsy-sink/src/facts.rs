@@ -3,6 +3,7 @@
 use curtsy_core::host::RobotsId;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
+use curtsy_digest::{Hash, sha256_of_each};
 use curtsy_engine::Row;
 use curtsy_parse::charset::Charset;
 use curtsy_parse::content_type::BodyKind;
@@ -39,9 +40,22 @@ pub struct Facts<'a> {
     pub etag: Option<&'a str>,
     /// `Last-Modified`.
     pub last_modified: Option<&'a str>,
+    /// SHA-256 of the body, where it was made together with others.
+    hash: Option<Hash>,
 }
 
 impl<'a> Facts<'a> {
+    /// What each of many rows says. The hashes of their bodies are made together, which takes half the time.
+    pub fn of_each(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Facts<'a>> {
+        let mut all: Vec<Facts<'a>> = rows.into_iter().map(Facts::of).collect();
+        let bodies: Vec<&[u8]> = all.iter().filter_map(Facts::body).collect();
+        let with_body = all.iter_mut().filter(|facts| facts.body().is_some());
+        for (facts, hash) in with_body.zip(sha256_of_each(&bodies)) {
+            facts.hash = Some(hash);
+        }
+        all
+    }
+
     /// What a row says.
     pub fn of(row: &'a Row) -> Facts<'a> {
         let page = row.page.as_deref();
@@ -63,6 +77,7 @@ impl<'a> Facts<'a> {
             fetched_at: head.map(|_| row.at),
             etag: etag.or(head.and_then(|head| head.etag.as_deref())),
             last_modified: modified.or(head.and_then(|head| head.last_modified.as_deref())),
+            hash: None,
         }
     }
 
@@ -94,7 +109,8 @@ impl<'a> Facts<'a> {
 
     /// SHA-256 of the body, in hexadecimal digits.
     pub fn content_hash(&self) -> Option<String> {
-        self.body().map(|body| hex(&Sha256::digest(body)))
+        let alone = || self.body().map(|body| Sha256::digest(body).into());
+        self.hash.or_else(alone).map(|hash| hex(&hash))
     }
 
     /// The page's title.

@@ -64,11 +64,12 @@ pub(crate) struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// The values of a row; who knows the run and the text of robots rules puts them in.
-    pub(crate) fn new(row: &'a Row) -> Record<'a> {
+    pub(crate) fn new(facts: Facts<'a>) -> Record<'a> {
+        let row = facts.row;
         let page = row.page.as_deref();
         let mut record = Record {
             row,
-            facts: Facts::of(row),
+            facts,
             decided_at: moment::text(row.at),
             values: vec![Value::Null; COLUMNS.len()],
         };

@@ -24,6 +24,7 @@ use curtsy_core::host::Finding;
 use curtsy_engine::{Batch, Boxed, Row, Sink, SinkError};
 
 use crate::columns::place;
+use crate::facts::Facts;
 use crate::record::{Record, Value, hex, quote};
 use crate::rules::{RobotsTexts, Rules};
 use curtsy_file::{OpenError, full};
@@ -139,12 +140,12 @@ impl<F: Format> Lines<F> {
         let Inner { out, recent, rules, buffer } = &mut *inner;
         buffer.clear();
         let mut fresh: HashSet<String> = HashSet::new();
-        for row in &batch.rows {
-            let event_id = format!("{}{}", self.options.job, row.id);
+        for facts in Facts::of_each(batch.rows.iter().map(|row| &**row)) {
+            let event_id = format!("{}{}", self.options.job, facts.row.id);
             if recent.has(&event_id) || !fresh.insert(event_id.clone()) {
                 continue;
             }
-            F::line(buffer, &self.complete(row, rules, event_id));
+            F::line(buffer, &self.complete(facts, rules, event_id));
         }
         out.write(buffer)
             .map_err(|e| SinkError { rows: batch.rows.len(), why: self.trouble(&e) })?;
@@ -154,8 +155,9 @@ impl<F: Format> Lines<F> {
         Ok(())
     }
 
-    fn complete<'a>(&'a self, row: &'a Row, rules: &mut Rules, event_id: String) -> Line<'a> {
-        let mut record = Record::new(row);
+    fn complete<'a>(&'a self, facts: Facts<'a>, rules: &mut Rules, event_id: String) -> Line<'a> {
+        let row = facts.row;
+        let mut record = Record::new(facts);
         rules.complete(&mut record);
         if !self.options.run.is_empty() {
             record.set(const { place("run") }, Value::Text(self.options.run.as_str().into()));

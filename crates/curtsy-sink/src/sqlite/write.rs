@@ -10,6 +10,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::columns::{COLUMNS, Column, Group, place};
+use crate::facts::Facts;
 use crate::moment;
 use crate::record::{News, Record, Value};
 use crate::rules::{RobotsTexts, Rules};
@@ -53,7 +54,10 @@ impl Writer {
 
     /// Writes a batch as a whole; tells which pages are held by the table now.
     pub(super) fn write(&mut self, batch: &Batch) -> Result<Vec<NowHeld>, rusqlite::Error> {
-        let mut records: Vec<Record<'_>> = batch.rows.iter().map(|row| Record::new(row)).collect();
+        let mut records: Vec<Record<'_>> = Facts::of_each(batch.rows.iter().map(|row| &**row))
+            .into_iter()
+            .map(Record::new)
+            .collect();
         for record in &mut records {
             self.complete(record);
         }
