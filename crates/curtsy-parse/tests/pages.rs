@@ -49,6 +49,9 @@ fn tags_are_found_where_they_are_and_nowhere_else() {
 #[test]
 fn the_tree_repeats_and_moves_links() {
     check("<p><a href=1>x<p>y", "1 1");
+    // A NUL is nothing in a body, and a character after `plaintext`.
+    check("<p><a href=1><p>\0<plaintext>", "1");
+    check("<p><a href=1><p>\0<plaintext>\0", "1 1");
     check("<a href=1><div><a href=2></a></div>", "1 1 2");
     check("<table><tr><td><a href=1></a></td></tr><a href=2></a></table>", "2 1");
     check("<a href=1></a><frameset><frame src=f></frameset>", "");

@@ -171,8 +171,11 @@ impl<'t> Tokens<'t> {
     /// Everything up to the end is text (`<plaintext>`).
     pub(super) fn take_rest(&mut self) -> Option<Characters> {
         let start = std::mem::replace(&mut self.at, self.text.len());
-        // No entities here: `&` is a character.
-        (start < self.at).then(|| plain_characters(&self.text.as_bytes()[start..]))
+        // No entities here: `&` is a character. So is NUL, which stands for U+FFFD.
+        (start < self.at).then(|| {
+            let run = plain_characters(&self.text.as_bytes()[start..]);
+            Characters { other: run.other || run.null, null: false, ..run }
+        })
     }
 
     /// Passes over the contents of an element that holds no elements, up to the tag that ends it or the end of the text, and
