@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::Policy;
 use super::fields::{FIELDS, Field};
 use super::host::HOST_FIELDS;
-use super::value::quoted;
+use super::value::{quoted, quoted_key};
 
 impl Policy {
     /// The whole policy as a file, each field with its meaning; reading it gives the same policy.
@@ -34,7 +34,7 @@ impl Policy {
             });
         }
         for (host, section) in &self.host {
-            text.push_str(&format!("\n[host.{}]\n", quoted(host)));
+            text.push_str(&format!("\n[host.{}]\n", quoted_key(host)));
             for field in HOST_FIELDS {
                 if let Some(value) = field.get(section) {
                     text.push_str(&format!("{} = {}\n", field.key, field.kind.write_toml(&value)));
@@ -83,14 +83,14 @@ impl Policy {
                 let is = |policy: &Policy| {
                     if policy.host.contains_key(host) { "set" } else { "unset" }.to_owned()
                 };
-                note(format!("host.{}", quoted(host)), is(self), is(other));
+                note(format!("host.{}", quoted_key(host)), is(self), is(other));
             }
             for field in HOST_FIELDS {
                 let text = |policy: &Policy| {
                     let value = policy.host.get(host).and_then(|section| field.get(section));
                     value.map_or_else(|| "unset".to_owned(), |v| field.kind.write_text(&v))
                 };
-                note(format!("host.{}.{}", quoted(host), field.key), text(self), text(other));
+                note(format!("host.{}.{}", quoted_key(host), field.key), text(self), text(other));
             }
         }
         found

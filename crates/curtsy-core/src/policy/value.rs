@@ -289,6 +289,11 @@ pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
+/// `name` as a TOML key. A value may go over several lines, and is written so where it has quotes of both kinds; a key may not.
+pub(super) fn quoted_key(name: &str) -> String {
+    format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
 fn list_of(parts: impl Iterator<Item = String>) -> String {
     format!("[{}]", parts.map(|part| quoted(&part)).collect::<Vec<_>>().join(", "))
 }
