@@ -20,22 +20,23 @@ mod host;
 mod key;
 mod plain;
 mod surt;
+mod together;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::str::FromStr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use ::url::{Position, Url};
+use ::url::Url;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 pub use authority::{Authority, Scheme};
 pub use error::UrlError;
 pub use host::HostKey;
 pub use key::UrlKey;
-use plain::Plain;
 pub use surt::{SurtError, SurtOptions, surt};
+pub use together::{Base, Together};
 
 /// A URL that can be crawled, in its one spelling.
 ///
@@ -48,18 +49,21 @@ pub use surt::{SurtError, SurtOptions, surt};
 /// assert!(CrawlUrl::parse("mailto:owner@example.org").is_err());
 /// ```
 #[derive(Clone)]
-pub struct CrawlUrl(Arc<Parts>);
+pub struct CrawlUrl {
+    /// What it stands in: by itself, or [together](Together) with others of its page.
+    text: Arc<str>,
+    at: Place,
+}
 
-struct Parts {
-    /// Already in the one spelling: http or https, no user, no fragment, `host` as its host.
-    text: Box<str>,
-    /// Where its path begins.
-    path_at: u32,
+/// Where a URL stands in a text, already in its one spelling (http or https, no user, no fragment, `host` as its host), and its parts.
+#[derive(Clone)]
+struct Place {
+    start: u32,
+    path: u32,
+    end: u32,
     port: u16,
     scheme: Scheme,
     host: HostKey,
-    /// The same as the standard's parser has it, once a reference needs that.
-    parsed: OnceLock<Box<Url>>,
 }
 
 impl CrawlUrl {
@@ -70,87 +74,22 @@ impl CrawlUrl {
 
     /// Reads an absolute URL.
     pub fn parse(text: &str) -> Result<CrawlUrl, UrlError> {
-        Self::read(None, text)
+        alone(|out| together::read(None, text, out))
     }
 
-    /// Reads a reference as a page at this URL would mean it.
+    /// Reads a reference as a page at this URL would mean it. Who has many has a [`Base`].
     pub fn join(&self, reference: &str) -> Result<CrawlUrl, UrlError> {
-        let (origin, path) = self.0.text.split_at(self.0.path_at as usize);
-        let read = match reference.len() <= Self::TEXT_BYTES_MAX {
-            true => plain::read(origin, reference),
-            false => None,
-        };
-        let (kept, added) = match read {
-            None => return Self::read(Some(self.parsed()), reference),
-            Some(Plain::Same) => return Ok(self.clone()),
-            Some(Plain::Path(added)) => ("", added),
-            Some(Plain::Query(added)) => (before_query(path), added),
-            Some(Plain::Beside(added)) => {
-                let path = before_query(path);
-                (&path[..path.rfind('/').map_or(0, |at| at + 1)], added)
-            }
-        };
-        let bytes = origin.len() + kept.len() + added.len();
-        if bytes > Self::BYTES_MAX {
-            return Err(UrlError::TooLong { bytes, bytes_max: Self::BYTES_MAX });
-        }
-        let mut text = String::with_capacity(bytes);
-        text.extend([origin, kept, added]);
-        let Parts { path_at, port, scheme, .. } = *self.0;
-        let (text, host) = (text.into_boxed_str(), self.0.host.clone());
-        let parsed = OnceLock::new();
-        Ok(CrawlUrl(Arc::new(Parts { text, path_at, port, scheme, host, parsed })))
-    }
-
-    fn parsed(&self) -> &Url {
-        let parse = || Url::parse(&self.0.text).expect("a URL in its one spelling is one");
-        self.0.parsed.get_or_init(|| Box::new(parse()))
-    }
-
-    fn read(base: Option<&Url>, text: &str) -> Result<CrawlUrl, UrlError> {
-        if text.len() > Self::TEXT_BYTES_MAX {
-            return Err(UrlError::TooLong { bytes: text.len(), bytes_max: Self::TEXT_BYTES_MAX });
-        }
-        let url = parse_whatwg(base, text).map_err(UrlError::Syntax)?;
-        Self::normalise(url)
-    }
-
-    /// Brings a parsed URL to its one spelling. Each setter is only called when it changes something: it moves the whole text.
-    fn normalise(mut url: Url) -> Result<CrawlUrl, UrlError> {
-        let scheme = Scheme::from_str(url.scheme())?;
-        let host = HostKey::from_host(url.host().ok_or(UrlError::NoHost)?)?;
-        if url.host_str() != Some(host.as_str()) {
-            url.set_host(Some(host.as_str())).map_err(UrlError::Syntax)?;
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            // The setters refuse only URLs without a host, which the line above has ruled out.
-            url.set_username("")
-                .and_then(|()| url.set_password(None))
-                .map_err(|()| UrlError::NoHost)?;
-        }
-        if url.fragment().is_some() {
-            url.set_fragment(None);
-        }
-        if url.as_str().len() > Self::BYTES_MAX {
-            return Err(UrlError::TooLong {
-                bytes: url.as_str().len(),
-                bytes_max: Self::BYTES_MAX,
-            });
-        }
-        let path_at = url[..Position::BeforePath].len() as u32;
-        let port = url.port().unwrap_or(scheme.default_port());
-        let (text, parsed) = (String::from(url).into_boxed_str(), OnceLock::new());
-        Ok(CrawlUrl(Arc::new(Parts { text, path_at, port, scheme, host, parsed })))
+        Base::new(self.clone()).join(reference)
     }
 
     /// The one spelling.
     pub fn as_str(&self) -> &str {
-        &self.0.text
+        &self.text[self.at.start as usize..self.at.end as usize]
     }
 
     /// The host that is asked, without scheme and port.
     pub fn host(&self) -> &HostKey {
-        &self.0.host
+        &self.at.host
     }
 
     /// Whose robots.txt counts.
@@ -165,22 +104,22 @@ impl CrawlUrl {
 
     /// What a request line asks for, and what robots rules are matched with: `/` at least.
     pub fn path_and_query(&self) -> &str {
-        &self.0.text[self.0.path_at as usize..]
+        &self.text[self.at.path as usize..self.at.end as usize]
     }
 
     /// Plain or encrypted.
     pub fn scheme(&self) -> Scheme {
-        self.0.scheme
+        self.at.scheme
     }
 
     /// The port that is dialled, given or by the scheme.
     pub fn port(&self) -> u16 {
-        self.0.port
+        self.at.port
     }
 
     /// The host as an address, if it is one.
     pub fn ip(&self) -> Option<IpAddr> {
-        self.0.host.ip()
+        self.at.host.ip()
     }
 
     /// The key under which web archives file it; never an identity.
@@ -194,8 +133,11 @@ impl CrawlUrl {
     }
 }
 
-fn before_query(path: &str) -> &str {
-    &path[..plain::find(path, b'?').unwrap_or(path.len())]
+/// A URL that stands in a text of its own.
+fn alone(write: impl FnOnce(&mut String) -> Result<Place, UrlError>) -> Result<CrawlUrl, UrlError> {
+    let mut text = String::new();
+    let at = write(&mut text)?;
+    Ok(CrawlUrl { text: text.into(), at })
 }
 
 /// The WHATWG parse alone, for who needs the fragment or the fields as they were written.
@@ -225,7 +167,7 @@ fn ignored(c: char) -> bool {
 
 impl PartialEq for CrawlUrl {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.as_str() == other.as_str()
+        self.as_str() == other.as_str()
     }
 }
 
@@ -348,11 +290,12 @@ mod tests {
         for round in 0..200_000_u64 {
             let pick = |n: u32, of: usize| (draw(round, n, Purpose::Delay) % of as u64) as usize;
             let base = CrawlUrl::parse(bases[pick(100, bases.len())]).unwrap();
-            let origin = &base.as_str()[..base.0.path_at as usize];
+            let origin = &base.as_str()[..base.at.path as usize];
             let mut reference = String::from(if pick(101, 5) == 0 { origin } else { "" });
             (0..pick(102, 6) as u32).for_each(|n| reference += PIECES[pick(n, PIECES.len())]);
             plain += u32::from(plain::read(origin, &reference).is_some());
-            let by_parser = CrawlUrl::read(Some(base.parsed()), &reference);
+            let parsed = Url::parse(base.as_str()).unwrap();
+            let by_parser = alone(|out| together::read(Some(&parsed), &reference, out));
             let joined = base.join(&reference);
             let text = |url: &Result<CrawlUrl, UrlError>| match url {
                 Ok(url) => {

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use curtsy_core::url::{CrawlUrl, UrlError, parse_whatwg};
+use curtsy_core::url::{Base, CrawlUrl, Together, UrlError, parse_whatwg};
 use encoding_rs::{EncoderResult, Encoding, UTF_8};
 use url::Url;
 
@@ -44,12 +44,13 @@ impl Addresses {
 
 /// Resolves references to URLs that can be crawled.
 pub(super) struct CrawlAddresses {
-    base: Base,
+    base: Start,
     encoding: &'static Encoding,
 }
 
-enum Base {
-    Crawlable(CrawlUrl),
+/// What references are relative to.
+enum Start {
+    Crawlable(Base),
     /// A base that can't be crawled itself, like `ftp:`; absolute references are none the worse for it.
     Other(Url),
 }
@@ -61,16 +62,17 @@ impl CrawlAddresses {
         encoding: &'static Encoding,
     ) -> CrawlAddresses {
         let encoding = encoding.output_encoding();
-        let mut addresses = CrawlAddresses { base: Base::Crawlable(page.clone()), encoding };
+        let mut addresses =
+            CrawlAddresses { base: Start::Crawlable(Base::new(page.clone())), encoding };
         match base.map(|base| addresses.resolve(base)) {
             None | Some(Err(UrlError::Syntax(_))) => {}
-            Some(Ok(base)) => addresses.base = Base::Crawlable(base),
+            Some(Ok(base)) => addresses.base = Start::Crawlable(Base::new(base)),
             Some(Err(_)) => {
                 // Not often: the whole way, to see which scheme it is.
                 if let (Some(base), Ok(page)) = (base, Url::parse(page.as_str())) {
                     let full = Addresses::new(&page, Some(base), encoding);
                     if !matches!(full.base.scheme(), "http" | "https") {
-                        addresses.base = Base::Other(full.base);
+                        addresses.base = Start::Other(full.base);
                     }
                 }
             }
@@ -81,21 +83,37 @@ impl CrawlAddresses {
     /// The base of the page, if it can be crawled.
     pub(super) fn base(&self) -> Option<&CrawlUrl> {
         match &self.base {
-            Base::Crawlable(base) => Some(base),
-            Base::Other(_) => None,
+            Start::Crawlable(base) => Some(base.url()),
+            Start::Other(_) => None,
         }
     }
 
     pub(super) fn resolve(&self, reference: &str) -> Result<CrawlUrl, UrlError> {
         let reference = with_encoded_query(reference, self.encoding);
         match &self.base {
-            Base::Crawlable(base) => base.join(&reference),
-            Base::Other(base) => {
-                let url = parse_whatwg(Some(base), &reference).map_err(UrlError::Syntax)?;
-                CrawlUrl::parse(url.as_str())
-            }
+            Start::Crawlable(base) => base.join(&reference),
+            Start::Other(base) => far_from(base, &reference),
         }
     }
+
+    /// Puts the URL that a reference means to others; tells its one spelling.
+    pub(super) fn resolve_into<'t>(
+        &self,
+        reference: &str,
+        urls: &'t mut Together,
+    ) -> Result<&'t str, UrlError> {
+        let reference = with_encoded_query(reference, self.encoding);
+        match &self.base {
+            Start::Crawlable(base) => urls.join(base, &reference),
+            Start::Other(base) => urls.add(&far_from(base, &reference)?),
+        }
+    }
+}
+
+/// The URL that a reference means on a page whose base can't be crawled.
+fn far_from(base: &Url, reference: &str) -> Result<CrawlUrl, UrlError> {
+    let url = parse_whatwg(Some(base), reference).map_err(UrlError::Syntax)?;
+    CrawlUrl::parse(url.as_str())
 }
 
 /// The reference with its query already in the document's encoding, where that is not UTF-8 and makes a difference.

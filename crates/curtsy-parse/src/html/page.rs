@@ -2,7 +2,7 @@
 
 use curtsy_core::headers::RobotsRules;
 use curtsy_core::time::Time;
-use curtsy_core::url::{CrawlUrl, UrlError, UrlKey};
+use curtsy_core::url::{CrawlUrl, Together, UrlError, UrlKey};
 
 use super::address::CrawlAddresses;
 use super::markup::Markup;
@@ -192,9 +192,9 @@ fn shortened(mut text: String, bytes_max: usize) -> String {
 struct Targets<'a> {
     addresses: &'a CrawlAddresses,
     own: UrlKey,
-    links: Vec<Link>,
-    /// The key of each link and the reference that gave it.
-    from: Vec<(UrlKey, &'a str)>,
+    urls: Together,
+    /// Of each URL its key, the reference that gave it, and whether that says `nofollow`.
+    from: Vec<(UrlKey, &'a str, bool)>,
     unusable: usize,
     /// References seen lately: where they are found, counted from one. A page repeats its menu, and a parse costs more than a look. A
     /// newer one takes the place of an older one, so that no page can make the looks long.
@@ -206,7 +206,7 @@ impl<'a> Targets<'a> {
         Targets {
             addresses,
             own: url.key(),
-            links: Vec::with_capacity(expected),
+            urls: Together::with_capacity(expected),
             from: Vec::with_capacity(expected),
             unusable: 0,
             seen: [0; SEEN],
@@ -218,33 +218,34 @@ impl<'a> Targets<'a> {
         if let Some(at) = (self.seen[slot] as usize).checked_sub(1)
             && self.from[at].1 == reference
         {
-            self.links[at].nofollow &= nofollow;
+            self.from[at].2 &= nofollow;
             return;
         }
-        match self.addresses.resolve(reference) {
-            Ok(url) => {
-                self.from.push((url.key(), reference));
-                self.links.push(Link { url, nofollow });
-                self.seen[slot] = self.links.len() as u32;
+        match self.addresses.resolve_into(reference, &mut self.urls) {
+            Ok(text) => {
+                self.from.push((UrlKey::of(text), reference, nofollow));
+                self.seen[slot] = self.from.len() as u32;
             }
             Err(_) => self.unusable += 1,
         }
     }
 
     /// Each URL once, at its first place, but for the page's own; and how many references gave none.
-    fn finish(mut self) -> (Vec<Link>, usize) {
+    fn finish(self) -> (Vec<Link>, usize) {
         let mut order: Vec<(UrlKey, usize)> =
-            self.from.iter().enumerate().map(|(at, (key, _))| (*key, at)).collect();
+            self.from.iter().enumerate().map(|(at, (key, ..))| (*key, at)).collect();
         order.sort_unstable();
-        let mut kept = vec![false; self.links.len()];
+        // Of those that are kept, whether all links to them say `nofollow`.
+        let mut kept = vec![None; self.from.len()];
         for group in order.chunk_by(|(a, _), (b, _)| a == b) {
             let (key, first) = group[0];
-            kept[first] = key != self.own;
-            self.links[first].nofollow = group.iter().all(|&(_, at)| self.links[at].nofollow);
+            let nofollow = group.iter().all(|&(_, at)| self.from[at].2);
+            kept[first] = (key != self.own).then_some(nofollow);
         }
-        let mut kept = kept.into_iter();
-        self.links.retain(|_| kept.next() == Some(true));
-        (self.links, self.unusable)
+        let mut links = Vec::with_capacity(kept.iter().flatten().count());
+        let pairs = self.urls.finish().zip(kept);
+        links.extend(pairs.filter_map(|(url, kept)| Some(Link { url, nofollow: kept? })));
+        (links, self.unusable)
     }
 }
 

@@ -16,7 +16,7 @@ mod xml;
 use std::time::Duration;
 
 use curtsy_core::time::Time;
-use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_core::url::{Base, CrawlUrl, UrlKey};
 use encoding_rs::UTF_8;
 
 use crate::charset::{self, Charset, CharsetBy, Encoding};
@@ -305,7 +305,7 @@ impl Entry {
 
 /// What has been found so far.
 struct Found<'a> {
-    url: &'a CrawlUrl,
+    base: Base,
     limits: &'a Limits,
     now: Time,
     /// Records so far, whatever became of them.
@@ -319,9 +319,9 @@ struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    fn new(url: &'a CrawlUrl, limits: &'a Limits, now: Time) -> Found<'a> {
+    fn new(url: &CrawlUrl, limits: &'a Limits, now: Time) -> Found<'a> {
         Found {
-            url,
+            base: Base::new(url.clone()),
             limits,
             now,
             records: 0,
@@ -375,7 +375,7 @@ impl<'a> Found<'a> {
         if let Some(url) = known.then(|| CrawlUrl::parse(text).ok()).flatten() {
             return Some(url);
         }
-        match self.url.join(text).ok().filter(|_| known) {
+        match self.base.join(text).ok().filter(|_| known) {
             Some(url) => {
                 self.warn(self.records, Trouble::Relative);
                 Some(url)
@@ -389,10 +389,10 @@ impl<'a> Found<'a> {
 
     /// The URL of an address that begins like the sitemap's own.
     fn on_own_host(&self, text: &str) -> Option<CrawlUrl> {
-        let url = self.url.as_str();
-        let origin = &url[..url.len() - self.url.path_and_query().len()];
+        let url = self.base.url();
+        let origin = &url.as_str()[..url.as_str().len() - url.path_and_query().len()];
         let on_it = text.strip_prefix(origin)?.starts_with('/') && text.is_ascii();
-        on_it.then(|| self.url.join(text).ok())?
+        on_it.then(|| self.base.join(text).ok())?
     }
 
     fn finish(mut self, kind: SitemapKind) -> Sitemap {

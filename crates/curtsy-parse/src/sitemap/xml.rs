@@ -413,7 +413,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
 
 fn alternates(found: &Found<'_>, written: &[(String, String)]) -> Vec<(String, CrawlUrl)> {
     let url = |(language, href): &(String, String)| {
-        Some((language.clone(), found.url.join(href.trim()).ok()?))
+        Some((language.clone(), found.base.join(href.trim()).ok()?))
     };
     written.iter().filter_map(url).collect()
 }

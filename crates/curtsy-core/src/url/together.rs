@@ -1,0 +1,173 @@
+//! What do many references mean, and where do so many URLs lie?
+//!
+//! A page has dozens of links, most of them to its own site. Each by itself would be two pieces of memory that are asked for, filled and
+//! given back; together they are one, which all of them share and which goes with the last of them.
+
+use std::cell::OnceCell;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use ::url::{Position, Url};
+
+use super::plain::{self, Plain};
+use super::{CrawlUrl, HostKey, Place, Scheme, UrlError, alone, parse_whatwg};
+
+/// A URL that many references are relative to.
+pub struct Base {
+    url: CrawlUrl,
+    /// The same as the standard's parser has it, once a reference needs that.
+    parsed: OnceCell<Url>,
+}
+
+/// URLs that lie in one text.
+///
+/// ```
+/// use curtsy_core::url::{Base, CrawlUrl, Together};
+/// let base = Base::new(CrawlUrl::parse("https://example.org/a/").unwrap());
+/// let mut together = Together::default();
+/// assert_eq!(together.join(&base, "b"), Ok("https://example.org/a/b"));
+/// assert_eq!(together.join(&base, "//Other.example"), Ok("https://other.example/"));
+/// assert!(together.join(&base, "mailto:me").is_err());
+/// let urls: Vec<CrawlUrl> = together.finish().collect();
+/// assert_eq!(urls[1], CrawlUrl::parse("https://other.example/").unwrap());
+/// ```
+#[derive(Default)]
+pub struct Together {
+    text: String,
+    places: Vec<Place>,
+}
+
+impl Together {
+    /// With room for this many URLs.
+    pub fn with_capacity(urls: usize) -> Together {
+        let text = String::with_capacity(urls.saturating_mul(URL_BYTES_USUAL));
+        Together { text, places: Vec::with_capacity(urls) }
+    }
+
+    /// Adds the URL that a reference means; tells its one spelling.
+    pub fn join(&mut self, base: &Base, reference: &str) -> Result<&str, UrlError> {
+        let before = self.text.len();
+        match base.write(reference, &mut self.text) {
+            Ok(place) => {
+                self.places.push(place);
+                Ok(&self.text[before..])
+            }
+            Err(error) => {
+                self.text.truncate(before);
+                Err(error)
+            }
+        }
+    }
+
+    /// Adds a URL that was read elsewhere.
+    pub fn add(&mut self, url: &CrawlUrl) -> Result<&str, UrlError> {
+        self.join(&Base::new(url.clone()), "#")
+    }
+
+    /// The URLs, in the order in which they were added.
+    pub fn finish(self) -> impl ExactSizeIterator<Item = CrawlUrl> {
+        let text: Arc<str> = self.text.into();
+        self.places.into_iter().map(move |at| CrawlUrl { text: Arc::clone(&text), at })
+    }
+}
+
+impl Base {
+    /// For references of a page at this URL.
+    pub fn new(url: CrawlUrl) -> Base {
+        Base { url, parsed: OnceCell::new() }
+    }
+
+    /// The URL itself.
+    pub fn url(&self) -> &CrawlUrl {
+        &self.url
+    }
+
+    /// Reads a reference.
+    pub fn join(&self, reference: &str) -> Result<CrawlUrl, UrlError> {
+        alone(|out| self.write(reference, out))
+    }
+
+    fn write(&self, reference: &str, out: &mut String) -> Result<Place, UrlError> {
+        let (text, at) = (self.url.as_str(), &self.url.at);
+        let (origin, path) = text.split_at((at.path - at.start) as usize);
+        let plain = match reference.len() <= CrawlUrl::TEXT_BYTES_MAX {
+            true => plain::read(origin, reference),
+            false => None,
+        };
+        let (kept, added) = match plain {
+            None => return read(Some(self.parsed()), reference, out),
+            Some(Plain::Same) => (path, ""),
+            Some(Plain::Path(added)) => ("", added),
+            Some(Plain::Query(added)) => (before_query(path), added),
+            Some(Plain::Beside(added)) => {
+                let path = before_query(path);
+                (&path[..path.rfind('/').map_or(0, |at| at + 1)], added)
+            }
+        };
+        let host = at.host.clone();
+        put(out, &[origin, kept, added], origin.len(), (at.port, at.scheme, host))
+    }
+
+    fn parsed(&self) -> &Url {
+        let parse = || Url::parse(self.url.as_str()).expect("a URL in its one spelling is one");
+        self.parsed.get_or_init(parse)
+    }
+}
+
+/// Reads a URL by the standard's parser, and writes it in its one spelling.
+pub(super) fn read(base: Option<&Url>, text: &str, out: &mut String) -> Result<Place, UrlError> {
+    if text.len() > CrawlUrl::TEXT_BYTES_MAX {
+        let bytes_max = CrawlUrl::TEXT_BYTES_MAX;
+        return Err(UrlError::TooLong { bytes: text.len(), bytes_max });
+    }
+    let url = parse_whatwg(base, text).map_err(UrlError::Syntax)?;
+    normalise(url, out)
+}
+
+/// Brings a parsed URL to its one spelling. Each setter is only called when it changes something: it moves the whole text.
+fn normalise(mut url: Url, out: &mut String) -> Result<Place, UrlError> {
+    let scheme = Scheme::from_str(url.scheme())?;
+    let host = HostKey::from_host(url.host().ok_or(UrlError::NoHost)?)?;
+    if url.host_str() != Some(host.as_str()) {
+        url.set_host(Some(host.as_str())).map_err(UrlError::Syntax)?;
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        // The setters refuse only URLs without a host, which the line above has ruled out.
+        url.set_username("")
+            .and_then(|()| url.set_password(None))
+            .map_err(|()| UrlError::NoHost)?;
+    }
+    if url.fragment().is_some() {
+        url.set_fragment(None);
+    }
+    let port = url.port().unwrap_or(scheme.default_port());
+    let origin = url[..Position::BeforePath].len();
+    put(out, &[url.as_str()], origin, (port, scheme, host))
+}
+
+/// Writes a URL behind what is there.
+fn put(
+    out: &mut String,
+    parts: &[&str],
+    origin: usize,
+    (port, scheme, host): (u16, Scheme, HostKey),
+) -> Result<Place, UrlError> {
+    let bytes = parts.iter().map(|part| part.len()).sum::<usize>();
+    if bytes > CrawlUrl::BYTES_MAX {
+        return Err(UrlError::TooLong { bytes, bytes_max: CrawlUrl::BYTES_MAX });
+    }
+    let start = out.len();
+    let bytes_max = u32::MAX as usize;
+    let place = |at| u32::try_from(at).map_err(|_| UrlError::TooLong { bytes: at, bytes_max });
+    let (path, end) = (place(start + origin)?, place(start + bytes)?);
+    out.reserve(bytes);
+    parts.iter().for_each(|part| out.push_str(part));
+    Ok(Place { start: start as u32, path, end, port, scheme, host })
+}
+
+fn before_query(path: &str) -> &str {
+    &path[..plain::find(path, b'?').unwrap_or(path.len())]
+}
+
+/// Bytes of a URL, most of the time.
+const URL_BYTES_USUAL: usize = 64;
