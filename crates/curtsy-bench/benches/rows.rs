@@ -192,7 +192,7 @@ fn row(n: usize, links: usize, bytes: usize) -> Row {
         findings,
         at,
         page: Some(Arc::new(Page {
-            head,
+            head: Arc::new(head),
             body: Some(Bytes::from(text)),
             document: Document { html: Some(html), ..Document::default() },
             kept: Some(kept),

@@ -1,5 +1,6 @@
 //! A crawl whose rows a face keeps itself. Nothing is left of it but what the ledger of hosts knows.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use curtsy_core::evidence::{DiscoverySource, Names, sentence};
@@ -66,11 +67,16 @@ impl Cache for NoCache {
         Box::pin(std::future::ready(None))
     }
 
-    fn page(&self, _: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>> {
+    fn page(&self, _: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
         Box::pin(std::future::ready(None))
     }
 
-    fn put(&self, _: &UrlRecord, _: CachedPage, _: Option<(&Head, &Fetched)>) -> Boxed<'_, ()> {
+    fn put(
+        &self,
+        _: &UrlRecord,
+        _: CachedPage,
+        _: Option<(&Arc<Head>, &Fetched)>,
+    ) -> Boxed<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }

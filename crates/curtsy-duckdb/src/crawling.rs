@@ -257,11 +257,16 @@ impl Cache for Shelf<'_> {
         Box::pin(std::future::ready(found))
     }
 
-    fn page(&self, _: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>> {
+    fn page(&self, _: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
         Box::pin(std::future::ready(None))
     }
 
-    fn put(&self, _: &UrlRecord, _: CachedPage, _: Option<(&Head, &Fetched)>) -> Boxed<'_, ()> {
+    fn put(
+        &self,
+        _: &UrlRecord,
+        _: CachedPage,
+        _: Option<(&Arc<Head>, &Fetched)>,
+    ) -> Boxed<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }

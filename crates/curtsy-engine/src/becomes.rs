@@ -162,7 +162,7 @@ impl<W: World> Worker<'_, W> {
         let answer = match (brought.head.take(), brought.page.take()) {
             (Some(head), page) if head.status == 304 => {
                 let held = self.outside.cache.page(record.url.key()).await;
-                Some(held.map_or((head, page), |(head, page)| (Box::new(head), Some(page))))
+                Some(held.map_or((head, page), |(head, page)| (head, Some(page))))
             }
             (Some(head), page) => Some((head, page)),
             (None, _) => None,
@@ -190,7 +190,6 @@ impl<W: World> Worker<'_, W> {
         now: Time,
     ) -> Option<Arc<Page>> {
         let (head, page) = self.outside.cache.page(record.url.key()).await?;
-        let head = Box::new(head);
         let answer = Answer { head, page: Some(page), kept: cached, peer: None, latency: None };
         self.take_in(seen, policy, record, Some(answer), now).await
     }
@@ -256,7 +255,7 @@ impl<W: World> Worker<'_, W> {
             _ => None,
         };
         Some(Arc::new(Page {
-            head: *answer.head,
+            head: answer.head,
             body,
             document,
             kept: answer.kept,
@@ -320,7 +319,7 @@ impl<W: World> Worker<'_, W> {
             kept.etag = kept.etag.or_else(|| old.etag.clone());
             kept.last_modified = kept.last_modified.or_else(|| old.last_modified.clone());
         }
-        let answer = (head.status != 304).then_some((&**head, page));
+        let answer = (head.status != 304).then_some((head, page));
         self.outside.cache.put(&asked.record, kept.clone(), answer).await;
         self.world.reached(Point::Cached).await;
         Some(kept)
@@ -336,7 +335,7 @@ fn within(mut offers: Vec<UrlRecord>, record: &UrlRecord, policy: &Policy) -> Ve
 
 /// An answer on its way into a row.
 struct Answer {
-    head: Box<Head>,
+    head: Arc<Head>,
     page: Option<Fetched>,
     kept: Option<CachedPage>,
     peer: Option<IpAddr>,

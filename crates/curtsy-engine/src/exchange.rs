@@ -30,7 +30,7 @@ const CONFIRM_TRIES: u32 = 3;
 /// What one request brought.
 pub(crate) struct Brought {
     pub(crate) outcome: Outcome,
-    pub(crate) head: Option<Box<Head>>,
+    pub(crate) head: Option<Arc<Head>>,
     pub(crate) page: Option<Fetched>,
     /// The address that answered.
     pub(crate) peer: Option<IpAddr>,

@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{Approach, Permit, Problem};
@@ -99,7 +100,7 @@ pub enum Sent {
         /// When the first byte of the answer was here.
         first_byte: Mono,
         /// The head itself.
-        head: Box<Head>,
+        head: Arc<Head>,
     },
 }
 

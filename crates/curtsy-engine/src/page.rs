@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -66,7 +67,7 @@ pub struct Document {
 #[derive(Clone, Debug)]
 pub struct Page {
     /// The head of the answer; of a page that we hold, that of its last answer.
-    pub head: Head,
+    pub head: Arc<Head>,
     /// The body; none if the policy does not keep it (`noindex`), or if the answer had no use for one.
     pub body: Option<Bytes>,
     /// What was read in it.
@@ -100,7 +101,7 @@ pub trait Cache {
     /// What is kept of a page.
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>>;
     /// The page itself with the head of its answer, if it is kept.
-    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>>;
+    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>>;
     /// Whether it is told of pages that are not there (404, 410) too, so that they are not asked for again while that is fresh.
     fn remembers_missing(&self) -> bool {
         false
@@ -110,6 +111,6 @@ pub trait Cache {
         &self,
         asked: &UrlRecord,
         page: CachedPage,
-        answer: Option<(&Head, &Fetched)>,
+        answer: Option<(&Arc<Head>, &Fetched)>,
     ) -> Boxed<'_, ()>;
 }

@@ -9,6 +9,7 @@ use std::future::poll_fn;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -422,7 +423,7 @@ impl Line for HttpLine {
             Ok(head) => {
                 let now = self.inner.clock.mono();
                 let first_byte = first_byte.filter(|_| !framed).unwrap_or(now);
-                Sent::Answered { sent, first_byte, head: Box::new(head) }
+                Sent::Answered { sent, first_byte, head: Arc::new(head) }
             }
             Err(failure) => {
                 self.leave(After::Close);

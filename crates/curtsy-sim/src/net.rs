@@ -403,7 +403,7 @@ impl Line for SimLine {
             ..Head::default()
         };
         self.answer = Some((answer, sent_at));
-        Sent::Answered { sent: now, first_byte: self.life.mono(), head: Box::new(head) }
+        Sent::Answered { sent: now, first_byte: self.life.mono(), head: Arc::new(head) }
     }
 
     async fn body(&mut self) -> Reading {

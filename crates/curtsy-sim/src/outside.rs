@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use curtsy_core::host::{Friction, Kind};
 use curtsy_core::time::Time;
@@ -141,7 +142,7 @@ pub struct SimCache {
     pages: RefCell<HashMap<UrlKey, Kept>>,
 }
 
-type Kept = (CachedPage, Option<(Head, Fetched)>);
+type Kept = (CachedPage, Option<(Arc<Head>, Fetched)>);
 
 impl Cache for SimCache {
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>> {
@@ -149,7 +150,7 @@ impl Cache for SimCache {
         Box::pin(std::future::ready(page))
     }
 
-    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>> {
+    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
         let answer = self.pages.borrow().get(&key).and_then(|(_, answer)| answer.clone());
         Box::pin(std::future::ready(answer))
     }
@@ -158,12 +159,12 @@ impl Cache for SimCache {
         &self,
         asked: &UrlRecord,
         page: CachedPage,
-        answer: Option<(&Head, &Fetched)>,
+        answer: Option<(&Arc<Head>, &Fetched)>,
     ) -> Boxed<'_, ()> {
         let key = asked.url.key();
         let mut pages = self.pages.borrow_mut();
         let old = pages.remove(&key).and_then(|(_, answer)| answer);
-        let answer = answer.map(|(head, page)| (head.clone(), page.clone()));
+        let answer = answer.map(|(head, page)| (Arc::clone(head), page.clone()));
         pages.insert(key, (page, answer.or(old)));
         Box::pin(std::future::ready(()))
     }

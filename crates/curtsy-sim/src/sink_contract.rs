@@ -336,7 +336,7 @@ fn head(content_type: &str) -> Head {
 
 fn with_page(row: Row, head: Head, document: Document, body: &[u8]) -> Row {
     let page = Page {
-        head,
+        head: Arc::new(head),
         body: Some(body.to_vec().into()),
         document,
         kept: None,

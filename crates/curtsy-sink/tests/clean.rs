@@ -3,6 +3,8 @@
 
 mod sample;
 
+use std::sync::Arc;
+
 use curtsy_engine::{Batch, Row, Sink};
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, Options, SqliteSink};
 use sample::{Folder, block, csv_records, page_of, row};
@@ -70,10 +72,11 @@ impl Chance {
             _ => format!("<title>{}</title><a href=\"{}\">", self.text(), self.text()),
         };
         let mut page = page_of(&body);
-        page.head.etag = Some(self.text());
-        page.head.last_modified = Some(self.text());
-        page.head.content_type = Some(self.text());
-        page.head.others.push((format!("x-{}", self.text()), self.text()));
+        let head = Arc::make_mut(&mut page.head);
+        head.etag = Some(self.text());
+        head.last_modified = Some(self.text());
+        head.content_type = Some(self.text());
+        head.others.push((format!("x-{}", self.text()), self.text()));
         row(&url, number as u64, Some(page))
     }
 }

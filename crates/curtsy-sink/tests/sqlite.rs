@@ -124,7 +124,7 @@ fn a_confirmation_keeps_the_content_and_moves_the_freshness() {
     let told = "SELECT decision, http_status FROM decisions ORDER BY at";
     assert_eq!(ask(&folder, told), "fetched|200\nconfirmed|304");
     // A 304 for a page that is not held any more says nothing of its content.
-    let head = Head { status: 304, ..Head::default() };
+    let head = Arc::new(Head { status: 304, ..Head::default() });
     let empty = Page { head, body: None, kept: None, ..page_of("") };
     keep(&sink, vec![Row { ending: Ending::Fetched(confirmed), ..row(url, 30, Some(empty)) }]);
     assert_eq!(ask(&folder, "SELECT body, fresh_until FROM pages"), "first|-");
@@ -210,7 +210,8 @@ fn crawl_time_is_the_servers_if_it_is_close() {
     let sink = open(&folder);
     let dated = |date: &str| {
         let page = page_of("x");
-        Page { head: Head { date: Some(date.into()), ..page.head.clone() }, ..page }
+        let head = Head { date: Some(date.into()), ..Head::clone(&page.head) };
+        Page { head: Arc::new(head), ..page }
     };
     let dates = [
         ("Fri, 01 Jan 2027 00:04:59 GMT", "2027-01-01T00:04:59.000000Z"),

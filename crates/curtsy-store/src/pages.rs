@@ -57,13 +57,14 @@ impl<H: Hours> Cache for PageCache<H> {
         Box::pin(std::future::ready(found))
     }
 
-    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>> {
+    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
         let waiting = self.handle.waiting_page(key);
         let found = match waiting.as_deref().map(|page| &page.news) {
             Some(News::Answer(answer)) => answer.read(),
             Some(News::TooLarge) => None,
             Some(News::Confirmed) | None => self.handle.page(key),
         };
+        let found = found.map(|(head, page)| (Arc::new(head), page));
         Box::pin(std::future::ready(found))
     }
 
@@ -75,7 +76,7 @@ impl<H: Hours> Cache for PageCache<H> {
         &self,
         asked: &UrlRecord,
         page: CachedPage,
-        answer: Option<(&Head, &Fetched)>,
+        answer: Option<(&Arc<Head>, &Fetched)>,
     ) -> Boxed<'_, ()> {
         self.ahead.borrow_mut().remove(&asked.url.key());
         if !self.handle.keeps_pages() {
@@ -124,7 +125,11 @@ pub(crate) struct Answer {
 }
 
 impl PageWrite {
-    fn new(asked: &UrlRecord, page: CachedPage, answer: Option<(&Head, &Fetched)>) -> PageWrite {
+    fn new(
+        asked: &UrlRecord,
+        page: CachedPage,
+        answer: Option<(&Arc<Head>, &Fetched)>,
+    ) -> PageWrite {
         let hostname = asked.url.host().as_str();
         let news = match answer {
             None => News::Confirmed,
@@ -134,7 +139,7 @@ impl PageWrite {
                 headers: headers::to_json(&Head {
                     etag: None,
                     last_modified: None,
-                    ..head.clone()
+                    ..Head::clone(head)
                 }),
                 content: Some(String::new()),
                 content_hash: sha256(&fetched.body),
@@ -224,7 +229,7 @@ mod tests {
         let asked = UrlRecord::page(CrawlUrl::parse("https://example.org/a").unwrap(), 0);
         let page = CachedPage { fresh_until: Time::START, etag: None, last_modified: None };
         let content_type = Some(content_type.to_owned());
-        let head = Head { status: 200, content_type, ..Head::default() };
+        let head = Arc::new(Head { status: 200, content_type, ..Head::default() });
         PageWrite::new(&asked, page, Some((&head, &Fetched { body: body.to_vec().into() })))
     }
 

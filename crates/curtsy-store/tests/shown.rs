@@ -6,6 +6,7 @@ mod place;
 use std::cell::Cell;
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -461,7 +462,7 @@ async fn put(cache: &dyn Cache, record: &UrlRecord, page: CachedPage, said: Said
             others: vec![("server".into(), "a".into()), ("server".into(), "b".into())],
             ..Head::default()
         };
-        (head, Fetched { body: body.to_vec().into() })
+        (Arc::new(head), Fetched { body: body.to_vec().into() })
     });
     cache.put(record, page, answer.as_ref().map(|(head, fetched)| (head, fetched))).await;
 }

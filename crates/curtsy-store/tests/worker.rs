@@ -60,7 +60,7 @@ impl Line for SiteLine {
             _ => 200,
         };
         let content_type = Some("text/html".to_owned());
-        let head = Box::new(Head { status, content_type, ..Head::default() });
+        let head = Arc::new(Head { status, content_type, ..Head::default() });
         Sent::Answered { sent, first_byte: sent, head }
     }
 

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
@@ -95,11 +96,12 @@ impl Client {
                             0..100 => String::from_utf8_lossy(&fetched.body).into_owned(),
                             long => format!("{long} bytes"),
                         };
-                        Got { said: format!("{status} {shown}"), head: *head }
+                        Got { said: format!("{status} {shown}"), head: Arc::unwrap_or_clone(head) }
                     }
-                    Reading::Failed(problem) => {
-                        Got { said: format!("{status}, {}", told(line, problem)), head: *head }
-                    }
+                    Reading::Failed(problem) => Got {
+                        said: format!("{status}, {}", told(line, problem)),
+                        head: Arc::unwrap_or_clone(head),
+                    },
                 }
             }
         }

@@ -79,10 +79,15 @@ impl Cache for Desk {
     fn get(&self, _: UrlKey) -> Boxed<'_, Option<CachedPage>> {
         done(None)
     }
-    fn page(&self, _: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>> {
+    fn page(&self, _: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
         done(None)
     }
-    fn put(&self, _: &UrlRecord, _: CachedPage, _: Option<(&Head, &Fetched)>) -> Boxed<'_, ()> {
+    fn put(
+        &self,
+        _: &UrlRecord,
+        _: CachedPage,
+        _: Option<(&Arc<Head>, &Fetched)>,
+    ) -> Boxed<'_, ()> {
         done(())
     }
 }

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{Approach, Permit, Problem};
@@ -146,7 +147,7 @@ impl Stage {
 #[derive(Debug)]
 enum Got {
     Nothing(Option<Problem>),
-    Answer(Box<Head>, Option<usize>),
+    Answer(Arc<Head>, Option<usize>),
 }
 
 /// Hears one request, says the answer and ends.

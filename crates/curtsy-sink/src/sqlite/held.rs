@@ -4,6 +4,7 @@
 //! sieve answers that without a look into the file. It may say "perhaps" of a key that is not there, never "no" of one that is.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use curtsy_core::url::UrlKey;
@@ -29,7 +30,7 @@ pub(super) struct Held {
 pub(super) struct Kept {
     pub(super) page: CachedPage,
     /// The answer; without one it is in the table.
-    pub(super) answer: Option<(Head, Bytes)>,
+    pub(super) answer: Option<(Arc<Head>, Bytes)>,
 }
 
 impl Held {
@@ -44,7 +45,12 @@ impl Held {
     }
 
     /// Keeps a page until its row is written. If there is no room, the oldest goes: that costs a request at most.
-    pub(super) fn put(&mut self, key: UrlKey, page: CachedPage, answer: Option<(Head, Bytes)>) {
+    pub(super) fn put(
+        &mut self,
+        key: UrlKey,
+        page: CachedPage,
+        answer: Option<(Arc<Head>, Bytes)>,
+    ) {
         let before = self.take(key);
         let answer = answer.or_else(|| before.and_then(|kept| kept.answer));
         self.bytes += size(answer.as_ref());
@@ -107,6 +113,6 @@ fn bits(key: UrlKey) -> [usize; 4] {
 }
 
 /// An answer without a body has its head.
-fn size(answer: Option<&(Head, Bytes)>) -> usize {
+fn size(answer: Option<&(Arc<Head>, Bytes)>) -> usize {
     answer.map_or(0, |(_, body)| body.len() + 1024)
 }

@@ -143,16 +143,16 @@ impl SqliteSink {
         Some(CachedPage { fresh_until: moment::read(&fresh_until)?, etag, last_modified })
     }
 
-    fn look_up_page(&self, key: UrlKey) -> Option<(Head, Fetched)> {
+    fn look_up_page(&self, key: UrlKey) -> Option<(Arc<Head>, Fetched)> {
         let held = lock(&self.0.held);
         if let Some((head, body)) = held.get(key).and_then(|kept| kept.answer.as_ref()) {
-            return Some((head.clone(), Fetched { body: body.clone() }));
+            return Some((Arc::clone(head), Fetched { body: body.clone() }));
         }
         let found = self.in_table(held, key, [ANSWER, ANSWER_MOVED], |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
         });
         let (_, headers, body) = found?;
-        Some((read_headers(&headers, 200)?, Fetched { body: Bytes::from(body) }))
+        Some((Arc::new(read_headers(&headers, 200)?), Fetched { body: Bytes::from(body) }))
     }
 
     /// Asks the table. A page is kept under the URL at which it was found: its own, or one to which others were led as well; what is
@@ -199,7 +199,7 @@ impl Cache for SqliteSink {
         Box::pin(std::future::ready(self.look_up(key)))
     }
 
-    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>> {
+    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
         Box::pin(std::future::ready(self.look_up_page(key)))
     }
 
@@ -207,9 +207,9 @@ impl Cache for SqliteSink {
         &self,
         asked: &UrlRecord,
         page: CachedPage,
-        answer: Option<(&Head, &Fetched)>,
+        answer: Option<(&Arc<Head>, &Fetched)>,
     ) -> Boxed<'_, ()> {
-        let answer = answer.map(|(head, page)| (head.clone(), page.body.clone()));
+        let answer = answer.map(|(head, page)| (Arc::clone(head), page.body.clone()));
         lock(&self.0.held).put(asked.url.key(), page, answer);
         Box::pin(std::future::ready(()))
     }

@@ -61,7 +61,7 @@ pub(crate) fn page_of(body: &str) -> Page {
         last_modified: None,
     };
     Page {
-        head,
+        head: Arc::new(head),
         body: Some(Bytes::copy_from_slice(body.as_bytes())),
         document: Document { html: Some(html), ..Document::default() },
         kept: Some(kept),

@@ -6,6 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -184,7 +185,7 @@ impl<W: Wire> Cache for Pages<W> {
         })
     }
 
-    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Head, Fetched)>> {
+    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
         Box::pin(async move {
             let found = self.look_up(key, true).await.ok().flatten()?;
             let head = Head {
@@ -194,7 +195,7 @@ impl<W: Wire> Cache for Pages<W> {
                 content_type: found.content_type,
                 ..Head::default()
             };
-            Some((head, Fetched { body: found.body }))
+            Some((Arc::new(head), Fetched { body: found.body }))
         })
     }
 
@@ -202,7 +203,7 @@ impl<W: Wire> Cache for Pages<W> {
         &self,
         asked: &UrlRecord,
         page: CachedPage,
-        answer: Option<(&Head, &Fetched)>,
+        answer: Option<(&Arc<Head>, &Fetched)>,
     ) -> Boxed<'_, ()> {
         let (key, spelt) =
             (asked.url.key(), asked.wish.as_ref().map(|wish| cache_key(&wish.spelt)));
