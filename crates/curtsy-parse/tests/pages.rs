@@ -52,6 +52,9 @@ fn the_tree_repeats_and_moves_links() {
     // A NUL is nothing in a body, and a character after `plaintext`.
     check("<p><a href=1><p>\0<plaintext>", "1");
     check("<p><a href=1><p>\0<plaintext>\0", "1 1");
+    // Behind everything white space opens links again, also between other characters.
+    check("<a href=1><frameset></frameset></html>x", "");
+    check("<a href=1><frameset></frameset></html>x y", "1");
     check("<a href=1><div><a href=2></a></div>", "1 1 2");
     check("<table><tr><td><a href=1></a></td></tr><a href=2></a></table>", "2 1");
     check("<a href=1></a><frameset><frame src=f></frameset>", "");

@@ -77,11 +77,19 @@ pub(super) struct Tokens<'t> {
     attributes: Vec<Attribute>,
     /// The last start tag between its name and its end.
     inside: Span,
+    /// The last run of characters.
+    run: Span,
 }
 
 impl<'t> Tokens<'t> {
     pub(super) fn new(text: &'t str) -> Tokens<'t> {
-        Tokens { text, at: 0, attributes: Vec::with_capacity(16), inside: Span::default() }
+        Tokens {
+            text,
+            at: 0,
+            attributes: Vec::with_capacity(16),
+            inside: Span::default(),
+            run: Span::default(),
+        }
     }
 
     pub(super) fn text(&self) -> &'t str {
@@ -143,6 +151,7 @@ impl<'t> Tokens<'t> {
                     }
                 }
                 [b'<', ..] => {
+                    self.run = Span::new(self.at, self.at + 1);
                     self.at += 1;
                     return Some(Token::Characters(Characters {
                         other: true,
@@ -151,8 +160,9 @@ impl<'t> Tokens<'t> {
                 }
                 _ => {
                     let run = &here[..memchr(b'<', here).unwrap_or(here.len())];
-                    let characters = self.characters(self.at, self.at + run.len());
-                    self.at += run.len();
+                    let (start, end) = (self.at, self.at + run.len());
+                    let characters = self.characters(start, end);
+                    (self.run, self.at) = (Span::new(start, end), end);
                     return Some(Token::Characters(characters));
                 }
             }
@@ -396,6 +406,12 @@ impl<'t> Tokens<'t> {
         self.at = found.map_or(self.text.len(), |distance| self.at + distance + 1);
     }
 
+    /// What the last run consists of, all of it.
+    pub(super) fn whole_run(&self) -> Characters {
+        plain_characters(entity::in_text(self.run.of(self.text)).as_bytes())
+    }
+
+    /// What a run consists of, up to the first character that is neither white space nor NUL: hardly anybody asks what comes after.
     fn characters(&self, start: usize, end: usize) -> Characters {
         let run = &self.text.as_bytes()[start..end];
         let mut seen = Characters::default();

@@ -180,9 +180,9 @@ impl<'t> Builder<'t> {
         match (mode, token) {
             (_, Token::Start { name: HTML, .. }) => return self.in_body(token),
             // Of a run of characters the white space alone gets through.
-            (Mode::AfterAfterFrameset, Token::Characters(run)) => {
-                let white = Characters { white: run.white, ..Characters::default() };
-                return self.characters_in_body(white);
+            (Mode::AfterAfterFrameset, Token::Characters(_)) => {
+                let white = self.tokens.whole_run().white;
+                return self.characters_in_body(Characters { white, ..Characters::default() });
             }
             (Mode::InFrameset, Token::Start { name: FRAMESET, .. }) => {
                 self.insert_html(FRAMESET);
