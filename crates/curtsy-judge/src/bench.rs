@@ -3,12 +3,15 @@
 //! Every rule brings its charge here with the earlier exchange that set the condition. If the fault list says that nobody may
 //! have heard that exchange, the charge is excused; if it names too few, the excuse itself breaks P13.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::exchange::{Exchange, line_of};
+use crate::exchange::{Exchange, Source, line_of};
 use crate::faults::{Faults, Heard};
+use crate::manners::HeldTo;
 use crate::report::{RuleTally, Violation};
 use crate::rule::Rule;
 
@@ -21,9 +24,12 @@ pub(crate) struct Seen {
 }
 
 /// What remains of an exchange when only its URL's record is kept.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Brief {
     pub(crate) number: u64,
+    /// Where its line stands, if the reader keeps lines; zero if not.
+    line: u64,
+    file: Option<Arc<str>>,
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) status: Option<u16>,
@@ -32,11 +38,24 @@ pub(crate) struct Brief {
 impl Brief {
     pub(crate) fn of(seen: &Seen) -> Brief {
         let x = &seen.x;
-        Brief { number: seen.number, start: x.start, end: x.end, status: x.status }
+        let source = x.source.as_deref();
+        Brief {
+            number: seen.number,
+            line: source.map_or(0, |source| source.line),
+            file: source.and_then(|source| source.file.clone()),
+            start: x.start,
+            end: x.end,
+            status: x.status,
+        }
+    }
+
+    fn source(&self) -> Option<Arc<Source>> {
+        let (file, line) = (self.file.clone(), self.line);
+        (line > 0).then(|| Arc::new(Source { file, line, text: "".into() }))
     }
 
     /// What is left of its line: the URL is that of the later exchange.
-    fn line(&self, later: &Exchange) -> String {
+    fn as_json(&self, later: &Exchange) -> String {
         json!({
             "start": self.start,
             "end": self.end,
@@ -63,6 +82,14 @@ pub(crate) enum Earlier<'a> {
 pub(crate) struct Bench {
     pub(crate) tallies: [RuleTally; 17],
     pub(crate) first: [Option<Box<Violation>>; 17],
+    /// The clearest violations of each rule, with their weights; the first one is among them.
+    examples: [Vec<(u64, Violation)>; 17],
+    /// Which rules are judged.
+    pub(crate) held_to: HeldTo,
+    /// Lines of robots.txt that were disobeyed, and how often.
+    pub(crate) disobeyed: BTreeMap<String, u64>,
+    /// The longest Crawl-delay that a start was held to.
+    pub(crate) crawl_delay: u64,
     pub(crate) violations: usize,
     pub(crate) faults: Faults,
     /// How coarse the log's times are, in microseconds: what may lie inside that is not charged.
@@ -70,8 +97,12 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    pub(crate) fn new() -> Bench {
+    pub(crate) fn new(held_to: HeldTo) -> Bench {
         Bench {
+            examples: Default::default(),
+            held_to,
+            disobeyed: BTreeMap::new(),
+            crawl_delay: 0,
             tallies: [RuleTally::default(); 17],
             first: Default::default(),
             violations: 0,
@@ -81,14 +112,17 @@ impl Bench {
     }
 
     pub(crate) fn judged(&mut self, rule: Rule) {
-        self.tallies[rule.index()].judged += 1;
+        self.tallies[rule.index()].judged += u64::from(self.held_to.includes(rule));
     }
 
     pub(crate) fn not_judged(&mut self, rule: Rule) {
-        self.tallies[rule.index()].not_judged += 1;
+        self.tallies[rule.index()].not_judged += u64::from(self.held_to.includes(rule));
     }
 
     pub(crate) fn excused(&mut self, rule: Rule) {
+        if !self.held_to.includes(rule) {
+            return;
+        }
         self.tallies[rule.index()].excused += 1;
         self.tallies[Rule::P13.index()].excused += 1;
     }
@@ -136,6 +170,9 @@ impl Bench {
 
     /// Records a violation that is ready as it is.
     pub(crate) fn record(&mut self, violation: Violation) {
+        if !self.held_to.includes(violation.rule) {
+            return;
+        }
         self.violations += 1;
         let place = violation.rule.index();
         self.tallies[place].violations += 1;
@@ -151,25 +188,75 @@ impl Bench {
         later: &Exchange,
         what: impl FnOnce() -> String,
     ) {
-        self.violations += 1;
-        self.tallies[rule.index()].violations += 1;
-        let place = &mut self.first[rule.index()];
-        if place.is_some() {
+        self.broken_by(rule, 0, host, earlier, later, what);
+    }
+
+    /// Records a violation; of several, those with the largest weights are kept as examples.
+    pub(crate) fn broken_by(
+        &mut self,
+        rule: Rule,
+        weight: u64,
+        host: &str,
+        earlier: Earlier<'_>,
+        later: &Exchange,
+        what: impl FnOnce() -> String,
+    ) {
+        if !self.held_to.includes(rule) {
             return;
         }
-        let earlier = match earlier {
-            Earlier::Nothing => None,
-            Earlier::Seen(seen) => Some(line_of(&seen.x)),
-            Earlier::Brief(brief) => Some(brief.line(later)),
+        self.violations += 1;
+        self.tallies[rule.index()].violations += 1;
+        let examples = &mut self.examples[rule.index()];
+        let full = examples.len() >= EXAMPLES_MAX;
+        let least = (0..examples.len()).min_by_key(|&at| (examples[at].0, Reverse(at)));
+        if full && least.is_none_or(|at| examples[at].0 >= weight) {
+            return;
+        }
+        let (line, source) = match earlier {
+            Earlier::Nothing => (None, None),
+            Earlier::Seen(seen) => (Some(line_of(&seen.x)), seen.x.source.clone()),
+            Earlier::Brief(brief) => (Some(brief.as_json(later)), brief.source()),
         };
-        *place = Some(Box::new(Violation {
+        let violation = Violation {
             rule,
             host: host.to_owned(),
             at: later.start,
             what: what(),
-            earlier,
+            earlier: line,
             later: Some(line_of(later)),
-        }));
+            earlier_source: source,
+            later_source: later.source.clone(),
+        };
+        let first = &mut self.first[rule.index()];
+        if first.is_none() {
+            *first = Some(Box::new(violation.clone()));
+        }
+        if let Some(at) = least.filter(|_| full) {
+            examples.remove(at);
+        }
+        examples.push((weight, violation));
+    }
+
+    /// Counts a request that a line of robots.txt forbids.
+    pub(crate) fn disobeyed(&mut self, line: impl FnOnce() -> String) {
+        if !self.held_to.includes(Rule::P2) {
+            return;
+        }
+        let line = line();
+        if self.disobeyed.len() < LINES_MAX || self.disobeyed.contains_key(&line) {
+            *self.disobeyed.entry(line).or_default() += 1;
+        }
+    }
+
+    /// The clearest violations of each rule, in the order of the rules and of the log.
+    pub(crate) fn take_examples(&mut self) -> Vec<Violation> {
+        let of_rules = std::mem::take(&mut self.examples).into_iter();
+        of_rules
+            .flat_map(|mut examples| {
+                examples.sort_by_key(|(_, violation)| violation.at);
+                examples.into_iter().map(|(_, violation)| violation)
+            })
+            .collect()
     }
 }
 
@@ -190,5 +277,9 @@ pub(crate) fn span(micros: u64) -> String {
     }
 }
 
+/// Examples that are kept of each rule's violations.
+const EXAMPLES_MAX: usize = 3;
+/// Lines of robots.txt of which the violations are counted.
+const LINES_MAX: usize = 64;
 /// The time that a signal may take to reach every worker.
 pub(crate) const DELTA: u64 = 250_000;

@@ -1,12 +1,12 @@
 //! The combined log format of nginx and Apache: who, when to the second, what, status, user agent.
 //!
-//! It says neither how long an answer took nor what its headers were, and its time stamp is the start of the request in one
-//! server and the end in the other. So only what is surely broken is charged, and half of the rules can't be judged at all;
-//! [`LogDetail`] tells the judge so. The virtual host may stand first (`%v`, as in Apache's `vhost_combined`).
-
-use std::time::Duration;
+//! A line does not hold the headers of the answer, and its time stamp is the start of the request in Apache and the end in
+//! nginx. A line with nginx's `$request_time` after the user agent gives the start: the stamp less that time. In any other
+//! line the request may have begun up to [`ANSWER_MAX`] before the stamp. The virtual host may stand first (`%v:%p`, as in
+//! Apache's `vhost_combined`).
 
 use crate::exchange::{Exchange, Scheme};
+use crate::format::{ANSWER_MAX, SECONDS};
 use crate::header::log_date;
 use crate::host_name::split_port;
 use crate::judge::LogDetail;
@@ -34,14 +34,20 @@ pub(crate) fn exchange_of(text: &str, names: &mut Names) -> Result<(Exchange, Lo
     let status = numbers.next().and_then(|status| status.parse::<u16>().ok());
     let status = status.ok_or("the status is missing")?;
     let _referer = quoted(&mut rest);
-    let agent = quoted(&mut rest).filter(|agent| agent != "-");
+    let agent = quoted(&mut rest);
+    // Without a user agent, `rest` is still the status and what follows it.
+    let took = agent.as_ref().and_then(|_| request_time(rest));
+    let agent = agent.filter(|agent| agent != "-");
     let mut parts = request.split(' ');
     let (Some(method), Some(target)) = (parts.next(), parts.next()) else {
         return Err(format!("`{request}` is not a request line"));
     };
     let scheme = if port == Some(443) { Scheme::Https } else { Scheme::Http };
-    let start = seconds * 1_000_000;
+    let stamp = seconds * 1_000_000;
+    let start = stamp.saturating_sub(took.unwrap_or(0));
     let exchange = Exchange {
+        end: stamp,
+        early: if took.is_some() { 0 } else { ANSWER_MAX },
         peer: peer.parse().ok(),
         scheme,
         port: port.unwrap_or(scheme.default_port()),
@@ -51,7 +57,22 @@ pub(crate) fn exchange_of(text: &str, names: &mut Names) -> Result<(Exchange, Lo
         complete: status != 499,
         ..Exchange::get(start, "", target, status)
     };
-    Ok((Exchange { host: names.one(host), ..exchange }, DETAIL))
+    Ok((Exchange { host: names.one(host), ..exchange }, SECONDS))
+}
+
+/// nginx's `$request_time` among the words after the user agent: seconds with three decimals, in microseconds.
+fn request_time(rest: &str) -> Option<u64> {
+    rest.split_ascii_whitespace().find_map(|word| {
+        let word = word.rsplit('=').next().unwrap_or(word).trim_matches('"');
+        let (seconds, millis) = word.split_once('.')?;
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        if millis.len() != 3 || seconds.len() > 6 || !digits(seconds) || !digits(millis) {
+            return None;
+        }
+        let seconds: u64 = seconds.parse().ok()?;
+        let millis: u64 = millis.parse().ok()?;
+        Some(seconds * 1_000_000 + millis * 1000)
+    })
 }
 
 /// The next text in double quotes, its escapes undone; `rest` moves behind it.
@@ -80,5 +101,3 @@ fn quoted(rest: &mut &str) -> Option<String> {
 }
 
 const WANTED: &str = "neither a JSON object nor `[host] peer - - [time] \"request\" status …`";
-const DETAIL: LogDetail =
-    LogDetail { resolution: Duration::from_secs(1), ends: false, headers: false };

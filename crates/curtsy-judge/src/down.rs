@@ -63,7 +63,7 @@ impl Down {
         let Some(open) = &mut self.open else { return };
         let x = &seen.x;
         let end = open.by.x.end;
-        if !bench.late(x.start, end.saturating_add(DELTA)) {
+        if !bench.late(x.at_earliest(), end.saturating_add(DELTA)) {
             return; // on its way already
         }
         bench.judged(Rule::P15);

@@ -3,6 +3,7 @@
 //! This is a line of the access log. Times are microseconds of the server's own clock; nothing here says which worker, process
 //! or machine asked, and the judge never wants to know.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -64,6 +65,31 @@ pub struct Exchange {
     pub complete: bool,
     /// The test server read this request later than 20 ms after it came: P4 and P16 around it are not judged.
     pub read_late: bool,
+    /// By how many microseconds the request may have begun before `start`, where the log gives no better time.
+    pub early: u64,
+    /// The line of the log that this exchange was read from, if the reader keeps lines.
+    pub source: Option<Arc<Source>>,
+}
+
+/// A line of a log, as it stands there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The file, where several are read.
+    pub file: Option<Arc<str>>,
+    /// The number of the line, counted from 1.
+    pub line: u64,
+    /// The text; a line that is longer than 4096 bytes is cut. Empty if only the number was kept.
+    pub text: Box<str>,
+}
+
+impl fmt::Display for Source {
+    /// Writes `file:12` or `line 12`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.file {
+            Some(file) => write!(f, "{file}:{}", self.line),
+            None => write!(f, "line {}", self.line),
+        }
+    }
 }
 
 /// http or https.
@@ -123,7 +149,14 @@ impl Exchange {
             robots_body: None,
             complete: true,
             read_late: false,
+            early: 0,
+            source: None,
         }
+    }
+
+    /// The earliest time at which the request can have begun.
+    pub(crate) fn at_earliest(&self) -> u64 {
+        self.start.saturating_sub(self.early)
     }
 }
 

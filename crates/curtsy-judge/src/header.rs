@@ -89,6 +89,47 @@ pub(crate) fn log_date(text: &str) -> Option<i64> {
     Some(local - offset)
 }
 
+/// Microseconds since 1970 of `1994-11-06` and `08:49:37`, with or without decimals, in UTC.
+pub(crate) fn day_and_time(day: &str, time: &str) -> Option<u64> {
+    let mut parts = day.split('-');
+    let year = digits(parts.next()?, 4..=4)?;
+    let month = digits(parts.next()?, 1..=2).filter(|month| (1..=12).contains(month))?;
+    let day = digits(parts.next()?, 1..=2).filter(|day| (1..=31).contains(day))?;
+    let (time, decimals) = time.split_once('.').unwrap_or((time, ""));
+    let mut clock = time.split(':').map(|part| digits(part, 2..=2));
+    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
+    if parts.next().is_some() || clock.next().is_some() || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let micros = match decimals {
+        "" => 0,
+        _ => {
+            let cut = decimals.get(..decimals.len().min(6))?;
+            let scale = 10i64.pow(6 - cut.len() as u32);
+            digits(cut, 1..=6)? * scale
+        }
+    };
+    let seconds = days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+    u64::try_from(seconds * SECOND as i64 + micros).ok()
+}
+
+/// Microseconds since 1970 of an ISO 8601 time: `1994-11-06T08:49:37+00:00`, with `Z` or decimals as well.
+pub(crate) fn iso_date(text: &str) -> Option<u64> {
+    let (day, rest) = text.split_once(['T', ' '])?;
+    let end = rest.find(['Z', '+', '-']).unwrap_or(rest.len());
+    let (time, zone) = rest.split_at(end);
+    let utc = day_and_time(day, time)?;
+    let offset = match zone.as_bytes() {
+        [] | [b'Z'] => 0,
+        [sign, ..] => {
+            let zone = zone[1..].replace(':', "");
+            let zone = digits(&zone, 4..=4)?;
+            (zone / 100 * 3600 + zone % 100 * 60) * if *sign == b'-' { -1 } else { 1 }
+        }
+    };
+    utc.checked_add_signed(-offset * SECOND as i64)
+}
+
 fn digits(text: &str, lengths: std::ops::RangeInclusive<usize>) -> Option<i64> {
     (lengths.contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit()))
         .then(|| text.parse().ok())
@@ -132,6 +173,16 @@ mod tests {
             assert_eq!(http_date(junk), None, "{junk}");
         }
         assert_eq!(log_date("06/Nov/1994"), None);
+        assert_eq!(day_and_time("1994-11-06", "08:49:37"), Some(784_111_777_000_000));
+        for (text, micros) in [
+            ("1994-11-06T09:49:37+01:00", 784_111_777_000_000),
+            ("1994-11-06T08:49:37.25Z", 784_111_777_250_000),
+        ] {
+            assert_eq!(iso_date(text), Some(micros), "{text}");
+        }
+        for junk in ["", "1994-11-06", "1994-13-06T08:49:37Z", "1994-11-06T08:49Z", "aTb"] {
+            assert_eq!(iso_date(junk), None, "{junk}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::exchange::{Exchange, Scheme, line_of};
 use crate::faults::Faults;
 use crate::judge::LogDetail;
 use crate::live::{HANDSHAKE, Live};
-use crate::manners::{Manners, micros};
+use crate::manners::{HeldTo, Manners, micros};
 use crate::report::Violation;
 use crate::robots::Authority;
 use crate::rule::Rule;
@@ -25,6 +25,7 @@ pub(crate) struct Host {
     /// Distinct pages asked for.
     pub(crate) pages: u64,
     pub(crate) last: Option<Arc<Seen>>,
+    pace: Option<Pace>,
     in_flight: u32,
     /// When it last gave a good answer.
     pub(crate) good_end: u64,
@@ -34,6 +35,54 @@ pub(crate) struct Host {
     pub(crate) live: Live,
     /// Stop orders, and when they were lifted.
     pub(crate) stops: Vec<(u64, u64)>,
+}
+
+/// A run of starts on a host, as early as they can have been if each kept its distance.
+struct Pace {
+    /// The start that began the run.
+    first: Arc<Seen>,
+    /// Starts after it.
+    more: u64,
+    /// The earliest time at which the last of them can have been.
+    earliest: u64,
+    last_read_late: bool,
+}
+
+impl Pace {
+    fn from(seen: &Arc<Seen>) -> Pace {
+        let (earliest, last_read_late) = (seen.x.at_earliest(), seen.x.read_late);
+        Pace { first: Arc::clone(seen), more: 0, earliest, last_read_late }
+    }
+
+    fn and_then_at(self, earliest: u64) -> Pace {
+        Pace { more: self.more + 1, earliest, last_read_late: false, ..self }
+    }
+
+    /// The earliest time for the next start.
+    fn due(&self, delay: u64) -> u64 {
+        self.earliest.saturating_add(delay)
+    }
+
+    fn charge(&self, host: &str, name: &str, delay: u64, x: &Exchange, bench: &mut Bench) {
+        let short = self.due(delay).saturating_sub(x.start);
+        let gap = x.start.saturating_sub(self.first.x.start);
+        let at_most = gap.saturating_add(bench.coarse).saturating_add(self.first.x.early);
+        bench.broken_by(Rule::P4, short, host, Earlier::Seen(&self.first), x, || match self.more {
+            0 => format!(
+                "started {}{} after the start before, the {name} is {}",
+                if at_most > gap { "at most " } else { "" },
+                span(at_most),
+                span(delay)
+            ),
+            more => format!(
+                "{} starts in {} by the log, and surely in less than {}; the {name} is {}",
+                more + 2,
+                span(gap),
+                span(at_most),
+                span(delay)
+            ),
+        });
+    }
 }
 
 /// A gap in which nothing was started although work waited.
@@ -60,6 +109,7 @@ impl Host {
             pages_max: own.pages,
             pages: 0,
             last: None,
+            pace: None,
             in_flight: 0,
             good_end: 0,
             authorities: Vec::new(),
@@ -80,7 +130,8 @@ impl Host {
         let known = self.authorities.iter().position(|a| a.port == port && a.scheme == scheme);
         known.unwrap_or_else(|| {
             let mut authority = Authority::new(scheme, port);
-            let text = given.iter().find(|(host, _)| **host == *self.name);
+            let own = given.iter().find(|(host, _)| **host == *self.name);
+            let text = own.or_else(|| given.iter().find(|(host, _)| host == "*"));
             authority.given = text.map(|(_, text)| Arc::clone(text));
             self.authorities.push(authority);
             self.authorities.len() - 1
@@ -88,62 +139,75 @@ impl Host {
     }
 
     /// P4: consecutive starts, of any kind, are a delay apart.
-    pub(crate) fn keeps_distance(&self, x: &Exchange, bench: &mut Bench) -> bool {
-        let Some(last) = &self.last else { return true };
-        if last.x.read_late || x.read_late {
+    ///
+    /// A log with exact times shows each gap. In a coarse one a start lies somewhere in a span, and a run of starts is charged
+    /// if they can't all be a delay apart, wherever in their spans they were.
+    pub(crate) fn keeps_distance(&mut self, seen: &Arc<Seen>, bench: &mut Bench) -> bool {
+        let x = &seen.x;
+        let wishes = bench.held_to == HeldTo::Wishes;
+        if wishes && &*x.target == "/robots.txt" {
+            return true; // nobody can know the Crawl-delay before, and many crawlers ask for it in between
+        }
+        let Some(pace) = &self.pace else {
+            self.pace = Some(Pace::from(seen));
+            return true;
+        };
+        if pace.last_read_late || x.read_late {
             bench.not_judged(Rule::P4);
+            self.pace = Some(Pace::from(seen));
             return true;
         }
-        bench.judged(Rule::P4);
-        let gap = x.start - last.x.start;
-        if !bench.early(x.start, last.x.start.saturating_add(self.delay_min)) {
-            return self.keeps_crawl_delay(x, last, gap, bench);
+        let crawl_delays: Vec<_> = self
+            .authorities
+            .iter()
+            .map(|authority| authority.crawl_delay(x, bench))
+            .filter(|(delay, _)| *delay > self.delay_min)
+            .collect();
+        let any = self.delay_min > 0 || !crawl_delays.is_empty();
+        if wishes && !any {
+            self.pace = Some(Pace::from(seen));
+            return true; // nobody asked for a delay
         }
-        bench.broken(Rule::P4, &self.name, Earlier::Seen(last), x, || {
-            format!(
-                "started {} after the start before, the delay is {}",
-                span(gap),
-                span(self.delay_min)
-            )
-        });
-        false
-    }
-
-    fn keeps_crawl_delay(
-        &self,
-        x: &Exchange,
-        last: &Arc<Seen>,
-        gap: u64,
-        bench: &mut Bench,
-    ) -> bool {
+        bench.judged(Rule::P4);
+        let latest = x.start.saturating_add(bench.coarse);
+        let mut in_force = self.delay_min;
         let mut kept = true;
-        for authority in &self.authorities {
-            let (delay, by) = authority.crawl_delay(x.start, bench);
-            if delay <= self.delay_min || !bench.early(x.start, last.x.start.saturating_add(delay))
-            {
-                continue;
-            }
-            let Some(by) = by else { continue };
-            // Who lost its store has to ask for robots.txt again before it can know the delay.
-            if bench.faults.store_lost(by.x.end, x.start) {
-                bench.excused(Rule::P4);
-                continue;
-            }
-            // The charge names the two starts; what may not have been heard is the robots.txt.
-            let told = bench.faults.excuse_unheard(by.number, by.x.start, by.x.end);
-            if told == crate::faults::Heard::Perhaps {
-                bench.excused(Rule::P4);
-                continue;
-            }
-            bench.broken(Rule::P4, &self.name, Earlier::Seen(last), x, || {
-                format!(
-                    "started {} after the start before, the Crawl-delay is {}",
-                    span(gap),
-                    span(delay)
-                )
-            });
+        if pace.due(self.delay_min) > latest {
+            pace.charge(&self.name, "delay", self.delay_min, x, bench);
             kept = false;
-            break;
+        } else {
+            for (delay, by) in crawl_delays {
+                bench.crawl_delay = bench.crawl_delay.max(delay);
+                in_force = in_force.max(delay);
+                if pace.due(delay) <= latest {
+                    continue;
+                }
+                if let Some(by) = by {
+                    // Who lost its store has to ask for robots.txt again before it can know the delay.
+                    if bench.faults.store_lost(by.x.end, x.start) {
+                        bench.excused(Rule::P4);
+                        in_force = self.delay_min;
+                        continue;
+                    }
+                    // The charge names the two starts; what may not have been heard is the robots.txt.
+                    let told = bench.faults.excuse_unheard(by.number, by.x.start, by.x.end);
+                    if told == crate::faults::Heard::Perhaps {
+                        bench.excused(Rule::P4);
+                        in_force = self.delay_min;
+                        continue;
+                    }
+                } else if !wishes {
+                    continue;
+                }
+                pace.charge(&self.name, "Crawl-delay", delay, x, bench);
+                kept = false;
+                break;
+            }
+        }
+        let due = pace.due(in_force);
+        match kept && due > x.at_earliest() && due <= latest {
+            true => self.pace = self.pace.take().map(|pace| pace.and_then_at(due)),
+            false => self.pace = Some(Pace::from(seen)),
         }
         kept
     }
@@ -188,7 +252,7 @@ impl Host {
                 continue;
             }
             bench.judged(Rule::P12);
-            if bench.late(x.start, at.saturating_add(STOP_WITHIN)) {
+            if bench.late(x.at_earliest(), at.saturating_add(STOP_WITHIN)) {
                 bench.broken(Rule::P12, &self.name, Earlier::Nothing, x, || {
                     format!("started {} after a stop order", span(x.start - at))
                 });
@@ -346,6 +410,8 @@ impl LateGap {
             ),
             earlier: line(&self.earlier),
             later: line(&self.later),
+            earlier_source: self.earlier.as_ref().and_then(|seen| seen.x.source.clone()),
+            later_source: self.later.as_ref().and_then(|seen| seen.x.source.clone()),
         }
     }
 }

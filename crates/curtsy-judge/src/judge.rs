@@ -20,7 +20,7 @@ use crate::host::Host;
 use crate::host_name::canonical_host;
 use crate::identity::Identity;
 use crate::live::Plan;
-use crate::manners::{Manners, micros};
+use crate::manners::{HeldTo, Manners, micros};
 use crate::matchers::{Matchers, SecondMatcher};
 use crate::repeat::Repeats;
 use crate::report::{Report, Violation};
@@ -60,6 +60,9 @@ pub struct Judge {
     /// The start of the first exchange.
     pub(crate) begin: u64,
     given: Vec<(String, Arc<[u8]>)>,
+    hosts_max: usize,
+    /// Exchanges of hosts beyond `hosts_max`.
+    left_out: u64,
     now: u64,
     exchanges: u64,
     out_of_order: u64,
@@ -98,9 +101,11 @@ impl Judge {
         Judge {
             identity: Identity::new(manners.product.as_deref()),
             budget: Budget::new(&manners),
+            bench: Bench::new(manners.held_to),
             manners,
-            bench: Bench::new(),
             matchers: Matchers::new(),
+            hosts_max: HOSTS_MAX,
+            left_out: 0,
             hosts: Vec::new(),
             by_name: HashMap::default(),
             by_spelling: HashMap::default(),
@@ -149,7 +154,7 @@ impl Judge {
         self
     }
 
-    /// Gives the robots.txt of a host, for logs that do not hold it.
+    /// Gives the robots.txt of a host, for logs that do not hold it; the host `*` is every host without one of its own.
     pub fn with_robots(mut self, host: &str, text: &[u8]) -> Judge {
         self.given.push((canonical_host(host), text.into()));
         self
@@ -158,6 +163,18 @@ impl Judge {
     /// Chooses how often the second robots matcher is asked; always, unless told otherwise.
     pub fn with_second_matcher(mut self, how: SecondMatcher) -> Judge {
         self.matchers.second = how;
+        self
+    }
+
+    /// Bounds how many hosts are judged (131,072 by default, about 400 MB); exchanges of further hosts are counted.
+    pub fn with_hosts_max(mut self, hosts: usize) -> Judge {
+        self.hosts_max = hosts;
+        self
+    }
+
+    /// Bounds how many robots verdicts are remembered (131,072 by default); it saves time only.
+    pub fn with_verdicts_max(mut self, verdicts: usize) -> Judge {
+        self.matchers.remember(verdicts);
         self
     }
 
@@ -213,6 +230,11 @@ impl Judge {
         }
     }
 
+    /// How many hosts are known so far.
+    pub fn hosts(&self) -> usize {
+        self.hosts.len()
+    }
+
     /// How many violations were found so far.
     pub fn violations(&self) -> usize {
         self.bench.violations + self.matchers.differ as usize
@@ -237,7 +259,10 @@ impl Judge {
         self.now = x.start;
         x.end = x.end.max(x.start);
         self.settle_until(x.start);
-        let host = self.host_spelt(&x.host);
+        let Some(host) = self.host_spelt(&x.host) else {
+            self.left_out += 1;
+            return;
+        };
         let authority = self.hosts[host].authority(x.scheme, x.port, &self.given);
         self.starts(host, authority, Arc::new(Seen { number, x }));
     }
@@ -253,6 +278,7 @@ impl Judge {
         self.settle_until(u64::MAX);
         self.judge_liveness();
         let forgotten = self.repeats.forgotten();
+        let examples = self.bench.take_examples();
         if forgotten > 0 {
             for rule in [Rule::P9, Rule::P10] {
                 self.bench.tallies[rule.index()].not_judged += forgotten;
@@ -271,7 +297,12 @@ impl Judge {
             verdicts_by_one: self.matchers.by_one,
             matchers_differ: self.matchers.differ,
             matchers_first: self.matchers.first,
-            limits: limits(&self.detail),
+            limits: limits(&self.detail, self.manners.held_to),
+            held_to: self.manners.held_to,
+            examples,
+            disobeyed: self.bench.disobeyed.into_iter().collect(),
+            crawl_delay: self.bench.crawl_delay,
+            left_out: self.left_out,
         }
     }
 
@@ -305,9 +336,13 @@ impl Judge {
         }
     }
 
-    fn host_spelt(&mut self, spelling: &Arc<str>) -> usize {
+    /// The host of an exchange; `None` for a new one when there are too many.
+    fn host_spelt(&mut self, spelling: &Arc<str>) -> Option<usize> {
         if let Some(&host) = self.by_spelling.get(spelling) {
-            return host;
+            return Some(host);
+        }
+        if self.hosts.len() >= self.hosts_max {
+            return self.by_name.get(canonical_host(spelling).as_str()).copied();
         }
         let host = self.host_named(spelling);
         // The map only saves time: a log full of odd spellings does not make it grow for ever.
@@ -315,7 +350,7 @@ impl Judge {
             self.by_spelling.clear();
         }
         self.by_spelling.insert(Arc::clone(spelling), host);
-        host
+        Some(host)
     }
 
     fn host_named(&mut self, spelling: &str) -> usize {
@@ -329,30 +364,45 @@ impl Judge {
     }
 }
 
-/// What a log of this detail can't show.
-fn limits(detail: &LogDetail) -> Vec<String> {
+/// What a log of this detail can show, and what it can't.
+fn limits(detail: &LogDetail, held_to: HeldTo) -> Vec<String> {
     let mut limits = Vec::new();
+    let rules = |rules: &[Rule]| {
+        let held: Vec<String> =
+            rules.iter().filter(|rule| held_to.includes(**rule)).map(Rule::to_string).collect();
+        (!held.is_empty()).then(|| held.join(", "))
+    };
     if !detail.resolution.is_zero() {
         limits.push(format!(
-            "times are known to {}: a gap is charged only if it is surely too short",
+            "times are known to {}: P4 is charged only if some gap is surely too short, so it is counted too low rather than too high",
             span(micros(detail.resolution))
         ));
     }
-    if !detail.ends {
-        limits.push(
-            "the log does not say when an answer ended: P5, P6 and P16 are not judged".into(),
-        );
+    if detail.resolution >= Duration::from_secs(1)
+        && let Some(judged) = rules(&[Rule::P0, Rule::P1, Rule::P2, Rule::P3, Rule::P11])
+    {
+        limits.push(format!("times in whole seconds do not weaken {judged}"));
     }
-    if !detail.headers {
-        limits.push(
-            "the log holds no headers of answers: P7, P8, P9, P10 and P14 are not judged, a 503 does not count for P15"
-                .into(),
-        );
+    if !detail.ends
+        && let Some(rules) = rules(&[Rule::P5, Rule::P6, Rule::P16])
+    {
+        limits.push(format!("the log does not say when an answer ended: {rules} are not judged"));
+    }
+    if !detail.headers
+        && let Some(rules) = rules(&[Rule::P7, Rule::P8, Rule::P9, Rule::P10, Rule::P14])
+    {
+        let are = if rules.contains(',') { "are" } else { "is" };
+        let tail = match held_to {
+            HeldTo::Promises => ", a 503 does not count for P15",
+            HeldTo::Wishes => "",
+        };
+        limits.push(format!("the log holds no headers of answers: {rules} {are} not judged{tail}"));
     }
     limits
 }
 
 /// URLs remembered for P9 and P10.
 const URLS_MAX: usize = 1 << 18;
+const HOSTS_MAX: usize = 1 << 17;
 const SPELLINGS_MAX: usize = 1 << 20;
 const UNREADABLE_SHOWN: usize = 5;

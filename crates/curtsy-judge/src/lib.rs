@@ -8,16 +8,21 @@
 //! It is fair to any crawler: a rule is charged only where the log proves it, and what the log can't tell is counted as not
 //! judged. No tolerance is given otherwise; a signal may take 250 ms to reach every worker.
 //!
-//! [`Judge::see`] takes the exchanges in the order of their starts ([`InStartOrder`] puts them into it); [`read_log`] reads
-//! them from JSON lines or combined logs; [`Judge::finish`] gives the [`Report`]. There is no clock, no file and no network here.
+//! [`read_log`] reads exchanges from the lines of a log ([`LogFormat`]), [`InStartOrder`] puts them into the order of their
+//! starts, [`Judge::see`] takes them in, and [`Judge::finish`] returns the [`Report`]. A [`Docket`] has a judge for each agent
+//! of a log in which several are mixed. There is no clock, no file and no network here.
 
+mod agent;
 mod answer;
 mod bench;
 mod budget;
+mod caddy;
 mod combined;
+mod docket;
 mod down;
 mod exchange;
 mod faults;
+mod format;
 mod generations;
 mod header;
 mod hops;
@@ -38,13 +43,17 @@ mod robots;
 mod rule;
 mod told;
 mod trial;
+mod w3c;
 
-pub use exchange::{Exchange, Scheme, write_line};
+pub use agent::{AgentKind, agent_of};
+pub use docket::{AgentCase, Docket, Others, Verdicts};
+pub use exchange::{Exchange, Scheme, Source, write_line};
 pub use faults::Fault;
+pub use format::LogFormat;
 pub use judge::{Judge, LogDetail};
 pub use live::Plan;
 pub use log::{LogReader, Unreadable, read_log};
-pub use manners::{Access, CacheMode, Curve, Growth, HostManners, Manners};
+pub use manners::{Access, CacheMode, Curve, Growth, HeldTo, HostManners, Manners};
 pub use matchers::SecondMatcher;
 pub use notes::{Note, read_faults, read_plan};
 pub use order::InStartOrder;

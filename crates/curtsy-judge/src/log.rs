@@ -1,8 +1,10 @@
-//! Reads access logs: JSON lines in full detail, or the combined format of nginx and Apache.
+//! Reads access logs in the formats of [`LogFormat`].
 //!
-//! Each line is read on its own and says by its first character which kind it is. A line that can't be read comes out as
-//! [`Unreadable`], with its number and the reason: the caller counts and shows it. Nothing is skipped in silence but blank lines.
+//! Each line is read on its own and shows by its content which format it has, unless the caller names one. A line that can't
+//! be read comes out as [`Unreadable`], with its number and the reason: the caller counts and shows it. Only blank lines and
+//! the directives of the W3C format (`#…`) are passed over.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::BufRead;
@@ -11,11 +13,14 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::combined;
-use crate::exchange::{Exchange, Scheme};
+use crate::exchange::{Exchange, Scheme, Source};
+use crate::format::{ANSWER_MAX, LogFormat, SECONDS};
 use crate::generations::ByHash;
+use crate::header::{iso_date, log_date};
 use crate::host_name::split_port;
 use crate::judge::LogDetail;
+use crate::w3c::Columns;
+use crate::{caddy, combined, w3c};
 
 /// Reads a log line by line.
 pub fn read_log<R: BufRead>(reader: R) -> LogReader<R> {
@@ -26,6 +31,10 @@ pub fn read_log<R: BufRead>(reader: R) -> LogReader<R> {
         names: Names::default(),
         failed: false,
         buffer: Vec::new(),
+        format: None,
+        columns: Columns::default(),
+        keeps: Keeps::Nothing,
+        formats: Vec::new(),
     }
 }
 
@@ -37,6 +46,17 @@ pub struct LogReader<R> {
     names: Names,
     failed: bool,
     buffer: Vec<u8>,
+    format: Option<LogFormat>,
+    columns: Columns,
+    keeps: Keeps,
+    formats: Vec<LogFormat>,
+}
+
+/// What is kept of a line beside its exchange.
+enum Keeps {
+    Nothing,
+    /// Number and text, and the name of the file where there are several.
+    Lines(Option<Arc<str>>),
 }
 
 /// A line that could not be read.
@@ -59,9 +79,26 @@ impl fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 impl<R> LogReader<R> {
+    /// Reads every line in this format, whatever it looks like.
+    pub fn with_format(mut self, format: LogFormat) -> LogReader<R> {
+        self.format = Some(format);
+        self
+    }
+
+    /// Keeps each line with its exchange ([`Exchange::source`]), and the name of the file where there are several.
+    pub fn keeping_lines(mut self, file: Option<Arc<str>>) -> LogReader<R> {
+        self.keeps = Keeps::Lines(file);
+        self
+    }
+
     /// How much the lines read so far show, all together.
     pub fn detail(&self) -> LogDetail {
         self.detail.unwrap_or(LogDetail::FULL)
+    }
+
+    /// The formats of the lines read so far.
+    pub fn formats(&self) -> &[LogFormat] {
+        &self.formats
     }
 }
 
@@ -86,23 +123,78 @@ impl<R: BufRead> Iterator for LogReader<R> {
                 return Some(Err(self.unreadable(why)));
             }
             let text = self.buffer.trim_ascii();
+            let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
             if text.is_empty() {
                 continue;
             }
-            let found = match std::str::from_utf8(text) {
-                Ok(text) if text.starts_with('{') => exchange_of(text, &mut self.names),
-                Ok(text) => combined::exchange_of(text, &mut self.names),
-                Err(_) => Err("not UTF-8".to_owned()),
-            };
-            return Some(match found {
-                Ok((exchange, detail)) => {
+            if text[0] == b'#' && self.format.is_none_or(is_w3c) {
+                self.columns.directive(&String::from_utf8_lossy(text));
+                continue;
+            }
+            let parsed = parse(text, self.format, &self.columns, &mut self.names);
+            return Some(match parsed {
+                Ok((mut exchange, detail, format)) => {
                     self.detail = Some(self.detail.map_or(detail, |known| known.least(detail)));
+                    if !self.formats.contains(&format) {
+                        self.formats.push(format);
+                    }
+                    if let Keeps::Lines(file) = &self.keeps {
+                        let file = file.clone();
+                        let text = kept_text(text);
+                        exchange.source = Some(Arc::new(Source { file, line: self.line, text }));
+                    }
                     Ok(exchange)
                 }
                 Err(why) => Err(self.unreadable(why)),
             });
         }
         None
+    }
+}
+
+/// Reads one line, in the given format or in the one that it shows.
+fn parse(
+    text: &[u8],
+    format: Option<LogFormat>,
+    columns: &Columns,
+    names: &mut Names,
+) -> Result<(Exchange, LogDetail, LogFormat), String> {
+    let looks = match text[0] {
+        b'{' => None,
+        _ => Some(columns.format().unwrap_or(LogFormat::Combined)),
+    };
+    let (found, format) = match format.or(looks) {
+        Some(LogFormat::Combined) => {
+            (combined::exchange_of(&lossy(text), names), LogFormat::Combined)
+        }
+        Some(format) if is_w3c(format) => (w3c::exchange_of(&lossy(text), columns, names), format),
+        named => {
+            let text = std::str::from_utf8(text).map_err(|_| "not UTF-8".to_owned())?;
+            let line: Map<String, Value> = serde_json::from_str(text)
+                .map_err(|error| format!("not a JSON object: {error}"))?;
+            let caddy = named.map_or_else(|| caddy::is_line(&line), |f| f == LogFormat::Caddy);
+            match caddy {
+                true => (caddy::exchange_of(&line, names), LogFormat::Caddy),
+                false => (exchange_of(&line, names), LogFormat::Json),
+            }
+        }
+    };
+    found.map(|(exchange, detail)| (exchange, detail, format))
+}
+
+fn is_w3c(format: LogFormat) -> bool {
+    matches!(format, LogFormat::W3c | LogFormat::CloudFront)
+}
+
+fn lossy(text: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(text)
+}
+
+/// A line as it is kept for the report, cut where it is very long.
+fn kept_text(text: &[u8]) -> Box<str> {
+    match text.len() <= SOURCE_MAX {
+        true => lossy(text).into(),
+        false => format!("{}…", lossy(&text[..SOURCE_MAX])).into(),
     }
 }
 
@@ -159,19 +251,21 @@ impl Names {
     }
 }
 
-fn exchange_of(text: &str, names: &mut Names) -> Result<(Exchange, LogDetail), String> {
-    let line: Map<String, Value> =
-        serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))?;
-    let fields = Fields(&line);
-    let (start, end, detail) = times(&fields)?;
-    let host = fields.text("host").ok_or("`host` is missing")?;
+fn exchange_of(
+    line: &Map<String, Value>,
+    names: &mut Names,
+) -> Result<(Exchange, LogDetail), String> {
+    let fields = Fields(line);
+    let (start, end, early, detail) = times(&fields)?;
+    let host = fields.text_of(&["host", "http_host", "server_name"]);
+    let host = host.ok_or("`host` is missing")?;
     let (host, named_port) = split_port(&host);
     let scheme = match fields.text("scheme").as_deref() {
         None | Some("http") => Scheme::Http,
         Some("https") => Scheme::Https,
         Some(other) => return Err(format!("`scheme` is `{other}`, not `http` or `https`")),
     };
-    let port = match fields.number("port")? {
+    let port = match fields.number("port")?.or(fields.number("server_port")?) {
         Some(port) => u16::try_from(port).map_err(|_| format!("`port` is `{port}`"))?,
         None => named_port.unwrap_or(scheme.default_port()),
     };
@@ -179,9 +273,16 @@ fn exchange_of(text: &str, names: &mut Names) -> Result<(Exchange, LogDetail), S
         None | Some(0) => None,
         Some(status) => Some(u16::try_from(status).map_err(|_| format!("`status` is `{status}`"))?),
     };
-    let target = fields.text("target").ok_or("`target` is missing")?;
-    let share = |names: &mut Names, key: &str| fields.text(key).map(|text| names.one(&text));
-    let own = |key: &str| fields.text(key).map(|text| Arc::<str>::from(text.as_str()));
+    // nginx's `$request` is the whole request line.
+    let request = fields.text("request");
+    let part = |nth: usize| request.as_deref().and_then(|line| line.split(' ').nth(nth));
+    let target = fields.text_of(&["target", "request_uri"]);
+    let target = target.as_deref().or(part(1)).ok_or("`target` is missing")?;
+    let method = fields.text_of(&["method", "request_method"]);
+    let method = method.as_deref().or(part(0)).ok_or("`method` is missing")?;
+    let share =
+        |names: &mut Names, keys: &[&str]| fields.text_of(keys).map(|text| names.one(&text));
+    let own = |keys: &[&str]| fields.text_of(keys).map(|text| Arc::<str>::from(text.as_str()));
     let robots_body = match (line.get("robots_body"), line.get("robots_body_latin1")) {
         (Some(Value::String(text)), _) => Some(Arc::from(text.as_bytes())),
         (_, Some(Value::String(text))) => {
@@ -189,40 +290,48 @@ fn exchange_of(text: &str, names: &mut Names) -> Result<(Exchange, LogDetail), S
         }
         _ => None,
     };
+    let address = |keys: &[&str]| fields.text_of(keys).and_then(|text| text.parse().ok());
+    let sent = |keys: &[&str]| keys.iter().find_map(|key| fields.flag(key));
+    let complete = sent(&["complete", "request_completion"]).unwrap_or(status.is_some());
     let exchange = Exchange {
         start,
         end,
-        conn: fields.number("conn")?.unwrap_or(0),
-        peer: fields.text("peer").and_then(|text| text.parse().ok()),
-        local: fields.text("local").and_then(|text| text.parse().ok()),
+        conn: fields.number("conn")?.or(fields.number("connection")?).unwrap_or(0),
+        peer: address(&["peer", "remote_addr"]),
+        local: address(&["local", "server_addr"]),
         scheme,
         host: names.one(host),
         port,
-        method: names.one(&fields.text("method").ok_or("`method` is missing")?),
-        target: target.as_str().into(),
-        user_agent: share(names, "user_agent"),
-        from: share(names, "from"),
-        if_none_match: own("if_none_match"),
-        if_modified_since: own("if_modified_since"),
-        cookie: fields.flag("cookie").unwrap_or(false),
-        authorization: fields.flag("authorization").unwrap_or(false),
+        method: names.one(method),
+        target: target.into(),
+        user_agent: share(names, &["user_agent", "http_user_agent"]),
+        from: share(names, &["from", "http_from"]),
+        if_none_match: own(&["if_none_match", "http_if_none_match"]),
+        if_modified_since: own(&["if_modified_since", "http_if_modified_since"]),
+        cookie: sent(&["cookie", "http_cookie"]).unwrap_or(false),
+        authorization: sent(&["authorization", "http_authorization"]).unwrap_or(false),
         // nginx writes 499 when the client has hung up: the client never saw a status.
         status: status.filter(|&status| status != 499),
-        location: own("location"),
-        retry_after: own("retry_after"),
-        date: own("date"),
-        cache_control: share(names, "cache_control"),
-        etag: own("etag"),
-        last_modified: own("last_modified"),
+        location: own(&["location", "sent_http_location"]),
+        retry_after: own(&["retry_after", "sent_http_retry_after"]),
+        date: own(&["date"]),
+        cache_control: share(names, &["cache_control", "sent_http_cache_control"]),
+        etag: own(&["etag", "sent_http_etag"]),
+        last_modified: own(&["last_modified", "sent_http_last_modified"]),
         robots_body,
-        complete: fields.flag("complete").unwrap_or(status.is_some()) && status != Some(499),
+        complete: complete && status != Some(499),
         read_late: fields.flag("read_late").unwrap_or(false),
+        early,
+        source: None,
     };
     Ok((exchange, detail))
 }
 
-/// `start` and `end` in microseconds; or `msec` and `request_time` in seconds, as nginx gives them.
-fn times(fields: &Fields<'_>) -> Result<(u64, u64, LogDetail), String> {
+/// Start, end, how much earlier the start may be, and what the times show.
+///
+/// `start` and `end` in microseconds; or `msec` and `request_time` in seconds, as nginx gives them; or one of nginx's time
+/// stamps in whole seconds.
+fn times(fields: &Fields<'_>) -> Result<(u64, u64, u64, LogDetail), String> {
     if let Some(start) = fields.number("start")? {
         let end = fields.number("end")?;
         let detail = LogDetail { ends: end.is_some(), ..LogDetail::FULL };
@@ -230,12 +339,26 @@ fn times(fields: &Fields<'_>) -> Result<(u64, u64, LogDetail), String> {
         if end < start {
             return Err(format!("`end` {end} is before `start` {start}"));
         }
-        return Ok((start, end, detail));
+        return Ok((start, end, 0, detail));
     }
-    let end = fields.seconds("msec")?.ok_or("`start` (or `msec`) is missing")?;
     let took = fields.seconds("request_time")?;
-    let detail = LogDetail { resolution: NGINX, ends: took.is_some(), headers: true };
-    Ok((end.saturating_sub(took.unwrap_or(0)), end, detail))
+    let early = if took.is_some() { 0 } else { ANSWER_MAX };
+    let headers = ["retry_after", "sent_http_retry_after"];
+    let headers = headers.iter().any(|key| fields.0.contains_key(*key));
+    let (end, detail) = match fields.seconds("msec")? {
+        Some(end) => (end, LogDetail { resolution: NGINX, ends: took.is_some(), headers }),
+        None => {
+            let text = fields.text_of(&["time_iso8601", "time_local", "time"]);
+            let text = text.ok_or("`start` (or `msec`, or `time_iso8601`) is missing")?;
+            let local = || u64::try_from(log_date(&text)?.checked_mul(1_000_000)?).ok();
+            let end = iso_date(&text).or_else(local);
+            let end = end.ok_or_else(|| {
+                format!("`{text}` is not a time like `1994-11-06T08:49:37+00:00`")
+            })?;
+            (end, LogDetail { headers, ..SECONDS })
+        }
+    };
+    Ok((end.saturating_sub(took.unwrap_or(0)), end, early, detail))
 }
 
 /// The fields of a line, whether their writer could quote or not.
@@ -250,6 +373,11 @@ impl Fields<'_> {
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         }
+    }
+
+    /// The first of these fields that holds a text.
+    fn text_of(&self, keys: &[&str]) -> Option<String> {
+        keys.iter().find_map(|key| self.text(key))
     }
 
     fn number(&self, key: &str) -> Result<Option<u64>, String> {
@@ -290,5 +418,8 @@ impl Fields<'_> {
 const NGINX: Duration = Duration::from_millis(2);
 /// A line may hold a robots.txt of 500 KiB, every byte of it escaped.
 const LINE_MAX: usize = 4 << 20;
+/// What is kept of a line to show it in a report.
+const SOURCE_MAX: usize = 4096;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const TEXT_SHOWN: usize = 200;
 const NAMES_MAX: usize = 1 << 16;

@@ -6,9 +6,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::rule::Rule;
+
 /// What the crawler promised.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manners {
+    /// Whether the crawler is held to these promises, or only to what the site asks for.
+    pub held_to: HeldTo,
     /// The product token that the user agent must name; `None` takes the first that the log shows.
     pub product: Option<String>,
     /// The least span between two starts on a host.
@@ -63,6 +67,24 @@ pub struct Manners {
     pub heard_within: Duration,
     /// What differs for one host, by its name.
     pub hosts: BTreeMap<String, HostManners>,
+}
+
+/// What a crawler is held to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HeldTo {
+    /// Everything that it promised: all rules.
+    #[default]
+    Promises,
+    /// What the site asks for, whether the crawler promised it or not: its robots.txt (P2), its Crawl-delay (P4), its
+    /// Retry-After (P7), and stop orders (P12).
+    Wishes,
+}
+
+impl HeldTo {
+    /// Whether this rule is judged.
+    pub fn includes(self, rule: Rule) -> bool {
+        self == HeldTo::Promises || matches!(rule, Rule::P2 | Rule::P4 | Rule::P7 | Rule::P12)
+    }
 }
 
 /// What differs for one host.
@@ -142,10 +164,31 @@ impl Curve {
     }
 }
 
+impl Manners {
+    /// The manners of a crawler that promised nothing: only what the site asks for counts, and in doubt nothing is charged.
+    pub fn neutral() -> Manners {
+        let none = Curve { base: Duration::ZERO, growth: Growth::Times(1.0), cap: Duration::ZERO };
+        Manners {
+            held_to: HeldTo::Wishes,
+            delay_min: Duration::ZERO,
+            delay_max: Duration::ZERO,
+            // RFC 9309 §2.4: a crawler may use its copy for a day.
+            robots_ttl: Duration::from_secs(86_400),
+            deny_ttl: Duration::ZERO,
+            unreachable: Access::Allow,
+            backoff: none,
+            backs_off_on_403: false,
+            cache_mode: CacheMode::Off,
+            ..Manners::default()
+        }
+    }
+}
+
 impl Default for Manners {
     fn default() -> Manners {
         let seconds = Duration::from_secs;
         Manners {
+            held_to: HeldTo::Promises,
             product: None,
             delay_min: seconds(3),
             delay_max: seconds(3),

@@ -65,6 +65,11 @@ impl Matchers {
         }
     }
 
+    /// Bounds how many verdicts are remembered.
+    pub(crate) fn remember(&mut self, verdicts: usize) {
+        self.agreed = Generations::new(verdicts);
+    }
+
     /// The text as it speaks to `product`.
     pub(crate) fn read(&mut self, bytes: &Arc<[u8]>, product: &str) -> Arc<Text> {
         let id = xxh3_64_with_seed(bytes, xxh3_64_with_seed(product.as_bytes(), 0));

@@ -56,6 +56,7 @@ impl Judge {
 /// Holds exchanges back until their turn by start has come.
 pub struct InStartOrder {
     window: u64,
+    most: usize,
     latest_end: u64,
     number: u64,
     waiting: BinaryHeap<Reverse<Waiting>>,
@@ -72,10 +73,22 @@ impl InStartOrder {
     pub fn new(window: Duration) -> InStartOrder {
         InStartOrder {
             window: micros(window),
+            most: WAITING_MAX,
             latest_end: 0,
             number: 0,
             waiting: BinaryHeap::new(),
         }
+    }
+
+    /// Holds back at most this many exchanges (1,048,576 by default).
+    pub fn with_most(mut self, exchanges: usize) -> InStartOrder {
+        self.most = exchanges;
+        self
+    }
+
+    /// Expects lines that are out of order by up to `window`, from now on.
+    pub fn widen(&mut self, window: Duration) {
+        self.window = self.window.max(micros(window));
     }
 
     /// Takes in the next line of the log.
@@ -91,7 +104,7 @@ impl InStartOrder {
         let due = self.waiting.peek().is_some_and(|Reverse(first)| {
             first.start.saturating_add(self.window) < self.latest_end
         });
-        if due || self.waiting.len() > WAITING_MAX { self.drain() } else { None }
+        if due || self.waiting.len() > self.most { self.drain() } else { None }
     }
 
     /// The next exchange by its start, when the log has ended.

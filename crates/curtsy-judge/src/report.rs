@@ -1,9 +1,12 @@
 //! What the judge found: a tally for each rule, and the first pair of lines that broke it.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::exchange::Source;
+use crate::manners::HeldTo;
 use crate::rule::Rule;
 
 /// What the judge found in a log.
@@ -35,6 +38,16 @@ pub struct Report {
     pub matchers_first: Option<String>,
     /// Which rules this log can't show, and why.
     pub limits: Vec<String>,
+    /// What the crawler was held to.
+    pub held_to: HeldTo,
+    /// The three clearest violations of each rule that was broken, in the order of the rules and of the log.
+    pub examples: Vec<Violation>,
+    /// The lines of robots.txt that were disobeyed, and how often; the first 64.
+    pub disobeyed: Vec<(String, u64)>,
+    /// The longest Crawl-delay that was in force, in microseconds; zero if there was none.
+    pub crawl_delay: u64,
+    /// Exchanges of hosts beyond the number that is judged.
+    pub left_out: u64,
 }
 
 /// What became of one rule.
@@ -65,6 +78,10 @@ pub struct Violation {
     pub earlier: Option<String>,
     /// The exchange that broke it, as a line of the log.
     pub later: Option<String>,
+    /// The line of the earlier exchange as it stands in the log, if the reader kept it.
+    pub earlier_source: Option<Arc<Source>>,
+    /// The line of the exchange that broke the rule, if the reader kept it.
+    pub later_source: Option<Arc<Source>>,
 }
 
 impl Report {
@@ -87,7 +104,7 @@ impl Report {
     pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         for violation in &self.first {
             writeln!(out, "{} on {}: {}", violation.rule, violation.host, violation.what)?;
-            for line in [&violation.earlier, &violation.later].into_iter().flatten() {
+            for line in violation.lines() {
                 writeln!(out, "  {line}")?;
             }
         }
@@ -105,7 +122,7 @@ impl Report {
             "{:<5} {:<58} {:>10} {:>8} {:>8} {:>10}",
             "rule", "what it asks", "judged", "broken", "excused", "not judged"
         )?;
-        for rule in Rule::ALL {
+        for rule in Rule::ALL.into_iter().filter(|&rule| self.held_to.includes(rule)) {
             let tally = self.rule(rule);
             writeln!(
                 out,
@@ -131,6 +148,13 @@ impl Report {
             writeln!(
                 out,
                 "note: {verdicts} robots verdicts to allow were given by one matcher only"
+            )?;
+        }
+        if self.left_out > 0 {
+            writeln!(
+                out,
+                "note: {} exchanges of hosts beyond the first {}, not judged",
+                self.left_out, self.hosts
             )?;
         }
         if self.out_of_order > 0 {
@@ -164,6 +188,11 @@ impl Report {
             })
             .collect();
         let first: Vec<Value> = self.first.iter().map(Violation::to_json).collect();
+        let examples: Vec<Value> = self.examples.iter().map(Violation::to_json).collect();
+        let disobeyed = self
+            .disobeyed
+            .iter()
+            .map(|(line, requests)| json!({ "line": line, "requests": requests }));
         json!({
             "clean": self.clean(),
             "exchanges": self.exchanges,
@@ -172,6 +201,14 @@ impl Report {
             "violations": self.violations(),
             "rules": rules,
             "first": first,
+            "examples": examples,
+            "held_to": match self.held_to {
+                HeldTo::Promises => "promises",
+                HeldTo::Wishes => "wishes",
+            },
+            "disobeyed": disobeyed.collect::<Vec<_>>(),
+            "crawl_delay": self.crawl_delay,
+            "left_out": self.left_out,
             "unreadable": self.unreadable,
             "unreadable_first": self.unreadable_first,
             "out_of_order": self.out_of_order,
@@ -185,10 +222,26 @@ impl Report {
 }
 
 impl Violation {
-    /// The violation as JSON, its two lines as objects.
+    /// The lines of the log that prove it: as they stand there with their numbers, or as JSON if the reader kept none.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        let pairs = [(&self.earlier, &self.earlier_source), (&self.later, &self.later_source)];
+        pairs.into_iter().filter_map(|(json, source)| match source {
+            Some(source) if source.text.is_empty() => Some(format!("{source}: the same URL")),
+            Some(source) => Some(format!("{source}: {}", source.text)),
+            None => json.clone(),
+        })
+    }
+
+    /// The violation as JSON, its two lines as objects, and as they stand in the log.
     pub fn to_json(&self) -> Value {
         let line = |text: &Option<String>| {
             text.as_ref().and_then(|text| serde_json::from_str::<Value>(text).ok())
+        };
+        let source = |source: &Option<Arc<Source>>| {
+            source.as_ref().map(|source| {
+                let text = Some(&*source.text).filter(|text| !text.is_empty());
+                json!({ "file": source.file.as_deref(), "line": source.line, "text": text })
+            })
         };
         json!({
             "rule": self.rule.to_string(),
@@ -197,6 +250,8 @@ impl Violation {
             "what": self.what,
             "earlier": line(&self.earlier),
             "later": line(&self.later),
+            "earlier_line": source(&self.earlier_source),
+            "later_line": source(&self.later_source),
         })
     }
 }

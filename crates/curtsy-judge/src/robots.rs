@@ -10,7 +10,7 @@ use crate::answer::{Answer, Says, allows, told_to_wait};
 use crate::bench::{Bench, DELTA, Earlier, Seen, span};
 use crate::exchange::{Exchange, Scheme};
 use crate::faults::Faults;
-use crate::manners::{Access, Manners, micros};
+use crate::manners::{Access, HeldTo, Manners, micros};
 use crate::matchers::Matchers;
 use crate::rule::Rule;
 
@@ -123,12 +123,23 @@ impl Authority {
     }
 
     /// The Crawl-delay in force at `at`, and the exchange that told it. Inside δ the smaller of two counts.
-    pub(crate) fn crawl_delay(&self, at: u64, bench: &Bench) -> (u64, Option<&Arc<Seen>>) {
+    pub(crate) fn crawl_delay(&self, x: &Exchange, bench: &Bench) -> (u64, Option<&Arc<Seen>>) {
         let delay = &self.delay;
-        let fresh = at <= delay.since.saturating_add(DELTA)
-            || delay.now > delay.before && bench.faults.told_late(delay.since, at);
+        let fresh = !bench.late(x.at_earliest(), delay.since.saturating_add(DELTA))
+            || delay.now > delay.before && bench.faults.told_late(delay.since, x.start);
         let value = if fresh { delay.now.min(delay.before) } else { delay.now };
-        (value, delay.by.as_ref())
+        if bench.held_to == HeldTo::Promises {
+            return (value, delay.by.as_ref());
+        }
+        // A wish of the site that its owner gives us holds all along, for those too who never asked for robots.txt. One that
+        // the log shows holds from the end of its answer: who has read it knows it.
+        let given = self.given_says.as_ref().and_then(Says::crawl_delay);
+        match (given, &self.now) {
+            (Some(given), None | Some(Word { says: Says::Unknown, .. })) => (given, None),
+            (Some(_), Some(_)) => (delay.now, None),
+            (None, _) if bench.late(x.at_earliest(), delay.since) => (delay.now, None),
+            (None, _) => (delay.now.min(delay.before), None),
+        }
     }
 
     /// The largest that may have been in force since `since`: liveness is measured against it.
@@ -173,7 +184,7 @@ impl Authority {
     ) -> bool {
         let mut kept = true;
         let ttl = micros(manners.robots_ttl);
-        let in_time = |end: u64| !bench.late(x.start, end.saturating_add(ttl));
+        let in_time = |end: u64| !bench.late(x.at_earliest(), end.saturating_add(ttl));
         let last_word = self.good_copy(x.start, manners).is_some()
             || self.unreachable.as_ref().is_some_and(|u| self.given_up(u, x.start, manners));
         let allow = manners.unreachable == Access::Allow;
@@ -229,7 +240,7 @@ impl Authority {
         }
         // Inside δ after a change of mind the older word counts as well.
         if let (Some(now), Some(before)) = (&self.now, &self.before)
-            && (!bench.late(x.start, now.since.saturating_add(DELTA))
+            && (!bench.late(x.at_earliest(), now.since.saturating_add(DELTA))
                 || bench.faults.told_late(now.since, x.start))
             && allows(&before.says, x, matchers).is_some_and(|allowed| allowed)
         {
@@ -262,7 +273,12 @@ impl Authority {
             }
             (_, Some(says)) => (says, Earlier::Nothing),
             (Some(word), None) => (&word.says, Earlier::Nothing),
-            (None, None) => return true, // P1's matter
+            (None, None) => {
+                if bench.held_to == HeldTo::Wishes {
+                    bench.not_judged(Rule::P2);
+                }
+                return true; // P1's matter
+            }
         };
         let Some(allowed) = allows(says, x, matchers) else {
             bench.not_judged(Rule::P2);
@@ -278,6 +294,9 @@ impl Authority {
             }
             _ => "robots.txt was refused with 401 or 403, which this crawler takes as a no".into(),
         };
+        if let Says::Text(text) = says {
+            bench.disobeyed(|| matchers.line(text, &x.target));
+        }
         if self.unreachable.is_some() {
             // The last good copy: a killed worker may have been the only one that heard it.
             return !bench.charge(Rule::P2, host, earlier, x, what);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::answer::told_to_wait;
 use crate::bench::{Bench, DELTA, Earlier, Seen, span};
 use crate::exchange::Exchange;
-use crate::manners::Manners;
+use crate::manners::{HeldTo, Manners};
 use crate::rule::Rule;
 
 /// The waits in force on one host.
@@ -51,8 +51,10 @@ impl Told {
         for wait in &mut self.waits {
             let end = wait.by.x.end;
             let after = x.start.saturating_sub(end);
-            let (rule, wanted) = if !bench.late(x.start, end.saturating_add(DELTA)) {
-                if !std::mem::replace(&mut wait.one_on_its_way, true) || wait.rule == Rule::P8 {
+            let (rule, wanted) = if !bench.late(x.at_earliest(), end.saturating_add(DELTA)) {
+                let first = !std::mem::replace(&mut wait.one_on_its_way, true);
+                // Of a crawler that promised nothing, nobody knows how many requests it has on their way.
+                if first || wait.rule == Rule::P8 || bench.held_to == HeldTo::Wishes {
                     continue;
                 }
                 (Rule::P7, wait.due)
@@ -115,6 +117,9 @@ impl Told {
             self.streak = self.streak.saturating_add(1);
         }
         let due = told.unwrap_or_else(|| manners.backoff.wait(self.streak.max(1)));
+        if due == 0 && bench.held_to == HeldTo::Wishes {
+            return; // the site did not say how long
+        }
         let need = if another && counts { self.need.max(due) } else { due };
         if counts {
             self.need = self.need.max(due);

@@ -56,7 +56,9 @@ impl Judge {
             host.keeps_slots(x, bench);
         }
         host.is_live(&seen, &self.detail, manners, bench);
-        let mut kept = host.keeps_distance(x, bench);
+        let product = self.identity.product.as_deref().unwrap_or("*");
+        host.authorities[a].read_given(product, &mut self.matchers);
+        let mut kept = host.keeps_distance(&seen, bench);
         kept &= host.told.starts(x, &name, bench);
         host.down.starts(&seen, &name, bench);
 
@@ -74,19 +76,17 @@ impl Judge {
             host.authorities[a].robots_starts(&seen, &name, manners, bench);
             (Kind::Robots, None)
         } else {
-            let product = self.identity.product.as_deref().unwrap_or("*");
-            host.authorities[a].read_given(product, &mut self.matchers);
             let authority = &host.authorities[a];
             // What was asked before the log began counts for one TTL of it.
             let ttl = micros(manners.robots_ttl);
             let midway = self.midway && x.start <= self.begin.saturating_add(ttl);
             kept &= authority.page_starts(x, &name, midway, manners, &mut self.matchers, bench);
-            let hop = if get {
+            let hop = if get && manners.held_to.includes(Rule::P14) {
                 self.hops.take_page(key, x.start, manners.redirects_max)
             } else {
                 Hop::No
             };
-            if get {
+            if get && manners.held_to.includes(Rule::P9) {
                 let around = Around {
                     host: &name,
                     good_end: host.good_end,
@@ -189,10 +189,12 @@ impl Judge {
                 self.end_waiting_chains(key, &seen);
             }
             Kind::Page(hop) => {
-                if self.detail.headers {
+                if self.detail.headers && self.manners.held_to.includes(Rule::P9) {
                     self.repeats.ended(key, &seen, &self.manners);
                 }
-                self.page_redirects(h, hop, x);
+                if self.manners.held_to.includes(Rule::P14) {
+                    self.page_redirects(h, hop, x);
+                }
             }
             Kind::Other => {}
         }

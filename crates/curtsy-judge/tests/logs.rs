@@ -1,5 +1,7 @@
 //! Logs as they come: JSON lines, combined lines, junk; and the report as it is printed.
 
+use std::time::Duration;
+
 use curtsy_judge::{
     Exchange, Fault, Judge, LogDetail, Manners, Note, Plan, Report, Rule, Scheme, SecondMatcher,
     read_faults, read_log, read_plan, write_line,
@@ -144,19 +146,89 @@ fn a_combined_log_shows_what_it_can() {
     let report = judge_text(&polite.concat(), Judge::new(Manners::default()));
     assert!(report.clean(), "{:?}", report.first);
     assert_eq!(report.rule(Rule::P2).not_judged, 2);
-    assert_eq!(report.limits.len(), 3);
+    assert_eq!(report.limits.len(), 4);
     let judge =
         Judge::new(Manners::default()).with_robots("localhost", b"User-agent: *\nDisallow: /b\n");
     let report = judge_text(&polite.concat(), judge);
     assert_eq!(report.first[0].rule, Rule::P2);
-    let named =
-        [line("b.test:443 ", 0, "GET /robots.txt", 200), line("b.test:443 ", 1, "GET /a", 200)];
+    // With nginx's `$request_time` the start is known to the second.
+    let timed =
+        |second, request| line("b.test:443 ", second, request, 200).replace(")\"\n", ")\" 0.003\n");
+    let named = [timed(0, "GET /robots.txt"), timed(1, "GET /a")];
     let report = judge_text(&named.concat(), Judge::new(Manners::default()));
     assert_eq!((report.first[0].rule, report.first[0].host.as_str()), (Rule::P4, "b.test"));
     let midway = line("", 3, "GET /a", 200);
     assert!(!judge_text(&midway, Judge::new(Manners::default())).clean());
     let judge = Judge::new(Manners::default()).with_log_from_midway();
     assert!(judge_text(&midway, judge).clean());
+}
+
+#[test]
+fn a_polite_crawler_stays_clean_when_its_times_are_cut_to_seconds() {
+    let mut seed = 0x2545_f491_4f6c_dd1du64;
+    let mut draw = |most: u64| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed % most
+    };
+    for round in 0..200u64 {
+        // nginx stamps the end and may add the duration, Apache stamps the start.
+        let (stamps_end, timed) = (round % 3 != 2, round % 3 == 0);
+        let delay = 300_000 + draw(4_000_000);
+        let (mut start, mut lines) = (1_000_000_000_000_000u64, Vec::new());
+        for i in 0..60 {
+            start += delay + if draw(3) == 0 { draw(2_000_000) } else { draw(3) };
+            let took = draw(9_900) * 1000;
+            let stamp = if stamps_end { start + took } else { start } / 1_000_000;
+            let (minute, second) = (stamp / 60 % 60, stamp % 60);
+            let hour = stamp / 3600 % 24;
+            let tail = match timed {
+                true => format!(" {}.{:03}", took / 1_000_000, took / 1000 % 1000),
+                false => String::new(),
+            };
+            let line = format!(
+                "192.0.2.1 - - [09/Sep/2001:{hour:02}:{minute:02}:{second:02} +0000] \"GET /{i} HTTP/1.1\" 200 5 \"-\" \"c/1\"{tail}\n"
+            );
+            lines.push((start + took, line));
+        }
+        lines.sort();
+        let text: String = lines.iter().map(|(_, line)| line.as_str()).collect();
+        let manners =
+            |delay: u64| Manners { delay_min: Duration::from_micros(delay), ..Manners::neutral() };
+        let report = judge_text(&text, Judge::new(manners(delay)));
+        assert!(report.clean(), "round {round}, delay {delay}: {:#?}", report.first);
+        assert_eq!(report.out_of_order, 0);
+        // Whoever is asked for three times as much is caught, in spite of the coarseness.
+        let report = judge_text(&text, Judge::new(manners(delay * 3)));
+        assert!(report.rule(Rule::P4).violations > 0, "round {round}, delay {delay}");
+    }
+}
+
+#[test]
+fn a_site_is_heard_by_those_too_who_never_asked() {
+    let asks = b"User-agent: *\nDisallow: /private/\nCrawl-delay: 2\n";
+    let judge = |given: bool, targets: &[(u64, &str)]| {
+        let mut judge = Judge::new(Manners::neutral());
+        if given {
+            judge = judge.with_robots("*", asks);
+        }
+        for (millis, target) in targets {
+            let mut x = Exchange::get(millis * 1000, "a.test", target, 200);
+            x.robots_body = (*target == "/robots.txt").then(|| asks.as_slice().into());
+            judge.see(x);
+        }
+        let report = judge.finish();
+        let broken = |rule| report.rule(rule).violations;
+        (broken(Rule::P2), broken(Rule::P4), report.violations())
+    };
+    let fast = [(0, "/a"), (500, "/b"), (4000, "/private/c")];
+    assert_eq!(judge(true, &fast), (1, 1, 2));
+    assert_eq!(judge(false, &fast), (0, 0, 0), "nobody knows what the site asks for");
+    // From its own robots.txt on it knows; robots.txt itself may come in between.
+    let asked = [(0, "/a"), (100, "/b"), (200, "/robots.txt"), (300, "/c"), (2300, "/d")];
+    assert_eq!(judge(false, &asked), (0, 1, 1));
+    assert_eq!(judge(true, &asked), (0, 2, 2));
 }
 
 #[test]

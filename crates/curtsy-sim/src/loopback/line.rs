@@ -148,6 +148,8 @@ impl Line {
             robots_body: None,
             complete: false,
             read_late: self.input_late,
+            early: 0,
+            source: None,
         }
     }
 

@@ -311,6 +311,8 @@ mod tests {
             what: "two starts 1 ms apart".into(),
             earlier: Some("{\"start\":4}".into()),
             later: Some("{\"start\":5}".into()),
+            earlier_source: None,
+            later_source: None,
         });
         let mut sum = Sum::default();
         let line = sum.add(&args, 7, Ok(day)).unwrap();

@@ -1,0 +1,284 @@
+//! A log of many agents: each one is judged by itself.
+//!
+//! Agents are told apart by the name in their user agent ([`agent_of`]). A name without a contact is a tool that anybody may
+//! use (`curl/7.88.1`), so each address that uses it can be judged by itself. There are at most [`AGENTS_MAX`] judges at a time. A
+//! log with more names gives up the half with the fewest requests: their violations are counted together, and one that comes
+//! back is judged anew. So memory does not grow with the number of names, and the agents that ask most stay.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::agent::{AgentKind, BROWSERS, agent_of, has_contact};
+use crate::exchange::Exchange;
+use crate::generations::ByHash;
+use crate::judge::{Judge, LogDetail};
+use crate::report::{Report, Violation};
+
+/// Judges for the agents of a log.
+pub struct Docket<F> {
+    /// Makes the judge of an agent, by its name.
+    judge_for: F,
+    agents_max: usize,
+    /// Whether browsers are judged, or only counted.
+    browsers: bool,
+    /// Whether the addresses of an agent without a contact are agents of their own.
+    tools_apart: bool,
+    cases: HashMap<Arc<str>, Case>,
+    /// The key of the case that a user agent belongs to.
+    known: HashMap<Arc<str>, Arc<str>, ByHash>,
+    /// Hosts of all judges together.
+    hosts: usize,
+    others: Others,
+    detail: LogDetail,
+}
+
+struct Case {
+    agent: AgentCase,
+    judge: Option<Judge>,
+    hosts: usize,
+}
+
+/// What one agent did, and what its judge found.
+#[derive(Clone, Debug)]
+pub struct AgentCase {
+    /// Its name: the product token, or what stands for browsers and for requests without a user agent.
+    pub name: String,
+    /// What it looks like.
+    pub kind: AgentKind,
+    /// Whether only the requests of one address are in this case, because the user agent names no contact.
+    pub one_address: bool,
+    /// The first user agent that it sent, in full.
+    pub user_agent: Option<Arc<str>>,
+    /// Requests.
+    pub requests: u64,
+    /// Requests for robots.txt.
+    pub robots_requests: u64,
+    /// Its addresses; the first 64.
+    pub addresses: BTreeSet<IpAddr>,
+    /// Whether it had more addresses.
+    pub more_addresses: bool,
+    /// The start of its first request, in microseconds of the server's clock.
+    pub first: u64,
+    /// The start of its last request.
+    pub last: u64,
+    /// What the judge found; `None` for browsers, which are only counted.
+    pub report: Option<Report>,
+}
+
+/// Agents that were given up because there were too many.
+#[derive(Clone, Debug, Default)]
+pub struct Others {
+    /// How many, each counted as often as it was given up.
+    pub agents: u64,
+    /// Their requests.
+    pub requests: u64,
+    /// Their violations.
+    pub violations: u64,
+    /// The first of them.
+    pub first: Option<Violation>,
+}
+
+/// What a docket found.
+#[derive(Clone, Debug)]
+pub struct Verdicts {
+    /// The agents, those with the most violations first, then those with the most requests.
+    pub agents: Vec<AgentCase>,
+    /// Those that were given up.
+    pub others: Others,
+}
+
+impl Verdicts {
+    /// Whether no agent broke anything.
+    pub fn clean(&self) -> bool {
+        let agents = self.agents.iter().filter_map(|agent| agent.report.as_ref());
+        self.others.violations == 0 && agents.into_iter().all(Report::clean)
+    }
+}
+
+impl AgentCase {
+    /// How often this agent broke any rule.
+    pub fn violations(&self) -> u64 {
+        self.report.as_ref().map_or(0, Report::violations)
+    }
+}
+
+impl<F: Fn(&str) -> Judge> Docket<F> {
+    /// A docket without cases; `judge_for` makes the judge of an agent, by its name.
+    pub fn new(judge_for: F) -> Docket<F> {
+        Docket {
+            judge_for,
+            agents_max: AGENTS_MAX,
+            browsers: false,
+            tools_apart: false,
+            cases: HashMap::new(),
+            known: HashMap::default(),
+            hosts: 0,
+            others: Others::default(),
+            detail: LogDetail::FULL,
+        }
+    }
+
+    /// Judges browsers too, all of them as one agent.
+    pub fn with_browsers(mut self) -> Docket<F> {
+        self.browsers = true;
+        self
+    }
+
+    /// Judges each address by itself where the user agent names no contact: different people use such a tool.
+    pub fn with_tools_apart(mut self) -> Docket<F> {
+        self.tools_apart = true;
+        self
+    }
+
+    /// Bounds how many agents are judged at a time (256 by default).
+    pub fn with_agents_max(mut self, agents: usize) -> Docket<F> {
+        self.agents_max = agents.max(2);
+        self
+    }
+
+    /// Tells how much the log shows, as far as is known now.
+    pub fn detail(&mut self, detail: LogDetail) {
+        let least = self.detail.least(detail);
+        if least == self.detail {
+            return;
+        }
+        self.detail = least;
+        for judge in self.cases.values_mut().filter_map(|case| case.judge.as_mut()) {
+            judge.detail(least);
+        }
+    }
+
+    /// Takes in the next exchange, in the order of the starts.
+    pub fn see(&mut self, x: Exchange) {
+        let mut key = self.key_of(x.user_agent.as_ref());
+        let sent = x.user_agent.as_deref().unwrap_or("");
+        let counted_only = !self.browsers && &*key == BROWSERS;
+        let apart = self.tools_apart && !counted_only && !has_contact(sent);
+        if let Some(peer) = x.peer.filter(|_| apart) {
+            key = format!("{key} {peer}").into();
+        }
+        if !self.cases.contains_key(&key) {
+            self.open(&key, &x, apart);
+        }
+        let Some(case) = self.cases.get_mut(&key) else { return };
+        let agent = &mut case.agent;
+        agent.requests += 1;
+        agent.robots_requests += u64::from(&*x.target == "/robots.txt");
+        agent.first = agent.first.min(x.start);
+        agent.last = agent.last.max(x.start);
+        if let Some(peer) = x.peer
+            && !agent.addresses.contains(&peer)
+        {
+            match agent.addresses.len() < ADDRESSES_MAX {
+                true => _ = agent.addresses.insert(peer),
+                false => agent.more_addresses = true,
+            }
+        }
+        if let Some(judge) = &mut case.judge {
+            judge.see(x);
+            let grown = judge.hosts() - case.hosts;
+            case.hosts += grown;
+            self.hosts += grown;
+        }
+        if self.hosts > HOSTS_MAX && self.cases.len() > 1 {
+            self.give_up_half();
+        }
+    }
+
+    /// Says what was found.
+    pub fn finish(self) -> Verdicts {
+        let mut agents: Vec<AgentCase> = self.cases.into_values().map(Case::close).collect();
+        agents.sort_by(|a, b| {
+            let rank = |agent: &AgentCase| (agent.violations(), agent.requests);
+            rank(b).cmp(&rank(a)).then_with(|| a.name.cmp(&b.name))
+        });
+        Verdicts { agents, others: self.others }
+    }
+
+    /// The key of the case that a user agent belongs to.
+    fn key_of(&mut self, user_agent: Option<&Arc<str>>) -> Arc<str> {
+        let Some(text) = user_agent else {
+            return agent_of(None).0.into();
+        };
+        if let Some(key) = self.known.get(text) {
+            return Arc::clone(key);
+        }
+        let (name, _) = agent_of(Some(text));
+        let key: Arc<str> = name.chars().take(NAME_MAX).collect::<String>().to_lowercase().into();
+        // The map only saves time.
+        if self.known.len() >= KNOWN_MAX {
+            self.known.clear();
+        }
+        self.known.insert(Arc::clone(text), Arc::clone(&key));
+        key
+    }
+
+    fn open(&mut self, key: &Arc<str>, x: &Exchange, one_address: bool) {
+        if self.cases.len() >= self.agents_max {
+            self.give_up_half();
+        }
+        let (name, kind) = agent_of(x.user_agent.as_deref());
+        let name: String = name.chars().take(NAME_MAX).collect();
+        let judged = kind != AgentKind::Browser || self.browsers;
+        let judge = judged.then(|| {
+            let product = if kind == AgentKind::Robot { name.as_str() } else { "*" };
+            let mut judge = (self.judge_for)(product);
+            // One that comes back may have asked for robots.txt before.
+            if self.others.agents > 0 {
+                judge = judge.with_log_from_midway();
+            }
+            judge.with_detail(self.detail)
+        });
+        let agent = AgentCase {
+            name,
+            kind,
+            one_address,
+            user_agent: x.user_agent.clone(),
+            requests: 0,
+            robots_requests: 0,
+            addresses: BTreeSet::new(),
+            more_addresses: false,
+            first: x.start,
+            last: x.start,
+            report: None,
+        };
+        self.cases.insert(Arc::clone(key), Case { agent, judge, hosts: 0 });
+    }
+
+    /// Gives up the half of the agents that asked least.
+    fn give_up_half(&mut self) {
+        let mut by_requests: Vec<(u64, Arc<str>)> =
+            self.cases.iter().map(|(key, case)| (case.agent.requests, Arc::clone(key))).collect();
+        by_requests.sort_unstable();
+        by_requests.truncate(self.cases.len() / 2);
+        for (_, key) in by_requests {
+            let Some(case) = self.cases.remove(&key) else { continue };
+            self.hosts -= case.hosts;
+            let agent = case.close();
+            let others = &mut self.others;
+            others.agents += 1;
+            others.requests += agent.requests;
+            others.violations += agent.violations();
+            if others.first.is_none() {
+                others.first = agent.report.and_then(|report| report.first.into_iter().next());
+            }
+        }
+    }
+}
+
+impl Case {
+    fn close(self) -> AgentCase {
+        AgentCase { report: self.judge.map(Judge::finish), ..self.agent }
+    }
+}
+
+/// Agents that are judged at a time.
+const AGENTS_MAX: usize = 256;
+/// Hosts of all agents together, at about 3 KB each.
+const HOSTS_MAX: usize = 1 << 17;
+/// Addresses of one agent that are kept.
+const ADDRESSES_MAX: usize = 64;
+/// Characters of an agent's name that count.
+const NAME_MAX: usize = 64;
+const KNOWN_MAX: usize = 1 << 14;
