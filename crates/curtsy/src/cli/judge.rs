@@ -1,167 +1,454 @@
 //! `curtsy judge`: reads a server's access log and says which manners a crawler broke.
+//!
+//! A log of one agent gives a report, a log of several a table with each agent judged by itself. An agent is held to what the
+//! site asks for, unless its policy is known: curtsy's own is `careful`, and `--policy` names any other.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+mod logs;
+mod mail;
+mod show;
+
+use std::cell::Cell;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use curtsy_core::policy::{Layers, Origin, Reach};
+use curtsy_core::policy::{FlagValue, Layers, Origin, Reach, Settled};
 use curtsy_crawl::Choice;
-use curtsy_judge::{InStartOrder, Judge, Manners, Report, read_faults, read_log, read_plan};
+use curtsy_fetch::IpNet;
+use curtsy_judge::{
+    Docket, Exchange, HostManners, InStartOrder, Judge, LogFormat, Manners, Note, Plan, Verdicts,
+    read_faults, read_plan,
+};
 use curtsy_sim::manners_of;
-use flate2::bufread::MultiGzDecoder;
 
-use super::{Console, Outcome, printable};
+use self::logs::{Logs, open};
+use super::policy::assignment;
+use super::{Console, Outcome};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct JudgeArgs {
-    /// The log: JSON lines, or the combined format of nginx and Apache, gzipped or not; `-` is stdin
-    log: String,
-    /// What the crawler promised: a preset or a policy file
-    #[arg(long, default_value = "careful", value_name = "POLICY")]
-    policy: String,
-    /// The product that the user agent must name; else the first that the log shows
-    #[arg(long, value_name = "PRODUCT")]
+    /// The logs, gzipped or not, in any order; `-` is stdin
+    #[arg(required = true, value_name = "LOG")]
+    logs: Vec<String>,
+    /// Only requests whose User-Agent contains this text, in any case
+    #[arg(long, value_name = "TEXT")]
     agent: Option<String>,
+    /// Only requests from this address or network; repeatable
+    #[arg(long, value_name = "ADDRESS|CIDR", value_parser = network)]
+    from: Vec<IpNet>,
+    /// What crawlers promised: a preset, a policy file, or `neutral` for what the site asks for and nothing else
+    /// [default: careful for curtsy, neutral for all others]
+    #[arg(long, value_name = "POLICY")]
+    policy: Option<String>,
+    /// The least span between two requests to a host that you ask for
+    #[arg(long, value_name = "SPAN")]
+    delay: Option<String>,
+    /// Set any field of the policy, as in `--set robots.ttl=2h` (see `curtsy policy show`)
+    #[arg(long, value_name = "FIELD=VALUE", value_parser = assignment)]
+    set: Vec<(String, String)>,
+    /// The format of every line: json, caddy, combined, w3c or cloudfront; else each line shows it
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    format: Option<LogFormat>,
+    /// The site's robots.txt, for logs that don't hold it; with `HOST=` for one host of several
+    #[arg(long, value_name = "[HOST=]FILE", value_parser = host_and_file)]
+    robots: Vec<(String, String)>,
+    /// The host of lines that don't name one
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+    /// The log begins in the middle of a crawl: what was asked before it is not missed
+    #[arg(long)]
+    midway: bool,
     /// When work was waiting for a host, as JSON lines: without it liveness (P16) is not judged
     #[arg(long, value_name = "FILE")]
     plan: Option<String>,
     /// Crashes, store losses and stop orders, as JSON lines
     #[arg(long, value_name = "FILE")]
     faults: Option<String>,
-    /// A host's robots.txt, for a log that doesn't hold it; may be given for several hosts
-    #[arg(long, value_name = "HOST=FILE", value_parser = host_and_file)]
-    robots: Vec<(String, String)>,
-    /// The host of a log in the combined format, which often doesn't name one
-    #[arg(long, value_name = "HOST")]
-    host: Option<String>,
-    /// The log begins in the middle of a crawl: what was asked before it is not missed
-    #[arg(long)]
-    midway: bool,
+    /// Print a mail to the crawler's operator instead: plain text of 72 columns
+    #[arg(long, conflicts_with = "json")]
+    mail: bool,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &JudgeArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let choice = Choice::find(&args.policy)?;
-    let layers = Layers { file: choice.file(), preset: choice.preset(), ..Layers::default() };
-    // A log may come from inside an allowed net, where any delay goes; and what our own environment says is not what was promised.
-    let settled = match layers.settle(Reach::AllowedNet) {
-        Ok(settled) => settled,
-        Err(error) => return super::policy::refuse(choice.name(), &error, console),
+    let policies = match Policies::choose(args)? {
+        Ok(policies) => policies,
+        Err((name, error)) => return super::policy::refuse(&name, &error, console),
     };
-    let mut manners = manners_of(&settled.policy);
-    // A preset is judged by anybody's name; a policy file that names its product is held to it.
-    if !matches!(settled.origin["identity.product"], Origin::Said(_)) {
-        manners.product = None;
-    }
-    if let Some(agent) = &args.agent {
-        manners.product = agent.split('/').next().map(str::to_owned);
-    }
-    let report = judge(args, manners)?;
-    if report.exchanges == 0 {
-        let first = report.unreadable_first.first().map(|line| format!(": {line}"));
-        bail!("`{}` holds no exchange to judge{}", args.log, first.unwrap_or_default());
-    }
-    if args.json {
-        writeln!(console.out, "{:#}", report.to_json())?;
-    } else {
-        let mut text = Vec::new();
-        report.print(&mut text)?;
-        for line in String::from_utf8_lossy(&text).lines() {
-            // A log holds what strangers sent.
-            writeln!(console.out, "{}", printable(line))?;
+    let (verdicts, reading) = judge(args, policies)?;
+    let outcome = if verdicts.clean() { Outcome::Fine } else { Outcome::Refused };
+    match &verdicts.agents[..] {
+        [] => bail!(nothing_selected(&reading)),
+        [agent] if verdicts.others.agents == 0 => {
+            let mut agent = agent.clone();
+            let mut report = agent.report.take().context(
+                "browsers alone are not judged\nhint: choose some with --agent or --from",
+            )?;
+            report.unreadable = reading.unreadable;
+            report.unreadable_first = reading.unreadable_first.clone();
+            if args.mail {
+                if report.clean() {
+                    writeln!(
+                        console.err,
+                        "{} broke nothing: there is no mail to write",
+                        agent.name
+                    )?;
+                } else {
+                    write!(console.out, "{}", mail::mail(&agent, &report))?;
+                }
+            } else if args.json {
+                writeln!(console.out, "{:#}", show::one_json(&agent, &report, &reading))?;
+            } else {
+                show::one(&agent, &report, &reading, console.out)?;
+            }
         }
+        agents if args.mail => {
+            let names: Vec<String> = agents.iter().take(10).map(show::label).collect();
+            bail!(
+                "a mail is about one agent, and here are {}: {}\nhint: choose one with --agent or --from",
+                agents.len(),
+                names.join(", ")
+            );
+        }
+        _ if args.json => writeln!(console.out, "{:#}", show::table_json(&verdicts, &reading))?,
+        _ => show::table(&verdicts, &reading, console.out)?,
     }
-    Ok(if report.clean() { Outcome::Fine } else { Outcome::Refused })
+    Ok(outcome)
 }
 
-fn judge(args: &JudgeArgs, manners: Manners) -> anyhow::Result<Report> {
-    let mut judge = Judge::new(manners);
-    if args.midway {
-        judge = judge.with_log_from_midway();
+/// What was read beside the exchanges, and by which policies.
+struct Reading {
+    /// Lines that `--agent` left out.
+    other_agents: u64,
+    /// Lines that `--from` left out.
+    other_addresses: u64,
+    /// A few names of agents that were left out.
+    names: Vec<String>,
+    unreadable: u64,
+    unreadable_first: Vec<String>,
+    formats: Vec<LogFormat>,
+    policies: Policies,
+}
+
+impl Reading {
+    /// The policy that an agent is held to, by its name.
+    fn policy_of(&self, agent: &str) -> String {
+        self.policies.of(agent).0.to_owned()
     }
-    for (host, file) in &args.robots {
-        let text = std::fs::read(file)
-            .with_context(|| format!("could not read the robots.txt `{file}`"))?;
-        judge = judge.with_robots(host, &text);
+}
+
+fn nothing_selected(reading: &Reading) -> String {
+    let agents = match reading.names.is_empty() {
+        true => String::new(),
+        false => format!("\nhint: agents in the log: {}", reading.names.join(", ")),
+    };
+    format!(
+        "no line was selected: {} are of other agents, {} of other addresses{agents}",
+        reading.other_agents, reading.other_addresses
+    )
+}
+
+/// Reads the logs and judges what is selected.
+fn judge(args: &JudgeArgs, policies: Policies) -> anyhow::Result<(Verdicts, Reading)> {
+    let beside = Beside::read(args)?;
+    let mut logs = Logs::open(&args.logs, args.format)?;
+    let selected = Selection::of(args, policies.product.as_deref());
+    let mut reading = Reading {
+        other_agents: 0,
+        other_addresses: 0,
+        names: Vec::new(),
+        unreadable: 0,
+        unreadable_first: Vec::new(),
+        formats: Vec::new(),
+        policies,
+    };
+    let made = Cell::new(0);
+    let policies = &reading.policies;
+    let mut docket = Docket::new(|product: &str| {
+        made.set(made.get() + 1);
+        beside.judge(policies.of(product).1, product, args.midway, made.get())
+    });
+    if selected.any() {
+        docket = docket.with_browsers();
     }
-    if let Some(file) = &args.plan {
-        judge = judge.with_plan(
-            read_plan(open(file)?).with_context(|| format!("could not read the plan `{file}`"))?,
-        );
-    }
-    if let Some(file) = &args.faults {
-        let notes = read_faults(open(file)?)
-            .with_context(|| format!("could not read the faults `{file}`"))?;
-        for note in &notes {
-            judge.note(note);
-        }
+    if args.policy.as_deref().is_none_or(|name| name == NEUTRAL) {
+        // Whoever knows a crawler's policy knows that its addresses are one crawler.
+        docket = docket.with_tools_apart();
     }
     let host: Option<Arc<str>> = args.host.as_deref().map(Arc::from);
-    let mut order = InStartOrder::new(EXCHANGE_MAX);
-    let mut lines = read_log(open(&args.log)?);
-    while let Some(line) = lines.next() {
-        judge.detail(lines.detail());
-        match line {
-            Ok(mut exchange) => {
-                if let Some(host) = &host
-                    && &*exchange.host == UNNAMED_HOST
-                {
-                    exchange.host = Arc::clone(host);
-                }
-                order.push(exchange);
-            }
-            Err(unreadable) => judge.unreadable(&unreadable),
+    let mut order = InStartOrder::new(EXCHANGE_MAX).with_most(WAITING_MAX);
+    let (mut other_agents, mut other_addresses, mut names) = (0, 0, Vec::new());
+    while let Some(mut exchange) = logs.next() {
+        if !selected.agent(&exchange) {
+            other_agents += 1;
+            note_name(&exchange, &mut names);
+            continue;
         }
+        if !selected.address(exchange.peer) {
+            other_addresses += 1;
+            continue;
+        }
+        if let Some(host) = &host
+            && &*exchange.host == UNNAMED_HOST
+        {
+            exchange.host = Arc::clone(host);
+        }
+        docket.detail(logs.detail);
+        if logs.formats.contains(&LogFormat::CloudFront) {
+            order.widen(CLOUDFRONT);
+        }
+        order.push(exchange);
         while let Some(exchange) = order.pop() {
-            judge.see(exchange);
+            docket.see(exchange);
         }
     }
     while let Some(exchange) = order.drain() {
-        judge.see(exchange);
+        docket.see(exchange);
     }
-    Ok(judge.finish())
+    let verdicts = docket.finish();
+    reading.other_agents = other_agents;
+    reading.other_addresses = other_addresses;
+    reading.names = names;
+    reading.unreadable = logs.unreadable;
+    reading.formats = std::mem::take(&mut logs.formats);
+    reading.unreadable_first = std::mem::take(&mut logs.unreadable_first);
+    Ok((verdicts, reading))
 }
 
-/// Opens a file or stdin, and unpacks it if it is gzipped, as rotated logs are.
-fn open(file: &str) -> anyhow::Result<Box<dyn BufRead>> {
-    let mut reader: Box<dyn BufRead> = match file {
-        "-" => Box::new(BufReader::new(io::stdin())),
-        path => Box::new(BufReader::new(
-            File::open(path).with_context(|| format!("could not read `{path}`"))?,
-        )),
-    };
-    let start = reader.fill_buf().with_context(|| format!("could not read `{file}`"))?;
-    match start.starts_with(&GZIP) {
-        true => Ok(Box::new(BufReader::new(MultiGzDecoder::new(reader)))),
-        false => Ok(reader),
+/// Keeps a few names of agents, for the message that none was selected.
+fn note_name(exchange: &Exchange, names: &mut Vec<String>) {
+    if names.len() >= NAMES_SHOWN {
+        return;
     }
+    let (name, _) = curtsy_judge::agent_of(exchange.user_agent.as_deref());
+    if !names.iter().any(|known| known == name) {
+        names.push(name.to_owned());
+    }
+}
+
+/// Which lines are judged.
+struct Selection {
+    /// In lower case.
+    agent: Option<String>,
+    product: Option<String>,
+    from: Vec<IpNet>,
+}
+
+impl Selection {
+    fn of(args: &JudgeArgs, product: Option<&str>) -> Selection {
+        Selection {
+            agent: args.agent.as_deref().map(str::to_lowercase),
+            product: product.map(str::to_owned),
+            from: args.from.clone(),
+        }
+    }
+
+    fn any(&self) -> bool {
+        self.agent.is_some() || self.product.is_some() || !self.from.is_empty()
+    }
+
+    fn agent(&self, exchange: &Exchange) -> bool {
+        let sent = exchange.user_agent.as_deref().unwrap_or("");
+        let text = self.agent.as_ref().is_none_or(|text| sent.to_lowercase().contains(text));
+        let named =
+            |product: &String| curtsy_judge::agent_of(Some(sent)).0.eq_ignore_ascii_case(product);
+        text && self.product.as_ref().is_none_or(named)
+    }
+
+    fn address(&self, peer: Option<IpAddr>) -> bool {
+        self.from.is_empty()
+            || peer.is_some_and(|peer| {
+                let peer = peer.to_canonical();
+                self.from.iter().any(|net| net.contains(&peer))
+            })
+    }
+}
+
+/// What agents are held to.
+struct Policies {
+    /// For curtsy.
+    own: (String, Manners),
+    /// For all others.
+    others: (String, Manners),
+    /// The product that a policy file names: only its lines are judged.
+    product: Option<String>,
+}
+
+type Refused = (String, curtsy_core::policy::PolicyError);
+
+impl Policies {
+    fn choose(args: &JudgeArgs) -> anyhow::Result<Result<Policies, Refused>> {
+        let asked = args.policy.as_deref();
+        if asked.is_none_or(|name| name == NEUTRAL)
+            && let Some((key, _)) = args.set.iter().find(|(key, _)| key != DELAY)
+        {
+            bail!(
+                "`--set {key}` needs a policy: `neutral` holds a crawler to `{DELAY}` and what the site asks for, and nothing else\nhint: add --policy careful"
+            );
+        }
+        let choice = Choice::find(asked.filter(|name| *name != NEUTRAL).unwrap_or("careful"))?;
+        let mut flags: Vec<FlagValue<'_>> =
+            args.set.iter().map(|(key, value)| FlagValue { flag: "--set", key, value }).collect();
+        let delay = args.delay.as_deref();
+        flags.extend(delay.map(|value| FlagValue { flag: "--delay", key: DELAY, value }));
+        let layers = Layers {
+            file: choice.file(),
+            preset: choice.preset(),
+            flags: &flags,
+            ..Layers::default()
+        };
+        // A log may come from inside an allowed net, where any delay goes; and what our own environment says is not what was promised.
+        let settled = match layers.settle(Reach::AllowedNet) {
+            Ok(settled) => settled,
+            Err(error) => return Ok(Err((choice.name().to_owned(), error))),
+        };
+        let manners = manners_of(&settled.policy);
+        let neutral = (NEUTRAL.to_owned(), neutral(&settled, !flags.is_empty()));
+        let said = matches!(settled.origin["identity.product"], Origin::Said(_));
+        let promised = (choice.name().to_owned(), manners);
+        Ok(Ok(match asked {
+            None => Policies { own: promised, others: neutral, product: None },
+            Some(NEUTRAL) => Policies { own: neutral.clone(), others: neutral, product: None },
+            Some(_) => {
+                let product = promised.1.product.clone().filter(|_| said);
+                Policies { own: promised.clone(), others: promised, product }
+            }
+        }))
+    }
+
+    /// The name and the manners that hold for an agent.
+    fn of(&self, agent: &str) -> (&str, &Manners) {
+        let (name, manners) = match agent.eq_ignore_ascii_case("curtsy") {
+            true => &self.own,
+            false => &self.others,
+        };
+        (name, manners)
+    }
+}
+
+/// What the site asks for, and the delay that its owner asks for.
+fn neutral(settled: &Settled, delay_said: bool) -> Manners {
+    let neutral = Manners::neutral();
+    if !delay_said {
+        return neutral;
+    }
+    let asked = manners_of(&settled.policy);
+    let hosts = asked
+        .hosts
+        .into_iter()
+        .map(|(host, own)| (host, HostManners { delay: own.delay, ..HostManners::default() }));
+    Manners {
+        delay_min: asked.delay_min,
+        delay_max: asked.delay_min,
+        hosts: hosts.collect(),
+        ..neutral
+    }
+}
+
+/// The files beside the logs.
+struct Beside {
+    robots: Vec<(String, Vec<u8>)>,
+    plan: Vec<Plan>,
+    notes: Vec<Note>,
+}
+
+impl Beside {
+    fn read(args: &JudgeArgs) -> anyhow::Result<Beside> {
+        let mut robots = Vec::new();
+        for (host, file) in &args.robots {
+            let text = std::fs::read(file)
+                .with_context(|| format!("could not read the robots.txt `{file}`"))?;
+            robots.push((host.clone(), text));
+        }
+        let plan = match &args.plan {
+            Some(file) => read_plan(open(file)?)
+                .with_context(|| format!("could not read the plan `{file}`"))?,
+            None => Vec::new(),
+        };
+        let notes = match &args.faults {
+            Some(file) => read_faults(open(file)?)
+                .with_context(|| format!("could not read the faults `{file}`"))?,
+            None => Vec::new(),
+        };
+        Ok(Beside { robots, plan, notes })
+    }
+
+    /// The judge of one agent; the first few have more memory, because most logs have few agents that matter.
+    fn judge(&self, manners: &Manners, product: &str, midway: bool, nth: u32) -> Judge {
+        let product = Some(product).filter(|product| *product != "*").map(str::to_owned);
+        let mut judge = Judge::new(Manners { product, ..manners.clone() });
+        if nth > LARGE {
+            judge = judge.with_urls_max(SMALL_URLS).with_verdicts_max(SMALL_URLS);
+        }
+        if midway {
+            judge = judge.with_log_from_midway();
+        }
+        for (host, text) in &self.robots {
+            judge = judge.with_robots(host, text);
+        }
+        judge = judge.with_plan(self.plan.iter().cloned());
+        for note in &self.notes {
+            judge.note(note);
+        }
+        judge
+    }
+}
+
+fn network(text: &str) -> Result<IpNet, String> {
+    let address = text.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
+    address
+        .or_else(|_| text.parse::<IpNet>())
+        .map_err(|_| "expected an address or a network, as in 192.0.2.7 or 192.0.2.0/24".to_owned())
+}
+
+fn format(name: &str) -> Result<LogFormat, String> {
+    let names = || LogFormat::ALL.map(LogFormat::name).join(", ");
+    LogFormat::named(name).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 fn host_and_file(text: &str) -> Result<(String, String), String> {
-    let (host, file) =
-        text.split_once('=').ok_or("expected HOST=FILE, as in example.org=robots.txt")?;
+    let (host, file) = text.split_once('=').unwrap_or(("*", text));
     Ok((host.to_owned(), file.to_owned()))
 }
 
+/// The policy of crawlers that promised nothing.
+const NEUTRAL: &str = "neutral";
+const DELAY: &str = "pace.delay";
+
 /// Servers write a line when an answer ends; no exchange is expected to last longer than this.
 const EXCHANGE_MAX: Duration = Duration::from_secs(600);
+/// The lines of a CloudFront log are in no order.
+const CLOUDFRONT: Duration = Duration::from_secs(86_400);
+/// Exchanges that wait for their turn, at about 1 KB each.
+const WAITING_MAX: usize = 1 << 17;
 
-/// What the judge calls a host that a combined log doesn't name.
+/// What the judge calls a host that a line doesn't name.
 const UNNAMED_HOST: &str = "localhost";
-
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// Agents whose judges have their full memory, and the URLs that the others remember.
+const LARGE: u32 = 4;
+const SMALL_URLS: usize = 1 << 13;
+const NAMES_SHOWN: usize = 10;
 
 const HELP: &str = "\
 Examples:
+  curtsy judge access.log --host example.org --robots robots.txt
+      every agent of a combined log, each judged by itself
+  curtsy judge access.log access.log.1 access.log.*.gz --agent GPTBot --robots robots.txt
+      one agent, over rotated logs
+  curtsy judge access.log --agent GPTBot --robots robots.txt --mail
+      a mail to its operator, with the lines that show what happened
+  curtsy judge access.log --from 192.0.2.0/24 --delay 1s
+      one network, and at least a second between two requests
   curtsy judge examples/access.jsonl
-  curtsy judge access.log --host example.org --agent SomeBot --robots example.org=robots.txt
   curtsy judge access.jsonl --policy my.toml --plan plan.jsonl --faults faults.jsonl --json
 
-Works on any crawler's log. Prints the first pair of lines that broke each rule, then a table of P0 to P16; what a
-log can't show is counted as not judged. Exit codes: 0 no violation; 1 manners were broken; 2 nothing could be read.";
+Reads JSON lines (curtsy's and nginx's), Caddy's JSON, the combined format with or without virtual host, IIS (W3C
+extended) and CloudFront. Agents are told apart by the name in their User-Agent, and by address if it has no contact.
+curtsy is held to `careful`, all others to what the site asks for: robots.txt, Crawl-delay, Retry-After, and --delay.
+What a log can't show is counted as not judged.
+Exit codes: 0 no agent broke anything; 1 an agent did; 2 nothing could be read, or no line was selected.";

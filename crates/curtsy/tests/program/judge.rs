@@ -1,6 +1,10 @@
 //! `curtsy judge`.
 
-use super::{check, curtsy, curtsy_with};
+use std::io::Write;
+
+use serde_json::Value;
+
+use super::{check, curtsy, curtsy_with, folder};
 
 const GOOD: &str = "../../../../examples/access.jsonl";
 
@@ -44,11 +48,321 @@ fn the_policy_says_what_was_promised() {
 }
 
 #[test]
-fn the_product_is_held_to_what_was_named() {
-    assert_eq!(curtsy(&["judge", GOOD, "--agent", "curtsy"]).code, Some(0));
-    let other = curtsy(&["judge", GOOD, "--agent", "OttoBot/1.0"]);
-    assert_eq!(other.code, Some(1));
-    assert!(other.out.starts_with("P0 on example.org"), "{}", other.out);
+fn a_policy_file_with_a_product_judges_the_lines_of_that_product() {
+    let policy = folder().join("policies/mine.toml");
+    let text = std::fs::read_to_string(policy).unwrap();
+    assert!(!text.contains("product"), "this test needs a policy without one");
+    let named = |product: &str| {
+        let set = format!("identity.product={product}");
+        curtsy(&["judge", GOOD, "--policy", "careful", "--set", &set])
+    };
+    assert_eq!(named("curtsy/9").code, Some(0));
+    let other = named("OttoBot/1.0");
+    assert_eq!((other.code, other.out.as_str()), (Some(2), ""));
+    assert!(
+        other.err.contains("are of other agents") && other.err.contains("curtsy"),
+        "{}",
+        other.err
+    );
+}
+
+/// The report of a run with `--json`.
+fn json(arguments: &[&str]) -> Value {
+    json_with(arguments, "")
+}
+
+fn json_with(arguments: &[&str], input: &str) -> Value {
+    let arguments = [&["judge"], arguments, &["--json"]].concat();
+    let run = curtsy_with(&arguments, &[], input);
+    serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{arguments:?}: {}", run.err))
+}
+
+/// How often each rule was broken: `P2 3, P4 1`.
+fn broken(report: &Value) -> String {
+    let rules = report["rules"].as_array().unwrap().iter().filter(|rule| rule["violations"] != 0);
+    let rules =
+        rules.map(|rule| format!("{} {}", rule["rule"].as_str().unwrap(), rule["violations"]));
+    rules.collect::<Vec<_>>().join(", ")
+}
+
+const ASKS: [&str; 2] = ["--robots", "logs/asks.txt"];
+
+#[test]
+fn lines_of_other_agents_and_addresses_are_left_out_and_counted() {
+    let [flag, file] = ASKS;
+    let report = json(&["logs/mixed.log", "--agent", "goodbot", flag, file]);
+    assert_eq!((&report["clean"], &report["exchanges"]), (&true.into(), &8.into()), "{report:#}");
+    assert_eq!(report["agent"]["name"], "GoodBot");
+    assert_eq!(report["lines_left_out"]["other_agents"], 27);
+    // A part of the User-Agent, in any case.
+    let report = json(&["logs/mixed.log", "--agent", "RUDE.EXAMPLE", flag, file]);
+    assert_eq!(report["exchanges"], 23);
+    assert_eq!(report["agent"]["addresses"], serde_json::json!(["198.51.100.7", "198.51.100.8"]));
+    let report =
+        json(&["logs/mixed.log", "--agent", "rudebot", "--from", "198.51.100.8", flag, file]);
+    assert_eq!(
+        (&report["exchanges"], &report["lines_left_out"]["other_addresses"]),
+        (&10.into(), &13.into())
+    );
+    let report = json(&["logs/mixed.log", "--from", "192.0.2.0/24", flag, file]);
+    assert_eq!((&report["agent"]["name"], &report["exchanges"]), (&"GoodBot".into(), &8.into()));
+    let none = curtsy(&["judge", "logs/mixed.log", "--agent", "nobody"]);
+    assert_eq!(none.code, Some(2));
+    assert!(
+        none.err.contains("no line was selected") && none.err.contains("GoodBot"),
+        "{}",
+        none.err
+    );
+    let wrong = curtsy(&["judge", "logs/mixed.log", "--from", "example.org"]);
+    assert!(wrong.err.contains("expected an address or a network"), "{}", wrong.err);
+}
+
+#[test]
+fn a_log_of_several_agents_gives_a_table() {
+    let [flag, file] = ASKS;
+    check("judge-mixed", &curtsy(&["judge", "logs/mixed.log", flag, file]));
+    let all = json(&["logs/mixed.log", flag, file]);
+    let agents = all["agents"].as_array().unwrap();
+    let names: Vec<&str> = agents.iter().map(|agent| agent["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["RudeBot", "GoodBot", "Wget", "browsers"]);
+    assert_eq!(agents[3]["report"], Value::Null, "browsers are only counted");
+    // Each agent by itself: the others' lines change nothing.
+    for agent in &agents[..3] {
+        let name = agent["name"].as_str().unwrap();
+        let alone = json(&["logs/mixed.log", "--agent", name, flag, file]);
+        assert_eq!(alone["rules"], agent["report"]["rules"], "{name}");
+    }
+    // A person who is chosen is judged like anybody else.
+    let person = json(&["logs/mixed.log", "--agent", "firefox", flag, file]);
+    assert_eq!(broken(&person), "P2 1");
+}
+
+#[test]
+fn a_million_agents_need_no_more_memory_than_a_few() {
+    let line = |second: u64, agent: &str, target: &str| {
+        format!(
+            "192.0.2.1 - - [10/Oct/2026:13:{:02}:{:02} +0000] \"GET {target} HTTP/1.1\" 200 5 \"-\" \"{agent}\"\n",
+            second / 60 % 60,
+            second % 60
+        )
+    };
+    let mut log = String::new();
+    for i in 0..20_000 {
+        log.push_str(&line(i / 10, &format!("bot{i}/1.0"), "/private/"));
+        if i % 100 == 0 {
+            log.push_str(&line(i / 10, "Steady/1.0", "/"));
+        }
+    }
+    let found = json_with(&["-", "--robots", "logs/asks.txt"], &log);
+    let agents = found["agents"].as_array().unwrap();
+    assert!(agents.len() <= 256, "{}", agents.len());
+    let sum = |key: &str| agents.iter().map(|agent| agent[key].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(sum("requests") + found["others"]["requests"].as_u64().unwrap(), 20_200);
+    let given_up = found["others"]["agents"].as_u64().unwrap();
+    assert_eq!(given_up + agents.len() as u64, 20_001, "nobody is lost");
+    let steady = agents.iter().find(|agent| agent["name"] == "Steady").unwrap();
+    assert_eq!(steady["requests"], 200, "who asks most stays");
+    let of_rest = agents.iter().filter(|agent| agent["name"] != "Steady");
+    let of_rest: u64 = of_rest.map(|agent| agent["report"]["violations"].as_u64().unwrap()).sum();
+    assert_eq!(of_rest + found["others"]["violations"].as_u64().unwrap(), 20_000);
+    let shown = curtsy_with(&["judge", "-", "--robots", "logs/asks.txt"], &[], &log);
+    assert!(shown.out.contains("note: more than 256 agents: "), "{}", shown.out);
+}
+
+#[test]
+fn an_agent_that_promised_nothing_is_held_to_what_the_site_asks_for() {
+    let fast = ["203.0.113.9", "203.0.113.9"].map(|peer| {
+        format!("{peer} - - [10/Oct/2026:13:55:36 +0000] \"GET /a HTTP/1.1\" 200 9 \"-\" \"Some crawler\"\n")
+    });
+    let log = fast.concat();
+    let ends = |more: &[&str]| curtsy_with(&[&["judge", "-"], more].concat(), &[], &log).code;
+    assert_eq!(
+        ends(&[]),
+        Some(0),
+        "no robots.txt was asked for, and no contact given: no wish was broken"
+    );
+    assert_eq!(ends(&["--policy", "careful"]), Some(1));
+    // curtsy made promises, and is held to them.
+    let own = log.replace("Some crawler", "curtsy/0.1.0 (+me@example.org)");
+    assert_eq!(curtsy_with(&["judge", "-"], &[], &own).code, Some(1));
+    assert_eq!(curtsy_with(&["judge", "-", "--policy", "neutral"], &[], &own).code, Some(0));
+    let report = json_with(&["-"], &log);
+    assert_eq!(
+        (&report["agent"]["policy"], &report["held_to"]),
+        (&"neutral".into(), &"wishes".into())
+    );
+}
+
+#[test]
+fn a_site_owner_may_ask_for_a_delay() {
+    let exact = |agent: &str| {
+        let line = |start: u64| {
+            format!(
+                "{{\"start\":{start},\"end\":{start},\"host\":\"a.test\",\"method\":\"GET\",\"target\":\"/{start}\",\"status\":200,\"user_agent\":\"{agent}\"}}\n"
+            )
+        };
+        [line(0), line(900_000), line(2_000_000)].concat()
+    };
+    let log = exact("Some/1.0");
+    assert_eq!(broken(&json_with(&["-"], &log)), "");
+    assert_eq!(broken(&json_with(&["-", "--delay", "1s"], &log)), "P4 1");
+    assert_eq!(broken(&json_with(&["-", "--set", "pace.delay=2s"], &log)), "P4 2");
+    let refused = curtsy_with(&["judge", "-", "--set", "slots.per_host=2"], &[], &log);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("--policy careful"), "{}", refused.err);
+    let careful = ["-", "--policy", "careful", "--set", "pace.delay=1s", "--midway"];
+    assert_eq!(broken(&json_with(&careful, &exact("some/1.0 (+me@example.org)"))), "P4 1");
+}
+
+#[test]
+fn each_violation_shows_its_lines_as_they_stand_in_the_log() {
+    let [flag, file] = ASKS;
+    let report = json(&["logs/mixed.log", "--agent", "rudebot", flag, file]);
+    let text = std::fs::read_to_string(folder().join("logs/mixed.log")).unwrap();
+    let examples = report["examples"].as_array().unwrap();
+    assert!(examples.iter().filter(|example| example["rule"] == "P2").count() == 3, "{report:#}");
+    for example in examples {
+        for line in [&example["earlier_line"], &example["later_line"]] {
+            let Some(number) = line["line"].as_u64() else { continue };
+            let stands = text.lines().nth(number as usize - 1).unwrap();
+            assert_eq!((&line["text"], &line["file"]), (&stands.into(), &Value::Null));
+        }
+        assert_ne!(example["later_line"]["line"], Value::Null);
+    }
+    let shown = curtsy(&["judge", "logs/mixed.log", "--agent", "rudebot", flag, file]).out;
+    let forbidden = text.lines().position(|line| line.contains("/private/0")).unwrap() + 1;
+    assert!(
+        shown.contains(&format!("\n  line {forbidden}: www.example.org:443 198.51.100.7 - - [")),
+        "{shown}"
+    );
+}
+
+#[test]
+fn rotated_logs_are_one_log_in_the_order_of_time() {
+    let [flag, file] = ASKS;
+    let run = curtsy(&["judge", "logs/rotated.log", "logs/rotated.log.1", flag, file]);
+    check("judge-rotated", &run);
+    // Packed, and in another order, it is the same.
+    let packed = std::env::temp_dir().join(format!("curtsy-judge-{}.log.1.gz", std::process::id()));
+    let mut gz = flate2::write::GzEncoder::new(
+        std::fs::File::create(&packed).unwrap(),
+        flate2::Compression::fast(),
+    );
+    gz.write_all(&std::fs::read(folder().join("logs/rotated.log.1")).unwrap()).unwrap();
+    gz.finish().unwrap();
+    let again = json(&[packed.to_str().unwrap(), "logs/rotated.log", flag, file]);
+    std::fs::remove_file(&packed).unwrap();
+    assert_eq!(
+        (broken(&again).as_str(), &again["out_of_order"]),
+        ("P2 1, P4 1", &0.into()),
+        "{again:#}"
+    );
+    let stdin = std::fs::read_to_string(folder().join("logs/rotated.log")).unwrap();
+    let again = json_with(&["logs/rotated.log.1", "-", flag, file], &stdin);
+    assert_eq!(broken(&again), "P2 1, P4 1");
+}
+
+#[test]
+fn the_formats_of_other_servers_are_read() {
+    let [flag, file] = ASKS;
+    for (log, format, exchanges, found) in [
+        // Gap of 1.5 s; 5 s after a Retry-After of 30 s; a forbidden page.
+        ("logs/caddy.jsonl", "caddy", 7, "P2 1, P4 1, P7 1"),
+        ("logs/nginx.jsonl", "json", 6, "P2 1, P4 1, P7 1"),
+        // Six starts in one second, and the line of a forbidden page stands before all others.
+        ("logs/cloudfront.log", "cloudfront", 10, "P2 1, P4 5"),
+    ] {
+        let report = json(&[log, flag, file]);
+        assert_eq!(broken(&report), found, "{log}: {:#}", report["examples"]);
+        assert_eq!(
+            (&report["exchanges"], &report["formats"]),
+            (&exchanges.into(), &serde_json::json!([format]))
+        );
+        assert_eq!(report["first"][0]["host"], "www.example.org", "{log}");
+        assert_eq!(
+            (&report["agent"]["name"], &report["out_of_order"]),
+            (&"RudeBot".into(), &0.into())
+        );
+        assert_eq!(report["agent"]["user_agent"], "RudeBot/1.0 (+https://rude.example/)", "{log}");
+        // Forced, it is the same; in another format nothing can be read.
+        assert_eq!(broken(&json(&[log, "--format", format, flag, file])), found);
+        let other = if format == "combined" { "json" } else { "combined" };
+        assert_eq!(curtsy(&["judge", log, "--format", other]).code, Some(2));
+    }
+    let iis = json(&["logs/iis.log", "--host", "www.example.org", flag, file]);
+    let agents = iis["agents"].as_array().unwrap();
+    assert_eq!((iis["formats"][0].as_str(), &iis["unreadable"]), (Some("w3c"), &1.into()));
+    assert_eq!(
+        agents[1]["user_agent"],
+        "Mozilla/5.0 (compatible; GoodBot/2.1; +https://good.example/bot)"
+    );
+    // One second lies between two pages, but the later one may have begun four seconds before its stamp.
+    assert_eq!(
+        (broken(&agents[0]["report"]).as_str(), broken(&agents[1]["report"]).as_str()),
+        ("P4 7", "P2 1")
+    );
+    assert_eq!(agents[0]["report"]["first"][0]["host"], "www.example.org");
+}
+
+#[test]
+fn times_in_whole_seconds_are_never_charged_for_their_coarseness() {
+    let line = |second: u64, target: u64, tail: &str| {
+        format!(
+            "192.0.2.1 - - [10/Oct/2026:13:55:{second:02} +0000] \"GET /{target} HTTP/1.1\" 200 5 \"-\" \"Some/1.0\"{tail}\n"
+        )
+    };
+    let p4 = |log: &[String], delay: &str| {
+        json_with(&["-", "--delay", delay], &log.concat())["rules"][4]["violations"].as_u64()
+    };
+    // Two stamps a second apart may be 1.999 s apart; with `$request_time` the answer's length is known too.
+    assert_eq!(p4(&[line(1, 0, " 0.001"), line(2, 1, " 0.001")], "2s"), Some(0));
+    assert_eq!(p4(&[line(1, 0, " 0.001"), line(2, 1, " 0.001")], "2100ms"), Some(1));
+    assert_eq!(
+        p4(&[line(3, 0, " 2.500"), line(4, 1, " 0.001")], "3s"),
+        Some(0),
+        "started 0.5 s to 1.5 s, and 4 s to 5 s"
+    );
+    // nginx stamps the end: the first of two may have been a long answer.
+    assert_eq!(p4(&[line(1, 0, ""), line(2, 1, "")], "3s"), Some(0));
+    // But a run of them can't all be.
+    let run: Vec<String> = (0..20).map(|i| line(10 + i / 4, i, "")).collect();
+    assert_eq!(p4(&run, "1s"), Some(1));
+    assert_eq!(p4(&run[..8], "1s"), Some(0));
+    let shown = curtsy_with(&["judge", "-", "--delay", "1s"], &[], &run.concat()).out;
+    assert!(
+        shown.contains(
+            "16 starts in 3 s by the log, and surely in less than 14 s; the delay is 1 s"
+        ),
+        "{shown}"
+    );
+    assert!(
+        shown
+            .contains("times are known to 1 s: P4 is charged only if some gap is surely too short"),
+        "{shown}"
+    );
+    assert!(shown.contains("the log holds no headers of answers: P7 is not judged"), "{shown}");
+}
+
+#[test]
+fn a_mail_says_who_when_what_and_shows_the_lines() {
+    let [flag, file] = ASKS;
+    let run = curtsy(&["judge", "logs/mixed.log", "--agent", "rudebot", flag, file, "--mail"]);
+    check("judge-mail", &run);
+    assert!(run.out.lines().all(|line| line.chars().count() <= 72), "{}", run.out);
+    let polite = curtsy(&["judge", "logs/mixed.log", "--agent", "goodbot", flag, file, "--mail"]);
+    assert_eq!((polite.code, polite.out.as_str()), (Some(0), ""));
+    assert!(polite.err.contains("broke nothing"), "{}", polite.err);
+    let many = curtsy(&["judge", "logs/mixed.log", flag, file, "--mail"]);
+    assert_eq!(many.code, Some(2));
+    assert!(many.err.contains("choose one with --agent"), "{}", many.err);
+}
+
+#[test]
+fn help_has_examples() {
+    let run = curtsy(&["judge", "--help"]);
+    for part in ["--agent GPTBot", "--mail", "--from 192.0.2.0/24", "Exit codes: 0"] {
+        assert!(run.out.contains(part), "{}", run.out);
+    }
 }
 
 #[test]
@@ -71,4 +385,13 @@ fn what_is_no_log_ends_with_2() {
     check("judge-no-log", &curtsy(&["judge", "policies/fast.toml"]));
     assert_eq!(curtsy(&["judge", "nowhere.log"]).code, Some(2));
     assert_eq!(curtsy_with(&["judge", "-"], &[], "").code, Some(2), "an empty log proves nothing");
+    // Among several logs, one that can't be read is named; one that is only empty is none.
+    let junk = curtsy_with(&["judge", GOOD, "-"], &[], "hello\n");
+    assert_eq!(junk.code, Some(2));
+    assert!(
+        junk.err.contains("`-` holds no line that can be read") && junk.err.contains("cloudfront"),
+        "{}",
+        junk.err
+    );
+    assert_eq!(curtsy_with(&["judge", GOOD, "-"], &[], "\n").code, Some(0));
 }

@@ -67,7 +67,7 @@ fn sites_are_served_until_stdin_closes_and_the_judge_reads_their_log() {
         "{told}"
     );
     // The shop's page was asked for without its robots.txt.
-    let judged = curtsy(&["judge", shown, "--json"]);
+    let judged = curtsy(&["judge", shown, "--policy", "careful", "--json"]);
     assert_eq!(judged.code, Some(1), "{}", judged.err);
     let report: Value = serde_json::from_str(&judged.out).unwrap();
     assert_eq!(report["exchanges"], 2);
