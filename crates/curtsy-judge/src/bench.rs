@@ -164,7 +164,9 @@ impl Bench {
                 "more was repeated after a kill than the fault list has requests in flight".into()
             }),
         }
-        self.broken(rule, host, earlier, later, what);
+        // The sooner after the earlier exchange, the clearer.
+        let after = source.map_or(u64::MAX, |(_, _, end)| later.start.saturating_sub(end));
+        self.broken_by(rule, u64::MAX - after, host, earlier, later, what);
         true
     }
 

@@ -176,13 +176,13 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
             }
         }
         if let Some(judge) = &mut case.judge {
+            if self.hosts >= HOSTS_MAX {
+                judge.takes_no_more_hosts();
+            }
             judge.see(x);
             let grown = judge.hosts() - case.hosts;
             case.hosts += grown;
             self.hosts += grown;
-        }
-        if self.hosts > HOSTS_MAX && self.cases.len() > 1 {
-            self.give_up_half();
         }
     }
 
@@ -275,7 +275,7 @@ impl Case {
 
 /// Agents that are judged at a time.
 const AGENTS_MAX: usize = 256;
-/// Hosts of all agents together, at about 3 KB each.
+/// Hosts of all agents together, at about 3 KB each; requests to further ones are counted and not judged.
 const HOSTS_MAX: usize = 1 << 17;
 /// Addresses of one agent that are kept.
 const ADDRESSES_MAX: usize = 64;

@@ -230,6 +230,11 @@ impl Judge {
         }
     }
 
+    /// Counts exchanges of hosts that are not known yet, from now on, and does not judge them.
+    pub(crate) fn takes_no_more_hosts(&mut self) {
+        self.hosts_max = 0;
+    }
+
     /// How many hosts are known so far.
     pub fn hosts(&self) -> usize {
         self.hosts.len()

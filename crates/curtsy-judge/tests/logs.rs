@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use curtsy_judge::{
-    Exchange, Fault, Judge, LogDetail, Manners, Note, Plan, Report, Rule, Scheme, SecondMatcher,
-    read_faults, read_log, read_plan, write_line,
+    Exchange, Fault, Judge, LogDetail, LogFormat, Manners, Note, Plan, Report, Rule, Scheme,
+    SecondMatcher, read_faults, read_log, read_plan, write_line,
 };
 
 fn judge_text(text: &str, mut judge: Judge) -> Report {
@@ -203,6 +203,54 @@ fn a_polite_crawler_stays_clean_when_its_times_are_cut_to_seconds() {
         let report = judge_text(&text, Judge::new(manners(delay * 3)));
         assert!(report.rule(Rule::P4).violations > 0, "round {round}, delay {delay}");
     }
+}
+
+#[test]
+fn any_line_in_any_format_is_read_without_a_panic() {
+    let seeds = [
+        "#Fields: date time cs-method cs-uri-stem c-ip cs(User-Agent) sc-status time-taken x-edge-location",
+        "#Date: 1994-11-06 08:49:37",
+        "1994-11-06\t08:49:37\tGET\t/\t192.0.2.1\ta%20b\t200\t0.001\tX",
+        "1994-11-06 08:49:37 GET / 192.0.2.1 a++b 200 15 X",
+        "h:80 192.0.2.1 - - [06/Nov/1994:08:49:37 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"a\\x22\" rt=0.001",
+        "{\"ts\":784111777.5,\"request\":{\"method\":\"GET\",\"host\":\"h\",\"uri\":\"/\",\"headers\":{\"User-Agent\":[\"a\"]}},\"status\":200}",
+        "{\"time_iso8601\":\"1994-11-06T08:49:37+00:00\",\"host\":\"h\",\"request\":\"GET / HTTP/1.1\",\"status\":\"200\"}",
+    ];
+    let mut seed = 0x9e37_79b9_7f4a_7c15u64;
+    let mut draw = |most: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed % most as u64) as usize
+    };
+    let (mut read, mut unreadable) = (0, 0);
+    for round in 0..3000 {
+        let mut log = Vec::new();
+        for _ in 0..8 {
+            let mut line = seeds[draw(seeds.len())].as_bytes().to_vec();
+            for _ in 0..draw(4) {
+                if line.is_empty() {
+                    break;
+                }
+                let at = draw(line.len());
+                match draw(3) {
+                    0 => line[at] = draw(256) as u8,
+                    1 => _ = line.remove(at),
+                    _ => line.truncate(at.max(1)),
+                }
+            }
+            log.extend(line);
+            log.push(b'\n');
+        }
+        let mut reader = read_log(log.as_slice()).keeping_lines(None);
+        if round % 6 > 0 {
+            reader = reader.with_format(LogFormat::ALL[round % 6 - 1]);
+        }
+        for line in reader {
+            *if line.is_ok() { &mut read } else { &mut unreadable } += 1;
+        }
+    }
+    assert!(read > 1000 && unreadable > 1000, "{read} and {unreadable}");
 }
 
 #[test]

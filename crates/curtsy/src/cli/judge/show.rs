@@ -63,11 +63,11 @@ pub(super) fn table(
         writeln!(out)?;
     }
     let row = |out: &mut dyn Write, cells: [&str; 7], manners: &str| {
-        writeln!(
-            out,
+        let row = format!(
             "{:<32} {:>9} {:>6} {:>10} {:>10} {:>8} {:>7}  {manners}",
             cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6]
-        )
+        );
+        writeln!(out, "{}", row.trim_end())
     };
     let head = ["agent", "requests", "hosts", "robots.txt", "addresses", "policy", "broken"];
     row(out, head, "by manner")?;
@@ -109,6 +109,14 @@ pub(super) fn table(
             others.agents,
             count(others.requests, "request"),
             count(others.violations, "violation")
+        )?;
+    }
+    let left: u64 = verdicts.agents.iter().flat_map(|a| &a.report).map(|r| r.left_out).sum();
+    if left > 0 {
+        writeln!(
+            out,
+            "note: {} to hosts beyond the first 131,072, not judged",
+            count(left, "request")
         )?;
     }
     let rules = Rule::ALL.into_iter().filter(|&rule| {
