@@ -24,8 +24,8 @@ use crate::{
 const HELD_MIN: Duration = Duration::from_secs(30);
 /// The tries of a URL that is not tried again.
 const ENDED: Tries = Tries { counted: u8::MAX, doubt: None, open: false };
-/// Links of one page that are offered; the rest is counted.
-pub(crate) const LINKS_MAX: usize = 10_000;
+/// Links of one page that get a row because they look like traps; the rest is counted among the links that were cut.
+pub(crate) const TRAPS_MAX: usize = 10_000;
 /// Pages that one sitemap may name (sitemaps.org).
 pub(crate) const ENTRIES_MAX: usize = 50_000;
 /// Links that are offered at once.
@@ -244,8 +244,13 @@ impl<W: World> Worker<'_, W> {
         let offers = within(std::mem::take(&mut document.offers), record, policy);
         self.offer(&offers).await;
         let beyond = policy.budget.depth.is_some_and(|max| record.depth >= max);
-        let traps = std::mem::take(&mut document.traps).into_iter().filter(|_| !beyond);
-        for (url, reason) in traps.take(LINKS_MAX) {
+        let traps = std::mem::take(&mut document.traps);
+        if let Some(html) = &mut document.html
+            && !beyond
+        {
+            html.cut.links += traps.len().saturating_sub(TRAPS_MAX);
+        }
+        for (url, reason) in traps.into_iter().filter(|_| !beyond).take(TRAPS_MAX) {
             self.end(self.trapped(seen, record, url, reason, now));
         }
         let answer = answer?;
@@ -326,9 +331,11 @@ impl<W: World> Worker<'_, W> {
     }
 }
 
-/// What is offered of what a document leads to.
+/// What is offered of what a document leads to. How much that can be is bounded by the reader's limits, which count what they cut.
 fn within(mut offers: Vec<UrlRecord>, record: &UrlRecord, policy: &Policy) -> Vec<UrlRecord> {
-    offers.truncate(if record.want == Want::Sitemap { ENTRIES_MAX } else { LINKS_MAX });
+    if record.want == Want::Sitemap {
+        offers.truncate(ENTRIES_MAX);
+    }
     offers.retain(|o| o.want != Want::Page || policy.budget.depth.is_none_or(|max| o.depth <= max));
     offers
 }
