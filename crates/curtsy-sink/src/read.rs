@@ -64,6 +64,8 @@ pub struct PageRow {
     pub title: Option<String>,
     /// What it links to.
     pub links_count: Option<u64>,
+    /// How many of its links were not read, if that is known: not in files of the first version.
+    pub links_cut: Option<u64>,
     /// The line of robots.txt that decided.
     pub robots_rule: Option<String>,
     /// The run that decided, as in [`RunRow::number`].
@@ -215,7 +217,8 @@ impl PagesFile {
 
     /// The row of a URL.
     pub fn row(&self, url: &CrawlUrl) -> Result<Option<PageRow>, OpenError> {
-        let sql = format!("SELECT {PAGE_ROW} FROM pages WHERE id = ?1");
+        let cut = if self.has_column("links_cut")? { "links_cut" } else { "NULL" };
+        let sql = format!("SELECT {PAGE_ROW}, {cut} FROM pages WHERE id = ?1");
         let key = id(url.key());
         let found = self
             .db
@@ -387,6 +390,14 @@ impl PagesFile {
             })
         })
     }
+
+    /// Whether the pages have a column: a file of an older version is read as it is.
+    fn has_column(&self, name: &str) -> Result<bool, OpenError> {
+        let sql = "SELECT count(*) FROM pragma_table_info('pages') WHERE name = ?1";
+        let found = self.db.query_row(sql, [name], |row| row.get::<_, i64>(0));
+        found.map(|count| count > 0).map_err(|e| self.unreadable(e))
+    }
+
     fn all<T>(
         &self,
         sql: &str,
@@ -448,6 +459,7 @@ fn page_row(row: &Row<'_>) -> Result<PageRow, rusqlite::Error> {
         links_count: number(row, 17)?,
         robots_rule: row.get(18)?,
         run: row.get(19)?,
+        links_cut: number(row, 20)?,
     })
 }
 
