@@ -410,6 +410,18 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         let _ =
             writeln!(text, "  {}", plural(report.retries, "retry").replace("retrys", "retries"));
     }
+    if report.links_cut_pages > 0 {
+        let _ = writeln!(
+            text,
+            "  {} had more links than are read of one page ({}): {} not read",
+            plural(report.links_cut_pages, "page"),
+            super::links_max(),
+            match report.links_cut {
+                1 => "1 link was".to_owned(),
+                n => format!("{n} links were"),
+            },
+        );
+    }
     let file = into.file.display();
     if report.rows > 0 && !into.targets.iter().any(Target::is_stdout) {
         match &into.targets[..] {
