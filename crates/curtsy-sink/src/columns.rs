@@ -109,7 +109,12 @@ pub const COLUMNS: [Column; 46] = [
     column("robots_line", "INTEGER", Group::Decision, "The number of that line, counted from one"),
     column("decided_at", "TEXT NOT NULL", Group::Decision, "When it ended, by our clock"),
     column("host", "TEXT NOT NULL", Group::Url, "The host of `url`"),
-    column("kind", "TEXT NOT NULL", Group::Decision, "`page`, or `sitemap` on the way to pages"),
+    column(
+        "kind",
+        "TEXT NOT NULL",
+        Group::Decision,
+        "`page`; `sitemap` on the way to pages; `check` if it was only asked whether it is there (`--assets`, `--external`)",
+    ),
     column("depth", "INTEGER NOT NULL", Group::Decision, "Links followed from a seed"),
     column("tries", "INTEGER NOT NULL", Group::Decision, "Tries that failed before"),
     column(

@@ -206,6 +206,62 @@ impl Discovery {
     }
 }
 
+/// The address under which a link is offered: without parameters that only trace where a visitor came from. None if it has none of
+/// them.
+pub fn without_tracking(url: &CrawlUrl) -> Option<CrawlUrl> {
+    tracking::stripped(url)
+}
+
+impl Discovery {
+    /// What a page refers to and the crawl does not fetch as a page, as far as it is to be asked whether it is there.
+    fn add_checks(&self, record: &UrlRecord, head: &Head, body: &[u8], document: &mut Document) {
+        let Some(page) = &mut document.html else {
+            return;
+        };
+        let roots = self.roots();
+        if !roots.contains(&record.url) {
+            return;
+        }
+        let spec = &self.spec;
+        let mut seen: HashSet<UrlKey> = document.offers.iter().map(|offer| offer.id).collect();
+        seen.insert(record.url.key());
+        let depth = record.depth.saturating_add(1);
+        let (offers, mut beyond) = (&mut document.offers, 0);
+        let most = offers.len() + self.pages.links_max;
+        let mut add = |url: &CrawlUrl| {
+            let stripped = spec.strip_tracking.then(|| tracking::stripped(url)).flatten();
+            let url = stripped.as_ref().unwrap_or(url);
+            if self.patterns.excludes(url.as_str())
+                || look::too_long(url, &spec.traps).is_some()
+                || !seen.insert(url.key())
+            {
+                return;
+            }
+            match offers.len() < most {
+                true => offers.push(UrlRecord::check(url.clone(), depth)),
+                false => beyond += 1,
+            }
+        };
+        if spec.check_external && !(spec.respect_nofollow && document.rules.nofollow) {
+            let links = page.links.iter().filter(|link| !(spec.respect_nofollow && link.nofollow));
+            let named = links.map(|link| &link.url).chain(&page.frames);
+            named.filter(|url| !roots.contains(url)).for_each(&mut add);
+        }
+        if spec.check_assets {
+            let content_type = head.content_type.as_deref();
+            html::mentions(&record.url, content_type, body, |mention| {
+                if let Ok(url) = &mention.target
+                    && mention.used.is_asset()
+                    && (spec.check_external || roots.contains(url))
+                {
+                    add(url);
+                }
+            });
+        }
+        page.cut.links += beyond;
+    }
+}
+
 impl Reader for Discovery {
     fn read(&self, record: &UrlRecord, head: &Head, page: &Fetched, now: Time) -> Document {
         if record.want == Want::Sitemap {
@@ -214,8 +270,14 @@ impl Reader for Discovery {
         if record.depth == 0 {
             self.begin(record);
         }
+        if let Want::Check { .. } = record.want {
+            return Document::default();
+        }
         let mut document = self.read_page(record, head, &page.body, now);
         self.follow(record, &mut document);
+        if self.spec.check_assets || self.spec.check_external {
+            self.add_checks(record, head, &page.body, &mut document);
+        }
         document
     }
 
