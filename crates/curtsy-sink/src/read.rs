@@ -153,6 +153,8 @@ pub struct TargetRow<'r> {
     pub is_page: bool,
     /// Whether its body is kept.
     pub has_text: bool,
+    /// Whether it belongs to the crawl as it is now: a file keeps rows of what an earlier crawl found and this one did not.
+    pub is_current: bool,
     end: RowEnd<'r>,
 }
 
@@ -363,10 +365,13 @@ impl PagesFile {
 
     /// Every URL with a row, as far as a link to it asks.
     pub fn targets(&self, mut each: impl FnMut(TargetRow<'_>)) -> Result<(), OpenError> {
-        let sql = "SELECT url, host, final_url, links_count IS NOT NULL, body_bytes IS NOT NULL,
-            decision, gate, http_status, error, retry_after_ms IS NOT NULL FROM pages
-            WHERE kind <> 'sitemap'";
-        self.each(sql, |row| {
+        let current = self.current()?;
+        let sql = format!(
+            "SELECT url, host, final_url, links_count IS NOT NULL, body_bytes IS NOT NULL,
+            decision, gate, http_status, error, retry_after_ms IS NOT NULL, {current} FROM pages
+            WHERE kind <> 'sitemap'"
+        );
+        self.each(&sql, |row| {
             // What another program put there is passed over.
             let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) else {
                 return Ok(());
@@ -377,6 +382,7 @@ impl PagesFile {
                 final_url: row.get_ref(2)?.as_str()?,
                 is_page: row.get(3)?,
                 has_text: row.get(4)?,
+                is_current: row.get(10)?,
                 end: RowEnd {
                     decision: row.get_ref(5)?.as_str()?,
                     gate: row.get_ref(6)?.as_str_or_null()?,
@@ -397,12 +403,14 @@ impl PagesFile {
         Ok(self.all(sql, &[], |_, row| row.get(0))?.into_iter().collect())
     }
 
-    /// Every page that was read for links, in the order in which they came.
+    /// Every page of the crawl as it is now that was read for links, in the order in which they came.
     pub fn linking(&self, mut each: impl FnMut(LinkingPage<'_>)) -> Result<(), OpenError> {
-        let sql =
+        let current = self.current()?;
+        let sql = format!(
             "SELECT url, final_url, refresh, content_type, links, links_nofollow, frames, body
-            FROM pages WHERE links_count IS NOT NULL ORDER BY number";
-        self.each(sql, |row| {
+            FROM pages WHERE links_count IS NOT NULL AND {current} ORDER BY number"
+        );
+        self.each(&sql, |row| {
             each(LinkingPage {
                 url: row.get_ref(0)?.as_str()?,
                 final_url: row.get_ref(1)?.as_str()?,
@@ -453,10 +461,8 @@ impl PagesFile {
 
     /// URLs that wait in the crawl's frontier, which lies in the same file.
     pub fn queued(&self) -> Result<HashSet<UrlKey>, OpenError> {
-        let has = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'frontier'";
-        let has = self.db.query_row(has, [], |row| row.get::<_, i64>(0));
         let mut keys = HashSet::new();
-        if has.map_err(|e| self.unreadable(e))? > 0 {
+        if self.has_table("frontier")? {
             self.each("SELECT url FROM frontier", |row| {
                 keys.extend(CrawlUrl::parse(row.get_ref(0)?.as_str()?).ok().map(|url| url.key()));
                 Ok(())
@@ -509,6 +515,22 @@ impl PagesFile {
                 not_before: time(row, 8)?,
             })
         })
+    }
+
+    /// The condition for rows of the crawl as it is now: of the last run, or known to the crawl, which forgets what it knows when it begins
+    /// anew.
+    fn current(&self) -> Result<&'static str, OpenError> {
+        Ok(match self.has_table("known")? {
+            true => "(run IS (SELECT max(number) FROM runs) OR id IN (SELECT key FROM known))",
+            false => "1",
+        })
+    }
+
+    /// Whether the crawl's frontier, which lies in the same file, has a table.
+    fn has_table(&self, name: &str) -> Result<bool, OpenError> {
+        let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+        let found = self.db.query_row(sql, [name], |row| row.get::<_, i64>(0));
+        found.map(|count| count > 0).map_err(|e| self.unreadable(e))
     }
 
     /// Whether the pages have a column: a file of an older version is read as it is.

@@ -145,6 +145,8 @@ struct Target {
     has_text: bool,
     /// Whether it is an HTML page.
     is_page: bool,
+    /// Whether it belongs to the crawl as it is now.
+    is_current: bool,
 }
 
 impl Known {
@@ -162,6 +164,7 @@ impl Known {
                 moved: moved.contains(&key).then(|| row.final_url.to_owned()),
                 has_text: row.has_text,
                 is_page: row.is_page,
+                is_current: row.is_current,
             };
             rows.insert(key, target);
         })?;
@@ -190,8 +193,8 @@ impl Known {
             "it is still queued: the same crawl goes on with it"
         } else if !self.hosts.contains(url.host().as_str()) {
             "it is on another site: `--external` asks there"
-        } else if used.is_asset() {
-            "it is no page: `--assets` asks for images, scripts and style sheets"
+        } else if used.is_asset() || used == Use::Related {
+            "it is a part of a page: `--assets` asks for images, scripts and style sheets"
         } else if nofollow {
             "the page says nofollow: `--follow-nofollow` follows it all the same"
         } else {
@@ -244,7 +247,7 @@ impl Found {
                         if let Some(fragment) = mention.fragment.filter(|_| used == Use::Link) {
                             self.want(page, known, &target, &fragment, &mention.text);
                         }
-                        if used.is_asset() {
+                        if used.is_asset() || used == Use::Related {
                             assets.push((target, used, mention.text));
                         } else if matches!(used, Use::Link | Use::Frame) {
                             words.entry(target.key()).or_insert(mention.text);
@@ -430,6 +433,7 @@ impl Found {
     fn unlinked(&mut self, known: &Known) {
         for (key, row) in &known.rows {
             if let Standing::Broken(why) = &row.standing
+                && row.is_current
                 && !known.met.contains_key(key)
             {
                 let problem = Problem {

@@ -213,52 +213,48 @@ pub fn without_tracking(url: &CrawlUrl) -> Option<CrawlUrl> {
 }
 
 impl Discovery {
-    /// What a page refers to and the crawl does not fetch as a page, as far as it is to be asked whether it is there.
+    /// What a page refers to besides its links, as far as it is wanted: documents that belong to it are offered as pages, of the rest it is
+    /// asked whether it is there.
     fn add_checks(&self, record: &UrlRecord, head: &Head, body: &[u8], document: &mut Document) {
         let Some(page) = &mut document.html else {
             return;
         };
-        let roots = self.roots();
-        if !roots.contains(&record.url) {
+        let spec = &self.spec;
+        let mut found = Found::new(self, record, record.depth.saturating_add(1), By::Link);
+        if !found.roots.contains(&record.url) {
             return;
         }
-        let spec = &self.spec;
-        let mut seen: HashSet<UrlKey> = document.offers.iter().map(|offer| offer.id).collect();
-        seen.insert(record.url.key());
-        let depth = record.depth.saturating_add(1);
-        let (offers, mut beyond) = (&mut document.offers, 0);
-        let most = offers.len() + self.pages.links_max;
-        let mut add = |url: &CrawlUrl| {
-            let stripped = spec.strip_tracking.then(|| tracking::stripped(url)).flatten();
-            let url = stripped.as_ref().unwrap_or(url);
-            if self.patterns.excludes(url.as_str())
-                || look::too_long(url, &spec.traps).is_some()
-                || !seen.insert(url.key())
-            {
-                return;
-            }
-            match offers.len() < most {
-                true => offers.push(UrlRecord::check(url.clone(), depth)),
-                false => beyond += 1,
-            }
-        };
+        let offered = document.offers.iter().map(|offer| offer.id);
+        found.seen = Some(offered.chain(document.traps.iter().map(|(url, _)| url.key())).collect());
         if spec.check_external && !(spec.respect_nofollow && document.rules.nofollow) {
             let links = page.links.iter().filter(|link| !(spec.respect_nofollow && link.nofollow));
-            let named = links.map(|link| &link.url).chain(&page.frames);
-            named.filter(|url| !roots.contains(url)).for_each(&mut add);
+            for url in links.map(|link| &link.url).chain(&page.frames) {
+                if !found.roots.contains(url) {
+                    found.check(url);
+                }
+            }
         }
+        let mut beyond = 0;
         if spec.check_assets {
             let content_type = head.content_type.as_deref();
             html::mentions(&record.url, content_type, body, |mention| {
-                if let Ok(url) = &mention.target
-                    && mention.used.is_asset()
-                    && (spec.check_external || roots.contains(url))
-                {
-                    add(url);
+                let Ok(url) = &mention.target else {
+                    return;
+                };
+                let home = found.roots.contains(url);
+                if found.offers.len() >= self.pages.links_max {
+                    beyond += 1;
+                } else if mention.used == html::Use::Related && home && spec.follow_links {
+                    found.add(url);
+                } else if mention.used.is_asset() && (home || spec.check_external) {
+                    found.check(url);
                 }
             });
         }
         page.cut.links += beyond;
+        let Found { offers, traps, .. } = found;
+        document.offers.extend(offers);
+        document.traps.extend(traps);
     }
 }
 
@@ -383,6 +379,18 @@ impl<'d> Found<'d> {
         match self.trap(&offer.url, offer.id) {
             None => self.offers.push(offer),
             Some(told) => self.traps.extend(told.map(|reason| (offer.url, reason))),
+        }
+    }
+
+    /// A URL of which it is asked whether it is there. Scope and the patterns to include are about what is crawled.
+    fn check(&mut self, url: &CrawlUrl) {
+        let spec = &self.discovery.spec;
+        let stripped = spec.strip_tracking.then(|| tracking::stripped(url)).flatten();
+        let url = stripped.as_ref().unwrap_or(url);
+        let is_new = self.seen.get_or_insert_default().insert(url.key());
+        let wanted = !self.discovery.patterns.excludes(url.as_str());
+        if is_new && wanted && look::too_long(url, &spec.traps).is_none() {
+            self.offers.push(UrlRecord::check(url.clone(), self.depth));
         }
     }
 

@@ -163,7 +163,8 @@ fn one_command_checks_links_images_scripts_and_fragments() {
         <a href=/a>A</a><a href=/gone>The <b>lost</b> page</a><a href='/a#here'>x</a>\
         <a href='/a#there'>There</a><a href='#top'>up</a><a href='#'>up</a>\
         <a href='/a#:~:text=word'>w</a><a href='/a#na%20me'>n</a><a href='http://[bad'>b</a>\
-        <a href='mailto:a@b'>mail</a><a href=/old>old</a><a href=/soon>soon</a>";
+        <a href='mailto:a@b'>mail</a><a href=/old>old</a><a href=/soon>soon</a>\
+        <object data=/gone.svg></object><link rel=next href=/a>";
     let mut town = site(vec![
         html("/", home),
         html("/a", "<p id=here>x</p><a name='na me'></a><a href=/gone>Lost</a><img src=/i.png>"),
@@ -183,12 +184,13 @@ fn one_command_checks_links_images_scripts_and_fragments() {
         ("broken", "/gone-2x.png", 1),
         ("broken", "/gone.js", 1),
         ("broken", "/gone.png", 1),
+        ("broken", "/gone.svg", 1),
         ("fragment", "/a#there", 1),
         ("not_a_url", "http://[bad", 1),
         ("moved", "/old", 1),
     ];
     assert_eq!(told, expected);
-    assert_eq!((&summary["broken"], &summary["warnings"]), (&6.into(), &1.into()));
+    assert_eq!((&summary["broken"], &summary["warnings"]), (&7.into(), &1.into()));
     // The file says the same again, and asks nobody.
     let asked = town.sites.as_ref().unwrap().log().len();
     let ran = links(&town, &["--fragments"]).ends(1);
@@ -204,7 +206,7 @@ fn one_command_checks_links_images_scripts_and_fragments() {
     ] {
         assert!(ran.out.contains(part), "no `{part}` in {}", ran.out);
     }
-    assert!(ran.err.contains("6 broken links, 1 warning\n"), "{}", ran.err);
+    assert!(ran.err.contains("7 broken links, 1 warning\n"), "{}", ran.err);
     let log = town.close();
     assert_eq!(log.len(), asked);
     let by = |path: &str| -> Vec<String> {
@@ -311,4 +313,34 @@ fn a_page_over_https_that_loads_over_http_is_warned_of() {
     let (told, _) = problems(&links(&town, &args).ends(0));
     let told: Vec<_> = told.iter().map(|(a, b, n)| (a.as_str(), b.as_str(), *n)).collect();
     assert_eq!(told, [("mixed", "/a.png", 1), ("insecure", "/", 1)]);
+}
+
+/// A site that is mended is clean in the next crawl into the same file, whose rows of the old site stay.
+#[test]
+fn what_was_mended_is_no_longer_reported() {
+    let town = site(vec![
+        html("/", "<a href=/gone>g</a><a href=/a>a</a>").first(1),
+        html("/", "<a href=/b>b</a>"),
+        html("/a", "<a href=/gone-too>g</a>"),
+        html("/b", "fine"),
+    ]);
+    let home = town.url(0, "/");
+    let net = ["--allow-net", "127.0.0.0/8", "--quiet", "--json", "--set", "cache.mode=off"];
+    let args = [&[home.as_str()], &FAST[..], &net].concat();
+    let (told, _) = problems(&links(&town, &args).ends(1));
+    let targets: Vec<&str> = told.iter().map(|(_, target, _)| target.as_str()).collect();
+    assert_eq!(targets, ["/gone", "/gone-too"]);
+    let (told, summary) = problems(&links(&town, &[&args[..], &["--again"]].concat()).ends(0));
+    assert_eq!((told.len(), &summary["pages"]), (0, &2.into()), "{told:?}");
+    assert_eq!(number(&town.db("crawl.db"), "SELECT count(*) FROM pages"), 5);
+}
+
+/// A seed that is not there is broken, though no page links to it.
+#[test]
+fn a_seed_that_is_not_there_is_broken() {
+    let town = site(vec![html("/", "fine")]);
+    let net = ["--allow-net", "127.0.0.0/8", "--quiet"];
+    let seed = town.url(0, "/gone");
+    let ran = links(&town, &[&[seed.as_str()], &FAST[..], &net].concat()).ends(1);
+    assert!(ran.out.contains("/gone: 404\n    no page links to it"), "{}", ran.out);
 }
