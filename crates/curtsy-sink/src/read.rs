@@ -3,14 +3,14 @@
 //! Plain data comes out; words for people are made by whoever prints it. Nothing here writes, and a file that is being written is read
 //! as it was at its last batch.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use curtsy_core::evidence;
 use curtsy_core::host::{Findings, Gate, Reason, RobotsId};
 use curtsy_core::time::Time;
-use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_core::url::{Authority, CrawlUrl, UrlKey};
 use curtsy_engine::UrlRecord;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -459,16 +459,30 @@ impl PagesFile {
         Ok(keys)
     }
 
-    /// URLs that wait in the crawl's frontier, which lies in the same file.
-    pub fn queued(&self) -> Result<HashSet<UrlKey>, OpenError> {
-        let mut keys = HashSet::new();
-        if self.has_table("frontier")? {
-            self.each("SELECT url FROM frontier", |row| {
-                keys.extend(CrawlUrl::parse(row.get_ref(0)?.as_str()?).ok().map(|url| url.key()));
-                Ok(())
-            })?;
+    /// URLs that wait in the crawl's frontier, which lies in the same file; with what went wrong if the last that was heard of their server
+    /// is that nobody answers.
+    pub fn queued(&self) -> Result<Vec<(CrawlUrl, Option<String>)>, OpenError> {
+        if !self.has_table("frontier")? {
+            return Ok(Vec::new());
         }
-        Ok(keys)
+        let mut last: HashMap<Authority, Option<String>> = HashMap::new();
+        let sql = "SELECT url, error FROM decisions WHERE host IN
+            (SELECT host FROM frontier_hosts WHERE id IN (SELECT host FROM frontier)) ORDER BY at";
+        self.each(sql, |row| {
+            if let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) {
+                last.insert(url.authority(), row.get(1)?);
+            }
+            Ok(())
+        })?;
+        let mut queued = Vec::new();
+        self.each("SELECT url FROM frontier", |row| {
+            if let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) {
+                let error = last.get(&url.authority()).cloned().flatten();
+                queued.push((url, error.filter(|error| SILENT.contains(&error.as_str()))));
+            }
+            Ok(())
+        })?;
+        Ok(queued)
     }
 
     /// How many links of all pages were not read.
@@ -574,6 +588,20 @@ impl PagesFile {
         OpenError::Unreadable { path: self.path.clone(), source: source.into() }
     }
 }
+
+/// Errors that say that nobody answers: its pages are there for nobody.
+const SILENT: [&str; 10] = [
+    "dns",
+    "connect",
+    "reset",
+    "connect_timeout",
+    "tls",
+    "tls_expired",
+    "tls_name",
+    "tls_issuer",
+    "first_byte_timeout",
+    "whole_timeout",
+];
 
 const PAGE_ROW: &str = "url, final_url, redirect_count, decision, gate, decided_at, http_status, error,
     kind, depth, tries, fetched_at, fresh_until, content_type, content_hash, body_bytes, title, links_count,

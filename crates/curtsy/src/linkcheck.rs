@@ -169,7 +169,23 @@ impl Known {
             rows.insert(key, target);
         })?;
         known.rows = rows;
-        known.queued = file.queued()?;
+        for (url, silent) in file.queued()? {
+            let Some(error) = silent else {
+                known.queued.insert(url.key());
+                continue;
+            };
+            // Its host is asked again later; a reader would get nothing now.
+            let why = format!("its server does not answer ({})", error.replace('_', " "));
+            let target = Target {
+                url: url.as_str().to_owned(),
+                standing: Standing::Broken(why),
+                moved: None,
+                has_text: false,
+                is_page: false,
+                is_current: true,
+            };
+            known.rows.insert(url.key(), target);
+        }
         Ok(known)
     }
 

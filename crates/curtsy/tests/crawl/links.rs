@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use curtsy_sim::loopback::{Answer, Body, Host, Listen, Scene};
 use serde_json::Value as Json;
 
-use crate::harness::{Ran, Town, number};
+use crate::harness::{Ran, Town, assert_clean, judge, number, policy};
 
 /// One site with these answers.
 fn site(answers: Vec<Answer>) -> Town {
@@ -242,14 +242,20 @@ fn other_sites_are_asked_by_head_then_get_under_their_own_robots_txt() {
     let outside = "it is on another site: `--external` asks there";
     assert_eq!(summary["not_checked"][outside], 6, "{summary}");
 
-    let ran = links(&first, &[&args[..], &["--external", "--again"]].concat()).ends(1);
+    let text = "preset = 'careful'\n[pace]\ndelay = '20ms'\n[backoff]\nforbidden = 'permanent'\n";
+    std::fs::write(first.path("p.toml"), text).unwrap();
+    let judged = ["--external", "--again", "--policy", "p.toml"];
+    let args = [&[seed.as_str(), "--no-sitemaps", "--patience", "1s"], &net[..], &judged].concat();
+    let ran = links(&first, &args).ends(1);
     let (told, summary) = problems(&ran);
     assert_eq!(told, [("broken".to_owned(), "/gone".to_owned(), 1)], "{}", ran.out);
     let not_checked = &summary["not_checked"];
     assert_eq!(not_checked["robots.txt forbids it"], 1, "{summary}");
     let refused = "the site refuses us (403), perhaps not its visitors";
     assert_eq!(not_checked[refused], 1, "{summary}");
+    let policy = policy(&first.path("p.toml"));
     let log = first.close();
+    assert_clean(&judge(log.clone(), &policy, &[]));
     let other = log.iter().filter(|x| x.host.starts_with("other.test"));
     let asked: Vec<_> = other.map(|x| format!("{} {}", x.method, x.target)).collect();
     assert_eq!(asked[0], "GET /robots.txt", "{asked:?}");
@@ -343,4 +349,25 @@ fn a_seed_that_is_not_there_is_broken() {
     let seed = town.url(0, "/gone");
     let ran = links(&town, &[&[seed.as_str()], &FAST[..], &net].concat()).ends(1);
     assert!(ran.out.contains("/gone: 404\n    no page links to it"), "{}", ran.out);
+}
+
+/// A server that nobody answers at has no robots.txt either, so its pages wait in the queue: they are broken all the same.
+#[test]
+fn a_server_that_does_not_answer_is_broken() {
+    // A port that was free a moment ago, and that nobody listens on.
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let page = format!(
+        "<a href='http://dead.test:{closed}/1'>1</a><a href='http://dead.test:{closed}/2'>2</a>"
+    );
+    let mut own = Host::named("own.test").at(Ipv4Addr::LOCALHOST);
+    own.answers = vec![html("/", &page)];
+    let town = Town::new(Scene { hosts: vec![own], ..Scene::default() });
+    let seed = format!("http://own.test:{}/", town.sites.as_ref().unwrap().port());
+    let net = ["--allow-net", "127.0.0.0/8", "--resolve", "*.test=127.0.0.1", "--quiet", "--json"];
+    let args = [&[seed.as_str(), "--external"], &FAST[..], &net].concat();
+    let ran = links(&town, &args).ends(1);
+    let (told, _) = problems(&ran);
+    let targets: Vec<&str> = told.iter().map(|(_, target, _)| target.as_str()).collect();
+    assert_eq!(targets, ["/1", "/2"], "{}", ran.out);
+    assert!(ran.out.contains("its server does not answer (connect)"), "{}", ran.out);
 }
