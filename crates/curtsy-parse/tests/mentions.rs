@@ -41,6 +41,7 @@ fn links_with_their_words_and_fragments() {
 
 #[test]
 fn what_a_page_loads() {
+    check("<link rev=made href=a@b.example><link href=no>", &["related /dir/a@b.example"]);
     check("<script src=s.js>'<a href=no>'</script>", &["script /dir/s.js"]);
     check("<link rel='StyleSheet preload' href=s.css>", &["style /dir/s.css"]);
     check("<link rel='shortcut icon' href=/f.ico>", &["icon /f.ico"]);

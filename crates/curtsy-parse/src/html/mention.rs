@@ -198,7 +198,9 @@ fn of_element<'t>(
             one(Use::Image, "src");
         }
         LINK => {
-            let rel = value("rel").unwrap_or_default().to_ascii_lowercase();
+            // `rev` is what older pages say instead.
+            let rel = value("rel").or_else(|| value("rev")).unwrap_or_default();
+            let rel = rel.to_ascii_lowercase();
             let has = |words: &[&str]| rel.split(WHITE).any(|word| words.contains(&word));
             if has(&["stylesheet"]) {
                 one(Use::Style, "href");

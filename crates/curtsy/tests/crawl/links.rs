@@ -235,17 +235,17 @@ fn other_sites_are_asked_by_head_then_get_under_their_own_robots_txt() {
     let mut first = Town::new(Scene { hosts: vec![own, other], ..Scene::default() });
     let seed = format!("http://own.test:{}/", first.sites.as_ref().unwrap().port());
     let net = ["--allow-net", "127.0.0.0/8", "--resolve", "*.test=127.0.0.1", "--quiet", "--json"];
-    let args = [&[seed.as_str()], &FAST[..], &net].concat();
+    let text = "preset = 'careful'\n[pace]\ndelay = '20ms'\n[backoff]\nforbidden = 'permanent'\n";
+    std::fs::write(first.path("p.toml"), text).unwrap();
+    let manners = ["--policy", "p.toml", "--no-sitemaps", "--patience", "1s"];
+    let args = [&[seed.as_str()], &manners[..], &net].concat();
     let ran = links(&first, &args).ends(0);
     let (told, summary) = problems(&ran);
     assert_eq!(told.len(), 0, "{}", ran.out);
     let outside = "it is on another site: `--external` asks there";
     assert_eq!(summary["not_checked"][outside], 6, "{summary}");
 
-    let text = "preset = 'careful'\n[pace]\ndelay = '20ms'\n[backoff]\nforbidden = 'permanent'\n";
-    std::fs::write(first.path("p.toml"), text).unwrap();
-    let judged = ["--external", "--again", "--policy", "p.toml"];
-    let args = [&[seed.as_str(), "--no-sitemaps", "--patience", "1s"], &net[..], &judged].concat();
+    let args = [&args[..], &["--external", "--again"]].concat();
     let ran = links(&first, &args).ends(1);
     let (told, summary) = problems(&ran);
     assert_eq!(told, [("broken".to_owned(), "/gone".to_owned(), 1)], "{}", ran.out);
