@@ -75,7 +75,7 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
         false => print(&report, &sifted, console)?,
     }
     let fails = |problem: &&Problem| strict || problem.kind.is_broken();
-    Ok(match sifted.new.iter().any(|problem| fails(problem)) {
+    Ok(match sifted.new.iter().any(fails) {
         true => Outcome::Refused,
         // A crawl that did not come to its end has not checked everything.
         false => crawled,
