@@ -58,6 +58,10 @@ pub struct Report {
     pub hosts: usize,
     /// Bytes of bodies kept.
     pub body_bytes: u64,
+    /// Pages that had more links than are read of one page.
+    pub links_cut_pages: u64,
+    /// Links of these pages that were not read.
+    pub links_cut: u64,
     /// URLs that are not settled.
     pub queued: u64,
     /// Pages charged to the whole crawl.
@@ -158,6 +162,8 @@ impl Done {
             requests: REQUEST_KINDS.into_iter().zip(sent).filter(|(_, n)| *n > 0).collect(),
             hosts: counted.hosts.len(),
             body_bytes: counted.body_bytes,
+            links_cut_pages: counted.links_cut_pages,
+            links_cut: counted.links_cut,
             queued,
             pages_charged: crawl.pages(),
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use curtsy_engine::{Outside, Sink, UrlRecord};
+use curtsy_engine::{Outside, Sink};
 use curtsy_sink::read::PagesFile;
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
 use curtsy_store::{Crawl, Options};
@@ -67,8 +67,7 @@ async fn crawl(
     let first = kept.runs()?.into_iter().next().map_or(name.clone(), |run| run.trace_id);
     let room = spec.policy.budget.pages.is_none_or(|max| crawl.pages() < max);
     if room && !into.again {
-        let left = kept.over_budget()?.into_iter();
-        crawl.put_back(left.map(|(url, depth)| UrlRecord::page(url, depth)).collect())?;
+        crawl.put_back(kept.over_budget()?)?;
     }
     drop(kept);
     let files = files(spec, into, first, &name, &crawl)?;

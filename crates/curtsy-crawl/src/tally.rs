@@ -35,6 +35,9 @@ pub(crate) struct Counted {
     pub(crate) sitemaps: u64,
     pub(crate) retries: u64,
     pub(crate) body_bytes: u64,
+    /// Pages that had more links than are read of one, and how many links that were.
+    pub(crate) links_cut_pages: u64,
+    pub(crate) links_cut: u64,
     pub(crate) hosts: BTreeSet<HostKey>,
     pub(crate) friction: Vec<String>,
 }
@@ -105,6 +108,11 @@ impl Counted {
             Ending::Cached => self.cached += 1,
             Ending::Refused(gate) => *self.refused.entry(gate_name(*gate)).or_default() += 1,
             Ending::Unheard | Ending::LostRedirect => {}
+        }
+        let html = row.page.as_ref().and_then(|p| p.document.html.as_ref());
+        if let Some(cut) = html.map(|html| html.cut.links).filter(|cut| *cut > 0) {
+            self.links_cut_pages += 1;
+            self.links_cut += cut as u64;
         }
         if let Some(body) = row.page.as_ref().and_then(|p| p.body.as_ref()) {
             self.used += 1;

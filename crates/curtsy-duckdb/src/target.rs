@@ -255,7 +255,7 @@ impl Target {
                     News::Nothing if !self.fresh.insert(row.id) => {}
                     news => batch.changed.push((news, row)),
                 },
-                AskKind::RobotsHop | AskKind::Rules => {}
+                AskKind::RobotsHop | AskKind::Rules | AskKind::Check => {}
             }
         }
         batch

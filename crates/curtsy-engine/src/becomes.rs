@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Fate, Finding, Findings, Gate, LeaseId, Outcome, Reason, RobotsNews, Tries, Verdict, fate,
+    Class, Fate, Finding, Findings, Friction, Gate, LeaseId, Outcome, Reason, RobotsNews, Tries,
+    Verdict, fate,
 };
-use curtsy_core::policy::{Noindex, Policy};
+use curtsy_core::policy::{Noindex, OnForbidden, Policy};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 
@@ -16,16 +17,16 @@ use crate::exchange::Brought;
 use crate::flush::Ended;
 use crate::visit::{Asked, Seen};
 use crate::{
-    CachedPage, Clock, Document, Ending, Fetched, Head, Page, Point, Step, Store, Then, UrlRecord,
-    UrlWrite, View, Want, Worker, World,
+    CachedPage, CheckBy, Clock, Document, Ending, Fetched, Head, Page, Point, Step, Store, Then,
+    UrlRecord, UrlWrite, View, Want, Worker, World,
 };
 
 /// The least time for which a URL whose answer is in hand is kept from others.
 const HELD_MIN: Duration = Duration::from_secs(30);
 /// The tries of a URL that is not tried again.
 const ENDED: Tries = Tries { counted: u8::MAX, doubt: None, open: false };
-/// Links of one page that are offered; the rest is counted.
-pub(crate) const LINKS_MAX: usize = 10_000;
+/// Links of one page that get a row because they look like traps; the rest is counted among the links that were cut.
+pub(crate) const TRAPS_MAX: usize = 10_000;
 /// Pages that one sitemap may name (sitemaps.org).
 pub(crate) const ENTRIES_MAX: usize = 50_000;
 /// Links that are offered at once.
@@ -82,6 +83,20 @@ impl<W: World> Worker<'_, W> {
             };
         }
         let outcome = brought.outcome;
+        if record.want == (Want::Check { by: CheckBy::Head })
+            && is_no_to_head(&outcome, asked.policy)
+        {
+            return Becomes::Moved(Box::new(UrlRecord {
+                want: Want::Check { by: CheckBy::Get },
+                tries: Tries::default(),
+                last: None,
+                ready: None,
+                claim: None,
+                slot_since: None,
+                held: false,
+                ..record.clone()
+            }));
+        }
         let before = Tries { open: false, ..record.tries };
         let counted = before.settled(seen.view.state.last_ok);
         match fate(&outcome, asked.policy, seen.view.host.seed(), counted, now) {
@@ -244,8 +259,13 @@ impl<W: World> Worker<'_, W> {
         let offers = within(std::mem::take(&mut document.offers), record, policy);
         self.offer(&offers).await;
         let beyond = policy.budget.depth.is_some_and(|max| record.depth >= max);
-        let traps = std::mem::take(&mut document.traps).into_iter().filter(|_| !beyond);
-        for (url, reason) in traps.take(LINKS_MAX) {
+        let traps = std::mem::take(&mut document.traps);
+        if let Some(html) = &mut document.html
+            && !beyond
+        {
+            html.cut.links += traps.len().saturating_sub(TRAPS_MAX);
+        }
+        for (url, reason) in traps.into_iter().filter(|_| !beyond).take(TRAPS_MAX) {
             self.end(self.trapped(seen, record, url, reason, now));
         }
         let answer = answer?;
@@ -309,7 +329,7 @@ impl<W: World> Worker<'_, W> {
         let missing = answer::is_missing(head.status) && plain;
         let missing = missing && self.outside.cache.remembers_missing();
         if !(missing || matches!(head.status, 200 | 304))
-            || matches!(asked.record.want, Want::RobotsHop { .. })
+            || matches!(asked.record.want, Want::RobotsHop { .. } | Want::Check { .. })
         {
             return None;
         }
@@ -326,11 +346,28 @@ impl<W: World> Worker<'_, W> {
     }
 }
 
-/// What is offered of what a document leads to.
+/// What is offered of what a document leads to. How much that can be is bounded by the reader's limits, which count what they cut.
 fn within(mut offers: Vec<UrlRecord>, record: &UrlRecord, policy: &Policy) -> Vec<UrlRecord> {
-    offers.truncate(if record.want == Want::Sitemap { ENTRIES_MAX } else { LINKS_MAX });
+    if record.want == Want::Sitemap {
+        offers.truncate(ENTRIES_MAX);
+    }
     offers.retain(|o| o.want != Want::Page || policy.budget.depth.is_none_or(|max| o.depth <= max));
     offers
+}
+
+/// Whether an answer to `HEAD` may be one to the method alone: 405 and 501 say so, and many servers say 403, 404 or 500 instead.
+/// A bot wall would say the same to any method, what holds for the whole host is waited for as always, and a 403 for which the policy
+/// leaves the host alone for a while is not asked about a second time.
+fn is_no_to_head(outcome: &Outcome, policy: &Policy) -> bool {
+    match *outcome {
+        Outcome::Answered { friction: Some(Friction::Challenge), .. } => false,
+        Outcome::Answered { status: 403, .. } => policy.backoff.forbidden == OnForbidden::Permanent,
+        Outcome::Answered { status, .. } => {
+            status >= 400 && matches!(outcome.class(), Class::UrlSpecific | Class::Ambiguous)
+        }
+        Outcome::Failed(problem) => problem.class() == Class::UrlPassing,
+        Outcome::NotSent => false,
+    }
 }
 
 /// An answer on its way into a row.

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use curtsy_core::evidence::friction_signal;
 use curtsy_core::host::{
-    Class, HostState, Kind, LeaseId, Observation, Outcome, Permit, Problem, Receipt, RobotsId,
-    RobotsNews, Scene, Settled,
+    Class, Friction, HostState, Kind, LeaseId, Observation, Outcome, Permit, Problem, Receipt,
+    RobotsId, RobotsNews, Scene, Settled,
 };
 use curtsy_core::limits::Hit;
 use curtsy_core::robots::RobotsClass;
@@ -180,15 +180,24 @@ impl<W: World> Worker<'_, W> {
                     };
                     seen = Box::pin(self.tell(seen, granted, asked, observed)).await;
                 }
-                let reading = self.confirming(&mut seen, &confirm, line.body()).await;
-                let now = seen.stamp.latest(clock.mono());
-                let (page, problem) = match reading {
-                    Reading::Whole(page) => (Some(page), None),
-                    Reading::Failed(problem) => (None, Some(problem)),
-                };
                 let kind = asked.approach.kind;
                 let reader = self.outside.reader;
-                let friction = page.as_ref().and_then(|p| reader.friction(kind, &head, p));
+                let (page, problem, friction) = if asked.wants_head_only(head.status) {
+                    self.confirming(&mut seen, &confirm, line.discard()).await;
+                    let blank = Fetched::default();
+                    let wall = reader.friction(kind, &head, &blank);
+                    // Nothing was read, so nothing is unusual about it.
+                    (None, None, wall.filter(|friction| *friction == Friction::Challenge))
+                } else {
+                    match self.confirming(&mut seen, &confirm, line.body()).await {
+                        Reading::Whole(page) => {
+                            let friction = reader.friction(kind, &head, &page);
+                            (Some(page), None, friction)
+                        }
+                        Reading::Failed(problem) => (None, Some(problem), None),
+                    }
+                };
+                let now = seen.stamp.latest(clock.mono());
                 brought.outcome = answer::outcome(&head, problem, friction, now);
                 (brought.head, brought.page) = (Some(head), page);
             }
@@ -481,7 +490,7 @@ impl<W: World> Worker<'_, W> {
 
     async fn request_for(&self, seen: &Seen, asked: &Asked<'_>) -> Request {
         let mut request = Request {
-            method: asked.approach.method(),
+            method: asked.method(),
             user_agent: self.user_agent.clone(),
             ..Request::default()
         };

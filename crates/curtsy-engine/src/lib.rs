@@ -41,8 +41,9 @@ pub use orders::{Order, Orders};
 pub use page::{Boxed, Cache, CachedPage, Document, Fetched, Page, Reader};
 pub use row::{Batch, Ending, Row, Sink, SinkError, Source, Step, Then};
 pub use store::{
-    AddressClaim, Commit, Committed, Epoch, Exchanged, FrictionEvent, Grant, Offered, Priority,
-    Refusal, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite, View, Visit, Want, Wish,
+    AddressClaim, CheckBy, Commit, Committed, Epoch, Exchanged, FrictionEvent, Grant, Offered,
+    Priority, Refusal, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite, View, Visit,
+    Want, Wish,
 };
 pub use worker::{Counts, Outside, Over, Settings, Worker};
 pub use world::{Clock, Mono, Point, World};

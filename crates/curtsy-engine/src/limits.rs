@@ -13,10 +13,10 @@ pub fn limits() -> Vec<Limit> {
     let trap = "passed by as a trap, with a row that says so";
     vec![
         limit(
-            "offer.links",
-            "links of one page that are offered",
-            count(becomes::LINKS_MAX),
-            "the rest is counted",
+            "offer.traps",
+            "links of one page that get a row because they look like traps",
+            count(becomes::TRAPS_MAX),
+            "the rest is counted in `links_cut`; the report and `why` say so",
         ),
         limit(
             "offer.entries",

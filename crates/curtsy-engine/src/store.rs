@@ -142,6 +142,11 @@ const WISH_MARK: u128 = 0x77_69_73_68 << 96;
 pub enum Want {
     /// Its content.
     Page,
+    /// Whether it is there: for a report on links. Nothing of its content is kept, and it leads nowhere.
+    Check {
+        /// How it is asked.
+        by: CheckBy,
+    },
     /// The URLs that it lists.
     Sitemap,
     /// Another authority's robots.txt was redirected here.
@@ -155,7 +160,21 @@ pub enum Want {
     Rules,
 }
 
+/// How it is asked whether a URL is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckBy {
+    /// By `HEAD`, which costs the site least.
+    Head,
+    /// By `GET`, without its body: servers that have no `HEAD` for a page say that it is not there or not allowed.
+    Get,
+}
+
 impl UrlRecord {
+    /// The question whether a URL is there, as it is offered.
+    pub fn check(url: CrawlUrl, depth: u16) -> UrlRecord {
+        UrlRecord { want: Want::Check { by: CheckBy::Head }, ..UrlRecord::page(url, depth) }
+    }
+
     /// The question what robots.txt says of a URL, as it is offered.
     pub fn rules(url: CrawlUrl) -> UrlRecord {
         UrlRecord { want: Want::Rules, ..UrlRecord::page(url, 0) }
@@ -203,6 +222,7 @@ impl UrlRecord {
         match self.want {
             Want::RobotsHop { .. } => 0,
             Want::Sitemap | Want::Rules => 1,
+            Want::Check { .. } => 3,
             Want::Page => match self.wish.as_ref().map(|wish| wish.priority) {
                 Some(Priority::High) => 1,
                 Some(Priority::Normal) | None => 2,
@@ -220,6 +240,7 @@ impl UrlRecord {
     pub fn kind(&self) -> AskKind {
         match self.want {
             Want::Page => AskKind::Page,
+            Want::Check { .. } => AskKind::Check,
             Want::Sitemap => AskKind::Sitemap,
             Want::RobotsHop { .. } => AskKind::RobotsHop,
             Want::Rules => AskKind::Rules,

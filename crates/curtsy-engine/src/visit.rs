@@ -23,8 +23,8 @@ use crate::flush::Ended;
 use crate::grant::{Granted, Wanted, ask_of};
 use crate::visiting::{Elsewhere, Tick};
 use crate::{
-    CachedPage, Clock, Commit, Committed, Connected, Ending, Fetch, Mono, Point, RobotsFile, Row,
-    Step, Store, Then, UrlRecord, UrlWrite, View, Visit, Want, Worker, World,
+    CachedPage, CheckBy, Clock, Commit, Committed, Connected, Ending, Fetch, Mono, Point,
+    RobotsFile, Row, Step, Store, Then, UrlRecord, UrlWrite, View, Visit, Want, Worker, World,
 };
 
 /// A visit keeps its host if the next turn is no further away than this.
@@ -386,7 +386,7 @@ impl<W: World> Worker<'_, W> {
             id: record.id,
             url: record.url.clone(),
             kind: match record.want {
-                Want::Page => Kind::Page,
+                Want::Page | Want::Check { .. } => Kind::Page,
                 Want::Sitemap => Kind::Sitemap,
                 Want::RobotsHop { .. } => Kind::RobotsHop,
                 Want::Rules => Kind::Robots,
@@ -623,6 +623,20 @@ impl Asked<'_> {
     /// Whether the request was for the URL itself, not for what must come before it.
     pub(crate) fn is_for_url(&self) -> bool {
         !matches!(self.approach.kind, Kind::Robots | Kind::Probe)
+    }
+
+    /// The method of the request.
+    pub(crate) fn method(&self) -> &'static str {
+        match self.record.want {
+            Want::Check { by: CheckBy::Head } if self.is_for_url() => "HEAD",
+            _ => self.approach.method(),
+        }
+    }
+
+    /// Whether the head of an answer with this status says all that is wanted. What a refusal says may be a bot wall's page.
+    pub(crate) fn wants_head_only(&self, status: u16) -> bool {
+        let is_check = self.is_for_url() && matches!(self.record.want, Want::Check { .. });
+        is_check && (status < 400 || self.method() == "HEAD")
     }
 }
 

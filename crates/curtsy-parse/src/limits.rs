@@ -20,9 +20,15 @@ pub fn limits() -> Vec<Limit> {
         ),
         limit(
             "page.links",
-            "references of a page that are looked at",
+            "different URLs that are read of the links of a page, and as many of its frames",
             count(page.links_max),
-            "the rest is counted in `cut`",
+            "the rest is counted in `links_cut`; the report and `why` say so",
+        ),
+        limit(
+            "page.links_bytes",
+            "the text of these URLs",
+            bytes(page.links_bytes_max),
+            "the same",
         ),
         limit("page.title_bytes", "a title", bytes(page.title_bytes_max), "cut"),
         limit(

@@ -40,7 +40,7 @@ const fn column(
 }
 
 /// The columns of a row. The first eighteen are those of the SQL face, in its order.
-pub const COLUMNS: [Column; 45] = [
+pub const COLUMNS: [Column; 46] = [
     column("url", "TEXT NOT NULL", Group::Url, "The URL as it was offered, in its one spelling"),
     column("surt_key", "TEXT NOT NULL", Group::Url, "The key under which web archives file it"),
     column(
@@ -109,7 +109,12 @@ pub const COLUMNS: [Column; 45] = [
     column("robots_line", "INTEGER", Group::Decision, "The number of that line, counted from one"),
     column("decided_at", "TEXT NOT NULL", Group::Decision, "When it ended, by our clock"),
     column("host", "TEXT NOT NULL", Group::Url, "The host of `url`"),
-    column("kind", "TEXT NOT NULL", Group::Decision, "`page`, or `sitemap` on the way to pages"),
+    column(
+        "kind",
+        "TEXT NOT NULL",
+        Group::Decision,
+        "`page`; `sitemap` on the way to pages; `check` if it was only asked whether it is there (`--assets`, `--external`)",
+    ),
     column("depth", "INTEGER NOT NULL", Group::Decision, "Links followed from a seed"),
     column("tries", "INTEGER NOT NULL", Group::Decision, "Tries that failed before"),
     column(
@@ -171,7 +176,16 @@ pub const COLUMNS: [Column; 45] = [
         "Those of `links` that say `nofollow`: a JSON array",
     ),
     column("frames", "TEXT", Group::Bulk, "What it shows in frames: a JSON array of URLs"),
+    column(
+        "links_cut",
+        "INTEGER",
+        Group::Content,
+        "How many different links and frames were not read because the page has more than are read of one; none if all were",
+    ),
 ];
+
+/// Columns that came after the first version of the tables, in the order in which they came. In SQLite they stand behind the others.
+pub(crate) const LATER: [&str; 1] = ["links_cut"];
 
 /// Where a column is in [`COLUMNS`].
 pub(crate) const fn place(name: &str) -> usize {

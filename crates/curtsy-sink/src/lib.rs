@@ -23,6 +23,7 @@ pub mod read;
 mod record;
 mod rules;
 mod sqlite;
+pub mod standing;
 mod words;
 
 pub use columns::{COLUMNS, Column, Group};

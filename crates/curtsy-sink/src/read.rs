@@ -3,19 +3,21 @@
 //! Plain data comes out; words for people are made by whoever prints it. Nothing here writes, and a file that is being written is read
 //! as it was at its last batch.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use curtsy_core::evidence;
 use curtsy_core::host::{Findings, Gate, Reason, RobotsId};
 use curtsy_core::time::Time;
-use curtsy_core::url::CrawlUrl;
+use curtsy_core::url::{Authority, CrawlUrl, UrlKey};
+use curtsy_engine::UrlRecord;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::moment;
 use crate::sqlite::schema;
 use crate::sqlite::write::id;
+use crate::standing::{RowEnd, Standing};
 use curtsy_file::OpenError;
 
 /// A crawl's file, open for reading.
@@ -64,6 +66,8 @@ pub struct PageRow {
     pub title: Option<String>,
     /// What it links to.
     pub links_count: Option<u64>,
+    /// How many of its links were not read, if that is known: not in files of the first version.
+    pub links_cut: Option<u64>,
     /// The line of robots.txt that decided.
     pub robots_rule: Option<String>,
     /// The run that decided, as in [`RunRow::number`].
@@ -136,19 +140,70 @@ pub struct RunRow {
     pub evidence: Option<String>,
 }
 
-/// A link to a page that can't be had.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BrokenLink {
-    /// The page that links.
-    pub from_url: String,
+/// A URL's row, as far as a link to it asks.
+#[derive(Clone, Debug)]
+pub struct TargetRow<'r> {
+    /// The URL.
+    pub url: CrawlUrl,
+    /// Its host.
+    pub host: &'r str,
+    /// Where it was found.
+    pub final_url: &'r str,
+    /// Whether it is an HTML page.
+    pub is_page: bool,
+    /// Whether its body is kept.
+    pub has_text: bool,
+    /// Whether it belongs to the crawl as it is now: a file keeps rows of what an earlier crawl found and this one did not.
+    pub is_current: bool,
+    end: RowEnd<'r>,
+}
+
+impl TargetRow<'_> {
+    /// Whether it is there; `external` if it is on a host that was not crawled.
+    pub fn standing(&self, external: bool) -> Standing {
+        Standing::of(&RowEnd { external, ..self.end.clone() })
+    }
+}
+
+/// A page that links to others.
+pub struct LinkingPage<'r> {
+    /// The URL as it was offered.
+    pub url: &'r str,
+    /// Where it was found.
+    pub final_url: &'r str,
+    /// Where it sends its readers by itself.
+    pub refresh: Option<&'r str>,
+    /// `Content-Type`.
+    pub content_type: Option<&'r str>,
+    /// Its body, if it is kept.
+    pub body: Option<&'r [u8]>,
+    links: Option<&'r str>,
+    nofollow: Option<&'r str>,
+    frames: Option<&'r str>,
+}
+
+impl LinkingPage<'_> {
     /// What it links to.
-    pub to_url: String,
-    /// `link`, `frame` or `refresh`.
-    pub kind: &'static str,
-    /// The status of the target, if it answered.
-    pub http_status: Option<u16>,
-    /// What is wrong with it, where the status does not tell.
-    pub error: Option<String>,
+    pub fn links(&self) -> Vec<CrawlUrl> {
+        urls(self.links)
+    }
+
+    /// What it shows in frames.
+    pub fn frames(&self) -> Vec<CrawlUrl> {
+        urls(self.frames)
+    }
+
+    /// What of its links says `nofollow`.
+    pub fn nofollow(&self) -> Vec<CrawlUrl> {
+        urls(self.nofollow)
+    }
+}
+
+/// A column of URLs. What another program put there is passed over.
+fn urls(json: Option<&str>) -> Vec<CrawlUrl> {
+    let texts: Vec<String> =
+        json.map(serde_json::from_str).and_then(Result::ok).unwrap_or_default();
+    texts.iter().filter_map(|text| CrawlUrl::parse(text).ok()).collect()
 }
 
 /// How many URLs ended in one way.
@@ -215,7 +270,8 @@ impl PagesFile {
 
     /// The row of a URL.
     pub fn row(&self, url: &CrawlUrl) -> Result<Option<PageRow>, OpenError> {
-        let sql = format!("SELECT {PAGE_ROW} FROM pages WHERE id = ?1");
+        let cut = if self.has_column("links_cut")? { "links_cut" } else { "NULL" };
+        let sql = format!("SELECT {PAGE_ROW}, {cut} FROM pages WHERE id = ?1");
         let key = id(url.key());
         let found = self
             .db
@@ -280,9 +336,9 @@ impl PagesFile {
         })
     }
 
-    /// Pages that a budget of pages or time kept from being asked for, with how far from a seed they are: a larger one may take them.
-    pub fn over_budget(&self) -> Result<Vec<(CrawlUrl, u16)>, OpenError> {
-        let sql = "SELECT p.url, p.depth, d.findings FROM pages p
+    /// What a budget of pages or time kept from being asked for, as it was offered: a larger one may take it.
+    pub fn over_budget(&self) -> Result<Vec<UrlRecord>, OpenError> {
+        let sql = "SELECT p.url, p.depth, d.findings, p.kind FROM pages p
             JOIN decisions d ON d.id = p.id AND d.at = p.decided_at
             WHERE p.decision = 'refused' AND p.gate = 'budget' AND d.decision = 'refused'";
         let mut found = Vec::new();
@@ -296,60 +352,147 @@ impl PagesFile {
                     Reason::PageLimit { .. } | Reason::TimeLimit
                 )
             {
-                found.push((url, row.get(1)?));
+                let depth = row.get(1)?;
+                found.push(match row.get_ref(3)?.as_str()? {
+                    "check" => UrlRecord::check(url, depth),
+                    _ => UrlRecord::page(url, depth),
+                });
             }
             Ok(())
         })?;
         Ok(found)
     }
 
-    /// Links to pages that answered with an error or not at all, in the order of the pages; `max` of them, and how many there are.
-    pub fn broken_links(&self, max: usize) -> Result<(Vec<BrokenLink>, u64), OpenError> {
-        let sql = "SELECT url, http_status, error FROM pages
-            WHERE decision IN ('dead', 'lost_redirect', 'fetched', 'unheard')
-                AND (http_status >= 400 OR error IS NOT NULL)";
-        let broken: HashMap<String, (Option<u16>, Option<String>)> = self
-            .all(sql, &[], |_, row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?
-            .into_iter()
-            .collect();
-        if broken.is_empty() {
-            return Ok((Vec::new(), 0));
-        }
-        let (mut found, mut count) = (Vec::new(), 0);
-        let sql = "SELECT url, links, frames, refresh FROM pages
-            WHERE links IS NOT NULL OR refresh IS NOT NULL ORDER BY number";
-        self.each(sql, |row| {
-            let mut note = |to: &str, kind| {
-                if let Some((http_status, error)) = broken.get(to) {
-                    count += 1;
-                    if found.len() < max {
-                        found.push(BrokenLink {
-                            from_url: row.get(0)?,
-                            to_url: to.to_owned(),
-                            kind,
-                            http_status: *http_status,
-                            error: error.clone(),
-                        });
-                    }
-                }
-                Ok::<(), rusqlite::Error>(())
+    /// Every URL with a row, as far as a link to it asks.
+    pub fn targets(&self, mut each: impl FnMut(TargetRow<'_>)) -> Result<(), OpenError> {
+        let current = self.current()?;
+        let sql = format!(
+            "SELECT url, host, final_url, links_count IS NOT NULL, body_bytes IS NOT NULL,
+            decision, gate, http_status, error, retry_after_ms IS NOT NULL, {current} FROM pages
+            WHERE kind <> 'sitemap'"
+        );
+        self.each(&sql, |row| {
+            // What another program put there is passed over.
+            let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) else {
+                return Ok(());
             };
-            for (column, kind) in [(1, "link"), (2, "frame")] {
-                let Some(json) = row.get_ref(column)?.as_str_or_null()? else {
-                    continue;
-                };
-                // What another program put there is passed over.
-                let urls: Vec<String> = serde_json::from_str(json).unwrap_or_default();
-                for url in urls {
-                    note(&url, kind)?;
-                }
+            each(TargetRow {
+                url,
+                host: row.get_ref(1)?.as_str()?,
+                final_url: row.get_ref(2)?.as_str()?,
+                is_page: row.get(3)?,
+                has_text: row.get(4)?,
+                is_current: row.get(10)?,
+                end: RowEnd {
+                    decision: row.get_ref(5)?.as_str()?,
+                    gate: row.get_ref(6)?.as_str_or_null()?,
+                    http_status: row.get(7)?,
+                    error: row.get_ref(8)?.as_str_or_null()?,
+                    told_to_wait: row.get(9)?,
+                    external: false,
+                },
+            });
+            Ok(())
+        })
+    }
+
+    /// Hosts whose pages were read for links.
+    pub fn linking_hosts(&self) -> Result<HashSet<String>, OpenError> {
+        let sql = "SELECT DISTINCT host FROM pages WHERE links_count IS NOT NULL
+            UNION SELECT DISTINCT host FROM pages WHERE depth = 0";
+        Ok(self.all(sql, &[], |_, row| row.get(0))?.into_iter().collect())
+    }
+
+    /// Every page of the crawl as it is now that was read for links, in the order in which they came.
+    pub fn linking(&self, mut each: impl FnMut(LinkingPage<'_>)) -> Result<(), OpenError> {
+        let current = self.current()?;
+        let sql = format!(
+            "SELECT url, final_url, refresh, content_type, links, links_nofollow, frames, body
+            FROM pages WHERE links_count IS NOT NULL AND {current} ORDER BY number"
+        );
+        self.each(&sql, |row| {
+            each(LinkingPage {
+                url: row.get_ref(0)?.as_str()?,
+                final_url: row.get_ref(1)?.as_str()?,
+                refresh: row.get_ref(2)?.as_str_or_null()?,
+                content_type: row.get_ref(3)?.as_str_or_null()?,
+                links: row.get_ref(4)?.as_str_or_null()?,
+                nofollow: row.get_ref(5)?.as_str_or_null()?,
+                frames: row.get_ref(6)?.as_str_or_null()?,
+                body: row.get_ref(7)?.as_blob_or_null()?,
+            });
+            Ok(())
+        })
+    }
+
+    /// The address at which a page was found, its `Content-Type` and its body, if that is kept.
+    pub fn text_of(
+        &self,
+        key: UrlKey,
+        read: impl FnOnce(&str, Option<&str>, &[u8]),
+    ) -> Result<(), OpenError> {
+        let sql = "SELECT final_url, content_type, body FROM pages
+            WHERE id = ?1 AND body IS NOT NULL";
+        let look = || {
+            let mut statement = self.db.prepare_cached(sql)?;
+            let mut rows = statement.query([&id(key)[..]])?;
+            if let Some(row) = rows.next()? {
+                let (url, kind) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str_or_null()?);
+                read(url, kind, row.get_ref(2)?.as_blob()?);
             }
-            match row.get_ref(3)?.as_str_or_null()? {
-                Some(refresh) => note(refresh, "refresh"),
-                None => Ok(()),
-            }
+            Ok::<(), rusqlite::Error>(())
+        };
+        look().map_err(|e| self.unreadable(e))
+    }
+
+    /// URLs whose every redirect in their last run says that it is for good (301, 308).
+    pub fn moved_for_good(&self) -> Result<HashSet<UrlKey>, OpenError> {
+        let sql = "SELECT p.url FROM pages p JOIN history h ON h.id = p.id AND h.run IS p.run
+            WHERE p.redirect_count > 0 AND h.decision = 'follow' AND h.kind = 'page'
+                AND h.follows <> h.url
+            GROUP BY p.id HAVING min(coalesce(h.http_status IN (301, 308), 0)) = 1";
+        let mut keys = HashSet::new();
+        self.each(sql, |row| {
+            keys.extend(CrawlUrl::parse(row.get_ref(0)?.as_str()?).ok().map(|url| url.key()));
+            Ok(())
         })?;
-        Ok((found, count))
+        Ok(keys)
+    }
+
+    /// URLs that wait in the crawl's frontier, which lies in the same file; with what went wrong if the last that was heard of their server
+    /// is that nobody answers.
+    pub fn queued(&self) -> Result<Vec<(CrawlUrl, Option<String>)>, OpenError> {
+        if !self.has_table("frontier")? {
+            return Ok(Vec::new());
+        }
+        let mut last: HashMap<Authority, Option<String>> = HashMap::new();
+        let sql = "SELECT url, error FROM decisions WHERE host IN
+            (SELECT host FROM frontier_hosts WHERE id IN (SELECT host FROM frontier)) ORDER BY at";
+        self.each(sql, |row| {
+            if let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) {
+                last.insert(url.authority(), row.get(1)?);
+            }
+            Ok(())
+        })?;
+        let mut queued = Vec::new();
+        self.each("SELECT url FROM frontier", |row| {
+            if let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) {
+                let error = last.get(&url.authority()).cloned().flatten();
+                queued.push((url, error.filter(|error| SILENT.contains(&error.as_str()))));
+            }
+            Ok(())
+        })?;
+        Ok(queued)
+    }
+
+    /// How many links of all pages were not read.
+    pub fn links_cut(&self) -> Result<u64, OpenError> {
+        if !self.has_column("links_cut")? {
+            return Ok(0);
+        }
+        let sql = "SELECT coalesce(sum(links_cut), 0) FROM pages";
+        let cut = self.db.query_row(sql, [], |row| count(row, 0));
+        cut.map_err(|e| self.unreadable(e))
     }
 
     /// How many URLs ended in which way, the most frequent first.
@@ -387,6 +530,30 @@ impl PagesFile {
             })
         })
     }
+
+    /// The condition for rows of the crawl as it is now: of the last run, or known to the crawl, which forgets what it knows when it begins
+    /// anew.
+    fn current(&self) -> Result<&'static str, OpenError> {
+        Ok(match self.has_table("known")? {
+            true => "(run IS (SELECT max(number) FROM runs) OR id IN (SELECT key FROM known))",
+            false => "1",
+        })
+    }
+
+    /// Whether the crawl's frontier, which lies in the same file, has a table.
+    fn has_table(&self, name: &str) -> Result<bool, OpenError> {
+        let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+        let found = self.db.query_row(sql, [name], |row| row.get::<_, i64>(0));
+        found.map(|count| count > 0).map_err(|e| self.unreadable(e))
+    }
+
+    /// Whether the pages have a column: a file of an older version is read as it is.
+    fn has_column(&self, name: &str) -> Result<bool, OpenError> {
+        let sql = "SELECT count(*) FROM pragma_table_info('pages') WHERE name = ?1";
+        let found = self.db.query_row(sql, [name], |row| row.get::<_, i64>(0));
+        found.map(|count| count > 0).map_err(|e| self.unreadable(e))
+    }
+
     fn all<T>(
         &self,
         sql: &str,
@@ -422,6 +589,20 @@ impl PagesFile {
     }
 }
 
+/// Errors that say that nobody answers: its pages are there for nobody.
+const SILENT: [&str; 10] = [
+    "dns",
+    "connect",
+    "reset",
+    "connect_timeout",
+    "tls",
+    "tls_expired",
+    "tls_name",
+    "tls_issuer",
+    "first_byte_timeout",
+    "whole_timeout",
+];
+
 const PAGE_ROW: &str = "url, final_url, redirect_count, decision, gate, decided_at, http_status, error,
     kind, depth, tries, fetched_at, fresh_until, content_type, content_hash, body_bytes, title, links_count,
     robots_rule, run";
@@ -448,6 +629,7 @@ fn page_row(row: &Row<'_>) -> Result<PageRow, rusqlite::Error> {
         links_count: number(row, 17)?,
         robots_rule: row.get(18)?,
         run: row.get(19)?,
+        links_cut: number(row, 20)?,
     })
 }
 

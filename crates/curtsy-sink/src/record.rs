@@ -162,6 +162,10 @@ impl<'a> Record<'a> {
             Value::text(html.refresh.as_ref().map(CrawlUrl::as_str)),
         );
         self.set(const { place("links_count") }, Value::int(i64::try_from(html.links.len()).ok()));
+        if html.cut.links > 0 {
+            let cut = i64::try_from(html.cut.links).ok();
+            self.set(const { place("links_cut") }, Value::int(cut));
+        }
         self.set(
             const { place("links") },
             Value::Text(array(html.links.iter().map(|l| &l.url)).into()),

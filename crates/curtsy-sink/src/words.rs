@@ -30,6 +30,7 @@ pub(crate) fn then(then: &Then) -> &'static str {
 pub(crate) fn ask_kind(kind: AskKind) -> &'static str {
     match kind {
         AskKind::Page => "page",
+        AskKind::Check => "check",
         AskKind::Sitemap => "sitemap",
         AskKind::RobotsHop => "robots_hop",
         AskKind::Rules => "rules",

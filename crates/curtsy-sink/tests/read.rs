@@ -11,7 +11,8 @@ use curtsy_core::host::{
 use curtsy_core::policy::Mode;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Batch, Cache, Ending, Fetched, Page, Row, Sink, Step, Then};
-use curtsy_sink::read::{BrokenLink, PagesFile};
+use curtsy_sink::read::PagesFile;
+use curtsy_sink::standing::Standing;
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, Options, RunEnd, RunStart, SqliteSink};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -114,7 +115,7 @@ fn why_a_url_ended_as_it_did() {
 }
 
 #[test]
-fn broken_links_by_the_page_that_has_them() {
+fn targets_of_links_and_the_pages_that_have_them() {
     let folder = Folder::new("broken");
     let path = folder.file("crawl.db");
     let sink = SqliteSink::open(&path, Options::default()).unwrap();
@@ -131,21 +132,26 @@ fn broken_links_by_the_page_that_has_them() {
     ];
     block(sink.write(&Batch::of_rows(rows))).unwrap();
     let file = PagesFile::open(&path).unwrap();
-    let broken = |from: &str, to: &str, kind, http_status, error: Option<&str>| BrokenLink {
-        from_url: format!("http://a.test/{from}"),
-        to_url: format!("http://a.test/{to}"),
-        kind,
-        http_status,
-        error: error.map(str::to_owned),
-    };
-    let all = vec![
-        broken("", "gone", "link", Some(404), None),
-        broken("", "down", "link", None, Some("connect")),
-        broken("", "gone", "frame", Some(404), None),
-        broken("fine", "gone", "link", Some(404), None),
+    let mut ends = Vec::new();
+    file.targets(|row| ends.push((row.url.path_and_query().to_owned(), row.standing(false))))
+        .unwrap();
+    let broken = |why: &str| Standing::Broken(why.to_owned());
+    let expected = [
+        ("/", Standing::Fine),
+        ("/fine", Standing::Fine),
+        ("/gone", broken("404")),
+        ("/down", broken("connect")),
+        ("/no", Standing::NotChecked("robots.txt forbids it")),
     ];
-    assert_eq!(file.broken_links(100).unwrap(), (all.clone(), 4));
-    assert_eq!(file.broken_links(2).unwrap(), (all[..2].to_vec(), 4));
+    assert_eq!(ends, expected.map(|(path, standing)| (path.to_owned(), standing)));
+    let mut pages = Vec::new();
+    file.linking(|page| {
+        pages.push((page.url.to_owned(), page.links().len(), page.frames().len()));
+        assert!(page.body.is_some() && page.nofollow().is_empty());
+    })
+    .unwrap();
+    let linking = [("http://a.test/", 4, 1), ("http://a.test/fine", 1, 0)];
+    assert_eq!(pages, linking.map(|(url, links, frames)| (url.to_owned(), links, frames)));
     let counts = file.summary().unwrap();
     let counts: Vec<_> = counts.iter().map(|c| (c.decision.as_str(), c.urls)).collect();
     assert_eq!(counts, [("fetched", 2), ("dead", 1), ("dead", 1), ("refused", 1)]);

@@ -5,7 +5,7 @@
 use curtsy_core::host::{LeaseId, Outcome, Tries};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
-use curtsy_engine::{UrlRecord, Want};
+use curtsy_engine::{CheckBy, UrlRecord, Want};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::{number, time};
@@ -54,11 +54,23 @@ enum Wanted<'a> {
     RobotsHopHeld(&'a str, Time),
     /// What robots.txt says; nobody has an answer to it in hand.
     Rules,
+    /// Whether it is there, and by which method that is asked.
+    Check,
+    CheckHeld,
+    CheckByGet,
+    CheckByGetHeld,
 }
 
 impl Wanted<'_> {
     fn is_held(&self) -> bool {
-        matches!(self, Wanted::PageHeld | Wanted::SitemapHeld | Wanted::RobotsHopHeld(..))
+        matches!(
+            self,
+            Wanted::PageHeld
+                | Wanted::SitemapHeld
+                | Wanted::RobotsHopHeld(..)
+                | Wanted::CheckHeld
+                | Wanted::CheckByGetHeld
+        )
     }
 }
 
@@ -91,6 +103,10 @@ pub(crate) fn more(record: &UrlRecord) -> Option<Vec<u8>> {
             (Want::Sitemap, false) => Wanted::Sitemap,
             (Want::Sitemap, true) => Wanted::SitemapHeld,
             (Want::Rules, _) => Wanted::Rules,
+            (Want::Check { by: CheckBy::Head }, false) => Wanted::Check,
+            (Want::Check { by: CheckBy::Head }, true) => Wanted::CheckHeld,
+            (Want::Check { by: CheckBy::Get }, false) => Wanted::CheckByGet,
+            (Want::Check { by: CheckBy::Get }, true) => Wanted::CheckByGetHeld,
             (Want::RobotsHop { owner: authority, deadline }, held) => {
                 owner = authority.to_string();
                 match held {
@@ -134,6 +150,8 @@ pub(crate) fn record(
             Wanted::Page | Wanted::PageHeld => Want::Page,
             Wanted::Sitemap | Wanted::SitemapHeld => Want::Sitemap,
             Wanted::Rules => Want::Rules,
+            Wanted::Check | Wanted::CheckHeld => Want::Check { by: CheckBy::Head },
+            Wanted::CheckByGet | Wanted::CheckByGetHeld => Want::Check { by: CheckBy::Get },
             Wanted::RobotsHop(owner, deadline) | Wanted::RobotsHopHeld(owner, deadline) => {
                 Want::RobotsHop { owner: owner.parse()?, deadline }
             }
@@ -167,6 +185,10 @@ mod tests {
         check(page.clone());
         check(UrlRecord { held: true, ..page.clone() });
         check(UrlRecord { held: true, want: Want::Sitemap, ..page.clone() });
+        for by in [CheckBy::Head, CheckBy::Get] {
+            check(UrlRecord { want: Want::Check { by }, ..page.clone() });
+            check(UrlRecord { held: true, want: Want::Check { by }, ..page.clone() });
+        }
         check(UrlRecord { ready: Some(Time::NEVER), want: Want::Sitemap, ..page.clone() });
         check(UrlRecord {
             origin: CrawlUrl::parse("http://example.net/").unwrap(),

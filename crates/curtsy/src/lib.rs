@@ -5,6 +5,7 @@ pub mod conformance;
 #[cfg(feature = "fleet")]
 pub mod fleet;
 mod limits;
+pub mod linkcheck;
 #[cfg(feature = "fleet")]
 pub mod schedule;
 mod signals;

@@ -3,8 +3,9 @@
 use curtsy_core::limits::{Bound, Limit};
 
 use crate::cli::NOTE_MAX;
+use crate::linkcheck::FRAGMENTS_MAX;
 
-/// The limits of this crate: what is shown on a terminal; a fleet's workers and schedulers if they are built in.
+/// The limits of this crate: what is shown on a terminal, reports on links; a fleet's workers and schedulers if they are built in.
 pub fn limits() -> Vec<Limit> {
     let lists = [
         on_terminals(),
@@ -17,12 +18,20 @@ pub fn limits() -> Vec<Limit> {
 }
 
 fn on_terminals() -> Vec<Limit> {
-    vec![limit(
-        "shown.note_chars",
-        "characters of a note on the terminal",
-        count(NOTE_MAX),
-        "cut; control characters are shown, not obeyed",
-    )]
+    vec![
+        limit(
+            "shown.note_chars",
+            "characters of a note on the terminal",
+            count(NOTE_MAX),
+            "cut; control characters are shown, not obeyed",
+        ),
+        limit(
+            "links.fragments",
+            "different fragments that a report on links looks up",
+            count(FRAGMENTS_MAX),
+            "the rest is counted as not checked",
+        ),
+    ]
 }
 
 #[cfg(feature = "fleet")]

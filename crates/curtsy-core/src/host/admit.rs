@@ -40,6 +40,8 @@ pub struct Ask<'a> {
 pub enum AskKind {
     /// Its content.
     Page,
+    /// Whether it is there.
+    Check,
     /// The URLs that it lists.
     Sitemap,
     /// The robots.txt of another authority that was redirected here.
@@ -494,7 +496,7 @@ impl RiskLevel {
 impl AskKind {
     fn request(self) -> Kind {
         match self {
-            AskKind::Page => Kind::Page,
+            AskKind::Page | AskKind::Check => Kind::Page,
             AskKind::Sitemap => Kind::Sitemap,
             AskKind::RobotsHop => Kind::RobotsHop,
             AskKind::Rules => Kind::Robots,
@@ -518,7 +520,7 @@ fn budget(ask: &Ask<'_>, scene: &Scene<'_>) -> Finding {
     }
     let pages = scene.job.pages;
     let over = policy.pages.is_some_and(|cap| pages >= cap);
-    if over && !ask.charged && ask.kind == AskKind::Page {
+    if over && !ask.charged && matches!(ask.kind, AskKind::Page | AskKind::Check) {
         return Finding::new(Verdict::Never, Reason::PageLimit { pages });
     }
     Finding::CLEAR

@@ -64,6 +64,18 @@ impl Together {
         self.join(&Base::new(url.clone()), "#")
     }
 
+    /// Bytes of the text of all URLs.
+    pub fn text_bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Takes away the URL that was added last.
+    pub fn take_back(&mut self) {
+        if let Some(place) = self.places.pop() {
+            self.text.truncate(place.start as usize);
+        }
+    }
+
     /// The URLs, in the order in which they were added.
     pub fn finish(self) -> impl ExactSizeIterator<Item = CrawlUrl> {
         let text: Arc<str> = self.text.into();

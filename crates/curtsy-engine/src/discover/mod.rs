@@ -206,6 +206,58 @@ impl Discovery {
     }
 }
 
+/// The address under which a link is offered: without parameters that only trace where a visitor came from. None if it has none of
+/// them.
+pub fn without_tracking(url: &CrawlUrl) -> Option<CrawlUrl> {
+    tracking::stripped(url)
+}
+
+impl Discovery {
+    /// What a page refers to besides its links, as far as it is wanted: documents that belong to it are offered as pages, of the rest it is
+    /// asked whether it is there.
+    fn add_checks(&self, record: &UrlRecord, head: &Head, body: &[u8], document: &mut Document) {
+        let Some(page) = &mut document.html else {
+            return;
+        };
+        let spec = &self.spec;
+        let mut found = Found::new(self, record, record.depth.saturating_add(1), By::Link);
+        if !found.roots.contains(&record.url) {
+            return;
+        }
+        let offered = document.offers.iter().map(|offer| offer.id);
+        found.seen = Some(offered.chain(document.traps.iter().map(|(url, _)| url.key())).collect());
+        if spec.check_external && !(spec.respect_nofollow && document.rules.nofollow) {
+            let links = page.links.iter().filter(|link| !(spec.respect_nofollow && link.nofollow));
+            for url in links.map(|link| &link.url).chain(&page.frames) {
+                if !found.roots.contains(url) {
+                    found.check(url);
+                }
+            }
+        }
+        let mut beyond = 0;
+        if spec.check_assets {
+            let content_type = head.content_type.as_deref();
+            html::mentions(&record.url, content_type, body, |mention| {
+                let Ok(url) = &mention.target else {
+                    return;
+                };
+                let home = found.roots.contains(url);
+                if found.offers.len() >= self.pages.links_max {
+                    beyond += 1;
+                } else if mention.used == html::Use::Related && home && spec.follow_links {
+                    found.add(url);
+                } else if mention.used.is_asset() && (home || spec.check_external) {
+                    found.check(url);
+                }
+            });
+        }
+        page.cut.links += beyond;
+        let Found { offers, traps, .. } = found;
+        document.offers.extend(offers);
+        document.traps.extend(traps);
+    }
+}
+
 impl Reader for Discovery {
     fn read(&self, record: &UrlRecord, head: &Head, page: &Fetched, now: Time) -> Document {
         if record.want == Want::Sitemap {
@@ -214,8 +266,14 @@ impl Reader for Discovery {
         if record.depth == 0 {
             self.begin(record);
         }
+        if let Want::Check { .. } = record.want {
+            return Document::default();
+        }
         let mut document = self.read_page(record, head, &page.body, now);
         self.follow(record, &mut document);
+        if self.spec.check_assets || self.spec.check_external {
+            self.add_checks(record, head, &page.body, &mut document);
+        }
         document
     }
 
@@ -321,6 +379,18 @@ impl<'d> Found<'d> {
         match self.trap(&offer.url, offer.id) {
             None => self.offers.push(offer),
             Some(told) => self.traps.extend(told.map(|reason| (offer.url, reason))),
+        }
+    }
+
+    /// A URL of which it is asked whether it is there. Scope and the patterns to include are about what is crawled.
+    fn check(&mut self, url: &CrawlUrl) {
+        let spec = &self.discovery.spec;
+        let stripped = spec.strip_tracking.then(|| tracking::stripped(url)).flatten();
+        let url = stripped.as_ref().unwrap_or(url);
+        let is_new = self.seen.get_or_insert_default().insert(url.key());
+        let wanted = !self.discovery.patterns.excludes(url.as_str());
+        if is_new && wanted && look::too_long(url, &spec.traps).is_none() {
+            self.offers.push(UrlRecord::check(url.clone(), self.depth));
         }
     }
 

@@ -22,8 +22,11 @@ impl Patterns {
     }
 
     pub(super) fn admit(&self, url: &str) -> bool {
-        self.include.as_ref().is_none_or(|set| set.is_match(url))
-            && !self.exclude.as_ref().is_some_and(|set| set.is_match(url))
+        self.include.as_ref().is_none_or(|set| set.is_match(url)) && !self.excludes(url)
+    }
+
+    pub(super) fn excludes(&self, url: &str) -> bool {
+        self.exclude.as_ref().is_some_and(|set| set.is_match(url))
     }
 }
 

@@ -29,6 +29,10 @@ pub struct DiscoverySpec {
     pub follow_canonical: bool,
     /// Offer found URLs without parameters that only trace where a visitor came from (`utm_source`, `gclid`, …).
     pub strip_tracking: bool,
+    /// Ask whether images, scripts and style sheets of pages in scope are there, those on other sites only with `check_external`.
+    pub check_assets: bool,
+    /// Ask whether what pages in scope link to on other sites is there. Nothing is crawled there.
+    pub check_external: bool,
     /// Our product token, as it stands in the user agent: robots rules under this name are for us.
     pub product: String,
     /// Where URLs begin to look like one of endlessly many.
@@ -48,6 +52,8 @@ impl Default for DiscoverySpec {
             respect_nofollow: true,
             follow_canonical: true,
             strip_tracking: true,
+            check_assets: false,
+            check_external: false,
             product: "curtsy".to_owned(),
             traps: TrapLimits::default(),
         }

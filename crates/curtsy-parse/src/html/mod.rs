@@ -13,6 +13,7 @@ mod doctype;
 mod entity;
 mod fact;
 mod markup;
+mod mention;
 mod name;
 mod page;
 mod refresh;
@@ -21,6 +22,7 @@ mod tree;
 
 pub use address::Addresses;
 pub use markup::{Directive, Markup, Reference};
+pub use mention::{Mention, Use, mentions, places};
 pub(crate) use page::ROBOTS_MAX;
 pub use page::{Cut, Limits, Link, Page};
 pub(crate) use token::ATTRIBUTES_MAX;

@@ -124,7 +124,7 @@ macro_rules! names {
 }
 
 names! {
-    A "a", ADDRESS "address", ANNOTATION_XML "annotation-xml", APPLET "applet", AREA "area", ARTICLE "article", ASIDE "aside",
+    A "a", ADDRESS "address", ANNOTATION_XML "annotation-xml", APPLET "applet", AREA "area", ARTICLE "article", ASIDE "aside", AUDIO "audio",
     B "b", BASE "base", BASEFONT "basefont", BGSOUND "bgsound", BIG "big", BLOCKQUOTE "blockquote", BODY "body", BR "br",
     BUTTON "button", CAPTION "caption", CENTER "center", CODE "code", COL "col", COLGROUP "colgroup", DD "dd", DESC "desc",
     DETAILS "details", DIALOG "dialog", DIR "dir", DIV "div", DL "dl", DT "dt", EM "em", EMBED "embed", FIELDSET "fieldset",
@@ -138,5 +138,5 @@ names! {
     S "s", SCRIPT "script", SEARCH "search", SECTION "section", SELECT "select", SMALL "small", SOURCE "source", SPAN "span",
     STRIKE "strike", STRONG "strong", STYLE "style", SUB "sub", SUMMARY "summary", SUP "sup", SVG_ROOT "svg", TABLE "table",
     TBODY "tbody", TD "td", TEMPLATE "template", TEXTAREA "textarea", TFOOT "tfoot", TH "th", THEAD "thead", TITLE "title",
-    TR "tr", TRACK "track", TT "tt", U "u", UL "ul", VAR "var", WBR "wbr", XMP "xmp",
+    TR "tr", TRACK "track", TT "tt", U "u", UL "ul", VAR "var", VIDEO "video", WBR "wbr", XMP "xmp",
 }

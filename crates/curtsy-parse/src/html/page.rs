@@ -1,5 +1,7 @@
 //! What does the crawl need of a page? Its links as URLs, and what it says about itself, with everything cut to a bound.
 
+use std::collections::BTreeMap;
+
 use curtsy_core::headers::RobotsRules;
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, Together, UrlError, UrlKey};
@@ -58,8 +60,11 @@ pub struct Link {
 pub struct Limits {
     /// Bytes of a body that are read.
     pub body_bytes_max: usize,
-    /// References that are looked at; the rest are counted.
+    /// Different URLs that are kept of the links of a page, and as many of its frames; the rest are counted. A URL that is linked to
+    /// again, also with another fragment, does not count again.
     pub links_max: usize,
+    /// Bytes of the text of these URLs: a page of 16 MiB with a long base can name gigabytes.
+    pub links_bytes_max: usize,
     /// Bytes of a title that are kept.
     pub title_bytes_max: usize,
     /// A product token whose own `meta` elements count beside `robots`.
@@ -70,7 +75,8 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             body_bytes_max: 16 * 1024 * 1024,
-            links_max: 10_000,
+            links_max: 100_000,
+            links_bytes_max: 32 * 1024 * 1024,
             title_bytes_max: 1_024,
             agent: None,
         }
@@ -84,7 +90,7 @@ pub struct Cut {
     pub body_bytes: usize,
     /// The page is nested so that reading it would take too long: what comes late in it is missing.
     pub nesting: bool,
-    /// Links and frames that were not looked at.
+    /// Different URLs of links and frames that were not kept.
     pub links: usize,
     /// The title is longer than what is kept.
     pub title: bool,
@@ -106,24 +112,21 @@ impl Page {
             ..Cut::default()
         };
         let addresses = CrawlAddresses::new(url, markup.base.as_deref(), charset.encoding);
-        cut.links += markup.links.len().saturating_sub(limits.links_max);
-        cut.links += markup.frames.len().saturating_sub(limits.links_max);
         let expected = markup.links.len().min(limits.links_max);
-        let mut targets = Targets::new(&addresses, url, expected);
-        for link in markup.links.iter().take(limits.links_max) {
+        let mut targets = Targets::new(&addresses, url, limits, expected);
+        for link in &markup.links {
             targets.add(&link.href, link.has_rel("nofollow"));
         }
-        let (links, unusable_links) = targets.finish();
-        let (frames, unusable_frames) = match markup.frames.as_slice() {
-            [] => (Vec::new(), 0),
+        let links = targets.finish();
+        let frames = match markup.frames.as_slice() {
+            [] => Kept::default(),
             frames => {
-                let mut targets = Targets::new(&addresses, url, 0);
-                for src in frames.iter().take(limits.links_max) {
-                    targets.add(src, false);
-                }
+                let mut targets = Targets::new(&addresses, url, limits, 0);
+                frames.iter().for_each(|src| targets.add(src, false));
                 targets.finish()
             }
         };
+        cut.links = links.cut + frames.cut;
 
         let title = markup.title.clone().map(|title| {
             cut.title = title.len() > limits.title_bytes_max;
@@ -149,9 +152,9 @@ impl Page {
             canonical: markup.canonical(|href| addresses.resolve(href).ok()),
             refresh: markup.refresh(|target| usable(addresses.resolve(target))).flatten(),
             robots,
-            links,
-            frames: frames.into_iter().map(|link| link.url).collect(),
-            unusable: unusable_links + unusable_frames,
+            links: links.links,
+            frames: frames.links.into_iter().map(|link| link.url).collect(),
+            unusable: links.unusable + frames.unusable,
             cut,
         }
     }
@@ -191,6 +194,7 @@ fn shortened(mut text: String, bytes_max: usize) -> String {
 /// Makes URLs of references, each different one once.
 struct Targets<'a> {
     addresses: &'a CrawlAddresses,
+    limits: &'a Limits,
     own: UrlKey,
     urls: Together,
     /// Of each URL its key, the reference that gave it, and whether that says `nofollow`.
@@ -199,17 +203,42 @@ struct Targets<'a> {
     /// References seen lately: where they are found, counted from one. A page repeats its menu, and a parse costs more than a look. A
     /// newer one takes the place of an older one, so that no page can make the looks long.
     seen: [u32; SEEN],
+    /// So many entries need no counting.
+    uncounted_max: usize,
+    /// The place in `from` of each different URL but the page's own, once there are more entries than that.
+    counted: Option<BTreeMap<UrlKey, usize>>,
+    /// URLs for which there was no room, repeats and all: at most as many as the page has references.
+    beyond: Vec<UrlKey>,
+}
+
+/// What was kept of the references of a page.
+#[derive(Default)]
+struct Kept {
+    links: Vec<Link>,
+    /// References that are no URL which can be crawled.
+    unusable: usize,
+    /// Different URLs for which there was no room.
+    cut: usize,
 }
 
 impl<'a> Targets<'a> {
-    fn new(addresses: &'a CrawlAddresses, url: &CrawlUrl, expected: usize) -> Targets<'a> {
+    fn new(
+        addresses: &'a CrawlAddresses,
+        url: &CrawlUrl,
+        limits: &'a Limits,
+        expected: usize,
+    ) -> Targets<'a> {
         Targets {
             addresses,
+            limits,
             own: url.key(),
             urls: Together::with_capacity(expected),
             from: Vec::with_capacity(expected),
             unusable: 0,
             seen: [0; SEEN],
+            uncounted_max: limits.links_max.min(UNCOUNTED_MAX),
+            counted: None,
+            beyond: Vec::new(),
         }
     }
 
@@ -223,15 +252,44 @@ impl<'a> Targets<'a> {
         }
         match self.addresses.resolve_into(reference, &mut self.urls) {
             Ok(text) => {
-                self.from.push((UrlKey::of(text), reference, nofollow));
+                let key = UrlKey::of(text);
+                if self.from.len() >= self.uncounted_max && !self.admit(key, nofollow) {
+                    self.urls.take_back();
+                    return;
+                }
+                self.from.push((key, reference, nofollow));
                 self.seen[slot] = self.from.len() as u32;
             }
             Err(_) => self.unusable += 1,
         }
     }
 
-    /// Each URL once, at its first place, but for the page's own; and how many references gave none.
-    fn finish(self) -> (Vec<Link>, usize) {
+    /// Whether there is room for a URL on a page that has many: it is a new one, and neither bound is reached.
+    #[cold]
+    fn admit(&mut self, key: UrlKey, nofollow: bool) -> bool {
+        let (own, from) = (self.own, &mut self.from);
+        let counted = self.counted.get_or_insert_with(|| {
+            let places = from.iter().enumerate().rev().map(|(at, (key, ..))| (*key, at));
+            places.filter(|(key, _)| *key != own).collect()
+        });
+        if key == own {
+            return false;
+        }
+        if let Some(at) = counted.get(&key) {
+            from[*at].2 &= nofollow;
+            return false;
+        }
+        let bytes = self.urls.text_bytes();
+        if counted.len() >= self.limits.links_max || bytes > self.limits.links_bytes_max {
+            self.beyond.push(key);
+            return false;
+        }
+        counted.insert(key, from.len());
+        true
+    }
+
+    /// Each URL once, at its first place, but for the page's own.
+    fn finish(mut self) -> Kept {
         let mut order: Vec<(UrlKey, usize)> =
             self.from.iter().enumerate().map(|(at, (key, ..))| (*key, at)).collect();
         order.sort_unstable();
@@ -245,7 +303,9 @@ impl<'a> Targets<'a> {
         let mut links = Vec::with_capacity(kept.iter().flatten().count());
         let pairs = self.urls.finish().zip(kept);
         links.extend(pairs.filter_map(|(url, kept)| Some(Link { url, nofollow: kept? })));
-        (links, self.unusable)
+        self.beyond.sort_unstable();
+        self.beyond.dedup();
+        Kept { links, unusable: self.unusable, cut: self.beyond.len() }
     }
 }
 
@@ -256,6 +316,9 @@ fn slot(reference: &str) -> usize {
     (hash ^ hash >> 15) as usize % SEEN
 }
 
+/// Below this many URLs a page's repeats are found in one go at its end. Above, each is looked up as it comes, and a repeat takes no
+/// room: an index has hundreds of thousands of references to some thousand pages.
+const UNCOUNTED_MAX: usize = 4_096;
 /// How many references are remembered.
 const SEEN: usize = 256;
 /// Places in the text are 32 bits wide, and decoding can make three bytes of one.

@@ -8,7 +8,7 @@ use std::path::Path;
 use curtsy_file::{OpenError, PAGE_BYTES_LARGE, Schema};
 use rusqlite::Connection;
 
-use crate::columns::{COLUMNS, Group};
+use crate::columns::{COLUMNS, Group, LATER};
 
 /// Fewer than the frontier's connection has, so that the wait for the disk falls to the thread that writes rows.
 const CHECKPOINT_PAGES: i64 = 3500;
@@ -23,14 +23,14 @@ const NAMES: [&str; 8] =
 
 /// Opens or makes the file, with our tables in it.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
-    let db = curtsy_file::open(path, &schema(&[&tables()]))?;
+    let db = curtsy_file::open(path, &schema(&[&tables(), LINKS_CUT]))?;
     db.pragma_update(None, "cache_size", CACHE_KIB).map_err(|e| OpenError::sqlite(path, e))?;
     Ok(db)
 }
 
 /// Opens a file that is there, to read it.
 pub(crate) fn open_to_read(path: &Path) -> Result<Connection, OpenError> {
-    curtsy_file::open_to_read(path, &schema(&[&tables()]))
+    curtsy_file::open_to_read(path, &schema(&[&tables(), LINKS_CUT]))
 }
 
 fn schema<'s>(steps: &'s [&'s str]) -> Schema<'s> {
@@ -43,14 +43,15 @@ fn schema<'s>(steps: &'s [&'s str]) -> Schema<'s> {
     }
 }
 
-/// The tables, made from the list of columns. What is large comes last, so that reading the rest does not walk through it.
+/// The tables of the first version, made from the list of columns. What is large comes last, so that reading the rest does not walk through it.
 fn tables() -> String {
     let mut pages = String::from(
         "CREATE TABLE pages (\n    number INTEGER PRIMARY KEY,\n    id BLOB NOT NULL UNIQUE",
     );
     let bulk = |group| group == Group::Bulk;
-    let first = COLUMNS.iter().filter(|c| !bulk(c.group) && c.name != "body");
-    let last = COLUMNS.iter().filter(|c| bulk(c.group) && c.name != "body");
+    let columns = || COLUMNS.iter().filter(|c| c.name != "body" && !LATER.contains(&c.name));
+    let first = columns().filter(|c| !bulk(c.group));
+    let last = columns().filter(|c| bulk(c.group));
     let body = COLUMNS.iter().filter(|c| c.name == "body");
     for column in first {
         pages.push_str(&format!(",\n    {} {}", column.name, sql_type(column.name, column.sql)));
@@ -66,6 +67,10 @@ fn tables() -> String {
 fn sql_type(name: &str, sql: &'static str) -> &'static str {
     if name == "run" { "INTEGER" } else { sql }
 }
+
+/// The second version. The column stands behind the body; it is empty in almost all rows, and an empty column is known from a row's
+/// beginning.
+const LINKS_CUT: &str = "ALTER TABLE pages ADD COLUMN links_cut INTEGER;";
 
 const OTHERS: &str = "
 CREATE INDEX pages_final_id ON pages (final_id) WHERE final_id IS NOT NULL;

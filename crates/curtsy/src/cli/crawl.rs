@@ -143,6 +143,12 @@ pub(super) struct FindArgs {
     /// Follow links that say nofollow too (robots.txt holds all the same)
     #[arg(long)]
     pub(super) follow_nofollow: bool,
+    /// Ask too whether images, scripts and style sheets are there (for `curtsy links`, which does so by itself if it crawls)
+    #[arg(long)]
+    pub(super) assets: bool,
+    /// Ask too whether what pages link to on other sites is there (for `curtsy links`); nothing is crawled there
+    #[arg(long)]
+    pub(super) external: bool,
 }
 
 /// The way out.
@@ -165,11 +171,42 @@ pub(super) struct WayArgs {
 pub(super) fn run(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let (json, quiet) = (args.json, args.quiet);
     let (spec, into) = spec(args, console)?;
+    let report = work(&spec, &into, (json, quiet), console)?;
+    print(&report, &into, json, console)?;
+    Ok(outcome(&report))
+}
+
+/// Crawls into a file that somebody reports on: gives the file, and the code that the crawl alone would end with.
+pub(super) fn run_for_report(
+    args: CrawlArgs,
+    console: &mut Console<'_>,
+) -> anyhow::Result<(PathBuf, Outcome)> {
+    let quiet = args.quiet;
+    let (spec, into) = spec(args, console)?;
+    if into.targets != [Target::Sqlite] {
+        bail!(
+            "`--into {}` is no crawl's file\nhint: a name that ends with `.db`",
+            into.file.display()
+        );
+    }
+    let report = work(&spec, &into, (false, quiet), console)?;
+    if !quiet {
+        write!(console.err, "{}", summary(&report, &into))?;
+    }
+    Ok((into.file, outcome(&report)))
+}
+
+fn work(
+    spec: &JobSpec,
+    into: &FileSpec,
+    (json, quiet): (bool, bool),
+    console: &mut Console<'_>,
+) -> anyhow::Result<Report> {
     let terminal = std::io::stderr().is_terminal();
     let report = {
         let mut watch = Progressing::new(console.err, json, quiet, terminal);
         let mut signals = None;
-        let report = run_job(&spec, &into, &mut watch, async || Signals::heard(&mut signals).await);
+        let report = run_job(spec, into, &mut watch, async || Signals::heard(&mut signals).await);
         watch.end();
         report
     };
@@ -181,9 +218,7 @@ pub(super) fn run(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result<
             let _ = std::fs::remove_file(name);
         }
     }
-    let report = report?;
-    print(&report, &into, json, console)?;
-    Ok(outcome(&report))
+    Ok(report?)
 }
 
 /// The code that a crawl ends with.
@@ -213,6 +248,8 @@ pub(super) fn spec(
         follow_sitemaps: !args.find.no_sitemaps,
         follow_links: !args.find.no_links,
         respect_nofollow: !args.find.follow_nofollow,
+        check_assets: args.find.assets,
+        check_external: args.find.external,
         ..DiscoverySpec::default()
     };
     let job = order(&args, discovery, console)?.job()?;
@@ -409,6 +446,18 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
     if report.retries > 0 {
         let _ =
             writeln!(text, "  {}", plural(report.retries, "retry").replace("retrys", "retries"));
+    }
+    if report.links_cut_pages > 0 {
+        let _ = writeln!(
+            text,
+            "  {} had more links than are read of one page ({}): {} not read",
+            plural(report.links_cut_pages, "page"),
+            super::links_max(),
+            match report.links_cut {
+                1 => "1 link was".to_owned(),
+                n => format!("{n} links were"),
+            },
+        );
     }
     let file = into.file.display();
     if report.rows > 0 && !into.targets.iter().any(Target::is_stdout) {

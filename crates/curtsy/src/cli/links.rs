@@ -1,62 +1,302 @@
-//! `curtsy links`: links to pages that answered with an error or not at all.
+//! `curtsy links`: which links of a site are broken, for a person or for CI.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context, bail};
 use clap::Args;
 use curtsy_sink::read::PagesFile;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
-use super::{Console, Outcome, printable};
+use super::crawl::{CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs};
+use super::{Console, Outcome, crawl, printable};
+use crate::linkcheck::{self, LinkReport, Look, Problem};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct LinksArgs {
-    /// The crawl's file
-    #[arg(default_value = "crawl.db")]
-    file: PathBuf,
-    /// Show so many at most
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    max: usize,
-    /// Print JSON lines
+    /// A crawl's file; or a URL, whose site is crawled first, into `--into`
+    #[arg(default_value = "crawl.db", value_name = "FILE|URL")]
+    target: String,
+    /// Check too whether pages have the places that fragments (`page.html#place`) name
+    #[arg(long)]
+    fragments: bool,
+    /// Name every page that links to a target, not the first three only
+    #[arg(long)]
+    all: bool,
+    /// Let warnings (moved for good, http on https pages) end with 1 too
+    #[arg(long)]
+    strict: bool,
+    /// Only what is not in this file counts: it has the lines of an earlier `--json`
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Print JSON lines: one for each problem, then one with the summary
     #[arg(long)]
     json: bool,
+    /// Where the site is crawled into, if a URL is given [default: crawl.db]
+    #[arg(long, value_name = "FILE", help_heading = CRAWLING)]
+    into: Option<PathBuf>,
+    /// Crawl again what was crawled
+    #[arg(long, help_heading = CRAWLING)]
+    again: bool,
+    /// No progress
+    #[arg(long, short, help_heading = CRAWLING)]
+    quiet: bool,
+    /// Settings from a file [default: curtsy.toml, if there is one]
+    #[arg(long, value_name = "FILE", help_heading = CRAWLING)]
+    config: Option<PathBuf>,
+    #[command(flatten, next_help_heading = CRAWLING)]
+    manners: MannersArgs,
+    #[command(flatten, next_help_heading = CRAWLING)]
+    find: FindArgs,
+    #[command(flatten, next_help_heading = CRAWLING)]
+    way: WayArgs,
+    #[command(flatten, next_help_heading = CRAWLING)]
+    ledger: LedgerArg,
 }
 
-pub(super) fn run(args: &LinksArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let pages = PagesFile::open(&args.file)?;
-    let (broken, count) = pages.broken_links(args.max)?;
-    let mut page = None;
-    for link in &broken {
-        let why = match (&link.error, link.http_status) {
-            (_, Some(status)) => status.to_string(),
-            (Some(error), None) => error.replace('_', " "),
-            (None, None) => "no answer".to_owned(),
+pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let known = args.baseline.as_deref().map(baseline).transpose()?;
+    let from_max = if args.all { usize::MAX } else { FROM_MAX };
+    let look = Look { fragments: args.fragments, from_max };
+    let (json, strict) = (args.json, args.strict);
+    let (file, crawled) = match is_file(&args.target) {
+        true => {
+            args.refuse_crawl_flags()?;
+            (PathBuf::from(&args.target), Outcome::Fine)
+        }
+        false => args.crawl(console)?,
+    };
+    let report = linkcheck::report(&PagesFile::open(&file)?, look)?;
+    let sifted = Sifted::new(&report, known.as_ref());
+    match json {
+        true => print_json(&report, &sifted, console)?,
+        false => print(&report, &sifted, console)?,
+    }
+    let fails = |problem: &&Problem| strict || problem.kind.is_broken();
+    Ok(match sifted.new.iter().any(fails) {
+        true => Outcome::Refused,
+        // A crawl that did not come to its end has not checked everything.
+        false => crawled,
+    })
+}
+
+impl LinksArgs {
+    /// Crawls the site, with everything that the report looks at.
+    fn crawl(self, console: &mut Console<'_>) -> anyhow::Result<(PathBuf, Outcome)> {
+        let args = CrawlArgs {
+            urls: vec![self.target],
+            manners: self.manners,
+            find: FindArgs { assets: true, ..self.find },
+            way: self.way,
+            into: self.into,
+            again: self.again,
+            ledger: self.ledger,
+            config: self.config,
+            quiet: self.quiet,
+            ..CrawlArgs::default()
         };
-        if args.json {
-            let line = json!({
-                "from": link.from_url, "to": link.to_url, "kind": link.kind,
-                "http_status": link.http_status, "error": link.error,
-            });
-            writeln!(console.out, "{line}")?;
+        crawl::run_for_report(args, console)
+    }
+
+    /// A file is only read: what is for a crawl would be passed over without a word.
+    fn refuse_crawl_flags(&self) -> anyhow::Result<()> {
+        let is_plain = format!("{:?}{:?}{:?}{:?}", self.manners, self.find, self.way, self.ledger)
+            == format!(
+                "{:?}{:?}{:?}{:?}",
+                MannersArgs::default(),
+                FindArgs::default(),
+                WayArgs::default(),
+                LedgerArg::default()
+            );
+        let of_crawl = self.again || self.quiet || self.into.is_some() || self.config.is_some();
+        if !is_plain || of_crawl {
+            bail!(
+                "`{}` is a crawl's file, which is only read: the flags of a crawl don't go with it\nhint: give the site's URL to crawl it, or leave out what is under \"{CRAWLING}\" in `curtsy links --help`",
+                printable(&self.target)
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Whether a file is meant, and no site.
+fn is_file(target: &str) -> bool {
+    let path = Path::new(target);
+    let is_database = || {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        matches!(ending, "db" | "sqlite" | "sqlite3") && !target.contains("://")
+    };
+    path.is_file() || is_database()
+}
+
+/// The problems of an earlier report: what they are, and of which target.
+type Baseline = HashSet<(String, String)>;
+
+fn baseline(path: &Path) -> anyhow::Result<Baseline> {
+    let named = || format!("could not read the baseline `{}`", path.display());
+    let lines = BufReader::new(std::fs::File::open(path).with_context(named)?).lines();
+    let mut known = Baseline::new();
+    for (n, line) in lines.enumerate() {
+        let line = line.with_context(named)?;
+        if line.trim().is_empty() {
             continue;
         }
-        if page != Some(&link.from_url) {
-            writeln!(console.out, "{}", printable(&link.from_url))?;
-            page = Some(&link.from_url);
+        let told: Json = serde_json::from_str(&line)
+            .with_context(|| format!("line {} of the baseline `{}` is no JSON\nhint: write one with `curtsy links --json > baseline.jsonl`", n + 1, path.display()))?;
+        if let (Some(kind), Some(target)) = (told["problem"].as_str(), told["target"].as_str()) {
+            known.insert((kind.to_owned(), target.to_owned()));
         }
-        writeln!(console.out, "  {why:<18} {}", printable(&link.to_url))?;
     }
-    if count > broken.len() as u64 {
-        writeln!(console.err, "{} more: `--max` shows them", count - broken.len() as u64)?;
-    }
-    match count {
-        0 => writeln!(console.err, "no broken link")?,
-        n => writeln!(console.err, "{n} broken link{}", if n == 1 { "" } else { "s" })?,
-    }
-    Ok(if count == 0 { Outcome::Fine } else { Outcome::Refused })
+    Ok(known)
 }
 
-const HELP: &str = "\
-Of links to pages that the crawl asked for; what robots.txt, scope or budget kept it from asking is not called broken.
+/// Problems apart from those that are known.
+struct Sifted<'r> {
+    new: Vec<&'r Problem>,
+    /// How many are in the baseline and still there.
+    known: usize,
+    /// How many are in the baseline and gone; none without a baseline.
+    gone: Option<usize>,
+}
 
-Exit codes: 0 no broken link; 1 there are some; 2 the file can't be read.";
+impl<'r> Sifted<'r> {
+    fn new(report: &'r LinkReport, baseline: Option<&Baseline>) -> Sifted<'r> {
+        let key = |problem: &Problem| (problem.kind.name().to_owned(), problem.target.clone());
+        let is_known =
+            |problem: &&Problem| baseline.is_some_and(|known| known.contains(&key(problem)));
+        let (known, new): (Vec<&Problem>, Vec<&Problem>) =
+            report.problems.iter().partition(|problem| is_known(problem));
+        Sifted { new, known: known.len(), gone: baseline.map(|all| all.len() - known.len()) }
+    }
+
+    fn count(&self, broken: bool) -> usize {
+        self.new.iter().filter(|problem| problem.kind.is_broken() == broken).count()
+    }
+}
+
+fn print(
+    report: &LinkReport,
+    sifted: &Sifted<'_>,
+    console: &mut Console<'_>,
+) -> anyhow::Result<()> {
+    let out = &mut console.out;
+    for problem in &sifted.new {
+        let word = match problem.kind.is_broken() {
+            true => "broken ",
+            false => "warning",
+        };
+        writeln!(out, "{word} {}: {}", printable(&problem.target), printable(&problem.why))?;
+        for from in &problem.from {
+            let text = match from.text.is_empty() {
+                true => String::new(),
+                false => format!(", “{}”", printable(&from.text)),
+            };
+            writeln!(out, "    {} on {}{text}", from.used, printable(&from.page))?;
+        }
+        match problem.pages - problem.from.len() as u64 {
+            0 if problem.pages == 0 => {
+                writeln!(
+                    out,
+                    "    no page links to it: a seed, or an address that a sitemap or a page gives as its own"
+                )?;
+            }
+            0 => {}
+            more => writeln!(out, "    and {} (`--all` names them)", count(more, "more page"))?,
+        }
+    }
+    let err = &mut console.err;
+    for (reason, targets) in &report.not_checked {
+        writeln!(err, "not checked: {}, {reason}", count(*targets, "target"))?;
+    }
+    if report.links_cut > 0 {
+        let were = if report.links_cut == 1 { "was" } else { "were" };
+        let links = count(report.links_cut, "link");
+        writeln!(
+            err,
+            "not checked: {links} that {were} not read, since their pages have too many"
+        )?;
+    }
+    if let Some(gone) = sifted.gone {
+        writeln!(
+            err,
+            "baseline: {} still there, {gone} gone",
+            count(sifted.known as u64, "known problem")
+        )?;
+    }
+    let new = if sifted.gone.is_some() { "new " } else { "" };
+    writeln!(
+        err,
+        "{} on {}: {}, {}",
+        count(report.targets, "target"),
+        count(report.pages, "page"),
+        count(sifted.count(true) as u64, &format!("{new}broken link")),
+        count(sifted.count(false) as u64, &format!("{new}warning")),
+    )?;
+    Ok(())
+}
+
+fn print_json(
+    report: &LinkReport,
+    sifted: &Sifted<'_>,
+    console: &mut Console<'_>,
+) -> anyhow::Result<()> {
+    let new: HashSet<*const Problem> = sifted.new.iter().map(|p| std::ptr::from_ref(*p)).collect();
+    for problem in &report.problems {
+        let from: Vec<Json> = problem
+            .from
+            .iter()
+            .map(|from| json!({"page": from.page, "as": from.used, "text": from.text}))
+            .collect();
+        let line = json!({
+            "problem": problem.kind.name(),
+            "broken": problem.kind.is_broken(),
+            "target": problem.target,
+            "why": problem.why,
+            "pages": problem.pages,
+            "from": from,
+            "new": new.contains(&std::ptr::from_ref(problem)),
+        });
+        writeln!(console.out, "{line}")?;
+    }
+    let summary = json!({"summary": {
+        "pages": report.pages,
+        "targets": report.targets,
+        "broken": sifted.count(true),
+        "warnings": sifted.count(false),
+        "known": sifted.known,
+        "gone": sifted.gone,
+        "not_checked": report.not_checked,
+        "links_cut": report.links_cut,
+    }});
+    writeln!(console.out, "{summary}")?;
+    Ok(())
+}
+
+fn count(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Pages that are named for each target unless all are.
+const FROM_MAX: usize = 3;
+
+const CRAWLING: &str = "With a URL, for the crawl";
+
+const HELP: &str = "\
+Examples:
+  curtsy links https://example.org/ --contact me@example.org
+      crawls the site, images, scripts and style sheets included, and reports; again later with --again
+  curtsy links https://example.org/ --external --fragments --contact me@example.org
+      asks other sites too (HEAD, then GET), under the same manners, and looks for the places of fragments
+  curtsy links crawl.db
+      the same report on a crawl that is there; asks nobody
+  curtsy links crawl.db --json > known.jsonl; curtsy links crawl.db --baseline known.jsonl
+      from now on only new problems count
+
+Broken: the target answers 404, 500 and the like or not at all, the page has no such place, or the reference is no URL. Warnings: moved
+for good (with the new address), http on pages that are read over https. What robots.txt, a budget, a bot wall or a login kept from
+being looked at is not broken: it is counted as not checked, with the reason.
+
+Exit codes: 0 nothing is broken; 1 something is (with --strict a warning too); 2 the file can't be read; with a URL also those of
+`curtsy crawl` if nothing is broken and the crawl did not come to its end.";

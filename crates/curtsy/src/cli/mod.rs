@@ -61,8 +61,8 @@ enum Command {
     Plan(sitemap::SiteArgs),
     /// Read a site's sitemaps
     Sitemap(sitemap::SitemapArgs),
-    /// List broken links of a crawl, for a person or for CI
-    Links(links::LinksArgs),
+    /// Say which links of a site or of a crawl's file are broken, for a person or for CI
+    Links(Box<links::LinksArgs>),
     /// Say what would be asked for a URL now, whether it is allowed, and when; sends nothing
     Explain(explain::ExplainArgs),
     /// Stop asking a host, in every crawl of this user; or lift that
@@ -131,7 +131,7 @@ impl Cli {
             Command::Why(args) => why::run(&args, console),
             Command::Plan(args) => sitemap::plan(args, console),
             Command::Sitemap(args) => sitemap::run(args, console),
-            Command::Links(args) => links::run(&args, console),
+            Command::Links(args) => links::run(*args, console),
             Command::Explain(args) => explain::run(args, console),
             Command::Stop(args) => stop::run(&args, console),
             Command::Forget(args) => forget::run(&args, console),
@@ -205,6 +205,13 @@ impl From<Outcome> for ExitCode {
             Outcome::Stopped => 130,
         })
     }
+}
+
+/// How many links are read of a page, as people write it.
+fn links_max() -> String {
+    let digits = curtsy_parse::html::Limits::default().links_max.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
 }
 
 const AFTER_HELP: &str = "\

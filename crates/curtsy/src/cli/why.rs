@@ -78,6 +78,14 @@ fn text(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> String {
                     printable(&row.final_url)
                 );
             }
+            if let Some(cut) = row.links_cut {
+                let _ = writeln!(
+                    text,
+                    "  has more links than are read of one page ({}): {} not read",
+                    super::links_max(),
+                    if cut == 1 { "1 link was".to_owned() } else { format!("{cut} links were") },
+                );
+            }
         }
         None => text.push_str("  has not ended yet\n"),
     }
@@ -214,6 +222,7 @@ fn in_json(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> Json 
         "error": row.and_then(|r| r.error.clone()),
         "final_url": row.map(|r| r.final_url.clone()),
         "redirect_count": row.map(|r| r.redirect_count),
+        "links_cut": row.and_then(|r| r.links_cut),
         "robots_rule": rule,
         "steps": steps,
     })

@@ -5,6 +5,7 @@ mod friction;
 mod harness;
 mod judged;
 mod killed;
+mod links;
 mod plain;
 mod secrets;
 mod trouble;

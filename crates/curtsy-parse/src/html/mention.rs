@@ -1,0 +1,321 @@
+//! What does a page refer to, in which words, and which places in it have a name? The questions of a link checker.
+//!
+//! [`mentions`] and [`places`] read a page tag by tag, without the tree: a crawl reads its links from the tree ([`Page`](super::Page)),
+//! and what is looked up here is where in the text such a link stands, what it is called, and which fragment it names. A
+//! `template`'s contents, scripts, style sheets and comments say nothing here either.
+//!
+//! Not read: addresses in style sheets (`url(…)`) and in scripts.
+
+use std::borrow::Cow;
+
+use curtsy_core::url::{CrawlUrl, UrlError};
+
+use super::address::CrawlAddresses;
+use super::entity;
+use super::fact::WHITE;
+use super::name::{
+    A, AREA, AUDIO, BASE, EMBED, FRAME, IFRAME, IMG, INPUT, LINK, NOEMBED, NOFRAMES, Name, OBJECT,
+    SCRIPT, SOURCE, STYLE, TEMPLATE, TEXTAREA, TITLE, TRACK, VIDEO, XMP,
+};
+use super::token::{Span, Token, Tokens};
+use crate::charset::Charset;
+
+/// What a page refers to something for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Use {
+    /// A link that a reader follows: `a` and `area`.
+    Link,
+    /// A page inside the page: `iframe` and `frame`.
+    Frame,
+    /// Another document that belongs to it: `link` with `next`, `alternate` and the like, `object`, `embed`.
+    Related,
+    /// `img`, `srcset`, `input type=image`, `video poster`.
+    Image,
+    /// `script`.
+    Script,
+    /// `link` with `stylesheet`.
+    Style,
+    /// `video`, `audio`, `source`, `track`.
+    Media,
+    /// `link` with `icon`, `manifest`, `preload` and the like.
+    Icon,
+}
+
+impl Use {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Use::Link => "link",
+            Use::Frame => "frame",
+            Use::Related => "related",
+            Use::Image => "image",
+            Use::Script => "script",
+            Use::Style => "style",
+            Use::Media => "media",
+            Use::Icon => "icon",
+        }
+    }
+
+    /// Whether it is a part of the page that a browser loads with it.
+    pub const fn is_asset(self) -> bool {
+        matches!(self, Use::Image | Use::Script | Use::Style | Use::Media | Use::Icon)
+    }
+}
+
+/// One reference of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention<'t> {
+    /// What for.
+    pub used: Use,
+    /// What it refers to; or the reference itself, if that is no URL at all. What can't be crawled (`mailto:`) is not told.
+    pub target: Result<CrawlUrl, Cow<'t, str>>,
+    /// The fragment, as it is written.
+    pub fragment: Option<Cow<'t, str>>,
+    /// The words of a link, or what stands for an image; white space collapsed, cut to 80 characters.
+    pub text: String,
+}
+
+/// Tells every reference of a page, in the order of the page.
+pub fn mentions(
+    url: &CrawlUrl,
+    content_type: Option<&str>,
+    body: &[u8],
+    mut tell: impl FnMut(Mention<'_>),
+) {
+    let body = readable(body);
+    let charset = Charset::of(body, content_type, Some(url.host().as_str()));
+    let text = charset.decode(body);
+    let mut base = None;
+    each_tag(&text, |tag| {
+        if let Tag::Start { name: BASE, tokens } = tag
+            && base.is_none()
+        {
+            base = tokens.attribute("href").map(|href| entity::in_attribute(href.of(&text)));
+        }
+    });
+    let addresses = CrawlAddresses::new(url, base.as_deref(), charset.encoding);
+    let mention = |used, reference: Cow<'_, str>, text: &str| {
+        let target = match addresses.resolve(&reference) {
+            Ok(url) => Ok(url),
+            Err(UrlError::Syntax(_)) => Err(()),
+            Err(_) => return None,
+        };
+        let fragment =
+            reference.split_once('#').map(|(_, fragment)| fragment.trim_end().to_owned());
+        Some(Mention {
+            used,
+            target: target.map_err(|()| Cow::Owned(reference.into_owned())),
+            fragment: fragment.map(Cow::Owned),
+            text: words(text),
+        })
+    };
+    // The link whose words are being read.
+    let mut open: Option<(Cow<'_, str>, String)> = None;
+    each_tag(&text, |tag| {
+        let mut found: Vec<(Use, Cow<'_, str>, String)> = Vec::new();
+        match tag {
+            Tag::Start { name, tokens } => {
+                let value = |name: &str| {
+                    tokens.attribute(name).map(|span: Span| entity::in_attribute(span.of(&text)))
+                };
+                if name == A {
+                    found.extend(open.take().map(|(href, text)| (Use::Link, href, text)));
+                    open = value("href").map(|href| (href, String::new()));
+                } else {
+                    let alt = value("alt").or_else(|| value("title")).unwrap_or_default();
+                    if let Some((_, text)) = open.as_mut().filter(|_| matches!(name, IMG)) {
+                        add_words(text, &alt);
+                    }
+                    of_element(name, &value, |used, reference| {
+                        found.push((used, reference, alt.clone().into_owned()));
+                    });
+                }
+            }
+            Tag::End { name: A } => {
+                found.extend(open.take().map(|(href, text)| (Use::Link, href, text)));
+            }
+            Tag::End { .. } => {}
+            Tag::Text(run) => {
+                if let Some((_, text)) = &mut open {
+                    add_words(text, &entity::in_text(run));
+                }
+            }
+        }
+        for (used, reference, text) in found {
+            if let Some(mention) = mention(used, reference, &text) {
+                tell(mention);
+            }
+        }
+    });
+    if let Some((href, text)) = open
+        && let Some(mention) = mention(Use::Link, href, &text)
+    {
+        tell(mention);
+    }
+}
+
+/// Tells every name that a fragment can lead to: the `id` of any element, and the `name` of an `a`.
+pub fn places(url: &CrawlUrl, content_type: Option<&str>, body: &[u8], mut tell: impl FnMut(&str)) {
+    let body = readable(body);
+    let text = Charset::of(body, content_type, Some(url.host().as_str())).decode(body);
+    each_tag(&text, |tag| {
+        if let Tag::Start { name, tokens } = tag {
+            let id = tokens.attribute("id");
+            let named = tokens.attribute("name").filter(|_| name == A);
+            for span in id.into_iter().chain(named) {
+                tell(&entity::in_attribute(span.of(&text)));
+            }
+        }
+    });
+}
+
+/// What an element other than `a` refers to.
+fn of_element<'t>(
+    name: Name,
+    value: &impl Fn(&str) -> Option<Cow<'t, str>>,
+    mut tell: impl FnMut(Use, Cow<'t, str>),
+) {
+    let filled = |name: &str| value(name).filter(|reference| !reference.trim().is_empty());
+    let mut one = |used, attribute: &str| {
+        if let Some(reference) = filled(attribute) {
+            tell(used, reference);
+        }
+    };
+    match name {
+        AREA => one(Use::Link, "href"),
+        IFRAME | FRAME => one(Use::Frame, "src"),
+        IMG => one(Use::Image, "src"),
+        SCRIPT => one(Use::Script, "src"),
+        AUDIO | TRACK => one(Use::Media, "src"),
+        VIDEO => {
+            one(Use::Media, "src");
+            one(Use::Image, "poster");
+        }
+        SOURCE => one(Use::Media, "src"),
+        OBJECT => one(Use::Related, "data"),
+        EMBED => one(Use::Related, "src"),
+        INPUT if value("type").is_some_and(|kind| kind.eq_ignore_ascii_case("image")) => {
+            one(Use::Image, "src");
+        }
+        LINK => {
+            // `rev` is what older pages say instead.
+            let rel = value("rel").or_else(|| value("rev")).unwrap_or_default();
+            let rel = rel.to_ascii_lowercase();
+            let has = |words: &[&str]| rel.split(WHITE).any(|word| words.contains(&word));
+            if has(&["stylesheet"]) {
+                one(Use::Style, "href");
+            } else if has(&ICONS) {
+                one(Use::Icon, "href");
+            } else if !rel.is_empty() && !has(&HINTS) {
+                one(Use::Related, "href");
+            }
+        }
+        _ => {}
+    }
+    if matches!(name, IMG | SOURCE)
+        && let Some(list) = filled("srcset")
+    {
+        for address in candidates(&list) {
+            tell(Use::Image, Cow::Owned(address.to_owned()));
+        }
+    }
+}
+
+/// The addresses of a `srcset`, by the standard's steps: each up to white space, with its descriptor behind it.
+fn candidates(list: &str) -> impl Iterator<Item = &str> {
+    let mut rest = list;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|c| WHITE.contains(&c) || c == ',');
+        if rest.is_empty() {
+            return None;
+        }
+        let end = rest.find(WHITE).unwrap_or(rest.len());
+        let (address, behind) = rest.split_at(end);
+        rest = match address.ends_with(',') {
+            true => behind,
+            false => behind.split_once(',').map_or("", |(_, rest)| rest),
+        };
+        Some(address.trim_end_matches(','))
+    })
+}
+
+/// A piece of a page.
+enum Tag<'a, 't> {
+    Start { name: Name, tokens: &'a Tokens<'t> },
+    End { name: Name },
+    Text(&'t str),
+}
+
+/// Goes through the tags of a page and the text between them, templates and contents that are text only left out.
+fn each_tag<'t>(text: &'t str, mut tell: impl FnMut(Tag<'_, 't>)) {
+    let mut tokens = Tokens::new(text);
+    let mut templates = 0_usize;
+    while let Some(token) = tokens.next(false) {
+        match token {
+            Token::Start { name: TEMPLATE, .. } => templates += 1,
+            Token::End { name: TEMPLATE } => templates = templates.saturating_sub(1),
+            Token::Start { name, .. } => {
+                if templates == 0 {
+                    tell(Tag::Start { name, tokens: &tokens });
+                }
+                if name == SCRIPT {
+                    tokens.script_contents();
+                } else if let Some((_, raw)) = RAW.iter().find(|(other, _)| *other == name) {
+                    tokens.raw_contents(raw);
+                }
+            }
+            Token::End { name } if templates == 0 => tell(Tag::End { name }),
+            Token::Characters(_) if templates == 0 => tell(Tag::Text(tokens.last_run())),
+            Token::End { .. } | Token::Characters(_) | Token::Doctype { .. } => {}
+        }
+    }
+}
+
+fn add_words(text: &mut String, more: &str) {
+    if text.len() < TEXT_BYTES_MAX {
+        text.push(' ');
+        text.push_str(&more[..more.floor_char_boundary(TEXT_BYTES_MAX)]);
+    }
+}
+
+fn words(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    match text.char_indices().nth(TEXT_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn readable(body: &[u8]) -> &[u8] {
+    &body[..body.len().min(super::Limits::default().body_bytes_max)]
+}
+
+/// Elements whose contents are text only.
+const RAW: [(Name, &str); 7] = [
+    (STYLE, "style"),
+    (TITLE, "title"),
+    (TEXTAREA, "textarea"),
+    (XMP, "xmp"),
+    (IFRAME, "iframe"),
+    (NOEMBED, "noembed"),
+    (NOFRAMES, "noframes"),
+];
+/// `link` elements that a browser loads with the page, style sheets apart.
+const ICONS: [&str; 8] = [
+    "icon",
+    "apple-touch-icon",
+    "apple-touch-icon-precomposed",
+    "mask-icon",
+    "manifest",
+    "preload",
+    "modulepreload",
+    "prefetch",
+];
+/// `link` elements that name a server, an interface or the page itself.
+const HINTS: [&str; 7] =
+    ["preconnect", "dns-prefetch", "canonical", "pingback", "webmention", "shortlink", "profile"];
+/// What is shown of the words of a link.
+const TEXT_CHARS_MAX: usize = 80;
+/// What is gathered of them.
+const TEXT_BYTES_MAX: usize = 1_024;
