@@ -305,6 +305,7 @@ pub(super) fn manners(args: &CrawlArgs, console: &Console<'_>) -> anyhow::Result
         preset: choice.as_ref().and_then(Choice::preset),
         mode: manners.mode,
         flags: &flags,
+        ..Layers::default()
     };
     let reach = match args.way.allow_net.is_empty() {
         true => Reach::Public,

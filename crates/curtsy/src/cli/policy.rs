@@ -90,6 +90,7 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
         preset: choice.preset(),
         mode: args.mode,
         flags: &flags,
+        ..Layers::default()
     };
     let settled = match layers.settle(Reach::Public) {
         Ok(settled) => settled,
