@@ -158,10 +158,13 @@ const UNNAMED_HOST: &str = "localhost";
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 const HELP: &str = "\
+Works on any crawler's log. Prints the first pair of lines that broke each rule, then a table of \
+P0 to P17; what a log can't show is counted as not judged.
+
 Examples:
   curtsy judge examples/access.jsonl
-  curtsy judge access.log --host example.org --agent SomeBot --robots example.org=robots.txt
-  curtsy judge access.jsonl --policy my.toml --plan plan.jsonl --faults faults.jsonl --json
+  curtsy judge access.log --host example.org --agent SomeBot \\
+      --robots example.org=robots.txt
+  curtsy judge access.jsonl --policy my.toml --plan plan.jsonl --json
 
-Works on any crawler's log. Prints the first pair of lines that broke each rule, then a table of P0 to P16; what a
-log can't show is counted as not judged. Exit codes: 0 no violation; 1 manners were broken; 2 nothing could be read.";
+Exit codes: 0 no violation; 1 manners were broken; 2 nothing could be read.";

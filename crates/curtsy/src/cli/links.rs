@@ -6,6 +6,7 @@ use clap::Args;
 use curtsy_sink::read::PagesFile;
 use serde_json::json;
 
+use super::progress::counted;
 use super::{Console, Outcome, printable};
 
 #[derive(Debug, Args)]
@@ -14,7 +15,7 @@ pub(super) struct LinksArgs {
     /// The crawl's file
     #[arg(default_value = "crawl.db")]
     file: PathBuf,
-    /// Show so many at most
+    /// Show at most so many links
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max: usize,
     /// Print JSON lines
@@ -47,16 +48,22 @@ pub(super) fn run(args: &LinksArgs, console: &mut Console<'_>) -> anyhow::Result
         writeln!(console.out, "  {why:<18} {}", printable(&link.to_url))?;
     }
     if count > broken.len() as u64 {
-        writeln!(console.err, "{} more: `--max` shows them", count - broken.len() as u64)?;
+        let more = count - broken.len() as u64;
+        console.note(&format!("{more} more; `--max {count}` shows all"))?;
     }
     match count {
-        0 => writeln!(console.err, "no broken link")?,
-        n => writeln!(console.err, "{n} broken link{}", if n == 1 { "" } else { "s" })?,
+        0 => console.note("no broken link")?,
+        n => console.note(&counted(n, "broken link"))?,
     }
     Ok(if count == 0 { Outcome::Fine } else { Outcome::Refused })
 }
 
 const HELP: &str = "\
-Of links to pages that the crawl asked for; what robots.txt, scope or budget kept it from asking is not called broken.
+Counts links to pages that the crawl asked for; what robots.txt, scope or budget kept it from \
+asking is not called broken.
+
+Examples:
+  curtsy links crawl.db
+  curtsy links crawl.db --json | jq -r .to | sort | uniq -c
 
 Exit codes: 0 no broken link; 1 there are some; 2 the file can't be read.";
