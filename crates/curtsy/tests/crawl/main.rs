@@ -8,3 +8,4 @@ mod killed;
 mod plain;
 mod secrets;
 mod trouble;
+mod words;
