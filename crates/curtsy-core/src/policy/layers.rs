@@ -21,7 +21,7 @@ pub struct Layers<'a> {
     /// The text of a policy file.
     pub file: Option<&'a str>,
     /// What a settings file (`curtsy.toml`) says about the policy.
-    pub settings: Settings<'a>,
+    pub settings: SettingsFile<'a>,
     /// The process's variables; only those that concern the policy are read.
     pub environment: Option<&'a Variables>,
     /// The preset that a flag names.
@@ -34,7 +34,7 @@ pub struct Layers<'a> {
 
 /// What a settings file says about the policy: the flags of a command in a file. It is stronger than a policy file, which it may name.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Settings<'a> {
+pub struct SettingsFile<'a> {
     /// The name of the file, for messages.
     pub file: &'a str,
     /// The preset that it names.

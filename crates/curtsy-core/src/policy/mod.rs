@@ -34,7 +34,7 @@ pub use error::{Fault, Place, PolicyError};
 pub use fields::{FIELDS, Field};
 pub use file::FILE_BYTES_MAX;
 pub use host::{HOST_FIELDS, HostField, PUBLIC_DELAY_MIN, Reach};
-pub use layers::{FlagValue, Layers, Origin, Settings, Settled};
+pub use layers::{FlagValue, Layers, Origin, SettingsFile, Settled};
 pub use mode::Mode;
 pub use render::{Difference, Note};
 pub use value::{Kind, Value};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use curtsy_core::policy::{Field, FlagValue, Layers, Mode, Reach, Settings, Settled, nearest};
+use curtsy_core::policy::{Field, FlagValue, Layers, Mode, Reach, SettingsFile, Settled, nearest};
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{
     Choice, Ended, FileSpec, JobSpec, Order, Report, SpecError, Target, Way, ledger_file,
@@ -325,7 +325,7 @@ pub(super) fn manners(args: &CrawlArgs, console: &Console<'_>) -> anyhow::Result
     let values: Vec<_> = values.map(|(flag, key, value)| FlagValue { flag, key, value }).collect();
     let layers = Layers {
         file: flag.as_ref().or(in_file.as_ref()).and_then(Choice::file),
-        settings: Settings {
+        settings: SettingsFile {
             file: &settings.file,
             preset: in_file.as_ref().and_then(Choice::preset),
             mode: settings.mode,

@@ -174,25 +174,25 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
 }
 
 /// Who asks, and how groups are compared with that name.
-struct Asking {
+struct Asker {
     product: String,
     how: AgentMatch,
 }
 
 impl AgentArgs {
     /// Who asks: whom the flag names, else the product of the user's own crawls.
-    fn asking(&self, console: &mut Console<'_>) -> anyhow::Result<Asking> {
+    fn asking(&self, console: &mut Console<'_>) -> anyhow::Result<Asker> {
         let crawl = self.config.find()?.under(CrawlArgs::default());
         let settled = manners(&crawl, console)?;
         console.warn(&settled.warnings)?;
         let policy = settled.policy;
         let product = self.agent.clone().unwrap_or_else(|| policy.product_token().to_owned());
         let how = if self.loose { AgentMatch::Loose } else { policy.robots.agent_match };
-        Ok(Asking { product, how })
+        Ok(Asker { product, how })
     }
 }
 
-impl Asking {
+impl Asker {
     fn rules(&self, robots: &Robots) -> AgentRules {
         robots.for_agent(&self.product, self.how)
     }
