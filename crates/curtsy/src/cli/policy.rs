@@ -287,8 +287,10 @@ Examples:
 Exit codes: 0 compared; 1 a policy is refused; 2 no such preset or file.";
 
 const CHECK_HELP: &str = "\
-Example:
-  curtsy policy check my.toml
-
 Each mistake names the line, the field, the value, and the values that would do.
+
+Examples:
+  curtsy policy check my.toml
+  curtsy policy check my.toml --allow-net    as for a crawl inside a network
+
 Exit codes: 0 fine; 1 something is wrong; 2 no such file.";

@@ -357,7 +357,8 @@ mod tests {
         for columns in 1..120 {
             assert!(width(&cut(&waits, columns)) <= columns);
         }
-        assert!(cut(&waits, 78).ends_with("東…"), "wide characters take two columns");
+        assert!(cut(&waits, 83).ends_with("東…"), "wide characters take two columns");
+        assert!(!cut(&waits, 82).contains('東'), "and are not cut in two");
     }
 
     #[test]
