@@ -81,7 +81,7 @@ fn values_are_refused_with_what_would_do() {
     );
     refused(
         "[robots]\nttl = 3600",
-        "line 2, column 7: `robots.ttl` is `3600`, expected a span such as `200ms`, `3s`, `15m` or `1h30m`, from `1s` to `24h`",
+        "line 2, column 7: `robots.ttl` is `3600`, expected a span such as `200ms`, `3s`, `15m` or `1h30m`, from `1s` to `24h`\nhint: did you mean `3600s`?",
     );
     refused(
         "[robots]\nttl = \"2d\"",

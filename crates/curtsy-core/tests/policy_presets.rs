@@ -91,6 +91,7 @@ fn answers_and_time_outs() {
     check_all("body.accept", "");
     check_all("body.reject", "");
     check_all("body.redirects_max", "5");
+    check_all("body.keep", "true");
     check_all("timeout.connect", "5s");
     check_all("timeout.tls", "5s");
     check_all("timeout.first_byte", "10s");

@@ -200,7 +200,7 @@ fn every_field_of_the_struct_is_in_the_list() {
         risk: Risk { active, early_stop, daily_percent, delay },
         cache: CachePolicy { mode, ttl: cache_ttl, stale_while_revalidate, noindex },
         budget: Budget { pages, time, depth, warn_percent },
-        body: Body { decoded_max, accept, reject, redirects_max },
+        body: Body { decoded_max, accept, reject, keep: keep_body, redirects_max },
         timeout: Timeouts { connect, tls, first_byte, whole },
         patience,
         host: _,
@@ -216,7 +216,7 @@ fn every_field_of_the_struct_is_in_the_list() {
         + count!(active, early_stop, daily_percent, delay)
         + count!(mode, cache_ttl, stale_while_revalidate, noindex)
         + count!(pages, time, depth, warn_percent)
-        + count!(decoded_max, accept, reject, redirects_max)
+        + count!(decoded_max, accept, reject, keep_body, redirects_max)
         + count!(connect, tls, first_byte, whole, patience);
     assert_eq!(counted, FIELDS.len());
     assert_eq!(AgentMatch::WORDS.len(), AgentMatch::ALL.len());

@@ -11,12 +11,16 @@ use curtsy_store::Crawl;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch::Sender;
 
+use crate::explain::pace;
 use crate::tally::Tally;
 use crate::work::Crew;
 use crate::{CrawlError, JobSpec, Progress, Waiting, Watch};
 
 /// Hosts that wait, as many as anybody wants to read.
 const WAITING_SHOWN: usize = 5;
+
+/// Hosts whose queues are looked at for how long a crawl takes: those with the most, and those that wait longest.
+const LOOKED_AT: usize = 32;
 
 /// The event loop of one thread.
 pub(crate) fn runtime() -> Result<Runtime, CrawlError> {
@@ -82,6 +86,7 @@ impl<'a> Attendant<'a> {
             requests: sent.load(Ordering::Relaxed),
             queued: crawl.queued(),
             took: self.began.elapsed(),
+            left: left(self.crew, self.began.elapsed()),
             waiting: waiting(self.crew).await,
         };
         self.warned.look(crawl, spec, self.began.elapsed(), self.watch);
@@ -122,6 +127,27 @@ async fn waiting(crew: &Crew<'_>) -> Vec<Waiting> {
     found
 }
 
+/// How long what is queued takes at least: each host has a wait and a pace, and the one that takes longest counts. What is not known yet (a
+/// Crawl-delay, further pages) comes on top. A budget ends the crawl earlier.
+fn left(crew: &Crew<'_>, took: Duration) -> Option<Duration> {
+    let Crew { spec, crawl, .. } = crew;
+    let (hosts, busiest) = crawl.busiest(LOOKED_AT);
+    let budget = &spec.policy.budget;
+    let room = budget.pages.map_or(u64::MAX, |max| max.saturating_sub(crawl.pages()));
+    // Of pages that a budget leaves, some host has at least its share.
+    let share = if room < crawl.queued() { room.div_ceil(hosts.max(1)) } else { u64::MAX };
+    let now = crawl.now();
+    let each = busiest.into_iter().filter_map(|(host, due, queued)| {
+        let state = crawl.state(&host).ok()?;
+        let (delay, _) = pace(&state, &spec.policy.for_host(host.as_str()));
+        let turns = u32::try_from(queued.min(share).saturating_sub(1)).unwrap_or(u32::MAX);
+        let wait = due.map_or(Duration::ZERO, |due| due - now);
+        Some(wait.saturating_add(delay.saturating_mul(turns)))
+    });
+    let left = each.max()?;
+    Some(budget.time.map_or(left, |max| left.min(max.saturating_sub(took))))
+}
+
 /// What a user was told about budgets and about the store.
 #[derive(Default)]
 struct Warned {
@@ -158,7 +184,7 @@ impl Warned {
             && crawl.pages() >= part(max)
         {
             self.pages = true;
-            self.say(format!("{} of {max} pages of the budget are used", crawl.pages()), watch);
+            self.say(format!("{} of the {max} pages of the budget are used", crawl.pages()), watch);
         }
         if let Some(max) = budget.time
             && !self.time
@@ -166,7 +192,7 @@ impl Warned {
         {
             self.time = true;
             let percent = budget.warn_percent;
-            self.say(format!("{percent} % of the time of the budget are used"), watch);
+            self.say(format!("{percent} % of the time of the budget is used"), watch);
         }
         self.store.look("the store", crawl.trouble(), watch);
     }

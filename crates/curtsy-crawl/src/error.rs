@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use curtsy_core::policy::Preset;
+use curtsy_core::policy::{Preset, nearest};
 
 /// An order that can't be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     /// Neither a preset nor a file.
-    #[error("`{0}` is neither a preset nor a file\nhint: the presets are {presets}", presets = presets())]
+    #[error("`{0}` is neither a preset nor a file\nhint: {meant}the presets are {presets}", meant = meant(.0), presets = presets())]
     NoPolicy(String),
     /// A policy file that can't be read.
     #[error("could not read the policy file `{path}`: {source}")]
@@ -25,6 +25,26 @@ pub enum SpecError {
         text: String,
         /// What is wrong with it.
         why: curtsy_core::url::UrlError,
+    },
+    /// Not a network.
+    #[error("`{text}` {why}\nhint: {hint}")]
+    Network {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+        /// What would do.
+        hint: String,
+    },
+    /// A name for rows whose form can't be written.
+    #[error("`--into {}`: {why}\nhint: {hint}", path.display())]
+    Into {
+        /// The name.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+        /// What would do.
+        hint: String,
     },
     /// A proxy that can't be used.
     #[error("`{text}`: {why}")]
@@ -48,6 +68,11 @@ pub enum SpecError {
     /// Nowhere to keep what is known of hosts.
     #[error("no place for the ledger of hosts: neither `XDG_STATE_HOME` nor `HOME` is set")]
     NoLedger,
+}
+
+fn meant(name: &str) -> String {
+    let near = nearest(name, Preset::WORDS.iter().copied());
+    near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default()
 }
 
 fn presets() -> String {

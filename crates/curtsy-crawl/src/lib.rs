@@ -40,4 +40,4 @@ pub use spec::{FileSpec, JobSpec, Order, SeedsAre, Target, ledger_file, seed, st
 pub use stream::{Keeper, Left, NoCache, Streaming, stream};
 pub use survey::{Depth, Planned, SurveyPlan, survey};
 pub use watch::{Progress, Waiting, Watch};
-pub use way::Way;
+pub use way::{Way, network};

@@ -72,6 +72,9 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// The same as evidence of the ingestion contract.
     pub evidence: RunEvidence,
+    /// Whether it was stopped because nobody read its rows on the standard output any more.
+    #[serde(skip)]
+    pub unread: bool,
     /// How it ended.
     #[serde(skip)]
     pub how: Ended,
@@ -170,6 +173,7 @@ impl Done {
             warnings,
             evidence: RunEvidence::new(name.clone(), mode, figures),
             run: name,
+            unread: false,
             how,
             took,
         }

@@ -1,6 +1,7 @@
 //! A crawl into a file of its own, which goes on when it was stopped.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use curtsy_engine::{Outside, Sink};
@@ -70,13 +71,23 @@ async fn crawl(
         crawl.put_back(kept.over_budget()?)?;
     }
     drop(kept);
-    let files = files(spec, into, first, &name, &crawl)?;
+    let (told, hears) = channel(0);
+    let told = Arc::new(told);
+    let unread = Arc::new(AtomicBool::new(false));
+    let nobody_reads: Arc<dyn Fn() + Send + Sync> = {
+        let (told, unread) = (Arc::clone(&told), Arc::clone(&unread));
+        Arc::new(move || {
+            unread.store(true, Ordering::Relaxed);
+            // As if somebody had asked twice: what was sent is not waited for either.
+            told.send_modify(|times| *times += 2);
+        })
+    };
+    let files = files(spec, into, first, &name, &crawl, &nobody_reads)?;
     let tally = Tally::default();
     let mut sinks: Vec<&dyn Sink> = vec![&pages];
     sinks.extend(files.iter().map(|file| &**file));
     sinks.push(&tally);
     let crew = Crew::new(spec, &crawl, (outlet, discovery), 1, FLUSH_ROWS);
-    let (told, hears) = channel(0);
     let mut attendant = Attendant::new(&crew, &tally, began, watch);
     let outside = Outside {
         source: &crew.seeds,
@@ -89,8 +100,9 @@ async fn crawl(
     let (over, counts) = attendant.attend(work, asked, &told).await?;
     let warnings = attendant.said();
     let (counted, sent) = (tally.counted(), counts.sent);
-    let report =
-        Done { name, over, counted, planned: None, sent, warnings, began }.report(spec, &crawl);
+    let done = Done { name, over, counted, planned: None, sent, warnings, began };
+    let mut report = done.report(spec, &crawl);
+    report.unread = unread.load(Ordering::Relaxed);
     pages.end_run(RunEnd {
         at: crawl.now(),
         outcome: report.ended.to_owned(),
@@ -116,12 +128,14 @@ fn files(
     job: String,
     run: &str,
     crawl: &Crawl,
+    unread: &Arc<dyn Fn() + Send + Sync>,
 ) -> Result<Vec<Box<dyn Sink>>, CrawlError> {
     let options = || FileOptions {
         job: job.clone(),
         run: run.to_owned(),
         policy_hash: spec.policy.hash_hex(),
         robots: Some(texts(crawl)),
+        unread: Some(Arc::clone(unread)),
     };
     let mut files: Vec<Box<dyn Sink>> = Vec::new();
     for target in &into.targets {

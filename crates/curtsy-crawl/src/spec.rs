@@ -145,17 +145,40 @@ pub enum Target {
 
 impl Target {
     /// What a name given to `--into` means: its ending says it.
-    pub fn of(into: &Path) -> Result<Target, String> {
+    pub fn of(into: &Path) -> Result<Target, SpecError> {
+        const KINDS: &str = "`.db` is a SQLite file, `.jsonl` JSON lines, `.csv` a table, `-` JSON lines on standard output";
+        let wrong = |why: &str, hint: &str| {
+            let (why, hint) = (why.to_owned(), format!("{hint}{KINDS}"));
+            Err(SpecError::Into { path: into.to_owned(), why, hint })
+        };
+        if into == Path::new("-") {
+            return Ok(Target::JsonLines(into.to_owned()));
+        }
+        if into.is_dir() {
+            let file = into.join("crawl.db");
+            return wrong(
+                "that is a folder",
+                &format!("name a file in it, as `{}`: ", file.display()),
+            );
+        }
         let ending = into.extension().and_then(|e| e.to_str()).unwrap_or_default();
-        match ending {
+        match ending.to_ascii_lowercase().as_str() {
             "db" | "sqlite" | "sqlite3" => Ok(Target::Sqlite),
             "jsonl" | "ndjson" => Ok(Target::JsonLines(into.to_owned())),
             "csv" => Ok(Target::Csv(into.to_owned())),
-            _ if into == Path::new("-") => Ok(Target::JsonLines(into.to_owned())),
-            _ => Err(format!(
-                "`--into {}` has an ending that says nothing about its form\nhint: `.db` is a SQLite file, `.jsonl` JSON lines, `.csv` a table, `-` JSON lines on standard output",
-                into.display()
-            )),
+            "parquet" => wrong(
+                "Parquet can't be written yet",
+                "write `.jsonl` and let DuckDB convert it: `COPY (FROM 'pages.jsonl') TO 'pages.parquet'`; ",
+            ),
+            "warc" | "gz" | "zst" => wrong("WARC and packed files can't be written yet", ""),
+            "duckdb" | "ddb" => wrong(
+                "a database of DuckDB can't be written from here",
+                "in DuckDB itself, `CRAWL (…) INTO pages` does (docs/sql.md); ",
+            ),
+            "json" => wrong("one JSON document can't grow with a crawl", "did you mean `.jsonl`? "),
+            "tsv" | "xlsx" | "xls" => wrong("that form can't be written", "did you mean `.csv`? "),
+            "" => wrong("its name has no ending, so its form is not known", ""),
+            _ => wrong("its ending says nothing about its form", ""),
         }
     }
 

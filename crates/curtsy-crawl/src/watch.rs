@@ -32,6 +32,8 @@ pub struct Progress {
     pub hosts: usize,
     /// Since the run began.
     pub took: Duration,
+    /// How long what is queued takes at least: the queue of each host at its pace, after its wait. None if nothing is queued.
+    pub left: Option<Duration>,
     /// Hosts that wait longest among those with work, and for what.
     pub waiting: Vec<Waiting>,
 }

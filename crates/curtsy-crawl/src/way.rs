@@ -7,7 +7,7 @@ use curtsy_core::policy::Policy;
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_fetch::{IpNet, NamePin, Proxy, Settings};
 
-use crate::{SpecError, without_login};
+use crate::{SpecError, printable, without_login};
 
 /// What a user chose besides the policy.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +59,63 @@ impl Way {
                 (None, None) => false,
             }
         })
+    }
+}
+
+/// Reads a network as people write it: `10.0.0.0/8`, or one address.
+///
+/// ```
+/// use curtsy_crawl::network;
+/// assert_eq!(network("127.0.0.1").unwrap().to_string(), "127.0.0.1/32");
+/// assert!(network("10.0.0.1/8").unwrap_err().to_string().contains("did you mean `10.0.0.0/8`"));
+/// ```
+pub fn network(text: &str) -> Result<IpNet, SpecError> {
+    let wrong = |why: String, hint: String| SpecError::Network { text: printable(text), why, hint };
+    let (address, prefix) = match text.trim().split_once('/') {
+        Some((address, prefix)) => (address, Some(prefix)),
+        None => (text.trim(), None),
+    };
+    let bare = address.trim_start_matches('[').trim_end_matches(']');
+    let Ok(ip) = bare.parse::<IpAddr>() else {
+        let is_name = prefix.is_none() && HostKey::parse(address).is_ok();
+        return Err(match is_name {
+            true => wrong(
+                "is a name, and a network has addresses".to_owned(),
+                "this machine is `127.0.0.0/8` and `::1/128`; a name gets an address with `--resolve name=10.0.0.1`".to_owned(),
+            ),
+            false => wrong(
+                "does not begin with an address".to_owned(),
+                "write `10.0.0.0/8`, `192.168.1.0/24` or `fd00::/8`".to_owned(),
+            ),
+        });
+    };
+    let longest = if ip.is_ipv4() { 32 } else { 128 };
+    let length = match prefix {
+        None => longest,
+        Some(text) => match text.parse::<u8>() {
+            Ok(length) if length <= longest && !text.starts_with('+') => length,
+            _ => {
+                let family = if ip.is_ipv4() { "IPv4" } else { "IPv6" };
+                return Err(wrong(
+                    format!(
+                        "has the prefix `/{}`, and one of {family} is from `/0` to `/{longest}`",
+                        printable(text)
+                    ),
+                    format!("`{ip}/{longest}` is this address alone"),
+                ));
+            }
+        },
+    };
+    let net = IpNet::new(ip, length).map_err(|e| wrong(e.to_string(), String::new()))?;
+    match net.addr() == net.network() {
+        true => Ok(net),
+        false => Err(wrong(
+            format!(
+                "is an address inside a network, not a network: its last {} bits are not zero",
+                longest - length
+            ),
+            format!("did you mean `{}`, or `{ip}/{longest}` for this address alone?", net.trunc()),
+        )),
     }
 }
 

@@ -317,8 +317,8 @@ pub(crate) fn asked(
         file: choice.file(),
         environment: Some(&variables),
         preset: choice.preset(),
-        mode: None,
         flags: &flags,
+        ..Layers::default()
     };
     let way = session.way()?;
     let reach = match way.allow_net.is_empty() {

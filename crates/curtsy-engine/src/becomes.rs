@@ -271,7 +271,7 @@ impl<W: World> Worker<'_, W> {
         let answer = answer?;
         let unwanted = document.rules.noindex && policy.cache.noindex != Noindex::Mark;
         let body = match read {
-            Some(page) if !unwanted => Some(page.body),
+            Some(page) if !unwanted && policy.body.keep => Some(page.body),
             _ => None,
         };
         Some(Arc::new(Page {

@@ -220,6 +220,7 @@ mod tests {
                 decoded_max: 1,
                 accept: list(accept),
                 reject: list(reject),
+                keep: true,
                 redirects_max: 5,
             };
             let content_type = content_type.map(str::to_owned);

@@ -106,6 +106,9 @@ pub enum SettingsError {
         "the proxy {0}\nhint: write `http://proxy.example:3128` or `http://user:password@proxy.example:3128`"
     )]
     Proxy(&'static str),
+    /// A kind of proxy that can't be used, and what would do.
+    #[error("{0}, only HTTP proxies are\nhint: write `http://proxy.example:3128`; {1}")]
+    ProxyKind(&'static str, &'static str),
     /// Certificates that can't be read.
     #[error(
         "the certificates of `--ca-file` can't be used: {0}\nhint: give a file of certificates in PEM form"
@@ -194,7 +197,17 @@ impl FromStr for Proxy {
         let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
         let url = Url::parse(&whole).map_err(|_| SettingsError::Proxy("is no URL"))?;
         if url.scheme() != "http" {
-            return Err(SettingsError::Proxy("is not spoken to by `http`"));
+            return Err(match url.scheme() {
+                scheme if scheme.starts_with("socks") => SettingsError::ProxyKind(
+                    "SOCKS proxies are not supported",
+                    "many proxies that speak SOCKS speak HTTP too, often on another port",
+                ),
+                "https" => SettingsError::ProxyKind(
+                    "a proxy that is itself reached by TLS is not supported",
+                    "pages with `https` go through an `http` proxy encrypted from end to end",
+                ),
+                _ => SettingsError::ProxyKind("no such kind of proxy is supported", "write `http`"),
+            });
         }
         let host = url.host_str().ok_or(SettingsError::Proxy("has no host"))?;
         let host = HostKey::parse(host).map_err(|_| SettingsError::Proxy("has no usable host"))?;

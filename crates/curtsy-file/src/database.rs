@@ -1,5 +1,6 @@
 //! Opening an SQLite file: how it is set up, and which version its tables have.
 
+use std::io::Read;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -48,6 +49,7 @@ impl Schema<'_> {
 
 /// Opens or makes a database and brings its tables to the version that this program knows.
 pub fn open(path: &Path, schema: &Schema<'_>) -> Result<Connection, OpenError> {
+    look_first(path)?;
     let mut tries = 0;
     loop {
         let opened =
@@ -85,6 +87,7 @@ pub fn open_to_read(path: &Path, schema: &Schema<'_>) -> Result<Connection, Open
     if !path.exists() {
         return Err(OpenError::Missing { path: path.to_owned() });
     }
+    check_kind(path)?;
     let of = |e| OpenError::sqlite(path, e);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags).map_err(of)?;
@@ -98,6 +101,48 @@ pub fn open_to_read(path: &Path, schema: &Schema<'_>) -> Result<Connection, Open
         Some(_) => Ok(db),
     }
 }
+
+/// Refuses a file of somebody else before anything is written to it: turning it to WAL would be a change already.
+pub fn look_first(path: &Path) -> Result<(), OpenError> {
+    let of = |e| OpenError::sqlite(path, e);
+    if !path.exists() || !check_kind(path)? {
+        return Ok(());
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut db = Connection::open_with_flags(path, flags).map_err(of)?;
+    set_up(&mut db).map_err(of)?;
+    // Whoever makes tables of ours makes the table of versions with the first of them, in one transaction.
+    let sql = "SELECT count(*), count(*) FILTER (WHERE name = 'store_version') FROM sqlite_schema
+        WHERE type = 'table'";
+    let seen = db.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
+    match seen {
+        Ok((1.., 0)) => Err(OpenError::OtherDatabase { path: path.to_owned() }),
+        // What can't be read now is said by whoever opens it to write.
+        _ => Ok(()),
+    }
+}
+
+/// Whether a file is a database by its first bytes; an empty one may become one. An error if it is something else.
+fn check_kind(path: &Path) -> Result<bool, OpenError> {
+    if path.is_dir() {
+        return Err(OpenError::Folder { path: path.to_owned() });
+    }
+    let mut start = Vec::new();
+    let unreadable = |source: std::io::Error| OpenError::Unreadable {
+        path: path.to_owned(),
+        source: Box::new(source),
+    };
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(MAGIC.len() as u64).read_to_end(&mut start).map_err(unreadable)?;
+    match start.is_empty() {
+        true => Ok(false),
+        false if start == MAGIC => Ok(true),
+        false => Err(OpenError::NotDatabase { path: path.to_owned() }),
+    }
+}
+
+/// How every SQLite file begins.
+const MAGIC: &[u8] = b"SQLite format 3\0";
 
 fn connect(path: &Path, schema: &Schema<'_>) -> Result<Connection, rusqlite::Error> {
     let mut db = match vfs::name() {

@@ -35,9 +35,30 @@ pub enum OpenError {
         /// The newest version that this program knows.
         known: i64,
     },
-    /// Not what it should be, or broken.
+    /// A folder.
+    #[error("`{}` is a folder, not a file\nhint: name a file in it: `{}`", path.display(), path.join("crawl.db").display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Something else than a SQLite file.
+    #[error("`{}` is not a SQLite database\nhint: {}", path.display(), instead(path))]
+    NotDatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A SQLite file of another program.
     #[error(
-        "`{}` is not a database, or is damaged: {source}\nhint: move it away or name another file; `sqlite3 FILE .recover` may save what is in it",
+        "`{}` is a SQLite database of another program: curtsy made no table in it, and leaves it as it is\nhint: name another file",
+        path.display()
+    )]
+    OtherDatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Broken.
+    #[error(
+        "`{}` is damaged: {source}\nhint: move it away or name another file; `sqlite3 FILE .recover` may save what is in it",
         path.display()
     )]
     Damaged {
@@ -70,8 +91,7 @@ pub enum OpenError {
     },
     /// No crawl was written there.
     #[error(
-        "`{}` holds no rows of a crawl\nhint: `curtsy crawl URL --into {}` makes such a file",
-        path.display(),
+        "`{}` holds no rows of a crawl\nhint: name a file that `curtsy crawl --into FILE` wrote",
         path.display()
     )]
     NoRows {
@@ -118,7 +138,7 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// What is in it can't be read.
-    #[error("can't read `{}`: {source}\nhint: was it written by another program, or damaged?", path.display())]
+    #[error("can't read `{}`: {source}\nhint: may you read it, was it written by another program, is it damaged?", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -135,6 +155,16 @@ pub enum OpenError {
     },
 }
 
+/// What to do with a file that is no database: rows as lines have the crawl's own file beside them.
+fn instead(path: &Path) -> String {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".crawl.db");
+    match Path::new(&beside).exists() {
+        true => format!("the crawl's own file is beside it: `{}`", Path::new(&beside).display()),
+        false => "name another file, or move this one away".to_owned(),
+    }
+}
+
 fn process(pid: Option<u32>) -> String {
     pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
 }
@@ -147,6 +177,7 @@ impl OpenError {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
                 OpenError::Damaged { path, source }
             }
+            _ if path.is_dir() => OpenError::Folder { path },
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
                 OpenError::ReadOnly { path, source: Box::new(source) }
             }
@@ -164,10 +195,12 @@ impl OpenError {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 OpenError::Full { path, source: Box::new(source) }
             }
+            io::ErrorKind::IsADirectory => OpenError::Folder { path },
             io::ErrorKind::PermissionDenied
             | io::ErrorKind::NotFound
-            | io::ErrorKind::ReadOnlyFilesystem
-            | io::ErrorKind::IsADirectory => OpenError::ReadOnly { path, source: Box::new(source) },
+            | io::ErrorKind::ReadOnlyFilesystem => {
+                OpenError::ReadOnly { path, source: Box::new(source) }
+            }
             _ => OpenError::Other { path, source: Box::new(source) },
         }
     }

@@ -63,11 +63,7 @@ fn it_is_something_else() {
     for name in ["crawl.db", "pages.jsonl", "pages.csv"] {
         std::fs::write(folder.file(name), &letter).unwrap();
     }
-    check(
-        &told(open(&folder.file("crawl.db"))),
-        "is not a database, or is damaged",
-        "move it away",
-    );
+    check(&told(open(&folder.file("crawl.db"))), "is not a SQLite database", "move this one away");
     check(&told(jsonl(&folder.file("pages.jsonl"))), "is not a file of JSON lines", "another file");
     check(&told(csv(&folder.file("pages.csv"))), "is not CSV with the columns", "another file");
     std::fs::write(folder.file("other.json"), "{\"port\": 80}").unwrap();
@@ -91,7 +87,9 @@ fn a_table_of_others_has_our_name() {
     let path = folder.file("crawl.db");
     let db = Connection::open(&path).unwrap();
     db.execute_batch("CREATE TABLE pages (url); INSERT INTO pages VALUES ('kept')").unwrap();
-    check(&told(open(&path)), "has a table `pages` that curtsy did not make", "another file");
+    check(&told(open(&path)), "is a SQLite database of another program", "another file");
+    let mode: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+    assert_eq!(mode, "delete", "not even its journal is changed");
     check(&told(PagesFile::open(&path)), "holds no rows of a crawl", "curtsy crawl");
     let kept: String = db.query_row("SELECT url FROM pages", [], |row| row.get(0)).unwrap();
     assert_eq!(kept, "kept");

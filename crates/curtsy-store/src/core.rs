@@ -222,6 +222,15 @@ impl<H: Hours> Crawl<H> {
         })
     }
 
+    /// How many hosts have work, and those of them with the most and those that wait longest, each with the time that it waits for, if
+    /// it waits, and how much work it has. Hosts that rest in the table are not among them.
+    pub fn busiest(&self, hosts: usize) -> (u64, Vec<(HostKey, Option<Time>, u64)>) {
+        self.with(|core| {
+            let now = core.ledger.now();
+            core.file.busiest(now, hosts)
+        })
+    }
+
     /// When a host is handed out next, and its first URLs: for whoever asks why nothing happens.
     pub fn schedule(&self, host: &HostKey) -> Result<(Option<Time>, Vec<UrlRecord>), StoreError> {
         self.with(|core| core.file.schedule(host).map_err(|e| core.refused("schedule", e)))

@@ -3,26 +3,37 @@
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-use curtsy::cli::{Cli, Console, Outcome};
+use clap::FromArgMatches;
+use curtsy::cli::{Cli, Console, Failure, Outcome};
 
 /// What the system's allocator keeps at the end of its memory for the next time: a batch of rows, and some.
 const KEPT_BYTES: usize = 16 * 1024 * 1024;
 
 fn main() -> ExitCode {
     keep_freed_memory();
-    // clap prints help to stdout with code 0 and usage errors to stderr with code 2.
-    let cli = Cli::parse();
+    // Known before the arguments are: what is wrong with them is told as JSON too.
+    let json = std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|a| a == "--json");
+    let matches = Cli::grouped().try_get_matches();
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        // Help and the version go to stdout with code 0, wrong arguments to stderr with code 2.
+        Err(error) if json && error.use_stderr() => {
+            let _ = Failure::of_arguments(&error).tell_json(&mut io::stderr());
+            return Outcome::Usage.into();
+        }
+        Err(error) => error.exit(),
+    };
     let mut out = BufWriter::new(io::stdout().lock());
     let mut err = io::stderr().lock();
-    let mut console = Console { out: &mut out, err: &mut err, variables: variables() };
+    let mut console = Console { out: &mut out, err: &mut err, variables: variables(), json };
     let ended = cli.run(&mut console).and_then(|outcome| Ok(out.flush().map(|()| outcome)?));
     match ended {
         Ok(outcome) => outcome.into(),
-        Err(error) if is_closed_pipe(&error) => ExitCode::from(CLOSED_PIPE),
+        Err(error) if is_closed_pipe(&error) => Outcome::Unread.into(),
         Err(error) => {
+            let failure = Failure::of(&error);
             // Nobody is left to tell if this can't be written.
-            let _ = writeln!(err, "error: {error:#}");
+            let _ = if json { failure.tell_json(&mut err) } else { failure.tell(&mut err) };
             Outcome::Usage.into()
         }
     }
@@ -47,6 +58,3 @@ fn variables() -> curtsy_core::policy::Variables {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
 }
-
-/// What a shell reports for a program that a closed pipe ended (128 + SIGPIPE).
-const CLOSED_PIPE: u8 = 141;

@@ -1,7 +1,7 @@
 //! How spans, sizes, growths and jitter are written: one spelling out, a few in.
 //!
 //! A span is `200ms`, `3s`, `15m`, `24h`, `30d` or parts in falling order (`1h30m`); a single part may have decimals (`1.5s`).
-//! A number without a unit is refused: nobody should have to guess whether `30` is seconds or minutes. Reading and writing
+//! A number without a unit is refused, for nobody should have to guess whether `30` is seconds or minutes; only `0` needs none. Reading and writing
 //! are inverse: what is written here is read back as the same value, down to the microsecond.
 
 use std::time::Duration;
@@ -10,6 +10,9 @@ use super::Growth;
 
 /// Reads a span, or says that it isn't one.
 pub fn read_span(text: &str) -> Option<Duration> {
+    if text == "0" {
+        return Some(Duration::ZERO);
+    }
     let mut rest = text;
     let mut total: u64 = 0;
     let mut unit_before = u64::MAX;
@@ -195,6 +198,7 @@ mod tests {
         span("1d", DAY, "24h");
         span("30d", 30 * DAY, "30d");
         span("0s", 0, "0s");
+        span("0", 0, "0s");
         span("5us", 5, "5us");
         span("300s", 300 * SECOND, "5m");
     }

@@ -35,15 +35,12 @@ pub(super) fn choice(variables: &Variables, faults: &mut Vec<Fault>) -> Choice {
     let mut word = |name: &str, key: &str, words: &'static [&'static str]| {
         let text = value_of(variables, name)?;
         if !words.contains(&text) {
+            let kind = Kind::Word(words);
             faults.push(Fault {
                 key: key.to_owned(),
                 at: Some(Place::Variable(name.to_owned())),
-                problem: format!(
-                    "`{key}` is `{}`, expected {}",
-                    shown(text),
-                    Kind::Word(words).would_do()
-                ),
-                hint: None,
+                problem: format!("`{key}` is `{}`, expected {}", shown(text), kind.would_do()),
+                hint: kind.meant(text),
             });
         }
         Some(text)
@@ -86,7 +83,7 @@ pub(super) fn fields(
             None => faults.push(unfit(field, text, place)),
         }
     }
-    warn_of_typos(variables, warnings);
+    warnings.extend(variable_typos(preset, variables));
     said
 }
 
@@ -118,6 +115,7 @@ fn inherited(
                         variable.unit.would_do,
                         field.kind.would_do()
                     ),
+                    hint: None,
                     ..unfit(field, text, place)
                 });
                 continue;
@@ -137,18 +135,36 @@ fn inherited(
     }
 }
 
-/// A name that begins as ours do and is nearly one of them was probably meant to be one.
-fn warn_of_typos(variables: &Variables, warnings: &mut Vec<String>) {
+/// Variables that are nearly one that is read, as warnings: with this preset, ours and those of the system that it carries on.
+///
+/// A warning and not an error: the environment belongs to other programs too, and a name may be theirs.
+pub fn variable_typos(preset: Preset, variables: &Variables) -> Vec<String> {
     let mut known: Vec<String> = FIELDS.iter().map(Field::variable).collect();
-    known.extend(["CURTSY_PRESET".to_owned(), "CURTSY_MODE".to_owned()]);
-    for name in variables.keys().filter(|name| name.starts_with("CURTSY_")) {
-        if known.contains(name) {
-            continue;
-        }
-        if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
-            warnings.push(format!("`{}` sets nothing; did you mean `{near}`?", shown(name)));
-        }
+    known.extend(OTHERS.iter().map(|name| (*name).to_owned()));
+    let inherited = INHERITED.iter().filter(|variable| variable.preset == preset);
+    known.extend(inherited.map(|variable| variable.name.to_owned()));
+    if preset == Preset::Fleet {
+        known.extend(WORKER.iter().map(|name| (*name).to_owned()));
     }
+    // The page fetcher's settings library takes names in either case; the other systems don't.
+    let is_known = |name: &str| {
+        known.iter().any(|known| match known.starts_with("PAGE_FETCHER_") {
+            true => known.eq_ignore_ascii_case(name),
+            false => known == name,
+        })
+    };
+    let looks_like_one = |name: &str| {
+        let upper = name.to_ascii_uppercase();
+        BEGINNINGS.iter().any(|start| upper.starts_with(start))
+    };
+    let names = variables.keys().filter(|name| looks_like_one(name) && !is_known(name));
+    names
+        .filter_map(|name| {
+            let upper = name.to_ascii_uppercase();
+            let near = nearest(&upper, known.iter().map(String::as_str))?;
+            Some(format!("`{}` sets nothing; did you mean `{near}`?", shown(name)))
+        })
+        .collect()
 }
 
 fn value_of<'v>(variables: &'v Variables, name: &str) -> Option<&'v str> {
@@ -226,6 +242,29 @@ const fn inherit(
 ) -> Inherited {
     Inherited { preset, name, keys, unit }
 }
+
+/// How the names of variables begin that may be meant for us.
+const BEGINNINGS: &[&str] = &["CURTS", "PAGE_FETCH", "ROBOTS_", "FETCH_CACHE_", "MAX_SCAN_"];
+
+/// Variables of ours that are no fields of the policy.
+const OTHERS: &[&str] =
+    &["CURTSY_PRESET", "CURTSY_MODE", "CURTSY_LEDGER", "CURTSY_SERVE_STORE", "CURTSY_SERVE_TOKEN"];
+
+/// Variables of the page fetcher that are no fields of the policy: its worker, scheduler and operator's commands read them.
+pub const WORKER: &[&str] = &[
+    "PAGE_FETCHER_REDIS_URL",
+    "PAGE_FETCHER_CACHE_REDIS_URL",
+    "PAGE_FETCHER_KAFKA_BOOTSTRAP_SERVERS",
+    "PAGE_FETCHER_POLL_TIMEOUT_SECONDS",
+    "PAGE_FETCHER_INPUT_QUEUE",
+    "PAGE_FETCHER_DLQ_QUEUE",
+    "PAGE_FETCHER_REJECTED_QUEUE",
+    "PAGE_FETCHER_WEBPAGE_LOG_TOPIC",
+    "PAGE_FETCHER_FOLLOW",
+    "PAGE_FETCHER_LISTEN",
+    "PAGE_FETCHER_STATE_DIR",
+    "PAGE_FETCHER_VISITS",
+];
 
 /// Every inherited variable; where two set one field, the first wins.
 pub static INHERITED: &[Inherited] = &[

@@ -36,6 +36,13 @@ pub enum Place {
     Variable(String),
     /// By this flag.
     Flag(String),
+    /// By a key of a settings file.
+    Setting {
+        /// The key.
+        name: String,
+        /// The file.
+        file: String,
+    },
 }
 
 impl PolicyError {
@@ -82,6 +89,7 @@ impl fmt::Display for Place {
             Place::Line { line, column } => write!(f, "line {line}, column {column}"),
             Place::Variable(name) => write!(f, "variable `{name}`"),
             Place::Flag(name) => write!(f, "flag `{name}`"),
+            Place::Setting { name, file } => write!(f, "`{name}` in `{file}`"),
         }
     }
 }

@@ -353,6 +353,12 @@ pub static FIELDS: &[Field] = &[
         Kind::MediaTypes,
         "Content types that are refused, checked after `body.accept`."
     ),
+    field!(
+        "body.keep",
+        body.keep,
+        Kind::Switch,
+        "Whether rows keep the bodies of pages; links and titles are read either way."
+    ),
     field!("body.redirects_max", body.redirects_max, count(0, 20), "Redirect hops of one URL."),
     field!(
         "timeout.connect",

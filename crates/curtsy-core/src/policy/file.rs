@@ -10,7 +10,7 @@ use super::error::{Fault, Place};
 use super::fields::{FIELDS, Field};
 use super::host::{HOST_FIELDS, HostField, canonical_host};
 use super::typo::nearest;
-use super::value::Value;
+use super::value::{Kind, Value};
 use super::{HostOverride, Mode, Preset};
 
 /// What one file says.
@@ -91,7 +91,7 @@ impl Reader<'_> {
                     let place = self.place(value.span().start);
                     self.layer.fields.push((field, read, place));
                 }
-                None => self.unfit(&key, value, &field.kind.would_do()),
+                None => self.unfit(&key, value, &field.kind),
             }
         } else if is_section(&key) {
             match value.get_ref().as_table() {
@@ -101,7 +101,8 @@ impl Reader<'_> {
                     }
                 }
                 None => {
-                    self.unfit(&key, value, &format!("a section `[{key}]` with {}", keys_of(&key)))
+                    let would_do = format!("a section `[{key}]` with {}", keys_of(&key));
+                    self.unlike(&key, value, &would_do, None);
                 }
             }
         } else {
@@ -112,7 +113,7 @@ impl Reader<'_> {
     fn hosts(&mut self, value: &Spanned<DeValue<'_>>) {
         let would_do = "sections such as `[host.\"example.org\"]`";
         let Some(table) = value.get_ref().as_table() else {
-            return self.unfit("host", value, would_do);
+            return self.unlike("host", value, would_do, None);
         };
         for (name, value) in table {
             let host = name.get_ref().as_ref();
@@ -137,7 +138,7 @@ impl Reader<'_> {
 
     fn host(&mut self, key: &str, host: &str, value: &Spanned<DeValue<'_>>) {
         let Some(table) = value.get_ref().as_table() else {
-            return self.unfit(key, value, &format!("a section with {}", host_keys()));
+            return self.unlike(key, value, &format!("a section with {}", host_keys()), None);
         };
         let mut section = HostOverride::default();
         for (name, value) in table {
@@ -148,7 +149,7 @@ impl Reader<'_> {
             };
             let fitted = field.kind.read_toml(value.get_ref());
             if !fitted.is_some_and(|read| field.set(&mut section, &read)) {
-                self.unfit(&format!("{key}.{}", field.key), value, &field.kind.would_do());
+                self.unfit(&format!("{key}.{}", field.key), value, &field.kind);
             }
         }
         self.layer.hosts.push((host.to_owned(), section));
@@ -188,16 +189,32 @@ impl Reader<'_> {
         let word = value.get_ref().as_str();
         let read = word.and_then(parse);
         if read.is_none() {
-            self.unfit(key, value, &super::value::Kind::Word(words).would_do());
+            self.unfit(key, value, &Kind::Word(words));
         }
         read
     }
 
-    /// A value that won't do.
-    fn unfit(&mut self, key: &str, value: &Spanned<DeValue<'_>>, would_do: &str) {
+    /// A value that does not fit its kind.
+    fn unfit(&mut self, key: &str, value: &Spanned<DeValue<'_>>, kind: &Kind) {
+        let written = match value.get_ref() {
+            DeValue::String(text) => text.as_ref(),
+            DeValue::Integer(number) => number.as_str(),
+            _ => "",
+        };
+        let hint = kind.meant(written);
+        self.unlike(key, value, &kind.would_do(), hint);
+    }
+
+    fn unlike(
+        &mut self,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+        would_do: &str,
+        hint: Option<String>,
+    ) {
         let written = self.text.get(value.span()).unwrap_or_default();
         let problem = format!("`{key}` is `{}`, expected {would_do}", shown(written));
-        self.fault(key, Some(value.span().start), problem, None);
+        self.fault(key, Some(value.span().start), problem, hint);
     }
 
     fn fault(&mut self, key: &str, at: Option<usize>, problem: String, hint: Option<String>) {

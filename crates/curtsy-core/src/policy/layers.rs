@@ -1,7 +1,7 @@
 //! How a policy comes together: flag beats environment beats file beats preset.
 //!
-//! The preset and the mode are chosen first, by the strongest layer that names them, and give every field a value. Then the file, the
-//! environment and the flags replace fields, weakest first. What comes out is the policy, where each value came from, and
+//! The preset and the mode are chosen first, by the strongest layer that names them, and give every field a value. Then the policy
+//! file, the settings file, the environment and the flags replace fields, weakest first. What comes out is the policy, where each value came from, and
 //! what a user should be told about it.
 
 use std::collections::BTreeMap;
@@ -20,6 +20,8 @@ use super::{Curve, Mode, Policy, Preset};
 pub struct Layers<'a> {
     /// The text of a policy file.
     pub file: Option<&'a str>,
+    /// What a settings file (`curtsy.toml`) says about the policy.
+    pub settings: SettingsFile<'a>,
     /// The process's variables; only those that concern the policy are read.
     pub environment: Option<&'a Variables>,
     /// The preset that a flag names.
@@ -28,6 +30,19 @@ pub struct Layers<'a> {
     pub mode: Option<Mode>,
     /// Flags that set one field each.
     pub flags: &'a [FlagValue<'a>],
+}
+
+/// What a settings file says about the policy: the flags of a command in a file. It is stronger than a policy file, which it may name.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SettingsFile<'a> {
+    /// The name of the file, for messages.
+    pub file: &'a str,
+    /// The preset that it names.
+    pub preset: Option<Preset>,
+    /// The mode that it names.
+    pub mode: Option<Mode>,
+    /// Its keys that set one field each; `flag` is the key as the user wrote it, such as `delay`.
+    pub values: &'a [FlagValue<'a>],
 }
 
 /// One flag that sets one field.
@@ -96,10 +111,16 @@ impl Layers<'_> {
         let variables = self.environment.unwrap_or(&none);
         let choice = environment::choice(variables, &mut faults);
 
-        let preset = self.preset.or(choice.preset).or(file.preset).unwrap_or(Preset::Careful);
+        let preset = self.preset.or(choice.preset).or(self.settings.preset).or(file.preset);
+        let preset = preset.unwrap_or(Preset::Careful);
         let mut settling = Settling::of(preset);
         let flag_mode = self.mode.map(|mode| (mode, Place::Flag("--mode".to_owned())));
-        if let Some((mode, place)) = flag_mode.or(choice.mode).or(file.mode) {
+        let in_settings = |name: &str| Place::Setting {
+            name: name.to_owned(),
+            file: self.settings.file.to_owned(),
+        };
+        let settings_mode = self.settings.mode.map(|mode| (mode, in_settings("mode")));
+        if let Some((mode, place)) = flag_mode.or(choice.mode).or(settings_mode).or(file.mode) {
             settling.mode(mode, place, &mut faults);
         }
 
@@ -107,12 +128,15 @@ impl Layers<'_> {
             settling.set(field, &value, place);
         }
         settling.policy.host = file.hosts.into_iter().collect();
+        for value in self.settings.values {
+            settling.say(value, in_settings(value.flag), &mut faults);
+        }
         let said = environment::fields(preset, variables, &mut faults, &mut warnings);
         for (field, value, place) in said {
             settling.set(field, &value, place);
         }
         for flag in self.flags {
-            settling.flag(flag, &mut faults);
+            settling.say(flag, Place::Flag(flag.flag.to_owned()), &mut faults);
         }
 
         settling.check(reach, &mut faults);
@@ -161,8 +185,8 @@ impl Settling {
         self.origin.insert(field.key, Origin::Said(place));
     }
 
-    fn flag(&mut self, flag: &FlagValue<'_>, faults: &mut Vec<Fault>) {
-        let place = Place::Flag(flag.flag.to_owned());
+    /// Sets one field to what a flag or a settings file says.
+    fn say(&mut self, flag: &FlagValue<'_>, place: Place, faults: &mut Vec<Fault>) {
         let Some(field) = Field::find(flag.key) else {
             let near = super::typo::nearest(flag.key, FIELDS.iter().map(|field| field.key));
             faults.push(Fault {
@@ -237,7 +261,7 @@ pub(super) fn unfit(field: &Field, written: &str, at: Place) -> Fault {
             shown(written),
             field.kind.would_do()
         ),
-        hint: None,
+        hint: field.kind.meant(written),
     }
 }
 

@@ -29,12 +29,12 @@ use std::time::Duration;
 
 pub use amount::{read_range, read_size, read_span, write_range, write_size, write_span};
 pub use document::tables;
-pub use environment::{INHERITED, Inherited, Variables};
+pub use environment::{INHERITED, Inherited, Variables, WORKER, variable_typos};
 pub use error::{Fault, Place, PolicyError};
 pub use fields::{FIELDS, Field};
 pub use file::FILE_BYTES_MAX;
 pub use host::{HOST_FIELDS, HostField, PUBLIC_DELAY_MIN, Reach};
-pub use layers::{FlagValue, Layers, Origin, Settled};
+pub use layers::{FlagValue, Layers, Origin, SettingsFile, Settled};
 pub use mode::Mode;
 pub use render::{Difference, Note};
 pub use value::{Kind, Value};
@@ -306,6 +306,8 @@ pub struct Body {
     pub accept: Vec<String>,
     /// Content types that are refused, checked after `accept`.
     pub reject: Vec<String>,
+    /// Whether rows keep the bodies of pages.
+    pub keep: bool,
     /// Redirect hops of one URL.
     pub redirects_max: u8,
 }

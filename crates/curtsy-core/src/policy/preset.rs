@@ -99,7 +99,13 @@ fn blank(preset: Preset) -> Policy {
             noindex: Noindex::Mark,
         },
         budget: Budget { pages: None, time: None, depth: None, warn_percent: 0 },
-        body: Body { decoded_max: 0, accept: Vec::new(), reject: Vec::new(), redirects_max: 0 },
+        body: Body {
+            decoded_max: 0,
+            accept: Vec::new(),
+            reject: Vec::new(),
+            keep: true,
+            redirects_max: 0,
+        },
         timeout: Timeouts {
             connect: Duration::ZERO,
             tls: Duration::ZERO,

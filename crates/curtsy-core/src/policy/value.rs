@@ -13,6 +13,7 @@ use super::amount::{
     write_range, write_size, write_span,
 };
 use super::identity::{contact_reaches, product_names};
+use super::typo::nearest;
 
 /// What a field holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,6 +136,10 @@ impl Kind {
                 self.list(&parts.collect::<Option<Vec<_>>>()?)
             }
             (Kind::ThreeSpans { .. } | Kind::MediaTypes, _) => None,
+            // Zero needs no unit.
+            (Kind::Span { .. } | Kind::Range { .. }, DeValue::Integer(number)) => {
+                self.word(number.as_str()).filter(|_| number.as_str() == "0")
+            }
             (_, DeValue::String(text)) => self.word(text),
             _ => None,
         }
@@ -218,6 +223,23 @@ impl Kind {
                 "a list of media types such as `text/html` or `text/*`, at most 64".to_owned()
             }
         }
+    }
+
+    /// Says what somebody probably meant who wrote something else, as a hint: a unit that is missing, a word that is nearly right.
+    pub fn meant(&self, written: &str) -> Option<String> {
+        let whole = !written.is_empty() && written.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let fits = |text: String| self.read_text(&text).map(|_| text);
+        let near = match self {
+            Kind::Span { .. } | Kind::Range { .. } if whole => fits(format!("{written}s")),
+            Kind::Size { .. } if whole => fits(format!("{written}MiB")),
+            Kind::Span { .. } | Kind::Range { .. } | Kind::Size { .. } => {
+                fits(written.split_whitespace().collect())
+            }
+            Kind::Word(words) => nearest(written, words.iter().copied()).map(str::to_owned),
+            Kind::Growth if whole => fits(format!("x{written}")),
+            _ => None,
+        };
+        near.filter(|near| near != written).map(|near| format!("did you mean `{near}`?"))
     }
 
     /// The word for "none" of this kind, if it has one.

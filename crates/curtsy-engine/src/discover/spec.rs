@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use curtsy_core::policy::nearest;
 use curtsy_core::url::CrawlUrl;
 
 /// What a crawl wants to find, and what it passes by.
@@ -173,11 +174,17 @@ impl DiscoverySpec {
     }
 }
 
+/// The scope that somebody probably meant, as a hint.
+fn meant(written: &str) -> String {
+    let near = nearest(written, Scope::ALL.into_iter().map(Scope::as_str));
+    near.map(|near| format!("\nhint: did you mean `{near}`?")).unwrap_or_default()
+}
+
 /// A wish that can't be followed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoveryError {
     /// No such scope.
-    #[error("scope `{0}` is none of `host`, `subdomains`, `prefix`, `everywhere`")]
+    #[error("scope `{0}` is none of `host`, `subdomains`, `prefix`, `everywhere`{meant}", meant = meant(.0))]
     Scope(String),
     /// A pattern that can't be used.
     #[error("pattern `{pattern}` can't be used: {why}\nhint: {hint}")]

@@ -17,7 +17,7 @@ use std::collections::{HashSet, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use curtsy_core::evidence::{Names, sentence};
 use curtsy_core::host::Finding;
@@ -44,6 +44,8 @@ pub struct FileOptions {
     pub policy_hash: String,
     /// Who has the texts of robots.txt; without, a row has the number of the line that decided.
     pub robots: Option<RobotsTexts>,
+    /// Called when nobody reads the standard output any more (`| head`). Rows are dropped from then on: nobody wants them.
+    pub unread: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 /// Rows as JSON lines: an object a line.
@@ -115,8 +117,13 @@ struct Inner {
 }
 
 enum Out {
-    File { file: File, length: u64 },
+    File {
+        file: File,
+        length: u64,
+    },
     Standard,
+    /// The standard output, after its reader has gone.
+    Unread,
 }
 
 impl<F: Format> Lines<F> {
@@ -147,8 +154,15 @@ impl<F: Format> Lines<F> {
             }
             F::line(buffer, &self.complete(facts, rules, event_id));
         }
-        out.write(buffer)
-            .map_err(|e| SinkError { rows: batch.rows.len(), why: self.trouble(&e) })?;
+        match out.write(buffer) {
+            Err(e) if is_unread(&e) && matches!(out, Out::Standard) => {
+                *out = Out::Unread;
+                self.options.unread.iter().for_each(|told| told());
+            }
+            written => {
+                written.map_err(|e| SinkError { rows: batch.rows.len(), why: self.trouble(&e) })?
+            }
+        }
         fresh.into_iter().for_each(|id| recent.add(id));
         // One huge batch is no reason to keep its room.
         buffer.shrink_to(1 << 20);
@@ -184,13 +198,15 @@ impl<F: Format> Lines<F> {
         let path = self.path.display();
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => full(&path.to_string()),
-            io::ErrorKind::BrokenPipe => {
-                "nobody reads the standard output any more\nhint: run the same command again to go on"
-                    .to_owned()
-            }
-            _ => format!("can't write to `{path}`: {error}\nhint: is the disk full, failing, or away?"),
+            _ => format!(
+                "can't write to `{path}`: {error}\nhint: is the disk full, failing, or away?"
+            ),
         }
     }
+}
+
+fn is_unread(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
 }
 
 /// Opens a file, cuts off a torn last line and takes in what its last lines are called.
@@ -218,6 +234,7 @@ impl Out {
     /// Writes all of it or, to a file, nothing.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
+            Out::Unread => Ok(()),
             Out::Standard => {
                 let mut out = io::stdout().lock();
                 out.write_all(bytes)?;

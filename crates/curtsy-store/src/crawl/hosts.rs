@@ -254,6 +254,33 @@ impl CrawlFile {
             .collect()
     }
 
+    /// How many hosts in memory have work, those with the most, and those that wait longest.
+    pub(crate) fn busiest(
+        &self,
+        now: Time,
+        hosts: usize,
+    ) -> (u64, Vec<(HostKey, Option<Time>, u64)>) {
+        let with_work = self.hosts.iter().filter(|host| host.total > 0 && host.key.is_some());
+        let mut all: Vec<&Host> = with_work.collect();
+        let count = all.len() as u64;
+        let wait = |host: &Host| host.due.filter(|due| *due > now && !host.held);
+        let mut chosen = Vec::new();
+        for part in 0..2 {
+            if all.len() > hosts {
+                match part {
+                    0 => all.select_nth_unstable_by_key(hosts, |h| std::cmp::Reverse(h.total)),
+                    _ => all.select_nth_unstable_by_key(hosts, |h| std::cmp::Reverse(wait(h))),
+                };
+            }
+            let rest = all.split_off(all.len().min(hosts));
+            chosen.append(&mut all);
+            all = rest;
+        }
+        let told = chosen.into_iter();
+        let told = told.filter_map(|host| Some((host.key.clone()?, wait(host), host.total)));
+        (count, told.collect())
+    }
+
     /// When a host is handed out next, and its first URLs.
     pub(crate) fn schedule(
         &mut self,

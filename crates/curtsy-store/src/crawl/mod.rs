@@ -82,6 +82,8 @@ impl CrawlFile {
         now: Time,
         limits: Limits,
     ) -> Result<(CrawlFile, Option<i64>), OpenError> {
+        // Not even a lock is laid beside a file of somebody else.
+        curtsy_file::look_first(path)?;
         let running = Running::lock(path)?;
         let db = curtsy_file::open(path, &SCHEMA)?;
         CrawlFile::with(db, path, Some(running), now, limits)

@@ -223,10 +223,11 @@ impl<H: Hours> Ledger<H> {
         &self.orders
     }
 
-    /// The hosts whose stop orders are in force.
-    pub fn stops(&mut self) -> Result<Vec<HostKey>, rusqlite::Error> {
+    /// The hosts whose stop orders are in force, and since when.
+    pub fn stops(&mut self) -> Result<Vec<(HostKey, Time)>, rusqlite::Error> {
         self.refresh()?;
-        Ok(stopped(&self.orders).collect())
+        let stopped = self.orders.iter().filter(|order| order.stopped);
+        Ok(stopped.map(|order| (order.host, order.at)).collect())
     }
 
     /// A host's state.
@@ -246,14 +247,24 @@ impl<H: Hours> Ledger<H> {
         Ok(View { host: host.clone(), state, version, now, stopped, epoch, job })
     }
 
-    /// Forgets what is known of a host: its stop order stays, and so do the waits that it may ask for.
-    pub fn forget(&mut self, host: &HostKey) -> Result<(), rusqlite::Error> {
+    /// Forgets what is known of a host: its stop order stays, and so do the waits that it may ask for. Returns whether there was anything to
+    /// forget.
+    pub fn forget(&mut self, host: &HostKey) -> Result<bool, rusqlite::Error> {
         self.begin()?;
         let now = self.now();
-        let left = self.row(host).map(|row| Arc::new(row.state.forgotten()));
-        let done = left.and_then(|state| self.write(host, state, None, now));
+        let state = self.row(host).map(|row| row.state.clone());
+        let done = state.and_then(|state| {
+            let left = state.forgotten();
+            let known = left != *state;
+            if known {
+                self.write(host, Arc::new(left), None, now)?;
+            }
+            Ok(known)
+        });
         self.kept.forget(host);
-        self.end(done.map(drop))
+        let known = matches!(done, Ok(true));
+        self.end(done.map(drop))?;
+        Ok(known)
     }
 
     /// Begins a new epoch: something was lost.

@@ -1,16 +1,45 @@
 //! `curtsy.toml`: the flags of a crawl in a file. A flag beats it, and so does a variable of the environment.
+//!
+//! Every command that crawls or decides reads it, so that `explain`, `plan` and `crawl` say the same. `worker` and `serve` read it only
+//! if `--config` names it: a file that lies in the folder describes a crawl.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use curtsy_core::policy::{Field, Variables};
+use clap::Args;
+use curtsy_core::policy::{FIELDS, Mode, nearest};
 use curtsy_engine::discover::Scope;
 use serde::Deserialize;
 
-use super::crawl::CrawlArgs;
+use super::crawl::{CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs};
+use super::{SETTINGS, refusal};
 
 /// The file's name, if none is given.
 pub(super) const NAME: &str = "curtsy.toml";
+
+/// The largest file that is read.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Which settings file is read.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct ConfigArg {
+    /// Settings from a file [default: curtsy.toml, if there is one]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl ConfigArg {
+    /// Reads the file that is named, or `curtsy.toml` if there is one.
+    pub(super) fn find(&self) -> anyhow::Result<Found> {
+        Config::find(self.config.as_deref())
+    }
+
+    /// Reads the file that is named, and no other.
+    #[cfg(any(feature = "fleet", feature = "serve"))]
+    pub(super) fn named(&self) -> anyhow::Result<Found> {
+        self.config.as_deref().map_or(Ok(Found::default()), Config::open)
+    }
+}
 
 /// What the file says: the names are those of the flags.
 #[derive(Debug, Default, Deserialize)]
@@ -23,17 +52,27 @@ pub(super) struct Config {
     mode: Option<String>,
     contact: Option<String>,
     user_agent: Option<String>,
-    delay: Option<String>,
+    delay: Option<toml::Value>,
     slots: Option<toml::Value>,
     pages: Option<toml::Value>,
-    time: Option<String>,
+    time: Option<toml::Value>,
     depth: Option<toml::Value>,
-    patience: Option<String>,
+    patience: Option<toml::Value>,
+    #[serde(default)]
+    only: Vec<String>,
+    #[serde(default)]
+    no_body: bool,
     scope: Option<String>,
     #[serde(default)]
     include: Vec<String>,
     #[serde(default)]
     exclude: Vec<String>,
+    #[serde(default)]
+    no_links: bool,
+    #[serde(default)]
+    no_sitemaps: bool,
+    #[serde(default)]
+    follow_nofollow: bool,
     into: Option<PathBuf>,
     ledger: Option<PathBuf>,
     #[serde(default)]
@@ -47,59 +86,128 @@ pub(super) struct Config {
     set: toml::Table,
 }
 
-/// A configuration that was read, with the place it came from.
+/// The keys of the file.
+const KEYS: &[&str] = &[
+    "urls",
+    "from",
+    "policy",
+    "mode",
+    "contact",
+    "user-agent",
+    "delay",
+    "slots",
+    "pages",
+    "time",
+    "depth",
+    "patience",
+    "only",
+    "no-body",
+    "scope",
+    "include",
+    "exclude",
+    "no-links",
+    "no-sitemaps",
+    "follow-nofollow",
+    "into",
+    "ledger",
+    "allow-net",
+    "resolve",
+    "proxy",
+    "ca-file",
+    "set",
+];
+
+/// A configuration that was read.
 #[derive(Default)]
 pub(super) struct Found {
     args: CrawlArgs,
 }
 
+/// What a settings file says about the manners: weaker than the environment, stronger than a policy file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FileManners {
+    /// The file's name, for messages.
+    pub(super) file: String,
+    pub(super) policy: Option<String>,
+    pub(super) mode: Option<Mode>,
+    /// The key in the file, the field of the policy, and the value.
+    pub(super) values: Vec<(String, String, String)>,
+}
+
 impl Config {
     /// The file that is named, or `curtsy.toml` if there is one.
-    pub(super) fn find(named: Option<&Path>) -> anyhow::Result<Found> {
-        let path = match named {
-            Some(path) => path,
-            None if Path::new(NAME).exists() => Path::new(NAME),
-            None => return Ok(Found::default()),
-        };
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("could not read the settings in `{}`", path.display()))?;
-        Config::read(&text).with_context(|| format!("in `{}`", path.display()))
+    fn find(named: Option<&Path>) -> anyhow::Result<Found> {
+        match named {
+            Some(path) => Config::open(path),
+            None if Path::new(NAME).exists() => Config::open(Path::new(NAME)),
+            None => Ok(Found::default()),
+        }
     }
 
-    fn read(text: &str) -> anyhow::Result<Found> {
-        let config: Config =
-            toml::from_str(text).map_err(|e| anyhow::anyhow!("{}", e.to_string().trim_end()))?;
-        let number = |value: Option<toml::Value>| value.map(|v| plain(&v));
+    fn open(path: &Path) -> anyhow::Result<Found> {
+        let shown = path.display();
+        let unread = || format!("could not read the settings in `{shown}`");
+        let length = std::fs::metadata(path).with_context(unread)?.len();
+        if length > FILE_BYTES_MAX {
+            let most = FILE_BYTES_MAX >> 20;
+            return Err(refusal(SETTINGS, format!("`{shown}` is larger than {most} MiB")));
+        }
+        let text = std::fs::read_to_string(path).with_context(unread)?;
+        Config::read(&text, &shown.to_string()).with_context(|| format!("in `{shown}`"))
+    }
+
+    fn read(text: &str, file: &str) -> anyhow::Result<Found> {
+        let config: Config = toml::from_str(text).map_err(|e| fault(text, &e))?;
+        let wrong = |text: String| refusal(SETTINGS, text);
         let mut args = CrawlArgs { urls: config.urls, from: config.from, ..CrawlArgs::default() };
-        let manners = &mut args.manners;
-        manners.policy = config.policy;
-        manners.mode = config
-            .mode
-            .as_deref()
-            .map(super::policy::mode)
-            .transpose()
-            .map_err(anyhow::Error::msg)?;
-        manners.contact = config.contact;
-        manners.user_agent = config.user_agent;
-        manners.delay = config.delay;
-        manners.slots = number(config.slots);
-        manners.pages = number(config.pages);
-        manners.time = config.time;
-        manners.depth = number(config.depth);
-        manners.patience = config.patience;
-        flatten("", &config.set, &mut manners.set);
-        args.find.scope = config.scope.as_deref().map(str::parse::<Scope>).transpose()?;
-        args.find.include = config.include;
-        args.find.exclude = config.exclude;
+        let mode = config.mode.as_deref().map(super::policy::mode).transpose();
+        let mode = mode.map_err(|why| wrong(format!("`mode`: {why}")))?;
+        let text = |value: Option<String>| value.filter(|value| !value.is_empty());
+        let plain = |value: Option<toml::Value>| value.map(|value| plain(&value));
+        let mut values = Vec::new();
+        for (name, key, value) in [
+            ("contact", "identity.contact", text(config.contact)),
+            ("user-agent", "identity.product", text(config.user_agent)),
+            ("delay", "pace.delay", plain(config.delay)),
+            ("slots", "slots.per_host", plain(config.slots)),
+            ("pages", "budget.pages", plain(config.pages)),
+            ("time", "budget.time", plain(config.time)),
+            ("depth", "budget.depth", plain(config.depth)),
+            ("patience", "patience", plain(config.patience)),
+        ] {
+            values.extend(value.map(|value| (name.to_owned(), key.to_owned(), value)));
+        }
+        let mut only = Vec::new();
+        for kind in &config.only {
+            only.push(super::crawl::only(kind).map_err(|why| wrong(format!("`only`: {why}")))?);
+        }
+        if !only.is_empty() {
+            values.push(("only".to_owned(), "body.accept".to_owned(), only.join(",")));
+        }
+        if config.no_body {
+            values.push(("no-body".to_owned(), "body.keep".to_owned(), "false".to_owned()));
+        }
+        let mut set = Vec::new();
+        flatten("", &config.set, &mut set);
+        values.extend(set.into_iter().map(|(key, value)| (format!("set.{key}"), key, value)));
+        args.manners.settings =
+            FileManners { file: file.to_owned(), policy: config.policy, mode, values };
+        args.find = FindArgs {
+            scope: config.scope.as_deref().map(str::parse::<Scope>).transpose()?,
+            include: config.include,
+            exclude: config.exclude,
+            no_links: config.no_links,
+            no_sitemaps: config.no_sitemaps,
+            follow_nofollow: config.follow_nofollow,
+        };
         args.into = config.into;
         args.ledger.path = config.ledger;
         for net in &config.allow_net {
-            args.way
-                .allow_net
-                .push(net.parse().with_context(|| format!("`allow-net`: `{net}` is no network"))?);
+            let net = curtsy_crawl::network(net);
+            args.way.allow_net.push(net.map_err(|why| wrong(format!("`allow-net`: {why}")))?);
         }
         for pin in &config.resolve {
-            args.way.resolve.push(pin.parse()?);
+            args.way.resolve.push(pin.parse().context("`resolve`")?);
         }
         args.way.proxy = config.proxy;
         args.way.ca_file = config.ca_file;
@@ -107,55 +215,59 @@ impl Config {
     }
 }
 
+/// What is wrong with the file as a whole: its line, and what was probably meant.
+fn fault(text: &str, error: &toml::de::Error) -> anyhow::Error {
+    let at = error.span().map_or(0, |span| span.start);
+    let before = text.get(..at).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let message = error.message().trim_end();
+    let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+    let said = match unknown {
+        None => format!("line {line}: {message}"),
+        Some(key) => {
+            let section = |field: &str| field.split('.').next() == Some(key);
+            let hint = match nearest(key, KEYS.iter().copied()) {
+                _ if FIELDS.iter().any(|field| section(field.key)) => {
+                    format!("fields of the policy stand under `set`: write `[set.{key}]`")
+                }
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the settings are `{}`", KEYS.join("`, `")),
+            };
+            format!("line {line}: `{key}` is not a setting\nhint: {hint}")
+        }
+    };
+    refusal(SETTINGS, said)
+}
+
 impl Found {
-    /// The file's settings under what flags and the environment say.
-    pub(super) fn under(self, flags: CrawlArgs, variables: &Variables) -> CrawlArgs {
+    /// The file's settings under what flags say. What concerns the policy stays apart: the environment comes in between.
+    pub(super) fn under(self, flags: CrawlArgs) -> CrawlArgs {
+        fn list<T>(flags: Vec<T>, file: Vec<T>) -> Vec<T> {
+            if flags.is_empty() { file } else { flags }
+        }
         let file = self.args;
-        let field = |flag: Option<String>, file: Option<String>, key: &str| {
-            let said = Field::find(key).is_some_and(|f| variables.contains_key(&f.variable()));
-            flag.or(file.filter(|value| !said && !value.is_empty()))
-        };
-        let list = |flags: Vec<_>, file: Vec<_>| if flags.is_empty() { file } else { flags };
-        let (m, f, w) = (flags.manners, flags.find, flags.way);
-        let mut set = file.manners.set;
-        set.retain(|(key, _)| {
-            Field::find(key).is_none_or(|f| !variables.contains_key(&f.variable()))
-        });
-        set.extend(m.set);
+        let (f, w) = (flags.find, flags.way);
+        let begins = !flags.urls.is_empty() || flags.from.is_some();
         CrawlArgs {
-            urls: if flags.urls.is_empty() && flags.from.is_none() {
-                file.urls
-            } else {
-                flags.urls
-            },
-            from: flags.from.or(file.from),
-            manners: super::crawl::MannersArgs {
-                policy: m.policy.or(file.manners.policy),
-                mode: m.mode.or(file.manners.mode),
-                contact: field(m.contact, file.manners.contact, "identity.contact"),
-                user_agent: field(m.user_agent, file.manners.user_agent, "identity.product"),
-                delay: field(m.delay, file.manners.delay, "pace.delay"),
-                slots: field(m.slots, file.manners.slots, "slots.per_host"),
-                pages: field(m.pages, file.manners.pages, "budget.pages"),
-                time: field(m.time, file.manners.time, "budget.time"),
-                depth: field(m.depth, file.manners.depth, "budget.depth"),
-                patience: field(m.patience, file.manners.patience, "patience"),
-                set,
-            },
-            find: super::crawl::FindArgs {
+            urls: if begins { flags.urls } else { file.urls },
+            from: if begins { flags.from } else { file.from },
+            manners: MannersArgs { settings: file.manners.settings, ..flags.manners },
+            find: FindArgs {
                 scope: f.scope.or(file.find.scope),
                 include: list(f.include, file.find.include),
                 exclude: list(f.exclude, file.find.exclude),
-                ..f
+                no_links: f.no_links || file.find.no_links,
+                no_sitemaps: f.no_sitemaps || file.find.no_sitemaps,
+                follow_nofollow: f.follow_nofollow || file.find.follow_nofollow,
             },
-            way: super::crawl::WayArgs {
-                allow_net: if w.allow_net.is_empty() { file.way.allow_net } else { w.allow_net },
-                resolve: if w.resolve.is_empty() { file.way.resolve } else { w.resolve },
+            way: WayArgs {
+                allow_net: list(w.allow_net, file.way.allow_net),
+                resolve: list(w.resolve, file.way.resolve),
                 proxy: w.proxy.or(file.way.proxy),
                 ca_file: w.ca_file.or(file.way.ca_file),
             },
             into: flags.into.or(file.into),
-            ledger: super::crawl::LedgerArg { path: flags.ledger.path.or(file.ledger.path) },
+            ledger: LedgerArg { path: flags.ledger.path.or(file.ledger.path) },
             ..flags
         }
     }
@@ -205,6 +317,12 @@ policy = \"careful\"
 # scope = \"host\"                  # host, subdomains, prefix or everywhere
 # include = [\"/blog/*\"]           # globs over the path or the URL, or a /regex/
 # exclude = [\"*.pdf\"]
+# no-links = true                 # seeds and sitemaps only
+# no-sitemaps = true
+
+# What to keep.
+# only = [\"html\", \"pdf\"]          # other kinds are not read: html, pdf, text, json, xml, feed, image, or `type/subtype`
+# no-body = true                  # rows without bodies
 
 # Where rows go: crawl.db (SQLite), pages.jsonl, pages.csv.
 into = \"crawl.db\"
@@ -224,11 +342,18 @@ into = \"crawl.db\"
 mod tests {
     use super::*;
 
+    fn read(text: &str) -> anyhow::Result<Found> {
+        Config::read(text, NAME)
+    }
+
+    #[track_caller]
     fn check(text: &str, expected: &str) {
-        let got = match Config::read(text) {
+        let got = match read(text) {
             Ok(found) => {
-                let m = &found.args.manners;
-                format!("{:?} {:?} {:?} {:?}", found.args.urls, m.delay, m.pages, m.set)
+                let values = found.args.manners.settings.values.iter();
+                let values: Vec<_> =
+                    values.map(|(_, key, value)| format!("{key}={value}")).collect();
+                format!("{:?} {}", found.args.urls, values.join(" "))
             }
             Err(error) => format!("{error:#}"),
         };
@@ -237,33 +362,56 @@ mod tests {
 
     #[test]
     fn settings_are_flags_in_a_file() {
-        check("urls = ['https://a.test/']\ndelay = '2s'", "[\"https://a.test/\"] Some(\"2s\")");
-        check("pages = 12", "Some(\"12\")");
-        check("pages = '12'", "Some(\"12\")");
-        check("[set.robots]\nttl = '2h'", "(\"robots.ttl\", \"2h\")");
-        check("set = { 'robots.ttl' = '2h' }", "(\"robots.ttl\", \"2h\")");
+        check("urls = ['https://a.test/']\ndelay = '2s'", "[\"https://a.test/\"] pace.delay=2s");
+        check("pages = 12", "budget.pages=12");
+        check("pages = '12'", "budget.pages=12");
+        check("delay = 0", "pace.delay=0");
+        check("[set.robots]\nttl = '2h'", "robots.ttl=2h");
+        check("set = { 'robots.ttl' = '2h' }", "robots.ttl=2h");
+        check(
+            "only = ['html', 'image/png']",
+            "body.accept=text/html,application/xhtml+xml,image/png",
+        );
+        check("no-body = true", "body.keep=false");
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
-        check("dealy = '2s'", "unknown field `dealy`");
-        check("allow-net = ['here']", "`here` is no network");
-        check("scope = 'far'", "far");
+    fn what_is_wrong_is_named_with_its_line_and_what_was_meant() {
+        check(
+            "pages = 1\ndealy = '2s'",
+            "line 2: `dealy` is not a setting\nhint: did you mean `delay`?",
+        );
+        check("user_agent = 'a/1'", "did you mean `user-agent`?");
+        check("[robots]\nttl = '2h'", "write `[set.robots]`");
+        check("pages = 1\npages = 2", "line 2: ");
+        check("allow-net = ['here']", "`allow-net`: `here` is a name");
+        check("scope = 'hots'", "did you mean `host`?");
+        check("mode = 'ligth'", "did you mean `light`?");
         check("resolve = ['x']", "`x` pins no name");
+        check("only = ['htlm']", "did you mean `html`?");
+    }
+
+    #[test]
+    fn every_key_of_the_file_is_known() {
+        for key in KEYS {
+            let error = toml::from_str::<Config>(&format!("{key} = 1979-05-27")).err();
+            let error = error.map(|e| e.to_string()).unwrap_or_default();
+            assert!(!error.contains("unknown field"), "{error}");
+        }
     }
 
     #[test]
     fn the_template_can_be_read_and_a_flag_beats_it() {
-        let found = Config::read(TEMPLATE).unwrap();
+        let found = read(TEMPLATE).unwrap();
         let flags = CrawlArgs { urls: vec!["https://b.test/".into()], ..CrawlArgs::default() };
-        let args = found.under(flags, &Variables::new());
-        assert_eq!(args.manners.contact, None, "an empty contact is none");
+        let args = found.under(flags);
+        let settings = &args.manners.settings;
+        assert!(settings.values.is_empty(), "an empty contact is none");
+        assert_eq!(settings.policy.as_deref(), Some("careful"));
         assert_eq!(args.urls, ["https://b.test/"]);
-        assert_eq!(args.manners.policy.as_deref(), Some("careful"));
-        let variables = Variables::from([("CURTSY_PACE_DELAY".to_owned(), "9s".to_owned())]);
-        let found = Config::read("delay = '2s'\npages = 3").unwrap();
-        let args = found.under(CrawlArgs::default(), &variables);
-        assert_eq!((args.manners.delay, args.manners.pages), (None, Some("3".to_owned())));
+        let file = read("from = 'seeds.txt'").unwrap();
+        let flags = CrawlArgs { urls: vec!["https://b.test/".into()], ..CrawlArgs::default() };
+        assert_eq!(file.under(flags).from, None, "seeds of the file go with its other seeds");
         // Every example in it can be read too.
         let all: String = TEMPLATE
             .lines()
@@ -272,7 +420,8 @@ mod tests {
                 _ => format!("{line}\n"),
             })
             .collect();
-        let found = Config::read(&all).unwrap();
-        assert_eq!(found.args.manners.set, [("robots.ttl".to_owned(), "2h".to_owned())]);
+        let found = read(&all).unwrap();
+        let set = ("set.robots.ttl".to_owned(), "robots.ttl".to_owned(), "2h".to_owned());
+        assert!(found.args.manners.settings.values.contains(&set));
     }
 }

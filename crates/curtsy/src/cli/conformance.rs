@@ -81,5 +81,7 @@ Examples:
   curtsy conformance robots facts/robots.jsonl
   curtsy conformance surt facts/
 
-Prints each failing row with what was expected and what came, the skipped rows by reason, and ends with
-`N passed, M failed, K skipped`. Exit codes: 0 none failed; 1 some failed; 2 no such file.";
+Prints each failing row with what was expected and what came, the skipped rows by reason, and \
+ends with `N passed, M failed, K skipped`.
+
+Exit codes: 0 none failed; 1 some failed; 2 no such file.";

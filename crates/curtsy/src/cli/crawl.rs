@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use curtsy_core::policy::{Field, FlagValue, Layers, Mode, Reach, Settled};
+use curtsy_core::policy::{Field, FlagValue, Layers, Mode, Reach, SettingsFile, Settled, nearest};
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{
     Choice, Ended, FileSpec, JobSpec, Order, Report, SpecError, Target, Way, ledger_file,
@@ -15,7 +15,7 @@ use curtsy_engine::discover::{DiscoverySpec, Scope};
 use curtsy_fetch::{IpNet, NamePin};
 use curtsy_store::{Ledger, Machine};
 
-use super::config::Config;
+use super::config::{ConfigArg, FileManners};
 use super::policy::{assignment, mode};
 use super::progress::Progressing;
 use super::{Console, Outcome};
@@ -37,6 +37,13 @@ pub(super) struct CrawlArgs {
     pub(super) find: FindArgs,
     #[command(flatten)]
     pub(super) way: WayArgs,
+    /// Read only these kinds of content, as `html,pdf`: html, pdf, text, json, xml, feed, image, or a type as `image/png`. Other
+    /// answers get a row without a body, and only their heads are read
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = only)]
+    pub(super) only: Vec<String>,
+    /// Keep no bodies: rows with everything else, links included
+    #[arg(long)]
+    pub(super) no_body: bool,
     /// Where rows go: `crawl.db` (SQLite, resumable), `pages.jsonl`, `pages.csv`, or `-` [default: crawl.db]
     #[arg(long, value_name = "FILE")]
     pub(super) into: Option<PathBuf>,
@@ -48,9 +55,8 @@ pub(super) struct CrawlArgs {
     pub(super) again: bool,
     #[command(flatten)]
     pub(super) ledger: LedgerArg,
-    /// Settings from a file [default: curtsy.toml, if there is one]
-    #[arg(long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
     /// Print the report as JSON; progress goes to stderr as JSON lines
     #[arg(long)]
     pub(super) json: bool,
@@ -120,6 +126,9 @@ pub(super) struct MannersArgs {
     /// Set any field of the policy, as in `--set robots.ttl=2h` (see `curtsy policy show`)
     #[arg(long, value_name = "FIELD=VALUE", value_parser = assignment)]
     pub(super) set: Vec<(String, String)>,
+    /// What the settings file says.
+    #[arg(skip)]
+    pub(super) settings: FileManners,
 }
 
 /// What a crawl looks for.
@@ -155,7 +164,7 @@ pub(super) struct FindArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct WayArgs {
     /// A network that may be dialled although it is not public, as `127.0.0.0/8`; repeatable
-    #[arg(long, value_name = "CIDR")]
+    #[arg(long, value_name = "CIDR", value_parser = curtsy_crawl::network)]
     pub(super) allow_net: Vec<IpNet>,
     /// An address for a name, as `'*.test=127.0.0.1'`; repeatable
     #[arg(long, value_name = "NAME=ADDRESS")]
@@ -172,6 +181,13 @@ pub(super) fn run(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result<
     let (json, quiet) = (args.json, args.quiet);
     let (spec, into) = spec(args, console)?;
     let report = work(&spec, &into, (json, quiet), console)?;
+    if report.unread {
+        if !quiet {
+            let told = "stopped: nobody reads the rows any more; a crawl into standard output can't be resumed, one into a file can (`--into pages.jsonl`)";
+            console.note(told)?;
+        }
+        return Ok(Outcome::Unread);
+    }
     print(&report, &into, json, console)?;
     Ok(outcome(&report))
 }
@@ -239,8 +255,7 @@ pub(super) fn spec(
     console: &mut Console<'_>,
 ) -> anyhow::Result<(JobSpec, FileSpec)> {
     let command = shown_command(&args);
-    let config = Config::find(args.config.as_deref())?;
-    let args = config.under(args, &console.variables);
+    let args = args.config.find()?.under(args);
     let discovery = DiscoverySpec {
         scope: args.find.scope.unwrap_or_default(),
         include: args.find.include.clone(),
@@ -254,7 +269,7 @@ pub(super) fn spec(
     };
     let job = order(&args, discovery, console)?.job()?;
     let into = args.into.clone().unwrap_or_else(|| "crawl.db".into());
-    let target = Target::of(&into).map_err(anyhow::Error::msg)?;
+    let target = Target::of(&into)?;
     let file = target.crawl_file(&into, job.ledger_file()?.parent().unwrap_or(Path::new(".")));
     if args.resume && !file.exists() {
         bail!(
@@ -273,9 +288,7 @@ pub(super) fn order(
 ) -> anyhow::Result<Order> {
     let seeds = seeds(args)?;
     let settled = manners(args, console)?;
-    for warning in &settled.warnings {
-        writeln!(console.err, "warning: {warning}")?;
-    }
+    console.warn(&settled.warnings)?;
     let (way, ledger) = (args.way.read()?, args.ledger.find(console)?.into());
     Ok(Order { seeds, settled, way, discovery, ledger })
 }
@@ -316,10 +329,17 @@ fn seeds(args: &CrawlArgs) -> anyhow::Result<Vec<CrawlUrl>> {
     Ok(seeds)
 }
 
-/// The policy: flag beats environment beats file beats preset.
+/// The policy: flag beats environment beats settings file beats policy file beats preset.
 pub(super) fn manners(args: &CrawlArgs, console: &Console<'_>) -> anyhow::Result<Settled> {
     let manners = &args.manners;
-    let choice = manners.policy.as_deref().map(Choice::find).transpose()?;
+    let settings = &manners.settings;
+    let flag = manners.policy.as_deref().map(Choice::find).transpose()?;
+    let in_file = match flag.is_none() {
+        true => settings.policy.as_deref().map(Choice::find).transpose()?,
+        false => None,
+    };
+    let only = (!args.only.is_empty()).then(|| args.only.join(","));
+    let keep = args.no_body.then(|| "false".to_owned());
     let short = [
         ("--contact", "identity.contact", &manners.contact),
         ("--user-agent", "identity.product", &manners.user_agent),
@@ -329,6 +349,8 @@ pub(super) fn manners(args: &CrawlArgs, console: &Console<'_>) -> anyhow::Result
         ("--time", "budget.time", &manners.time),
         ("--depth", "budget.depth", &manners.depth),
         ("--patience", "patience", &manners.patience),
+        ("--only", "body.accept", &only),
+        ("--no-body", "body.keep", &keep),
     ];
     debug_assert!(short.iter().all(|(_, key, _)| Field::find(key).is_some()));
     let mut flags: Vec<FlagValue<'_>> = short
@@ -336,10 +358,18 @@ pub(super) fn manners(args: &CrawlArgs, console: &Console<'_>) -> anyhow::Result
         .filter_map(|(flag, key, value)| Some(FlagValue { flag, key, value: value.as_deref()? }))
         .collect();
     flags.extend(manners.set.iter().map(|(key, value)| FlagValue { flag: "--set", key, value }));
+    let values = settings.values.iter();
+    let values: Vec<_> = values.map(|(flag, key, value)| FlagValue { flag, key, value }).collect();
     let layers = Layers {
-        file: choice.as_ref().and_then(Choice::file),
+        file: flag.as_ref().or(in_file.as_ref()).and_then(Choice::file),
+        settings: SettingsFile {
+            file: &settings.file,
+            preset: in_file.as_ref().and_then(Choice::preset),
+            mode: settings.mode,
+            values: &values,
+        },
         environment: Some(&console.variables),
-        preset: choice.as_ref().and_then(Choice::preset),
+        preset: flag.as_ref().and_then(Choice::preset),
         mode: manners.mode,
         flags: &flags,
     };
@@ -349,6 +379,34 @@ pub(super) fn manners(args: &CrawlArgs, console: &Console<'_>) -> anyhow::Result
     };
     Ok(layers.settle(reach)?)
 }
+
+/// The media types of a kind of content: a word, or a type itself.
+pub(super) fn only(kind: &str) -> Result<String, String> {
+    let kind = kind.trim().to_ascii_lowercase();
+    if let Some((_, types)) = KINDS.iter().find(|(word, _)| *word == kind) {
+        return Ok((*types).to_owned());
+    }
+    if kind.contains('/') {
+        return Ok(kind);
+    }
+    let hint = nearest(&kind, KINDS.iter().map(|(word, _)| *word))
+        .map(|near| format!("did you mean `{near}`?"))
+        .unwrap_or_else(|| "a content type such as `image/png` or `text/*` is one too".to_owned());
+    let words: Vec<_> = KINDS.iter().map(|(word, _)| format!("`{word}`")).collect();
+    let words = words.join(", ");
+    Err(format!("`{}` is no kind of content: {words}\nhint: {hint}", super::printable(&kind)))
+}
+
+/// Kinds of content by the words that people have for them.
+const KINDS: [(&str, &str); 7] = [
+    ("html", "text/html,application/xhtml+xml"),
+    ("pdf", "application/pdf"),
+    ("text", "text/*"),
+    ("json", "application/json,application/ld+json"),
+    ("xml", "application/xml,text/xml"),
+    ("feed", "application/rss+xml,application/atom+xml,application/feed+json"),
+    ("image", "image/*"),
+];
 
 impl WayArgs {
     /// The way out.
@@ -379,6 +437,7 @@ fn shown_command(args: &CrawlArgs) -> String {
     flag("time", args.manners.time.clone());
     flag("depth", args.manners.depth.clone());
     flag("scope", args.find.scope.map(|s| s.to_string()));
+    flag("only", (!args.only.is_empty()).then(|| args.only.join(",")));
     for (key, value) in &args.manners.set {
         flag("set", Some(format!("{key}={value}")));
     }
@@ -496,11 +555,23 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
 const HELP: &str = "\
 Examples:
   curtsy crawl https://example.org/ --contact me@example.org
-      the whole site at 3 s a page into crawl.db; Ctrl-C and the same command go on where it was
-  curtsy crawl example.org --pages 100 --depth 2 --into pages.jsonl --contact me@example.org
-  curtsy crawl --from seeds.txt --policy audit --include '/blog/*' --contact https://me.example/bot
-  curtsy crawl http://127.0.0.1:8000/ --allow-net 127.0.0.0/8 --delay 0s
-      your own machine needs no contact, and inside --allow-net any delay goes
+      the whole site at 3 s a page; Ctrl-C, and the same command goes on
+  curtsy crawl example.org --pages 100 --depth 2 --into pages.jsonl \\
+      --contact me@example.org
+  curtsy crawl --from seeds.txt --policy audit --include '/blog/*'
+  curtsy crawl example.org --only html,pdf    other kinds are not read
+  curtsy crawl http://127.0.0.1:8000/ --allow-net 127.0.0.0/8 --delay 0
+      your own machine needs no contact, and there any delay goes
 
-Exit codes: 0 nothing is left; 2 a wrong argument or a file that can't be used; 3 what is left must wait (resume after T);
-4 nothing could be fetched; 130 stopped by Ctrl-C or SIGTERM. In all of them nothing is lost.";
+Flags can stand in `curtsy.toml` (`curtsy init` writes one). A flag beats a variable of the \
+environment, which beats the file.
+
+Exit codes:
+  0    nothing is left
+  2    a wrong argument, or a file that can't be used
+  3    what is left must wait; the report says until when
+  4    nothing could be fetched
+  130  stopped by Ctrl-C or SIGTERM
+  141  nobody reads the rows any more (`--into - | head`)
+
+Nothing is lost in any of them: the same command goes on (a crawl into standard output excepted).";

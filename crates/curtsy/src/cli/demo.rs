@@ -173,4 +173,10 @@ fn spec(port: u16, folder: &Path) -> anyhow::Result<(JobSpec, FileSpec)> {
 }
 
 const HELP: &str = "\
-Needs no internet: the site is served on 127.0.0.1 and nothing else is asked. Ends with exit code 1 if the judge finds a violation.";
+Needs no internet: the site is served on 127.0.0.1 and nothing else is asked.
+
+Examples:
+  curtsy demo
+  curtsy demo --keep demo    keeps the crawl's file and the access log there
+
+Exit codes: 0 the judge finds nothing; 1 it finds a violation.";

@@ -6,7 +6,9 @@ use curtsy_core::host::{Action, Kind, Verdict};
 use curtsy_crawl::{Explained, explain, seed};
 use serde_json::json;
 
-use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, manners};
+use super::config::ConfigArg;
+use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, manners};
+use super::progress::moment;
 use super::{Console, Outcome, progress};
 
 #[derive(Debug, Args)]
@@ -18,6 +20,8 @@ pub(super) struct ExplainArgs {
     manners: MannersArgs,
     #[command(flatten)]
     ledger: LedgerArg,
+    #[command(flatten)]
+    config: ConfigArg,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -25,25 +29,26 @@ pub(super) struct ExplainArgs {
 
 pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let url = seed(&args.url)?;
-    let crawl =
-        CrawlArgs { manners: args.manners, way: WayArgs::default(), ..CrawlArgs::default() };
-    let policy = manners(&crawl, console)?.policy;
-    let mut ledger = args.ledger.open(console)?;
+    let flags = CrawlArgs { manners: args.manners, ledger: args.ledger, ..CrawlArgs::default() };
+    let crawl = args.config.find()?.under(flags);
+    let settled = manners(&crawl, console)?;
+    console.warn(&settled.warnings)?;
+    let policy = settled.policy;
+    let mut ledger = crawl.ledger.open(console)?;
     let Explained { decision, gates: findings, now, .. } = explain(&mut ledger, &policy, &url)?;
     let (first, refused) = match &decision.action {
         Action::Refuse(gate) => {
-            (format!("would not be fetched: the {} gate refuses it", gate.name()), true)
+            let why = findings.iter().find(|(found, ..)| found == gate);
+            let why = why.map_or(gate.name(), |(_, _, text)| text);
+            (format!("would not be fetched: {why}"), true)
         }
         Action::UseCached => ("needs no request: the page that we hold is fresh".to_owned(), false),
-        Action::Wait(until, gate) => (
-            format!(
-                "would wait {} (until {}): {}",
-                progress::span(*until - now),
-                timestamp(*until),
-                gate.name()
-            ),
-            false,
-        ),
+        Action::Wait(until, gate) => {
+            let why = findings.iter().find(|(found, ..)| found == gate);
+            let why = why.map_or(gate.name(), |(_, _, text)| text);
+            let wait = progress::span(*until - now);
+            (format!("would wait {wait}, until {}: {why}", moment(*until)), false)
+        }
         Action::Approach(approach) => {
             let what = match approach.kind {
                 Kind::Robots => format!("would first ask for {}", approach.url.as_str()),
@@ -74,7 +79,7 @@ pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Resul
         let all = json!({"url": url.as_str(), "action": first, "gates": gates, "policy": policy.hash_hex()});
         writeln!(console.out, "{all:#}")?;
     } else {
-        writeln!(console.out, "{}\n  {first}", url.as_str())?;
+        writeln!(console.out, "{}\n  {}", url.as_str(), super::printable(&first))?;
         for (gate, verdict, text) in &findings {
             let mark = match verdict {
                 Verdict::Go => " ",
@@ -89,7 +94,12 @@ pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Resul
 }
 
 const HELP: &str = "\
-A dry run: the same decision that a crawl would make now, on what is known of the host. A robots.txt that is not known yet would be
-asked for first; `curtsy crawl URL --pages 1 --no-sitemaps` does.
+A dry run: the same decision that a crawl would make now, by what is known of the host. A \
+robots.txt that is not known yet would be asked for first; `curtsy crawl URL --pages 1 \
+--no-sitemaps` does that.
 
-Exit codes: 0 it would be fetched, now or later; 1 it would be refused.";
+Examples:
+  curtsy explain https://example.org/private/
+  curtsy explain https://example.org/ --policy audit --json
+
+Exit codes: 0 it would be fetched, now or later; 1 it would be refused; 2 not a URL.";

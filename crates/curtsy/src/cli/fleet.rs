@@ -3,18 +3,19 @@
 use std::rc::Rc;
 
 use clap::{Args, Subcommand};
-use curtsy_core::policy::Variables;
+use curtsy_core::policy::{Preset, Variables, variable_typos};
 use curtsy_core::url::HostKey;
 use curtsy_store::redis::{Letters, Link, LinkOptions, Options, RedisStore, fleet};
 use serde_json::{Value, json};
 
 use super::worker::{RedisArgs, names};
-use super::{Console, Outcome, printable};
+use super::{Console, Outcome, printable, progress};
 
 /// Letters that are shown at once.
 const SHOWN: usize = 100;
 
 #[derive(Clone, Debug, Args)]
+#[command(after_help = FLEET_HELP)]
 pub(super) struct FleetArgs {
     #[command(subcommand)]
     what: FleetCommand,
@@ -119,6 +120,7 @@ pub(super) fn run(args: &FleetArgs, console: &mut Console<'_>) -> anyhow::Result
     };
     let asking = Asking::new(redis, &console.variables)?;
     asking.ask(fleet::order(&asking.link, flow))?;
+    console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
     let said = match flow {
         fleet::Flow::Pause => "paused: nothing new is begun; `curtsy fleet resume` goes on",
         fleet::Flow::Drain => {
@@ -131,6 +133,7 @@ pub(super) fn run(args: &FleetArgs, console: &mut Console<'_>) -> anyhow::Result
 }
 
 fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
     let asking = Asking::new(&args.redis, &console.variables)?;
     let names = names(&console.variables);
     let lists = [names.input_queue.as_str(), &names.dlq_queue, &names.rejected_queue];
@@ -157,7 +160,7 @@ fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
     let out = &mut *console.out;
     writeln!(out, "workers    {}", status.workers.len())?;
     for (name, ago) in &status.workers {
-        writeln!(out, "  {name}  heard of {:.1} s ago", ago.as_secs_f64())?;
+        writeln!(out, "  {name}  heard from {}", progress::ago(ago.as_micros() as u64))?;
     }
     writeln!(
         out,
@@ -175,14 +178,15 @@ fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
     if !status.quiet.is_zero() {
         writeln!(
             out,
-            "quiet      for {:.0} s more: Redis had lost something, and old requests may still run",
-            status.quiet.as_secs_f64()
+            "quiet      for {} more: Redis lost something, and old requests may still run",
+            progress::span(status.quiet)
         )?;
     }
     Ok(Outcome::Fine)
 }
 
 pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
     let asking = Asking::new(&args.redis, &console.variables)?;
     let names = names(&console.variables);
     let list = if args.rejected { names.rejected_queue } else { names.dlq_queue };
@@ -205,7 +209,7 @@ pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<O
                     from + shown
                 )?;
             } else if !args.json && listed.total == 0 {
-                writeln!(console.err, "no letters")?;
+                writeln!(console.err, "no dead letters")?;
             }
         }
         DlqCommand::Show { url } => {
@@ -254,7 +258,7 @@ fn tell(console: &mut Console<'_>, json: bool, entry: &[u8], reason: &str) -> an
 fn done(console: &mut Console<'_>, json: bool, what: &str, count: u64) -> anyhow::Result<()> {
     match json {
         true => writeln!(console.out, "{}", json!({what: count}))?,
-        false => writeln!(console.err, "{count} {what}")?,
+        false => writeln!(console.err, "{what} {}", progress::counted(count, "letter"))?,
     }
     Ok(())
 }
@@ -273,9 +277,16 @@ pub(super) fn stop(
 }
 
 const DLQ_HELP: &str = "\
-Letters are URLs that failed for good by themselves (404, 410, 403, a bot wall, content that can't be read); hosts that are down never make any.
+Letters are URLs that failed for good by themselves (404, 410, 403, a bot wall, content that \
+can't be read); hosts that are down never make any.
 
 Examples:
   curtsy dlq list
   curtsy dlq replay https://example.org/a
   curtsy dlq purge --rejected";
+
+const FLEET_HELP: &str = "\
+Examples:
+  curtsy fleet status
+  curtsy fleet pause && curtsy fleet resume
+  curtsy fleet status --redis redis://db.example:6379 --json";

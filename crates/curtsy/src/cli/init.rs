@@ -10,6 +10,7 @@ use super::config::{NAME, TEMPLATE};
 use super::{Console, Outcome};
 
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub(super) struct InitArgs {
     /// The file
     #[arg(default_value = NAME)]
@@ -41,3 +42,13 @@ pub(super) fn run(args: &InitArgs, console: &mut Console<'_>) -> anyhow::Result<
     )?;
     Ok(Outcome::Fine)
 }
+
+const HELP: &str = "\
+Every command that crawls or decides reads `curtsy.toml` in the folder where it runs; `--config \
+FILE` names another.
+
+Examples:
+  curtsy init
+  curtsy init news.toml && curtsy crawl --config news.toml
+
+Exit codes: 0 written; 2 the file is there already, or can't be written.";

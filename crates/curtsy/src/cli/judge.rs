@@ -435,6 +435,9 @@ const SMALL_URLS: usize = 1 << 13;
 const NAMES_SHOWN: usize = 10;
 
 const HELP: &str = "\
+Works on any crawler's log. Prints the first pair of lines that broke each rule, then a table of \
+P0 to P17; what a log can't show is counted as not judged.
+
 Examples:
   curtsy judge access.log --host example.org --robots robots.txt
       every agent of a combined log, each judged by itself

@@ -16,6 +16,7 @@ pub(super) struct CompletionsArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = MAN_HELP)]
 pub(super) struct ManArgs {
     /// Write `curtsy.1` and a page for each command into this folder
     #[arg(long, value_name = "DIR")]
@@ -51,4 +52,13 @@ pub(super) fn man(args: &ManArgs, console: &mut Console<'_>) -> anyhow::Result<O
 }
 
 const COMPLETIONS_HELP: &str = "\
-For bash: curtsy completions bash > ~/.local/share/bash-completion/completions/curtsy";
+Examples:
+  curtsy completions bash \\
+      > ~/.local/share/bash-completion/completions/curtsy
+  curtsy completions zsh > ~/.zfunc/_curtsy
+  curtsy completions fish > ~/.config/fish/completions/curtsy.fish";
+
+const MAN_HELP: &str = "\
+Examples:
+  curtsy man | man -l -
+  curtsy man --into ~/.local/share/man/man1";

@@ -3,13 +3,16 @@
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use curtsy_core::policy::{
-    Difference, FIELDS, FlagValue, HOST_FIELDS, Layers, Mode, Note, Origin, Policy, PolicyError,
+    Difference, FIELDS, Fault, HOST_FIELDS, Kind, Layers, Mode, Note, Origin, Policy, PolicyError,
     Reach, Settled, Value,
 };
 use curtsy_crawl::Choice;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Console, Outcome};
+use super::config::ConfigArg;
+use super::crawl::{CrawlArgs, MannersArgs, manners};
+use super::progress::counted;
+use super::{Console, Failure, Outcome, SETTINGS};
 
 #[derive(Debug, Args)]
 pub(super) struct PolicyArgs {
@@ -32,15 +35,17 @@ enum PolicyCommand {
 
 #[derive(Debug, Args)]
 struct ShowArgs {
-    /// A preset (careful, audit, warehouse, fleet, survey) or a file
-    #[arg(default_value = "careful", value_name = "POLICY")]
-    policy: String,
+    /// A preset (careful, audit, warehouse, fleet, survey) or a file [default: that of `curtsy.toml`, else careful]
+    #[arg(value_name = "POLICY")]
+    policy: Option<String>,
     /// The mode of a survey: light, standard or user-assisted
     #[arg(long, value_parser = mode)]
     mode: Option<Mode>,
     /// Set one field, as in `--set pace.delay=5s`
     #[arg(long, value_name = "FIELD=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
+    #[command(flatten)]
+    config: ConfigArg,
     /// Say where each value came from instead of what it means
     #[arg(long)]
     origin: bool,
@@ -81,23 +86,24 @@ pub(super) fn run(args: PolicyArgs, console: &mut Console<'_>) -> anyhow::Result
 }
 
 fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let choice = Choice::find(&args.policy)?;
-    let flags: Vec<_> =
-        args.set.iter().map(|(key, value)| FlagValue { flag: "--set", key, value }).collect();
-    let layers = Layers {
-        file: choice.file(),
-        environment: Some(&console.variables),
-        preset: choice.preset(),
+    let manners_args = MannersArgs {
+        policy: args.policy.clone(),
         mode: args.mode,
-        flags: &flags,
+        set: args.set.clone(),
+        ..MannersArgs::default()
     };
-    let settled = match layers.settle(Reach::Public) {
+    let flags = CrawlArgs { manners: manners_args, ..CrawlArgs::default() };
+    let crawl = args.config.find()?.under(flags);
+    let settled = match manners(&crawl, console) {
         Ok(settled) => settled,
-        Err(error) => return refuse(choice.name(), &error, console),
+        Err(error) => match error.downcast_ref::<PolicyError>() {
+            Some(wrong) => {
+                return refuse(args.policy.as_deref().unwrap_or("the policy"), wrong, console);
+            }
+            None => return Err(error),
+        },
     };
-    for warning in &settled.warnings {
-        writeln!(console.err, "warning: {warning}")?;
-    }
+    console.warn(&settled.warnings)?;
     if args.json {
         writeln!(console.out, "{:#}", policy_json(&settled))?;
     } else {
@@ -168,11 +174,11 @@ fn check(args: &CheckArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
                 let changed = settled.origin.values().filter(|o| matches!(o, Origin::Said(_)));
                 writeln!(
                     console.out,
-                    "{}: fine, preset {} with {} fields and {} hosts of its own, policy {}",
+                    "{}: fine, preset {} with {} and {} of its own, policy {}",
                     args.file,
                     settled.policy.preset.name(),
-                    changed.count(),
-                    settled.policy.host.len(),
+                    counted(changed.count() as u64, "field"),
+                    counted(settled.policy.host.len() as u64, "host"),
                     settled.policy.hash_hex()
                 )?;
             }
@@ -198,7 +204,14 @@ pub(super) fn refuse(
     console: &mut Console<'_>,
 ) -> anyhow::Result<Outcome> {
     for fault in &error.faults {
-        writeln!(console.err, "error: {name}: {fault}")?;
+        match console.json {
+            true => {
+                let message = Fault { hint: None, ..fault.clone() };
+                let (message, hint) = (format!("{name}: {message}"), fault.hint.clone());
+                Failure { code: SETTINGS, message, hint }.tell_json(console.err)?;
+            }
+            false => writeln!(console.err, "error: {name}: {fault}")?,
+        }
     }
     Ok(Outcome::Refused)
 }
@@ -240,7 +253,10 @@ fn value_json(value: &Value, text: impl FnOnce() -> String) -> Json {
 }
 
 pub(super) fn mode(word: &str) -> Result<Mode, String> {
-    Mode::parse(word).ok_or_else(|| format!("expected one of {}", Mode::WORDS.join(", ")))
+    Mode::parse(word).ok_or_else(|| {
+        let hint = Kind::Word(Mode::WORDS).meant(word).map(|meant| format!("\nhint: {meant}"));
+        format!("expected one of {}{}", Mode::WORDS.join(", "), hint.unwrap_or_default())
+    })
 }
 
 pub(super) fn assignment(text: &str) -> Result<(String, String), String> {
@@ -249,24 +265,32 @@ pub(super) fn assignment(text: &str) -> Result<(String, String), String> {
 }
 
 const SHOW_HELP: &str = "\
-Examples:
-  curtsy policy show                          the default, careful
-  curtsy policy show survey --mode light      a survey in light mode
-  curtsy policy show my.toml --origin         where each value came from: flag beats environment beats file beats preset
-  curtsy policy show fleet > my.toml          a file to start from
+The output is a policy file.
 
-The output is a policy file. Exit codes: 0 shown; 1 the policy is refused; 2 no such preset or file.";
+Examples:
+  curtsy policy show                       as a crawl here would go by it
+  curtsy policy show survey --mode light   a survey in light mode
+  curtsy policy show my.toml --origin      where each value came from
+  curtsy policy show fleet > my.toml       a file to start from
+
+Flag beats environment beats `curtsy.toml` beats policy file beats preset.
+
+Exit codes: 0 shown; 1 the policy is refused; 2 no such preset or file.";
 
 const DIFF_HELP: &str = "\
+Compares two policies as they are written: the environment and `curtsy.toml` are not looked at.
+
 Examples:
   curtsy policy diff audit fleet
   curtsy policy diff careful my.toml --json
 
-The environment is not looked at. Exit codes: 0 compared; 1 a policy is refused; 2 no such preset or file.";
+Exit codes: 0 compared; 1 a policy is refused; 2 no such preset or file.";
 
 const CHECK_HELP: &str = "\
-Example:
-  curtsy policy check my.toml
-
 Each mistake names the line, the field, the value, and the values that would do.
+
+Examples:
+  curtsy policy check my.toml
+  curtsy policy check my.toml --allow-net    as for a crawl inside a network
+
 Exit codes: 0 fine; 1 something is wrong; 2 no such file.";

@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use curtsy_core::policy::{AgentMatch, write_span};
+use curtsy_core::policy::AgentMatch;
 use curtsy_core::robots::{AgentRules, Group, ROBOTS_BYTES_MAX, Robots, UsageKind};
 use curtsy_core::url::CrawlUrl;
 use serde_json::{Value as Json, json};
 
+use super::config::ConfigArg;
+use super::crawl::{CrawlArgs, manners};
+use super::progress::{counted, size, span};
 use super::{Console, Outcome, printable};
 
 #[derive(Debug, Args)]
@@ -30,12 +33,14 @@ enum RobotsCommand {
 
 #[derive(Debug, Args)]
 struct AgentArgs {
-    /// The product that asks, with or without a version
-    #[arg(long, default_value = "curtsy", value_parser = product)]
-    agent: String,
+    /// The product that asks, with or without a version [default: that of your crawls, by `curtsy.toml` and the environment: curtsy]
+    #[arg(long, value_parser = product)]
+    agent: Option<String>,
     /// Compare agents loosely: exact, then partial either way, then `*`
     #[arg(long)]
     loose: bool,
+    #[command(flatten)]
+    config: ConfigArg,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -69,7 +74,8 @@ pub(super) fn run(args: RobotsArgs, console: &mut Console<'_>) -> anyhow::Result
 
 fn test(args: &TestArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let robots = read(&args.file)?;
-    let rules = args.agent.rules(&robots);
+    let asking = args.agent.asking(console)?;
+    let rules = asking.rules(&robots);
     let mut outcome = Outcome::Fine;
     let mut list = Vec::new();
     for url in &args.urls {
@@ -109,14 +115,15 @@ fn test(args: &TestArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
 
 fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let robots = read(&args.file)?;
-    let rules = args.agent.rules(&robots);
+    let asking = args.agent.asking(console)?;
+    let rules = asking.rules(&robots);
     let sitemaps: Vec<_> = robots.sitemaps().collect();
     if args.agent.json {
         let usage = rules.usage().iter().map(|usage| {
             json!({ "line": usage.line, "kind": usage_word(usage.kind), "path": usage.path, "value": usage.value })
         });
         let json = json!({
-            "agent": args.agent.agent,
+            "agent": asking.product,
             "group": group_word(rules.group()),
             "crawl_delay_seconds": rules.crawl_delay().map(|delay| delay.as_secs_f64()),
             "sitemaps": sitemaps.iter().map(|(line, url)| json!({ "line": line, "url": url })).collect::<Vec<_>>(),
@@ -131,7 +138,7 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     }
     let out = &mut console.out;
     let group = match rules.group() {
-        Group::Named => format!("groups that name `{}`", args.agent.agent),
+        Group::Named => format!("groups that name `{}`", asking.product),
         Group::Star => "groups of `*`".to_owned(),
         Group::None => "no group: everything is allowed".to_owned(),
     };
@@ -149,14 +156,15 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     }
     writeln!(
         out,
-        "size           {} bytes, {} unknown lines",
-        robots.text().len(),
-        robots.unknown_lines()
+        "size           {}, {}",
+        counted(robots.text().len() as u64, "byte"),
+        counted(robots.unknown_lines() as u64, "unknown line")
     )?;
     if robots.truncated() {
         writeln!(
             console.err,
-            "note: only the first {ROBOTS_BYTES_MAX} bytes count (RFC 9309 §2.5)"
+            "note: only the first {} count (RFC 9309 §2.5)",
+            size(ROBOTS_BYTES_MAX as u64)
         )?;
     }
     if robots.looks_like_html() {
@@ -165,10 +173,28 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     Ok(Outcome::Fine)
 }
 
+/// Who asks, and how groups are compared with that name.
+struct Asker {
+    product: String,
+    how: AgentMatch,
+}
+
 impl AgentArgs {
+    /// Who asks: whom the flag names, else the product of the user's own crawls.
+    fn asking(&self, console: &mut Console<'_>) -> anyhow::Result<Asker> {
+        let crawl = self.config.find()?.under(CrawlArgs::default());
+        let settled = manners(&crawl, console)?;
+        console.warn(&settled.warnings)?;
+        let policy = settled.policy;
+        let product = self.agent.clone().unwrap_or_else(|| policy.product_token().to_owned());
+        let how = if self.loose { AgentMatch::Loose } else { policy.robots.agent_match };
+        Ok(Asker { product, how })
+    }
+}
+
+impl Asker {
     fn rules(&self, robots: &Robots) -> AgentRules {
-        let how = if self.loose { AgentMatch::Loose } else { AgentMatch::Rfc };
-        robots.for_agent(&self.agent, how)
+        robots.for_agent(&self.product, self.how)
     }
 }
 
@@ -212,7 +238,7 @@ fn product(text: &str) -> Result<String, String> {
 }
 
 fn spoken(delay: Duration) -> String {
-    write_span(Duration::from_micros(curtsy_core::time::micros(delay)))
+    span(Duration::from_micros(curtsy_core::time::micros(delay)))
 }
 
 fn group_word(group: Group) -> &'static str {
@@ -232,7 +258,7 @@ fn usage_word(kind: UsageKind) -> &'static str {
 
 const TEST_HELP: &str = "\
 Examples:
-  curtsy robots test examples/robots.txt https://example.org/private/diary
+  curtsy robots test robots.txt https://example.org/private/diary
   curtsy robots test robots.txt /a /b --agent OttoBot --json
   curl -s https://example.org/robots.txt | curtsy robots test - /search?q=x
 

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use curtsy_core::policy::{Preset, variable_typos};
 
+use super::progress::counted;
 use super::worker::{RedisArgs, names};
 use super::{Console, Outcome, printable};
 use crate::fleet::Log;
@@ -38,6 +40,7 @@ pub(super) fn run(args: &ScheduleArgs, console: &mut Console<'_>) -> anyhow::Res
         queue: file.queue.unwrap_or_else(|| names(&console.variables).input_queue),
         seeds: file.seeds,
     };
+    console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
     let log = Log::to_stderr();
     let report = match (args.once, args.dry_run) {
         (true, _) => run_once(&spec, &log),
@@ -73,11 +76,16 @@ fn print(report: &ScheduleReport, dry: bool, console: &mut Console<'_>) -> anyho
     }
     let queued = report.seeds.iter().filter(|seed| seed.does == Does::Queued).count();
     let would = if dry { "would be " } else { "" };
-    writeln!(console.err, "{queued} of {} seeds {would}queued", report.seeds.len())?;
+    let seeds = counted(report.seeds.len() as u64, "seed");
+    writeln!(console.err, "{queued} of {seeds} {would}queued")?;
     Ok(())
 }
 
 const HELP: &str = "\
+Examples:
+  curtsy schedule seeds.yaml
+  curtsy schedule seeds.yaml --dry-run    what would be queued now
+
 The file:
   queue: crawler_queue        # optional [env: PAGE_FETCHER_INPUT_QUEUE]
   seeds:
@@ -88,5 +96,6 @@ The file:
       cron: \"15 3 * * *\"
       limit: 1000             # URLs of it at most
 
-Run two or more for one Redis: one leads, the others take over within seconds when it is gone. No moment is queued twice, and one that was
-missed is queued once. The scheduler fetches nothing: workers do, sitemaps too. More in docs/scheduling.md.";
+Run two or more for one Redis: one leads, the others take over within seconds when it is gone. \
+No moment is queued twice, and one that was missed is queued once. The scheduler fetches \
+nothing: workers do, sitemaps too. More in docs/scheduling.md.";

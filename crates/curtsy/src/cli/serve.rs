@@ -11,7 +11,9 @@ use curtsy_crawl::{Way, state_dir};
 use curtsy_serve::{Demo, ServeSpec, rotate_token, start};
 use curtsy_store::Place;
 
+use super::config::ConfigArg;
 use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners};
+use super::progress::counted;
 use super::{Console, Outcome};
 use crate::signals::Signals;
 
@@ -20,6 +22,8 @@ const PATIENCE: &str = "1m";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
+#[command(mut_arg("policy", |arg| arg.help("The manners: careful, audit, warehouse, fleet, survey, or a policy file [default: survey]")))]
+#[command(mut_arg("config", |arg| arg.help("Settings from a file with the keys of `curtsy.toml`; without this flag none is read")))]
 pub(super) struct ServeArgs {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
@@ -47,6 +51,8 @@ pub(super) struct ServeArgs {
     manners: MannersArgs,
     #[command(flatten)]
     way: WayArgs,
+    #[command(flatten)]
+    config: ConfigArg,
 }
 
 pub(super) fn run(args: &ServeArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
@@ -94,7 +100,8 @@ fn greet(
     }
     writeln!(console.err, "sign a browser in (works once): {}", serving.sign_in)?;
     if serving.resumed > 0 {
-        writeln!(console.err, "{} runs that were cut off go on", serving.resumed)?;
+        let runs = counted(serving.resumed as u64, "run");
+        writeln!(console.err, "{runs} cut off by the last end: resumed")?;
     }
     if let Some(demo) = demo {
         writeln!(console.err, "\nsites to try, on this machine:")?;
@@ -115,31 +122,30 @@ fn spec(
     demo: Option<&Demo>,
     console: &mut Console<'_>,
 ) -> anyhow::Result<ServeSpec> {
-    let mut wanted = args.manners.clone();
-    if wanted.mode.is_some() {
+    let (manners_args, way) = (args.manners.clone(), args.way.clone());
+    let flags = CrawlArgs { manners: manners_args, way, ..CrawlArgs::default() };
+    let mut crawl = args.config.named()?.under(flags);
+    let wanted = &mut crawl.manners;
+    if wanted.mode.is_some() || wanted.settings.mode.is_some() {
         bail!("each run has a mode of its own\nhint: leave `--mode` out");
     }
-    wanted.policy.get_or_insert_with(|| "survey".to_owned());
-    wanted.patience.get_or_insert_with(|| PATIENCE.to_owned());
-    let mut way = args.way.read()?;
-    let mut way_args = args.way.clone();
+    wanted.settings.policy.get_or_insert_with(|| "survey".to_owned());
+    let patience = ("patience".to_owned(), "patience".to_owned(), PATIENCE.to_owned());
+    // What somebody says comes later, and wins.
+    wanted.settings.values.insert(0, patience);
+    let mut way = crawl.way.read()?;
     if let Some(demo) = demo {
         let Way { allow_net, pins, .. } = demo.way();
-        way_args.allow_net.extend(allow_net.iter().copied());
+        crawl.way.allow_net.extend(allow_net.iter().copied());
         way.allow_net.extend(allow_net);
         way.pins.extend(pins);
         wanted.contact.get_or_insert_with(|| "demo@localhost".to_owned());
     }
-    let crawl = CrawlArgs { manners: wanted, way: way_args, ..CrawlArgs::default() };
     let settled = manners(&crawl, console)?;
-    for warning in &settled.warnings {
-        writeln!(console.err, "warning: {warning}")?;
-    }
+    console.warn(&settled.warnings)?;
     if settled.policy.identity.contact.is_none() {
-        writeln!(
-            console.err,
-            "warning: without `--contact you@example.org` only sites on this machine can be ingested"
-        )?;
+        let only = "without `--contact you@example.org` only sites on this machine can be ingested";
+        console.warn(&[only.to_owned()])?;
     }
     let store = store(args, demo, console)?;
     let check_every = match args.check_every.as_str() {
@@ -197,7 +203,7 @@ fn token(args: &ServeArgs, console: &Console<'_>) -> anyhow::Result<Option<Strin
     let given = given.map(|token| token.trim().to_owned());
     match &given {
         Some(token) if token.len() < TOKEN_MIN => bail!(
-            "the token has {} signs, and must have {TOKEN_MIN}\nhint: `openssl rand -hex 32` makes one; without a token the service makes its own",
+            "the token has {} characters, and needs {TOKEN_MIN} at least\nhint: `openssl rand -hex 32` makes one; without a token the service makes its own",
             token.len()
         ),
         _ => Ok(given),
@@ -208,12 +214,20 @@ fn token(args: &ServeArgs, console: &Console<'_>) -> anyhow::Result<Option<Strin
 const TOKEN_MIN: usize = 32;
 
 const HELP: &str = "\
-Needs nothing but this program: hosts, runs and cached pages are kept in one SQLite file, or in Postgres.
+Needs nothing but this program: hosts, runs and cached pages are kept in one SQLite file, or in \
+Postgres.
 
-  curtsy serve --demo                              synthetic business sites, everything on, offline
-  curtsy serve --contact you@example.org           for real; POST /api/orbit/NAME/ingest begins a run
-  curtsy serve --store postgres://app@db/ingest --bind 0.0.0.0:8787 --name ingest.example.org
+Examples:
+  curtsy serve --demo
+      synthetic business sites, everything on, offline
+  curtsy serve --contact you@example.org
+      for real; POST /api/orbit/NAME/ingest begins a run
+  curtsy serve --store postgres://app@db/ingest --bind 0.0.0.0:8787 \\
+      --name ingest.example.org
 
-Whatever changes something needs `Authorization: Bearer TOKEN`; a browser signs in with the link that is printed at the start. The API is
-described at /openapi.json, and in docs/service.md. The service speaks plain HTTP: put a proxy with TLS before it if it is not on loopback.
+Whatever changes something needs `Authorization: Bearer TOKEN`; a browser signs in with the link \
+that is printed at the start. The API is described at /openapi.json, and in docs/service.md. The \
+service speaks plain HTTP: put a proxy with TLS before it if it is not on loopback. \
+`curtsy.toml` is read only if `--config` names it.
+
 Ctrl-C ends it; runs that were at work go on at the next start.";

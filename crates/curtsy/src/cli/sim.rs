@@ -261,16 +261,18 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 const PROGRESS_DAYS: u64 = 25;
 
 const HELP: &str = "\
-Examples:
-  curtsy sim                                   two days: 16 workers, 50 hosts, faults on
-  curtsy sim --days 1000                       a thousand days; takes a night or less
-  curtsy sim --days 20 --seed 500 --preset careful --mode safety
-  curtsy sim --seed 123 --days 1 --mode safety --trace h7.test    lives that day again and shows what h7.test saw
+A fleet crawls a made-up web in which servers slow down, refuse, vanish and change their \
+robots.txt, while workers crash and pause, and the store loses writes, steps its clock and goes \
+away. The judge reads the servers' own log. Each day follows from its seed alone: a day that \
+fails prints the command that lives it again. The table counts how often each rule was judged \
+and broken, each fault, and how URLs ended.
 
-A fleet crawls a made-up web in which servers slow down, refuse, vanish and change their robots.txt, while workers
-crash and pause, and the store loses writes, steps its clock and goes away. The judge reads the servers' own log. Each
-day follows from its seed alone: a day that fails prints the command that lives it again. The table counts how often
-each rule was judged and broken, each fault, and how URLs ended.
+Examples:
+  curtsy sim                  two days: 16 workers, 50 hosts, faults on
+  curtsy sim --days 1000      a thousand days; takes a night or less
+  curtsy sim --days 20 --seed 500 --preset careful --mode safety
+  curtsy sim --seed 123 --days 1 --mode safety --trace h7.test
+      lives that day again and shows what h7.test saw
 
 Exit codes: 0 nothing broken, nothing lost; 1 a violation or a lost URL; 2 a wrong argument.";
 

@@ -168,17 +168,22 @@ fn count(number: u64, what: &str) -> String {
 
 const HELP: &str = "\
 Tests any crawler's manners in three steps:
-  1. curtsy site --moods mixed --log access.jsonl     serves, and prints where
-  2. let the crawler loose on the printed addresses    (in another terminal)
-  3. Ctrl-C, then: curtsy judge access.jsonl           says which manners it broke, with the lines that prove it
+  1. curtsy site --moods mixed --log access.jsonl    serves, and prints where
+  2. let the crawler loose on the printed addresses, in another terminal
+  3. Ctrl-C, then: curtsy judge access.jsonl         which manners it broke
 
-Each host has an address of its own in 127.0.0.0/8 and answers to its name and to the bare address. For names, tell
-the crawler where they are: curtsy crawl http://demo.test:8080/ --allow-net 127.0.0.0/8 --resolve '*.test=127.0.0.1'
+Each host has an address of its own in 127.0.0.0/8 and answers to its name and to the bare \
+address. For names, the crawler must be told where they are. With curtsy:
+  curtsy crawl http://demo.test:8080/ --allow-net 127.0.0.0/8 \\
+      --resolve '*.test=127.0.0.1'
 
 More examples:
-  curtsy site --hosts 50 --pages 200 --bytes 10240 --port 8080     a benchmark's web: 10,000 pages of 10 KB
-  curtsy site --moods demo --port 8080                             what `curtsy demo` crawls
-  curtsy site town.toml --log access.jsonl                         your own, as docs/site.md describes
-  curtsy site --tls --ca-out ca.pem                                over TLS
+  curtsy site --hosts 50 --pages 200 --bytes 10240 --port 8080
+      a benchmark's web: 10,000 pages of 10 KB
+  curtsy site --moods demo --port 8080        what `curtsy demo` crawls
+  curtsy site town.toml --log access.jsonl    your own, as in docs/site.md
+  curtsy site --tls --ca-out ca.pem           over TLS
 
-Binds loopback only. Exit codes: 0 ended by Ctrl-C, SIGTERM or stdin; 2 it could not serve.";
+Listens on this machine only.
+
+Exit codes: 0 ended by Ctrl-C, SIGTERM or stdin; 2 it could not serve.";

@@ -2,14 +2,14 @@
 
 use clap::{Args, Subcommand};
 use curtsy_core::evidence::timestamp;
-use curtsy_core::policy::write_span;
 use curtsy_crawl::{JobSpec, Plan, list_sitemaps};
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_sink::read::SitemapUrl;
 use serde_json::json;
 
+use super::config::ConfigArg;
 use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, order};
-use super::progress::Progressing;
+use super::progress::{Progressing, counted};
 use super::{Console, Outcome, printable, progress};
 use crate::signals::Signals;
 
@@ -22,6 +22,7 @@ pub(super) struct SitemapArgs {
 #[derive(Debug, Subcommand)]
 enum SitemapCommand {
     /// Print the URLs that a site's sitemaps list, with their dates
+    #[command(after_help = LIST_HELP)]
     List(SiteArgs),
 }
 
@@ -36,6 +37,8 @@ pub(super) struct SiteArgs {
     way: WayArgs,
     #[command(flatten)]
     ledger: LedgerArg,
+    #[command(flatten)]
+    config: ConfigArg,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -57,7 +60,11 @@ pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Resul
             writeln!(console.out, "{}\t{date}", printable(&entry.url))?;
         }
     }
-    writeln!(console.err, "{} URL{}", listed.len(), if listed.len() == 1 { "" } else { "s" })?;
+    let said = match listed.len() {
+        0 => "no sitemap lists a URL".to_owned(),
+        n => counted(n as u64, "URL"),
+    };
+    console.note(&said)?;
     Ok(if listed.is_empty() { Outcome::Refused } else { Outcome::Fine })
 }
 
@@ -78,21 +85,22 @@ pub(super) fn plan(args: SiteArgs, console: &mut Console<'_>) -> anyhow::Result<
         writeln!(console.out, "{plan:#}")?;
         return Ok(Outcome::Fine);
     }
-    let delay = write_span(plan.delay);
+    let delay = progress::span(plan.delay);
     if plan.listed == 0 {
         writeln!(
             console.out,
-            "no sitemap lists pages of {}: a crawl would follow its links, {delay} a page ({by})",
+            "no sitemap lists pages of {}: a crawl would follow its links, {delay} apart ({by})",
             url.host().as_str(),
         )?;
         return Ok(Outcome::Fine);
     }
     let all = progress::span(plan.all_take);
-    writeln!(console.out, "{} pages at {delay} ({by}) = {all}", plan.listed)?;
+    let pages = counted(plan.listed, "page");
+    writeln!(console.out, "{pages}, {delay} apart ({by}): {all} in all")?;
     let chosen = plan.chosen.len();
     if (chosen as u64) < plan.listed {
         let take = progress::span(plan.chosen_take);
-        writeln!(console.out, "the budget takes {chosen} of them in {take}: these")?;
+        writeln!(console.out, "the budget takes {chosen} of them in {take}:")?;
     }
     let told: Vec<_> = plan.kinds().iter().map(|(kind, n)| format!("{n} {kind}")).collect();
     writeln!(console.out, "  {}", told.join(", "))?;
@@ -107,16 +115,35 @@ pub(super) fn plan(args: SiteArgs, console: &mut Console<'_>) -> anyhow::Result<
 
 /// Asks for robots.txt and sitemaps, and for nothing else.
 fn list(args: SiteArgs, console: &mut Console<'_>) -> anyhow::Result<(JobSpec, Vec<SitemapUrl>)> {
-    let crawl = CrawlArgs {
+    let flags = CrawlArgs {
         urls: vec![args.url],
         manners: args.manners,
         way: args.way,
         ledger: args.ledger,
         ..CrawlArgs::default()
     };
+    let crawl = args.config.find()?.under(flags);
     let spec = order(&crawl, DiscoverySpec::default(), console)?.job()?;
     let mut watch = Progressing::new(console.err, false, true, false);
     let mut signals = None;
     let listed = list_sitemaps(&spec, &mut watch, async || Signals::heard(&mut signals).await)?;
     Ok((spec, listed))
 }
+
+pub(super) const PLAN_HELP: &str = "\
+Asks for robots.txt and sitemaps, and for nothing else.
+
+Examples:
+  curtsy plan https://example.org/ --contact me@example.org
+  curtsy plan https://example.org/ --pages 100 --json
+
+Exit codes: 0 there is a plan; 2 a wrong argument or a file that can't be used.";
+
+const LIST_HELP: &str = "\
+Asks for robots.txt and sitemaps, and for nothing else.
+
+Examples:
+  curtsy sitemap list https://example.org/ --contact me@example.org
+  curtsy sitemap list https://example.org/news.xml --json
+
+Exit codes: 0 URLs are listed; 1 there are none; 2 a wrong argument or a file that can't be used.";

@@ -237,7 +237,11 @@ fn span(span: Duration) -> String {
 }
 
 const HELP: &str = "\
-The robots line that decided, the delay in force and who set it, budgets, redirects, walls, traps, and every try with its time. Works while a
-crawl writes the file.
+The robots line that decided, the delay in force and who set it, budgets, redirects, walls, \
+traps, and every try with its time. Works while a crawl writes the file.
 
-Exit codes: 0 there is an answer; 1 the URL was never considered.";
+Examples:
+  curtsy why https://example.org/page --in crawl.db
+  curtsy why https://example.org/page --json
+
+Exit codes: 0 there is an answer; 1 the URL was never considered; 2 no such file.";

@@ -7,17 +7,20 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use curtsy_core::policy::{Origin, Variables};
+use curtsy_core::policy::{Origin, Variables, WORKER};
 use curtsy_engine::Point;
 
+use super::config::ConfigArg;
 use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners};
 use super::policy::assignment;
-use super::{Console, Outcome};
+use super::{Console, Outcome, refusal};
 use crate::fleet::{FleetSpec, Log, Names, ask, run as run_worker};
 use curtsy_crawl::state_dir;
 
 #[derive(Clone, Debug, Args)]
 #[command(after_help = HELP)]
+#[command(mut_arg("policy", |arg| arg.help("The manners: careful, audit, warehouse, fleet, survey, or a policy file [default: fleet]")))]
+#[command(mut_arg("config", |arg| arg.help("Settings from a file with the keys of `curtsy.toml`; without this flag none is read")))]
 pub(super) struct WorkerArgs {
     #[command(flatten)]
     redis: RedisArgs,
@@ -45,11 +48,12 @@ pub(super) struct WorkerArgs {
     /// An empty Redis is a new one: nothing is waited for (else nothing is sent for one request's time, since old requests may still run)
     #[arg(long)]
     new: bool,
-    /// The manners: the preset `fleet`, or a policy file
     #[command(flatten)]
     manners: MannersArgs,
     #[command(flatten)]
     way: WayArgs,
+    #[command(flatten)]
+    config: ConfigArg,
     /// Ask a worker that runs how it does, as `http://127.0.0.1:9100/readyz`, and end with 0 or 1
     #[arg(long, value_name = "URL", exclusive = true)]
     check_health: Option<String>,
@@ -87,6 +91,7 @@ impl RedisArgs {
 
 /// A variable of the page fetcher, in upper or lower case; an empty one counts as unset.
 fn said(variables: &Variables, name: &str) -> Option<String> {
+    debug_assert!(WORKER.contains(&name), "a misspelt {name} would not be told");
     let mut found = variables.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
     let value = found.find_map(|(_, value)| Some(value.trim()).filter(|value| !value.is_empty()));
     value.map(ToOwned::to_owned)
@@ -120,21 +125,21 @@ pub(super) fn run(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Resul
 
 /// Reads flags and variables into what is to be done.
 fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpec> {
-    let mut chosen = args.manners.clone();
-    chosen.policy.get_or_insert_with(|| "fleet".into());
-    let order = CrawlArgs { manners: chosen, way: args.way.clone(), ..CrawlArgs::default() };
+    let (manners_args, way) = (args.manners.clone(), args.way.clone());
+    let flags = CrawlArgs { manners: manners_args, way, ..CrawlArgs::default() };
+    let mut order = args.config.named()?.under(flags);
+    order.manners.settings.policy.get_or_insert_with(|| "fleet".into());
     let settled = manners(&order, console)?;
-    for warning in &settled.warnings {
-        writeln!(console.err, "warning: {warning}")?;
-    }
+    console.warn(&settled.warnings)?;
     let policy = settled.policy;
     if policy.identity.contact.is_none() {
-        bail!(
-            "no contact: a site owner must be able to reach whoever runs this fleet\nhint: set PAGE_FETCHER_CONTACT (or `--contact`) to a mail \
-             address or page"
-        );
+        return Err(refusal(
+            "no_contact",
+            "no contact: a site owner must be able to reach whoever runs this fleet\nhint: set \
+             PAGE_FETCHER_CONTACT (or `--contact`) to a mail address or page",
+        ));
     }
-    let mut outlet = args.way.read()?.settings(&policy);
+    let mut outlet = order.way.read()?.settings(&policy);
     outlet.count_allowed = matches!(settled.origin["slots.per_address"], Origin::Said(_));
     let user_agent = policy.user_agent()?;
     let variables = &console.variables;
@@ -198,13 +203,17 @@ fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpe
 }
 
 const HELP: &str = "\
-Takes URLs from the Redis list `crawler_queue` (producers RPUSH plain URLs), keeps pages under `webpage:<sha256 of the URL>`, tells of each in the
-Kafka topic `webpage_log`, and puts what fails for good on `page_fetcher_dlq`. Any number of workers share one set of manners.
+Takes URLs from the Redis list `crawler_queue` (producers RPUSH plain URLs), keeps pages under \
+`webpage:<sha256 of the URL>`, announces each in the Kafka topic `webpage_log`, and puts what \
+fails for good on `page_fetcher_dlq`. Any number of workers share one set of manners.
 
 Examples:
   PAGE_FETCHER_CONTACT=me@example.org curtsy worker
   redis-cli RPUSH crawler_queue https://example.org/
   curtsy worker --check-health http://127.0.0.1:9100/readyz
 
-SIGTERM or Ctrl-C: what was sent is waited for, the rest is given back, within 10 s; once more ends at once. Nothing is lost either way.
-Every PAGE_FETCHER_* variable is in docs/operations.md.";
+SIGTERM or Ctrl-C: what was sent is waited for, the rest is given back, within 10 s; once more \
+ends at once. Nothing is lost either way.
+
+Every PAGE_FETCHER_* variable is in docs/operations.md. `curtsy.toml` is read only if `--config` \
+names it.";

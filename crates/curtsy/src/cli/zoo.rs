@@ -12,6 +12,7 @@ use curtsy_sim::zoo::{Case, Group, Host, Seen, Settings, Zoo, cases};
 use serde_json::{Value, json};
 
 use super::ends::Ends;
+use super::progress::counted;
 use super::{Console, Outcome};
 
 #[derive(Debug, Args)]
@@ -78,7 +79,11 @@ pub(super) fn run(args: &ZooArgs, console: &mut Console<'_>) -> anyhow::Result<O
     }
     match args.json {
         true => writeln!(console.out, "{}", json!({"ready": true, "cases": zoo.hosts().len()}))?,
-        false => writeln!(console.out, "ready: {} cases, Ctrl-C ends it", zoo.hosts().len())?,
+        false => writeln!(
+            console.out,
+            "ready: {}, Ctrl-C ends it",
+            counted(zoo.hosts().len() as u64, "case")
+        )?,
     }
     console.out.flush()?;
     ends.wait(args.until_stdin_closes, args.lasts)?;
@@ -135,7 +140,9 @@ fn in_json(case: &Case, host: Option<&Host>) -> Value {
 /// Says what was seen.
 fn told(args: &ZooArgs, seen: &Seen, console: &mut Console<'_>) -> anyhow::Result<()> {
     let (exchanges, connections) = (seen.log.len(), seen.connections.len());
-    writeln!(console.err, "closed after {exchanges} exchanges on {connections} connections")?;
+    let (exchanges, connections) =
+        (counted(exchanges as u64, "exchange"), counted(connections as u64, "connection"));
+    writeln!(console.err, "closed after {exchanges} on {connections}")?;
     if seen.stalls.count > 0 {
         writeln!(
             console.err,
@@ -164,17 +171,25 @@ fn span(text: &str) -> Result<Duration, String> {
 
 const HELP: &str = "\
 Tests whether a crawler survives a hostile web, in three steps:
-  1. curtsy zoo --ca-out ca.pem --urls-out urls.txt --log access.jsonl    serves, and prints each case with its URL
-  2. let the crawler fetch those URLs                                      (in another terminal)
-  3. compare what it says of each with what is expected; then Ctrl-C, and: curtsy judge access.jsonl
+  1. curtsy zoo --ca-out ca.pem --urls-out urls.txt --log access.jsonl
+      serves, and prints each case with its URL
+  2. let the crawler fetch those URLs, in another terminal
+  3. compare what it says of each with what is expected; then Ctrl-C, and:
+      curtsy judge access.jsonl
 
-With curtsy itself: curtsy crawl --from urls.txt --ca-file ca.pem --allow-net 127.66.0.0/16 --into zoo.db
-  sqlite3 -readonly zoo.db 'SELECT url, decision, error, http_status FROM decisions ORDER BY at'
+With curtsy itself:
+  curtsy crawl --from urls.txt --ca-file ca.pem --allow-net 127.66.0.0/16 \\
+      --into zoo.db
+  sqlite3 -readonly zoo.db \\
+      'SELECT url, decision, error, http_status FROM decisions ORDER BY at'
 
 More examples:
-  curtsy zoo --list                            every case, what it does, what is expected
-  curtsy zoo --group tls --for 60s             certificates and handshakes, for a minute
-  curtsy zoo --case gzip-bomb --port 8066      one case
+  curtsy zoo --list                          every case, and what is expected
+  curtsy zoo --group tls --for 60s           certificates, for a minute
+  curtsy zoo --case gzip-bomb --port 8066    one case
 
-Each host has an address of its own and a good robots.txt, unless its case is about that. Binds 127.66.0.0/16 only; no answer is longer than
-a gibibyte or lasts longer than two minutes. Exit codes: 0 ended by Ctrl-C, SIGTERM, stdin or --for; 2 it could not serve.";
+Each host has an address of its own and a good robots.txt, unless its case is about that. \
+Listens on 127.66.0.0/16 only; no answer is longer than a gibibyte or lasts longer than two \
+minutes.
+
+Exit codes: 0 ended by Ctrl-C, SIGTERM, stdin or `--for`; 2 it could not serve.";

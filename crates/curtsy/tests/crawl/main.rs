@@ -9,3 +9,4 @@ mod links;
 mod plain;
 mod secrets;
 mod trouble;
+mod words;

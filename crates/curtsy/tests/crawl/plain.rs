@@ -171,7 +171,7 @@ fn why_links_and_the_rest_answer() {
         &["refused by the robots gate", "line 4 forbids it: `Disallow: /private/`"],
     );
     check("/private/open", &["fetched with 200", "allows it: `Allow: /private/open`"]);
-    check("/busy", &["fetched with 200", "429, asks to wait 1.0 s → tried again not before"]);
+    check("/busy", &["fetched with 200", "429, asks to wait 1 s → tried again not before"]);
     check("/shaky", &["fetched with 200", "503", "(Crawl-delay)"]);
     check("/old", &["followed 1 redirect to", "/p/3"]);
     check("/missing", &["404"]);
@@ -212,7 +212,7 @@ fn why_links_and_the_rest_answer() {
         town.run(&["explain", &format!("{demo}/private/diary"), "--policy", "warehouse"]).ends(1);
     assert!(explain.out.contains("would not be fetched"), "{}", explain.out);
     town.run(&["stop", "demo.test"]).ends(0);
-    assert_eq!(town.run(&["stop"]).ends(0).out, "demo.test\n");
+    assert!(town.run(&["stop"]).ends(0).out.starts_with("demo.test\t"));
     town.run(&["stop", "demo.test", "--lift"]).ends(0);
     town.run(&["forget", &format!("{demo}/busy")]).ends(0);
     assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE url LIKE '%/busy'"), 0);
@@ -222,13 +222,9 @@ fn why_links_and_the_rest_answer() {
 fn the_demonstration_shows_everything_and_is_judged() {
     let town = Town::empty();
     let ran = town.run(&["demo"]).ends(0);
-    for part in [
-        "done: ",
-        "Disallow: /private/",
-        "looks like a trap",
-        "asks to wait 1.0 s",
-        "no violation:",
-    ] {
+    for part in
+        ["done: ", "Disallow: /private/", "looks like a trap", "asks to wait 1 s", "no violation:"]
+    {
         assert!(ran.out.contains(part), "no `{part}` in {}", ran.out);
     }
     let json = town.run(&["demo", "--json"]).ends(0);

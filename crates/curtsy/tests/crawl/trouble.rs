@@ -121,7 +121,7 @@ fn a_file_that_is_in_use_damaged_or_newer_is_left_alone() {
     )
     .unwrap();
     let ran = town.crawl(&[&url, "--into", "text.db"]).ends(2);
-    assert!(ran.err.contains("`text.db` is not a database"), "{}", ran.err);
+    assert!(ran.err.contains("`text.db` is not a SQLite database"), "{}", ran.err);
 
     let db = town.db("crawl.db");
     db.execute("UPDATE store_version SET version = 99", []).unwrap();

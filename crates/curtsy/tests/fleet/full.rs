@@ -104,7 +104,7 @@ fn a_redis_that_is_full_has_everybody_wait_and_go_on() {
     let lines = || trial.fleet.log().matches("\"redis_away\"").count();
     let before = lines();
     // What makes room can be done, and so can what an owner asks for.
-    assert_eq!(trial.fleet.run(&["dlq", "purge"]).ends(0).err.trim(), "1 purged");
+    assert_eq!(trial.fleet.run(&["dlq", "purge"]).ends(0).err.trim(), "purged 1 letter");
     let redis = trial.fleet.redis.url();
     trial.fleet.run(&["stop", "a.test", "--redis", &redis]).ends(0);
 

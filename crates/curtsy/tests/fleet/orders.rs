@@ -49,7 +49,7 @@ fn a_paused_fleet_begins_nothing_and_goes_on_when_told() {
     rounds(&fleet);
     assert_eq!(status()["input_queue"], 1);
     let shown = fleet.run(&["fleet", "status"]).ends(0).out;
-    assert!(shown.contains("draining") && shown.contains("heard of"), "{shown}");
+    assert!(shown.contains("draining") && shown.contains("heard from"), "{shown}");
 }
 
 /// "`curtsy stop HOST`: nothing starts on that host later than 1 s after, in every process and worker"

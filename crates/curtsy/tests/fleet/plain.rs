@@ -97,10 +97,10 @@ fn letters_are_listed_shown_replayed_and_purged() {
     );
     fleet.run(&["dlq", "show", "http://elsewhere.test/"]).ends(1);
     let said = fleet.run(&["dlq", "replay", &missing[0]]).ends(0).err;
-    assert_eq!(said.trim(), "1 replayed");
+    assert_eq!(said.trim(), "replayed 1 letter");
     assert_eq!(fleet.list("crawler_queue"), [missing[0].clone()]);
-    assert_eq!(fleet.run(&["dlq", "purge"]).ends(0).err.trim(), "2 purged");
-    assert_eq!(fleet.run(&["dlq", "purge", "--rejected"]).ends(0).err.trim(), "1 purged");
+    assert_eq!(fleet.run(&["dlq", "purge"]).ends(0).err.trim(), "purged 2 letters");
+    assert_eq!(fleet.run(&["dlq", "purge", "--rejected"]).ends(0).err.trim(), "purged 1 letter");
     assert!(fleet.list("page_fetcher_dlq").is_empty());
     assert!(fleet.list("page_fetcher_rejected").is_empty());
 }

@@ -71,9 +71,60 @@ fn folder() -> PathBuf {
 fn help_shows_every_command_with_examples_and_exit_codes() {
     let run = curtsy(&["--help"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
-    for part in ["policy", "sim", "Examples:", "Exit codes: 0"] {
-        assert!(run.out.contains(part), "{}", run.out);
+    let place = |part: &str| run.out.find(part).unwrap_or_else(|| panic!("{part}: {}", run.out));
+    assert!(place("\n  crawl ") < place("\n  demo ") && place("\n  demo ") < place("\n  policy "));
+    for name in ["worker", "schedule", "fleet", "dlq", "serve"] {
+        place(&format!("\n  {name} "));
     }
+    place("Examples:");
+    for code in ["0 ", "1 ", "2 ", "3 ", "4 ", "130 ", "141 "] {
+        place(&format!("\n  {code} "));
+    }
+}
+
+/// Text that was broken into lines twice has lines that end much too early.
+#[test]
+fn help_fits_every_width_and_is_wrapped_once() {
+    for width in [80, 100, 120] {
+        let columns = width.to_string();
+        for command in ["crawl", "zoo", "site", "worker", "serve", "explain", "judge"] {
+            let run = curtsy_with(&[command, "--help"], &[("COLUMNS", &columns)], "");
+            assert_eq!(run.code, Some(0), "{}", run.err);
+            let long = run.out.lines().find(|line| line.chars().count() > width.min(110));
+            assert_eq!(long, None, "{command} at {width} columns");
+        }
+    }
+}
+
+#[cfg(not(feature = "fleet"))]
+#[test]
+fn a_command_that_was_left_out_says_how_to_get_it() {
+    for name in ["worker", "schedule", "fleet", "dlq"] {
+        let run = curtsy(&[name, "status", "--json"]);
+        assert_eq!(run.code, Some(2), "{}", run.err);
+        assert!(run.err.contains("\"code\":\"not_built\""), "{}", run.err);
+        let build = "cargo build --release -p curtsy --features fleet";
+        assert!(run.err.contains(build), "{}", run.err);
+        let help = curtsy(&[name, "--help"]);
+        assert_eq!(help.code, Some(0), "{}", help.err);
+        assert!(help.out.contains(build), "{}", help.out);
+    }
+}
+
+#[cfg(feature = "fleet")]
+#[test]
+fn a_worker_shows_its_own_default_policy() {
+    let run = curtsy_with(&["worker", "--help"], &[("COLUMNS", "110")], "");
+    assert!(run.out.contains("[default: fleet]"), "{}", run.out);
+    assert!(!run.out.contains("[default: careful]"), "{}", run.out);
+}
+
+#[cfg(feature = "serve")]
+#[test]
+fn the_service_shows_its_own_default_policy() {
+    let run = curtsy_with(&["serve", "--help"], &[("COLUMNS", "110")], "");
+    assert!(run.out.contains("[default: survey]"), "{}", run.out);
+    assert!(!run.out.contains("[default: careful]"), "{}", run.out);
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn check_says_everything_that_is_wrong() {
     let fine = curtsy(&["policy", "check", "policies/mine.toml"]);
     assert_eq!(fine.code, Some(0), "{}", fine.err);
     assert!(
-        fine.out.contains("fine, preset warehouse with 2 fields and 1 hosts of its own"),
+        fine.out.contains("fine, preset warehouse with 2 fields and 1 host of its own"),
         "{}",
         fine.out
     );

@@ -293,7 +293,8 @@ mod tests {
 
     fn shown(args: &SimArgs, sum: &Sum) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut console = Console { out: &mut out, err: &mut err, variables: Default::default() };
+        let mut console =
+            Console { out: &mut out, err: &mut err, variables: Default::default(), json: false };
         sum.print(args, &mut console).unwrap();
         String::from_utf8(out).unwrap()
     }

@@ -1,0 +1,119 @@
+//! `curtsy block`: orders that nothing more is asked of a host, for every crawl of this user on this machine. `curtsy stop` is the same.
+
+use anyhow::Context;
+use clap::Args;
+use curtsy_core::evidence::timestamp;
+use curtsy_core::url::HostKey;
+use serde_json::json;
+
+use super::crawl::LedgerArg;
+use super::progress::{ago, moment};
+use super::{Console, Outcome, printable};
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(super) struct BlockArgs {
+    /// The host, as `example.org` or a URL of it; without one the orders in force are listed
+    host: Option<String>,
+    /// Lift the order: the host may be asked again
+    #[arg(long, requires = "host")]
+    lift: bool,
+    /// List the hosts that are blocked, and since when
+    #[arg(long, conflicts_with = "host")]
+    list: bool,
+    #[command(flatten)]
+    ledger: LedgerArg,
+    /// The order is for the fleet at this Redis, not for the crawls on this machine
+    #[cfg(feature = "fleet")]
+    #[arg(long, value_name = "URL", requires = "host")]
+    redis: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    // Without a host there is nothing to order: `--list` says the same in so many words.
+    match args.host.as_deref().filter(|_| !args.list) {
+        Some(name) => order(args, &host(name)?, console),
+        None => list(args, console),
+    }
+}
+
+fn order(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let changed = give(args, host, console)?;
+    let (name, order) = (host.as_str(), if args.lift { "lifted" } else { "blocked" });
+    if args.json {
+        writeln!(console.out, "{}", json!({"host": name, "order": order, "changed": changed}))?;
+    } else {
+        let said = match (args.lift, changed) {
+            (true, true) => format!("{name} may be asked again"),
+            (true, false) => format!("{name} was not blocked; `curtsy block --list` shows who is"),
+            (false, true) => format!(
+                "{name} is blocked: nothing more is asked of it; `curtsy block {name} --lift` lifts that"
+            ),
+            (false, false) => format!("{name} is blocked already"),
+        };
+        writeln!(console.err, "{said}")?;
+    }
+    Ok(if args.lift && !changed { Outcome::Refused } else { Outcome::Fine })
+}
+
+/// Gives the order. Returns whether it is another than before, as far as that is known.
+fn give(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::Result<bool> {
+    #[cfg(feature = "fleet")]
+    if args.redis.is_some() {
+        let redis = super::worker::RedisArgs { redis: args.redis.clone() };
+        super::fleet::stop(&redis, host, !args.lift, &console.variables)?;
+        return Ok(true);
+    }
+    let mut ledger = args.ledger.open(console)?;
+    let stops = ledger.stops().context("could not read the ledger of hosts")?;
+    let was_blocked = stops.iter().any(|(blocked, _)| blocked == host);
+    if was_blocked == args.lift {
+        ledger.stop(host, !args.lift).context("could not write the ledger of hosts")?;
+    }
+    Ok(was_blocked == args.lift)
+}
+
+fn list(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let mut ledger = args.ledger.open(console)?;
+    let stops = ledger.stops().context("could not read the ledger of hosts")?;
+    let now = ledger.now();
+    if args.json {
+        let stops = stops.iter();
+        let stops = stops.map(|(host, at)| json!({"host": host.as_str(), "since": timestamp(*at)}));
+        writeln!(console.out, "{}", json!(stops.collect::<Vec<_>>()))?;
+    } else if stops.is_empty() {
+        writeln!(console.err, "no host is blocked")?;
+    } else {
+        for (host, at) in stops {
+            let since = ago(now.micros().saturating_sub(at.micros()));
+            writeln!(console.out, "{}\tsince {} ({since})", host.as_str(), moment(at))?;
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+/// A host as people write it: a name, a name with a port, or a URL.
+pub(super) fn host(text: &str) -> anyhow::Result<HostKey> {
+    let named = match text.contains("://") {
+        true => curtsy_core::url::CrawlUrl::parse(text).ok().map(|url| url.host().clone()),
+        false => curtsy_core::url::CrawlUrl::parse(&format!("http://{text}/"))
+            .ok()
+            .map(|url| url.host().clone()),
+    };
+    named.with_context(|| format!("`{}` is not a host\nhint: write `example.org`", printable(text)))
+}
+
+const HELP: &str = "\
+A second after the order nothing starts on that host any more, in every crawl that shares the \
+ledger of hosts, running ones included. Its URLs stay queued.
+
+Examples:
+  curtsy block example.org           ask nothing more of this host
+  curtsy block --list                who is blocked, and since when
+  curtsy block example.org --lift    the host may be asked again
+
+Exit codes: 0 done; 1 `--lift` of a host that was not blocked; 2 not a host, or the ledger can't \
+be used.";

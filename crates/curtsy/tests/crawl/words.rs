@@ -1,0 +1,344 @@
+//! The first five minutes: settings, messages with a next step, and what a terminal or a pipe sees.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use curtsy_sim::loopback::{Answer, Body, Host, Scene};
+use serde_json::Value;
+
+use crate::harness::{Ran, Town, number, texts};
+
+/// What the program says on stderr when it ends with a code.
+#[track_caller]
+fn says(ran: Ran, code: i32, expected: &[&str]) {
+    let ran = ran.ends(code);
+    for text in expected {
+        assert!(ran.err.contains(text), "no `{text}` in: {}", ran.err);
+    }
+}
+
+/// The error that a program reads with `--json`.
+#[track_caller]
+fn error_in_json(town: &Town, args: &[&str]) -> Value {
+    let ran = town.run(args).ends(2);
+    assert_eq!(ran.out, "", "stdout has data or nothing");
+    let line = ran.err.lines().last().unwrap_or_default();
+    let said: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {}", ran.err));
+    said["error"].clone()
+}
+
+fn site() -> Scene {
+    let mut image = Answer::to("/logo.png").body(Body::Bytes(200_000));
+    image.content_type = Some("image/png".to_owned());
+    let host = Host::named("a.test").pages(4, 3, 800).says(image);
+    Scene { hosts: vec![host], ..Scene::default() }
+}
+
+#[test]
+fn every_command_that_decides_reads_the_settings_file() {
+    let town = Town::new(Scene::plain(1, 3, 2, 500));
+    let url = town.url(0, "/");
+    let settings = format!(
+        "urls = ['{url}']\npolicy = 'warehouse'\ndelay = 0\ncontact = 'a@b.test'\n\
+         user-agent = 'OurBot/2.0'\nallow-net = ['127.0.0.0/8']\ninto = 'ours.db'\n"
+    );
+    std::fs::write(town.path("curtsy.toml"), settings).unwrap();
+    town.run(&["crawl"]).ends(0);
+    assert_eq!(
+        number(&town.db("ours.db"), "SELECT count(*) FROM pages WHERE http_status = 200"),
+        3
+    );
+    let plan = town.run(&["plan", &url, "--json"]).ends(0);
+    assert!(plan.out.contains("\"delay_ms\": 0"), "{}", plan.out);
+    town.run(&["sitemap", "list", &url]).ends(1);
+    let policy = town.run(&["policy", "show", "--origin"]).ends(0);
+    assert!(policy.out.contains("# delay in curtsy.toml"), "{}", policy.out);
+    // The file is weaker than the environment, and a flag is stronger than both.
+    let explain = |args: &[&str], delay: Option<&str>| {
+        let mut command = town.program(&[&["explain", &url, "--json"], args].concat());
+        if let Some(delay) = delay {
+            command.env("CURTSY_PACE_DELAY", delay);
+        }
+        let ran = Ran::of(command.output().unwrap()).ends(0);
+        let said: Value = serde_json::from_str(&ran.out).unwrap();
+        said["policy"].as_str().unwrap().to_owned()
+    };
+    let by_file = explain(&[], None);
+    assert_ne!(by_file, explain(&[], Some("9s")));
+    assert_eq!(explain(&[], Some("9s")), explain(&["--delay", "9s"], Some("5s")));
+    // The product that robots.txt is asked about is the crawl's own.
+    std::fs::write(town.path("robots.txt"), "User-agent: OurBot\nDisallow: /\n").unwrap();
+    town.run(&["robots", "test", "robots.txt", "/"]).ends(1);
+    town.run(&["robots", "test", "robots.txt", "/", "--agent", "other"]).ends(0);
+}
+
+#[test]
+fn a_slip_of_the_finger_is_answered_with_what_was_meant() {
+    let town = Town::empty();
+    let url = "http://127.0.0.1:1/";
+    let crawl = |more: &[&str]| town.run(&[&["crawl", url], more].concat());
+    says(crawl(&["--policy", "carefull"]), 2, &["did you mean `careful`?"]);
+    says(crawl(&["--scope", "hsot"]), 2, &["did you mean `host`?"]);
+    says(crawl(&["--mode", "ligth"]), 2, &["did you mean `light`?"]);
+    says(crawl(&["--only", "htlm"]), 2, &["did you mean `html`?"]);
+    says(crawl(&["--delay", "3"]), 2, &["`pace.delay` is `3`", "did you mean `3s`?"]);
+    says(crawl(&["--set", "robots.unreachable=dney"]), 2, &["did you mean `deny`?"]);
+    std::fs::write(town.path("curtsy.toml"), "dealy = '3s'\n").unwrap();
+    says(crawl(&[]), 2, &["in `curtsy.toml`: line 1: `dealy`", "did you mean `delay`?"]);
+    std::fs::write(town.path("curtsy.toml"), "delay = '3x'\n[set.robots]\ntll = '2h'\n").unwrap();
+    says(crawl(&[]), 2, &["`delay` in `curtsy.toml`: `pace.delay` is `3x`", "`set.robots.tll` in"]);
+    std::fs::remove_file(town.path("curtsy.toml")).unwrap();
+    let with = |name: &str, more: &[&str]| {
+        let mut command = town.program(&[&["policy", "show"], more].concat());
+        Ran::of(command.env(name, "1").output().unwrap())
+    };
+    says(with("CURTSY_CONTAKT", &[]), 0, &["did you mean `CURTSY_CONTACT`?"]);
+    says(with("curtsy_contact", &[]), 0, &["did you mean `CURTSY_CONTACT`?"]);
+    says(with("ROBOTS_TLL_SECONDS", &[]), 0, &["did you mean `ROBOTS_TTL_SECONDS`?"]);
+    let fleet = ["fleet"];
+    says(with("PAGE_FETCHER_CONTCT", &fleet), 0, &["did you mean `PAGE_FETCHER_CONTACT`?"]);
+    says(with("PAGE_FETCHER_REDIS_ULR", &fleet), 0, &["did you mean `PAGE_FETCHER_REDIS_URL`?"]);
+    let fine = with("PAGE_FETCHER_REDIS_URL", &fleet).ends(0);
+    assert_eq!(fine.err, "", "a variable that is right is not worth a word");
+}
+
+#[test]
+fn zero_is_a_delay_where_any_delay_goes() {
+    let town = Town::new(Scene::plain(1, 3, 2, 500));
+    let url = town.url(0, "/");
+    town.crawl(&[&url, "--delay", "0", "--policy", "warehouse"]).ends(0);
+    let public = ["crawl", "https://example.org/", "--contact", "a@b.test", "--delay", "0"];
+    says(town.run(&public), 2, &["`pace.delay` is `0s`", "at least `200ms`", "hint: "]);
+    std::fs::write(town.path("zero.toml"), "[pace]\ndelay = 0\n").unwrap();
+    town.run(&["policy", "check", "zero.toml", "--allow-net"]).ends(0);
+}
+
+#[test]
+fn what_can_not_be_used_is_said_with_what_would_do() {
+    let town = Town::empty();
+    let url = "http://127.0.0.1:1/";
+    let crawl = |more: &[&str]| town.run(&[&["crawl", url], more].concat());
+    says(
+        crawl(&["--into", "out.parquet"]),
+        2,
+        &["Parquet can't be written yet", "hint: ", ".jsonl"],
+    );
+    says(crawl(&["--into", "out.json"]), 2, &["did you mean `.jsonl`?"]);
+    says(crawl(&["--into", "out"]), 2, &["no ending", "`.db` is a SQLite file"]);
+    let proxy = ["--proxy", "socks5://user:s3cret@127.0.0.1:1080"];
+    says(crawl(&proxy), 2, &["SOCKS proxies are not supported", "http://proxy.example:3128"]);
+    assert!(!crawl(&proxy).err.contains("s3cret"));
+    says(crawl(&["--allow-net", "10.0.0.0/33"]), 2, &["from `/0` to `/32`"]);
+    says(crawl(&["--allow-net", "10.0.0.1/8"]), 2, &["did you mean `10.0.0.0/8`"]);
+    says(crawl(&["--allow-net", "localhost"]), 2, &["is a name", "`127.0.0.0/8`"]);
+    says(crawl(&["--allow-net", "::1/129"]), 2, &["from `/0` to `/128`"]);
+    std::fs::write(town.path("seeds.txt"), "http://127.0.0.1:1/\n\nhttp://\n").unwrap();
+    says(town.run(&["crawl", "--from", "seeds.txt"]), 2, &["line 3 of `seeds.txt`"]);
+    let missing = town.run(&["crawl", "--from", "none.txt"]);
+    assert!(!missing.err.contains("os error"), "{}", missing.err);
+    says(missing, 2, &["could not read the seeds in `none.txt`: there is no such file"]);
+    says(town.run(&["crawl", "--from", "."]), 2, &["it is a folder, not a file"]);
+    says(crawl(&["--config", "none.toml"]), 2, &["settings in `none.toml`: there is no such file"]);
+    says(crawl(&["--ca-file", "none.pem"]), 2, &["`none.pem`: there is no such file"]);
+}
+
+#[test]
+fn a_file_that_is_no_crawl_is_named_and_left_alone() {
+    let town = Town::empty();
+    let url = "http://127.0.0.1:1/";
+    std::fs::write(town.path("text.db"), "to whom it may concern\n").unwrap();
+    std::fs::create_dir(town.path("folder.db")).unwrap();
+    let other = town.db("other.db");
+    other.execute_batch("CREATE TABLE notes (text); INSERT INTO notes VALUES ('kept')").unwrap();
+    drop(other);
+    let before = std::fs::read(town.path("other.db")).unwrap();
+    for (file, said) in [
+        ("text.db", "`text.db` is not a SQLite database"),
+        ("folder.db", "folder"),
+        ("other.db", "another program"),
+    ] {
+        says(town.run(&["crawl", url, "--into", file]), 2, &[file, said, "hint: "]);
+    }
+    for (file, said) in [
+        ("text.db", "`text.db` is not a SQLite database"),
+        ("folder.db", "`folder.db` is a folder, not a file"),
+        ("other.db", "`other.db` holds no rows of a crawl"),
+        ("none.db", "there is no file `none.db`"),
+    ] {
+        says(town.run(&["why", url, "--in", file]), 2, &[said, "hint: "]);
+        says(town.run(&["links", file]), 2, &[said, "hint: "]);
+        says(town.run(&["forget", url, "--in", file]), 2, &[said, "hint: "]);
+    }
+    assert_eq!(std::fs::read(town.path("other.db")).unwrap(), before, "not a byte is changed");
+    assert!(!town.path("other.db-running").exists(), "nothing is laid beside it");
+    std::fs::write(town.path("pages.jsonl"), "{\"url\": 1}\n").unwrap();
+    std::fs::write(town.path("pages.jsonl.crawl.db"), "").unwrap();
+    says(town.run(&["links", "pages.jsonl"]), 2, &["beside it: `pages.jsonl.crawl.db`"]);
+}
+
+#[test]
+fn a_program_reads_errors_as_json_with_a_code() {
+    let town = Town::empty();
+    let url = "http://127.0.0.1:1/";
+    std::fs::write(town.path("text.db"), "to whom it may concern\n").unwrap();
+    for (code, args) in [
+        ("usage", &["crawl", url, "--json", "--dealy", "3s"][..]),
+        ("usage", &["crawl", url, "--json", "--scope", "far"]),
+        ("settings", &["crawl", url, "--json", "--delay", "soon"]),
+        ("settings", &["crawl", url, "--json", "--policy", "carefull"]),
+        ("settings", &["crawl", url, "--json", "--proxy", "socks5://127.0.0.1"]),
+        ("settings", &["crawl", url, "--json", "--into", "out.parquet"]),
+        ("no_contact", &["crawl", "https://example.org/", "--json"]),
+        ("url", &["crawl", "ftp://a.test/", "--json"]),
+        ("missing_file", &["crawl", "--from", "none.txt", "--json"]),
+        ("missing_file", &["links", "none.db", "--json"]),
+        ("wrong_file", &["links", "text.db", "--json"]),
+        ("wrong_file", &["crawl", url, "--into", "text.db", "--json"]),
+    ] {
+        let error = error_in_json(&town, args);
+        assert_eq!(error["code"], code, "{args:?}: {error}");
+        assert!(error["message"].as_str().is_some_and(|m| !m.is_empty()), "{error}");
+        assert!(!error["message"].as_str().unwrap().contains("hint: "), "{error}");
+    }
+    let error = error_in_json(&town, &["crawl", url, "--json", "--dealy", "3s"]);
+    assert!(error["hint"].as_str().unwrap().contains("--delay"), "{error}");
+}
+
+#[test]
+fn to_forget_nothing_is_said_and_is_no_success() {
+    let town = Town::new(Scene::plain(1, 3, 2, 500));
+    let url = town.url(0, "/");
+    let args = [&url, "--delay", "0", "--policy", "warehouse", "--no-sitemaps"];
+    town.crawl(&[&args[..], &["--into", "crawl.db"]].concat()).ends(0);
+    let forget = |what: &str| town.run(&["forget", what, "--in", "crawl.db"]);
+    says(forget("nobody.test"), 1, &["nothing to forget of nobody.test"]);
+    says(forget(&url), 0, &["forgot", ": 1 row"]);
+    says(forget(&url), 1, &["nothing to forget of"]);
+    let host = url.trim_start_matches("http://").split(':').next().unwrap();
+    says(forget(host), 0, &["2 rows and the host's history"]);
+    says(forget(host), 1, &["nothing to forget of"]);
+    let ran = town.run(&["forget", host, "--in", "crawl.db", "--json"]).ends(1);
+    let said: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&said["rows"], &said["history"]), (&0.into(), &false.into()));
+}
+
+#[test]
+fn blocks_can_be_listed_and_lifted_and_stop_is_the_same_command() {
+    let town = Town::empty();
+    says(town.run(&["block", "--list"]), 0, &["no host is blocked"]);
+    says(town.run(&["block", "a.test"]), 0, &["a.test is blocked", "--lift"]);
+    says(town.run(&["stop", "https://b.test/x"]), 0, &["b.test is blocked"]);
+    says(town.run(&["block", "a.test"]), 0, &["a.test is blocked already"]);
+    for list in [&["block", "--list"][..], &["block"], &["stop"]] {
+        let listed = town.run(list).ends(0).out;
+        let lines: Vec<_> = listed.lines().collect();
+        assert_eq!(lines.len(), 2, "{listed}");
+        assert!(lines[0].starts_with("a.test\tsince 2") && lines[0].contains(" UTC ("), "{listed}");
+    }
+    let listed: Value =
+        serde_json::from_str(&town.run(&["block", "--list", "--json"]).ends(0).out).unwrap();
+    assert_eq!(listed[1]["host"], "b.test");
+    assert!(listed[1]["since"].as_str().unwrap().ends_with('Z'), "{listed}");
+    says(town.run(&["block", "a.test", "--lift"]), 0, &["a.test may be asked again"]);
+    says(town.run(&["block", "a.test", "--lift"]), 1, &["a.test was not blocked"]);
+    assert_eq!(town.run(&["stop"]).ends(0).out.lines().count(), 1);
+}
+
+#[test]
+fn only_the_kinds_that_are_wanted_are_read() {
+    let mut town = Town::new(site());
+    let url = town.url(0, "/");
+    let args = [url.as_str(), "--delay", "0", "--policy", "warehouse", "--only", "html"];
+    town.crawl(&[&args[..], &["--into", "html.db"]].concat()).ends(0);
+    let db = town.db("html.db");
+    let refused = "SELECT count(*) FROM pages WHERE url LIKE '%logo.png' AND error = 'content_type' \
+        AND body IS NULL";
+    assert_eq!(number(&db, refused), 1);
+    assert!(number(&db, "SELECT count(*) FROM pages WHERE body IS NOT NULL") >= 4);
+    let settings = "only = ['image/*']\nallow-net = ['127.0.0.0/8']\ndelay = 0\n";
+    std::fs::write(town.path("curtsy.toml"), settings).unwrap();
+    let logo = town.url(0, "/logo.png");
+    town.run(&["crawl", &logo, "--policy", "warehouse", "--into", "image.db"]).ends(0);
+    assert_eq!(number(&town.db("image.db"), "SELECT sum(length(body)) FROM pages"), 200_000);
+    let log = town.close();
+    let asked = log.iter().filter(|x| x.target.ends_with("logo.png"));
+    let complete: Vec<_> = asked.map(|x| x.complete).collect();
+    assert_eq!(complete.len(), 2, "the head was asked for, and the whole");
+}
+
+#[test]
+fn rows_without_bodies_have_everything_else() {
+    let town = Town::new(Scene::plain(1, 5, 3, 500));
+    let url = town.url(0, "/");
+    town.crawl(&[&url, "--delay", "0", "--policy", "warehouse", "--no-body", "--into", "crawl.db"])
+        .ends(0);
+    let db = town.db("crawl.db");
+    assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE http_status = 200"), 5);
+    assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE body IS NOT NULL"), 0);
+    assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE title <> ''"), 5);
+    assert!(number(&db, "SELECT count(*) FROM links") > 0);
+    let policies = texts(&db, "SELECT policy FROM runs");
+    assert!(policies[0].contains("keep = false"), "the record of runs says so");
+}
+
+#[test]
+fn a_reader_that_has_enough_ends_the_crawl_quietly() {
+    let town = Town::new(Scene::plain(1, 2_000, 5, 500));
+    let url = town.url(0, "/");
+    let args = ["crawl", &url, "--allow-net", "127.0.0.0/8", "--delay", "10ms"];
+    let args = [&args[..], &["--policy", "warehouse", "--into", "-"]].concat();
+    let mut child =
+        town.program(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    for _ in 0..3 {
+        serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+    }
+    drop(lines);
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(141), "{said}");
+    assert!(said.contains("nobody reads the rows any more"), "{said}");
+    assert!(said.contains("--into pages.jsonl"), "{said}");
+    assert!(!said.contains("error"), "{said}");
+    let left: Vec<_> = std::fs::read_dir(town.path("state/curtsy")).unwrap().collect();
+    let names: Vec<_> = left.iter().map(|f| f.as_ref().unwrap().file_name()).collect();
+    assert!(!names.iter().any(|n| n.to_string_lossy().contains("stdout")), "{names:?}");
+}
+
+/// The first line of progress, as JSON, that a crawl writes and that is looked for.
+#[track_caller]
+fn progress(town: &Town, args: &[&str], is_it: impl Fn(&Value) -> bool) -> Value {
+    let args = [&["crawl", "--allow-net", "127.0.0.0/8", "--json"], args].concat();
+    let mut child =
+        town.program(&args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut read =
+        lines.by_ref().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let found = read.find(is_it);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    found.expect("such a line comes")
+}
+
+#[test]
+fn what_is_left_is_the_queue_at_the_hosts_pace() {
+    let town = Town::new(Scene::plain(1, 200, 40, 500));
+    let url = town.url(0, "/");
+    let args = [url.as_str(), "--delay", "500ms", "--policy", "warehouse", "--no-sitemaps"];
+    let line = progress(&town, &args, |line| line["queued"].as_u64() > Some(20));
+    let (queued, left) = (line["queued"].as_u64().unwrap(), line["left_ms"].as_u64().unwrap());
+    let turns = (queued - 1) * 500;
+    assert!((turns..=turns + 500).contains(&left), "{line}");
+}
+
+#[test]
+fn the_wait_of_a_host_counts_for_what_is_left() {
+    let host = Host::named("a.test").pages(3, 2, 500).robots("User-agent: *\nCrawl-delay: 60\n");
+    let town = Town::new(Scene { hosts: vec![host], ..Scene::default() });
+    let url = town.url(0, "/");
+    // The robots.txt is a request too: the home page has its turn a minute later.
+    let args = [url.as_str(), "--delay", "0", "--policy", "warehouse", "--no-sitemaps"];
+    let line = progress(&town, &args, |line| line["requests"] == 1 && line["queued"] == 1);
+    let left = line["left_ms"].as_u64().unwrap();
+    assert!((1_000..=60_100).contains(&left), "{line}");
+}
