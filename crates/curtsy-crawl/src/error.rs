@@ -26,6 +26,14 @@ pub enum SpecError {
         /// What is wrong with it.
         why: curtsy_core::url::UrlError,
     },
+    /// A URL with a user name or a password in it.
+    #[error(
+        "`{text}` is no URL that can be crawled: it has a user name or a password in it, and a password is never sent because of a URL\nhint: leave it out; for a site of your own, `header` in the policy's section `[host.\"…\"]` sends what lets you in"
+    )]
+    Login {
+        /// The text, without the user and the password.
+        text: String,
+    },
     /// A proxy that can't be used.
     #[error("`{text}`: {why}")]
     Proxy {

@@ -9,8 +9,9 @@ use curtsy_core::policy::Mode;
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::Over;
+use curtsy_fetch::GuardRefusal;
 use curtsy_store::Crawl;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::JobSpec;
 use crate::tally::Counted;
@@ -66,6 +67,9 @@ pub struct Report {
     pub took_ms: u64,
     /// Warnings about budgets and the like.
     pub warnings: Vec<String>,
+    /// Hosts that were not dialled, why, and what would allow them.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "refusals")]
+    pub not_dialled: Vec<GuardRefusal>,
     /// The same as evidence of the ingestion contract.
     pub evidence: RunEvidence,
     /// How it ended.
@@ -74,6 +78,13 @@ pub struct Report {
     /// How long it took.
     #[serde(skip)]
     pub took: Duration,
+}
+
+fn refusals<S: Serializer>(refusals: &[GuardRefusal], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(refusals.iter().map(|refused| {
+        let GuardRefusal { host, address, what, allow } = refused;
+        serde_json::json!({"host": host, "address": address, "what": what, "allow": allow})
+    }))
 }
 
 /// The kinds of requests, in the order in which the engine counts them.
@@ -88,13 +99,14 @@ pub(crate) struct Done {
     pub(crate) planned: Option<(u64, Vec<DiscoverySource>)>,
     pub(crate) sent: [u64; 5],
     pub(crate) warnings: Vec<String>,
+    pub(crate) not_dialled: Vec<GuardRefusal>,
     pub(crate) began: Instant,
 }
 
 impl Done {
     /// The report.
     pub(crate) fn report(self, spec: &JobSpec, crawl: &Crawl) -> Report {
-        let Done { name, over, counted, planned, sent, warnings, began } = self;
+        let Done { name, over, counted, planned, sent, warnings, not_dialled, began } = self;
         let took = began.elapsed();
         let how = match over {
             Some(Over::Empty) => Ended::Complete,
@@ -162,6 +174,7 @@ impl Done {
             pages_charged: crawl.pages(),
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             warnings,
+            not_dialled,
             evidence: RunEvidence::new(name.clone(), mode, figures),
             run: name,
             how,

@@ -90,8 +90,9 @@ async fn crawl(
     let (over, counts) = attendant.attend(work, asked, &told).await?;
     let warnings = attendant.said();
     let (counted, sent) = (tally.counted(), counts.sent);
-    let report =
-        Done { name, over, counted, planned: None, sent, warnings, began }.report(spec, &crawl);
+    let not_dialled = crew.outlet.refusals();
+    let report = Done { name, over, counted, planned: None, sent, warnings, not_dialled, began }
+        .report(spec, &crawl);
     pages.end_run(RunEnd {
         at: crawl.now(),
         outcome: report.ended.to_owned(),

@@ -9,6 +9,8 @@ use curtsy_core::url::HostKey;
 use ipnet::IpNet;
 use url::Url;
 
+use crate::guard::OwnHost;
+
 /// Everything that an [`Outlet`](crate::Outlet) is made from.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -28,6 +30,8 @@ pub struct Settings {
     pub from: Option<String>,
     /// Networks that may be dialled besides the public ones.
     pub allow_net: Vec<IpNet>,
+    /// Hosts of this machine that the user named: each may be dialled at its port.
+    pub named: Vec<OwnHost>,
     /// Whether requests in flight are counted on addresses of those networks, too: they are the user's own.
     pub count_allowed: bool,
     /// Whether public addresses may be dialled at all.
@@ -56,6 +60,7 @@ impl Settings {
             body_memory: policy.slots.body_memory,
             from: policy.identity.contact.as_deref().and_then(mail_address),
             allow_net: Vec::new(),
+            named: Vec::new(),
             count_allowed: false,
             public: true,
             pins: Vec::new(),

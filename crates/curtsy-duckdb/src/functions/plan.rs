@@ -49,7 +49,8 @@ impl TableFunction for CrawlPlan {
             bind.column(name, kind);
         }
         let seeds = Seeds::all(&bind.argument(0))?;
-        let mut asked = asked(&Options::of_call(bind), &Session::of(bind), seeds)?;
+        let mut asked =
+            asked(&Options::of_call(bind), &Session::of(bind), seeds)?.naming(&bind.argument(0));
         // What robots.txt names counts for every address of the site.
         asked.job.discovery.follow_sitemaps = true;
         asked.job.discovery.sitemaps_of_sites = false;

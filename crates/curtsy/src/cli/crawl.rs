@@ -148,7 +148,7 @@ pub(super) struct FindArgs {
 /// The way out.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct WayArgs {
-    /// A network that may be dialled although it is not public, as `127.0.0.0/8`; repeatable
+    /// A network that may be dialled although it is not public, as `10.0.0.0/8`; repeatable
     #[arg(long, value_name = "CIDR")]
     pub(super) allow_net: Vec<IpNet>,
     /// An address for a name, as `'*.test=127.0.0.1'`; repeatable
@@ -235,15 +235,18 @@ pub(super) fn order(
     console: &mut Console<'_>,
 ) -> anyhow::Result<Order> {
     let seeds = seeds(args)?;
-    let settled = manners(args, console)?;
+    let mut way = args.way.read()?;
+    // What stands in a list (`--from`) comes from anywhere: a host of this machine is open only if the user wrote it out.
+    seeds.iter().take(args.urls.len()).for_each(|url| way.name(url));
+    let settled = manners(&args.manners, way.reach(&seeds), console)?;
     for warning in &settled.warnings {
         writeln!(console.err, "warning: {warning}")?;
     }
-    let (way, ledger) = (args.way.read()?, args.ledger.find(console)?.into());
+    let ledger = args.ledger.find(console)?.into();
     Ok(Order { seeds, settled, way, discovery, ledger })
 }
 
-/// The seeds, each read once.
+/// The seeds, each read once: those of the command line first.
 fn seeds(args: &CrawlArgs) -> anyhow::Result<Vec<CrawlUrl>> {
     let mut seeds = Vec::new();
     for text in &args.urls {
@@ -280,8 +283,11 @@ fn seeds(args: &CrawlArgs) -> anyhow::Result<Vec<CrawlUrl>> {
 }
 
 /// The policy: flag beats environment beats file beats preset.
-pub(super) fn manners(args: &CrawlArgs, console: &Console<'_>) -> anyhow::Result<Settled> {
-    let manners = &args.manners;
+pub(super) fn manners(
+    manners: &MannersArgs,
+    reach: Reach,
+    console: &Console<'_>,
+) -> anyhow::Result<Settled> {
     let choice = manners.policy.as_deref().map(Choice::find).transpose()?;
     let short = [
         ("--contact", "identity.contact", &manners.contact),
@@ -305,10 +311,6 @@ pub(super) fn manners(args: &CrawlArgs, console: &Console<'_>) -> anyhow::Result
         preset: choice.as_ref().and_then(Choice::preset),
         mode: manners.mode,
         flags: &flags,
-    };
-    let reach = match args.way.allow_net.is_empty() {
-        true => Reach::Public,
-        false => Reach::AllowedNet,
     };
     Ok(layers.settle(reach)?)
 }
@@ -410,6 +412,13 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         let _ =
             writeln!(text, "  {}", plural(report.retries, "retry").replace("retrys", "retries"));
     }
+    for refused in report.not_dialled.iter().take(NOT_DIALLED_SHOWN) {
+        let _ = writeln!(text, "  {}", super::printable(&refused.to_string()));
+    }
+    if report.not_dialled.len() > NOT_DIALLED_SHOWN {
+        let more = report.not_dialled.len() - NOT_DIALLED_SHOWN;
+        let _ = writeln!(text, "  and {more} more that were not dialled (`--json` has them)");
+    }
     let file = into.file.display();
     if report.rows > 0 && !into.targets.iter().any(Target::is_stdout) {
         match &into.targets[..] {
@@ -444,14 +453,19 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
     text
 }
 
+/// Hosts that were not dialled, as many as anybody wants to read.
+const NOT_DIALLED_SHOWN: usize = 5;
+
 const HELP: &str = "\
 Examples:
   curtsy crawl https://example.org/ --contact me@example.org
       the whole site at 3 s a page into crawl.db; Ctrl-C and the same command go on where it was
   curtsy crawl example.org --pages 100 --depth 2 --into pages.jsonl --contact me@example.org
   curtsy crawl --from seeds.txt --policy audit --include '/blog/*' --contact https://me.example/bot
-  curtsy crawl http://127.0.0.1:8000/ --allow-net 127.0.0.0/8 --delay 0s
-      your own machine needs no contact, and inside --allow-net any delay goes
+  curtsy crawl localhost:8000 --delay 0s
+      your own machine: no contact is needed, and any delay goes. Only that port is open, and only under that name
+  curtsy crawl http://intranet.example/ --allow-net 10.0.0.0/8 --contact me@example.org
+      a private network is dialled if you allow it
 
 Exit codes: 0 nothing is left; 2 a wrong argument or a file that can't be used; 3 what is left must wait (resume after T);
 4 nothing could be fetched; 130 stopped by Ctrl-C or SIGTERM. In all of them nothing is lost.";

@@ -3,10 +3,11 @@
 use clap::Args;
 use curtsy_core::evidence::timestamp;
 use curtsy_core::host::{Action, Kind, Verdict};
+use curtsy_core::policy::Reach;
 use curtsy_crawl::{Explained, explain, seed};
 use serde_json::json;
 
-use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, manners};
+use super::crawl::{LedgerArg, MannersArgs, manners};
 use super::{Console, Outcome, progress};
 
 #[derive(Debug, Args)]
@@ -25,9 +26,7 @@ pub(super) struct ExplainArgs {
 
 pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let url = seed(&args.url)?;
-    let crawl =
-        CrawlArgs { manners: args.manners, way: WayArgs::default(), ..CrawlArgs::default() };
-    let policy = manners(&crawl, console)?.policy;
+    let policy = manners(&args.manners, Reach::Public, console)?.policy;
     let mut ledger = args.ledger.open(console)?;
     let Explained { decision, gates: findings, now, .. } = explain(&mut ledger, &policy, &url)?;
     let (first, refused) = match &decision.action {

@@ -11,7 +11,7 @@ use curtsy_crawl::{Way, state_dir};
 use curtsy_serve::{Demo, ServeSpec, rotate_token, start};
 use curtsy_store::Place;
 
-use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners};
+use super::crawl::{MannersArgs, WayArgs, manners};
 use super::{Console, Outcome};
 use crate::signals::Signals;
 
@@ -122,16 +122,13 @@ fn spec(
     wanted.policy.get_or_insert_with(|| "survey".to_owned());
     wanted.patience.get_or_insert_with(|| PATIENCE.to_owned());
     let mut way = args.way.read()?;
-    let mut way_args = args.way.clone();
     if let Some(demo) = demo {
         let Way { allow_net, pins, .. } = demo.way();
-        way_args.allow_net.extend(allow_net.iter().copied());
         way.allow_net.extend(allow_net);
         way.pins.extend(pins);
         wanted.contact.get_or_insert_with(|| "demo@localhost".to_owned());
     }
-    let crawl = CrawlArgs { manners: wanted, way: way_args, ..CrawlArgs::default() };
-    let settled = manners(&crawl, console)?;
+    let settled = manners(&wanted, way.reach(&[]), console)?;
     for warning in &settled.warnings {
         writeln!(console.err, "warning: {warning}")?;
     }

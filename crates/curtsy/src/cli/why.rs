@@ -8,6 +8,8 @@ use clap::Args;
 use curtsy_core::evidence::{Names, sentence, timestamp};
 use curtsy_core::host::{Finding, Reason, Verdict};
 use curtsy_core::time::Time;
+use curtsy_core::url::CrawlUrl;
+use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::{DecisionRow, PageRow, PagesFile};
 use serde_json::{Value as Json, json};
 
@@ -56,16 +58,48 @@ pub(super) fn find(file: &Path, url: &str) -> anyhow::Result<Option<Why>> {
     let pages = PagesFile::open(file)?;
     let row = pages.row(&url)?;
     let decisions = pages.decisions(&url)?;
+    let refused = match &row {
+        Some(row) if row.error.as_deref() == Some("guard") => Some(not_dialled(&pages, row)?),
+        _ => None,
+    };
     if row.is_none() && decisions.is_empty() {
         return Ok(None);
     }
     Ok(Some(Why {
-        text: text(url.as_str(), row.as_ref(), &decisions),
-        json: in_json(url.as_str(), row.as_ref(), &decisions),
+        text: text(url.as_str(), row.as_ref(), refused.as_deref(), &decisions),
+        json: in_json(url.as_str(), row.as_ref(), refused.as_deref(), &decisions),
     }))
 }
 
-fn text(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> String {
+/// Why the host of a row was not dialled, and what would allow it: by its address, or as the run that tried has it.
+fn not_dialled(pages: &PagesFile, row: &PageRow) -> anyhow::Result<String> {
+    let url = CrawlUrl::parse(&row.final_url)?;
+    let host = GuardRefusal::host(&url);
+    if let Some(refused) = GuardRefusal::of_literal(&url) {
+        return Ok(refused.to_string());
+    }
+    let run = pages.runs()?.into_iter().find(|run| Some(run.number) == row.run);
+    let figures = run.and_then(|run| serde_json::from_str::<Json>(&run.figures?).ok());
+    let all = figures.as_ref().and_then(|figures| figures["not_dialled"].as_array());
+    let said = all.into_iter().flatten().find(|refused| refused["host"] == host);
+    let word = |key: &str| said.and_then(|refused| refused[key].as_str());
+    Ok(match (word("address"), word("what"), word("allow")) {
+        (Some(address), Some(what), Some(flag)) => {
+            format!("{host} is at {address}, which is not dialled ({what}): `{flag}` allows it")
+        }
+        (Some(address), Some(what), None) => {
+            format!("{host} is at {address}, which is not dialled ({what})")
+        }
+        _ => format!("{host} is at an address that is not public: `--allow-net` allows networks"),
+    })
+}
+
+fn text(
+    url: &str,
+    row: Option<&PageRow>,
+    refused: Option<&str>,
+    decisions: &[DecisionRow],
+) -> String {
     let mut text = format!("{}\n", printable(url));
     match row {
         Some(row) => {
@@ -80,6 +114,9 @@ fn text(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> String {
             }
         }
         None => text.push_str("  has not ended yet\n"),
+    }
+    if let Some(refused) = refused {
+        let _ = writeln!(text, "  {}", printable(refused));
     }
     let last = decisions.last();
     let rule = row.and_then(|row| row.robots_rule.as_deref());
@@ -182,7 +219,12 @@ fn told(step: &DecisionRow) -> String {
     format!("{at} {what} {came}{friction}{wait}{then}")
 }
 
-fn in_json(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> Json {
+fn in_json(
+    url: &str,
+    row: Option<&PageRow>,
+    refused: Option<&str>,
+    decisions: &[DecisionRow],
+) -> Json {
     let rule = row.and_then(|row| row.robots_rule.as_deref());
     let steps: Vec<Json> = decisions
         .iter()
@@ -212,6 +254,7 @@ fn in_json(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> Json 
         "gate": row.and_then(|r| r.gate.clone()),
         "http_status": row.and_then(|r| r.http_status),
         "error": row.and_then(|r| r.error.clone()),
+        "not_dialled": refused,
         "final_url": row.map(|r| r.final_url.clone()),
         "redirect_count": row.map(|r| r.redirect_count),
         "robots_rule": rule,

@@ -10,7 +10,7 @@ use clap::Args;
 use curtsy_core::policy::{Origin, Variables};
 use curtsy_engine::Point;
 
-use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners};
+use super::crawl::{MannersArgs, WayArgs, manners};
 use super::policy::assignment;
 use super::{Console, Outcome};
 use crate::fleet::{FleetSpec, Log, Names, ask, run as run_worker};
@@ -122,8 +122,7 @@ pub(super) fn run(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Resul
 fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpec> {
     let mut chosen = args.manners.clone();
     chosen.policy.get_or_insert_with(|| "fleet".into());
-    let order = CrawlArgs { manners: chosen, way: args.way.clone(), ..CrawlArgs::default() };
-    let settled = manners(&order, console)?;
+    let settled = manners(&chosen, args.way.read()?.reach(&[]), console)?;
     for warning in &settled.warnings {
         writeln!(console.err, "warning: {warning}")?;
     }
