@@ -83,6 +83,19 @@ pub enum CrawlError {
     /// What is crawled is not clear.
     #[error(transparent)]
     Scope(#[from] curtsy_engine::discover::DiscoveryError),
+    /// Seeds that the crawl in the file was not begun with.
+    #[error(
+        "`{}` holds the crawl of other seeds, and `{first}` is not among them{}\nhint: `--add` adds it to that crawl, `--into other.db` begins another one",
+        file.display(), if *more > 0 { format!(" (nor are {more} more)") } else { String::new() }
+    )]
+    OtherSeeds {
+        /// The crawl's file.
+        file: PathBuf,
+        /// The first of them, without the values of a query.
+        first: String,
+        /// How many more there are.
+        more: usize,
+    },
     /// A folder could not be made.
     #[error("could not make the folder `{}`: {source}", path.display())]
     Folder {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use curtsy_core::policy::{Origin, PUBLIC_DELAY_MIN, Policy, Settled, Variables};
-use curtsy_core::url::{CrawlUrl, parse_whatwg};
+use curtsy_core::url::{CrawlUrl, Scheme, parse_whatwg};
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::Settings as Outlet;
 use curtsy_store::Place;
@@ -44,10 +44,24 @@ pub struct FileSpec {
     pub file: PathBuf,
     /// Where rows go besides.
     pub targets: Vec<Target>,
-    /// Whether the crawl begins anew, with the pages that it holds.
-    pub again: bool,
+    /// Where the crawl begins.
+    pub begin: Begin,
+    /// Whether seeds that the crawl was not begun with are added to it; otherwise they are refused.
+    pub add: bool,
     /// The command, for the record of runs.
     pub command: String,
+}
+
+/// Where a crawl into a file begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Begin {
+    /// Where it was stopped, or at its seeds.
+    #[default]
+    GoOn,
+    /// At its seeds, with the pages that it holds: fresh ones are not asked for, others with the validators that are held.
+    Again,
+    /// The same, and no page counts as fresh.
+    Forced,
 }
 
 /// What a face was told, before it is known whether it can be done.
@@ -119,6 +133,35 @@ pub fn seed(text: &str) -> Result<CrawlUrl, SpecError> {
     match plainly {
         true => url(&format!("http://{text}"), text),
         false => Ok(secure),
+    }
+}
+
+/// The same seed with the scheme that [`seed`] did not choose; none if the text has one.
+pub fn other_scheme(text: &str) -> Option<CrawlUrl> {
+    if has_scheme(text) {
+        return None;
+    }
+    let other = match seed(text).ok()?.scheme() {
+        Scheme::Http => "https",
+        Scheme::Https => "http",
+    };
+    url(&format!("{other}://{text}"), text).ok()
+}
+
+/// The file of a crawl that begins at this URL, unless one is named.
+///
+/// ```
+/// use curtsy_crawl::{file_named_after, seed};
+/// let name = |text: &str| file_named_after(&seed(text).unwrap()).display().to_string();
+/// assert_eq!(name("https://example.org/a?b"), "example.org.db");
+/// assert_eq!(name("localhost:8000"), "localhost-8000.db");
+/// assert_eq!(name("http://[::1]:8000/"), "__1-8000.db");
+/// ```
+pub fn file_named_after(url: &CrawlUrl) -> PathBuf {
+    let host = url.host().as_str().trim_matches(['[', ']']).replace(':', "_");
+    match url.port() == url.scheme().default_port() {
+        true => format!("{host}.db").into(),
+        false => format!("{host}-{}.db", url.port()).into(),
     }
 }
 

@@ -76,6 +76,12 @@ impl HttpFetch {
         self.inner.counts.get()
     }
 
+    /// Whether a URL could be dialled now: its port, its name, and every address of it. Nothing is sent to the site.
+    pub async fn check(&self, url: &CrawlUrl) -> Result<(), Problem> {
+        let deadline = self.inner.clock.mono() + self.inner.shared.timeouts.connect;
+        self.inner.site_addresses(url, deadline).await.map(drop)
+    }
+
     /// Connections that stand idle.
     pub fn idle(&self) -> usize {
         self.inner.pool.len()

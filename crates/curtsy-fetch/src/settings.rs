@@ -1,5 +1,6 @@
 //! What can be chosen about fetching, besides the policy: names, networks, a proxy, certificates.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
@@ -69,6 +70,18 @@ impl Settings {
             compress: true,
             http2: true,
         }
+    }
+}
+
+impl Settings {
+    /// A number for everything that decides whether a host can be reached: other settings give another.
+    pub fn fingerprint(&self) -> u64 {
+        let Settings { allow_net, named, public, pins, proxy, ca_pem, .. } = self;
+        let login = proxy.as_ref().and_then(|proxy| proxy.authorization.as_deref());
+        let mut hasher = DefaultHasher::new();
+        (format!("{allow_net:?} {named:?} {public} {pins:?} {proxy:?}"), login, ca_pem)
+            .hash(&mut hasher);
+        hasher.finish()
     }
 }
 

@@ -303,6 +303,31 @@ impl PagesFile {
         Ok(found)
     }
 
+    /// URLs that ended because of our own side or its settings, as far as a row can tell: an address that may not be dialled, a name that
+    /// does not resolve, TLS, a connection that could not be made. Each with how far from a seed it is, and whether it is a sitemap.
+    pub fn unreached(&self) -> Result<Vec<(CrawlUrl, u16, bool)>, OpenError> {
+        let sql =
+            "SELECT url, depth, kind = 'sitemap' FROM pages WHERE decision = 'dead' AND error IN
+            ('guard', 'dns', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy', 'connect',
+             'connect_timeout')";
+        let mut found = Vec::new();
+        self.each(sql, |row| {
+            // What another program put there is passed over.
+            if let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) {
+                found.push((url, row.get(1)?, row.get(2)?));
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// How many pages are held: fetched, confirmed or fresh.
+    pub fn held(&self) -> Result<u64, OpenError> {
+        let sql = "SELECT count(*) FROM pages
+            WHERE kind = 'page' AND decision IN ('fetched', 'confirmed', 'cached')";
+        self.db.query_row(sql, [], |row| count(row, 0)).map_err(|e| self.unreadable(e))
+    }
+
     /// Links to pages that answered with an error or not at all, in the order of the pages; `max` of them, and how many there are.
     pub fn broken_links(&self, max: usize) -> Result<(Vec<BrokenLink>, u64), OpenError> {
         let sql = "SELECT url, http_status, error FROM pages

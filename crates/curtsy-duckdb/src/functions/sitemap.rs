@@ -58,7 +58,7 @@ impl TableFunction for Sitemap {
                 stop.notified().await;
                 Ok(())
             };
-            list_sitemaps(&job, &mut Unseen, asked).map_err(fault)
+            list_sitemaps(&job, &mut Unseen, asked).map(|(listed, _)| listed).map_err(fault)
         })?;
         Ok(Running { task: Some(task), urls: VecDeque::new() })
     }

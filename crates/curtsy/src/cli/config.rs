@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use curtsy_core::policy::{Field, Variables};
+use curtsy_crawl::Target;
 use curtsy_engine::discover::Scope;
 use serde::Deserialize;
 
@@ -108,6 +109,13 @@ impl Config {
 }
 
 impl Found {
+    /// The crawl's own file that goes with the setting `into`.
+    pub(super) fn crawl_file(&self) -> Option<PathBuf> {
+        let into = self.args.into.as_deref()?;
+        let target = Target::of(into).ok().filter(|target| !target.is_stdout())?;
+        Some(target.crawl_file(into, Path::new(".")))
+    }
+
     /// The file's settings under what flags and the environment say.
     pub(super) fn under(self, flags: CrawlArgs, variables: &Variables) -> CrawlArgs {
         let file = self.args;
@@ -206,8 +214,8 @@ policy = \"careful\"
 # include = [\"/blog/*\"]           # globs over the path or the URL, or a /regex/
 # exclude = [\"*.pdf\"]
 
-# Where rows go: crawl.db (SQLite), pages.jsonl, pages.csv.
-into = \"crawl.db\"
+# Where rows go: a .db file (SQLite, named after the first seed's host if none is given), pages.jsonl, pages.csv.
+# into = \"example.org.db\"
 
 # The way out.
 # allow-net = [\"127.0.0.0/8\"]     # networks that are not public

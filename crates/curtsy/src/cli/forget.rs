@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::crawl::LedgerArg;
 use super::stop::host;
-use super::{Console, Outcome, printable};
+use super::{Console, Outcome, file, printable};
+use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::seed;
 
 #[derive(Debug, Args)]
@@ -17,9 +18,9 @@ use curtsy_crawl::seed;
 pub(super) struct ForgetArgs {
     /// A URL (`https://example.org/page`), or a host (`example.org`)
     what: String,
-    /// The crawl's file
-    #[arg(long = "in", value_name = "FILE", default_value = "crawl.db")]
-    file: PathBuf,
+    /// The crawl's file [default: the crawl in this folder that knows the URL, or the newest]
+    #[arg(long = "in", value_name = "FILE")]
+    file: Option<PathBuf>,
     #[command(flatten)]
     ledger: LedgerArg,
     /// Print JSON
@@ -30,17 +31,26 @@ pub(super) struct ForgetArgs {
 pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let is_url = args.what.contains("://");
     let mut rows = 0;
-    if args.file.exists() {
+    let urls = match is_url {
+        true => vec![seed(&args.what)?],
+        false => vec![CrawlUrl::parse(&format!("https://{}/", host(&args.what)?))?],
+    };
+    // A host may be forgotten of which there is no crawl.
+    let file = match file::find(args.file.as_deref(), &urls, console) {
+        Err(_) if !is_url => None,
+        found => Some(found?).filter(|file| file.exists()),
+    };
+    if let Some(file) = &file {
         let what = match is_url {
             true => Forget::Url(seed(&args.what)?),
             false => Forget::Host(host(&args.what)?),
         };
-        let sink = SqliteSink::open(&args.file, Options::default())?;
+        let sink = SqliteSink::open(file, Options::default())?;
         rows = sink.forget(what).map_err(|e| anyhow::anyhow!("{}", e.why))?;
     } else if is_url {
         anyhow::bail!(
             "there is no crawl in `{}`\nhint: name its file with `--in FILE`",
-            args.file.display()
+            args.file.clone().unwrap_or_default().display()
         );
     }
     if !is_url {

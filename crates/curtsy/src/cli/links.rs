@@ -6,14 +6,13 @@ use clap::Args;
 use curtsy_sink::read::PagesFile;
 use serde_json::json;
 
-use super::{Console, Outcome, printable};
+use super::{Console, Outcome, file, printable};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct LinksArgs {
-    /// The crawl's file
-    #[arg(default_value = "crawl.db")]
-    file: PathBuf,
+    /// The crawl's file [default: the newest crawl in this folder]
+    file: Option<PathBuf>,
     /// Show so many at most
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max: usize,
@@ -23,7 +22,7 @@ pub(super) struct LinksArgs {
 }
 
 pub(super) fn run(args: &LinksArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let pages = PagesFile::open(&args.file)?;
+    let pages = PagesFile::open(&file::find(args.file.as_deref(), &[], console)?)?;
     let (broken, count) = pages.broken_links(args.max)?;
     let mut page = None;
     for link in &broken {

@@ -9,6 +9,7 @@ mod crawl;
 mod demo;
 mod ends;
 mod explain;
+mod file;
 #[cfg(feature = "fleet")]
 mod fleet;
 mod forget;
@@ -55,16 +56,16 @@ enum Command {
     Crawl(Box<crawl::CrawlArgs>),
     /// See what curtsy does: a small site on this machine, crawled, explained and judged; needs no internet
     Demo(demo::DemoArgs),
-    /// Say why a URL was fetched or not, and everything that was asked on the way
-    Why(why::WhyArgs),
+    /// Say why a URL was fetched or not in a crawl, and everything that was asked on the way; with --now, what would happen now
+    Why(Box<why::WhyArgs>),
     /// Say what crawling a site would take: how many pages, how long, which first; asks for robots.txt and sitemaps only
     Plan(sitemap::SiteArgs),
     /// Read a site's sitemaps
     Sitemap(sitemap::SitemapArgs),
     /// List broken links of a crawl, for a person or for CI
     Links(links::LinksArgs),
-    /// Say what would be asked for a URL now, whether it is allowed, and when; sends nothing
-    Explain(explain::ExplainArgs),
+    /// The same as `why --now`: say what a crawl would do with a URL now, and why; sends nothing to the site
+    Explain(Box<explain::ExplainArgs>),
     /// Stop asking a host, in every crawl of this user; or lift that
     Stop(stop::StopArgs),
     /// Take rows out of a crawl's file, and a host's history out of the ledger
@@ -128,11 +129,11 @@ impl Cli {
         match self.command {
             Command::Crawl(args) => crawl::run(*args, console),
             Command::Demo(args) => demo::run(&args, console),
-            Command::Why(args) => why::run(&args, console),
+            Command::Why(args) => why::run(*args, console),
             Command::Plan(args) => sitemap::plan(args, console),
             Command::Sitemap(args) => sitemap::run(args, console),
             Command::Links(args) => links::run(&args, console),
-            Command::Explain(args) => explain::run(args, console),
+            Command::Explain(args) => explain::run(*args, console),
             Command::Stop(args) => stop::run(&args, console),
             Command::Forget(args) => forget::run(&args, console),
             Command::Completions(args) => manual::completions(&args, console),

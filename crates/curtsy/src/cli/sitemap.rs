@@ -3,12 +3,13 @@
 use clap::{Args, Subcommand};
 use curtsy_core::evidence::timestamp;
 use curtsy_core::policy::write_span;
-use curtsy_crawl::{JobSpec, Plan, list_sitemaps};
+use curtsy_crawl::{Ended, JobSpec, Plan, Report, explain, list_sitemaps};
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_sink::read::SitemapUrl;
+use curtsy_store::{Ledger, Machine};
 use serde_json::json;
 
-use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, order};
+use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, choose_schemes, order, unreached};
 use super::progress::Progressing;
 use super::{Console, Outcome, printable, progress};
 use crate::signals::Signals;
@@ -44,7 +45,12 @@ pub(super) struct SiteArgs {
 pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let SitemapCommand::List(args) = args.command;
     let json = args.json;
-    let (_, listed) = list(args, console)?;
+    let (spec, listed, report) = list(args, console)?;
+    if listed.is_empty()
+        && let Some(outcome) = kept_off(&spec, &report, console)?
+    {
+        return Ok(outcome);
+    }
     for entry in &listed {
         if json {
             let line = json!({
@@ -64,7 +70,12 @@ pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Resul
 /// `curtsy plan`.
 pub(super) fn plan(args: SiteArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let json = args.json;
-    let (spec, listed) = list(args, console)?;
+    let (spec, listed, report) = list(args, console)?;
+    if listed.is_empty()
+        && let Some(outcome) = kept_off(&spec, &report, console)?
+    {
+        return Ok(outcome);
+    }
     let url = &spec.seeds[0];
     let plan = Plan::new(&spec, url.host(), &listed)?;
     let by = plan.delay_by;
@@ -105,8 +116,43 @@ pub(super) fn plan(args: SiteArgs, console: &mut Console<'_>) -> anyhow::Result<
     Ok(Outcome::Fine)
 }
 
+/// How a crawl would end that can't ask the site, with its reason; none if the site was asked.
+fn kept_off(
+    spec: &JobSpec,
+    report: &Report,
+    console: &mut Console<'_>,
+) -> anyhow::Result<Option<Outcome>> {
+    let outcome = match report.how {
+        Ended::Waits(_) => Outcome::Waits,
+        Ended::Stopped => Outcome::Stopped,
+        Ended::Complete if !report.unreached.is_empty() => Outcome::NothingFetched,
+        Ended::Complete => return Ok(None),
+    };
+    write!(console.err, "{}", unreached(report))?;
+    for refused in &report.not_dialled {
+        writeln!(console.err, "  {}", printable(&refused.to_string()))?;
+    }
+    if let Some(after) = &report.resume_after {
+        let quiet = curtsy_store::Options::default().quiet;
+        let mut ledger = Ledger::open(spec.ledger_file()?, Machine, quiet)?;
+        let explained = explain(&mut ledger, &spec.policy, &spec.seeds[0])?;
+        let (_, gate) = explained.decision.findings.worst();
+        for (_, _, why) in explained.gates.iter().filter(|(of, ..)| *of == gate) {
+            writeln!(console.err, "  {}", printable(why))?;
+        }
+        writeln!(
+            console.err,
+            "  the site must wait longer than the patience; try again after {after}"
+        )?;
+    }
+    Ok(Some(outcome))
+}
+
 /// Asks for robots.txt and sitemaps, and for nothing else.
-fn list(args: SiteArgs, console: &mut Console<'_>) -> anyhow::Result<(JobSpec, Vec<SitemapUrl>)> {
+fn list(
+    args: SiteArgs,
+    console: &mut Console<'_>,
+) -> anyhow::Result<(JobSpec, Vec<SitemapUrl>, Report)> {
     let crawl = CrawlArgs {
         urls: vec![args.url],
         manners: args.manners,
@@ -114,9 +160,11 @@ fn list(args: SiteArgs, console: &mut Console<'_>) -> anyhow::Result<(JobSpec, V
         ledger: args.ledger,
         ..CrawlArgs::default()
     };
-    let spec = order(&crawl, DiscoverySpec::default(), console)?.job()?;
+    let mut spec = order(&crawl, DiscoverySpec::default(), console)?.job()?;
+    choose_schemes(&mut spec, &crawl.urls, None, console)?;
     let mut watch = Progressing::new(console.err, false, true, false);
     let mut signals = None;
-    let listed = list_sitemaps(&spec, &mut watch, async || Signals::heard(&mut signals).await)?;
-    Ok((spec, listed))
+    let (listed, report) =
+        list_sitemaps(&spec, &mut watch, async || Signals::heard(&mut signals).await)?;
+    Ok((spec, listed, report))
 }

@@ -13,24 +13,38 @@ use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::{DecisionRow, PageRow, PagesFile};
 use serde_json::{Value as Json, json};
 
-use super::{Console, Outcome, printable, progress};
-use curtsy_crawl::seed;
+use super::explain::{self, HowArgs};
+use super::{Console, Outcome, file, printable, progress};
+use curtsy_crawl::{other_scheme, seed};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct WhyArgs {
     /// The URL, as it was found or given
     url: String,
-    /// The crawl's file
-    #[arg(long = "in", value_name = "FILE", default_value = "crawl.db")]
-    file: PathBuf,
+    /// The crawl's file [default: the crawl in this folder that knows the URL, the file named after its host first, or the newest]
+    #[arg(long = "in", value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Say what a crawl would do with the URL now, and not what one did; nothing is sent to the site
+    #[arg(long, conflicts_with = "file")]
+    now: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten, next_help_heading = "How a crawl would ask (with --now)")]
+    how: HowArgs,
 }
 
-pub(super) fn run(args: &WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    match find(&args.file, &args.url)? {
+pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    if args.now {
+        return explain::now(args.url, args.how, args.json, console);
+    }
+    let mut urls = vec![seed(&args.url)?];
+    urls.extend(other_scheme(&args.url));
+    let file = file::find(args.file.as_deref(), &urls, console)?;
+    // A URL that was written without a scheme is the one that the crawl knows.
+    let found = urls.iter().find_map(|url| find(&file, url.as_str()).transpose()).transpose()?;
+    match found {
         Some(why) if args.json => writeln!(console.out, "{:#}", why.json)?,
         Some(why) => write!(console.out, "{}", why.text)?,
         None => {
@@ -38,7 +52,7 @@ pub(super) fn run(args: &WhyArgs, console: &mut Console<'_>) -> anyhow::Result<O
                 console.err,
                 "{} was not considered in `{}`: nobody linked to it in scope, or it waits for its turn",
                 printable(&args.url),
-                args.file.display()
+                file.display()
             )?;
             return Ok(Outcome::Refused);
         }
@@ -271,7 +285,9 @@ fn span(span: Duration) -> String {
 }
 
 const HELP: &str = "\
-The robots line that decided, the delay in force and who set it, budgets, redirects, walls, traps, and every try with its time. Works while a
+What became of a URL in a crawl, read from the crawl's file: the robots line that decided, the delay in force and who set it, budgets, redirects, walls, traps, and every try with its time. Works while a
 crawl writes the file.
 
-Exit codes: 0 there is an answer; 1 the URL was never considered.";
+What a crawl would do now is `curtsy why --now URL`, also called `curtsy explain URL`.
+
+Exit codes: 0 there is an answer; 1 the URL was never considered. With --now: those that the crawl would end with.";

@@ -72,13 +72,13 @@ impl Town {
         Ran::of(self.program(args).output().unwrap())
     }
 
-    /// A crawl of this machine.
+    /// A crawl of this machine, into `crawl.db` unless another file is named.
     pub(crate) fn crawl(&self, args: &[&str]) -> Ran {
-        self.run(&[&["crawl", "--allow-net", "127.0.0.0/8"], args].concat())
+        self.run(&crawl_args(args))
     }
 
     pub(crate) fn start_crawl(&self, args: &[&str]) -> Child {
-        let args = [&["crawl", "--allow-net", "127.0.0.0/8"], args].concat();
+        let args = crawl_args(args);
         self.program(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
@@ -97,6 +97,15 @@ impl Drop for Town {
         self.sites.take();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+fn crawl_args<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    let mut all = vec!["crawl", "--allow-net", "127.0.0.0/8"];
+    all.extend(args);
+    if !args.contains(&"--into") {
+        all.extend(["--into", "crawl.db"]);
+    }
+    all
 }
 
 /// A folder on this machine, served by Python's own server: nobody here wrote it.
