@@ -45,7 +45,7 @@ pub fn spoken(
     }
 }
 
-/// The scheme that a site is known to speak: its robots.txt was answered with it, and with the other one it was not.
+/// The scheme that a site is known to speak: its robots.txt was answered with it, and is not to be asked for again yet.
 pub fn known(
     spec: &JobSpec,
     [likely, other]: [&CrawlUrl; 2],
@@ -56,9 +56,12 @@ pub fn known(
     }
     let mut ledger = Ledger::open(file, Machine, Options::default().quiet)?;
     let of = |e| curtsy_store::OpenError::sqlite(file, e);
-    let state = ledger.state(likely.host()).map_err(of)?;
+    let (state, now) = (ledger.state(likely.host()).map_err(of)?, ledger.now());
     let answered = |url: &CrawlUrl| {
-        state.robots_of(&url.authority()).is_some_and(|robots| robots.good_at.is_some())
+        state.robots_of(&url.authority()).is_some_and(|robots| {
+            let asked_for = robots.good_until(&spec.policy.robots) > now;
+            asked_for && robots.failing_since.is_none() && robots.good_at.is_some()
+        })
     };
     let urls = [likely, other].into_iter();
     Ok(urls.filter(|url| answered(url)).map(CrawlUrl::scheme).next())

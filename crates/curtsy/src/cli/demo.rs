@@ -167,7 +167,8 @@ fn spec(port: u16, folder: &Path) -> anyhow::Result<(JobSpec, FileSpec)> {
         file: folder.join("crawl.db"),
         targets: vec![Target::Sqlite],
         begin: Begin::GoOn,
-        add: false,
+        // The site has another port each time.
+        add: true,
         command: "curtsy demo".to_owned(),
     };
     Ok((job, into))

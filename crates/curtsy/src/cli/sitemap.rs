@@ -5,6 +5,7 @@ use curtsy_core::evidence::timestamp;
 use curtsy_core::policy::write_span;
 use curtsy_crawl::{Ended, JobSpec, Plan, Report, explain, list_sitemaps};
 use curtsy_engine::discover::DiscoverySpec;
+use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::SitemapUrl;
 use curtsy_store::{Ledger, Machine};
 use serde_json::json;
@@ -125,7 +126,9 @@ fn kept_off(
     let outcome = match report.how {
         Ended::Waits(_) => Outcome::Waits,
         Ended::Stopped => Outcome::Stopped,
-        Ended::Complete if !report.unreached.is_empty() => Outcome::NothingFetched,
+        Ended::Complete if report.unreached.contains_key(&GuardRefusal::host(&spec.seeds[0])) => {
+            Outcome::NothingFetched
+        }
         Ended::Complete => return Ok(None),
     };
     write!(console.err, "{}", unreached(report))?;
