@@ -117,8 +117,11 @@ impl Nginx {
             nginx.arg("-c").arg(town.path("nginx.conf")).arg("-e").arg(town.path("error.log"));
             nginx.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
         });
-        let server = nginx?;
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+        let mut server = nginx?;
+        // It writes its number once it listens.
+        while !town.path("nginx.pid").exists() {
+            let ended = server.try_wait().unwrap();
+            assert!(ended.is_none(), "{:?}", std::fs::read_to_string(town.path("error.log")));
             std::thread::yield_now();
         }
         Some(Nginx { server, port })
