@@ -153,8 +153,8 @@ fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<bool, C
 
 /// Queues URLs again that had ended for a reason that is over: a budget, or a failure on our own side. Tells how many.
 ///
-/// A failure on our side is over if the settings have changed; a seed is always tried again, since a crawl whose seed was not reached has
-/// not begun.
+/// A failure on our side is over if the settings have changed. A seed for which nobody was asked is tried again in any case: it costs no
+/// site anything, and a crawl whose seed was not reached has not begun.
 fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, CrawlError> {
     let changed = crawl.settings_changed(spec.outlet.fingerprint())?;
     let seeds: HashSet<&CrawlUrl> = spec.seeds.iter().collect();
@@ -163,10 +163,10 @@ fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, Cr
         over_budget.map(|(url, depth)| UrlRecord::page(url, depth)).collect();
     let unreached = kept.unreached()?.into_iter();
     let unreached: Vec<UrlRecord> = unreached
-        .filter(|(url, _, is_sitemap)| changed || !is_sitemap && seeds.contains(url))
-        .map(|(url, depth, is_sitemap)| match is_sitemap {
-            true => UrlRecord::sitemap(url),
-            false => UrlRecord::page(url, depth),
+        .filter(|it| changed || it.nobody_asked && !it.is_sitemap && seeds.contains(&it.url))
+        .map(|it| match it.is_sitemap {
+            true => UrlRecord::sitemap(it.url),
+            false => UrlRecord::page(it.url, it.depth),
         })
         .collect();
     if changed {

@@ -151,6 +151,19 @@ pub struct BrokenLink {
     pub error: Option<String>,
 }
 
+/// A URL that ended because of our own side or its settings.
+#[derive(Clone, Debug)]
+pub struct Unreached {
+    /// The URL as it was offered.
+    pub url: CrawlUrl,
+    /// Links followed from a seed.
+    pub depth: u16,
+    /// Whether it is a sitemap.
+    pub is_sitemap: bool,
+    /// Whether no connection was made because of it: neither to its own host nor, after a redirect, to another.
+    pub nobody_asked: bool,
+}
+
 /// How many URLs ended in one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count {
@@ -304,17 +317,19 @@ impl PagesFile {
     }
 
     /// URLs that ended because of our own side or its settings, as far as a row can tell: an address that may not be dialled, a name that
-    /// does not resolve, TLS, a connection that could not be made. Each with how far from a seed it is, and whether it is a sitemap.
-    pub fn unreached(&self) -> Result<Vec<(CrawlUrl, u16, bool)>, OpenError> {
+    /// does not resolve, TLS, a connection that could not be made.
+    pub fn unreached(&self) -> Result<Vec<Unreached>, OpenError> {
         let sql =
-            "SELECT url, depth, kind = 'sitemap' FROM pages WHERE decision = 'dead' AND error IN
+            "SELECT url, depth, kind = 'sitemap', redirect_count = 0 AND error IN ('guard', 'dns')
+            FROM pages WHERE decision = 'dead' AND error IN
             ('guard', 'dns', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy', 'connect',
              'connect_timeout')";
         let mut found = Vec::new();
         self.each(sql, |row| {
             // What another program put there is passed over.
             if let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) {
-                found.push((url, row.get(1)?, row.get(2)?));
+                let (depth, is_sitemap, nobody_asked) = (row.get(1)?, row.get(2)?, row.get(3)?);
+                found.push(Unreached { url, depth, is_sitemap, nobody_asked });
             }
             Ok(())
         })?;
