@@ -46,6 +46,14 @@ pub enum SpecError {
         /// What would do.
         hint: String,
     },
+    /// A URL with a user name or a password in it.
+    #[error(
+        "`{text}` is no URL that can be crawled: it has a user name or a password in it, and a password is never sent because of a URL\nhint: leave it out; for a site of your own, `header` in the policy's section `[host.\"…\"]` sends what lets you in"
+    )]
+    Login {
+        /// The text, without the user and the password.
+        text: String,
+    },
     /// A proxy that can't be used.
     #[error("`{text}`: {why}")]
     Proxy {
@@ -100,6 +108,19 @@ pub enum CrawlError {
     /// What is crawled is not clear.
     #[error(transparent)]
     Scope(#[from] curtsy_engine::discover::DiscoveryError),
+    /// Seeds that the crawl in the file was not begun with.
+    #[error(
+        "`{}` holds the crawl of other seeds, and `{first}` is not among them{}\nhint: `--add` adds it to that crawl, `--into other.db` begins another one",
+        file.display(), if *more > 0 { format!(" (nor are {more} more)") } else { String::new() }
+    )]
+    OtherSeeds {
+        /// The crawl's file.
+        file: PathBuf,
+        /// The first of them, without the values of a query.
+        first: String,
+        /// How many more there are.
+        more: usize,
+    },
     /// A folder could not be made.
     #[error("could not make the folder `{}`: {source}", path.display())]
     Folder {

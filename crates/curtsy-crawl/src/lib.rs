@@ -8,6 +8,7 @@
 mod asking;
 mod attend;
 mod choice;
+mod compare;
 mod error;
 mod explain;
 mod feed;
@@ -18,6 +19,7 @@ mod report;
 mod run;
 mod shown;
 mod sitemaps;
+mod speak;
 mod spec;
 mod stream;
 mod survey;
@@ -27,6 +29,7 @@ mod way;
 mod work;
 
 pub use choice::Choice;
+pub use compare::Compared;
 pub use error::{CrawlError, SpecError};
 pub use explain::{Explained, explain};
 pub use kinds::PageKind;
@@ -36,7 +39,11 @@ pub use report::{Ended, Report};
 pub use run::run;
 pub use shown::{is_bidi, printable, shown_url, without_login};
 pub use sitemaps::list_sitemaps;
-pub use spec::{FileSpec, JobSpec, Order, SeedsAre, Target, ledger_file, seed, state_dir};
+pub use speak::{Dialable, dialable, known as known_scheme, spoken};
+pub use spec::{
+    Begin, FileSpec, JobSpec, Order, SeedsAre, Target, file_named_after, ledger_file, other_scheme,
+    seed, state_dir,
+};
 pub use stream::{Keeper, Left, NoCache, Streaming, stream};
 pub use survey::{Depth, Planned, SurveyPlan, survey};
 pub use watch::{Progress, Waiting, Watch};

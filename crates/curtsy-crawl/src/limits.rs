@@ -22,6 +22,12 @@ pub fn limits() -> Vec<Limit> {
             "the rest follows",
         ),
         limit(
+            "crawl.anew",
+            "hosts that a run with other settings tries anew at once",
+            count(run::ANEW_MAX),
+            "the others are tried when they fall due",
+        ),
+        limit(
             "crawl.names",
             "hosts, and friction signals, that a report has by name",
             count(tally::NAMES_MAX),

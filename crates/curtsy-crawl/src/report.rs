@@ -9,11 +9,12 @@ use curtsy_core::policy::Mode;
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::Over;
+use curtsy_fetch::GuardRefusal;
 use curtsy_store::Crawl;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::JobSpec;
 use crate::tally::Counted;
+use crate::{Compared, JobSpec};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,12 +65,27 @@ pub struct Report {
     pub links_cut: u64,
     /// URLs that are not settled.
     pub queued: u64,
-    /// Pages charged to the whole crawl.
+    /// Pages charged to this run.
     pub pages_charged: u64,
+    /// Since when the crawl is complete, if there was nothing left to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complete_since: Option<String>,
+    /// Pages that the crawl's file holds, if there was nothing left to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages_held: Option<u64>,
+    /// What became of the pages that were held, if the crawl began again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compared: Option<Compared>,
     /// How long it took.
     pub took_ms: u64,
     /// Warnings about budgets and the like.
     pub warnings: Vec<String>,
+    /// Hosts that could not be reached at the last try, and the word for why: `dns`, `connect`, `tls_issuer`, `guard`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unreached: BTreeMap<String, &'static str>,
+    /// Hosts that were not dialled, why, and what would allow them.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "refusals")]
+    pub not_dialled: Vec<GuardRefusal>,
     /// The same as evidence of the ingestion contract.
     pub evidence: RunEvidence,
     /// Whether it was stopped because nobody read its rows on the standard output any more.
@@ -81,6 +97,13 @@ pub struct Report {
     /// How long it took.
     #[serde(skip)]
     pub took: Duration,
+}
+
+fn refusals<S: Serializer>(refusals: &[GuardRefusal], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(refusals.iter().map(|refused| {
+        let GuardRefusal { host, address, what, allow } = refused;
+        serde_json::json!({"host": host, "address": address, "what": what, "allow": allow})
+    }))
 }
 
 /// The kinds of requests, in the order in which the engine counts them.
@@ -95,13 +118,28 @@ pub(crate) struct Done {
     pub(crate) planned: Option<(u64, Vec<DiscoverySource>)>,
     pub(crate) sent: [u64; 5],
     pub(crate) warnings: Vec<String>,
+    pub(crate) not_dialled: Vec<GuardRefusal>,
     pub(crate) began: Instant,
 }
 
 impl Done {
+    /// A run that had nothing to do.
+    pub(crate) fn nothing(began: Instant) -> Done {
+        Done {
+            name: String::new(),
+            over: Some(Over::Empty),
+            counted: Counted::default(),
+            planned: None,
+            sent: [0; 5],
+            warnings: Vec::new(),
+            not_dialled: Vec::new(),
+            began,
+        }
+    }
+
     /// The report.
     pub(crate) fn report(self, spec: &JobSpec, crawl: &Crawl) -> Report {
-        let Done { name, over, counted, planned, sent, warnings, began } = self;
+        let Done { name, over, counted, planned, sent, warnings, not_dialled, began } = self;
         let took = began.elapsed();
         let how = match over {
             Some(Over::Empty) => Ended::Complete,
@@ -169,8 +207,13 @@ impl Done {
             links_cut: counted.links_cut,
             queued,
             pages_charged: crawl.pages(),
+            complete_since: None,
+            pages_held: None,
+            compared: None,
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             warnings,
+            unreached: counted.unreached,
+            not_dialled,
             evidence: RunEvidence::new(name.clone(), mode, figures),
             run: name,
             unread: false,

@@ -1,24 +1,31 @@
 //! A crawl into a file of its own, which goes on when it was stopped.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use curtsy_engine::{Outside, Sink};
+use curtsy_core::evidence::timestamp;
+use curtsy_core::url::CrawlUrl;
+use curtsy_engine::{Outside, Sink, UrlRecord};
 use curtsy_sink::read::PagesFile;
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
 use curtsy_store::{Crawl, Options};
 use tokio::sync::watch::channel;
 
 use crate::attend::{Attendant, runtime};
+use crate::compare::{Comparing, Forced};
 use crate::report::Done;
 use crate::tally::Tally;
 use crate::work::{Crew, chance};
-use crate::{CrawlError, FileSpec, JobSpec, Report, Target, Watch};
+use crate::{Begin, CrawlError, FileSpec, JobSpec, Report, Target, Watch, shown_url};
 
 /// Rows that are written together, if so many come within the time that a row may wait: keys are all over their index, and each
 /// transaction writes every page of it that it touched.
 pub(crate) const FLUSH_ROWS: usize = 400;
+
+/// Hosts that are tried anew at once when settings have changed; the others are when they fall due.
+pub(crate) const ANEW_MAX: usize = 10_000;
 
 /// Runs a crawl until nothing is left, until what is left must wait too long, or until it is asked to stop: once to finish what was
 /// sent, twice to end at once. `asked` is done whenever somebody asks.
@@ -44,33 +51,50 @@ async fn crawl(
     let began = Instant::now();
     let name = format!("{:016x}", chance());
     let crawl = Crawl::open(ledger, &into.file, Options::default())?;
-    match into.again {
+    let added = admit_seeds(spec, into, &crawl)?;
+    let again = into.begin != Begin::GoOn;
+    match again {
         true => crawl.begin_again()?,
         false => crawl.begin_run()?,
     }
     let options =
         curtsy_sink::Options { robots: Some(texts(&crawl)), ..curtsy_sink::Options::default() };
     let pages = SqliteSink::open(&into.file, options)?;
+    let kept = PagesFile::open(&into.file)?;
+    let runs = kept.runs()?;
+    let back = match again {
+        true => 0,
+        false => put_back(spec, &kept, &crawl)?,
+    };
+    let finished = runs.last().filter(|run| run.outcome.as_deref() == Some("complete"));
+    if let Some(run) = finished
+        && !again
+        && !added
+        && back == 0
+        && crawl.queued() == 0
+    {
+        let mut report = Done { name, ..Done::nothing(began) }.report(spec, &crawl);
+        report.complete_since = run.ended_at.map(timestamp);
+        report.pages_held = Some(kept.held()?);
+        return Ok(report);
+    }
+    let started_at = crawl.now();
     pages.begin_run(RunStart {
         trace_id: name.clone(),
-        at: crawl.now(),
+        at: started_at,
         command: into.command.clone(),
         policy: spec.policy.to_toml(),
         policy_hash: spec.policy.hash_hex(),
     })?;
-    let kept = PagesFile::open(&into.file)?;
     kept.known(|url, last, depth| {
         discovery.note_known(&url);
         if depth == 0 && last != url {
             discovery.admit_root(&last);
         }
     })?;
-    let first = kept.runs()?.into_iter().next().map_or(name.clone(), |run| run.trace_id);
-    let room = spec.policy.budget.pages.is_none_or(|max| crawl.pages() < max);
-    if room && !into.again {
-        crawl.put_back(kept.over_budget()?)?;
-    }
-    drop(kept);
+    let first = runs.into_iter().next().map_or(name.clone(), |run| run.trace_id);
+    let comparing = Comparing::new(&pages, kept);
+    let forced = Forced { pages: &pages, since: started_at };
     let (told, hears) = channel(0);
     let told = Arc::new(told);
     let unread = Arc::new(AtomicBool::new(false));
@@ -84,7 +108,10 @@ async fn crawl(
     };
     let files = files(spec, into, first, &name, &crawl, &nobody_reads)?;
     let tally = Tally::default();
-    let mut sinks: Vec<&dyn Sink> = vec![&pages];
+    let mut sinks: Vec<&dyn Sink> = match again {
+        true => vec![&comparing],
+        false => vec![&pages],
+    };
     sinks.extend(files.iter().map(|file| &**file));
     sinks.push(&tally);
     let crew = Crew::new(spec, &crawl, (outlet, discovery), 1, FLUSH_ROWS);
@@ -92,7 +119,10 @@ async fn crawl(
     let outside = Outside {
         source: &crew.seeds,
         sinks,
-        cache: &pages,
+        cache: match into.begin {
+            Begin::Forced => &forced,
+            Begin::GoOn | Begin::Again => &pages,
+        },
         reader: &crew.discovery,
         listener: &tally,
     };
@@ -100,9 +130,12 @@ async fn crawl(
     let (over, counts) = attendant.attend(work, asked, &told).await?;
     let warnings = attendant.said();
     let (counted, sent) = (tally.counted(), counts.sent);
-    let done = Done { name, over, counted, planned: None, sent, warnings, began };
+    let not_dialled = crew.outlet.refusals();
+    let done = Done { name, over, counted, planned: None, sent, warnings, not_dialled, began };
     let mut report = done.report(spec, &crawl);
     report.unread = unread.load(Ordering::Relaxed);
+    // Without bodies there is nothing to compare.
+    report.compared = (again && spec.policy.body.keep).then(|| comparing.compared());
     pages.end_run(RunEnd {
         at: crawl.now(),
         outcome: report.ended.to_owned(),
@@ -110,6 +143,47 @@ async fn crawl(
         evidence: Some(report.evidence.clone()),
     })?;
     Ok(report)
+}
+
+/// Sees to it that the crawl in a file has these seeds; tells whether there are new ones.
+fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<bool, CrawlError> {
+    let others = crawl.other_seeds(&spec.seeds)?;
+    match others.as_deref() {
+        Some([]) => return Ok(false),
+        Some([first, more @ ..]) if !into.add => {
+            return Err(CrawlError::OtherSeeds {
+                file: into.file.clone(),
+                first: shown_url(first.as_str()),
+                more: more.len(),
+            });
+        }
+        _ => {}
+    }
+    crawl.keep_seeds(&spec.seeds)?;
+    Ok(others.is_some())
+}
+
+/// Queues URLs again that had ended for a reason that is over: a budget, or a failure on our own side. Tells how many.
+///
+/// A failure on our side is over if the settings have changed. A seed for which nobody was asked is tried again in any case: it costs no
+/// site anything, and a crawl whose seed was not reached has not begun.
+fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, CrawlError> {
+    let changed = crawl.settings_changed(spec.outlet.fingerprint())?;
+    let seeds: HashSet<&CrawlUrl> = spec.seeds.iter().collect();
+    let mut back = kept.over_budget()?;
+    let unreached = kept.unreached()?.into_iter();
+    let unreached: Vec<UrlRecord> = unreached
+        .filter(|it| changed || it.nobody_asked && it.is_page && seeds.contains(&it.record.url))
+        .map(|it| it.record)
+        .collect();
+    if changed {
+        let hosts = unreached.iter().map(|record| record.host().clone()).collect();
+        crawl.try_anew(hosts, ANEW_MAX)?;
+    }
+    back.extend(unreached);
+    let count = back.len();
+    crawl.put_back(back)?;
+    Ok(count)
 }
 
 /// Makes the folder of a file that is about to be opened.

@@ -10,17 +10,17 @@ use curtsy_sink::read::SitemapUrl;
 use curtsy_store::{Handle, Machine, Shows};
 
 use crate::stream::{Keeper, NoCache, Streaming};
-use crate::{CrawlError, JobSpec, SeedsAre, Watch, stream};
+use crate::{CrawlError, JobSpec, Report, SeedsAre, Watch, stream};
 
 /// Listed URLs that are read.
 pub(crate) const LISTED_MAX: usize = 1_000_000;
 
-/// The URLs that the sitemaps of a job's seeds list: each seed is a site, or one sitemap.
+/// The URLs that the sitemaps of a job's seeds list: each seed is a site, or one sitemap. The report says what kept it from asking.
 pub fn list_sitemaps(
     spec: &JobSpec,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<Vec<SitemapUrl>, CrawlError> {
+) -> Result<(Vec<SitemapUrl>, Report), CrawlError> {
     let mut spec = spec.clone();
     spec.seeds = spec.seeds.iter().map(first).collect();
     spec.seeds_are = SeedsAre::Sitemaps;
@@ -32,8 +32,8 @@ pub fn list_sitemaps(
     spec.policy = Arc::new(policy);
     let list = Mutex::new(List::default());
     let how = Streaming { workers: 1, rows: 100, known: Vec::new(), shows: Shows::Nothing };
-    stream(&spec, how, |_| Listing(&list), watch, asked)?;
-    Ok(list.into_inner().unwrap_or_else(PoisonError::into_inner).urls)
+    let report = stream(&spec, how, |_| Listing(&list), watch, asked)?;
+    Ok((list.into_inner().unwrap_or_else(PoisonError::into_inner).urls, report))
 }
 
 /// Where the sitemaps of a site begin.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use curtsy_core::policy::{Origin, Policy, Settled, Variables};
-use curtsy_core::url::CrawlUrl;
+use curtsy_core::policy::{Origin, PUBLIC_DELAY_MIN, Policy, Settled, Variables};
+use curtsy_core::url::{CrawlUrl, Scheme, parse_whatwg};
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::Settings as Outlet;
 use curtsy_store::Place;
@@ -44,10 +44,24 @@ pub struct FileSpec {
     pub file: PathBuf,
     /// Where rows go besides.
     pub targets: Vec<Target>,
-    /// Whether the crawl begins anew, with the pages that it holds.
-    pub again: bool,
+    /// Where the crawl begins.
+    pub begin: Begin,
+    /// Whether seeds that the crawl was not begun with are added to it; otherwise they are refused.
+    pub add: bool,
     /// The command, for the record of runs.
     pub command: String,
+}
+
+/// Where a crawl into a file begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Begin {
+    /// Where it was stopped, or at its seeds.
+    #[default]
+    GoOn,
+    /// At its seeds, with the pages that it holds: fresh ones are not asked for, others with the validators that are held.
+    Again,
+    /// The same, and no page counts as fresh.
+    Forced,
 }
 
 /// What a face was told, before it is known whether it can be done.
@@ -78,6 +92,13 @@ impl Order {
             policy.identity.contact = Some("this-machine".to_owned());
             outlet.public = false;
         }
+        if way.allow_net.is_empty()
+            && way.stays_here(&seeds)
+            && policy.pace.delay_min < PUBLIC_DELAY_MIN
+        {
+            // The pace of one's own machine is not for strangers.
+            outlet.public = false;
+        }
         let product = policy.product_token().to_owned();
         Ok(JobSpec {
             user_agent: policy.user_agent()?,
@@ -91,21 +112,66 @@ impl Order {
     }
 }
 
-/// A seed as people write it: `example.org` is `https://example.org/`.
+/// A seed as people write it: `example.org` is `https://example.org/`, and `localhost:8080` is `http://localhost:8080/`, since hardly any
+/// server on one's own machine speaks TLS. A user name or a password in it is refused: nobody's password is sent because of a URL.
 ///
 /// ```
 /// use curtsy_crawl::seed;
 /// assert_eq!(seed("example.org:8080/a").unwrap().as_str(), "https://example.org:8080/a");
-/// assert_eq!(seed("localhost:8080").unwrap().as_str(), "https://localhost:8080/");
+/// assert_eq!(seed("localhost:8080").unwrap().as_str(), "http://localhost:8080/");
+/// assert_eq!(seed("localhost:8443").unwrap().as_str(), "https://localhost:8443/");
 /// assert_eq!(seed("http:/example.org").unwrap().as_str(), "http://example.org/");
 /// assert!(seed("file:/etc/passwd").is_err());
+/// assert!(seed("https://me:secret@example.org/").is_err());
 /// ```
 pub fn seed(text: &str) -> Result<CrawlUrl, SpecError> {
-    let with_scheme = match has_scheme(text) {
-        true => text.to_owned(),
-        false => format!("https://{text}"),
+    if has_scheme(text) {
+        return url(text, text);
+    }
+    let secure = url(&format!("https://{text}"), text)?;
+    let plainly = secure.host().names_this_machine() && !secure.port().to_string().ends_with("443");
+    match plainly {
+        true => url(&format!("http://{text}"), text),
+        false => Ok(secure),
+    }
+}
+
+/// The same seed with the scheme that [`seed`] did not choose; none if the text has one.
+pub fn other_scheme(text: &str) -> Option<CrawlUrl> {
+    if has_scheme(text) {
+        return None;
+    }
+    let other = match seed(text).ok()?.scheme() {
+        Scheme::Http => "https",
+        Scheme::Https => "http",
     };
-    CrawlUrl::parse(&with_scheme).map_err(|why| SpecError::Seed { text: shown_url(text), why })
+    url(&format!("{other}://{text}"), text).ok()
+}
+
+/// The file of a crawl that begins at this URL, unless one is named.
+///
+/// ```
+/// use curtsy_crawl::{file_named_after, seed};
+/// let name = |text: &str| file_named_after(&seed(text).unwrap()).display().to_string();
+/// assert_eq!(name("https://example.org/a?b"), "example.org.db");
+/// assert_eq!(name("localhost:8000"), "localhost-8000.db");
+/// assert_eq!(name("http://[::1]:8000/"), "__1-8000.db");
+/// ```
+pub fn file_named_after(url: &CrawlUrl) -> PathBuf {
+    let host = url.host().as_str().trim_matches(['[', ']']).replace(':', "_");
+    match url.port() == url.scheme().default_port() {
+        true => format!("{host}.db").into(),
+        false => format!("{host}-{}.db", url.port()).into(),
+    }
+}
+
+/// A URL that a person wrote as `text`.
+fn url(whole: &str, text: &str) -> Result<CrawlUrl, SpecError> {
+    let read = parse_whatwg(None, whole);
+    if read.is_ok_and(|read| !read.username().is_empty() || read.password().is_some()) {
+        return Err(SpecError::Login { text: shown_url(text) });
+    }
+    CrawlUrl::parse(whole).map_err(|why| SpecError::Seed { text: shown_url(text), why })
 }
 
 /// Whether a text begins with a scheme. `file:/x` does; `example.org:80` and `localhost:8080/x` begin with a host and its port.

@@ -176,7 +176,8 @@ pub(crate) fn stream_on<K: Keeper>(
     }
     let name = format!("{:016x}", chance());
     let planned = keeper.planned();
-    let done = Done { name, over, counted: tally.counted(), planned, sent, warnings, began };
+    let (counted, not_dialled) = (tally.counted(), crew.outlet.refusals());
+    let done = Done { name, over, counted, planned, sent, warnings, not_dialled, began };
     Ok(done.report(spec, &crawl))
 }
 

@@ -5,8 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use curtsy_core::evidence::friction_signal;
 use curtsy_core::host::{AskKind, Gate, Outcome};
-use curtsy_core::url::HostKey;
+use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::{Batch, Boxed, Ending, Listener, Note, Row, Sink, SinkError, Step};
+use curtsy_fetch::GuardRefusal;
+use curtsy_sink::error_name;
 
 /// Hosts and signals that are kept by name.
 pub(crate) const NAMES_MAX: usize = 10_000;
@@ -40,6 +42,8 @@ pub(crate) struct Counted {
     pub(crate) links_cut: u64,
     pub(crate) hosts: BTreeSet<HostKey>,
     pub(crate) friction: Vec<String>,
+    /// Hosts with a port that could not be reached at the last try, and the word for why.
+    pub(crate) unreached: BTreeMap<String, &'static str>,
 }
 
 impl Tally {
@@ -90,6 +94,7 @@ impl Counted {
         if row.kind == AskKind::Sitemap {
             self.sitemaps += 1;
             if let Ending::Fetched(outcome) | Ending::Dead(outcome) = &row.ending {
+                self.reached(outcome, &row.final_url);
                 self.friction(outcome, &row.final_url);
             }
             return;
@@ -104,7 +109,10 @@ impl Counted {
                 self.fetched += 1;
                 self.answer(outcome, row);
             }
-            Ending::Dead(outcome) => self.answer(outcome, row),
+            Ending::Dead(outcome) => {
+                self.reached(outcome, &row.final_url);
+                self.answer(outcome, row);
+            }
             Ending::Cached => self.cached += 1,
             Ending::Refused(gate) => *self.refused.entry(gate_name(*gate)).or_default() += 1,
             Ending::Unheard | Ending::LostRedirect => {}
@@ -131,7 +139,21 @@ impl Counted {
         if let curtsy_engine::Then::Retry(_) = step.then {
             self.retries += 1;
         }
+        self.reached(&step.outcome, &step.url);
         self.friction(&step.outcome, &step.url);
+    }
+
+    /// Notes whether a host could be reached.
+    fn reached(&mut self, outcome: &Outcome, url: &CrawlUrl) {
+        let host = GuardRefusal::host(url);
+        match outcome {
+            Outcome::Failed(problem) if problem.may_be_ours() || problem.is_refusal() => {
+                if self.unreached.len() < NAMES_MAX {
+                    self.unreached.extend(error_name(outcome).map(|word| (host, word)));
+                }
+            }
+            _ => drop(self.unreached.remove(&host)),
+        }
     }
 
     fn friction(&mut self, outcome: &Outcome, url: &curtsy_core::url::CrawlUrl) {

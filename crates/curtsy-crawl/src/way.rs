@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use curtsy_core::policy::Policy;
+use curtsy_core::policy::{Policy, Reach};
 use curtsy_core::url::{CrawlUrl, HostKey};
-use curtsy_fetch::{IpNet, NamePin, Proxy, Settings};
+use curtsy_fetch::{IpNet, NamePin, OwnHost, Proxy, Settings};
 
 use crate::{SpecError, printable, without_login};
 
@@ -14,6 +14,8 @@ use crate::{SpecError, printable, without_login};
 pub struct Way {
     /// Networks that may be dialled although they are not public.
     pub allow_net: Vec<IpNet>,
+    /// Hosts of this machine that the user named. What a list, a table or a stranger names is not among them.
+    pub named: Vec<OwnHost>,
     /// Addresses for names.
     pub pins: Vec<NamePin>,
     /// A proxy for everything.
@@ -31,6 +33,30 @@ impl Way {
         Ok(())
     }
 
+    /// Opens a host of this machine at the port of a URL that the user wrote, and nothing else. Every other URL opens nothing.
+    pub fn name(&mut self, url: &CrawlUrl) {
+        let own = OwnHost { host: url.host().clone(), port: url.port() };
+        if own.host.names_this_machine() && !self.named.contains(&own) {
+            self.named.push(own);
+        }
+    }
+
+    /// Where these seeds lead: a network that was allowed, this machine, or strangers.
+    pub fn reach(&self, seeds: &[CrawlUrl]) -> Reach {
+        match self.allow_net.is_empty() && !self.stays_here(seeds) {
+            true => Reach::Public,
+            false => Reach::AllowedNet,
+        }
+    }
+
+    /// Whether every seed is a host of this machine that the user named.
+    pub(crate) fn stays_here(&self, seeds: &[CrawlUrl]) -> bool {
+        let named = |seed: &CrawlUrl| {
+            self.named.iter().any(|own| own.port == seed.port() && own.host == *seed.host())
+        };
+        !seeds.is_empty() && seeds.iter().all(named)
+    }
+
     /// Reads further certificate authorities.
     pub fn trust(&mut self, file: &Path) -> Result<(), SpecError> {
         self.ca_pem = std::fs::read(file)
@@ -42,21 +68,21 @@ impl Way {
     pub fn settings(&self, policy: &Policy) -> Settings {
         let mut settings = Settings::of(policy);
         settings.allow_net = self.allow_net.clone();
+        settings.named = self.named.clone();
         settings.pins = self.pins.clone();
         settings.proxy = self.proxy.clone();
         settings.ca_pem = self.ca_pem.clone();
         settings
     }
 
-    /// Whether every seed lies on this machine, by its address or by a name that is pinned to one.
+    /// Whether every seed lies on this machine: by its address, as `localhost`, or by a name that is pinned to such an address.
     pub(crate) fn is_local(&self, seeds: &[CrawlUrl]) -> bool {
         seeds.iter().all(|seed| {
             let host = seed.host();
             let pinned = self.pins.iter().find(|pin| pin.fits(host.as_str()));
-            match (pinned, address(host)) {
-                (Some(pin), _) => pin.addresses.iter().all(IpAddr::is_loopback),
-                (None, Some(address)) => address.is_loopback(),
-                (None, None) => false,
+            match pinned {
+                Some(pin) => pin.addresses.iter().all(IpAddr::is_loopback),
+                None => host.names_this_machine(),
             }
         })
     }
@@ -117,8 +143,4 @@ pub fn network(text: &str) -> Result<IpNet, SpecError> {
             format!("did you mean `{}`, or `{ip}/{longest}` for this address alone?", net.trunc()),
         )),
     }
-}
-
-fn address(host: &HostKey) -> Option<IpAddr> {
-    host.as_str().trim_start_matches('[').trim_end_matches(']').parse().ok()
 }

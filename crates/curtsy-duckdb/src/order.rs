@@ -298,6 +298,19 @@ pub(crate) struct Asked {
     pub(crate) update_stale: bool,
 }
 
+impl Asked {
+    /// Opens a host of this machine that the call names as its one URL (`crawl('http://localhost:8000/')`). A list or a query has
+    /// whatever a table holds, and opens nothing.
+    pub(crate) fn naming(mut self, argument: &Argument) -> Asked {
+        if let Argument::Text(_) = argument {
+            let mut way = Way::default();
+            self.job.seeds.iter().for_each(|url| way.name(url));
+            self.job.outlet.named = way.named;
+        }
+        self
+    }
+}
+
 /// Reads options and settings into a crawl of these seeds.
 pub(crate) fn asked(
     options: &Options,

@@ -7,16 +7,18 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use curtsy_core::host::Problem;
+use curtsy_core::url::HostKey;
+use ipnet::IpNet;
 use tokio::net::TcpStream;
 
-use crate::guard::Guard;
+use crate::guard::{Forbidden, Guard};
 use crate::port;
 
 /// Why a socket could not be had.
 #[derive(Debug)]
 pub(crate) enum Undialled {
     /// The address may not be dialled.
-    Guard,
+    Guard(Forbidden),
     /// The port may not.
     Port,
     /// The network said no, or it could not be asked whose address it is.
@@ -26,7 +28,7 @@ pub(crate) enum Undialled {
 impl Undialled {
     pub(crate) fn problem(self) -> Problem {
         match self {
-            Undialled::Guard => Problem::Guard,
+            Undialled::Guard(_) => Problem::Guard,
             Undialled::Port => Problem::Port,
             Undialled::Io(error) if error.kind() == io::ErrorKind::TimedOut => {
                 Problem::ConnectTimeout
@@ -38,9 +40,9 @@ impl Undialled {
 
 /// To whom a connection goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum To {
-    /// A site: judged.
-    Site,
+pub(crate) enum To<'a> {
+    /// A site under this name: judged.
+    Site(&'a HostKey),
     /// The proxy that the user named: theirs to answer for.
     Proxy,
 }
@@ -49,32 +51,35 @@ pub(crate) enum To {
 #[expect(clippy::disallowed_methods, reason = "the one egress function")]
 pub(crate) async fn dial(
     address: SocketAddr,
-    to: To,
+    to: To<'_>,
     guard: &Guard,
 ) -> Result<TcpStream, Undialled> {
-    if to == To::Site {
-        judge(address, guard)?;
+    if let To::Site(host) = to {
+        judge(host, address, guard)?;
     }
     let stream = TcpStream::connect(address).await.map_err(Undialled::Io)?;
     stream.set_nodelay(true).map_err(Undialled::Io)?;
-    if to == To::Site {
+    if let To::Site(host) = to {
         // What was dialled is what was judged; a look at what the socket has says so.
-        let peer = stream.peer_addr().map_err(Undialled::Io)?.ip();
-        guard.judge(peer).map_err(|_| Undialled::Guard)?;
+        let peer = stream.peer_addr().map_err(Undialled::Io)?;
+        guard.judge_for(host, peer).map_err(Undialled::Guard)?;
     }
     Ok(stream)
 }
 
 /// Judges an address that is about to be dialled, by us or by the proxy: public, not one of this machine's own, and a port for
 /// HTTP. No answer, no connection.
-pub(crate) fn judge(address: SocketAddr, guard: &Guard) -> Result<(), Undialled> {
+pub(crate) fn judge(host: &HostKey, address: SocketAddr, guard: &Guard) -> Result<(), Undialled> {
     if port::is_spoken_for(address.port()) {
         return Err(Undialled::Port);
     }
-    guard.judge(address.ip()).map_err(|_| Undialled::Guard)?;
-    match guard.allows(address.ip()) || !is_our_own(address).map_err(Undialled::Io)? {
+    guard.judge_for(host, address).map_err(Undialled::Guard)?;
+    match guard.allows_for(host, address) || !is_our_own(address).map_err(Undialled::Io)? {
         true => Ok(()),
-        false => Err(Undialled::Guard),
+        false => Err(Undialled::Guard(Forbidden {
+            what: "an address of this machine",
+            net: Some(IpNet::from(address.ip())),
+        })),
     }
 }
 

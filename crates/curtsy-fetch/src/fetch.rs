@@ -18,7 +18,8 @@ use tokio_rustls::TlsConnector;
 
 use crate::ask::Proxied;
 use crate::connection::Connection;
-use crate::egress::{To, dial};
+use crate::egress::{To, Undialled, dial};
+use crate::guard::GuardRefusal;
 use crate::line::HttpLine;
 use crate::outlet::{Outlet, Shared};
 use crate::pool::Pool;
@@ -73,6 +74,12 @@ impl HttpFetch {
     /// What its connections came to so far.
     pub fn counts(&self) -> Counts {
         self.inner.counts.get()
+    }
+
+    /// Whether a URL could be dialled now: its port, its name, and every address of it. Nothing is sent to the site.
+    pub async fn check(&self, url: &CrawlUrl) -> Result<(), Problem> {
+        let deadline = self.inner.clock.mono() + self.inner.shared.timeouts.connect;
+        self.inner.site_addresses(url, deadline).await.map(drop)
     }
 
     /// Connections that stand idle.
@@ -150,7 +157,7 @@ impl Inner {
         let (mut tcp, peer) = match &shared.proxy {
             None => {
                 let addresses = site.iter().map(|ip| SocketAddr::new(*ip, url.port())).collect();
-                self.dial_first(addresses, To::Site, deadline).await?
+                self.dial_first(addresses, To::Site(url.host()), deadline).await?
             }
             Some(proxy) => {
                 let found = self.look_up(&proxy.host, deadline).await?;
@@ -196,7 +203,12 @@ impl Inner {
         // All of them, before the first is dialled; behind a proxy nobody here will.
         for ip in found.iter() {
             let address = SocketAddr::new(*ip, url.port());
-            egress::judge(address, &self.shared.guard).map_err(|u| u.problem())?;
+            egress::judge(url.host(), address, &self.shared.guard).map_err(|undialled| {
+                if let Undialled::Guard(forbidden) = undialled {
+                    self.shared.note_refusal(GuardRefusal::new(url, *ip, forbidden));
+                }
+                undialled.problem()
+            })?;
         }
         Ok(found)
     }
@@ -224,7 +236,7 @@ impl Inner {
     pub(crate) async fn dial_first(
         &self,
         addresses: Vec<SocketAddr>,
-        to: To,
+        to: To<'_>,
         deadline: Mono,
     ) -> Result<(TcpStream, IpAddr), Problem> {
         let mut problem = Problem::Connect;

@@ -6,17 +6,32 @@
 //! nothing there is dialled.
 //!
 //! Judged is the address that is dialled, after the name was looked up, and once more the peer that the socket reports.
+//!
+//! A host of this machine that the user named (`curtsy crawl http://localhost:8000/`) is open at that port under that very name, and only
+//! where its address is a loopback address. The same socket under another name stays shut: whoever answers for the other name was not
+//! named by the user.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use ipnet::IpNet;
+use curtsy_core::url::{CrawlUrl, HostKey};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 /// Judges addresses.
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
     allowed: Vec<IpNet>,
+    named: Vec<OwnHost>,
     only: bool,
+}
+
+/// A host of this machine with a port, as the user named it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OwnHost {
+    /// A loopback address, `localhost` or a name below `localhost`.
+    pub host: HostKey,
+    /// The port.
+    pub port: u16,
 }
 
 /// Why an address may not be dialled.
@@ -24,6 +39,65 @@ pub struct Guard {
 pub struct Forbidden {
     /// What the address is for.
     pub what: &'static str,
+    /// The network that would have to be allowed; none where a public address is refused, or where allowing makes no sense.
+    pub net: Option<IpNet>,
+}
+
+/// A host that the guard refused, for people: the address, what it is for, and what would allow it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuardRefusal {
+    /// The host as the URL has it, with its port where that is not the usual one.
+    pub host: String,
+    /// The address that was not dialled.
+    pub address: IpAddr,
+    /// What the address is for.
+    pub what: &'static str,
+    /// The flag that would allow it, if one does.
+    pub allow: Option<String>,
+}
+
+impl GuardRefusal {
+    /// The refusal of a URL's host because of one of its addresses.
+    pub fn new(url: &CrawlUrl, address: IpAddr, forbidden: Forbidden) -> GuardRefusal {
+        let allow = match forbidden.net {
+            Some(net) => Some(format!("--allow-net {net}")),
+            None if forbidden == NO_CONTACT => Some("--contact me@example.org".to_owned()),
+            None => None,
+        };
+        let address = address.to_canonical();
+        GuardRefusal { host: GuardRefusal::host(url), address, what: forbidden.what, allow }
+    }
+
+    /// The name under which the refusal of a URL's host is kept.
+    pub fn host(url: &CrawlUrl) -> String {
+        match url.port() == url.scheme().default_port() {
+            true => url.host().to_string(),
+            false => format!("{}:{}", url.host(), url.port()),
+        }
+    }
+
+    /// The refusal of a URL whose host is itself an address, by the address alone: for whoever reads a row later.
+    pub fn of_literal(url: &CrawlUrl) -> Option<GuardRefusal> {
+        let address = url.ip()?;
+        let forbidden = Guard::default().judge(address).err()?;
+        Some(GuardRefusal::new(url, address, forbidden))
+    }
+}
+
+/// `10.0.0.1 is not dialled (private use): --allow-net 10.0.0.0/8 allows it`.
+impl fmt::Display for GuardRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let GuardRefusal { host, address, what, allow } = self;
+        match host.starts_with(HostKey::from(*address).as_str()) {
+            true => write!(f, "{host} is not dialled ({what})")?,
+            false => write!(f, "{host} is at {address}, which is not dialled ({what})")?,
+        }
+        match allow {
+            Some(flag) => write!(f, ": `{flag}` allows it"),
+            None if *what == THIS_NETWORK => f.write_str(": write `localhost` for this machine"),
+            None => Ok(()),
+        }
+    }
 }
 
 impl fmt::Display for Forbidden {
@@ -35,15 +109,20 @@ impl fmt::Display for Forbidden {
 impl Guard {
     /// A guard that lets these networks through besides the public ones.
     pub fn new(allowed: Vec<IpNet>) -> Guard {
-        Guard { allowed, only: false }
+        Guard { allowed, ..Guard::default() }
     }
 
     /// A guard that lets nothing through but these networks: for a crawl that has no contact to show to strangers.
     pub fn only(allowed: Vec<IpNet>) -> Guard {
-        Guard { allowed, only: true }
+        Guard { allowed, only: true, ..Guard::default() }
     }
 
-    /// Judges one address.
+    /// The same guard, with hosts of this machine that the user named.
+    pub fn naming(self, named: Vec<OwnHost>) -> Guard {
+        Guard { named, ..self }
+    }
+
+    /// Judges an address by itself, whoever is looked for there.
     ///
     /// ```
     /// use curtsy_fetch::Guard;
@@ -62,13 +141,34 @@ impl Guard {
             IpAddr::V6(v6) => special_v6(v6),
         };
         match what {
-            Some(what) => Err(Forbidden { what }),
-            None if self.only => Err(Forbidden { what: "not in the networks that were allowed" }),
+            Some((what, net)) => {
+                Err(Forbidden { what, net: Some(net).filter(|_| !POINTLESS.contains(&what)) })
+            }
+            None if self.only => Err(NO_CONTACT),
             None => Ok(()),
         }
     }
 
-    /// Whether the user allowed this address by name.
+    /// Judges the address at which a host is about to be dialled.
+    pub fn judge_for(&self, host: &HostKey, address: SocketAddr) -> Result<(), Forbidden> {
+        match self.opens(host, address) {
+            true => Ok(()),
+            false => self.judge(address.ip()),
+        }
+    }
+
+    /// Whether the user allowed this address of this host: its network, or the host itself.
+    pub fn allows_for(&self, host: &HostKey, address: SocketAddr) -> bool {
+        self.allows(address.ip()) || self.opens(host, address)
+    }
+
+    /// Whether the user named this host with this port, and it is at an address of this machine.
+    fn opens(&self, host: &HostKey, address: SocketAddr) -> bool {
+        let named = |own: &OwnHost| own.port == address.port() && own.host == *host;
+        address.ip().to_canonical().is_loopback() && self.named.iter().any(named)
+    }
+
+    /// Whether the user allowed this address by its network.
     pub fn allows(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.allowed.iter().any(|net| net.contains(&address))
@@ -84,31 +184,52 @@ pub(crate) fn is_never_public(name: &str) -> bool {
 
 const NEVER_PUBLIC: [&str; 4] = ["localhost", "local", "home.arpa", "internal"];
 
-fn special_v4(address: Ipv4Addr) -> Option<&'static str> {
+fn special_v4(address: Ipv4Addr) -> Option<(&'static str, IpNet)> {
     let bits = u32::from(address);
     let row = V4.iter().find(|(net, prefix, _)| {
         let mask = u32::MAX.checked_shl(32 - u32::from(*prefix)).unwrap_or(0);
         bits & mask == u32::from(Ipv4Addr::from(*net)) & mask
     });
-    row.map(|(_, _, what)| *what)
+    let (net, prefix, what) = row?;
+    Some((what, Ipv4Net::new_assert(Ipv4Addr::from(*net), *prefix).into()))
 }
 
-fn special_v6(address: Ipv6Addr) -> Option<&'static str> {
+fn special_v6(address: Ipv6Addr) -> Option<(&'static str, IpNet)> {
     let bits = u128::from(address);
     let row = V6.iter().find(|(net, prefix, _)| {
         let mask = u128::MAX.checked_shl(128 - u32::from(*prefix)).unwrap_or(0);
         bits & mask == u128::from(Ipv6Addr::from(*net)) & mask
     });
     match row {
-        Some((_, _, what)) => Some(what),
+        Some((net, prefix, what)) => {
+            Some((what, Ipv6Net::new_assert(Ipv6Addr::from(*net), *prefix).into()))
+        }
         None if address.segments()[0] & 0xe000 == 0x2000 => None,
-        None => Some("not assigned for global use"),
+        None => Some(("not assigned for global use", Ipv6Net::from(address).into())),
     }
 }
 
+/// A public address, in a crawl that has no contact to show to strangers.
+const NO_CONTACT: Forbidden =
+    Forbidden { what: "a public address, and the crawl has no contact", net: None };
+
+const THIS_NETWORK: &str = "this network";
+
+/// Networks that nobody has a site in: no flag is suggested for them. Link-local addresses are those of cloud metadata.
+const POINTLESS: [&str; 8] = [
+    THIS_NETWORK,
+    "unspecified",
+    "link local",
+    "multicast",
+    "reserved",
+    "discard only",
+    "IPv4-compatible",
+    "not assigned for global use",
+];
+
 /// Network, prefix length, purpose: <https://www.iana.org/assignments/iana-ipv4-special-registry>.
 const V4: &[([u8; 4], u8, &str)] = &[
-    ([0, 0, 0, 0], 8, "this network"),
+    ([0, 0, 0, 0], 8, THIS_NETWORK),
     ([10, 0, 0, 0], 8, "private use"),
     ([100, 64, 0, 0], 10, "shared by a carrier's customers"),
     ([127, 0, 0, 0], 8, "loopback"),
@@ -164,12 +285,13 @@ mod tests {
             let last = first | u32::MAX.checked_shr(u32::from(*prefix)).unwrap_or(0);
             for inside in [first, last, first + (last - first) / 2] {
                 let address = Ipv4Addr::from(inside);
-                assert_eq!(guard.judge(address.into()), Err(Forbidden { what }), "{address}");
+                let refused = guard.judge(address.into()).map_err(|forbidden| forbidden.what);
+                assert_eq!(refused, Err(*what), "{address}");
             }
             for outside in [first.checked_sub(1), last.checked_add(1)].into_iter().flatten() {
                 let address = Ipv4Addr::from(outside);
-                let verdict = guard.judge(address.into());
-                assert_ne!(verdict, Err(Forbidden { what }), "{address} is beside {what}");
+                let verdict = guard.judge(address.into()).map_err(|forbidden| forbidden.what);
+                assert_ne!(verdict, Err(*what), "{address} is beside {what}");
             }
         }
     }
@@ -255,5 +377,58 @@ mod tests {
         for forbidden in ["10.2.0.0", "127.0.0.1", "fd13::1", "::1"] {
             assert!(guard.judge(forbidden.parse().unwrap()).is_err(), "{forbidden}");
         }
+    }
+
+    /// The host, the port and the address all count.
+    #[test]
+    fn a_named_host_opens_its_own_port_under_its_own_name() {
+        let own = |host: &str, port| OwnHost { host: HostKey::parse(host).unwrap(), port };
+        let named = vec![own("localhost", 8000), own("127.0.0.2", 81)];
+        let guard = Guard::default().naming(named);
+        let check = |host: &str, address: &str, open: bool| {
+            let host = HostKey::parse(host).unwrap();
+            let judged = guard.judge_for(&host, address.parse().unwrap());
+            assert_eq!(judged.is_ok(), open, "{host} at {address}: {judged:?}");
+        };
+        check("localhost", "127.0.0.1:8000", true);
+        check("localhost", "[::1]:8000", true);
+        check("127.0.0.2", "127.0.0.2:81", true);
+        check("localhost", "127.0.0.1:8001", false);
+        check("a.localhost", "127.0.0.1:8000", false);
+        check("127.0.0.1", "127.0.0.1:8000", false);
+        check("evil.example", "127.0.0.1:8000", false);
+        check("127.0.0.2", "127.0.0.2:8000", false);
+        // A hosts file that leads `localhost` elsewhere opens nothing.
+        check("localhost", "10.0.0.1:8000", false);
+        check("localhost", "8.8.8.8:8000", true);
+        // Whoever looks at the address alone sees a closed one.
+        assert!(guard.judge("127.0.0.1".parse().unwrap()).is_err());
+    }
+
+    #[test]
+    fn a_refusal_names_the_flag_that_allows_it() {
+        let check = |host: &str, expected: &str| {
+            let url = CrawlUrl::parse(&format!("http://{host}/")).unwrap();
+            let refused = GuardRefusal::of_literal(&url).unwrap();
+            assert_eq!(refused.to_string(), expected);
+        };
+        check(
+            "10.1.2.3",
+            "10.1.2.3 is not dialled (private use): `--allow-net 10.0.0.0/8` allows it",
+        );
+        check(
+            "192.168.0.1",
+            "192.168.0.1 is not dialled (private use): `--allow-net 192.168.0.0/16` allows it",
+        );
+        check(
+            "[fd00::1]:81",
+            "[fd00::1]:81 is not dialled (unique local): `--allow-net fc00::/7` allows it",
+        );
+        check("169.254.169.254", "169.254.169.254 is not dialled (link local)");
+        check(
+            "0.0.0.0",
+            "0.0.0.0 is not dialled (this network): write `localhost` for this machine",
+        );
+        assert_eq!(GuardRefusal::of_literal(&CrawlUrl::parse("http://8.8.8.8/").unwrap()), None);
     }
 }

@@ -56,7 +56,7 @@ mod wire;
 
 pub use clock::TokioClock;
 pub use fetch::{Counts, HttpFetch};
-pub use guard::{Forbidden, Guard};
+pub use guard::{Forbidden, Guard, GuardRefusal, OwnHost};
 pub use ipnet::IpNet;
 pub use limits::limits;
 pub use line::HttpLine;

@@ -4,7 +4,7 @@ use curtsy_core::limits::{Bound, Hit, Limit};
 
 use crate::coding::{STEP, gzip, zstd};
 use crate::settings::SpeedFloor;
-use crate::{connection, head, line, pool, proxy, resolve};
+use crate::{connection, head, line, outlet, pool, proxy, resolve};
 
 /// The limits of this crate: time, heads, bodies, codings, connections and names.
 pub fn limits() -> Vec<Limit> {
@@ -196,6 +196,13 @@ pub fn limits() -> Vec<Limit> {
             "names that are known at once",
             count(resolve::NAMES_MAX),
             "what is past its time goes, then any half: it is asked for again",
+            None,
+        ),
+        limit(
+            "guard.refusals",
+            "hosts that the guard refused, by name, for the report",
+            count(outlet::REFUSALS_MAX),
+            "the others are left out",
             None,
         ),
         limit(

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 use std::future::poll_fn;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -396,7 +396,8 @@ impl Line for HttpLine {
 
     fn is_counted(&self) -> bool {
         let shared = &self.inner.shared;
-        shared.count_allowed || !shared.guard.allows(self.peer)
+        let at = SocketAddr::new(self.peer, self.authority.port);
+        shared.count_allowed || !shared.guard.allows_for(&self.authority.host, at)
     }
 
     async fn send(

@@ -1,14 +1,15 @@
 //! What the workers of a process share on their way out: TLS roots, names, the guard, and the caps.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use curtsy_core::policy::{Body, Timeouts};
 use rustls::ClientConfig;
 use tokio::sync::Semaphore;
 
 use crate::ask::Manner;
-use crate::guard::Guard;
+use crate::guard::{Guard, GuardRefusal};
 use crate::memory::BodyMemory;
 use crate::resolve::{Names, OsResolver, Resolve};
 use crate::settings::{Proxy, Settings, SettingsError, SpeedFloor};
@@ -35,7 +36,22 @@ pub(crate) struct Shared {
     /// Workers that wait for a place: while there are any, nothing is kept idle.
     pub(crate) waiting: AtomicUsize,
     pub(crate) memory: BodyMemory,
+    /// Hosts that the guard refused, by name.
+    refusals: Mutex<BTreeMap<String, GuardRefusal>>,
 }
+
+impl Shared {
+    /// Keeps a refusal for the report.
+    pub(crate) fn note_refusal(&self, refusal: GuardRefusal) {
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        if refusals.len() < REFUSALS_MAX || refusals.contains_key(&refusal.host) {
+            refusals.insert(refusal.host.clone(), refusal);
+        }
+    }
+}
+
+/// Refused hosts that are kept by name.
+pub(crate) const REFUSALS_MAX: usize = 1000;
 
 impl Outlet {
     /// An outlet that asks the operating system for names.
@@ -57,7 +73,8 @@ impl Outlet {
             guard: match settings.public {
                 true => Guard::new(settings.allow_net.clone()),
                 false => Guard::only(settings.allow_net.clone()),
-            },
+            }
+            .naming(settings.named.clone()),
             count_allowed: settings.count_allowed,
             names: Names::new(settings.pins.clone(), resolver),
             manner: Manner::new(settings.from.as_deref(), settings.compress, login),
@@ -70,8 +87,15 @@ impl Outlet {
                 settings.connections_max,
             ),
             proxy: settings.proxy.clone(),
+            refusals: Mutex::default(),
         };
         Ok(Outlet(Arc::new(shared)))
+    }
+
+    /// Hosts that the guard refused until now, by name; a bounded number of them.
+    pub fn refusals(&self) -> Vec<GuardRefusal> {
+        let refusals = self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        refusals.values().cloned().collect()
     }
 
     /// Which addresses may be dialled.

@@ -1,4 +1,5 @@
-//! Names to addresses: pins first, then a cache, then the system's resolver.
+//! Names to addresses: pins first, then a cache, then the system's resolver. `localhost` and every name below it are this machine, and
+//! nobody is asked for them (RFC 6761 §6.3).
 //!
 //! The system's resolver is asked (`getaddrinfo`), not one of our own: it knows the hosts file, the local domains and split DNS of an intranet,
 //! it orders IPv4 and IPv6 by what the machine can reach (RFC 6724), and it costs no further crate. What it does not tell is a TTL, so an
@@ -7,11 +8,12 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use curtsy_core::url::HostKey;
 use tokio::sync::Semaphore;
 
 use crate::guard::Guard;
@@ -64,6 +66,9 @@ impl Names {
     pub(crate) async fn addresses(&self, name: &str, guard: &Guard) -> Arc<[IpAddr]> {
         if let Some(pin) = self.pins.iter().find(|pin| pin.fits(name)) {
             return pin.addresses.as_slice().into();
+        }
+        if HostKey::parse(name).is_ok_and(|host| host.is_localhost()) {
+            return Arc::new([Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
         }
         if let Some(known) = self.known(name) {
             return known;

@@ -1,5 +1,6 @@
 //! What can be chosen about fetching, besides the policy: names, networks, a proxy, certificates.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,6 +9,8 @@ use curtsy_core::policy::{Body, Policy, Timeouts};
 use curtsy_core::url::HostKey;
 use ipnet::IpNet;
 use url::Url;
+
+use crate::guard::OwnHost;
 
 /// Everything that an [`Outlet`](crate::Outlet) is made from.
 #[derive(Clone, Debug)]
@@ -28,6 +31,8 @@ pub struct Settings {
     pub from: Option<String>,
     /// Networks that may be dialled besides the public ones.
     pub allow_net: Vec<IpNet>,
+    /// Hosts of this machine that the user named: each may be dialled at its port.
+    pub named: Vec<OwnHost>,
     /// Whether requests in flight are counted on addresses of those networks, too: they are the user's own.
     pub count_allowed: bool,
     /// Whether public addresses may be dialled at all.
@@ -56,6 +61,7 @@ impl Settings {
             body_memory: policy.slots.body_memory,
             from: policy.identity.contact.as_deref().and_then(mail_address),
             allow_net: Vec::new(),
+            named: Vec::new(),
             count_allowed: false,
             public: true,
             pins: Vec::new(),
@@ -64,6 +70,18 @@ impl Settings {
             compress: true,
             http2: true,
         }
+    }
+}
+
+impl Settings {
+    /// A number for everything that decides whether a host can be reached: other settings give another.
+    pub fn fingerprint(&self) -> u64 {
+        let Settings { allow_net, named, public, pins, proxy, ca_pem, .. } = self;
+        let login = proxy.as_ref().and_then(|proxy| proxy.authorization.as_deref());
+        let mut hasher = DefaultHasher::new();
+        (format!("{allow_net:?} {named:?} {public} {pins:?} {proxy:?}"), login, ca_pem)
+            .hash(&mut hasher);
+        hasher.finish()
     }
 }
 

@@ -49,7 +49,7 @@ impl Inner {
         let tcp = match &shared.proxy {
             None => {
                 let addresses = site.iter().map(at(url.port())).collect();
-                self.dial_first(addresses, To::Site, deadline).await?.0
+                self.dial_first(addresses, To::Site(url.host()), deadline).await?.0
             }
             Some(proxy) => {
                 let found = self.look_up(&proxy.host, deadline).await?;

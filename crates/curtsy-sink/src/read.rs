@@ -206,6 +206,17 @@ fn urls(json: Option<&str>) -> Vec<CrawlUrl> {
     texts.iter().filter_map(|text| CrawlUrl::parse(text).ok()).collect()
 }
 
+/// A URL that ended because of our own side or its settings.
+#[derive(Clone, Debug)]
+pub struct Unreached {
+    /// The URL as it was offered.
+    pub record: UrlRecord,
+    /// Whether it is a page, and neither a sitemap nor something that is only looked for.
+    pub is_page: bool,
+    /// Whether no connection was made because of it: neither to its own host nor, after a redirect, to another.
+    pub nobody_asked: bool,
+}
+
 /// How many URLs ended in one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count {
@@ -361,6 +372,37 @@ impl PagesFile {
             Ok(())
         })?;
         Ok(found)
+    }
+
+    /// URLs that ended because of our own side or its settings, as far as a row can tell: an address that may not be dialled, a name that
+    /// does not resolve, TLS, a connection that could not be made.
+    pub fn unreached(&self) -> Result<Vec<Unreached>, OpenError> {
+        let sql = "SELECT url, depth, kind, redirect_count = 0 AND error IN ('guard', 'dns')
+            FROM pages WHERE decision = 'dead' AND error IN
+            ('guard', 'dns', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy', 'connect',
+             'connect_timeout')";
+        let mut found = Vec::new();
+        self.each(sql, |row| {
+            // What another program put there is passed over.
+            if let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) {
+                let (depth, nobody_asked) = (row.get(1)?, row.get(3)?);
+                let (record, is_page) = match row.get_ref(2)?.as_str()? {
+                    "sitemap" => (UrlRecord::sitemap(url), false),
+                    "check" => (UrlRecord::check(url, depth), false),
+                    _ => (UrlRecord::page(url, depth), true),
+                };
+                found.push(Unreached { record, is_page, nobody_asked });
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// How many pages are held: fetched, confirmed or fresh.
+    pub fn held(&self) -> Result<u64, OpenError> {
+        let sql = "SELECT count(*) FROM pages
+            WHERE kind = 'page' AND decision IN ('fetched', 'confirmed', 'cached')";
+        self.db.query_row(sql, [], |row| count(row, 0)).map_err(|e| self.unreadable(e))
     }
 
     /// Every URL with a row, as far as a link to it asks.

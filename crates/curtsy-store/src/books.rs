@@ -63,6 +63,15 @@ impl<H: Hours> Books<H> {
         }
     }
 
+    /// Takes back what was held against a host while no request of ours could reach it. Only crawls with files of their own ask for it.
+    pub(crate) fn try_anew(&mut self, host: &HostKey) -> Result<(), rusqlite::Error> {
+        match self {
+            Books::File(ledger) => ledger.try_anew(host),
+            #[cfg(feature = "postgres")]
+            Books::Postgres(_) => Ok(()),
+        }
+    }
+
     /// The store's time.
     pub(crate) fn now(&mut self) -> Time {
         match self {

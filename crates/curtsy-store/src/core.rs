@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use curtsy_core::host::{HostState, Receipt, RobotsId};
 use curtsy_core::time::Time;
-use curtsy_core::url::{HostKey, UrlKey};
+use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::{
     CachedPage, Commit, Committed, Fetched, Head, Offered, Order, Refusal, RobotsFile, StoreError,
     Taken, UrlRecord, UrlWrite, View, Visit,
@@ -142,7 +142,7 @@ impl<H: Hours> Crawl<H> {
         self.with(|core| core.trouble.clone())
     }
 
-    /// Begins a run: time budgets count from here, pages go on being counted.
+    /// Begins a run: budgets of time and of pages count from here.
     pub fn begin_run(&self) -> Result<(), StoreError> {
         self.with(|core| {
             let now = core.ledger.now();
@@ -150,7 +150,7 @@ impl<H: Hours> Crawl<H> {
         })
     }
 
-    /// Begins the crawl anew: nothing is queued or known, no page is charged. Rows and what is known of hosts stay.
+    /// Begins the crawl anew: nothing is queued or known. Rows and what is known of hosts stay.
     pub fn begin_again(&self) -> Result<(), StoreError> {
         self.with(|core| {
             let now = core.ledger.now();
@@ -163,6 +163,40 @@ impl<H: Hours> Crawl<H> {
         self.with(|core| {
             let put = records.into_iter().try_for_each(|record| core.file.put_back(record));
             put.and_then(|()| core.file.save()).map_err(|e| core.refused("put_back", e))
+        })
+    }
+
+    /// Which of these seeds the crawl was not begun with; none if that is not known, as for a crawl that has not begun.
+    pub fn other_seeds(&self, seeds: &[CrawlUrl]) -> Result<Option<Vec<CrawlUrl>>, StoreError> {
+        self.with(|core| core.file.other_seeds(seeds).map_err(|e| core.refused("seeds", e)))
+    }
+
+    /// Keeps the seeds of the crawl, besides those that it has.
+    pub fn keep_seeds(&self, seeds: &[CrawlUrl]) -> Result<(), StoreError> {
+        self.with(|core| core.file.keep_seeds(seeds).map_err(|e| core.refused("seeds", e)))
+    }
+
+    /// Keeps a number that stands for the settings of this run; tells whether the last run had others.
+    pub fn settings_changed(&self, settings: u64) -> Result<bool, StoreError> {
+        self.with(|core| {
+            let before = core.file.swap_settings(settings as i64);
+            let before = before.map_err(|e| core.refused("settings", e))?;
+            Ok(before.is_some_and(|before| before != settings as i64))
+        })
+    }
+
+    /// Has hosts with work looked at at once, and takes back what was held against them while no request of ours could reach them.
+    /// So many at most; those that were found already take part.
+    pub fn try_anew(&self, mut hosts: Vec<HostKey>, max: usize) -> Result<(), StoreError> {
+        self.with(|core| {
+            let now = core.ledger.now();
+            hosts.extend(core.file.wake_all(now, max).map_err(|e| core.refused("wake", e))?);
+            hosts.sort();
+            hosts.dedup();
+            for host in hosts.iter().take(max) {
+                core.ledger.try_anew(host).map_err(|e| core.refused("wake", e))?;
+            }
+            Ok(())
         })
     }
 

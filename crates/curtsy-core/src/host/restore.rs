@@ -3,6 +3,9 @@
 //! A worker that finds its last receipt gone writes what it remembers again, by maximum: a wait can come back, a success can't take
 //! one away.
 
+use std::time::Duration;
+
+use super::robots::RobotsStanding;
 use super::{HostState, Risk};
 use crate::time::Time;
 
@@ -20,6 +23,24 @@ impl HostState {
             breaker: self.breaker.clone(),
             ..HostState::default()
         }
+    }
+
+    /// The state of a host that is tried anew because settings of ours have changed: what was held against it while no request of ours could
+    /// reach it goes. None if there is nothing to change. What the host itself said stays, and so does its pace.
+    pub fn tried_anew(&self, now: Time) -> Option<HostState> {
+        let mut state = self.clone();
+        let all = state.robots.iter_mut().chain(&mut state.more_robots);
+        for robots in all {
+            let unheard = robots.failing_since.is_some_and(|since| robots.asked_by < since);
+            if unheard && let RobotsStanding::Unreachable(retry) = &mut robots.standing {
+                *retry = now.min(*retry);
+                robots.last_wait = Duration::ZERO;
+            }
+        }
+        if state.last_ok.is_none() && state.all_robots().all(|r| r.asked_by == Time::START) {
+            state.breaker.close();
+        }
+        (state != *self).then_some(state)
     }
 
     /// Takes over from `remembered` everything that lengthens a wait, its robots.txt, and its leases that have not run out: some may

@@ -90,6 +90,27 @@ impl HostKey {
         }
     }
 
+    /// Whether this host is the machine itself, by its name alone: a loopback address, `localhost`, or a name below `localhost` (RFC 6761
+    /// §6.3). A name that the DNS resolves to a loopback address is not.
+    ///
+    /// ```
+    /// use curtsy_core::url::HostKey;
+    /// let names = |text: &str| HostKey::parse(text).unwrap().names_this_machine();
+    /// assert!(names("127.0.0.1") && names("::1") && names("localhost.") && names("a.localhost"));
+    /// assert!(!names("0.0.0.0") && !names("localhost.example") && !names("notlocalhost"));
+    /// ```
+    pub fn names_this_machine(&self) -> bool {
+        match self.ip() {
+            Some(address) => address.is_loopback(),
+            None => self.is_localhost(),
+        }
+    }
+
+    /// Whether this host is `localhost` or a name below it.
+    pub fn is_localhost(&self) -> bool {
+        self.0.strip_suffix("localhost").is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    }
+
     /// Where this host's chance begins: the same in every process.
     pub fn seed(&self) -> u64 {
         xxh3_64(self.0.as_bytes())

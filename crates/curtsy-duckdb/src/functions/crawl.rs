@@ -61,7 +61,7 @@ impl TableFunction for Crawl {
             ));
         }
         let seeds = Seeds::of(&bind.argument(0))?;
-        let asked = asked(&options, &Session::of(bind), seeds.urls)?;
+        let asked = asked(&options, &Session::of(bind), seeds.urls)?.naming(&bind.argument(0));
         Ok(Bound { asked, malformed: seeds.malformed, caller: bind.caller() })
     }
 

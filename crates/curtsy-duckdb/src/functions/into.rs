@@ -237,6 +237,9 @@ impl Bound {
             From::Urls(urls) => Seeds::of(urls)?,
         };
         let mut asked = asked(&self.options, &self.session, seeds.urls)?;
+        if let From::Urls(urls) = &self.from {
+            asked = asked.naming(urls);
+        }
         let mut target = Target::open(self.target.clone(), db)?;
         let written = target.write_malformed(&seeds.malformed)?;
         let (known, held) = target.held(asked.update_stale)?;

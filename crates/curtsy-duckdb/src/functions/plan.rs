@@ -49,7 +49,8 @@ impl TableFunction for CrawlPlan {
             bind.column(name, kind);
         }
         let seeds = Seeds::all(&bind.argument(0))?;
-        let mut asked = asked(&Options::of_call(bind), &Session::of(bind), seeds)?;
+        let mut asked =
+            asked(&Options::of_call(bind), &Session::of(bind), seeds)?.naming(&bind.argument(0));
         // What robots.txt names counts for every address of the site.
         asked.job.discovery.follow_sitemaps = true;
         asked.job.discovery.sitemaps_of_sites = false;
@@ -63,7 +64,7 @@ impl TableFunction for CrawlPlan {
                 stop.notified().await;
                 Ok(())
             };
-            let listed = list_sitemaps(&job, &mut Unseen, asked).map_err(fault)?;
+            let (listed, _) = list_sitemaps(&job, &mut Unseen, asked).map_err(fault)?;
             Plan::new(&job, job.seeds[0].host(), &listed).map_err(fault)
         })?;
         Ok(Running { task: Some(task), plan: None, next: 0 })

@@ -69,7 +69,8 @@ impl TableFunction for RobotsCheck {
             bind.column(name, kind);
         }
         let seeds = Seeds::of(&bind.argument(0))?;
-        let mut asked = asked(&Options::of_call(bind), &Session::of(bind), seeds.urls)?;
+        let mut asked = asked(&Options::of_call(bind), &Session::of(bind), seeds.urls)?
+            .naming(&bind.argument(0));
         asked.job.seeds_are = SeedsAre::Rules;
         asked.job.discovery.follow_sitemaps = false;
         // Whoever can't be reached now is told as such, and not waited for.

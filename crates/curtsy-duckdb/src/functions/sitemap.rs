@@ -43,7 +43,8 @@ impl TableFunction for Sitemap {
         bind.column("priority", Type::Double);
         bind.column("sitemap", Type::Varchar);
         let seeds = Seeds::all(&bind.argument(0))?;
-        let mut asked = asked(&Options::of_call(bind), &Session::of(bind), seeds)?;
+        let mut asked =
+            asked(&Options::of_call(bind), &Session::of(bind), seeds)?.naming(&bind.argument(0));
         // What robots.txt names counts for every address of the site.
         asked.job.discovery.follow_sitemaps = true;
         asked.job.discovery.sitemaps_of_sites = false;
@@ -57,7 +58,7 @@ impl TableFunction for Sitemap {
                 stop.notified().await;
                 Ok(())
             };
-            list_sitemaps(&job, &mut Unseen, asked).map_err(fault)
+            list_sitemaps(&job, &mut Unseen, asked).map(|(listed, _)| listed).map_err(fault)
         })?;
         Ok(Running { task: Some(task), urls: VecDeque::new() })
     }

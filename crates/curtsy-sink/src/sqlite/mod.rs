@@ -17,6 +17,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
 
 use bytes::Bytes;
+use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
 use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Fetched, Head, Sink, SinkError, UrlRecord};
 use rusqlite::{Connection, OptionalExtension};
@@ -128,6 +129,16 @@ impl SqliteSink {
             let _ = jobs.send(job);
         }
         Asked(slip)
+    }
+
+    /// When a page that is held was fetched or confirmed; now, as it were, if its row is not written yet.
+    pub fn held_since(&self, key: UrlKey) -> Option<Time> {
+        let held = lock(&self.0.held);
+        if held.get(key).is_some() {
+            return Some(Time::NEVER);
+        }
+        let found = self.in_table(held, key, [SINCE, SINCE_MOVED], |row| row.get::<_, String>(0));
+        moment::read(&found?)
     }
 
     /// What is held of a page: in memory, or in the table.
@@ -337,6 +348,10 @@ const KEPT: &str = "SELECT fresh_until, etag, last_modified FROM pages
     WHERE id = ?1 AND final_id IS NULL AND fresh_until IS NOT NULL";
 const KEPT_MOVED: &str = "SELECT fresh_until, etag, last_modified FROM pages
     WHERE final_id = ?1 AND fresh_until IS NOT NULL ORDER BY fresh_until DESC LIMIT 1";
+const SINCE: &str = "SELECT decided_at FROM pages
+    WHERE id = ?1 AND final_id IS NULL AND fresh_until IS NOT NULL";
+const SINCE_MOVED: &str = "SELECT decided_at FROM pages
+    WHERE final_id = ?1 AND fresh_until IS NOT NULL ORDER BY decided_at DESC LIMIT 1";
 const ANSWER: &str = "SELECT fresh_until, headers, body FROM pages
     WHERE id = ?1 AND final_id IS NULL AND fresh_until IS NOT NULL AND body IS NOT NULL";
 const ANSWER_MOVED: &str = "SELECT fresh_until, headers, body FROM pages

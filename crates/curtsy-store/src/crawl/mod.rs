@@ -13,9 +13,9 @@ pub(crate) mod queue;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use curtsy_core::host::{JobView, LeaseId};
+use curtsy_core::host::{JobView, LeaseId, Tries};
 use curtsy_core::time::Time;
-use curtsy_core::url::{HostKey, UrlKey};
+use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::{Offered, UrlRecord, UrlWrite};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -147,16 +147,96 @@ impl CrawlFile {
         Ok(())
     }
 
-    /// A run begins; or the whole crawl begins anew, and forgets what was queued and known.
+    /// A run begins, and its budgets with it; or the whole crawl begins anew, and forgets what was queued and known.
     pub(crate) fn begin_run(&mut self, now: Time, anew: bool) -> Result<(), rusqlite::Error> {
-        self.job.started_at = now;
+        self.job = JobView { started_at: now, pages: 0 };
         if anew {
             self.empty()?;
-            self.job.pages = 0;
         }
         let sql = "UPDATE job SET started_at = ?1, pages = ?2";
         self.db.execute(sql, (number(now), self.job.pages as i64))?;
         Ok(())
+    }
+
+    /// Which of these seeds are not the crawl's; none if it is not known which are.
+    pub(crate) fn other_seeds(
+        &self,
+        seeds: &[CrawlUrl],
+    ) -> Result<Option<Vec<CrawlUrl>>, rusqlite::Error> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM seeds)";
+        if !self.db.query_row(sql, [], |row| row.get::<_, bool>(0))? {
+            return Ok(None);
+        }
+        let mut find = self.db.prepare_cached("SELECT 1 FROM seeds WHERE url = ?1")?;
+        let mut others = Vec::new();
+        for seed in seeds {
+            if !find.exists([seed.as_str()])? {
+                others.push(seed.clone());
+            }
+        }
+        Ok(Some(others))
+    }
+
+    /// Keeps seeds.
+    pub(crate) fn keep_seeds(&mut self, seeds: &[CrawlUrl]) -> Result<(), rusqlite::Error> {
+        let tx = self.db.transaction()?;
+        {
+            let mut keep = tx.prepare_cached("INSERT OR IGNORE INTO seeds (url) VALUES (?1)")?;
+            for seed in seeds {
+                keep.execute([seed.as_str()])?;
+            }
+        }
+        tx.commit()
+    }
+
+    /// Keeps the settings of this run; gives those of the last.
+    pub(crate) fn swap_settings(&mut self, settings: i64) -> Result<Option<i64>, rusqlite::Error> {
+        let before = self.db.query_row("SELECT settings FROM job", [], |row| row.get(0))?;
+        self.db.execute("UPDATE job SET settings = ?1", [settings])?;
+        Ok(before)
+    }
+
+    /// Has every host with work looked at now; gives some of them. Only before the first host is handed out.
+    pub(crate) fn wake_all(
+        &mut self,
+        now: Time,
+        max: usize,
+    ) -> Result<Vec<HostKey>, rusqlite::Error> {
+        self.merge()?;
+        let max = i64::try_from(max).unwrap_or(i64::MAX);
+        let mut hosts = Vec::new();
+        {
+            let sql = "SELECT host FROM frontier_hosts WHERE queued > 0 LIMIT ?1";
+            let mut statement = self.db.prepare_cached(sql)?;
+            let mut rows = statement.query([max])?;
+            while let Some(row) = rows.next()? {
+                hosts.extend(HostKey::parse(row.get_ref(0)?.as_str()?));
+            }
+        }
+        // A URL that waits for nothing of its own waited for its host.
+        let mut ready = Vec::new();
+        {
+            let sql = "SELECT host, number, key, url, ready, depth, more FROM frontier
+                WHERE ready > ?1 LIMIT ?2";
+            let mut statement = self.db.prepare_cached(sql)?;
+            let mut rows = statement.query((number(now), max))?;
+            while let Some(row) = rows.next()? {
+                let key = known::key(row.get_ref(2)?.as_blob()?);
+                let (url, more) = (row.get_ref(3)?.as_str()?, row.get_ref(6)?.as_blob_or_null()?);
+                let record = record::record(key, url, row.get(4)?, row.get(5)?, more);
+                if record.map_err(damaged)?.tries == Tries::default() {
+                    ready.push((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+                }
+            }
+        }
+        for place in ready {
+            let sql = "UPDATE frontier SET ready = 0 WHERE host = ?1 AND number = ?2";
+            self.db.prepare_cached(sql)?.execute(place)?;
+        }
+        let sql = "UPDATE frontier_hosts SET due = ?1 WHERE due > ?1 OR due IS NULL AND queued > 0";
+        self.db.execute(sql, [number(now)])?;
+        self.find_resting()?;
+        Ok(hosts)
     }
 
     /// Queues a URL that had ended.
@@ -311,6 +391,14 @@ impl CrawlFile {
     }
 }
 
+/// Whether the crawl in a file was begun with this seed. A file that can't be read, or that is no crawl's, has none.
+pub fn has_seed(file: &Path, seed: &CrawlUrl) -> bool {
+    let found = curtsy_file::open_to_read(file, &SCHEMA).ok().and_then(|db| {
+        db.prepare("SELECT 1 FROM seeds WHERE url = ?1").ok()?.exists([seed.as_str()]).ok()
+    });
+    found == Some(true)
+}
+
 fn read_job(db: &Connection) -> Result<Option<(JobView, i64)>, rusqlite::Error> {
     let sql = "SELECT started_at, pages, ledger FROM job";
     db.query_row(sql, [], |row| {
@@ -325,7 +413,8 @@ const SCHEMA: Schema<'static> = Schema {
     names: &[],
     checkpoint_pages: 4000,
     what: "frontier",
-    steps: &["
+    steps: &[
+        "
 CREATE TABLE job (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     ledger INTEGER NOT NULL,
@@ -365,7 +454,14 @@ CREATE TABLE reminded (
     depth INTEGER NOT NULL,
     more BLOB
 ) WITHOUT ROWID;
-"],
+",
+        "
+CREATE TABLE seeds (
+    url TEXT PRIMARY KEY
+) WITHOUT ROWID;
+ALTER TABLE job ADD COLUMN settings INTEGER;
+",
+    ],
 };
 
 /// What was read is not what this program writes.

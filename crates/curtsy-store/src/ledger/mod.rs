@@ -267,6 +267,18 @@ impl<H: Hours> Ledger<H> {
         Ok(known)
     }
 
+    /// Takes back what was held against a host while no request of ours could reach it: the settings have changed.
+    pub(crate) fn try_anew(&mut self, host: &HostKey) -> Result<(), rusqlite::Error> {
+        self.begin()?;
+        let now = self.now();
+        let done = match self.row(host).map(|row| row.state.tried_anew(now)) {
+            Ok(Some(state)) => self.write(host, Arc::new(state), None, now).map(drop),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.end(done)
+    }
+
     /// Begins a new epoch: something was lost.
     pub(crate) fn new_epoch(&mut self, emptied: bool) -> Result<(), rusqlite::Error> {
         self.begin()?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use curtsy_core::policy::{FIELDS, Mode, nearest};
+use curtsy_crawl::Target;
 use curtsy_engine::discover::Scope;
 use serde::Deserialize;
 
@@ -32,6 +33,11 @@ impl ConfigArg {
     /// Reads the file that is named, or `curtsy.toml` if there is one.
     pub(super) fn find(&self) -> anyhow::Result<Found> {
         Config::find(self.config.as_deref())
+    }
+
+    /// Whether a file is named.
+    pub(super) fn is_given(&self) -> bool {
+        self.config.is_some()
     }
 
     /// Reads the file that is named, and no other.
@@ -73,6 +79,10 @@ pub(super) struct Config {
     no_sitemaps: bool,
     #[serde(default)]
     follow_nofollow: bool,
+    #[serde(default)]
+    assets: bool,
+    #[serde(default)]
+    external: bool,
     into: Option<PathBuf>,
     ledger: Option<PathBuf>,
     #[serde(default)]
@@ -108,6 +118,8 @@ const KEYS: &[&str] = &[
     "no-links",
     "no-sitemaps",
     "follow-nofollow",
+    "assets",
+    "external",
     "into",
     "ledger",
     "allow-net",
@@ -199,6 +211,8 @@ impl Config {
             no_links: config.no_links,
             no_sitemaps: config.no_sitemaps,
             follow_nofollow: config.follow_nofollow,
+            assets: config.assets,
+            external: config.external,
         };
         args.into = config.into;
         args.ledger.path = config.ledger;
@@ -240,6 +254,13 @@ fn fault(text: &str, error: &toml::de::Error) -> anyhow::Error {
 }
 
 impl Found {
+    /// The crawl's own file that goes with the setting `into`.
+    pub(super) fn crawl_file(&self) -> Option<PathBuf> {
+        let into = self.args.into.as_deref()?;
+        let target = Target::of(into).ok().filter(|target| !target.is_stdout())?;
+        Some(target.crawl_file(into, Path::new(".")))
+    }
+
     /// The file's settings under what flags say. What concerns the policy stays apart: the environment comes in between.
     pub(super) fn under(self, flags: CrawlArgs) -> CrawlArgs {
         fn list<T>(flags: Vec<T>, file: Vec<T>) -> Vec<T> {
@@ -259,6 +280,8 @@ impl Found {
                 no_links: f.no_links || file.find.no_links,
                 no_sitemaps: f.no_sitemaps || file.find.no_sitemaps,
                 follow_nofollow: f.follow_nofollow || file.find.follow_nofollow,
+                assets: f.assets || file.find.assets,
+                external: f.external || file.find.external,
             },
             way: WayArgs {
                 allow_net: list(w.allow_net, file.way.allow_net),
@@ -319,13 +342,15 @@ policy = \"careful\"
 # exclude = [\"*.pdf\"]
 # no-links = true                 # seeds and sitemaps only
 # no-sitemaps = true
+# assets = true                   # ask too whether images, scripts and style sheets are there
+# external = true                 # ask too whether what is linked to on other sites is there
 
 # What to keep.
 # only = [\"html\", \"pdf\"]          # other kinds are not read: html, pdf, text, json, xml, feed, image, or `type/subtype`
 # no-body = true                  # rows without bodies
 
-# Where rows go: crawl.db (SQLite), pages.jsonl, pages.csv.
-into = \"crawl.db\"
+# Where rows go: a .db file (SQLite, named after the first seed's host if none is given), pages.jsonl, pages.csv.
+# into = \"example.org.db\"
 
 # The way out.
 # allow-net = [\"127.0.0.0/8\"]     # networks that are not public

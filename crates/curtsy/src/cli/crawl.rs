@@ -8,24 +8,24 @@ use clap::Args;
 use curtsy_core::policy::{Field, FlagValue, Layers, Mode, Reach, SettingsFile, Settled, nearest};
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{
-    Choice, Ended, FileSpec, JobSpec, Order, Report, SpecError, Target, Way, ledger_file,
-    run as run_job, seed,
+    Begin, Choice, Compared, Ended, FileSpec, JobSpec, Order, Report, SpecError, Target, Way,
+    file_named_after, ledger_file, other_scheme, run as run_job, seed, spoken,
 };
 use curtsy_engine::discover::{DiscoverySpec, Scope};
-use curtsy_fetch::{IpNet, NamePin};
-use curtsy_store::{Ledger, Machine};
+use curtsy_fetch::{GuardRefusal, IpNet, NamePin};
+use curtsy_store::{Ledger, Machine, has_seed};
 
 use super::config::{ConfigArg, FileManners};
 use super::policy::{assignment, mode};
 use super::progress::Progressing;
-use super::{Console, Outcome};
+use super::{Console, Outcome, printable};
 use crate::signals::Signals;
 
 /// What a crawl is, from flags. The names are also the keys of `curtsy.toml`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = HELP)]
 pub(super) struct CrawlArgs {
-    /// Where to begin; `example.org` is read as `https://example.org/`
+    /// Where to begin; `example.org` is tried with https and then with http, `localhost:8000` with http and then with https
     #[arg(value_name = "URL")]
     pub(super) urls: Vec<String>,
     /// Read seeds from a file, one a line; `-` is standard input
@@ -44,7 +44,7 @@ pub(super) struct CrawlArgs {
     /// Keep no bodies: rows with everything else, links included
     #[arg(long)]
     pub(super) no_body: bool,
-    /// Where rows go: `crawl.db` (SQLite, resumable), `pages.jsonl`, `pages.csv`, or `-` [default: crawl.db]
+    /// Where rows go: a `.db` file (SQLite, resumable), `pages.jsonl`, `pages.csv`, or `-` [default: the first seed's host, as `example.org.db`]
     #[arg(long, value_name = "FILE")]
     pub(super) into: Option<PathBuf>,
     /// Only go on with a crawl that was begun: an error if there is none (the same command goes on by itself)
@@ -53,6 +53,12 @@ pub(super) struct CrawlArgs {
     /// Crawl again what was crawled: pages that are fresh are not asked for, others with the validators that we hold
     #[arg(long, conflicts_with = "resume")]
     pub(super) again: bool,
+    /// With `--again`: ask for fresh pages too
+    #[arg(long, requires = "again")]
+    pub(super) force: bool,
+    /// Add these seeds to the crawl that the file holds
+    #[arg(long)]
+    pub(super) add: bool,
     #[command(flatten)]
     pub(super) ledger: LedgerArg,
     #[command(flatten)]
@@ -111,10 +117,10 @@ pub(super) struct MannersArgs {
     /// Requests in flight on one host
     #[arg(long, value_name = "N")]
     pub(super) slots: Option<String>,
-    /// Pages at most
+    /// Pages at most, in this run: the same command again takes the next ones
     #[arg(long, value_name = "N")]
     pub(super) pages: Option<String>,
-    /// Time at most, as `90s` or `2h`
+    /// Time at most, in this run, as `90s` or `2h`
     #[arg(long, value_name = "SPAN")]
     pub(super) time: Option<String>,
     /// Links followed from a seed at most
@@ -163,7 +169,7 @@ pub(super) struct FindArgs {
 /// The way out.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct WayArgs {
-    /// A network that may be dialled although it is not public, as `127.0.0.0/8`; repeatable
+    /// A network that may be dialled although it is not public, as `10.0.0.0/8`; repeatable
     #[arg(long, value_name = "CIDR", value_parser = curtsy_crawl::network)]
     pub(super) allow_net: Vec<IpNet>,
     /// An address for a name, as `'*.test=127.0.0.1'`; repeatable
@@ -240,6 +246,7 @@ fn work(
 /// The code that a crawl ends with.
 pub(super) fn outcome(report: &Report) -> Outcome {
     match report.how {
+        Ended::Complete if report.pages_held == Some(0) => Outcome::NothingFetched,
         Ended::Complete if report.rows > 0 && report.fetched + report.cached == 0 => {
             Outcome::NothingFetched
         }
@@ -267,8 +274,8 @@ pub(super) fn spec(
         check_external: args.find.external,
         ..DiscoverySpec::default()
     };
-    let job = order(&args, discovery, console)?.job()?;
-    let into = args.into.clone().unwrap_or_else(|| "crawl.db".into());
+    let mut job = order(&args, discovery, console)?.job()?;
+    let into = args.into.clone().unwrap_or_else(|| file_named_after(&job.seeds[0]));
     let target = Target::of(&into)?;
     let file = target.crawl_file(&into, job.ledger_file()?.parent().unwrap_or(Path::new(".")));
     if args.resume && !file.exists() {
@@ -277,7 +284,13 @@ pub(super) fn spec(
             file.display()
         );
     }
-    Ok((job, FileSpec { file, targets: vec![target], again: args.again, command }))
+    choose_schemes(&mut job, &args.urls, Some(&file), console)?;
+    let begin = match (args.again, args.force) {
+        (true, true) => Begin::Forced,
+        (true, false) => Begin::Again,
+        (false, _) => Begin::GoOn,
+    };
+    Ok((job, FileSpec { file, targets: vec![target], begin, add: args.add, command }))
 }
 
 /// What was ordered, without what becomes of the rows.
@@ -287,13 +300,57 @@ pub(super) fn order(
     console: &mut Console<'_>,
 ) -> anyhow::Result<Order> {
     let seeds = seeds(args)?;
-    let settled = manners(args, console)?;
+    let mut way = args.way.read()?;
+    // What stands in a list (`--from`) comes from anywhere: a host of this machine is open only if the user wrote it out.
+    seeds.iter().take(args.urls.len()).for_each(|url| way.name(url));
+    args.urls.iter().filter_map(|text| other_scheme(text)).for_each(|url| way.name(&url));
+    let settled = manners(args, way.reach(&seeds), console)?;
     console.warn(&settled.warnings)?;
-    let (way, ledger) = (args.way.read()?, args.ledger.find(console)?.into());
+    let ledger = args.ledger.find(console)?.into();
     Ok(Order { seeds, settled, way, discovery, ledger })
 }
 
-/// The seeds, each read once.
+/// Where a crawl with these settings leads, for commands that begin none.
+pub(super) fn reach(args: &CrawlArgs) -> anyhow::Result<Reach> {
+    let mut way = args.way.read()?;
+    let seeds: Vec<CrawlUrl> = args.urls.iter().filter_map(|text| seed(text).ok()).collect();
+    seeds.iter().for_each(|url| way.name(url));
+    // A list may name anybody.
+    Ok(way.reach(if args.from.is_none() { &seeds } else { &[] }))
+}
+
+/// Gives each seed that was written without a scheme the one that its site speaks: as the crawl in this file has it, as the ledger knows
+/// it, or as the site answers. Says so where it is not the usual one.
+pub(super) fn choose_schemes(
+    job: &mut JobSpec,
+    texts: &[String],
+    file: Option<&Path>,
+    console: &mut Console<'_>,
+) -> anyhow::Result<()> {
+    for (at, text) in texts.iter().enumerate() {
+        let Some(other) = other_scheme(text) else { continue };
+        let likely = job.seeds[at].clone();
+        let begun = |url: &CrawlUrl| file.is_some_and(|file| has_seed(file, url));
+        let chosen = match (begun(&likely), begun(&other)) {
+            (true, _) => likely.scheme(),
+            (false, true) => other.scheme(),
+            (false, false) => {
+                let mut signals = None;
+                spoken(job, [&likely, &other], async || Signals::heard(&mut signals).await)?
+            }
+        };
+        if chosen == other.scheme() {
+            let host = printable(&GuardRefusal::host(&likely));
+            let (not, instead) = (likely.scheme().as_str(), other.scheme().as_str());
+            console.note(&format!("{host} does not speak {not}: {instead} is used"))?;
+            job.seeds[at] = other;
+        }
+    }
+    job.discovery.seeds = job.seeds.clone();
+    Ok(())
+}
+
+/// The seeds, each read once: those of the command line first.
 fn seeds(args: &CrawlArgs) -> anyhow::Result<Vec<CrawlUrl>> {
     let mut seeds = Vec::new();
     for text in &args.urls {
@@ -330,7 +387,11 @@ fn seeds(args: &CrawlArgs) -> anyhow::Result<Vec<CrawlUrl>> {
 }
 
 /// The policy: flag beats environment beats settings file beats policy file beats preset.
-pub(super) fn manners(args: &CrawlArgs, console: &Console<'_>) -> anyhow::Result<Settled> {
+pub(super) fn manners(
+    args: &CrawlArgs,
+    reach: Reach,
+    console: &Console<'_>,
+) -> anyhow::Result<Settled> {
     let manners = &args.manners;
     let settings = &manners.settings;
     let flag = manners.policy.as_deref().map(Choice::find).transpose()?;
@@ -372,10 +433,6 @@ pub(super) fn manners(args: &CrawlArgs, console: &Console<'_>) -> anyhow::Result
         preset: flag.as_ref().and_then(Choice::preset),
         mode: manners.mode,
         flags: &flags,
-    };
-    let reach = match args.way.allow_net.is_empty() {
-        true => Reach::Public,
-        false => Reach::AllowedNet,
     };
     Ok(layers.settle(reach)?)
 }
@@ -426,7 +483,7 @@ fn shown_command(args: &CrawlArgs) -> String {
     words.extend(args.urls.iter().map(|url| super::shown_url(url)));
     let mut flag = |name: &str, value: Option<String>| {
         if let Some(value) = value {
-            words.push(format!("--{name} {}", super::printable(&value)));
+            words.push(format!("--{name} {}", printable(&value)));
         }
     };
     let path = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string());
@@ -467,6 +524,15 @@ fn print(
 pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
     use std::fmt::Write;
     let mut text = String::new();
+    if let Some(since) = &report.complete_since {
+        let (file, pages) = (into.file.display(), report.pages_held.unwrap_or(0));
+        let _ = writeln!(
+            text,
+            "complete since {since}; `--again` asks again\n  {pages} page{} in {file}; nothing was sent",
+            if pages == 1 { "" } else { "s" }
+        );
+        return text;
+    }
     let plural = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let ended = match report.how {
         Ended::Complete => "done",
@@ -483,6 +549,12 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         plural(requests, "request"),
         super::progress::span(report.took),
     );
+    if let Some(Compared { changed, unchanged, gone, new }) = report.compared {
+        let _ = writeln!(
+            text,
+            "  since the last time: {changed} changed, {unchanged} unchanged, {gone} gone, {new} new"
+        );
+    }
     let part = |name: &str, n: u64| format!("{n} {}", name.replace('_', " "));
     let refused: Vec<_> = report.refused.iter().map(|(gate, n)| format!("{n} by {gate}")).collect();
     let endings: Vec<_> = report
@@ -518,6 +590,14 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
             },
         );
     }
+    text += &unreached(report);
+    for refused in report.not_dialled.iter().take(NOT_DIALLED_SHOWN) {
+        let _ = writeln!(text, "  {}", printable(&refused.to_string()));
+    }
+    if report.not_dialled.len() > NOT_DIALLED_SHOWN {
+        let more = report.not_dialled.len() - NOT_DIALLED_SHOWN;
+        let _ = writeln!(text, "  and {more} more that were not dialled (`--json` has them)");
+    }
     let file = into.file.display();
     if report.rows > 0 && !into.targets.iter().any(Target::is_stdout) {
         match &into.targets[..] {
@@ -552,16 +632,57 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
     text
 }
 
+/// The hosts that could not be reached, and why, for a person.
+pub(super) fn unreached(report: &Report) -> String {
+    let all = report.unreached.iter().filter(|(_, why)| **why != "guard");
+    let shown = all.clone().take(NOT_DIALLED_SHOWN);
+    let mut text: String = shown
+        .map(|(host, why)| {
+            format!("  {} could not be reached: {}\n", printable(host), failure(why))
+        })
+        .collect();
+    let count = all.count();
+    if count > NOT_DIALLED_SHOWN {
+        text += &format!("  and {} more that could not be reached\n", count - NOT_DIALLED_SHOWN);
+    }
+    text
+}
+
+/// What the word for a failure means.
+pub(super) fn failure(word: &str) -> String {
+    match word {
+        "dns" => "the name does not resolve",
+        "connect" => "the connection was refused",
+        "connect_timeout" => "no connection in time",
+        "reset" => "the connection was reset",
+        "tls" => "TLS is not spoken there, or not as we do",
+        "tls_expired" => "its certificate has expired or is not valid yet",
+        "tls_name" => "its certificate is for another name",
+        "tls_issuer" => "its certificate is from nobody whom we trust; `--ca-file` adds roots",
+        "port" => "something else than HTTP is spoken on that port",
+        other => return other.replace('_', " "),
+    }
+    .to_owned()
+}
+
+/// Hosts that were not dialled, as many as anybody wants to read.
+const NOT_DIALLED_SHOWN: usize = 5;
+
 const HELP: &str = "\
 Examples:
   curtsy crawl https://example.org/ --contact me@example.org
-      the whole site at 3 s a page; Ctrl-C, and the same command goes on
+      the whole site at 3 s a page into example.org.db; Ctrl-C, and the same
+      command goes on
   curtsy crawl example.org --pages 100 --depth 2 --into pages.jsonl \\
       --contact me@example.org
   curtsy crawl --from seeds.txt --policy audit --include '/blog/*'
   curtsy crawl example.org --only html,pdf    other kinds are not read
-  curtsy crawl http://127.0.0.1:8000/ --allow-net 127.0.0.0/8 --delay 0
-      your own machine needs no contact, and there any delay goes
+  curtsy crawl localhost:8000 --delay 0
+      your own machine: needs no contact, and any delay goes; only that port
+      is open, and only under that name
+  curtsy crawl http://intranet.example/ --allow-net 10.0.0.0/8 \\
+      --contact me@example.org
+      a private network is dialled if you allow it
 
 Flags can stand in `curtsy.toml` (`curtsy init` writes one). A flag beats a variable of the \
 environment, which beats the file.

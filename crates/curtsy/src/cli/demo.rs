@@ -17,7 +17,7 @@ use super::crawl::summary;
 use super::progress::Progressing;
 use super::{Console, Outcome, printable, why};
 use crate::signals::Signals;
-use curtsy_crawl::{FileSpec, JobSpec, Report, SeedsAre, Target, run as run_job};
+use curtsy_crawl::{Begin, FileSpec, JobSpec, Report, SeedsAre, Target, run as run_job};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -166,7 +166,9 @@ fn spec(port: u16, folder: &Path) -> anyhow::Result<(JobSpec, FileSpec)> {
     let into = FileSpec {
         file: folder.join("crawl.db"),
         targets: vec![Target::Sqlite],
-        again: false,
+        begin: Begin::GoOn,
+        // The site has another port each time.
+        add: true,
         command: "curtsy demo".to_owned(),
     };
     Ok((job, into))

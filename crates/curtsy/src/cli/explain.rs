@@ -1,13 +1,16 @@
-//! `curtsy explain URL`: what would be asked, whether it is allowed, and when. Nothing is sent.
+//! `curtsy why --now URL`, also called `curtsy explain URL`: what a crawl would do with a URL now. Nothing is sent to the site.
+
+use std::path::Path;
 
 use clap::Args;
 use curtsy_core::evidence::timestamp;
-use curtsy_core::host::{Action, Kind, Verdict};
-use curtsy_crawl::{Explained, explain, seed};
+use curtsy_core::host::{Action, Gate, Kind, Verdict};
+use curtsy_crawl::{Dialable, Explained, dialable, explain, known_scheme, other_scheme};
+use curtsy_engine::discover::DiscoverySpec;
 use serde_json::json;
 
 use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, manners};
+use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, failure, order};
 use super::progress::moment;
 use super::{Console, Outcome, progress};
 
@@ -17,38 +20,85 @@ pub(super) struct ExplainArgs {
     /// The URL
     url: String,
     #[command(flatten)]
-    manners: MannersArgs,
-    #[command(flatten)]
-    ledger: LedgerArg,
-    #[command(flatten)]
-    config: ConfigArg,
+    how: HowArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
+/// How a crawl would ask.
+#[derive(Debug, Args)]
+pub(super) struct HowArgs {
+    #[command(flatten)]
+    manners: MannersArgs,
+    #[command(flatten)]
+    way: WayArgs,
+    #[command(flatten)]
+    ledger: LedgerArg,
+    #[command(flatten)]
+    pub(super) config: ConfigArg,
+}
+
 pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let url = seed(&args.url)?;
-    let flags = CrawlArgs { manners: args.manners, ledger: args.ledger, ..CrawlArgs::default() };
-    let crawl = args.config.find()?.under(flags);
-    let settled = manners(&crawl, console)?;
-    console.warn(&settled.warnings)?;
-    let policy = settled.policy;
+    now(args.url, args.how, args.json, console)
+}
+
+/// The decision that a crawl would make now, and the code that it would end with.
+pub(super) fn now(
+    text: String,
+    how: HowArgs,
+    json: bool,
+    console: &mut Console<'_>,
+) -> anyhow::Result<Outcome> {
+    let HowArgs { manners, way, ledger, config } = how;
+    let flags = CrawlArgs { urls: vec![text], manners, way, ledger, ..CrawlArgs::default() };
+    let crawl = config.find()?.under(flags);
+    let job = order(&crawl, DiscoverySpec::default(), console)?.job()?;
+    let url = match other_scheme(&crawl.urls[0]) {
+        Some(other) if known_scheme(&job, [&job.seeds[0], &other])? == Some(other.scheme()) => {
+            other
+        }
+        _ => job.seeds[0].clone(),
+    };
+    let policy = &job.policy;
+    let file = job.ledger_file()?;
+    std::fs::create_dir_all(file.parent().unwrap_or(Path::new(".")))?;
     let mut ledger = crawl.ledger.open(console)?;
-    let Explained { decision, gates: findings, now, .. } = explain(&mut ledger, &policy, &url)?;
-    let (first, refused) = match &decision.action {
+    let Explained { decision, gates: findings, now, .. } = explain(&mut ledger, policy, &url)?;
+    let Dialable { problem, refused } = dialable(&job, &url)?;
+    let why = |gate: &Gate| {
+        let found = findings.iter().find(|(of, ..)| of == gate);
+        found.map_or(gate.name(), |(_, _, text)| text)
+    };
+    let (first, outcome) = match &decision.action {
         Action::Refuse(gate) => {
-            let why = findings.iter().find(|(found, ..)| found == gate);
-            let why = why.map_or(gate.name(), |(_, _, text)| text);
-            (format!("would not be fetched: {why}"), true)
+            (format!("would not be fetched: {}", why(gate)), Outcome::NothingFetched)
         }
-        Action::UseCached => ("needs no request: the page that we hold is fresh".to_owned(), false),
-        Action::Wait(until, gate) => {
-            let why = findings.iter().find(|(found, ..)| found == gate);
-            let why = why.map_or(gate.name(), |(_, _, text)| text);
-            let wait = progress::span(*until - now);
-            (format!("would wait {wait}, until {}: {why}", moment(*until)), false)
+        Action::UseCached => {
+            ("needs no request: the page that we hold is fresh".to_owned(), Outcome::Fine)
         }
+        _ if problem.is_some_and(|problem| problem.is_refusal()) => {
+            let why = match &refused {
+                Some(refused) => refused.to_string(),
+                None => failure("port"),
+            };
+            (format!("would not be fetched: {why}"), Outcome::NothingFetched)
+        }
+        _ if problem.is_some() => {
+            (format!("could not be fetched now: {}", failure("dns")), Outcome::Waits)
+        }
+        Action::Wait(until, gate) => (
+            format!(
+                "would wait {}, until {}: {}",
+                progress::span(*until - now),
+                moment(*until),
+                why(gate)
+            ),
+            match policy.patience.is_some_and(|patience| *until > now + patience) {
+                true => Outcome::Waits,
+                false => Outcome::Fine,
+            },
+        ),
         Action::Approach(approach) => {
             let what = match approach.kind {
                 Kind::Robots => format!("would first ask for {}", approach.url.as_str()),
@@ -61,10 +111,10 @@ pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Resul
             } else {
                 format!("in {}", progress::span(wait))
             };
-            (format!("{what}, {when}"), false)
+            (format!("{what}, {when}"), Outcome::Fine)
         }
     };
-    if args.json {
+    if json {
         let gates: Vec<_> = findings
             .iter()
             .map(|(gate, verdict, text)| {
@@ -88,18 +138,23 @@ pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Resul
             };
             writeln!(console.out, "{mark} {:<10} {}", gate.name(), super::printable(text))?;
         }
-        writeln!(console.out, "  nothing was sent; this is what the ledger of hosts knows now")?;
+        writeln!(
+            console.out,
+            "  nothing was sent to the site; this is by what the ledger of hosts knows now"
+        )?;
     }
-    Ok(if refused { Outcome::Refused } else { Outcome::Fine })
+    Ok(outcome)
 }
 
 const HELP: &str = "\
-A dry run: the same decision that a crawl would make now, by what is known of the host. A \
-robots.txt that is not known yet would be asked for first; `curtsy crawl URL --pages 1 \
---no-sitemaps` does that.
+The same as `curtsy why --now URL`: the decision that a crawl would make now, by what is known of \
+the host. The name is looked up; nothing is sent to the site. A robots.txt that is not known yet \
+would be asked for first; `curtsy crawl URL --pages 1 --no-sitemaps` does that. What became of a \
+URL in a crawl is `curtsy why URL`.
 
 Examples:
-  curtsy explain https://example.org/private/
+  curtsy explain https://example.org/private/ --contact me@example.org
   curtsy explain https://example.org/ --policy audit --json
 
-Exit codes: 0 it would be fetched, now or later; 1 it would be refused; 2 not a URL.";
+Exit codes are those that the crawl would end with: 0 it would be fetched; 2 a wrong argument, or \
+no contact; 3 it would have to wait longer than the patience; 4 it would be refused.";

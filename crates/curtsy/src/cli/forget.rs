@@ -10,9 +10,11 @@ use curtsy_store::OpenError;
 use serde_json::json;
 
 use super::block::host;
+use super::config::ConfigArg;
 use super::crawl::LedgerArg;
 use super::progress::counted;
-use super::{Console, Outcome, printable};
+use super::{Console, Outcome, file, printable};
+use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::seed;
 
 #[derive(Debug, Args)]
@@ -20,11 +22,13 @@ use curtsy_crawl::seed;
 pub(super) struct ForgetArgs {
     /// A URL (`https://example.org/page`), or a host (`example.org`)
     what: String,
-    /// The crawl's file
-    #[arg(long = "in", value_name = "FILE", default_value = "crawl.db")]
-    file: PathBuf,
+    /// The crawl's file [default: the crawl in this folder that knows the URL, or the newest]
+    #[arg(long = "in", value_name = "FILE")]
+    file: Option<PathBuf>,
     #[command(flatten)]
     ledger: LedgerArg,
+    #[command(flatten)]
+    config: ConfigArg,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -37,13 +41,22 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
         false => Forget::Host(host(&args.what)?),
     };
     let mut rows = 0;
-    if args.file.exists() {
+    let urls = match &what {
+        Forget::Url(url) => vec![url.clone()],
+        _ => vec![CrawlUrl::parse(&format!("https://{}/", host(&args.what)?))?],
+    };
+    // A host may be forgotten of which there is no crawl.
+    let file = match file::find(args.file.as_deref(), &urls, &args.config, console) {
+        Err(_) if !is_url => None,
+        found => Some(found?),
+    };
+    if let Some(file) = file.as_deref().filter(|file| file.exists()) {
         // To write to a file that holds no crawl would make it one.
-        PagesFile::open(&args.file)?;
-        let sink = SqliteSink::open(&args.file, Options::default())?;
+        PagesFile::open(file)?;
+        let sink = SqliteSink::open(file, Options::default())?;
         rows = sink.forget(what.clone()).map_err(|e| anyhow::anyhow!("{}", e.why))?;
     } else if is_url {
-        return Err(OpenError::Missing { path: args.file.clone() }.into());
+        return Err(OpenError::Missing { path: file.unwrap_or_default() }.into());
     }
     let history = match &what {
         Forget::Host(host) => {
@@ -62,11 +75,10 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
         let history = if history { " and the host's history" } else { "" };
         writeln!(console.err, "forgot {shown}: {rows}{history}")?;
     } else {
-        let file = args.file.display();
-        let there = if args.file.exists() {
-            format!("`{file}` has no row of it")
-        } else {
-            format!("there is no file `{file}`")
+        let there = match &file {
+            Some(file) if file.exists() => format!("`{}` has no row of it", file.display()),
+            Some(file) => format!("there is no file `{}`", file.display()),
+            None => "there is no crawl in this folder".to_owned(),
         };
         let ledger = if is_url { "" } else { ", and the ledger of hosts has no history of it" };
         writeln!(console.err, "nothing to forget of {shown}: {there}{ledger}")?;
@@ -80,7 +92,7 @@ of its answers leave the ledger of hosts too; waits that it asked for, its robot
 stay, so nothing is asked earlier than before.
 
 Examples:
-  curtsy forget https://example.org/page --in crawl.db
+  curtsy forget https://example.org/page --in example.org.db
   curtsy forget example.org
 
 Exit codes: 0 forgotten; 1 there was nothing to forget; 2 not a URL or host, or a file that \

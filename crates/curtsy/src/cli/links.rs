@@ -9,16 +9,17 @@ use clap::Args;
 use curtsy_sink::read::PagesFile;
 use serde_json::{Value as Json, json};
 
+use super::config::ConfigArg;
 use super::crawl::{CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs};
-use super::{Console, Outcome, crawl, printable};
+use super::{Console, Outcome, crawl, file, printable};
 use crate::linkcheck::{self, LinkReport, Look, Problem};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct LinksArgs {
-    /// A crawl's file; or a URL, whose site is crawled first, into `--into`
-    #[arg(default_value = "crawl.db", value_name = "FILE|URL")]
-    target: String,
+    /// A crawl's file; or a URL, whose site is crawled first, into `--into` [default: the newest crawl in this folder]
+    #[arg(value_name = "FILE|URL")]
+    target: Option<String>,
     /// Check too whether pages have the places that fragments (`page.html#place`) name
     #[arg(long)]
     fragments: bool,
@@ -34,7 +35,7 @@ pub(super) struct LinksArgs {
     /// Print JSON lines: one for each problem, then one with the summary
     #[arg(long)]
     json: bool,
-    /// Where the site is crawled into, if a URL is given [default: crawl.db]
+    /// Where the site is crawled into, if a URL is given [default: the site's host, as `example.org.db`]
     #[arg(long, value_name = "FILE", help_heading = CRAWLING)]
     into: Option<PathBuf>,
     /// Crawl again what was crawled
@@ -43,9 +44,8 @@ pub(super) struct LinksArgs {
     /// No progress
     #[arg(long, short, help_heading = CRAWLING)]
     quiet: bool,
-    /// Settings from a file [default: curtsy.toml, if there is one]
-    #[arg(long, value_name = "FILE", help_heading = CRAWLING)]
-    config: Option<PathBuf>,
+    #[command(flatten, next_help_heading = CRAWLING)]
+    config: ConfigArg,
     #[command(flatten, next_help_heading = CRAWLING)]
     manners: MannersArgs,
     #[command(flatten, next_help_heading = CRAWLING)]
@@ -61,12 +61,13 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
     let from_max = if args.all { usize::MAX } else { FROM_MAX };
     let look = Look { fragments: args.fragments, from_max };
     let (json, strict) = (args.json, args.strict);
-    let (file, crawled) = match is_file(&args.target) {
-        true => {
-            args.refuse_crawl_flags()?;
-            (PathBuf::from(&args.target), Outcome::Fine)
+    let (file, crawled) = match args.target.clone() {
+        Some(target) if !is_file(&target) => args.crawl(target, console)?,
+        named => {
+            let named = named.map(PathBuf::from);
+            args.refuse_crawl_flags(named.as_deref())?;
+            (file::find(named.as_deref(), &[], &args.config, console)?, Outcome::Fine)
         }
-        false => args.crawl(console)?,
     };
     let report = linkcheck::report(&PagesFile::open(&file)?, look)?;
     let sifted = Sifted::new(&report, known.as_ref());
@@ -84,9 +85,9 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
 
 impl LinksArgs {
     /// Crawls the site, with everything that the report looks at.
-    fn crawl(self, console: &mut Console<'_>) -> anyhow::Result<(PathBuf, Outcome)> {
+    fn crawl(self, url: String, console: &mut Console<'_>) -> anyhow::Result<(PathBuf, Outcome)> {
         let args = CrawlArgs {
-            urls: vec![self.target],
+            urls: vec![url],
             manners: self.manners,
             find: FindArgs { assets: true, ..self.find },
             way: self.way,
@@ -101,7 +102,7 @@ impl LinksArgs {
     }
 
     /// A file is only read: what is for a crawl would be passed over without a word.
-    fn refuse_crawl_flags(&self) -> anyhow::Result<()> {
+    fn refuse_crawl_flags(&self, named: Option<&Path>) -> anyhow::Result<()> {
         let is_plain = format!("{:?}{:?}{:?}{:?}", self.manners, self.find, self.way, self.ledger)
             == format!(
                 "{:?}{:?}{:?}{:?}",
@@ -110,11 +111,18 @@ impl LinksArgs {
                 WayArgs::default(),
                 LedgerArg::default()
             );
-        let of_crawl = self.again || self.quiet || self.into.is_some() || self.config.is_some();
+        // Without a name, the settings file says which crawl is meant.
+        let idle_config = named.is_some() && self.config.is_given();
+        let of_crawl = self.again || self.quiet || self.into.is_some() || idle_config;
         if !is_plain || of_crawl {
+            let what = match named {
+                Some(file) => {
+                    format!("`{}` is a crawl's file", printable(&file.display().to_string()))
+                }
+                None => "without a URL a crawl's file is meant".to_owned(),
+            };
             bail!(
-                "`{}` is a crawl's file, which is only read: the flags of a crawl don't go with it\nhint: give the site's URL to crawl it, or leave out what is under \"{CRAWLING}\" in `curtsy links --help`",
-                printable(&self.target)
+                "{what}, which is only read: the flags of a crawl don't go with it\nhint: give the site's URL to crawl it, or leave out what is under \"{CRAWLING}\" in `curtsy links --help`"
             );
         }
         Ok(())
@@ -286,17 +294,23 @@ const CRAWLING: &str = "With a URL, for the crawl";
 const HELP: &str = "\
 Examples:
   curtsy links https://example.org/ --contact me@example.org
-      crawls the site, images, scripts and style sheets included, and reports; again later with --again
-  curtsy links https://example.org/ --external --fragments --contact me@example.org
-      asks other sites too (HEAD, then GET), under the same manners, and looks for the places of fragments
-  curtsy links crawl.db
+      crawls the site, images, scripts and style sheets included, and reports;
+      again later with --again
+  curtsy links https://example.org/ --external --fragments \\
+      --contact me@example.org
+      asks other sites too (HEAD, then GET), under the same manners, and looks
+      for the places of fragments
+  curtsy links example.org.db
       the same report on a crawl that is there; asks nobody
-  curtsy links crawl.db --json > known.jsonl; curtsy links crawl.db --baseline known.jsonl
+  curtsy links example.org.db --json > known.jsonl
+  curtsy links example.org.db --baseline known.jsonl
       from now on only new problems count
 
-Broken: the target answers 404, 500 and the like or not at all, the page has no such place, or the reference is no URL. Warnings: moved
-for good (with the new address), http on pages that are read over https. What robots.txt, a budget, a bot wall or a login kept from
-being looked at is not broken: it is counted as not checked, with the reason.
+Broken: the target answers 404, 500 and the like or not at all, the page has no such place, or the \
+reference is no URL. Warnings: moved for good (with the new address), http on pages that are read \
+over https. What robots.txt, a budget, a bot wall or a login kept from being looked at is not \
+broken: it is counted as not checked, with the reason.
 
-Exit codes: 0 nothing is broken; 1 something is (with --strict a warning too); 2 the file can't be read; with a URL also those of
-`curtsy crawl` if nothing is broken and the crawl did not come to its end.";
+Exit codes: 0 nothing is broken; 1 something is (with --strict a warning too); 2 the file can't be \
+read; with a URL also those of `curtsy crawl` if nothing is broken and the crawl did not come to \
+its end.";

@@ -11,6 +11,7 @@ mod demo;
 mod ends;
 mod explain;
 mod failure;
+mod file;
 #[cfg(feature = "fleet")]
 mod fleet;
 mod forget;
@@ -66,8 +67,8 @@ enum Command {
     /// Say how many pages a site lists, and how long they take
     #[command(after_help = sitemap::PLAN_HELP)]
     Plan(sitemap::SiteArgs),
-    /// Say what would be asked for a URL now, and when; sends nothing
-    Explain(explain::ExplainArgs),
+    /// Say what a crawl would do with a URL now; the same as `why --now`
+    Explain(Box<explain::ExplainArgs>),
     /// Ask a robots.txt whether a URL may be fetched
     Robots(robots::RobotsArgs),
     /// List the URLs of a site's sitemaps
@@ -75,7 +76,7 @@ enum Command {
     /// Show, compare and check the manners of a crawl
     Policy(policy::PolicyArgs),
     /// Say why a URL was fetched or not, and all that was asked for it
-    Why(why::WhyArgs),
+    Why(Box<why::WhyArgs>),
     /// List the broken links of a site or a crawl, for you or for CI
     Links(Box<links::LinksArgs>),
     /// Ask nothing more of a host, in every crawl; list or lift that
@@ -206,11 +207,11 @@ impl Cli {
         match self.command {
             Command::Crawl(args) => crawl::run(*args, console),
             Command::Demo(args) => demo::run(&args, console),
-            Command::Why(args) => why::run(&args, console),
+            Command::Why(args) => why::run(*args, console),
             Command::Plan(args) => sitemap::plan(args, console),
             Command::Sitemap(args) => sitemap::run(args, console),
             Command::Links(args) => links::run(*args, console),
-            Command::Explain(args) => explain::run(args, console),
+            Command::Explain(args) => explain::run(*args, console),
             Command::Block(args) => block::run(&args, console),
             Command::Forget(args) => forget::run(&args, console),
             Command::Completions(args) => manual::completions(&args, console),

@@ -10,7 +10,7 @@ use curtsy_crawl::Choice;
 use serde_json::{Map, Value as Json, json};
 
 use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, MannersArgs, manners};
+use super::crawl::{CrawlArgs, MannersArgs, manners, reach};
 use super::progress::counted;
 use super::{Console, Failure, Outcome, SETTINGS};
 
@@ -94,7 +94,7 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     };
     let flags = CrawlArgs { manners: manners_args, ..CrawlArgs::default() };
     let crawl = args.config.find()?.under(flags);
-    let settled = match manners(&crawl, console) {
+    let settled = match manners(&crawl, reach(&crawl)?, console) {
         Ok(settled) => settled,
         Err(error) => match error.downcast_ref::<PolicyError>() {
             Some(wrong) => {

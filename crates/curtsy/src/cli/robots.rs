@@ -11,7 +11,7 @@ use curtsy_core::url::CrawlUrl;
 use serde_json::{Value as Json, json};
 
 use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, manners};
+use super::crawl::{CrawlArgs, manners, reach};
 use super::progress::{counted, size, span};
 use super::{Console, Outcome, printable};
 
@@ -183,7 +183,7 @@ impl AgentArgs {
     /// Who asks: whom the flag names, else the product of the user's own crawls.
     fn asking(&self, console: &mut Console<'_>) -> anyhow::Result<Asker> {
         let crawl = self.config.find()?.under(CrawlArgs::default());
-        let settled = manners(&crawl, console)?;
+        let settled = manners(&crawl, reach(&crawl)?, console)?;
         console.warn(&settled.warnings)?;
         let policy = settled.policy;
         let product = self.agent.clone().unwrap_or_else(|| policy.product_token().to_owned());

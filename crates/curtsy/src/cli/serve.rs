@@ -136,12 +136,11 @@ fn spec(
     let mut way = crawl.way.read()?;
     if let Some(demo) = demo {
         let Way { allow_net, pins, .. } = demo.way();
-        crawl.way.allow_net.extend(allow_net.iter().copied());
         way.allow_net.extend(allow_net);
         way.pins.extend(pins);
         wanted.contact.get_or_insert_with(|| "demo@localhost".to_owned());
     }
-    let settled = manners(&crawl, console)?;
+    let settled = manners(&crawl, way.reach(&[]), console)?;
     console.warn(&settled.warnings)?;
     if settled.policy.identity.contact.is_none() {
         let only = "without `--contact you@example.org` only sites on this machine can be ingested";

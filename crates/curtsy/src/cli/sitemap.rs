@@ -2,13 +2,15 @@
 
 use clap::{Args, Subcommand};
 use curtsy_core::evidence::timestamp;
-use curtsy_crawl::{JobSpec, Plan, list_sitemaps};
+use curtsy_crawl::{Ended, JobSpec, Plan, Report, explain, list_sitemaps};
 use curtsy_engine::discover::DiscoverySpec;
+use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::SitemapUrl;
+use curtsy_store::{Ledger, Machine};
 use serde_json::json;
 
 use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, order};
+use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, choose_schemes, order, unreached};
 use super::progress::{Progressing, counted};
 use super::{Console, Outcome, printable, progress};
 use crate::signals::Signals;
@@ -47,7 +49,12 @@ pub(super) struct SiteArgs {
 pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let SitemapCommand::List(args) = args.command;
     let json = args.json;
-    let (_, listed) = list(args, console)?;
+    let (spec, listed, report) = list(args, console)?;
+    if listed.is_empty()
+        && let Some(outcome) = kept_off(&spec, &report, console)?
+    {
+        return Ok(outcome);
+    }
     for entry in &listed {
         if json {
             let line = json!({
@@ -71,7 +78,12 @@ pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Resul
 /// `curtsy plan`.
 pub(super) fn plan(args: SiteArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let json = args.json;
-    let (spec, listed) = list(args, console)?;
+    let (spec, listed, report) = list(args, console)?;
+    if listed.is_empty()
+        && let Some(outcome) = kept_off(&spec, &report, console)?
+    {
+        return Ok(outcome);
+    }
     let url = &spec.seeds[0];
     let plan = Plan::new(&spec, url.host(), &listed)?;
     let by = plan.delay_by;
@@ -113,8 +125,43 @@ pub(super) fn plan(args: SiteArgs, console: &mut Console<'_>) -> anyhow::Result<
     Ok(Outcome::Fine)
 }
 
+/// How a crawl would end that can't ask the site, with its reason; none if the site was asked.
+fn kept_off(
+    spec: &JobSpec,
+    report: &Report,
+    console: &mut Console<'_>,
+) -> anyhow::Result<Option<Outcome>> {
+    let outcome = match report.how {
+        Ended::Waits(_) => Outcome::Waits,
+        Ended::Stopped => Outcome::Stopped,
+        Ended::Complete if report.unreached.contains_key(&GuardRefusal::host(&spec.seeds[0])) => {
+            Outcome::NothingFetched
+        }
+        Ended::Complete => return Ok(None),
+    };
+    let unreached = unreached(report);
+    let mut said: Vec<String> = unreached.lines().map(|line| line.trim().to_owned()).collect();
+    said.extend(report.not_dialled.iter().map(|refused| printable(&refused.to_string())));
+    if let Some(after) = &report.resume_after {
+        let quiet = curtsy_store::Options::default().quiet;
+        let mut ledger = Ledger::open(spec.ledger_file()?, Machine, quiet)?;
+        let explained = explain(&mut ledger, &spec.policy, &spec.seeds[0])?;
+        let (_, gate) = explained.decision.findings.worst();
+        let held_up = explained.gates.iter().filter(|(of, ..)| *of == gate);
+        said.extend(held_up.map(|(_, _, why)| printable(why)));
+        said.push(format!("the site must wait longer than the patience; try again after {after}"));
+    }
+    for line in &said {
+        console.note(line)?;
+    }
+    Ok(Some(outcome))
+}
+
 /// Asks for robots.txt and sitemaps, and for nothing else.
-fn list(args: SiteArgs, console: &mut Console<'_>) -> anyhow::Result<(JobSpec, Vec<SitemapUrl>)> {
+fn list(
+    args: SiteArgs,
+    console: &mut Console<'_>,
+) -> anyhow::Result<(JobSpec, Vec<SitemapUrl>, Report)> {
     let flags = CrawlArgs {
         urls: vec![args.url],
         manners: args.manners,
@@ -123,11 +170,13 @@ fn list(args: SiteArgs, console: &mut Console<'_>) -> anyhow::Result<(JobSpec, V
         ..CrawlArgs::default()
     };
     let crawl = args.config.find()?.under(flags);
-    let spec = order(&crawl, DiscoverySpec::default(), console)?.job()?;
+    let mut spec = order(&crawl, DiscoverySpec::default(), console)?.job()?;
+    choose_schemes(&mut spec, &crawl.urls, None, console)?;
     let mut watch = Progressing::new(console.err, false, true, false);
     let mut signals = None;
-    let listed = list_sitemaps(&spec, &mut watch, async || Signals::heard(&mut signals).await)?;
-    Ok((spec, listed))
+    let (listed, report) =
+        list_sitemaps(&spec, &mut watch, async || Signals::heard(&mut signals).await)?;
+    Ok((spec, listed, report))
 }
 
 pub(super) const PLAN_HELP: &str = "\
@@ -137,7 +186,8 @@ Examples:
   curtsy plan https://example.org/ --contact me@example.org
   curtsy plan https://example.org/ --pages 100 --json
 
-Exit codes: 0 there is a plan; 2 a wrong argument or a file that can't be used.";
+Exit codes: 0 there is a plan; 2 a wrong argument or a file that can't be used; 3 the site must wait \
+longer than the patience; 4 it could not be reached.";
 
 const LIST_HELP: &str = "\
 Asks for robots.txt and sitemaps, and for nothing else.
@@ -146,4 +196,5 @@ Examples:
   curtsy sitemap list https://example.org/ --contact me@example.org
   curtsy sitemap list https://example.org/news.xml --json
 
-Exit codes: 0 URLs are listed; 1 there are none; 2 a wrong argument or a file that can't be used.";
+Exit codes: 0 URLs are listed; 1 there are none; 2 a wrong argument or a file that can't be used; 3 \
+the site must wait longer than the patience; 4 it could not be reached.";

@@ -8,27 +8,43 @@ use clap::Args;
 use curtsy_core::evidence::{Names, sentence, timestamp};
 use curtsy_core::host::{Finding, Reason, Verdict};
 use curtsy_core::time::Time;
+use curtsy_core::url::CrawlUrl;
+use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::{DecisionRow, PageRow, PagesFile};
 use serde_json::{Value as Json, json};
 
-use super::{Console, Outcome, printable, progress};
-use curtsy_crawl::seed;
+use super::explain::{self, HowArgs};
+use super::{Console, Outcome, file, printable, progress};
+use curtsy_crawl::{other_scheme, seed};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct WhyArgs {
     /// The URL, as it was found or given
     url: String,
-    /// The crawl's file
-    #[arg(long = "in", value_name = "FILE", default_value = "crawl.db")]
-    file: PathBuf,
+    /// The crawl's file [default: the crawl in this folder that knows the URL, the file named after its host first, or the newest]
+    #[arg(long = "in", value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Say what a crawl would do with the URL now, and not what one did; nothing is sent to the site
+    #[arg(long, conflicts_with = "file")]
+    now: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten, next_help_heading = "How a crawl would ask (with --now)")]
+    how: HowArgs,
 }
 
-pub(super) fn run(args: &WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    match find(&args.file, &args.url)? {
+pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    if args.now {
+        return explain::now(args.url, args.how, args.json, console);
+    }
+    let mut urls = vec![seed(&args.url)?];
+    urls.extend(other_scheme(&args.url));
+    let file = file::find(args.file.as_deref(), &urls, &args.how.config, console)?;
+    // A URL that was written without a scheme is the one that the crawl knows.
+    let found = urls.iter().find_map(|url| find(&file, url.as_str()).transpose()).transpose()?;
+    match found {
         Some(why) if args.json => writeln!(console.out, "{:#}", why.json)?,
         Some(why) => write!(console.out, "{}", why.text)?,
         None => {
@@ -36,7 +52,7 @@ pub(super) fn run(args: &WhyArgs, console: &mut Console<'_>) -> anyhow::Result<O
                 console.err,
                 "{} was not considered in `{}`: nobody linked to it in scope, or it waits for its turn",
                 printable(&args.url),
-                args.file.display()
+                file.display()
             )?;
             return Ok(Outcome::Refused);
         }
@@ -56,16 +72,48 @@ pub(super) fn find(file: &Path, url: &str) -> anyhow::Result<Option<Why>> {
     let pages = PagesFile::open(file)?;
     let row = pages.row(&url)?;
     let decisions = pages.decisions(&url)?;
+    let refused = match &row {
+        Some(row) if row.error.as_deref() == Some("guard") => Some(not_dialled(&pages, row)?),
+        _ => None,
+    };
     if row.is_none() && decisions.is_empty() {
         return Ok(None);
     }
     Ok(Some(Why {
-        text: text(url.as_str(), row.as_ref(), &decisions),
-        json: in_json(url.as_str(), row.as_ref(), &decisions),
+        text: text(url.as_str(), row.as_ref(), refused.as_deref(), &decisions),
+        json: in_json(url.as_str(), row.as_ref(), refused.as_deref(), &decisions),
     }))
 }
 
-fn text(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> String {
+/// Why the host of a row was not dialled, and what would allow it: by its address, or as the run that tried has it.
+fn not_dialled(pages: &PagesFile, row: &PageRow) -> anyhow::Result<String> {
+    let url = CrawlUrl::parse(&row.final_url)?;
+    let host = GuardRefusal::host(&url);
+    if let Some(refused) = GuardRefusal::of_literal(&url) {
+        return Ok(refused.to_string());
+    }
+    let run = pages.runs()?.into_iter().find(|run| Some(run.number) == row.run);
+    let figures = run.and_then(|run| serde_json::from_str::<Json>(&run.figures?).ok());
+    let all = figures.as_ref().and_then(|figures| figures["not_dialled"].as_array());
+    let said = all.into_iter().flatten().find(|refused| refused["host"] == host);
+    let word = |key: &str| said.and_then(|refused| refused[key].as_str());
+    Ok(match (word("address"), word("what"), word("allow")) {
+        (Some(address), Some(what), Some(flag)) => {
+            format!("{host} is at {address}, which is not dialled ({what}): `{flag}` allows it")
+        }
+        (Some(address), Some(what), None) => {
+            format!("{host} is at {address}, which is not dialled ({what})")
+        }
+        _ => format!("{host} is at an address that is not public: `--allow-net` allows networks"),
+    })
+}
+
+fn text(
+    url: &str,
+    row: Option<&PageRow>,
+    refused: Option<&str>,
+    decisions: &[DecisionRow],
+) -> String {
     let mut text = format!("{}\n", printable(url));
     match row {
         Some(row) => {
@@ -88,6 +136,9 @@ fn text(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> String {
             }
         }
         None => text.push_str("  has not ended yet\n"),
+    }
+    if let Some(refused) = refused {
+        let _ = writeln!(text, "  {}", printable(refused));
     }
     let last = decisions.last();
     let rule = row.and_then(|row| row.robots_rule.as_deref());
@@ -190,7 +241,12 @@ fn told(step: &DecisionRow) -> String {
     format!("{at} {what} {came}{friction}{wait}{then}")
 }
 
-fn in_json(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> Json {
+fn in_json(
+    url: &str,
+    row: Option<&PageRow>,
+    refused: Option<&str>,
+    decisions: &[DecisionRow],
+) -> Json {
     let rule = row.and_then(|row| row.robots_rule.as_deref());
     let steps: Vec<Json> = decisions
         .iter()
@@ -220,6 +276,7 @@ fn in_json(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> Json 
         "gate": row.and_then(|r| r.gate.clone()),
         "http_status": row.and_then(|r| r.http_status),
         "error": row.and_then(|r| r.error.clone()),
+        "not_dialled": refused,
         "final_url": row.map(|r| r.final_url.clone()),
         "redirect_count": row.map(|r| r.redirect_count),
         "links_cut": row.and_then(|r| r.links_cut),
@@ -237,11 +294,15 @@ fn span(span: Duration) -> String {
 }
 
 const HELP: &str = "\
-The robots line that decided, the delay in force and who set it, budgets, redirects, walls, \
-traps, and every try with its time. Works while a crawl writes the file.
+What became of a URL in a crawl, read from the crawl's file: the robots line that decided, the \
+delay in force and who set it, budgets, redirects, walls, traps, and every try with its time. Works \
+while a crawl writes the file. What a crawl would do now is `curtsy why --now URL`, also called \
+`curtsy explain URL`.
 
 Examples:
-  curtsy why https://example.org/page --in crawl.db
-  curtsy why https://example.org/page --json
+  curtsy why https://example.org/page
+  curtsy why https://example.org/page --in example.org.db --json
+  curtsy why --now https://example.org/page --contact me@example.org
 
-Exit codes: 0 there is an answer; 1 the URL was never considered; 2 no such file.";
+Exit codes: 0 there is an answer; 1 the URL was never considered; 2 no such file. With --now: those \
+that the crawl would end with.";

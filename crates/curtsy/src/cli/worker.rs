@@ -129,7 +129,8 @@ fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpe
     let flags = CrawlArgs { manners: manners_args, way, ..CrawlArgs::default() };
     let mut order = args.config.named()?.under(flags);
     order.manners.settings.policy.get_or_insert_with(|| "fleet".into());
-    let settled = manners(&order, console)?;
+    let way = order.way.read()?;
+    let settled = manners(&order, way.reach(&[]), console)?;
     console.warn(&settled.warnings)?;
     let policy = settled.policy;
     if policy.identity.contact.is_none() {
@@ -139,7 +140,7 @@ fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpe
              PAGE_FETCHER_CONTACT (or `--contact`) to a mail address or page",
         ));
     }
-    let mut outlet = order.way.read()?.settings(&policy);
+    let mut outlet = way.settings(&policy);
     outlet.count_allowed = matches!(settled.origin["slots.per_address"], Origin::Said(_));
     let user_agent = policy.user_agent()?;
     let variables = &console.variables;

@@ -1,5 +1,6 @@
 //! A folder, sites, and the program.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -71,13 +72,13 @@ impl Town {
         Ran::of(self.program(args).output().unwrap())
     }
 
-    /// A crawl of this machine.
+    /// A crawl of this machine, into `crawl.db` unless another file is named.
     pub(crate) fn crawl(&self, args: &[&str]) -> Ran {
-        self.run(&[&["crawl", "--allow-net", "127.0.0.0/8"], args].concat())
+        self.run(&crawl_args(args))
     }
 
     pub(crate) fn start_crawl(&self, args: &[&str]) -> Child {
-        let args = [&["crawl", "--allow-net", "127.0.0.0/8"], args].concat();
+        let args = crawl_args(args);
         self.program(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
@@ -95,6 +96,43 @@ impl Drop for Town {
     fn drop(&mut self) {
         self.sites.take();
         let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn crawl_args<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    let mut all = vec!["crawl", "--allow-net", "127.0.0.0/8"];
+    all.extend(args);
+    if !args.contains(&"--into") {
+        all.extend(["--into", "crawl.db"]);
+    }
+    all
+}
+
+/// A folder on this machine, served by Python's own server: nobody here wrote it.
+pub(crate) struct Served {
+    server: Child,
+    pub(crate) port: u16,
+}
+
+impl Served {
+    pub(crate) fn folder(folder: &Path) -> Served {
+        let args = ["-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory"];
+        let mut server = Command::new("python3");
+        server.args(args).arg(folder).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut server = server.spawn().unwrap();
+        // "Serving HTTP on 127.0.0.1 port 40123 (http://127.0.0.1:40123/) ..."
+        let mut line = String::new();
+        BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let words: Vec<_> = line.split(' ').collect();
+        let port = words.iter().position(|word| *word == "port").unwrap() + 1;
+        Served { server, port: words[port].parse().unwrap() }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
     }
 }
 

@@ -47,9 +47,9 @@ fn what_can_not_be_crawled_is_named() {
         &town,
         &["crawl", "https://a.test/", "--resume", "--contact", "a@b.test"],
         2,
-        &["no crawl in `crawl.db`"],
+        &["no crawl in `a.test.db`"],
     );
-    assert!(!town.path("crawl.db").exists(), "nothing was begun");
+    assert!(!town.path("a.test.db").exists(), "nothing was begun");
 }
 
 #[test]

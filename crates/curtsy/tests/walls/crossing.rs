@@ -70,9 +70,9 @@ fn seeds(world: &World) {
     let policy = "preset = 'careful'\npatience = '20s'\n[cache]\nmode = 'validators'\n";
     world.write("policy.toml", &format!("{policy}{}", hosts.concat()));
     let mut seeds: Vec<String> =
-        CODES.iter().map(|code| format!("http://tulip:tulip@a.pub.test/to/{code}")).collect();
+        CODES.iter().map(|code| format!("http://a.pub.test/to/{code}")).collect();
     for path in ["/", "/moves", "/port", "/login"] {
-        seeds.push(format!("http://tulip:tulip@a.pub.test{path}"));
+        seeds.push(format!("http://a.pub.test{path}"));
     }
     seeds.push("http://b.pub.test/own".into());
     world.write("seeds.txt", &seeds.join("\n"));

@@ -13,6 +13,7 @@ mod entrances;
 mod lookups;
 mod manners;
 mod namespace;
+mod own;
 mod ports;
 mod proxied;
 mod resolver;

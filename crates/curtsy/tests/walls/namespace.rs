@@ -125,9 +125,10 @@ impl World {
         Ran::of(&command.output().unwrap())
     }
 
-    /// A crawl as anybody runs it: a contact, and no network allowed.
+    /// A crawl as anybody runs it: a contact, and no network allowed. Into `crawl.db` unless another file is named.
     pub(crate) fn crawl(&self, args: &[&str]) -> Ran {
-        self.run(&[&["crawl", "--contact", "walls@example.org", "--quiet"], args].concat())
+        let into: &[&str] = if args.contains(&"--into") { &[] } else { &["--into", "crawl.db"] };
+        self.run(&[&["crawl", "--contact", "walls@example.org", "--quiet"], args, into].concat())
     }
 
     pub(crate) fn db(&self, name: &str) -> Connection {

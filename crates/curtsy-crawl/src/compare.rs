@@ -1,0 +1,121 @@
+//! What became of the pages of a crawl that is crawled again: each row is compared with what the file held of its page.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use curtsy_core::host::AskKind;
+use curtsy_core::time::Time;
+use curtsy_core::url::UrlKey;
+use curtsy_engine::{
+    Batch, Boxed, Cache, CachedPage, Ending, Fetched, Head, Row, Sink, SinkError, UrlRecord,
+};
+use curtsy_sink::SqliteSink;
+use curtsy_sink::read::PagesFile;
+use serde::Serialize;
+
+/// What became of pages since they were last asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Compared {
+    /// Other content.
+    pub changed: u64,
+    /// The same content, or fresh and not asked for.
+    pub unchanged: u64,
+    /// Held before, and not there any more (404 or 410).
+    pub gone: u64,
+    /// Not held before.
+    pub new: u64,
+}
+
+/// The rows of a crawl's file, each compared with the one before it.
+pub(crate) struct Comparing<'p> {
+    pages: &'p SqliteSink,
+    before: PagesFile,
+    compared: Mutex<Compared>,
+}
+
+impl<'p> Comparing<'p> {
+    pub(crate) fn new(pages: &'p SqliteSink, before: PagesFile) -> Comparing<'p> {
+        Comparing { pages, before, compared: Mutex::default() }
+    }
+
+    /// What was found until now.
+    pub(crate) fn compared(&self) -> Compared {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Compared> {
+        self.compared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds what a row says that is not written yet. A row that is written already is told again, and counts once.
+    fn compare(&self, row: &Row, sum: &mut Compared) -> Result<(), curtsy_store::OpenError> {
+        if row.kind != AskKind::Page {
+            return Ok(());
+        }
+        let before = self.before.row(&row.url)?;
+        if before.as_ref().is_some_and(|before| before.decided_at == Some(row.at)) {
+            return Ok(());
+        }
+        let held = before.is_some_and(|before| before.content_hash.is_some());
+        match &row.ending {
+            Ending::Cached => sum.unchanged += 1,
+            Ending::Fetched(outcome) | Ending::Dead(outcome) => match outcome.status() {
+                Some(304) => sum.unchanged += 1,
+                Some(404 | 410) if held => sum.gone += 1,
+                Some(200..=299) if !held => sum.new += 1,
+                Some(200..=299) => {
+                    let body = row.page.as_ref().and_then(|page| page.body.as_ref());
+                    let same = self.before.body(&row.url)?.as_deref() == body.map(|b| &b[..]);
+                    *if same { &mut sum.unchanged } else { &mut sum.changed } += 1;
+                }
+                _ => {}
+            },
+            Ending::Refused(_) | Ending::Unheard | Ending::LostRedirect => {}
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Comparing<'_> {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        Box::pin(async move {
+            let mut sum = self.compared();
+            for row in &batch.rows {
+                let compared = self.compare(row, &mut sum);
+                compared.map_err(|e| SinkError { rows: batch.rows.len(), why: e.to_string() })?;
+            }
+            self.pages.write(batch).await?;
+            *self.lock() = sum;
+            Ok(())
+        })
+    }
+}
+
+/// The pages of a crawl's file, none of them fresh that were held before this moment: each is asked for again, with its validators.
+pub(crate) struct Forced<'p> {
+    pub(crate) pages: &'p SqliteSink,
+    pub(crate) since: Time,
+}
+
+impl Cache for Forced<'_> {
+    fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>> {
+        Box::pin(async move {
+            let page = self.pages.get(key).await?;
+            let known = self.pages.held_since(key).is_some_and(|held| held >= self.since);
+            let fresh_until = if known { page.fresh_until } else { Time::START };
+            Some(CachedPage { fresh_until, ..page })
+        })
+    }
+
+    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
+        self.pages.page(key)
+    }
+
+    fn put(
+        &self,
+        asked: &UrlRecord,
+        page: CachedPage,
+        answer: Option<(&Arc<Head>, &Fetched)>,
+    ) -> Boxed<'_, ()> {
+        self.pages.put(asked, page, answer)
+    }
+}

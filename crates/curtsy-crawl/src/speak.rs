@@ -1,0 +1,159 @@
+//! Which of http and https does a site speak, and can it be dialled at all?
+//!
+//! A seed without a scheme is tried with the scheme that is likely: https, or http on one's own machine. Trying it is asking for its
+//! robots.txt, in turn and on the ledger, as a crawl does: so what was learnt is not asked for again.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use curtsy_core::host::{Outcome, Problem};
+use curtsy_core::url::{CrawlUrl, Scheme};
+use curtsy_engine::{Batch, Boxed, Cache, Sink, SinkError};
+use curtsy_fetch::{GuardRefusal, HttpFetch, Outlet, TokioClock};
+use curtsy_store::{Handle, Ledger, Machine, Options, Shows};
+
+use crate::attend::runtime;
+use crate::stream::{Keeper, NoCache, Streaming};
+use crate::{CrawlError, Ended, JobSpec, Progress, SeedsAre, Watch, stream};
+
+/// Chooses between a seed as it is likely and the same with the other scheme: the other one only where the likely one is not spoken and
+/// the other is.
+pub fn spoken(
+    spec: &JobSpec,
+    [likely, other]: [&CrawlUrl; 2],
+    mut asked: impl AsyncFnMut() -> std::io::Result<()>,
+) -> Result<Scheme, CrawlError> {
+    if let Some(known) = known(spec, [likely, other])? {
+        return Ok(known);
+    }
+    let speaks = ask(spec, likely, &mut asked)?;
+    // A certificate that nobody believes is TLS all the same: nothing is asked for in the clear because of it.
+    let silent = matches!(
+        speaks,
+        Speaks::No(
+            Problem::Connect
+                | Problem::ConnectTimeout
+                | Problem::Reset
+                | Problem::Tls
+                | Problem::Malformed
+                | Problem::FirstByteTimeout
+        )
+    );
+    match silent && ask(spec, other, &mut asked)? == Speaks::Yes {
+        true => Ok(other.scheme()),
+        false => Ok(likely.scheme()),
+    }
+}
+
+/// The scheme that a site is known to speak: its robots.txt was answered with it, and is not to be asked for again yet.
+pub fn known(
+    spec: &JobSpec,
+    [likely, other]: [&CrawlUrl; 2],
+) -> Result<Option<Scheme>, CrawlError> {
+    let file = spec.ledger_file()?;
+    if !file.exists() {
+        return Ok(None);
+    }
+    let mut ledger = Ledger::open(file, Machine, Options::default().quiet)?;
+    let of = |e| curtsy_store::OpenError::sqlite(file, e);
+    let (state, now) = (ledger.state(likely.host()).map_err(of)?, ledger.now());
+    let answered = |url: &CrawlUrl| {
+        state.robots_of(&url.authority()).is_some_and(|robots| {
+            let asked_for = robots.good_until(&spec.policy.robots) > now;
+            asked_for && robots.failing_since.is_none() && robots.good_at.is_some()
+        })
+    };
+    let urls = [likely, other].into_iter();
+    Ok(urls.filter(|url| answered(url)).map(CrawlUrl::scheme).next())
+}
+
+/// Whether a URL could be dialled now: its port, its name, its addresses. Nothing is sent to the site.
+pub fn dialable(spec: &JobSpec, url: &CrawlUrl) -> Result<Dialable, CrawlError> {
+    let outlet = Outlet::new(&spec.outlet)?;
+    let fetch = HttpFetch::new(&outlet, TokioClock::new());
+    let problem = runtime()?.block_on(fetch.check(url)).err();
+    Ok(Dialable { problem, refused: outlet.refusals().into_iter().next() })
+}
+
+/// What stands between us and a connection to a site.
+#[derive(Clone, Debug)]
+pub struct Dialable {
+    /// What would go wrong.
+    pub problem: Option<Problem>,
+    /// The address that may not be dialled.
+    pub refused: Option<GuardRefusal>,
+}
+
+/// What came of asking for a robots.txt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Speaks {
+    Yes,
+    No(Problem),
+    /// Nobody was asked: the host must wait.
+    Unknown,
+}
+
+fn ask(
+    spec: &JobSpec,
+    url: &CrawlUrl,
+    asked: &mut impl AsyncFnMut() -> std::io::Result<()>,
+) -> Result<Speaks, CrawlError> {
+    let mut spec = spec.clone();
+    spec.seeds = vec![url.clone()];
+    spec.seeds_are = SeedsAre::Rules;
+    spec.discovery.seeds = spec.seeds.clone();
+    spec.discovery.follow_sitemaps = false;
+    let mut policy = (*spec.policy).clone();
+    policy.patience = Some(Duration::ZERO);
+    spec.policy = Arc::new(policy);
+    let heard = Heard(Mutex::new(None));
+    let how = Streaming { workers: 1, rows: 100, known: Vec::new(), shows: Shows::Nothing };
+    let report = stream(&spec, how, |_| &heard, &mut Unseen, async || asked().await)?;
+    let problem = *heard.0.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(match (problem, report.how) {
+        (Some(problem), _) => Speaks::No(problem),
+        (None, Ended::Complete) => Speaks::Yes,
+        (None, _) => Speaks::Unknown,
+    })
+}
+
+/// The last thing that went wrong.
+struct Heard(Mutex<Option<Problem>>);
+
+impl Keeper for &Heard {
+    fn sink(&self) -> Box<dyn Sink + '_> {
+        Box::new(Hearing(&self.0))
+    }
+
+    fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
+        Box::new(NoCache)
+    }
+}
+
+struct Hearing<'h>(&'h Mutex<Option<Problem>>);
+
+impl Sink for Hearing<'_> {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for step in &batch.steps {
+            *heard = match step.outcome {
+                Outcome::Failed(problem) => Some(problem),
+                _ => None,
+            };
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// Nobody watches: it takes a request or two.
+struct Unseen;
+
+impl Watch for Unseen {
+    fn every(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    fn see(&mut self, _: &Progress) {}
+
+    fn note(&mut self, _: &str) {}
+}

@@ -1,0 +1,77 @@
+//! Which crawl's file does a command read that was not told one?
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use curtsy_core::url::CrawlUrl;
+use curtsy_crawl::file_named_after;
+use curtsy_sink::read::PagesFile;
+
+use super::Console;
+use super::config::ConfigArg;
+use super::refusal;
+
+/// Files that are looked at, the newest first.
+pub(crate) const FILES_MAX: usize = 100;
+
+/// The file that is named. Without one: what `into` in `curtsy.toml` names; else the crawl in this folder that knows the URL, the file named
+/// after its host first; else the newest crawl. Which one it is, is said on stderr.
+pub(super) fn find(
+    named: Option<&Path>,
+    urls: &[CrawlUrl],
+    config: &ConfigArg,
+    console: &mut Console<'_>,
+) -> anyhow::Result<PathBuf> {
+    if let Some(path) = named {
+        return Ok(path.to_owned());
+    }
+    let set = config.find()?.crawl_file().filter(|path| path.exists());
+    let chosen = match set {
+        Some(path) => path,
+        None => choose(urls)?,
+    };
+    console.note(&format!("in {}", chosen.display()))?;
+    Ok(chosen)
+}
+
+fn choose(urls: &[CrawlUrl]) -> anyhow::Result<PathBuf> {
+    let mut files: Vec<(bool, SystemTime, PathBuf)> = Vec::new();
+    for entry in std::fs::read_dir(".")?.flatten() {
+        let path = PathBuf::from(entry.file_name());
+        if path.extension().is_some_and(|ending| ending == "db")
+            && let Some(written) = written(&path)
+        {
+            let own = urls.iter().any(|url| file_named_after(url) == path);
+            files.push((own, written, path));
+        }
+    }
+    files.sort_unstable();
+    let crawls = files.into_iter().rev().take(FILES_MAX).map(|(_, _, path)| path);
+    let mut first = None;
+    for path in crawls {
+        let Ok(pages) = PagesFile::open(&path) else { continue };
+        let knows = |url: &CrawlUrl| {
+            pages.row(url).is_ok_and(|row| row.is_some())
+                || pages.decisions(url).is_ok_and(|decisions| !decisions.is_empty())
+        };
+        if urls.iter().any(knows) {
+            return Ok(path);
+        }
+        first.get_or_insert(path);
+    }
+    match first {
+        Some(path) => Ok(path),
+        None => Err(refusal(
+            "missing_file",
+            "there is no crawl in this folder\nhint: `curtsy crawl URL` begins one; name the file of another with `--in FILE`",
+        )),
+    }
+}
+
+/// When a crawl's file was last written: what is new is in the log beside it.
+fn written(path: &Path) -> Option<SystemTime> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let at = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified()).ok();
+    at(path).max(at(Path::new(&log)))
+}
