@@ -47,8 +47,11 @@ async fn crawl(
         true => crawl.begin_again()?,
         false => crawl.begin_run()?,
     }
-    let options =
-        curtsy_sink::Options { robots: Some(texts(&crawl)), ..curtsy_sink::Options::default() };
+    let options = curtsy_sink::Options {
+        robots: Some(texts(&crawl)),
+        body_max: Some(spec.policy.body.decoded_max),
+        ..curtsy_sink::Options::default()
+    };
     let pages = SqliteSink::open(&into.file, options)?;
     pages.begin_run(RunStart {
         trace_id: name.clone(),
@@ -123,6 +126,7 @@ fn files(
         run: run.to_owned(),
         policy_hash: spec.policy.hash_hex(),
         robots: Some(texts(crawl)),
+        body_max: Some(spec.policy.body.decoded_max),
     };
     let mut files: Vec<Box<dyn Sink>> = Vec::new();
     for target in &into.targets {

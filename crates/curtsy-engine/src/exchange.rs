@@ -118,7 +118,7 @@ impl<W: World> Worker<'_, W> {
             Box::pin(self.remind_of(asked.record.id)).await;
         }
         self.count(asked, &brought, &settled);
-        self.note_step(asked, brought.outcome, &becomes, now);
+        self.note_step(&seen, asked, brought.outcome, &becomes, now);
         self.world.reached(Point::Observed).await;
         self.follow_up(&seen, asked, &mut brought, kept, becomes, claim).await;
         if brought.outcome == Outcome::NotSent && asked.is_for_url() {
@@ -389,7 +389,7 @@ impl<W: World> Worker<'_, W> {
         self.count(asked, &brought, &settled);
         self.note_url(&asked.record, &becomes, claim);
         let now = seen.stamp.latest(self.world.clock().mono());
-        self.note_step(asked, outcome, &becomes, now);
+        self.note_step(&seen, asked, outcome, &becomes, now);
         self.follow_up(&seen, asked, &mut brought, None, becomes, claim).await;
         self.go_on(seen, asked, &brought, stay).await
     }

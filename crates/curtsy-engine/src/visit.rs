@@ -392,6 +392,7 @@ impl<W: World> Worker<'_, W> {
                 Want::Rules => Kind::Robots,
             },
             findings: decision.findings,
+            crawl_delay: seen.view.state.crawl_delay_of(&record.url.authority()),
             outcome: Outcome::NotSent,
             then: Then::Decide,
             at: now,
@@ -429,6 +430,7 @@ impl<W: World> Worker<'_, W> {
             tries: record.tries.counted,
             ending,
             findings,
+            crawl_delay: view.state.crawl_delay_of(&record.url.authority()),
             at,
             page: None,
         };

@@ -19,8 +19,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use curtsy_core::evidence::{Names, sentence};
-use curtsy_core::host::Finding;
+use curtsy_core::evidence::{Names, RobotsContent, RobotsEvidence, sentence};
+use curtsy_core::host::{Finding, Gate};
 use curtsy_engine::{Batch, Boxed, Row, Sink, SinkError};
 
 use crate::columns::place;
@@ -44,6 +44,8 @@ pub struct FileOptions {
     pub policy_hash: String,
     /// Who has the texts of robots.txt; without, a row has the number of the line that decided.
     pub robots: Option<RobotsTexts>,
+    /// The policy's limit on bodies, for the column `reason`.
+    pub body_max: Option<u64>,
 }
 
 /// Rows as JSON lines: an object a line.
@@ -98,6 +100,36 @@ struct Line<'a> {
     body_base64: Option<String>,
     event_id: String,
     policy_hash: &'a str,
+}
+
+impl Line<'_> {
+    /// What robots.txt said about the URL, as a record of its own; none if it had no say.
+    fn evidence(&self) -> Option<String> {
+        let row = self.record.row;
+        let rule = match &self.record.values[const { place("robots_rule") }] {
+            Value::Text(rule) => Some(rule.to_string()),
+            _ => None,
+        };
+        let found = row.findings.of(Gate::Robots);
+        let evidence =
+            RobotsEvidence::with_rule(found, &row.final_url, rule, row.crawl_delay, row.at)?;
+        let RobotsContent { allowed, matched_rule, crawl_delay, timestamp } = evidence.content;
+        let mut both = format!("\"allowed\":{allowed},\"matchedRule\":");
+        match matched_rule {
+            Some(rule) => quote(&mut both, &rule),
+            None => both.push_str("null"),
+        }
+        both.push_str(",\"crawlDelay\":");
+        // A number of ours always is JSON.
+        both.push_str(&serde_json::to_string(&crawl_delay).unwrap_or_default());
+        let mut url = String::new();
+        quote(&mut url, row.final_url.as_str());
+        Some(format!(
+            "{{\"type\":\"{}\",\"content\":{{{both},\"timestamp\":\"{timestamp}\"}},\"metadata\":{{\"url\":{url},{both}}},\"confidence\":\"{}\"}}",
+            evidence.kind.name(),
+            evidence.confidence.name(),
+        ))
+    }
 }
 
 struct Lines<F> {
@@ -157,7 +189,7 @@ impl<F: Format> Lines<F> {
 
     fn complete<'a>(&'a self, facts: Facts<'a>, rules: &mut Rules, event_id: String) -> Line<'a> {
         let row = facts.row;
-        let mut record = Record::new(facts);
+        let mut record = Record::new(facts, self.options.body_max);
         rules.complete(&mut record);
         if !self.options.run.is_empty() {
             record.set(const { place("run") }, Value::Text(self.options.run.as_str().into()));

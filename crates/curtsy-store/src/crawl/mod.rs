@@ -28,7 +28,7 @@ use crate::OpenError;
 use crate::ledger::{number, time};
 use crate::record::{self, Damaged};
 use crate::running::Running;
-use curtsy_file::{PAGE_BYTES_LARGE, Schema, trouble};
+use curtsy_file::{Begins, PAGE_BYTES_LARGE, Schema, trouble};
 
 /// Pages of the file that SQLite keeps in memory, in KiB (SQLite has them negative): known keys are looked up all over their table.
 const CACHE_KIB: i64 = -8192;
@@ -319,6 +319,7 @@ fn read_job(db: &Connection) -> Result<Option<(JobView, i64)>, rusqlite::Error> 
 }
 
 const SCHEMA: Schema<'static> = Schema {
+    begins: Begins::First,
     page_bytes: PAGE_BYTES_LARGE,
     names: &[],
     checkpoint_pages: 4000,
