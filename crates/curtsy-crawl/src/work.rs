@@ -89,6 +89,7 @@ impl<'c> Crew<'c> {
             until_empty: true,
             patience: policy.patience,
             flush_rows: self.flush_rows,
+            slot_timeout_ends: self.spec.is_single(),
             ..Settings::default()
         };
         if self.workers > 1 {

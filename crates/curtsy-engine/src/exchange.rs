@@ -410,11 +410,14 @@ impl<W: World> Worker<'_, W> {
     }
 
     /// When a host that this worker keeps is handed out to others: with one slot when its visit seems to be dead; with several at once
-    /// while there are fewer visits than slots, and else as soon as they have let a turn go by.
+    /// while there are fewer visits than slots, and else as soon as they have let a turn go by. Where the policy bounds the wait for a
+    /// slot, one more looks whether a slot is free, and counts that wait.
     pub(crate) fn others_at(&self, view: &View, state: &HostState, now: Time) -> Time {
         let policy = self.policy.for_host(view.host.as_str());
         let scene = self.scene(&policy, view, now, None);
-        if policy.slots.per_host == 1 {
+        if policy.slots.wait.is_some() && !self.has_enough_visits(&view.host) {
+            state.next_look(&scene)
+        } else if policy.slots.per_host == 1 {
             state.next_due(&scene) + HOLD
         } else if self.has_enough_visits(&view.host) {
             state.next_turn(&scene) + Duration::from_millis(50)
