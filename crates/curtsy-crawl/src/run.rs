@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use curtsy_engine::{Outside, Sink, UrlRecord};
+use curtsy_engine::{Outside, Over, Sink, UrlRecord};
 use curtsy_sink::read::PagesFile;
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
 use curtsy_store::{Crawl, Options};
 use tokio::sync::watch::channel;
 
-use crate::attend::{Attendant, runtime};
+use crate::attend::{Attendant, WAITING_SHOWN, runtime};
 use crate::report::Done;
-use crate::tally::Tally;
+use crate::tally::{Setback, Tally};
 use crate::work::{Crew, chance};
 use crate::{CrawlError, FileSpec, JobSpec, Report, Target, Watch};
 
@@ -75,7 +75,7 @@ async fn crawl(
     }
     drop(kept);
     let files = files(spec, into, first, &name, &crawl)?;
-    let tally = Tally::default();
+    let tally = Tally::new(&spec.policy);
     let mut sinks: Vec<&dyn Sink> = vec![&pages];
     sinks.extend(files.iter().map(|file| &**file));
     sinks.push(&tally);
@@ -92,9 +92,23 @@ async fn crawl(
     let work = crew.work(crew.store(0), outside, hears);
     let (over, counts) = attendant.attend(work, asked, &told).await?;
     let warnings = attendant.said();
-    let (counted, sent) = (tally.counted(), counts.sent);
-    let report =
-        Done { name, over, counted, planned: None, sent, warnings, began }.report(spec, &crawl);
+    let (mut counted, sent) = (tally.counted(), counts.sent);
+    if let Some(Over::Waits(_)) = over {
+        // What a host waits for may be the answer to an earlier run.
+        let kept = PagesFile::open(&into.file)?;
+        for (host, ..) in crawl.waiting(WAITING_SHOWN) {
+            if !counted.setbacks.contains_key(&host)
+                && let Some(row) = kept.last_setback(&host)?
+                && let Some(setback) = Setback::of(&row)
+            {
+                counted.setbacks.insert(host, setback);
+            }
+        }
+    }
+    let waits = crew.waits(over, &counted).await;
+    crew.complete(&mut counted);
+    let report = Done { name, over, counted, planned: None, sent, warnings, waits, began }
+        .report(spec, &crawl);
     pages.end_run(RunEnd {
         at: crawl.now(),
         outcome: report.ended.to_owned(),

@@ -124,7 +124,7 @@ pub(crate) fn stream_on<K: Keeper>(
     crawl.begin_run()?;
     crawl.note_known(how.known)?;
     let keeper = keeper(&crawl);
-    let tally = Tally::default();
+    let tally = Tally::new(&spec.policy);
     let crew = Crew::new(spec, &crawl, checked, how.workers.max(1), how.rows);
     // Before anybody begins: who finds nothing to do has nothing left to wait for.
     runtime()?.block_on(crew.seeds.offer_all(&crawl.handle()))?;
@@ -176,7 +176,10 @@ pub(crate) fn stream_on<K: Keeper>(
     }
     let name = format!("{:016x}", chance());
     let planned = keeper.planned();
-    let done = Done { name, over, counted: tally.counted(), planned, sent, warnings, began };
+    let mut counted = tally.counted();
+    let waits = runtime()?.block_on(crew.waits(over, &counted));
+    crew.complete(&mut counted);
+    let done = Done { name, over, counted, planned, sent, warnings, waits, began };
     Ok(done.report(spec, &crawl))
 }
 

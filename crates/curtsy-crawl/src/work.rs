@@ -1,6 +1,7 @@
 //! Workers at work: what a crawl into a file and a crawl into a face have in common.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,12 +11,14 @@ use std::time::Duration;
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{Counts, Memory, Outside, Over, Point, Settings, Worker, World};
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
+use curtsy_sink::{PRIVATE_ADDRESS, allow_net};
 use curtsy_store::{Crawl, Handle, Machine};
 use tokio::sync::watch;
 
 use crate::asking::{Asking, Noted};
 use crate::feed::Seeds;
-use crate::{CrawlError, JobSpec};
+use crate::tally::Counted;
+use crate::{CrawlError, JobSpec, Wait, Waiting, attend};
 
 /// Visits at once, for each connection that a process may have: most wait for their turn without one.
 const VISITS_PER_CONNECTION: u32 = 4;
@@ -115,6 +118,31 @@ impl<'c> Crew<'c> {
             }
         };
         (over, worker.counts())
+    }
+}
+
+impl Crew<'_> {
+    /// The hosts that must wait longer than the crawl does, and why.
+    pub(crate) async fn waits(&self, over: Option<Over>, counted: &Counted) -> Vec<Wait> {
+        let Some(Over::Waits(_)) = over else {
+            return Vec::new();
+        };
+        let now = self.crawl.now();
+        let waiting = attend::waiting(self).await;
+        let wait =
+            |w: &Waiting| Wait::new(w, counted.setbacks.get(&w.host), &self.spec.policy, now);
+        waiting.iter().map(wait).collect()
+    }
+
+    /// Says which network would have to be allowed for hosts that the guard refused.
+    pub(crate) fn complete(&self, counted: &mut Counted) {
+        let Some(private) = counted.reasons.get_mut(PRIVATE_ADDRESS) else {
+            return;
+        };
+        let addresses = private.hosts.iter().filter_map(|host| self.outlet.forbidden(host));
+        let nets: BTreeSet<String> = addresses.filter_map(allow_net).collect();
+        let flags: Vec<String> = nets.iter().map(|net| format!("--allow-net {net}")).collect();
+        private.hint = (!flags.is_empty()).then(|| format!("`{}` allows it", flags.join(" ")));
     }
 }
 

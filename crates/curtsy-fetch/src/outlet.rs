@@ -1,9 +1,11 @@
 //! What the workers of a process share on their way out: TLS roots, names, the guard, and the caps.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use curtsy_core::policy::{Body, Timeouts};
+use curtsy_core::url::HostKey;
 use rustls::ClientConfig;
 use tokio::sync::Semaphore;
 
@@ -72,6 +74,15 @@ impl Outlet {
             proxy: settings.proxy.clone(),
         };
         Ok(Outlet(Arc::new(shared)))
+    }
+
+    /// The address because of which a host may not be dialled, if there is one and its name was looked up a moment ago.
+    pub fn forbidden(&self, host: &HostKey) -> Option<IpAddr> {
+        if host.ip().is_some() {
+            return host.ip();
+        }
+        // What refuses an answer is its first address.
+        self.0.names.looked_up(host.as_str()).first().copied()
     }
 
     /// Which addresses may be dialled.

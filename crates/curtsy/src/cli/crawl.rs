@@ -356,7 +356,11 @@ fn print(
     console: &mut Console<'_>,
 ) -> anyhow::Result<()> {
     let text = match json {
-        true => format!("{:#}\n", serde_json::to_value(report)?),
+        true => {
+            let mut value = serde_json::to_value(report)?;
+            value["exit_code"] = outcome(report).code().into();
+            format!("{value:#}\n")
+        }
         false => summary(report, into),
     };
     // Rows have the standard output for themselves.
@@ -387,25 +391,10 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         plural(requests, "request"),
         super::progress::span(report.took),
     );
-    let part = |name: &str, n: u64| format!("{n} {}", name.replace('_', " "));
-    let refused: Vec<_> = report.refused.iter().map(|(gate, n)| format!("{n} by {gate}")).collect();
-    let endings: Vec<_> = report
-        .endings
-        .iter()
-        .filter(|(name, _)| **name != "fetched")
-        .map(|(name, n)| match *name == "refused" {
-            true => format!("{n} refused ({})", refused.join(", ")),
-            false => part(name, *n),
-        })
-        .collect();
-    if !endings.is_empty() {
-        let _ = writeln!(text, "  not fetched: {}", endings.join(", "));
+    if report.cached > 0 {
+        let _ = writeln!(text, "  {} not asked for: held and fresh", plural(report.cached, "page"));
     }
-    if report.statuses.len() > 1 || report.statuses.keys().any(|s| *s != 200) {
-        let statuses: Vec<_> =
-            report.statuses.iter().map(|(status, n)| format!("{status} × {n}")).collect();
-        let _ = writeln!(text, "  answers: {}", statuses.join(", "));
-    }
+    text.push_str(&super::report::reasons(report));
     if report.retries > 0 {
         let _ =
             writeln!(text, "  {}", plural(report.retries, "retry").replace("retrys", "retries"));
@@ -423,6 +412,7 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         }
         let _ = writeln!(text, "  why a URL was fetched or not: curtsy why URL --in {file}");
     }
+    text.push_str(&super::report::budget(report));
     match report.how {
         Ended::Complete => {}
         Ended::Stopped => {
@@ -433,6 +423,7 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
             );
         }
         Ended::Waits(_) => {
+            text.push_str(&super::report::waits(report));
             let after = report.resume_after.as_deref().unwrap_or_default();
             let _ = writeln!(
                 text,
@@ -453,5 +444,5 @@ Examples:
   curtsy crawl http://127.0.0.1:8000/ --allow-net 127.0.0.0/8 --delay 0s
       your own machine needs no contact, and inside --allow-net any delay goes
 
-Exit codes: 0 nothing is left; 2 a wrong argument or a file that can't be used; 3 what is left must wait (resume after T);
+Exit codes: 0 nothing is left, or a limit of pages or time is reached (the report says which, and how many URLs are left); 2 a wrong argument or a file that can't be used; 3 what is left must wait (resume after T);
 4 nothing could be fetched; 130 stopped by Ctrl-C or SIGTERM. In all of them nothing is lost.";

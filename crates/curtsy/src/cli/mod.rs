@@ -18,6 +18,7 @@ mod links;
 mod manual;
 mod policy;
 mod progress;
+mod report;
 mod robots;
 #[cfg(feature = "fleet")]
 mod schedule;
@@ -194,17 +195,29 @@ pub enum Outcome {
     Stopped,
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> ExitCode {
-        ExitCode::from(match outcome {
+impl Outcome {
+    /// The exit code.
+    pub fn code(self) -> u8 {
+        match self {
             Outcome::Fine => 0,
             Outcome::Refused => 1,
             Outcome::Usage => 2,
             Outcome::Waits => 3,
             Outcome::NothingFetched => 4,
             Outcome::Stopped => 130,
-        })
+        }
     }
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> ExitCode {
+        ExitCode::from(outcome.code())
+    }
+}
+
+/// A number of things, as `1 URL` or `2 URLs`.
+fn count(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 const AFTER_HELP: &str = "\
