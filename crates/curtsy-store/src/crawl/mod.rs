@@ -8,6 +8,7 @@ pub(crate) mod hosts;
 mod journal;
 mod known;
 mod merge;
+mod peek;
 pub(crate) mod queue;
 
 use std::collections::{BTreeSet, HashMap};
@@ -23,6 +24,7 @@ pub(crate) use hosts::Share;
 use hosts::{Host, HostNo};
 use journal::Journal;
 use known::Known;
+pub use peek::queued_in;
 
 use crate::OpenError;
 use crate::ledger::{number, time};

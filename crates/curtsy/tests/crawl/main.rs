@@ -6,5 +6,6 @@ mod harness;
 mod judged;
 mod killed;
 mod plain;
+mod reasons;
 mod secrets;
 mod trouble;
