@@ -125,7 +125,8 @@ pub(crate) fn stream_on<K: Keeper>(
     crawl.note_known(how.known)?;
     let keeper = keeper(&crawl);
     let tally = Tally::new(&spec.policy);
-    let crew = Crew::new(spec, &crawl, checked, how.workers.max(1), how.rows);
+    let mut crew = Crew::new(spec, &crawl, checked, how.workers.max(1), how.rows);
+    crew.single = spec.is_single();
     // Before anybody begins: who finds nothing to do has nothing left to wait for.
     runtime()?.block_on(crew.seeds.offer_all(&crawl.handle()))?;
     let (told, hears) = channel(0);

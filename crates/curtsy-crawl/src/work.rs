@@ -37,6 +37,8 @@ pub(crate) struct Crew<'c> {
     pub(crate) workers: usize,
     /// Rows that a worker hands on at once.
     pub(crate) flush_rows: usize,
+    /// Whether a caller waits for one page alone: what it waits for in vain is its outcome.
+    pub(crate) single: bool,
     /// Requests written by all of them.
     pub(crate) sent: AtomicU64,
     /// Hosts that they are asking.
@@ -61,7 +63,8 @@ impl<'c> Crew<'c> {
     ) -> Crew<'c> {
         let seeds = Seeds::new(spec.seeds.clone(), spec.seeds_are);
         let (sent, asking) = (AtomicU64::new(0), Asking::default());
-        Crew { spec, crawl, outlet, discovery, seeds, workers, flush_rows, sent, asking }
+        let single = false;
+        Crew { spec, crawl, outlet, discovery, seeds, workers, flush_rows, single, sent, asking }
     }
 
     /// The store as one of the workers has it, on the worker's own thread.
@@ -92,7 +95,7 @@ impl<'c> Crew<'c> {
             until_empty: true,
             patience: policy.patience,
             flush_rows: self.flush_rows,
-            slot_timeout_ends: self.spec.is_single(),
+            slot_timeout_ends: self.single,
             ..Settings::default()
         };
         if self.workers > 1 {

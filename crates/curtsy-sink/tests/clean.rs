@@ -87,6 +87,7 @@ fn options() -> FileOptions {
         run: "trace-1".into(),
         policy_hash: "00ff".into(),
         robots: None,
+        body_max: Some(10 << 20),
     }
 }
 
