@@ -190,6 +190,7 @@ fn row(n: usize, links: usize, bytes: usize) -> Row {
         tries: 0,
         ending: Ending::Fetched(outcome),
         findings,
+        crawl_delay: None,
         at,
         page: Some(Arc::new(Page {
             head: Arc::new(head),

@@ -119,7 +119,7 @@ fn robots_without_a_rule() {
     );
     go(
         Reason::RobotsUnreachableAllowed,
-        "robots.txt could not be had; the policy goes on with low confidence",
+        "robots.txt could not be fetched: allowed, low confidence",
     );
     go(Reason::RobotsExempt, "robots.txt has no say in requests for robots.txt");
     check(
@@ -179,7 +179,7 @@ fn slots_and_freshness() {
         "all slots of the host are taken: 1 request in flight",
     );
     slots(Reason::SingleFlight, "this very URL is being fetched");
-    slots(Reason::SlotTimeout, "no slot of the host came free in the time that the policy waits");
+    slots(Reason::SlotTimeout, "Timeout waiting for host concurrency slot");
     slots(Reason::AddressTaken, "all slots of the server's address are taken");
     slots(Reason::Fresh, "the page that we hold is still fresh");
     assert_eq!(

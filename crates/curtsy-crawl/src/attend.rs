@@ -1,11 +1,13 @@
 //! Whoever attends to a crawl while it works: passes on what it is asked, and shows how it stands.
 
+use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use curtsy_core::evidence::{Names, sentence};
-use curtsy_core::host::Verdict;
+use curtsy_core::host::{Confidence, Gate, Reason, Verdict};
+use curtsy_core::url::HostKey;
 use curtsy_engine::look;
 use curtsy_store::Crawl;
 use tokio::runtime::{Builder, Runtime};
@@ -17,7 +19,9 @@ use crate::work::Crew;
 use crate::{CrawlError, JobSpec, Progress, Waiting, Watch};
 
 /// Hosts that wait, as many as anybody wants to read.
-const WAITING_SHOWN: usize = 5;
+pub(crate) const WAITING_SHOWN: usize = 5;
+/// Hosts that one warning names.
+const UNSURE_SHOWN: usize = 10;
 
 /// Hosts whose queues are looked at for how long a crawl takes: those with the most, and those that wait longest.
 const LOOKED_AT: usize = 32;
@@ -57,7 +61,10 @@ impl<'a> Attendant<'a> {
         let mut tick = tokio::time::interval(self.watch.every());
         loop {
             tokio::select! {
-                over = &mut work => return Ok(over),
+                over = &mut work => {
+                    self.warned.look_at_robots(self.tally, self.watch);
+                    return Ok(over);
+                }
                 heard = asked() => {
                     heard.map_err(CrawlError::Runtime)?;
                     told.send_modify(|times| *times += 1);
@@ -91,15 +98,16 @@ impl<'a> Attendant<'a> {
         };
         self.warned.look(crawl, spec, self.began.elapsed(), self.watch);
         self.warned.rows.look("rows", self.tally.trouble(), self.watch);
+        self.warned.look_at_robots(self.tally, self.watch);
         self.watch.see(&progress);
     }
 }
 
 /// Hosts with work that must wait, those that wait longest first, and whom they wait for. One that is being asked does not wait.
-async fn waiting(crew: &Crew<'_>) -> Vec<Waiting> {
+pub(crate) async fn waiting(crew: &Crew<'_>) -> Vec<Waiting> {
     let Crew { spec, crawl, .. } = crew;
     let handle = crawl.handle();
-    let mut found = Vec::new();
+    let mut waiting = Vec::new();
     for (host, until, queued) in crawl.waiting(WAITING_SHOWN) {
         if crew.asking.is_asked(&host) {
             continue;
@@ -111,20 +119,25 @@ async fn waiting(crew: &Crew<'_>) -> Vec<Waiting> {
             Some(record) => look(&handle, &spec.policy, product, record, None).await.ok(),
             None => None,
         };
-        let why = seen.as_ref().and_then(|seen| {
+        let found = seen.as_ref().and_then(|seen| {
             let (verdict, gate) = seen.decision.findings.worst();
-            let names = Names { robots: None, now };
-            (verdict > Verdict::Go).then(|| sentence(gate, seen.decision.findings.of(gate), &names))
+            (verdict > Verdict::Go).then(|| (gate, seen.decision.findings.of(gate)))
         });
-        let why = why.unwrap_or_else(|| "its turn".to_owned());
+        let names = Names { robots: None, now };
+        let why = match found {
+            Some((gate, finding)) => sentence(gate, finding, &names),
+            None => "its turn".to_owned(),
+        };
+        let (gate, reason) =
+            found.map_or((Gate::Pace, Reason::Clear), |(gate, found)| (gate, found.reason));
         // A host that is visited is held longer than it waits.
-        let until = match seen.map(|seen| seen.decision.findings.worst().0) {
+        let until = match seen.as_ref().map(|seen| seen.decision.findings.worst().0) {
             Some(Verdict::NotBefore(turn)) => until.min(turn),
             _ => until,
         };
-        found.push(Waiting { wait: until - now, host, until, queued, why });
+        waiting.push(Waiting { wait: until - now, host, until, queued, why, gate, reason });
     }
-    found
+    waiting
 }
 
 /// How long what is queued takes at least: each host has a wait and a pace, and the one that takes longest counts. What is not known yet (a
@@ -156,6 +169,8 @@ struct Warned {
     time: bool,
     store: Trouble,
     rows: Trouble,
+    /// Hosts of which it was said that their robots.txt could not be fetched.
+    unsure: BTreeSet<HostKey>,
 }
 
 /// What a user was told about something that could not be written.
@@ -195,6 +210,36 @@ impl Warned {
             self.say(format!("{percent} % of the time of the budget is used"), watch);
         }
         self.store.look("the store", crawl.trouble(), watch);
+    }
+
+    /// Warns of hosts that are asked although their robots.txt could not be fetched.
+    fn look_at_robots(&mut self, tally: &Tally, watch: &mut dyn Watch) {
+        let Some(unsure) = tally.unsure(self.unsure.len()) else {
+            return;
+        };
+        let new: Vec<_> =
+            unsure.into_iter().filter(|(host, _)| !self.unsure.contains(host)).collect();
+        for standing in [Confidence::Current, Confidence::LastGood] {
+            let hosts: Vec<&HostKey> =
+                new.iter().filter(|(_, found)| *found == standing).map(|(host, _)| host).collect();
+            let names: Vec<&str> = hosts.iter().take(UNSURE_SHOWN).map(|h| h.as_str()).collect();
+            let more = match hosts.len().saturating_sub(UNSURE_SHOWN) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let then = match standing {
+                Confidence::Current => "allowed, low confidence",
+                Confidence::LastGood => "its last good copy is obeyed, low confidence",
+            };
+            if !names.is_empty() {
+                let names = names.join(", ");
+                self.say(
+                    format!("robots.txt of {names}{more} could not be fetched: {then}"),
+                    watch,
+                );
+            }
+        }
+        self.unsure.extend(new.into_iter().map(|(host, _)| host));
     }
 
     fn say(&mut self, text: String, watch: &mut dyn Watch) {

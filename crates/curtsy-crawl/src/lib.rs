@@ -24,6 +24,7 @@ mod spec;
 mod stream;
 mod survey;
 mod tally;
+mod waits;
 mod watch;
 mod way;
 mod work;
@@ -35,9 +36,9 @@ pub use explain::{Explained, explain};
 pub use kinds::PageKind;
 pub use limits::limits;
 pub use plan::Plan;
-pub use report::{Ended, Report};
+pub use report::{BudgetEnd, Ended, ReasonCount, Report};
 pub use run::run;
-pub use shown::{is_bidi, printable, shown_url, without_login};
+pub use shown::{is_bidi, printable, shown_time, shown_url, without_login};
 pub use sitemaps::list_sitemaps;
 pub use speak::{Dialable, dialable, known as known_scheme, spoken};
 pub use spec::{
@@ -46,5 +47,6 @@ pub use spec::{
 };
 pub use stream::{Keeper, Left, NoCache, Streaming, stream};
 pub use survey::{Depth, Planned, SurveyPlan, survey};
+pub use waits::Wait;
 pub use watch::{Progress, Waiting, Watch};
 pub use way::{Way, network};

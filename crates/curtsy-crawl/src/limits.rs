@@ -34,6 +34,12 @@ pub fn limits() -> Vec<Limit> {
             "the others are left out",
         ),
         limit(
+            "crawl.reasons",
+            "reasons for missing pages that a report counts apart",
+            count(tally::REASONS_MAX),
+            "the others are counted as `other reasons`",
+        ),
+        limit(
             "crawl.left",
             "pages that a stream tells to be left, with the reason",
             count(stream::LEFT_MAX),

@@ -13,8 +13,8 @@ use curtsy_fetch::GuardRefusal;
 use curtsy_store::Crawl;
 use serde::{Serialize, Serializer};
 
-use crate::tally::Counted;
-use crate::{Compared, JobSpec};
+use crate::tally::{Counted, Happened};
+use crate::{Compared, JobSpec, Wait};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,14 @@ pub struct Report {
     pub refused: BTreeMap<&'static str, u64>,
     /// Answers by status.
     pub statuses: BTreeMap<u16, u64>,
+    /// Why pages have no content, the most frequent first.
+    pub reasons: Vec<ReasonCount>,
+    /// The budget that is used up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetEnd>,
+    /// Hosts that must wait, if what is left must wait longer than the crawl's patience.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
     /// Tries that failed and were repeated later.
     pub retries: u64,
     /// Sitemaps read or not found.
@@ -106,6 +114,48 @@ fn refusals<S: Serializer>(refusals: &[GuardRefusal], to: S) -> Result<S::Ok, S:
     }))
 }
 
+/// How many pages have no content for one reason.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReasonCount {
+    /// The reason, in words.
+    pub reason: String,
+    /// How many.
+    pub urls: u64,
+    /// Some of their hosts, where it is a matter of the host.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// What can be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// The budget that is used up.
+#[derive(Clone, Debug, Serialize)]
+pub struct BudgetEnd {
+    /// `pages` or `time`.
+    pub limit: &'static str,
+    /// The limit itself: pages, or milliseconds.
+    pub max: u64,
+    /// URLs that are not asked for because of it.
+    pub left: u64,
+}
+
+impl BudgetEnd {
+    fn of(spec: &JobSpec, counted: &Counted, queued: u64) -> Option<BudgetEnd> {
+        let [pages, time] = counted.over_budget;
+        let budget = &spec.policy.budget;
+        let left = pages + time + queued;
+        match (pages, time) {
+            (0, 0) => None,
+            (_, 0) => Some(BudgetEnd { limit: "pages", max: budget.pages?, left }),
+            (..) => {
+                let max = u64::try_from(budget.time?.as_millis()).unwrap_or(u64::MAX);
+                Some(BudgetEnd { limit: "time", max, left })
+            }
+        }
+    }
+}
+
 /// The kinds of requests, in the order in which the engine counts them.
 pub(crate) const REQUEST_KINDS: [&str; 5] = ["page", "robots", "robots_hop", "sitemap", "probe"];
 
@@ -119,6 +169,8 @@ pub(crate) struct Done {
     pub(crate) sent: [u64; 5],
     pub(crate) warnings: Vec<String>,
     pub(crate) not_dialled: Vec<GuardRefusal>,
+    /// Hosts that must wait.
+    pub(crate) waits: Vec<Wait>,
     pub(crate) began: Instant,
 }
 
@@ -133,13 +185,14 @@ impl Done {
             sent: [0; 5],
             warnings: Vec::new(),
             not_dialled: Vec::new(),
+            waits: Vec::new(),
             began,
         }
     }
 
     /// The report.
     pub(crate) fn report(self, spec: &JobSpec, crawl: &Crawl) -> Report {
-        let Done { name, over, counted, planned, sent, warnings, not_dialled, began } = self;
+        let Done { name, over, counted, planned, sent, warnings, not_dialled, waits, began } = self;
         let took = began.elapsed();
         let how = match over {
             Some(Over::Empty) => Ended::Complete,
@@ -166,6 +219,7 @@ impl Done {
             Some(state.risk_score(&spec.policy, crawl.now()))
         });
         let queued = crawl.queued();
+        let budget = BudgetEnd::of(spec, &counted, queued);
         let (planned, sources) = planned.unwrap_or((counted.rows + queued, sources));
         let figures = RunFigures {
             sources,
@@ -198,6 +252,9 @@ impl Done {
             endings: counted.endings,
             refused: counted.refused,
             statuses: counted.statuses,
+            reasons: reasons(counted.reasons),
+            budget,
+            waits,
             retries: counted.retries,
             sitemaps: counted.sitemaps,
             requests: REQUEST_KINDS.into_iter().zip(sent).filter(|(_, n)| *n > 0).collect(),
@@ -221,4 +278,19 @@ impl Done {
             took,
         }
     }
+}
+
+/// The reasons, the most frequent first.
+fn reasons(counted: BTreeMap<String, Happened>) -> Vec<ReasonCount> {
+    let mut reasons: Vec<ReasonCount> = counted
+        .into_iter()
+        .map(|(reason, Happened { urls, hosts, hint })| ReasonCount {
+            reason,
+            urls,
+            hosts: hosts.iter().map(|host| host.as_str().to_owned()).collect(),
+            hint,
+        })
+        .collect();
+    reasons.sort_by(|a, b| b.urls.cmp(&a.urls));
+    reasons
 }

@@ -7,16 +7,16 @@ use std::time::Instant;
 
 use curtsy_core::evidence::timestamp;
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Outside, Sink, UrlRecord};
+use curtsy_engine::{Outside, Over, Sink, UrlRecord};
 use curtsy_sink::read::PagesFile;
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
 use curtsy_store::{Crawl, Options};
 use tokio::sync::watch::channel;
 
-use crate::attend::{Attendant, runtime};
+use crate::attend::{Attendant, WAITING_SHOWN, runtime};
 use crate::compare::{Comparing, Forced};
 use crate::report::Done;
-use crate::tally::Tally;
+use crate::tally::{Setback, Tally};
 use crate::work::{Crew, chance};
 use crate::{Begin, CrawlError, FileSpec, JobSpec, Report, Target, Watch, shown_url};
 
@@ -57,8 +57,11 @@ async fn crawl(
         true => crawl.begin_again()?,
         false => crawl.begin_run()?,
     }
-    let options =
-        curtsy_sink::Options { robots: Some(texts(&crawl)), ..curtsy_sink::Options::default() };
+    let options = curtsy_sink::Options {
+        robots: Some(texts(&crawl)),
+        body_max: Some(spec.policy.body.decoded_max),
+        ..curtsy_sink::Options::default()
+    };
     let pages = SqliteSink::open(&into.file, options)?;
     let kept = PagesFile::open(&into.file)?;
     let runs = kept.runs()?;
@@ -107,7 +110,7 @@ async fn crawl(
         })
     };
     let files = files(spec, into, first, &name, &crawl, &nobody_reads)?;
-    let tally = Tally::default();
+    let tally = Tally::new(&spec.policy);
     let mut sinks: Vec<&dyn Sink> = match again {
         true => vec![&comparing],
         false => vec![&pages],
@@ -129,9 +132,24 @@ async fn crawl(
     let work = crew.work(crew.store(0), outside, hears);
     let (over, counts) = attendant.attend(work, asked, &told).await?;
     let warnings = attendant.said();
-    let (counted, sent) = (tally.counted(), counts.sent);
+    let (mut counted, sent) = (tally.counted(), counts.sent);
+    if let Some(Over::Waits(_)) = over {
+        // What a host waits for may be the answer to an earlier run.
+        let kept = PagesFile::open(&into.file)?;
+        for (host, ..) in crawl.waiting(WAITING_SHOWN) {
+            if !counted.setbacks.contains_key(&host)
+                && let Some(row) = kept.last_setback(&host)?
+                && let Some(setback) = Setback::of(&row)
+            {
+                counted.setbacks.insert(host, setback);
+            }
+        }
+    }
+    let waits = crew.waits(over, &counted).await;
+    crew.complete(&mut counted);
     let not_dialled = crew.outlet.refusals();
-    let done = Done { name, over, counted, planned: None, sent, warnings, not_dialled, began };
+    let done =
+        Done { name, over, counted, planned: None, sent, warnings, not_dialled, waits, began };
     let mut report = done.report(spec, &crawl);
     report.unread = unread.load(Ordering::Relaxed);
     // Without bodies there is nothing to compare.
@@ -210,6 +228,7 @@ fn files(
         policy_hash: spec.policy.hash_hex(),
         robots: Some(texts(crawl)),
         unread: Some(Arc::clone(unread)),
+        body_max: Some(spec.policy.body.decoded_max),
     };
     let mut files: Vec<Box<dyn Sink>> = Vec::new();
     for target in &into.targets {

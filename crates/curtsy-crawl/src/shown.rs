@@ -1,5 +1,8 @@
 //! Texts of others, as they are shown on a terminal and in a log.
 
+use curtsy_core::evidence::timestamp;
+use curtsy_core::time::Time;
+
 /// The longest text of others in a message, in characters.
 pub(crate) const SHOWN_MAX: usize = 500;
 
@@ -13,6 +16,16 @@ pub fn printable(text: &str) -> String {
         }
     }
     safe
+}
+
+/// A moment as people say it: the time of today, else with its date. In UTC.
+pub fn shown_time(at: Time, now: Time) -> String {
+    let (at, now) = (timestamp(at), timestamp(now));
+    match (at.get(..10), at.get(11..19)) {
+        (Some(day), Some(time)) if now.starts_with(day) => format!("{time} UTC"),
+        (Some(day), Some(time)) => format!("{day} {time} UTC"),
+        _ => at,
+    }
 }
 
 /// Characters that turn the direction of what follows them, and those that end a line without being controls.
@@ -64,6 +77,13 @@ mod tests {
             assert_eq!(shown_url(typed), shown);
         }
         assert_eq!(shown_url(&"x".repeat(100_000)).chars().count(), SHOWN_MAX + 1);
+    }
+
+    #[test]
+    fn a_moment_of_another_day_has_its_date() {
+        let at = Time::from_secs(1_704_067_200 + 50_580);
+        assert_eq!(shown_time(at, at), "14:03:00 UTC");
+        assert_eq!(shown_time(at, Time::from_secs(1_704_200_000)), "2024-01-01 14:03:00 UTC");
     }
 
     #[test]

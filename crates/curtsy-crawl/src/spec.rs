@@ -31,6 +31,16 @@ pub struct JobSpec {
 }
 
 impl JobSpec {
+    /// Whether it is one page that is wanted, and nothing that it leads to.
+    pub fn is_single(&self) -> bool {
+        let [seed] = &self.seeds[..] else {
+            return false;
+        };
+        let DiscoverySpec { follow_links, follow_sitemaps, sitemaps_of_sites, .. } = self.discovery;
+        let sitemaps = follow_sitemaps && !(sitemaps_of_sites && seed.path_and_query() != "/");
+        self.seeds_are == SeedsAre::Pages && !follow_links && !sitemaps
+    }
+
     /// The file of the ledger, for what needs one.
     pub fn ledger_file(&self) -> Result<&Path, CrawlError> {
         self.ledger.file().ok_or_else(|| CrawlError::NoLedgerFile(self.ledger.to_string()))

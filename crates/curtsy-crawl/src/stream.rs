@@ -124,8 +124,9 @@ pub(crate) fn stream_on<K: Keeper>(
     crawl.begin_run()?;
     crawl.note_known(how.known)?;
     let keeper = keeper(&crawl);
-    let tally = Tally::default();
-    let crew = Crew::new(spec, &crawl, checked, how.workers.max(1), how.rows);
+    let tally = Tally::new(&spec.policy);
+    let mut crew = Crew::new(spec, &crawl, checked, how.workers.max(1), how.rows);
+    crew.single = spec.is_single();
     // Before anybody begins: who finds nothing to do has nothing left to wait for.
     runtime()?.block_on(crew.seeds.offer_all(&crawl.handle()))?;
     let (told, hears) = channel(0);
@@ -176,8 +177,11 @@ pub(crate) fn stream_on<K: Keeper>(
     }
     let name = format!("{:016x}", chance());
     let planned = keeper.planned();
-    let (counted, not_dialled) = (tally.counted(), crew.outlet.refusals());
-    let done = Done { name, over, counted, planned, sent, warnings, not_dialled, began };
+    let mut counted = tally.counted();
+    let waits = runtime()?.block_on(crew.waits(over, &counted));
+    crew.complete(&mut counted);
+    let not_dialled = crew.outlet.refusals();
+    let done = Done { name, over, counted, planned, sent, warnings, not_dialled, waits, began };
     Ok(done.report(spec, &crawl))
 }
 

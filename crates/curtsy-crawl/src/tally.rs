@@ -4,18 +4,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use curtsy_core::evidence::friction_signal;
-use curtsy_core::host::{AskKind, Gate, Outcome};
+use curtsy_core::host::{AskKind, Class, Confidence, Findings, Gate, Outcome, Reason};
+use curtsy_core::policy::Policy;
+use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::{Batch, Boxed, Ending, Listener, Note, Row, Sink, SinkError, Step};
 use curtsy_fetch::GuardRefusal;
-use curtsy_sink::error_name;
+use curtsy_sink::read::DecisionRow;
+use curtsy_sink::{Cause, error_name};
 
 /// Hosts and signals that are kept by name.
 pub(crate) const NAMES_MAX: usize = 10_000;
+/// Reasons that are counted apart; the rest is one.
+pub(crate) const REASONS_MAX: usize = 100;
+/// What the rest is called.
+pub(crate) const OTHER_REASONS: &str = "other reasons";
+/// Hosts that are named with a reason.
+pub(crate) const HOSTS_SHOWN: usize = 3;
 
 /// Counts what went out. It comes after the sinks that keep rows, so it counts what is kept, and knows when nothing is.
 #[derive(Default)]
 pub(crate) struct Tally {
+    /// The policy's limit on bodies, for reasons.
+    body_max: Option<u64>,
     counted: Mutex<Counted>,
     /// Why the last rows could not be kept.
     trouble: Mutex<Option<String>>,
@@ -44,9 +55,57 @@ pub(crate) struct Counted {
     pub(crate) friction: Vec<String>,
     /// Hosts with a port that could not be reached at the last try, and the word for why.
     pub(crate) unreached: BTreeMap<String, &'static str>,
+    /// Pages without content by why: what happened, and how many.
+    pub(crate) reasons: BTreeMap<String, Happened>,
+    /// Pages that the page limit and the time limit kept from being asked for.
+    pub(crate) over_budget: [u64; 2],
+    /// The last request to each host after which a host may be left alone.
+    pub(crate) setbacks: BTreeMap<HostKey, Setback>,
+    /// Hosts whose robots.txt could not be fetched, and that were asked all the same.
+    pub(crate) unsure: BTreeMap<HostKey, Confidence>,
+}
+
+/// How many pages something happened to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Happened {
+    pub(crate) urls: u64,
+    /// Some of their hosts, where it is a matter of the host.
+    pub(crate) hosts: BTreeSet<HostKey>,
+    /// How it can be helped, if that is the same for all.
+    pub(crate) hint: Option<String>,
+}
+
+/// A request to a host that was refused, or failed.
+#[derive(Clone, Debug)]
+pub(crate) struct Setback {
+    pub(crate) url: CrawlUrl,
+    /// What came of it, in words.
+    pub(crate) answer: String,
+    pub(crate) at: Time,
+}
+
+impl Setback {
+    /// The same from a crawl's file; none if its URL can't be read.
+    pub(crate) fn of(row: &DecisionRow) -> Option<Setback> {
+        let answer = match row.http_status {
+            Some(status) => format!("answered {status}"),
+            None => format!("failed ({})", row.reason.as_deref().or(row.error.as_deref())?),
+        };
+        Some(Setback { url: CrawlUrl::parse(&row.url).ok()?, answer, at: row.at? })
+    }
 }
 
 impl Tally {
+    pub(crate) fn new(policy: &Policy) -> Tally {
+        Tally { body_max: Some(policy.body.decoded_max), ..Tally::default() }
+    }
+
+    /// Hosts whose robots.txt could not be fetched, beyond those that are known already.
+    pub(crate) fn unsure(&self, known: usize) -> Option<BTreeMap<HostKey, Confidence>> {
+        let counted = self.lock();
+        (counted.unsure.len() > known).then(|| counted.unsure.clone())
+    }
+
     pub(crate) fn counted(&self) -> Counted {
         self.lock().clone()
     }
@@ -75,7 +134,7 @@ impl Sink for Tally {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         *self.in_trouble() = None;
         let mut counted = self.lock();
-        batch.rows.iter().for_each(|row| counted.row(row));
+        batch.rows.iter().for_each(|row| counted.row(row, self.body_max));
         batch.steps.iter().for_each(|step| counted.step(step));
         Box::pin(std::future::ready(Ok(())))
     }
@@ -90,7 +149,11 @@ impl Listener for Tally {
 }
 
 impl Counted {
-    fn row(&mut self, row: &Row) {
+    fn row(&mut self, row: &Row, body_max: Option<u64>) {
+        self.look_at_robots(&row.final_url, &row.findings);
+        if let Ending::Fetched(outcome) | Ending::Dead(outcome) = &row.ending {
+            self.setback(&row.final_url, outcome, row.at);
+        }
         if row.kind == AskKind::Sitemap {
             self.sitemaps += 1;
             if let Ending::Fetched(outcome) | Ending::Dead(outcome) = &row.ending {
@@ -102,6 +165,9 @@ impl Counted {
         self.rows += 1;
         if self.hosts.len() < NAMES_MAX && !self.hosts.contains(row.url.host()) {
             self.hosts.insert(row.url.host().clone());
+        }
+        if let Some(cause) = Cause::of_row(row, body_max) {
+            self.happened(cause, row);
         }
         *self.endings.entry(ending_name(&row.ending)).or_default() += 1;
         match &row.ending {
@@ -128,6 +194,55 @@ impl Counted {
         }
     }
 
+    /// Counts why a page has no content.
+    fn happened(&mut self, cause: Cause, row: &Row) {
+        if row.ending == Ending::Refused(Gate::Budget) {
+            match row.findings.of(Gate::Budget).reason {
+                Reason::PageLimit { .. } => self.over_budget[0] += 1,
+                Reason::TimeLimit => self.over_budget[1] += 1,
+                _ => {}
+            }
+        }
+        let what = match self.reasons.len() < REASONS_MAX || self.reasons.contains_key(&*cause.what)
+        {
+            true => cause.what.into_owned(),
+            false => OTHER_REASONS.to_owned(),
+        };
+        let happened = self.reasons.entry(what).or_default();
+        happened.urls += 1;
+        if cause.by_host && happened.hosts.len() < HOSTS_SHOWN {
+            happened.hosts.insert(row.final_url.host().clone());
+        }
+        if cause.by_host && happened.urls == 1 {
+            happened.hint = cause.detail;
+        }
+    }
+
+    /// Notes a request after which its host may be left alone for a while.
+    fn setback(&mut self, url: &CrawlUrl, outcome: &Outcome, at: Time) {
+        let refused = outcome.status() == Some(403)
+            || matches!(outcome.class(), Class::ToldToWait | Class::SiteWide | Class::Ambiguous);
+        let host = url.host();
+        if !refused || self.setbacks.len() >= NAMES_MAX && !self.setbacks.contains_key(host) {
+            return;
+        }
+        let answer = answer_of(outcome, host);
+        self.setbacks.insert(host.clone(), Setback { url: url.clone(), answer, at });
+    }
+
+    /// Notes a host that is asked although its robots.txt could not be fetched.
+    fn look_at_robots(&mut self, url: &CrawlUrl, findings: &Findings) {
+        let found = findings.of(Gate::Robots);
+        let standing = match found.reason {
+            Reason::RobotsUnreachableAllowed => Confidence::Current,
+            Reason::RobotsAllows { standing: Confidence::LastGood, .. } => Confidence::LastGood,
+            _ => return,
+        };
+        if self.unsure.len() < NAMES_MAX && !self.unsure.contains_key(url.host()) {
+            self.unsure.insert(url.host().clone(), standing);
+        }
+    }
+
     fn answer(&mut self, outcome: &Outcome, row: &Row) {
         if let Some(status) = outcome.status() {
             *self.statuses.entry(status).or_default() += 1;
@@ -140,6 +255,8 @@ impl Counted {
             self.retries += 1;
         }
         self.reached(&step.outcome, &step.url);
+        self.look_at_robots(&step.url, &step.findings);
+        self.setback(&step.url, &step.outcome, step.at);
         self.friction(&step.outcome, &step.url);
     }
 
@@ -156,9 +273,20 @@ impl Counted {
         }
     }
 
-    fn friction(&mut self, outcome: &Outcome, url: &curtsy_core::url::CrawlUrl) {
+    fn friction(&mut self, outcome: &Outcome, url: &CrawlUrl) {
         if self.friction.len() < NAMES_MAX {
             self.friction.extend(friction_signal(outcome, url));
+        }
+    }
+}
+
+/// What came of a request, in words that follow the URL.
+fn answer_of(outcome: &Outcome, host: &HostKey) -> String {
+    match outcome.status() {
+        Some(status) => format!("answered {status}"),
+        None => {
+            let cause = Cause::of_outcome(outcome, host, None, None);
+            format!("failed ({})", cause.map_or_else(String::new, |cause| cause.what.into_owned()))
         }
     }
 }

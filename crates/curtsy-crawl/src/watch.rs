@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use curtsy_core::host::{Gate, Reason};
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 
@@ -51,4 +52,8 @@ pub struct Waiting {
     pub queued: u64,
     /// Whom or what it waits for.
     pub why: String,
+    /// The gate at which it waits.
+    pub gate: Gate,
+    /// What the gate found.
+    pub reason: Reason,
 }

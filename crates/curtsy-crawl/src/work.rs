@@ -1,6 +1,7 @@
 //! Workers at work: what a crawl into a file and a crawl into a face have in common.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,12 +11,14 @@ use std::time::Duration;
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{Counts, Memory, Outside, Over, Point, Settings, Worker, World};
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
+use curtsy_sink::{PRIVATE_ADDRESS, UNKNOWN_ISSUER};
 use curtsy_store::{Crawl, Handle, Machine};
 use tokio::sync::watch;
 
 use crate::asking::{Asking, Noted};
 use crate::feed::Seeds;
-use crate::{CrawlError, JobSpec};
+use crate::tally::Counted;
+use crate::{CrawlError, JobSpec, Wait, Waiting, attend};
 
 /// Visits at once, for each connection that a process may have: most wait for their turn without one.
 const VISITS_PER_CONNECTION: u32 = 4;
@@ -34,6 +37,8 @@ pub(crate) struct Crew<'c> {
     pub(crate) workers: usize,
     /// Rows that a worker hands on at once.
     pub(crate) flush_rows: usize,
+    /// Whether a caller waits for one page alone: what it waits for in vain is its outcome.
+    pub(crate) single: bool,
     /// Requests written by all of them.
     pub(crate) sent: AtomicU64,
     /// Hosts that they are asking.
@@ -58,7 +63,8 @@ impl<'c> Crew<'c> {
     ) -> Crew<'c> {
         let seeds = Seeds::new(spec.seeds.clone(), spec.seeds_are);
         let (sent, asking) = (AtomicU64::new(0), Asking::default());
-        Crew { spec, crawl, outlet, discovery, seeds, workers, flush_rows, sent, asking }
+        let single = false;
+        Crew { spec, crawl, outlet, discovery, seeds, workers, flush_rows, single, sent, asking }
     }
 
     /// The store as one of the workers has it, on the worker's own thread.
@@ -89,6 +95,7 @@ impl<'c> Crew<'c> {
             until_empty: true,
             patience: policy.patience,
             flush_rows: self.flush_rows,
+            slot_timeout_ends: self.single,
             ..Settings::default()
         };
         if self.workers > 1 {
@@ -114,6 +121,34 @@ impl<'c> Crew<'c> {
             }
         };
         (over, worker.counts())
+    }
+}
+
+impl Crew<'_> {
+    /// The hosts that must wait longer than the crawl does, and why.
+    pub(crate) async fn waits(&self, over: Option<Over>, counted: &Counted) -> Vec<Wait> {
+        let Some(Over::Waits(_)) = over else {
+            return Vec::new();
+        };
+        let now = self.crawl.now();
+        let waiting = attend::waiting(self).await;
+        let wait =
+            |w: &Waiting| Wait::new(w, counted.setbacks.get(&w.host), &self.spec.policy, now);
+        waiting.iter().map(wait).collect()
+    }
+
+    /// Says what would help: the network that would have to be allowed for hosts that the guard refused, or further roots.
+    pub(crate) fn complete(&self, counted: &mut Counted) {
+        if let Some(issuer) = counted.reasons.get_mut(UNKNOWN_ISSUER) {
+            issuer.hint = Some("`--ca-file` adds roots".to_owned());
+        }
+        let Some(private) = counted.reasons.get_mut(PRIVATE_ADDRESS) else {
+            return;
+        };
+        let flags: BTreeSet<String> =
+            self.outlet.refusals().into_iter().filter_map(|refused| refused.allow).collect();
+        let flags: Vec<String> = flags.into_iter().collect();
+        private.hint = (!flags.is_empty()).then(|| format!("`{}` allows it", flags.join(" ")));
     }
 }
 

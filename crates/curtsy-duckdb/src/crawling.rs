@@ -66,6 +66,8 @@ pub(crate) struct Crawling {
     texts: Arc<Mutex<Option<RobotsTexts>>>,
     done: Arc<AtomicU64>,
     caller: Caller,
+    /// The policy's limit on bodies.
+    body_max: u64,
 }
 
 /// Pages that a table holds, for a crawl that asks again for those that may have changed.
@@ -106,7 +108,8 @@ impl Crawling {
             };
             stream(&job, how, keeper, &mut watch, asked)
         })?;
-        Ok(Crawling { deliveries, work, texts, done, caller })
+        let body_max = asked.job.policy.body.decoded_max;
+        Ok(Crawling { deliveries, work, texts, done, caller, body_max })
     }
 
     /// Waits a moment for what comes next.
@@ -124,7 +127,10 @@ impl Crawling {
 
     /// The lines of robots.txt that decide, as text.
     pub(crate) fn rules(&self) -> Rules {
-        Rules::new(self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut rules = Rules::new(texts);
+        rules.body_max = Some(self.body_max);
+        rules
     }
 
     fn progress(&self) -> f64 {

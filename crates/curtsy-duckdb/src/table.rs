@@ -8,7 +8,7 @@ use curtsy_sink::{Facts, Rules};
 use crate::duck::{Chunk, Type};
 
 /// The columns, in their order.
-pub(crate) const COLUMNS: [(&str, Type); 18] = [
+pub(crate) const COLUMNS: [(&str, Type); 19] = [
     ("url", Type::Varchar),
     ("surt_key", Type::Varchar),
     ("http_status", Type::Integer),
@@ -27,6 +27,7 @@ pub(crate) const COLUMNS: [(&str, Type); 18] = [
     ("robots_rule", Type::Varchar),
     ("delay_by", Type::Varchar),
     ("decision", Type::Varchar),
+    ("reason", Type::Varchar),
 ];
 
 /// A row of a crawl, or a text that was given as a URL and is none.
@@ -54,13 +55,14 @@ pub(crate) fn write(
                 write_fact(out, at, line, *column, &facts, rules);
             }
         }
-        Page::Left(Left { url, gate, .. }) => {
+        Page::Left(Left { url, gate, why }) => {
             for (at, column) in columns.iter().enumerate() {
                 match COLUMNS[*column].0 {
                     "url" | "final_url" => out.text(at, line, url.as_str()),
                     "surt_key" => out.text(at, line, &url.surt()),
                     "error" => out.text(at, line, &format!("waits_for_{}", gate.name())),
                     "decision" => out.text(at, line, "waits"),
+                    "reason" => out.text(at, line, why),
                     "redirect_count" => out.integer(at, line, 0),
                     _ => out.null(at, line),
                 }
@@ -72,6 +74,7 @@ pub(crate) fn write(
                     "url" | "final_url" => out.text(at, line, text),
                     "error" => out.text(at, line, "malformed_url"),
                     "decision" => out.text(at, line, "refused"),
+                    "reason" => out.text(at, line, "not a URL that can be fetched"),
                     "redirect_count" => out.integer(at, line, 0),
                     _ => out.null(at, line),
                 }
@@ -131,6 +134,7 @@ fn write_fact(
             text(out, rule.as_deref());
         }
         "delay_by" => text(out, facts.delay_by),
+        "reason" => text(out, facts.reason(rules.body_max).as_deref()),
         _ => out.text(at, line, facts.decision),
     }
 }

@@ -132,6 +132,7 @@ impl<W: World> Worker<'_, W> {
     /// Notes a request that was not the last of its URL.
     pub(crate) fn note_step(
         &self,
+        seen: &Seen,
         asked: &Asked<'_>,
         outcome: Outcome,
         becomes: &Becomes,
@@ -150,6 +151,7 @@ impl<W: World> Worker<'_, W> {
             url: asked.approach.url.clone(),
             kind: asked.approach.kind,
             findings: asked.findings,
+            crawl_delay: seen.view.state.crawl_delay_of(&asked.approach.authority()),
             outcome,
             then,
             at,

@@ -118,7 +118,7 @@ impl<W: World> Worker<'_, W> {
             Box::pin(self.remind_of(asked.record.id)).await;
         }
         self.count(asked, &brought, &settled);
-        self.note_step(asked, brought.outcome, &becomes, now);
+        self.note_step(&seen, asked, brought.outcome, &becomes, now);
         self.world.reached(Point::Observed).await;
         self.follow_up(&seen, asked, &mut brought, kept, becomes, claim).await;
         if brought.outcome == Outcome::NotSent && asked.is_for_url() {
@@ -398,7 +398,7 @@ impl<W: World> Worker<'_, W> {
         self.count(asked, &brought, &settled);
         self.note_url(&asked.record, &becomes, claim);
         let now = seen.stamp.latest(self.world.clock().mono());
-        self.note_step(asked, outcome, &becomes, now);
+        self.note_step(&seen, asked, outcome, &becomes, now);
         self.follow_up(&seen, asked, &mut brought, None, becomes, claim).await;
         self.go_on(seen, asked, &brought, stay).await
     }
@@ -419,11 +419,14 @@ impl<W: World> Worker<'_, W> {
     }
 
     /// When a host that this worker keeps is handed out to others: with one slot when its visit seems to be dead; with several at once
-    /// while there are fewer visits than slots, and else as soon as they have let a turn go by.
+    /// while there are fewer visits than slots, and else as soon as they have let a turn go by. Where the policy bounds the wait for a
+    /// slot, one more looks whether a slot is free, and counts that wait.
     pub(crate) fn others_at(&self, view: &View, state: &HostState, now: Time) -> Time {
         let policy = self.policy.for_host(view.host.as_str());
         let scene = self.scene(&policy, view, now, None);
-        if policy.slots.per_host == 1 {
+        if policy.slots.wait.is_some() && !self.has_enough_visits(&view.host) {
+            state.next_look(&scene)
+        } else if policy.slots.per_host == 1 {
             state.next_due(&scene) + HOLD
         } else if self.has_enough_visits(&view.host) {
             state.next_turn(&scene) + Duration::from_millis(50)

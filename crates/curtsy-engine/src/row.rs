@@ -1,6 +1,7 @@
 //! What comes in and what goes out: seeds and rows.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use curtsy_core::evidence::Webpage;
 use curtsy_core::headers::http_date;
@@ -34,6 +35,8 @@ pub struct Row {
     pub ending: Ending,
     /// Every gate's finding at its last decision.
     pub findings: Findings,
+    /// The Crawl-delay that the site's robots.txt had for us then.
+    pub crawl_delay: Option<Duration>,
     /// The store's time.
     pub at: Time,
     /// What the site sent, or what we hold of it.
@@ -93,6 +96,8 @@ pub struct Step {
     pub kind: Kind,
     /// Every gate's finding at the decision.
     pub findings: Findings,
+    /// The Crawl-delay that the site's robots.txt had for us then.
+    pub crawl_delay: Option<Duration>,
     /// What came of it.
     pub outcome: Outcome,
     /// What follows.

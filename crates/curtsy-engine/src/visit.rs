@@ -287,15 +287,24 @@ impl<W: World> Worker<'_, W> {
                     continue;
                 }
                 Action::Wait(until, Gate::Slots) => {
-                    let until = seen.view.state.slot_look(until, &scene);
+                    let mut until = seen.view.state.slot_look(until, &scene);
                     match decision.findings.of(Gate::Slots).reason {
+                        Reason::SlotTimeout if self.settings.slot_timeout_ends => {
+                            let record = urls.remove(index);
+                            let ending = Ending::Refused(Gate::Slots);
+                            let findings = decision.findings;
+                            settled.push(self.ended(&seen.view, &record, ending, findings, now));
+                            continue;
+                        }
                         Reason::SlotTimeout => {
                             let record = urls.remove(index);
                             blocked.push(self.without_slot(seen, record, &decision, now, until));
                         }
                         // The first of them is the one that would have had it.
                         Reason::SlotsTaken { .. } if look.is_none() => {
-                            urls[index].slot_since.get_or_insert(now);
+                            let since = *urls[index].slot_since.get_or_insert(now);
+                            // The end of its wait is looked at too.
+                            until = policy.slots.wait.map_or(until, |wait| until.min(since + wait));
                             index += 1;
                         }
                         _ => index += 1,
@@ -392,6 +401,7 @@ impl<W: World> Worker<'_, W> {
                 Want::Rules => Kind::Robots,
             },
             findings: decision.findings,
+            crawl_delay: seen.view.state.crawl_delay_of(&record.url.authority()),
             outcome: Outcome::NotSent,
             then: Then::Decide,
             at: now,
@@ -429,6 +439,7 @@ impl<W: World> Worker<'_, W> {
             tries: record.tries.counted,
             ending,
             findings,
+            crawl_delay: view.state.crawl_delay_of(&record.url.authority()),
             at,
             page: None,
         };

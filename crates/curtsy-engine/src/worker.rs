@@ -69,6 +69,9 @@ pub struct Settings {
     pub until_empty: bool,
     /// With that: it also ends when nothing falls due within this span. `None` waits for ever.
     pub patience: Option<Duration>,
+    /// Whether a URL that waited for a slot for as long as the policy has it wait has ended, for a caller that wants this URL alone.
+    /// Else it goes back to the queue.
+    pub slot_timeout_ends: bool,
 }
 
 impl Default for Settings {
@@ -82,6 +85,7 @@ impl Default for Settings {
             flush_bytes: 8 * 1024 * 1024,
             until_empty: false,
             patience: None,
+            slot_timeout_ends: false,
         }
     }
 }
@@ -428,10 +432,12 @@ impl<'o, W: World> Worker<'o, W> {
         (due - taken.now > patience).then_some(Over::Waits(due))
     }
 
-    /// Whether this worker has as many visits to a host as the host has slots: more would only stand in each other's way.
+    /// Whether this worker has as many visits to a host as the host has slots: more would only stand in each other's way. Where the
+    /// policy bounds the wait for a slot there is one more, which counts that wait.
     pub(crate) fn has_enough_visits(&self, host: &HostKey) -> bool {
-        let slots = self.policy.for_host(host.as_str()).slots.per_host;
-        self.visiting.borrow().count(host) >= usize::from(slots)
+        let policy = self.policy.for_host(host.as_str());
+        let waits = usize::from(policy.slots.wait.is_some());
+        self.visiting.borrow().count(host) >= usize::from(policy.slots.per_host) + waits
     }
 
     /// Has the worker wake when a host that it wrote falls due.

@@ -31,6 +31,8 @@ pub struct Schema<'s> {
     pub what: &'static str,
     /// How each version is made from the one before; the first makes the tables.
     pub steps: &'s [&'s str],
+    /// Which version the first step makes.
+    pub begins: Begins,
     /// The unit in which a new file is read and written.
     pub page_bytes: i64,
     /// Names that nobody else's tables may have when ours are made.
@@ -38,6 +40,16 @@ pub struct Schema<'s> {
     /// Pages of the write-ahead log after which it is moved into the file by this part's writer. Moving waits for the disk, so not too
     /// often; where a file has several writers, the one that can wait has the smallest number.
     pub checkpoint_pages: i64,
+}
+
+/// Which version of its tables a new file begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begins {
+    /// The first one: every further step is taken too.
+    First,
+    /// The newest one: further steps are for older files. So a new column has its place among the others, which `ALTER TABLE` can't give
+    /// it.
+    Newest,
 }
 
 impl Schema<'_> {
@@ -195,7 +207,12 @@ fn migrate(db: &mut Connection, path: &Path, schema: &Schema<'_>) -> Result<(), 
     {
         return Err(OpenError::Foreign { path: path.to_owned(), table });
     }
-    for step in schema.steps.iter().skip(usize::try_from(found).unwrap_or(0)) {
+    let left = &schema.steps[usize::try_from(found).unwrap_or(0)..];
+    let steps = match (found, schema.begins) {
+        (0, Begins::Newest) => &left[..left.len().min(1)],
+        _ => left,
+    };
+    for step in steps {
         tx.execute_batch(step).map_err(of)?;
     }
     tx.execute("INSERT OR REPLACE INTO store_version VALUES (?1, ?2)", (schema.what, known))
@@ -233,6 +250,7 @@ mod tests {
     const ONE: Schema<'static> = Schema {
         what: "t",
         steps: &["CREATE TABLE t (a); INSERT INTO t VALUES (7);"],
+        begins: Begins::First,
         page_bytes: 4096,
         names: &["t"],
         checkpoint_pages: 1000,
@@ -292,6 +310,15 @@ mod tests {
         let db = open(&path, &TWO).unwrap();
         let row = db.query_row("SELECT a, b FROM t", [], |r| Ok((r.get(0)?, r.get(1)?)));
         assert_eq!(row, Ok((7, 8)));
+        drop(db);
+        // A new file has the newest tables at once.
+        let begins = Begins::Newest;
+        let whole = ["CREATE TABLE t (b, a);", TWO.steps[1]];
+        let db = open(&folder.join("new.db"), &Schema { steps: &whole, begins, ..ONE }).unwrap();
+        let names: String = db
+            .query_row("SELECT group_concat(name) FROM pragma_table_info('t')", [], |r| r.get(0))
+            .unwrap();
+        assert_eq!(names, "b,a");
         drop(db);
         let refused = open(&path, &ONE).unwrap_err().to_string();
         assert!(refused.contains("its t has version 2, this program knows up to 1"), "{refused}");

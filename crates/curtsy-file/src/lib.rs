@@ -10,8 +10,8 @@ mod statements;
 mod vfs;
 
 pub use database::{
-    BUSY_STEPS_MAX, LOG_BYTES_MAX, OPEN_TRIES_MAX, PAGE_BYTES_LARGE, Schema, look_first, open,
-    open_passing, open_to_read,
+    BUSY_STEPS_MAX, Begins, LOG_BYTES_MAX, OPEN_TRIES_MAX, PAGE_BYTES_LARGE, Schema, look_first,
+    open, open_passing, open_to_read,
 };
 pub use error::{OpenError, full, trouble};
 pub use statements::Statements;

@@ -268,12 +268,16 @@ pub(crate) struct PageRecord {
     pub(crate) delay_by: Option<String>,
     pub(crate) reasons: Json,
     pub(crate) decided_at: String,
+    /// Why there is no page, in words.
+    pub(crate) reason: Option<String>,
+    /// What robots.txt said, as a record: `robots_allowed` or `blocked_by_robots`; or `slot_timeout`.
+    pub(crate) evidence: Option<Json>,
 }
 
 /// The pages that a run considered, in their order.
 pub(crate) fn pages(db: &mut Link, trace: &str) -> Result<Vec<PageRecord>, DbError> {
     let sql = "SELECT url, final_url, kind, decision, status_code, error, title, used, content_hash, changed, robots_rule, robots_line,
-        delay_ms, delay_by, reasons, decided_at FROM run_pages WHERE trace_id = ?1 ORDER BY number LIMIT 500";
+        delay_ms, delay_by, reasons, decided_at, reason, evidence FROM run_pages WHERE trace_id = ?1 ORDER BY number LIMIT 500";
     let rows = db.query(sql, &[trace.into()])?;
     let read = |row: &Row| {
         let text = |column| Ok::<_, DbError>(row.maybe_text(column)?.map(str::to_owned));
@@ -294,6 +298,8 @@ pub(crate) fn pages(db: &mut Link, trace: &str) -> Result<Vec<PageRecord>, DbErr
             delay_by: text(13)?,
             reasons: row.json(14)?.unwrap_or_default(),
             decided_at: row.text(15)?.to_owned(),
+            reason: text(16)?,
+            evidence: row.json(17)?,
         })
     };
     rows.iter().map(read).collect()

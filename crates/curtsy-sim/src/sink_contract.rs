@@ -122,6 +122,7 @@ fn an_empty_batch_and_steps_alone_are_accepted<R: SinkRig>(rig: &R) {
         url: url("http://a.test/robots.txt"),
         kind: Kind::Robots,
         findings: Findings::CLEAR,
+        crawl_delay: None,
         outcome: Outcome::Answered { status: 200, retry_after: None, friction: None },
         then: Then::Decide,
         at: START,
@@ -312,6 +313,7 @@ fn at_url(url: CrawlUrl) -> Row {
         tries: 0,
         ending: Ending::Unheard,
         findings: Findings::CLEAR,
+        crawl_delay: None,
         at: START,
         page: None,
     }

@@ -39,8 +39,8 @@ const fn column(
     Column { name, sql, group, about }
 }
 
-/// The columns of a row. The first eighteen are those of the SQL face, in its order.
-pub const COLUMNS: [Column; 46] = [
+/// The columns of a row. The first nineteen are those of the SQL face, in its order.
+pub const COLUMNS: [Column; 49] = [
     column("url", "TEXT NOT NULL", Group::Url, "The URL as it was offered, in its one spelling"),
     column("surt_key", "TEXT NOT NULL", Group::Url, "The key under which web archives file it"),
     column(
@@ -99,6 +99,12 @@ pub const COLUMNS: [Column; 46] = [
         Group::Decision,
         "How it ended: `fetched`, `confirmed` (304), `cached`, `refused`, `dead`, `lost_redirect`, `unheard`",
     ),
+    column(
+        "reason",
+        "TEXT",
+        Group::Decision,
+        "Why there is no page, in words: `not found (404)`, `larger than 10 MiB`, `refused by robots.txt: line 4`, …; none if there is a page",
+    ),
     column("gate", "TEXT", Group::Decision, "Which gate refused it: `robots`, `budget`, `risk`, …"),
     column(
         "delay_ms",
@@ -107,6 +113,18 @@ pub const COLUMNS: [Column; 46] = [
         "The span that two starts on the host keep, in milliseconds",
     ),
     column("robots_line", "INTEGER", Group::Decision, "The number of that line, counted from one"),
+    column(
+        "robots_confidence",
+        "TEXT",
+        Group::Decision,
+        "How sure it is what robots.txt says: `high`, or `low` if it could not be fetched (a last good copy, or the policy, decided); none if robots.txt had no say",
+    ),
+    column(
+        "crawl_delay_ms",
+        "INTEGER",
+        Group::Decision,
+        "The site's Crawl-delay for us, in milliseconds; none if it has none",
+    ),
     column("decided_at", "TEXT NOT NULL", Group::Decision, "When it ended, by our clock"),
     column("host", "TEXT NOT NULL", Group::Url, "The host of `url`"),
     column(
@@ -183,9 +201,6 @@ pub const COLUMNS: [Column; 46] = [
         "How many different links and frames were not read because the page has more than are read of one; none if all were",
     ),
 ];
-
-/// Columns that came after the first version of the tables, in the order in which they came. In SQLite they stand behind the others.
-pub(crate) const LATER: [&str; 1] = ["links_cut"];
 
 /// Where a column is in [`COLUMNS`].
 pub(crate) const fn place(name: &str) -> usize {

@@ -1,6 +1,7 @@
-//! A row as values with types: the eighteen columns of the SQL face.
+//! A row as values with types: the columns of the SQL face.
 
-use curtsy_core::host::RobotsId;
+use curtsy_core::evidence::Sureness;
+use curtsy_core::host::{Gate, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_digest::{Hash, sha256_of_each};
@@ -10,6 +11,7 @@ use curtsy_parse::content_type::BodyKind;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
+use crate::reason::Cause;
 use crate::record::{News, crawl_time, hex, news, status};
 use crate::words::{self, Said};
 
@@ -32,6 +34,8 @@ pub struct Facts<'a> {
     pub delay_ms: Option<i64>,
     /// The robots.txt that decided, and which of its lines.
     pub robots: Option<(RobotsId, Option<u32>)>,
+    /// How sure it is what robots.txt says, if it had a say.
+    pub robots_confidence: Option<Sureness>,
     /// When it was fetched: the server's word if it can be believed.
     pub crawl_time: Option<Time>,
     /// When it was fetched, by our clock.
@@ -73,12 +77,18 @@ impl<'a> Facts<'a> {
             delay_by: said.delay_by,
             delay_ms: said.delay_ms,
             robots: said.robots,
+            robots_confidence: Sureness::of(row.findings.of(Gate::Robots)),
             crawl_time: head.map(|head| crawl_time(head, row.at)),
             fetched_at: head.map(|_| row.at),
             etag: etag.or(head.and_then(|head| head.etag.as_deref())),
             last_modified: modified.or(head.and_then(|head| head.last_modified.as_deref())),
             hash: None,
         }
+    }
+
+    /// Why there is no page, in words; none if there is one. `body_max` is the policy's limit on bodies.
+    pub fn reason(&self, body_max: Option<u64>) -> Option<String> {
+        Cause::of_row(self.row, body_max).map(|cause| cause.to_string())
     }
 
     /// The bytes of the answer, decoded from their packing.

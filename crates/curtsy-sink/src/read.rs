@@ -10,7 +10,7 @@ use std::time::Duration;
 use curtsy_core::evidence;
 use curtsy_core::host::{Findings, Gate, Reason, RobotsId};
 use curtsy_core::time::Time;
-use curtsy_core::url::{Authority, CrawlUrl, UrlKey};
+use curtsy_core::url::{Authority, CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::UrlRecord;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -40,6 +40,8 @@ pub struct PageRow {
     pub decision: String,
     /// Which gate refused it.
     pub gate: Option<String>,
+    /// Why there is no page, in words.
+    pub reason: Option<String>,
     /// When it ended last.
     pub decided_at: Option<Time>,
     /// The status of its last answer.
@@ -113,6 +115,12 @@ pub struct DecisionRow {
     pub robots_line: Option<u32>,
     /// What every gate found.
     pub findings: Findings,
+    /// Why it brought no page, in words.
+    pub reason: Option<String>,
+    /// The line of robots.txt that decided.
+    pub robots_rule: Option<String>,
+    /// The site's Crawl-delay for us.
+    pub crawl_delay: Option<Duration>,
 }
 
 /// A run.
@@ -281,8 +289,7 @@ impl PagesFile {
 
     /// The row of a URL.
     pub fn row(&self, url: &CrawlUrl) -> Result<Option<PageRow>, OpenError> {
-        let cut = if self.has_column("links_cut")? { "links_cut" } else { "NULL" };
-        let sql = format!("SELECT {PAGE_ROW}, {cut} FROM pages WHERE id = ?1");
+        let sql = format!("SELECT {PAGE_ROW} FROM pages WHERE id = ?1");
         let key = id(url.key());
         let found = self
             .db
@@ -307,6 +314,17 @@ impl PagesFile {
         );
         let key = id(url.key());
         self.all(&sql, &[&&key[..]], decision_row)?.into_iter().collect()
+    }
+
+    /// The last request to a host after which it was left alone: one that was refused, or told us to wait, or failed.
+    pub fn last_setback(&self, host: &HostKey) -> Result<Option<DecisionRow>, OpenError> {
+        let sql = format!(
+            "SELECT {DECISION_ROW} FROM decisions WHERE host = ?1
+                AND (http_status IN (403, 429) OR http_status >= 500 OR error IS NOT NULL)
+                AND coalesce(error, '') NOT IN ('slot_timeout', 'not_sent', 'unheard', 'lost_redirect')
+                ORDER BY at DESC LIMIT 1"
+        );
+        self.all(&sql, &[&host.as_str()], decision_row)?.into_iter().next().transpose()
     }
 
     /// All runs, in their order.
@@ -529,9 +547,6 @@ impl PagesFile {
 
     /// How many links of all pages were not read.
     pub fn links_cut(&self) -> Result<u64, OpenError> {
-        if !self.has_column("links_cut")? {
-            return Ok(0);
-        }
         let sql = "SELECT coalesce(sum(links_cut), 0) FROM pages";
         let cut = self.db.query_row(sql, [], |row| count(row, 0));
         cut.map_err(|e| self.unreadable(e))
@@ -589,13 +604,6 @@ impl PagesFile {
         found.map(|count| count > 0).map_err(|e| self.unreadable(e))
     }
 
-    /// Whether the pages have a column: a file of an older version is read as it is.
-    fn has_column(&self, name: &str) -> Result<bool, OpenError> {
-        let sql = "SELECT count(*) FROM pragma_table_info('pages') WHERE name = ?1";
-        let found = self.db.query_row(sql, [name], |row| row.get::<_, i64>(0));
-        found.map(|count| count > 0).map_err(|e| self.unreadable(e))
-    }
-
     fn all<T>(
         &self,
         sql: &str,
@@ -647,7 +655,7 @@ const SILENT: [&str; 10] = [
 
 const PAGE_ROW: &str = "url, final_url, redirect_count, decision, gate, decided_at, http_status, error,
     kind, depth, tries, fetched_at, fresh_until, content_type, content_hash, body_bytes, title, links_count,
-    robots_rule, run";
+    robots_rule, run, reason, links_cut";
 
 fn page_row(row: &Row<'_>) -> Result<PageRow, rusqlite::Error> {
     Ok(PageRow {
@@ -671,12 +679,14 @@ fn page_row(row: &Row<'_>) -> Result<PageRow, rusqlite::Error> {
         links_count: number(row, 17)?,
         robots_rule: row.get(18)?,
         run: row.get(19)?,
-        links_cut: number(row, 20)?,
+        reason: row.get(20)?,
+        links_cut: number(row, 21)?,
     })
 }
 
 const DECISION_ROW: &str = "at, kind, decision, run, url, host, http_status, error, friction,
-    retry_after_ms, gate, not_before, follows, delay_ms, delay_by, robots_file, robots_line, findings";
+    retry_after_ms, gate, not_before, follows, delay_ms, delay_by, robots_file, robots_line, findings,
+    reason, robots_rule, crawl_delay_ms";
 
 fn decision_row(
     file: &PagesFile,
@@ -705,6 +715,9 @@ fn decision_row(
         robots_file: row.get::<_, Option<[u8; 16]>>(15)?.map(RobotsId),
         robots_line: row.get(16)?,
         findings,
+        reason: row.get(18)?,
+        robots_rule: row.get(19)?,
+        crawl_delay: millis(row, 20)?,
     }))
 }
 

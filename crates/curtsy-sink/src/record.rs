@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::Duration;
 
+use curtsy_core::evidence::Sureness;
 use curtsy_core::headers::http_date;
 use curtsy_core::host::Outcome;
 use curtsy_core::time::Time;
@@ -64,7 +65,8 @@ pub(crate) struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// The values of a row; who knows the run and the text of robots rules puts them in.
-    pub(crate) fn new(facts: Facts<'a>) -> Record<'a> {
+    /// `body_max` is the policy's limit on bodies.
+    pub(crate) fn new(facts: Facts<'a>, body_max: Option<u64>) -> Record<'a> {
         let row = facts.row;
         let page = row.page.as_deref();
         let mut record = Record {
@@ -73,7 +75,7 @@ impl<'a> Record<'a> {
             decided_at: moment::text(row.at),
             values: vec![Value::Null; COLUMNS.len()],
         };
-        record.decision();
+        record.decision(body_max);
         if let Some(page) = page {
             record.content(page);
         }
@@ -89,7 +91,7 @@ impl<'a> Record<'a> {
         self.values[column] = value;
     }
 
-    fn decision(&mut self) {
+    fn decision(&mut self, body_max: Option<u64>) {
         let row = self.row;
         let Facts { http_status, error, decision, delay_by, delay_ms, robots, .. } = self.facts;
         let gate = match row.ending {
@@ -112,7 +114,12 @@ impl<'a> Record<'a> {
         self.set(const { place("delay_by") }, Value::text(delay_by));
         self.set(const { place("delay_ms") }, Value::int(delay_ms));
         self.set(const { place("decision") }, Value::Text(decision.into()));
+        self.set(const { place("reason") }, Value::text(self.facts.reason(body_max)));
         self.set(const { place("gate") }, Value::text(gate));
+        let confidence = self.facts.robots_confidence.map(Sureness::name);
+        self.set(const { place("robots_confidence") }, Value::text(confidence));
+        let crawl_delay = row.crawl_delay.map(words::millis);
+        self.set(const { place("crawl_delay_ms") }, Value::int(crawl_delay));
         self.set(const { place("decided_at") }, Value::Text(self.decided_at.clone().into()));
         self.set(const { place("kind") }, Value::Text(words::ask_kind(row.kind).into()));
         self.set(const { place("depth") }, Value::Int(row.depth.into()));

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use curtsy_core::evidence::rule_text;
 use curtsy_core::host::RobotsId;
 use curtsy_core::robots::Robots;
 use curtsy_engine::RobotsFile;
@@ -18,6 +19,8 @@ pub(crate) const RULES_MAX: usize = 4096;
 
 /// Knows the lines that decided lately.
 pub struct Rules {
+    /// The policy's limit on bodies, for reasons in words.
+    pub body_max: Option<u64>,
     texts: Option<RobotsTexts>,
     known: HashMap<(RobotsId, u32), Option<Arc<str>>>,
 }
@@ -25,7 +28,7 @@ pub struct Rules {
 impl Rules {
     /// Knows nothing yet; whoever has the texts is asked.
     pub fn new(texts: Option<RobotsTexts>) -> Rules {
-        Rules { texts, known: HashMap::new() }
+        Rules { body_max: None, texts, known: HashMap::new() }
     }
 
     /// Puts the line that decided into a row, if somebody has its text.
@@ -45,7 +48,7 @@ impl Rules {
         }
         let robots = texts(file).map(|file| Robots::parse(&file.text));
         let rule: Option<Arc<str>> =
-            robots.and_then(|robots| Some(robots.line_text(line)?.trim().into()));
+            robots.and_then(|robots| Some(rule_text(&robots, line)?.into()));
         if self.known.len() >= RULES_MAX {
             self.known.clear();
         }

@@ -1,9 +1,11 @@
 //! What things are called in columns: one word for one thing.
 
+use std::time::Duration;
+
 use curtsy_core::host::{
     AskKind, DelayBy, Findings, Friction, Gate, Kind, Outcome, Problem, Reason, RobotsId, Verdict,
 };
-use curtsy_engine::{Ending, Then};
+use curtsy_engine::{Ending, Step, Then};
 
 /// How a URL ended.
 pub(crate) fn ending(ending: &Ending) -> &'static str {
@@ -83,12 +85,14 @@ pub(crate) fn friction(outcome: &Outcome) -> Option<&'static str> {
 /// How long an answer asks us to wait.
 pub(crate) fn wait_ms(outcome: &Outcome) -> Option<i64> {
     match *outcome {
-        // A span that no column holds is the longest there is: it is never left out.
-        Outcome::Answered { retry_after, .. } => {
-            Some(i64::try_from(retry_after?.as_millis()).unwrap_or(i64::MAX))
-        }
+        Outcome::Answered { retry_after, .. } => Some(millis(retry_after?)),
         _ => None,
     }
+}
+
+/// A span as columns have it. One that no column holds is the longest there is: it is never left out.
+pub(crate) fn millis(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Why there is no page, where a status does not tell.
@@ -101,12 +105,26 @@ pub fn error_of(outcome: &Outcome) -> Option<&'static str> {
     }
 }
 
+/// The same for a request on the way to a row. One that was not sent may have waited for a slot for too long.
+pub(crate) fn step_error(step: &Step) -> Option<&'static str> {
+    match is_slot_timeout(step) {
+        true => Some("slot_timeout"),
+        false => error_of(&step.outcome),
+    }
+}
+
+/// Whether a URL waited for a slot of its host for as long as the policy has it wait.
+pub(crate) fn is_slot_timeout(step: &Step) -> bool {
+    step.outcome == Outcome::NotSent && step.findings.of(Gate::Slots).reason == Reason::SlotTimeout
+}
+
 /// The same for a whole URL.
 pub(crate) fn error(ending: &Ending) -> Option<&'static str> {
     match ending {
         Ending::Fetched(outcome) | Ending::Dead(outcome) => error_of(outcome),
         Ending::LostRedirect => Some("lost_redirect"),
         Ending::Unheard => Some("unheard"),
+        Ending::Refused(Gate::Slots) => Some("slot_timeout"),
         Ending::Cached | Ending::Refused(_) => None,
     }
 }

@@ -88,6 +88,7 @@ fn options() -> FileOptions {
         policy_hash: "00ff".into(),
         robots: None,
         unread: None,
+        body_max: Some(10 << 20),
     }
 }
 

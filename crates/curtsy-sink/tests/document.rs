@@ -58,7 +58,7 @@ fn the_examples_are_queries() {
         db.prepare(query).unwrap_or_else(|error| panic!("{error}: {query}"));
         count += 1;
     }
-    assert_eq!(count, 3);
+    assert_eq!(count, 5);
 }
 
 fn columns() -> String {

@@ -34,6 +34,7 @@ fn step(of: &str, asked: &str, kind: Kind, secs: u64, outcome: Outcome, then: Th
         url,
         kind,
         findings: Findings::CLEAR,
+        crawl_delay: None,
         outcome,
         then,
         at: START + Duration::from_secs(secs),
@@ -284,4 +285,40 @@ fn bodies_are_in_bodies_only() {
             "{name}: twice in each body, and nowhere else"
         );
     }
+}
+
+/// A file that a program before version 2 of the rows wrote: read as it is, and brought up by whoever writes it.
+#[test]
+fn a_file_of_version_1_is_read_as_it_is_and_upgraded_by_a_writer() {
+    let folder = Folder::new("version-1");
+    let path = folder.file("crawl.db");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(include_str!("sample/rows-v1.sql")).unwrap();
+    drop(db);
+    let gone = url("http://127.0.0.1:18765/v1/none.html");
+    let check = || {
+        let file = PagesFile::open(&path).unwrap();
+        let row = file.row(&gone).unwrap().unwrap();
+        assert_eq!((row.http_status, row.reason, row.links_cut), (Some(404), None, None));
+        assert_eq!(file.links_cut().unwrap(), 0);
+        assert_eq!(file.decisions(&gone).unwrap().last().unwrap().http_status, Some(404));
+        assert_eq!(file.hosts().unwrap().len(), 1);
+        assert_eq!(file.runs().unwrap().len(), 1);
+    };
+    let count = |sql: &str| {
+        let db = rusqlite::Connection::open(&path).unwrap();
+        db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    check();
+    assert_eq!(count("SELECT version FROM store_version WHERE what = 'rows'"), 1);
+    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    check();
+    assert_eq!(count("SELECT version FROM store_version WHERE what = 'rows'"), 2);
+    let again = Row { ending: Ending::Dead(answered(410)), ..row(gone.as_str(), 9, None) };
+    block(sink.write(&Batch::of_rows([again]))).unwrap();
+    drop(sink);
+    let file = PagesFile::open(&path).unwrap();
+    assert_eq!(file.row(&gone).unwrap().unwrap().reason.as_deref(), Some("gone (410)"));
+    assert_eq!(count("SELECT count(*) FROM evidence"), 0);
+    assert_eq!(count("SELECT count(*) FROM links"), 2);
 }

@@ -159,7 +159,7 @@ fn a_page_is_found_under_the_url_at_which_it_was_found() {
 #[test]
 fn what_waits_for_its_row_has_a_bound() {
     let folder = Folder::new("bound");
-    let options = Options { pages_held: 3, bytes_held: 1 << 20, robots: None };
+    let options = Options { pages_held: 3, bytes_held: 1 << 20, robots: None, body_max: None };
     let sink = SqliteSink::open(&folder.file("crawl.db"), options).unwrap();
     let page = page_of("hello");
     let fetched = Fetched { body: page.body.clone().unwrap() };
@@ -248,7 +248,7 @@ fn the_rule_that_decided_is_in_the_row() {
     let ending = Ending::Refused(Gate::Robots);
     keep(&sink, vec![Row { ending, findings, ..row("http://a.test/private/1", 0, None) }]);
     let told = "SELECT robots_rule, robots_line, delay_by, delay_ms, decision, gate FROM pages";
-    assert_eq!(ask(&folder, told), "Disallow: /private # ours|3|robots|2000|refused|robots");
+    assert_eq!(ask(&folder, told), "Disallow: /private|3|robots|2000|refused|robots");
     let told = "SELECT host, pages, refused, delay_ms, delay_by FROM hosts";
     assert_eq!(ask(&folder, told), "a.test|1|1|2000|robots");
 }

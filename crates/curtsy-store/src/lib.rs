@@ -42,7 +42,7 @@ mod shows;
 use std::time::Duration;
 
 pub use crate::core::{Crawl, Options};
-pub use crawl::has_seed;
+pub use crawl::{has_seed, queued_in};
 pub use curtsy_file::OpenError;
 pub use handle::Handle;
 pub use hours::{Hours, Machine};

@@ -16,7 +16,9 @@ pub use ingest::{
     DiscoverySource, FRICTION_SIGNALS_MAX, Ingest, POLICY_VERSION, RunEvidence, RunFigures,
     RunOutcome, friction_signal, mode_name,
 };
-pub use robots::{RobotsContent, RobotsEvidence, RobotsMetadata, RobotsType, Seconds, Sureness};
-pub use sentence::{Names, SLOT_TIMEOUT_TEXT, circuit_open, sentence};
+pub use robots::{
+    RobotsContent, RobotsEvidence, RobotsMetadata, RobotsType, Seconds, Sureness, rule_text,
+};
+pub use sentence::{Names, SLOT_TIMEOUT_TEXT, circuit_open, sentence, span_text};
 pub use timestamp::{read_timestamp, timestamp};
 pub use webpage::{Webpage, WebpageEvent, cache_key, event_id, event_key};

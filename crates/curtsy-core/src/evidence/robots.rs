@@ -10,6 +10,7 @@ use super::sentence::Names;
 use super::timestamp::timestamp;
 use crate::host::{Confidence, Finding, Reason, Verdict};
 use crate::robots::Robots;
+use crate::time::Time;
 use crate::url::CrawlUrl;
 
 /// The record of one robots decision.
@@ -110,17 +111,24 @@ impl RobotsEvidence {
         crawl_delay: Option<Duration>,
         names: &Names<'_>,
     ) -> Option<RobotsEvidence> {
-        let (line, confidence) = match finding.reason {
-            Reason::RobotsAllows { line, standing, .. }
-            | Reason::RobotsForbids { line, standing, .. } => (line, standing.into()),
-            Reason::RobotsAbsent | Reason::RobotsRefused => (None, Sureness::High),
-            Reason::RobotsUnreachable
-            | Reason::RobotsUnreachableAllowed
-            | Reason::AuthorityLimit => (None, Sureness::Low),
-            _ => return None,
+        let line = match finding.reason {
+            Reason::RobotsAllows { line, .. } | Reason::RobotsForbids { line, .. } => line,
+            _ => None,
         };
-        let allowed = finding.verdict == Verdict::Go;
         let rule = line.and_then(|line| names.robots.and_then(|robots| rule_text(robots, line)));
+        RobotsEvidence::with_rule(finding, url, rule, crawl_delay, names.now)
+    }
+
+    /// The same for a caller that has the text of the rule that decided, and not the whole robots.txt.
+    pub fn with_rule(
+        finding: &Finding,
+        url: &CrawlUrl,
+        rule: Option<String>,
+        crawl_delay: Option<Duration>,
+        at: Time,
+    ) -> Option<RobotsEvidence> {
+        let confidence = Sureness::of(finding)?;
+        let allowed = finding.verdict == Verdict::Go;
         let crawl_delay = crawl_delay.map(Seconds);
         Some(RobotsEvidence {
             kind: if allowed { RobotsType::RobotsAllowed } else { RobotsType::BlockedByRobots },
@@ -128,11 +136,45 @@ impl RobotsEvidence {
                 allowed,
                 matched_rule: rule.clone(),
                 crawl_delay,
-                timestamp: timestamp(names.now),
+                timestamp: timestamp(at),
             },
             metadata: RobotsMetadata { url: url.clone(), allowed, matched_rule: rule, crawl_delay },
             confidence,
         })
+    }
+}
+
+impl Sureness {
+    /// How sure a robots finding is; none if robots.txt has not spoken, or has no say.
+    pub fn of(finding: &Finding) -> Option<Sureness> {
+        match finding.reason {
+            Reason::RobotsAllows { standing, .. } | Reason::RobotsForbids { standing, .. } => {
+                Some(standing.into())
+            }
+            Reason::RobotsAbsent | Reason::RobotsRefused => Some(Sureness::High),
+            Reason::RobotsUnreachable
+            | Reason::RobotsUnreachableAllowed
+            | Reason::AuthorityLimit => Some(Sureness::Low),
+            _ => None,
+        }
+    }
+
+    /// The word for it in columns and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sureness::High => "high",
+            Sureness::Low => "low",
+        }
+    }
+}
+
+impl RobotsType {
+    /// The word for it in columns and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            RobotsType::RobotsAllowed => "robots_allowed",
+            RobotsType::BlockedByRobots => "blocked_by_robots",
+        }
     }
 }
 
@@ -147,7 +189,7 @@ impl From<Confidence> for Sureness {
 
 /// The rule on a line, as `Disallow: /private`: the line's own spelling without comment and odd blanks, bounded, and with nothing
 /// that could break a log line or a terminal.
-pub(super) fn rule_text(robots: &Robots, line: u32) -> Option<String> {
+pub fn rule_text(robots: &Robots, line: u32) -> Option<String> {
     let text = robots.line_text(line)?;
     let text = text.split(['#', '\0']).next().unwrap_or_default();
     // The reader forgives a missing colon between two words.

@@ -62,7 +62,7 @@ pub fn sentence(gate: Gate, finding: &Finding, names: &Names<'_>) -> String {
         if at == Time::NEVER {
             text.push_str("; until a person lifts it");
         } else if at > names.now {
-            let left = span(at - names.now);
+            let left = span_text(at - names.now);
             text.push_str(&format!("; until {}, in {left}", timestamp(at)));
         } else {
             text.push_str(&format!("; until {}, which is past", timestamp(at)));
@@ -85,12 +85,12 @@ fn reason(gate: Gate, finding: &Finding, names: &Names<'_>) -> String {
         }
         Reason::RobotsUnreachable => "robots.txt could not be had, so nothing else may be asked",
         Reason::RobotsUnreachableAllowed => {
-            "robots.txt could not be had; the policy goes on with low confidence"
+            "robots.txt could not be fetched: allowed, low confidence"
         }
         Reason::RobotsExempt => "robots.txt has no say in requests for robots.txt",
         Reason::Fresh => "the page that we hold is still fresh",
         Reason::SingleFlight => "this very URL is being fetched",
-        Reason::SlotTimeout => "no slot of the host came free in the time that the policy waits",
+        Reason::SlotTimeout => SLOT_TIMEOUT_TEXT,
         Reason::AddressTaken => "all slots of the server's address are taken",
         Reason::TimeLimit => "time limit: the job's time is used up",
         Reason::Stopped => "somebody ordered us to stop asking this host",
@@ -126,7 +126,7 @@ fn reason(gate: Gate, finding: &Finding, names: &Names<'_>) -> String {
             );
         }
         Reason::Delay { micros, by } => {
-            let delay = span(Duration::from_micros(micros));
+            let delay = span_text(Duration::from_micros(micros));
             return format!("waits {delay} between two starts ({})", setter(by));
         }
         Reason::SlotsTaken { in_flight } => {
@@ -136,7 +136,8 @@ fn reason(gate: Gate, finding: &Finding, names: &Names<'_>) -> String {
             );
         }
         Reason::ToldToWait { streak, micros } => {
-            let (wait, refusals) = (span(Duration::from_micros(micros)), count(streak, "refusal"));
+            let (wait, refusals) =
+                (span_text(Duration::from_micros(micros)), count(streak, "refusal"));
             let over = if waits { "" } else { "; that is over" };
             return format!("told to wait {wait} after {refusals} in a row{over}");
         }
@@ -250,7 +251,7 @@ fn tries_so_far(tries: u8) -> String {
 }
 
 /// A span as people say it: `350 ms`, `2.5 s`, `1 min 30 s`, `2 h 15 min`, `3 d 4 h`. Long ones are rounded up, as a wait should be.
-fn span(span: Duration) -> String {
+pub fn span_text(span: Duration) -> String {
     let micros = span.as_micros();
     if micros < SECOND {
         return format!("{} ms", decimals(micros / 1_000, micros % 1_000, 3));
@@ -296,7 +297,7 @@ mod tests {
 
     #[track_caller]
     fn check(micros: u64, expected: &str) {
-        assert_eq!(span(Duration::from_micros(micros)), expected);
+        assert_eq!(span_text(Duration::from_micros(micros)), expected);
     }
 
     #[test]

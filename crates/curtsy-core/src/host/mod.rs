@@ -221,6 +221,12 @@ impl HostState {
         self.all_robots().find(|r| r.is_of(authority))
     }
 
+    /// The Crawl-delay that an authority's robots.txt has for us, if it has one.
+    pub fn crawl_delay_of(&self, authority: &Authority) -> Option<Duration> {
+        let micros = self.robots_of(authority)?.crawl_delay_micros;
+        (micros > 0).then(|| Duration::from_micros(micros))
+    }
+
     /// Every authority's robots state.
     pub fn all_robots(&self) -> impl Iterator<Item = &RobotsState> {
         self.robots.iter().chain(&self.more_robots)

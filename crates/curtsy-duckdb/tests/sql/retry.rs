@@ -61,6 +61,47 @@ fn what_fails_for_a_while_is_fetched_in_the_end() {
     }
 }
 
+/// Why there is no page, in words; NULL where there is one.
+#[test]
+fn a_row_without_a_page_says_why() {
+    let host = Host::named("h.test")
+        .pages(2, 1, 500)
+        .robots("User-agent: *\nDisallow: /private\n")
+        .says_unlinked(Answer::to("/gone").status(410));
+    let town = town(host);
+    let duck = town.duck();
+    let urls = ["/gone", "/none", "/private", "/p/1"].map(|path| town.url(0, path));
+    duck.crawl(&list(&urls), "threads 1");
+    let rows = duck.rows("SELECT reason FROM pages ORDER BY reason NULLS LAST");
+    let expected = [["gone (410)"], ["not found (404)"], ["refused by robots.txt: line 2"]];
+    assert_eq!(json!(rows[..3]), json!(expected));
+    assert_eq!(json!(rows[3..]), json!([[null]]));
+}
+
+/// "If no slot available within 10 seconds: returns error". Here after 300 ms, while another crawl has both slots of the host.
+#[test]
+fn a_single_url_that_gets_no_slot_has_that_as_its_outcome() {
+    let held = |path: &str| Answer::to(path).behind("slots");
+    let host = Host::named("h.test").pages(4, 1, 500).says(held("/p/1")).says(held("/p/2"));
+    let policy = "preset = 'audit'\n[pace]\ndelay = '0s'\n[slots]\nwait = '300ms'\n";
+    let town = Town::new(Scene { seed: 1, hosts: vec![host], ..Scene::default() }, policy);
+    let (duck, other) = (town.duck(), town.duck());
+    let both = list([town.url(0, "/p/1"), town.url(0, "/p/2")]);
+    let waits = other.start(&format!("SELECT count(*) FROM crawl({both}, sitemaps := false)"));
+    let sites = town.sites.as_ref().unwrap();
+    while sites.at_gate("slots") < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let sql = format!(
+        "SELECT decision, error, reason FROM crawl(['{}'], sitemaps := false)",
+        town.url(0, "/p/3")
+    );
+    let text = "Timeout waiting for host concurrency slot";
+    assert_eq!(json!(duck.rows(&sql)), json!([["refused", "slot_timeout", text]]));
+    sites.open("slots");
+    waits.wait().unwrap();
+}
+
 /// "HTTP 4XX (except 429): permanent failure".
 #[test]
 fn client_errors_are_not_tried_again() {

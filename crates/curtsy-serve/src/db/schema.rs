@@ -109,4 +109,8 @@ CREATE TABLE health_checks (
     "
 ALTER TABLE run_orders ADD COLUMN cancelled_at {moment};
 ",
+    "
+ALTER TABLE run_pages ADD COLUMN reason TEXT;
+ALTER TABLE run_pages ADD COLUMN evidence {json};
+",
 ];

@@ -16,6 +16,7 @@ impl SqliteLink {
             schema::STEPS.iter().map(|step| Types::SQLITE.spell(step)).collect();
         let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
         let schema = curtsy_file::Schema {
+            begins: curtsy_file::Begins::First,
             what: "service",
             steps: &steps,
             page_bytes: curtsy_file::PAGE_BYTES_LARGE,

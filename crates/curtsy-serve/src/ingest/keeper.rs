@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use curtsy_core::evidence::{Names, sentence, timestamp};
-use curtsy_core::host::{AskKind, Findings, Outcome, Verdict};
+use curtsy_core::evidence::{Names, RobotsEvidence, SLOT_TIMEOUT_TEXT, sentence, timestamp};
+use curtsy_core::host::{AskKind, Findings, Gate, Outcome, Verdict};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{Keeper, Left, PageKind};
@@ -30,6 +30,8 @@ pub(super) struct RunKeeper<'r> {
     pub(super) database: &'r Database,
     pub(super) kept: &'r Mutex<Kept>,
     pub(super) rules: Mutex<Rules>,
+    /// The policy's limit on bodies.
+    body_max: u64,
 }
 
 /// What is kept in memory until the run ends.
@@ -53,8 +55,9 @@ impl<'r> RunKeeper<'r> {
         database: &'r Database,
         kept: &'r Mutex<Kept>,
         texts: RobotsTexts,
+        body_max: u64,
     ) -> RunKeeper<'r> {
-        RunKeeper { live, database, kept, rules: Mutex::new(Rules::new(Some(texts))) }
+        RunKeeper { live, database, kept, rules: Mutex::new(Rules::new(Some(texts))), body_max }
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -158,9 +161,10 @@ impl<'r> RunKeeper<'r> {
         let title = facts.title().map(|title| title.chars().take(TITLE_MAX).collect::<String>());
         let (kind, status) = (PageKind::of(&row.url).name(), facts.http_status);
         let sql = "INSERT INTO run_pages (trace_id, number, url, url_hash, final_url, kind, decision, status_code, error, title, used,
-            content_hash, changed, robots_rule, robots_line, delay_ms, delay_by, reasons, decided_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
-        let values: [Value; 19] = [
+            content_hash, changed, robots_rule, robots_line, delay_ms, delay_by, reasons, decided_at, reason, evidence)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
+        let evidence = evidence(row, rule.as_deref()).map(|evidence| evidence.to_string());
+        let values: [Value; 21] = [
             trace.into(),
             number.into(),
             url.into(),
@@ -180,6 +184,8 @@ impl<'r> RunKeeper<'r> {
             facts.delay_by.into(),
             reasons(row).to_string().into(),
             timestamp(row.at).into(),
+            facts.reason(Some(self.body_max)).into(),
+            evidence.into(),
         ];
         db.execute(sql, &values)?;
         Ok(ShownPage { url: url.to_owned(), kind, decision: facts.decision, status })
@@ -191,10 +197,10 @@ impl<'r> RunKeeper<'r> {
         self.database.transact(|db| {
             for Left { url, gate, why } in left {
                 kept.number += 1;
-                let sql = "INSERT INTO run_pages (trace_id, number, url, url_hash, final_url, kind, decision, error, used, reasons, decided_at)
-                    VALUES (?1, ?2, ?3, ?4, ?3, ?5, 'waits', ?6, ?7, ?8, ?9)";
+                let sql = "INSERT INTO run_pages (trace_id, number, url, url_hash, final_url, kind, decision, error, used, reasons, decided_at, reason)
+                    VALUES (?1, ?2, ?3, ?4, ?3, ?5, 'waits', ?6, ?7, ?8, ?9, ?10)";
                 let reasons = json!([{"gate": gate.name(), "verdict": "wait", "why": why}]);
-                let values: [Value; 9] = [
+                let values: [Value; 10] = [
                     self.live.trace.as_str().into(),
                     kept.number.into(),
                     url.as_str().into(),
@@ -204,6 +210,7 @@ impl<'r> RunKeeper<'r> {
                     false.into(),
                     reasons.to_string().into(),
                     now_text().into(),
+                    why.as_str().into(),
                 ];
                 db.execute(sql, &values)?;
             }
@@ -233,6 +240,22 @@ fn before(db: &mut Link, url_hash: &str) -> Result<Option<String>, DbError> {
     let sql = "SELECT content_hash FROM run_pages WHERE url_hash = ?1 AND content_hash IS NOT NULL ORDER BY decided_at DESC LIMIT 1";
     let row = db.one(sql, &[url_hash.into()])?;
     row.map(|row| Ok(row.text(0)?.to_owned())).transpose()
+}
+
+/// What robots.txt said about a page, as a record of its own; or that no slot of the host came free.
+fn evidence(row: &Row, rule: Option<&str>) -> Option<Json> {
+    let (url, found) = (&row.final_url, row.findings.of(Gate::Robots));
+    if row.ending == Ending::Refused(Gate::Slots) {
+        return Some(json!({
+            "type": "slot_timeout",
+            "content": {"error": SLOT_TIMEOUT_TEXT, "timestamp": timestamp(row.at)},
+            "metadata": {"url": url},
+        }));
+    }
+    let rule = rule.map(str::to_owned);
+    let evidence = RobotsEvidence::with_rule(found, url, rule, row.crawl_delay, row.at)?;
+    // Plain data of ours always is JSON.
+    serde_json::to_value(evidence).ok()
 }
 
 /// What every gate said, as sentences.

@@ -340,7 +340,8 @@ impl Runs {
     ) -> Result<Report, CrawlError> {
         live.plans(job.seeds.len() as u64);
         let database = &self.0.database;
-        let keeper = |texts| RunKeeper::new(live, database, kept, texts);
+        let body_max = job.policy.body.decoded_max;
+        let keeper = |texts| RunKeeper::new(live, database, kept, texts, body_max);
         let mut report = stream(job, streaming(job), keeper, &mut Watching(live), asked(live))?;
         // Nothing was looked for: robots.txt was asked for its rules alone.
         report.evidence.ingest.discovery_sources.clear();
@@ -350,7 +351,8 @@ impl Runs {
     /// Finds out what the site has, and fetches a sample of it.
     fn survey(&self, job: &JobSpec, live: &Live, kept: &Mutex<Kept>) -> Result<Report, CrawlError> {
         let database = &self.0.database;
-        let keeper = |texts| RunKeeper::new(live, database, kept, texts);
+        let body_max = job.policy.body.decoded_max;
+        let keeper = |texts| RunKeeper::new(live, database, kept, texts, body_max);
         let planned = |plan: &SurveyPlan| {
             live.planned(plan);
             // A plan that could not be written down is missing on a page; the run goes on.

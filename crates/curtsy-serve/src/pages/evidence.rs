@@ -138,6 +138,8 @@ pub(super) mod tests {
             delay_by: Some("floor".into()),
             reasons: json!([]),
             decided_at: "2026-01-01T00:00:00.000Z".into(),
+            reason: None,
+            evidence: None,
         }
     }
 

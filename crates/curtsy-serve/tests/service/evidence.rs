@@ -3,7 +3,7 @@
 use curtsy_sim::loopback::Answer as Said;
 use serde_json::{Value, json};
 
-use crate::place::{Folder, Service, spec};
+use crate::place::{Folder, Service, spec, spec_with};
 use crate::sites::{business, gaps, page, plain, seen, serve};
 
 fn find<'e>(pages: &'e Value, path: &str) -> &'e Value {
@@ -34,6 +34,19 @@ fn a_forbidden_page_has_a_row_with_the_line_that_forbids_it() {
         .find(|reason| reason["gate"] == "robots")
         .unwrap();
     assert_eq!(robots["verdict"], "never", "{robots}");
+    assert_eq!(forbidden["reason"], "refused by robots.txt: line 2");
+    let record = &forbidden["evidence"];
+    let url = page(&sites, "shop.test", "/private/books");
+    let said = json!({"allowed": false, "matchedRule": "Disallow: /private/", "crawlDelay": null});
+    assert_eq!(
+        (&record["type"], &record["confidence"]),
+        (&json!("blocked_by_robots"), &json!("high"))
+    );
+    for (name, value) in said.as_object().unwrap() {
+        assert_eq!((&record["content"][name], &record["metadata"][name]), (value, value), "{name}");
+    }
+    assert_eq!(record["metadata"]["url"], url);
+    assert_eq!(record["content"]["timestamp"], forbidden["decidedAt"]);
     let about = find(&evidence["pages"], "/about");
     assert_eq!(
         (&about["decision"], &about["statusCode"], &about["used"]),
@@ -58,6 +71,9 @@ fn a_crawl_delay_is_kept_and_named() {
     let evidence = service.evidence("shop", &answer);
     let about = find(&evidence["pages"], "/about");
     assert_eq!((&about["delayMs"], &about["delayBy"]), (&json!(300), &json!("robots")));
+    let record = &about["evidence"];
+    assert_eq!(record["type"], "robots_allowed");
+    assert_eq!((&record["content"]["crawlDelay"], &about["reason"]), (&json!(0.3), &Value::Null));
     assert_eq!(
         (&evidence["plan"]["delayMs"], &evidence["plan"]["delayBy"]),
         (&json!(300), &json!("robots.txt"))
@@ -66,6 +82,35 @@ fn a_crawl_delay_is_kept_and_named() {
     let first_page = log.iter().position(|exchange| &*exchange.target == "/").unwrap();
     let kept = gaps(&log[first_page..]).iter().all(|gap| *gap >= 300_000);
     assert!(kept, "{log:?}");
+}
+
+/// "If no slot available within 10 seconds: returns error". Here after 300 ms, while another run has the host's only slot.
+#[test]
+fn a_single_page_that_gets_no_slot_has_that_as_its_outcome() {
+    let folder = Folder::new();
+    let held = Said::to("/p/1").behind("slot");
+    let sites = serve(vec![plain("shop.test").pages(4, 2, 300).says_unlinked(held)]);
+    let fields = [
+        ("slots.wait", "300ms"),
+        ("timeout.first_byte", "10m"),
+        ("timeout.whole", "10m"),
+        ("patience", "10m"),
+    ];
+    let service = Service::start(spec_with(folder.store(), &fields));
+    let order = |path: &str| json!({"mode": "user_assisted", "userUrls": [page(&sites, "shop.test", path)]});
+    let first = service.begin("first", &order("/p/1"));
+    while sites.at_gate("slot") == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let answer = service.ingest("second", &order("/p/2"));
+    let evidence = service.evidence("second", &answer);
+    let waited = find(&evidence["pages"], "/p/2");
+    let text = "Timeout waiting for host concurrency slot";
+    assert_eq!((&waited["error"], &waited["reason"]), (&json!("slot_timeout"), &json!(text)));
+    assert_eq!(waited["evidence"]["type"], "slot_timeout");
+    assert_eq!(waited["evidence"]["content"]["error"], text);
+    sites.open("slot");
+    service.wait_for_end(&first);
 }
 
 #[test]

@@ -177,6 +177,7 @@ fn secrets_are_in_no_page_no_answer_no_figure_no_error_and_no_log() {
         "run_orders.plan",
         "run_orders.url",
         "run_orders.user_urls",
+        "run_pages.evidence",
         "run_pages.final_url",
         "run_pages.url",
         "run_tiles.tile",

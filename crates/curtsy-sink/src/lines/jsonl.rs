@@ -56,6 +56,9 @@ impl Format for Jsonl {
                 Value::Null | Value::Bytes(_) => {}
             }
         }
+        if let Some(evidence) = row.evidence() {
+            member("evidence", &|line| line.push_str(&evidence));
+        }
         if !row.policy_hash.is_empty() {
             member("policy_hash", &|line| quote(line, row.policy_hash));
         }

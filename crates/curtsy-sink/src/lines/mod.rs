@@ -19,8 +19,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use curtsy_core::evidence::{Names, sentence};
-use curtsy_core::host::Finding;
+use curtsy_core::evidence::{Names, RobotsContent, RobotsEvidence, sentence};
+use curtsy_core::host::{Finding, Gate};
 use curtsy_engine::{Batch, Boxed, Row, Sink, SinkError};
 
 use crate::columns::place;
@@ -46,6 +46,8 @@ pub struct FileOptions {
     pub robots: Option<RobotsTexts>,
     /// Called when nobody reads the standard output any more (`| head`). Rows are dropped from then on: nobody wants them.
     pub unread: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// The policy's limit on bodies, for the column `reason`.
+    pub body_max: Option<u64>,
 }
 
 /// Rows as JSON lines: an object a line.
@@ -100,6 +102,36 @@ struct Line<'a> {
     body_base64: Option<String>,
     event_id: String,
     policy_hash: &'a str,
+}
+
+impl Line<'_> {
+    /// What robots.txt said about the URL, as a record of its own; none if it had no say.
+    fn evidence(&self) -> Option<String> {
+        let row = self.record.row;
+        let rule = match &self.record.values[const { place("robots_rule") }] {
+            Value::Text(rule) => Some(rule.to_string()),
+            _ => None,
+        };
+        let found = row.findings.of(Gate::Robots);
+        let evidence =
+            RobotsEvidence::with_rule(found, &row.final_url, rule, row.crawl_delay, row.at)?;
+        let RobotsContent { allowed, matched_rule, crawl_delay, timestamp } = evidence.content;
+        let mut both = format!("\"allowed\":{allowed},\"matchedRule\":");
+        match matched_rule {
+            Some(rule) => quote(&mut both, &rule),
+            None => both.push_str("null"),
+        }
+        both.push_str(",\"crawlDelay\":");
+        // A number of ours always is JSON.
+        both.push_str(&serde_json::to_string(&crawl_delay).unwrap_or_default());
+        let mut url = String::new();
+        quote(&mut url, row.final_url.as_str());
+        Some(format!(
+            "{{\"type\":\"{}\",\"content\":{{{both},\"timestamp\":\"{timestamp}\"}},\"metadata\":{{\"url\":{url},{both}}},\"confidence\":\"{}\"}}",
+            evidence.kind.name(),
+            evidence.confidence.name(),
+        ))
+    }
 }
 
 struct Lines<F> {
@@ -171,7 +203,7 @@ impl<F: Format> Lines<F> {
 
     fn complete<'a>(&'a self, facts: Facts<'a>, rules: &mut Rules, event_id: String) -> Line<'a> {
         let row = facts.row;
-        let mut record = Record::new(facts);
+        let mut record = Record::new(facts, self.options.body_max);
         rules.complete(&mut record);
         if !self.options.run.is_empty() {
             record.set(const { place("run") }, Value::Text(self.options.run.as_str().into()));

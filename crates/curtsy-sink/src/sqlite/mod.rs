@@ -42,11 +42,13 @@ pub struct Options {
     pub bytes_held: usize,
     /// Who has the texts of robots.txt; without, a row has the number of the line that decided.
     pub robots: Option<RobotsTexts>,
+    /// The policy's limit on bodies, for the column `reason`.
+    pub body_max: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { pages_held: 10_000, bytes_held: 64 * 1024 * 1024, robots: None }
+        Options { pages_held: 10_000, bytes_held: 64 * 1024 * 1024, robots: None, body_max: None }
     }
 }
 
@@ -72,7 +74,8 @@ impl SqliteSink {
         let reader = schema::open_to_read(path)?;
         let mut held = Held::new(options.pages_held, options.bytes_held);
         fill(&db, &mut held).map_err(|e| OpenError::sqlite(path, e))?;
-        let mut writer = Writer::new(db, options.robots).map_err(|e| OpenError::sqlite(path, e))?;
+        let mut writer = Writer::new(db, options.robots, options.body_max)
+            .map_err(|e| OpenError::sqlite(path, e))?;
         let (jobs, orders): (Sender<Job>, Receiver<Job>) = channel();
         let thread = std::thread::Builder::new().name("rows".into()).spawn(move || {
             for job in orders {

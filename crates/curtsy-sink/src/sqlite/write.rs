@@ -1,6 +1,8 @@
 //! A batch into the tables: one transaction, prepared statements, nothing computed while the file is locked.
 
-use curtsy_core::evidence::encode;
+use std::sync::Arc;
+
+use curtsy_core::evidence::{SLOT_TIMEOUT_TEXT, Sureness, encode};
 use curtsy_core::host::Gate;
 use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
@@ -12,6 +14,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use crate::columns::{COLUMNS, Column, Group, place};
 use crate::facts::Facts;
 use crate::moment;
+use crate::reason::Cause;
 use crate::record::{News, Record, Value};
 use crate::rules::{RobotsTexts, Rules};
 use crate::words::{self, Said};
@@ -24,15 +27,17 @@ pub(super) struct Writer {
     db: Statements,
     run: Option<i64>,
     rules: Rules,
+    body_max: Option<u64>,
 }
 
 impl Writer {
     pub(super) fn new(
         db: Connection,
         texts: Option<RobotsTexts>,
+        body_max: Option<u64>,
     ) -> Result<Writer, rusqlite::Error> {
         let db = Statements::new(db, &statements().each_ref().map(String::as_str))?;
-        Ok(Writer { db, run: None, rules: Rules::new(texts) })
+        Ok(Writer { db, run: None, rules: Rules::new(texts), body_max })
     }
 
     pub(super) fn db(&self) -> &Connection {
@@ -56,13 +61,14 @@ impl Writer {
     pub(super) fn write(&mut self, batch: &Batch) -> Result<Vec<NowHeld>, rusqlite::Error> {
         let mut records: Vec<Record<'_>> = Facts::of_each(batch.rows.iter().map(|row| &**row))
             .into_iter()
-            .map(Record::new)
+            .map(|facts| Record::new(facts, self.body_max))
             .collect();
         for record in &mut records {
             self.complete(record);
         }
+        let steps = batch.steps.iter();
         let steps: Vec<Passed<'_>> =
-            batch.steps.iter().map(|step| Passed::new(step, self.run)).collect();
+            steps.map(|step| Passed::new(step, self.run, &mut self.rules, self.body_max)).collect();
         self.sitemaps(batch)?;
         let tx = Transaction::new_unchecked(self.db.db(), TransactionBehavior::Immediate)?;
         for record in &records {
@@ -245,16 +251,36 @@ struct Passed<'a> {
     not_before: Option<String>,
     said: Said,
     findings: Vec<u8>,
+    reason: Option<String>,
+    rule: Option<Arc<str>>,
+    confidence: Option<&'static str>,
 }
 
 impl<'a> Passed<'a> {
-    fn new(step: &'a Step, run: Option<i64>) -> Passed<'a> {
+    fn new(
+        step: &'a Step,
+        run: Option<i64>,
+        rules: &mut Rules,
+        body_max: Option<u64>,
+    ) -> Passed<'a> {
         let not_before = match step.then {
             Then::Retry(at) => Some(moment::text(at)),
             _ => None,
         };
         let (at, said) = (moment::text(step.at), Said::by(&step.findings));
-        Passed { step, run, at, not_before, said, findings: encode(&step.findings) }
+        let reason = match words::is_slot_timeout(step) {
+            true => Some(SLOT_TIMEOUT_TEXT.to_owned()),
+            false => Cause::of_outcome(&step.outcome, step.url.host(), None, body_max)
+                .filter(|_| !matches!(step.then, Then::Follow(_)))
+                .map(|cause| cause.to_string()),
+        };
+        let rule = match said.robots {
+            Some((file, Some(line))) => rules.rule(file, line),
+            _ => None,
+        };
+        let confidence = Sureness::of(step.findings.of(Gate::Robots)).map(Sureness::name);
+        let findings = encode(&step.findings);
+        Passed { step, run, at, not_before, said, findings, reason, rule, confidence }
     }
 
     fn insert(&self, db: &Connection) -> Result<(), rusqlite::Error> {
@@ -272,7 +298,7 @@ impl<'a> Passed<'a> {
             step.url.as_str(),
             step.url.host().as_str(),
             step.outcome.status(),
-            words::error_of(&step.outcome),
+            words::step_error(step),
             words::friction(&step.outcome),
             words::wait_ms(&step.outcome),
             said.gate.map(Gate::name),
@@ -283,6 +309,10 @@ impl<'a> Passed<'a> {
             said.robots.as_ref().map(|(file, _)| &file.0[..]),
             said.robots.and_then(|(_, line)| line),
             self.findings,
+            self.reason,
+            self.rule.as_deref(),
+            self.confidence,
+            step.crawl_delay.map(words::millis),
         ])?;
         Ok(())
     }
@@ -290,8 +320,9 @@ impl<'a> Passed<'a> {
 
 const STEP: &str = "INSERT OR IGNORE INTO history (id, at, kind, decision, run, url, host,
     http_status, error, friction, retry_after_ms, gate, not_before, follows, delay_ms, delay_by,
-    robots_file, robots_line, findings)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+    robots_file, robots_line, findings, reason, robots_rule, robots_confidence, crawl_delay_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+        ?21, ?22, ?23)";
 
 const SITEMAP_URL: &str = "INSERT INTO sitemap_urls (url, sitemap, lastmod, changefreq, priority)
     VALUES (?1, ?2, ?3, ?4, ?5)

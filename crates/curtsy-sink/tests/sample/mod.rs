@@ -33,6 +33,7 @@ pub(crate) fn row(url: &str, secs: u64, page: Option<Page>) -> Row {
         tries: 0,
         ending: Ending::Fetched(outcome),
         findings: Findings::CLEAR,
+        crawl_delay: None,
         at: START + Duration::from_secs(secs),
         page: page.map(Arc::new),
     }

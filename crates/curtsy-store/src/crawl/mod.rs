@@ -8,6 +8,7 @@ pub(crate) mod hosts;
 mod journal;
 mod known;
 mod merge;
+mod peek;
 pub(crate) mod queue;
 
 use std::collections::{BTreeSet, HashMap};
@@ -23,12 +24,13 @@ pub(crate) use hosts::Share;
 use hosts::{Host, HostNo};
 use journal::Journal;
 use known::Known;
+pub use peek::queued_in;
 
 use crate::OpenError;
 use crate::ledger::{number, time};
 use crate::record::{self, Damaged};
 use crate::running::Running;
-use curtsy_file::{PAGE_BYTES_LARGE, Schema, trouble};
+use curtsy_file::{Begins, PAGE_BYTES_LARGE, Schema, trouble};
 
 /// Pages of the file that SQLite keeps in memory, in KiB (SQLite has them negative): known keys are looked up all over their table.
 const CACHE_KIB: i64 = -8192;
@@ -409,6 +411,7 @@ fn read_job(db: &Connection) -> Result<Option<(JobView, i64)>, rusqlite::Error> 
 }
 
 const SCHEMA: Schema<'static> = Schema {
+    begins: Begins::First,
     page_bytes: PAGE_BYTES_LARGE,
     names: &[],
     checkpoint_pages: 4000,

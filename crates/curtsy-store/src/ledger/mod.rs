@@ -31,7 +31,7 @@ use crate::hours::Anchor;
 use crate::kept::Kept;
 use crate::running::Users;
 use crate::{Hours, Machine, OpenError, Shows};
-use curtsy_file::Schema;
+use curtsy_file::{Begins, Schema};
 #[cfg(feature = "postgres")]
 pub(crate) use slots::octets;
 
@@ -556,6 +556,7 @@ fn inode(_: &Path) -> Option<(u64, u64)> {
 }
 
 const SCHEMA: Schema<'static> = Schema {
+    begins: Begins::First,
     // A host's row has some hundred bytes, and each commit writes the pages whole that it changes.
     page_bytes: 2048,
     names: &[],

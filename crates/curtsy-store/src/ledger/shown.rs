@@ -4,7 +4,7 @@ use curtsy_core::evidence::{read_timestamp, timestamp};
 use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
 use curtsy_engine::{CachedPage, Fetched, Head};
-use curtsy_file::Schema;
+use curtsy_file::{Begins, Schema};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::Ledger;
@@ -127,6 +127,7 @@ impl<H: Hours> Ledger<H> {
 
 /// A part of the file by itself: a ledger that shows nothing has none of it.
 pub(super) const SCHEMA: Schema<'static> = Schema {
+    begins: Begins::First,
     what: "shown",
     page_bytes: super::SCHEMA.page_bytes,
     names: &["domain_risk", "url_fetch_cache"],

@@ -509,7 +509,11 @@ fn print(
     console: &mut Console<'_>,
 ) -> anyhow::Result<()> {
     let text = match json {
-        true => format!("{:#}\n", serde_json::to_value(report)?),
+        true => {
+            let mut value = serde_json::to_value(report)?;
+            value["exit_code"] = outcome(report).code().into();
+            format!("{value:#}\n")
+        }
         false => summary(report, into),
     };
     // Rows have the standard output for themselves.
@@ -555,25 +559,10 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
             "  since the last time: {changed} changed, {unchanged} unchanged, {gone} gone, {new} new"
         );
     }
-    let part = |name: &str, n: u64| format!("{n} {}", name.replace('_', " "));
-    let refused: Vec<_> = report.refused.iter().map(|(gate, n)| format!("{n} by {gate}")).collect();
-    let endings: Vec<_> = report
-        .endings
-        .iter()
-        .filter(|(name, _)| **name != "fetched")
-        .map(|(name, n)| match *name == "refused" {
-            true => format!("{n} refused ({})", refused.join(", ")),
-            false => part(name, *n),
-        })
-        .collect();
-    if !endings.is_empty() {
-        let _ = writeln!(text, "  not fetched: {}", endings.join(", "));
+    if report.cached > 0 {
+        let _ = writeln!(text, "  {} not asked for: held and fresh", plural(report.cached, "page"));
     }
-    if report.statuses.len() > 1 || report.statuses.keys().any(|s| *s != 200) {
-        let statuses: Vec<_> =
-            report.statuses.iter().map(|(status, n)| format!("{status} × {n}")).collect();
-        let _ = writeln!(text, "  answers: {}", statuses.join(", "));
-    }
+    text.push_str(&super::report::reasons(report));
     if report.retries > 0 {
         let _ =
             writeln!(text, "  {}", plural(report.retries, "retry").replace("retrys", "retries"));
@@ -590,7 +579,7 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
             },
         );
     }
-    text += &unreached(report);
+    text += &unreached(report, |host| super::report::names(report, host));
     for refused in report.not_dialled.iter().take(NOT_DIALLED_SHOWN) {
         let _ = writeln!(text, "  {}", printable(&refused.to_string()));
     }
@@ -611,6 +600,7 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         }
         let _ = writeln!(text, "  why a URL was fetched or not: curtsy why URL --in {file}");
     }
+    text.push_str(&super::report::budget(report));
     match report.how {
         Ended::Complete => {}
         Ended::Stopped => {
@@ -621,6 +611,7 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
             );
         }
         Ended::Waits(_) => {
+            text.push_str(&super::report::waits(report));
             let after = report.resume_after.as_deref().unwrap_or_default();
             let _ = writeln!(
                 text,
@@ -632,9 +623,9 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
     text
 }
 
-/// The hosts that could not be reached, and why, for a person.
-pub(super) fn unreached(report: &Report) -> String {
-    let all = report.unreached.iter().filter(|(_, why)| **why != "guard");
+/// The hosts that could not be reached, and why, for a person; without those that were told of already.
+pub(super) fn unreached(report: &Report, told: impl Fn(&str) -> bool) -> String {
+    let all = report.unreached.iter().filter(|(host, why)| **why != "guard" && !told(host));
     let shown = all.clone().take(NOT_DIALLED_SHOWN);
     let mut text: String = shown
         .map(|(host, why)| {
@@ -688,7 +679,7 @@ Flags can stand in `curtsy.toml` (`curtsy init` writes one). A flag beats a vari
 environment, which beats the file.
 
 Exit codes:
-  0    nothing is left
+  0    nothing is left, or a limit of pages or time is reached
   2    a wrong argument, or a file that can't be used
   3    what is left must wait; the report says until when
   4    nothing could be fetched

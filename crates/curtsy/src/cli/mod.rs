@@ -21,6 +21,7 @@ mod links;
 mod manual;
 mod policy;
 mod progress;
+mod report;
 mod robots;
 #[cfg(feature = "fleet")]
 mod schedule;
@@ -46,6 +47,7 @@ pub use failure::Failure;
 use failure::NOT_BUILT;
 use failure::{SETTINGS, refusal};
 pub(crate) use progress::NOTE_MAX;
+use progress::counted as count;
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -296,9 +298,10 @@ pub enum Outcome {
     Unread,
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> ExitCode {
-        ExitCode::from(match outcome {
+impl Outcome {
+    /// The exit code.
+    pub fn code(self) -> u8 {
+        match self {
             Outcome::Fine => 0,
             Outcome::Refused => 1,
             Outcome::Usage => 2,
@@ -306,7 +309,13 @@ impl From<Outcome> for ExitCode {
             Outcome::NothingFetched => 4,
             Outcome::Stopped => 130,
             Outcome::Unread => 141,
-        })
+        }
+    }
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> ExitCode {
+        ExitCode::from(outcome.code())
     }
 }
 
@@ -316,6 +325,7 @@ fn links_max() -> String {
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
     groups.collect::<Vec<_>>().join(",")
 }
+
 const ABOUT: &str =
     "A crawl engine with manners: it asks sites the way their owners want, and can prove it";
 

@@ -319,6 +319,8 @@ mod tests {
             wait: Duration::from_secs(120),
             queued,
             why: "asked to wait: Retry-After 2 min, 東京 (429)".to_owned(),
+            gate: curtsy_core::host::Gate::Pace,
+            reason: curtsy_core::host::Reason::Clear,
         };
         Progress {
             rows: fetched,

@@ -139,7 +139,7 @@ fn kept_off(
         }
         Ended::Complete => return Ok(None),
     };
-    let unreached = unreached(report);
+    let unreached = unreached(report, |_| false);
     let mut said: Vec<String> = unreached.lines().map(|line| line.trim().to_owned()).collect();
     said.extend(report.not_dialled.iter().map(|refused| printable(&refused.to_string())));
     if let Some(after) = &report.resume_after {

@@ -5,12 +5,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use curtsy_core::evidence::{Names, sentence, timestamp};
-use curtsy_core::host::{Finding, Reason, Verdict};
+use curtsy_core::evidence::{
+    Names, RobotsEvidence, SLOT_TIMEOUT_TEXT, Sureness, sentence, timestamp,
+};
+use curtsy_core::host::{Finding, Gate, Reason, Verdict};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
+use curtsy_engine::UrlRecord;
 use curtsy_fetch::GuardRefusal;
-use curtsy_sink::read::{DecisionRow, PageRow, PagesFile};
+use curtsy_sink::PRIVATE_ADDRESS;
+use curtsy_sink::read::{DecisionRow, PageRow, PagesFile, RunRow};
+use curtsy_store::queued_in;
 use serde_json::{Value as Json, json};
 
 use super::explain::{self, HowArgs};
@@ -50,7 +55,7 @@ pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Ou
         None => {
             writeln!(
                 console.err,
-                "{} was not considered in `{}`: nobody linked to it in scope, or it waits for its turn",
+                "{} was not considered in `{}`: nobody linked to it in scope",
                 printable(&args.url),
                 file.display()
             )?;
@@ -76,12 +81,17 @@ pub(super) fn find(file: &Path, url: &str) -> anyhow::Result<Option<Why>> {
         Some(row) if row.error.as_deref() == Some("guard") => Some(not_dialled(&pages, row)?),
         _ => None,
     };
-    if row.is_none() && decisions.is_empty() {
+    let queued = queued_in(file, &url)?.filter(|record| !record.held || row.is_none());
+    if row.is_none() && decisions.is_empty() && queued.is_none() {
         return Ok(None);
     }
+    let queued = match queued {
+        Some(record) => Some(Queued::of(&record, pages.runs()?.last())),
+        None => None,
+    };
     Ok(Some(Why {
-        text: text(url.as_str(), row.as_ref(), refused.as_deref(), &decisions),
-        json: in_json(url.as_str(), row.as_ref(), refused.as_deref(), &decisions),
+        text: text(&url, row.as_ref(), refused.as_deref(), &decisions, queued.as_ref()),
+        json: in_json(&url, row.as_ref(), refused.as_deref(), &decisions, queued.as_ref()),
     }))
 }
 
@@ -108,13 +118,55 @@ fn not_dialled(pages: &PagesFile, row: &PageRow) -> anyhow::Result<String> {
     })
 }
 
+/// A URL that is still queued.
+struct Queued {
+    /// Not before this: a try that failed, or a host that waits.
+    ready: Option<Time>,
+    /// Why it is not asked for now.
+    why: String,
+}
+
+impl Queued {
+    /// What the last run says of it.
+    fn of(record: &UrlRecord, run: Option<&RunRow>) -> Queued {
+        let figures = run.and_then(|run| run.figures.as_deref());
+        let figures: Json = figures.and_then(|f| serde_json::from_str(f).ok()).unwrap_or_default();
+        let waits = figures["waits"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let host = waits.iter().find(|wait| wait["host"] == record.host().as_str());
+        let why = match run.map(|run| (run.ended_at, run.outcome.as_deref())) {
+            None | Some((None, _)) => {
+                "the crawl is at work, or was killed; the same command goes on with it".to_owned()
+            }
+            Some((_, Some("waits"))) => {
+                let after = figures["resume_after"].as_str().unwrap_or("its wait is over");
+                let why = host.and_then(|wait| wait["why"].as_str());
+                let why =
+                    why.unwrap_or("what is left had to wait longer than the crawl's patience");
+                format!("{why}; the last run ended, resume after {after} with the same command")
+            }
+            Some((_, Some("stopped"))) => {
+                "the last run was stopped; the same command goes on with it".to_owned()
+            }
+            Some(_) => match figures["budget"]["limit"].as_str() {
+                Some("pages") => {
+                    format!("the page limit ({}) is reached", figures["budget"]["max"])
+                }
+                Some("time") => "the time limit is reached".to_owned(),
+                _ => "the same command goes on with it".to_owned(),
+            },
+        };
+        Queued { ready: record.ready, why }
+    }
+}
+
 fn text(
-    url: &str,
+    url: &CrawlUrl,
     row: Option<&PageRow>,
     refused: Option<&str>,
     decisions: &[DecisionRow],
+    queued: Option<&Queued>,
 ) -> String {
-    let mut text = format!("{}\n", printable(url));
+    let mut text = format!("{}\n", printable(url.as_str()));
     match row {
         Some(row) => {
             let _ = writeln!(text, "  {}", printable(&verdict(row)));
@@ -122,7 +174,7 @@ fn text(
                 let _ = writeln!(
                     text,
                     "  followed {} to {}",
-                    count(row.redirect_count.into(), "redirect"),
+                    super::count(row.redirect_count.into(), "redirect"),
                     printable(&row.final_url)
                 );
             }
@@ -135,7 +187,15 @@ fn text(
                 );
             }
         }
-        None => text.push_str("  has not ended yet\n"),
+        None if queued.is_none() => text.push_str("  has not ended yet\n"),
+        None => {}
+    }
+    if let Some(Queued { ready, why }) = queued {
+        let _ = writeln!(text, "  queued: {}", printable(why));
+        let tried = decisions.iter().any(|step| step.decision == "retry");
+        if let Some(ready) = ready.filter(|_| tried) {
+            let _ = writeln!(text, "  its next try is not before {}", timestamp(ready));
+        }
     }
     if let Some(refused) = refused {
         let _ = writeln!(text, "  {}", printable(refused));
@@ -147,7 +207,8 @@ fn text(
             let _ = writeln!(text, "  {}", printable(&line));
         }
     }
-    if decisions.len() > 1 || decisions.first().is_some_and(|d| d.http_status.is_some()) {
+    let is_request = |d: &DecisionRow| d.http_status.is_some() || d.error.is_some();
+    if decisions.len() > 1 || decisions.first().is_some_and(is_request) {
         text.push_str("  on the way:\n");
         for step in decisions {
             let _ = writeln!(text, "    {}", printable(&told(step)));
@@ -159,7 +220,12 @@ fn text(
 /// The first line: what became of it.
 fn verdict(row: &PageRow) -> String {
     let status = row.http_status.map(|s| format!(" with {s}")).unwrap_or_default();
-    let error = row.error.as_deref().map(|e| e.replace('_', " "));
+    let error = match row.error.as_deref() {
+        // What would allow it is said in the next line.
+        Some("guard") => Some(PRIVATE_ADDRESS.to_owned()),
+        Some(error) => Some(row.reason.clone().unwrap_or_else(|| error.replace('_', " "))),
+        None => None,
+    };
     match (row.decision.as_str(), &error) {
         ("fetched", _) => {
             let bytes =
@@ -169,15 +235,22 @@ fn verdict(row: &PageRow) -> String {
         ("confirmed", _) => "asked again and not changed: the page that we hold stands".to_owned(),
         ("cached", _) => "not asked for: the page that we hold is fresh".to_owned(),
         ("refused", _) => {
-            format!("not fetched: refused by the {} gate", row.gate.as_deref().unwrap_or("?"))
+            let gate = row.gate.as_deref().unwrap_or("?");
+            match &row.reason {
+                Some(reason) => format!("not fetched: {reason} (refused by the {gate} gate)"),
+                None => format!("not fetched: refused by the {gate} gate"),
+            }
         }
         (_, Some(error)) if row.tries > 0 => {
             format!(
                 "failed for good after {}: {error}{status}",
-                count(u64::from(row.tries) + 1, "try").replace("trys", "tries")
+                super::count(u64::from(row.tries) + 1, "try").replace("trys", "tries")
             )
         }
         (_, Some(error)) => format!("failed: {error}{status}"),
+        (_, None) if row.reason.is_some() => {
+            format!("failed: {}", row.reason.as_deref().unwrap_or_default())
+        }
         (other, None) => format!("{}{status}", other.replace('_', " ")),
     }
 }
@@ -193,7 +266,9 @@ fn findings(last: &DecisionRow, rule: Option<&str>) -> Vec<String> {
         let over = matches!(finding.verdict, Verdict::NotBefore(until) if until <= now);
         let finding =
             &Finding { verdict: if over { Verdict::Go } else { finding.verdict }, ..*finding };
+        let unsure = gate == Gate::Robots && Sureness::of(finding) == Some(Sureness::Low);
         let mark = match finding.verdict {
+            Verdict::Go if unsure => "!",
             Verdict::Go => "·",
             Verdict::NotBefore(_) => "…",
             Verdict::Never => "✗",
@@ -222,14 +297,18 @@ fn told(step: &DecisionRow) -> String {
                 step.findings.iter().find(|(gate, _)| Some(gate.name()) == step.gate.as_deref());
             let why = held_up.filter(|_| error == "not_sent");
             let why = why.map(|(gate, found)| format!(": {}", sentence(gate, found, &names)));
-            format!("{}{}", error.replace('_', " "), why.unwrap_or_default())
+            let words = step.reason.clone().unwrap_or_else(|| error.replace('_', " "));
+            format!("{words}{}", why.unwrap_or_default())
         }
         (None, None) => step.gate.as_ref().map(|g| format!("{g} gate")).unwrap_or_default(),
     };
     let friction = step.friction.as_ref().map(|f| format!(" ({f})")).unwrap_or_default();
     let wait = step.retry_after.map(|w| format!(", asks to wait {}", span(w))).unwrap_or_default();
     let then = match (step.decision.as_str(), step.not_before, &step.follows) {
-        ("retry", Some(at), _) => format!(" → tried again not before {}", timestamp(at)),
+        ("retry", Some(next), _) => {
+            let wait = step.at.map(|at| format!(", {} later", progress::span(next - at)));
+            format!(" → tried again not before {}{}", timestamp(next), wait.unwrap_or_default())
+        }
         ("follow", _, Some(to)) => format!(" → {to}"),
         ("decide", ..) => String::new(),
         (other, ..) => format!(" → {}", other.replace('_', " ")),
@@ -241,11 +320,30 @@ fn told(step: &DecisionRow) -> String {
     format!("{at} {what} {came}{friction}{wait}{then}")
 }
 
+/// What robots.txt said at a decision, as a record of its own; or that no slot came free.
+fn evidence(step: &DecisionRow) -> Option<Json> {
+    let url = CrawlUrl::parse(&step.url).ok()?;
+    let at = step.at.unwrap_or(Time::START);
+    if step.error.as_deref() == Some("slot_timeout") {
+        return Some(json!({
+            "type": "slot_timeout",
+            "content": {"error": SLOT_TIMEOUT_TEXT, "timestamp": timestamp(at)},
+            "metadata": {"url": url},
+        }));
+    }
+    let found = step.findings.of(Gate::Robots);
+    let rule = step.robots_rule.clone();
+    let evidence = RobotsEvidence::with_rule(found, &url, rule, step.crawl_delay, at)?;
+    // Plain data of ours always is JSON.
+    serde_json::to_value(evidence).ok()
+}
+
 fn in_json(
-    url: &str,
+    url: &CrawlUrl,
     row: Option<&PageRow>,
     refused: Option<&str>,
     decisions: &[DecisionRow],
+    queued: Option<&Queued>,
 ) -> Json {
     let rule = row.and_then(|row| row.robots_rule.as_deref());
     let steps: Vec<Json> = decisions
@@ -266,12 +364,24 @@ fn in_json(
                 "retry_after_ms": step.retry_after.map(|w| w.as_millis() as u64), "gate": step.gate,
                 "not_before": step.not_before.map(timestamp), "follows": step.follows,
                 "delay_ms": step.delay.map(|d| d.as_millis() as u64), "delay_by": step.delay_by,
-                "robots_line": step.robots_line, "findings": gates,
+                "robots_line": step.robots_line, "findings": gates, "reason": step.reason,
+                "wait_ms": step.not_before.zip(step.at).map(|(next, at)| (next - at).as_millis() as u64),
+                "evidence": evidence(step),
             })
         })
         .collect();
+    let unsure = decisions
+        .iter()
+        .any(|step| Sureness::of(step.findings.of(Gate::Robots)) == Some(Sureness::Low));
+    let warnings: Vec<&str> = match unsure {
+        true => vec!["robots.txt could not be fetched: low confidence"],
+        false => Vec::new(),
+    };
     json!({
         "url": url,
+        "queued": queued.map(|q| json!({"why": q.why, "ready": q.ready.map(timestamp)})),
+        "warnings": warnings,
+        "reason": row.and_then(|r| r.reason.clone()),
         "decision": row.map(|r| r.decision.clone()),
         "gate": row.and_then(|r| r.gate.clone()),
         "http_status": row.and_then(|r| r.http_status),
@@ -283,10 +393,6 @@ fn in_json(
         "robots_rule": rule,
         "steps": steps,
     })
-}
-
-fn count(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn span(span: Duration) -> String {

@@ -3,19 +3,26 @@
 //! No host is a label: a fleet has millions of them. What is about hosts is a maximum or a count over those that this worker wrote last.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::time::Duration;
 
-use curtsy_core::evidence::circuit_open;
-use curtsy_core::host::{AskKind, Class, Gate, HostState, Kind, Outcome, RobotsStanding};
+use curtsy_core::evidence::{Sureness, circuit_open};
+use curtsy_core::host::{
+    AskKind, Class, Findings, Gate, HostState, Kind, Outcome, RobotsStanding, Verdict,
+};
 use curtsy_core::limits::Hit;
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
+use curtsy_core::url::HostKey;
 use curtsy_engine::{
     Batch, Boxed, Ending, Listener, Memory, Note, Row, Sink, SinkError, Step, Then,
 };
 
 use super::log::{Log, trouble};
+
+/// Hosts of which it is remembered that a warning was given.
+const UNSURE_MAX: usize = 10_000;
 
 /// Every metric: its name, its type, and what it says. The first sixteen are the page fetcher's.
 pub const METRICS: [(&str, &str, &str); 28] = [
@@ -107,6 +114,8 @@ pub(super) struct Meter<'l> {
     late: RefCell<Histogram>,
     /// Why the last batch was not kept; none if it was.
     not_kept: RefCell<Option<String>>,
+    /// Hosts of which it was said that they are asked although their robots.txt could not be fetched.
+    unsure: RefCell<BTreeSet<HostKey>>,
 }
 
 /// What others know, at the moment of a look.
@@ -145,6 +154,7 @@ impl<'l> Meter<'l> {
             sizes: RefCell::new(Histogram::new(&SIZES)),
             late: RefCell::new(Histogram::new(&LATE)),
             not_kept: RefCell::default(),
+            unsure: RefCell::default(),
         }
     }
 
@@ -163,7 +173,30 @@ impl<'l> Meter<'l> {
         (self.fetched.get(), self.failed.get())
     }
 
+    /// Warns once of a host that is asked although its robots.txt could not be fetched. If there are too many, they are told anew.
+    fn look_at_robots(&self, host: &HostKey, findings: &Findings) {
+        let found = findings.of(Gate::Robots);
+        let unsure = Sureness::of(found) == Some(Sureness::Low) && found.verdict == Verdict::Go;
+        let mut known = self.unsure.borrow_mut();
+        if !unsure {
+            if Sureness::of(found) == Some(Sureness::High) {
+                known.remove(host);
+            }
+            return;
+        }
+        if known.len() >= UNSURE_MAX {
+            known.clear();
+        }
+        if known.insert(host.clone()) {
+            let message =
+                format!("robots.txt of {host} could not be fetched: allowed, low confidence");
+            let fields = [("host", host.as_str().into()), ("confidence", "low".into())];
+            self.log.warn("robots_low_confidence", &message, &fields);
+        }
+    }
+
     fn row(&self, row: &Row) {
+        self.look_at_robots(row.final_url.host(), &row.findings);
         if let Some(page) = row.webpage() {
             add(&self.fetched, 1);
             self.sizes.borrow_mut().note(page.body.len() as f64);
@@ -184,6 +217,7 @@ impl<'l> Meter<'l> {
     }
 
     fn step(&self, step: &Step) {
+        self.look_at_robots(step.url.host(), &step.findings);
         if step.kind == Kind::Probe {
             let mut probes = self.probes.get();
             probes[usize::from(step.outcome.class() == Class::SiteWide)] += 1;

@@ -138,7 +138,7 @@ fn a_url_that_waits_too_long_for_a_slot_says_so() {
     town.crawl(&args("0.txt", "crawl.db")).ends(0);
     assert!(other.wait().unwrap().success());
     let dbs = [town.db("crawl.db"), town.db("other.db")];
-    let waited = "SELECT url FROM decisions WHERE error = 'not_sent' AND gate = 'slots'";
+    let waited = "SELECT url FROM decisions WHERE error = 'slot_timeout' AND gate = 'slots'";
     let (at, waited) = dbs
         .iter()
         .enumerate()
@@ -146,7 +146,7 @@ fn a_url_that_waits_too_long_for_a_slot_says_so() {
         .expect("one of eight waited longer than 300 ms");
     let file = ["crawl.db", "other.db"][at];
     let why = town.run(&["why", &waited, "--in", file]).ends(0);
-    assert!(why.out.contains("no slot of the host came free"), "{}", why.out);
+    assert!(why.out.contains("Timeout waiting for host concurrency slot"), "{}", why.out);
     let fetched = "SELECT count(*) FROM pages WHERE decision = 'fetched'";
     assert_eq!(dbs.iter().map(|db| number(db, fetched)).sum::<i64>(), 8);
     let policy = policy(&town.path("p.toml"));

@@ -332,7 +332,7 @@ fn what_was_mended_is_no_longer_reported() {
     ]);
     let home = town.url(0, "/");
     let net = ["--allow-net", "127.0.0.0/8", "--quiet", "--json", "--set", "cache.mode=off"];
-    let args = [&[home.as_str()], &FAST[..], &net].concat();
+    let args = [&[home.as_str()], &FAST[..], &net, &["--into", "crawl.db"]].concat();
     let (told, _) = problems(&links(&town, &args).ends(1));
     let targets: Vec<&str> = told.iter().map(|(_, target, _)| target.as_str()).collect();
     assert_eq!(targets, ["/gone", "/gone-too"]);

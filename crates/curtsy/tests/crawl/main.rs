@@ -8,6 +8,7 @@ mod judged;
 mod killed;
 mod links;
 mod plain;
+mod reasons;
 mod secrets;
 mod trouble;
 mod words;

@@ -22,7 +22,9 @@ const MARK: &str = "tulip-";
 const PASSWORD: &str = "tulip-password";
 
 /// Columns that hold URLs as they are known by: the values of queries are in these and in no other.
-const ADDRESSES: [&str; 15] = [
+const ADDRESSES: [&str; 17] = [
+    "metadata",
+    "evidence",
     "url",
     "final_url",
     "surt_key",

@@ -1,0 +1,91 @@
+//! The end of a crawl for a person: why pages have no content, which budget is used up, who has to wait and what can be done.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use curtsy_crawl::{ReasonCount, Report};
+use curtsy_sink::PRIVATE_ADDRESS;
+
+use super::{printable, progress};
+
+/// Reasons that have a line of their own.
+const LINES_MAX: usize = 11;
+
+/// Why pages have no content: a line for each of the most frequent reasons, and one for all others.
+pub(super) fn reasons(report: &Report) -> String {
+    let mut text = String::new();
+    // The budget has a line of its own.
+    let budget = |reason: &ReasonCount| reason.reason.starts_with("over the ");
+    let reasons: Vec<&ReasonCount> =
+        report.reasons.iter().filter(|reason| report.budget.is_none() || !budget(reason)).collect();
+    if reasons.is_empty() {
+        return text;
+    }
+    let whole: u64 = reasons.iter().map(|reason| reason.urls).sum();
+    let _ = writeln!(text, "  {} without a page:", super::count(whole, "URL"));
+    let shown = match reasons.len() > LINES_MAX + 1 {
+        true => LINES_MAX,
+        false => reasons.len(),
+    };
+    for reason in &reasons[..shown] {
+        // Each host that was not dialled has a line of its own, with its address and what would allow it.
+        let hint = reason.reason != PRIVATE_ADDRESS || report.not_dialled.is_empty();
+        let _ = writeln!(text, "    {}", line(reason, hint));
+    }
+    let rest = &reasons[shown..];
+    if !rest.is_empty() {
+        let urls: u64 = rest.iter().map(|reason| reason.urls).sum();
+        let _ = writeln!(text, "    {urls} for {} other reasons", rest.len());
+    }
+    text
+}
+
+/// Whether the reasons or the waits name a host, which may have a port.
+pub(super) fn names(report: &Report, host: &str) -> bool {
+    let same = |name: &String| {
+        host.strip_prefix(name.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    };
+    let waits = report.waits.iter().filter(|wait| wait.answer.is_some()).map(|wait| &wait.host);
+    report.reasons.iter().flat_map(|reason| &reason.hosts).chain(waits).any(same)
+}
+
+/// One reason: `1 name not resolved (exmaple.org)`.
+fn line(reason: &ReasonCount, hints: bool) -> String {
+    let ReasonCount { reason, urls, hosts, hint } = reason;
+    let hosts = match hosts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", hosts.join(", ")),
+    };
+    let hint = hint.as_ref().filter(|_| hints);
+    let hint = hint.map(|hint| format!(": {hint}")).unwrap_or_default();
+    printable(&format!("{urls} {reason}{hosts}{hint}"))
+}
+
+/// The budget that is used up, and what is left.
+pub(super) fn budget(report: &Report) -> String {
+    let Some(budget) = &report.budget else {
+        return String::new();
+    };
+    let left = super::count(budget.left, "URL");
+    let what = match budget.limit {
+        "pages" => format!("page limit reached: {}", super::count(budget.max, "page")),
+        _ => {
+            let span = progress::span(Duration::from_millis(budget.max));
+            format!("time limit reached: {span}")
+        }
+    };
+    format!("  {what}; {left} left, the same command goes on with them\n")
+}
+
+/// The hosts that have to wait, who caused it, and what can be done.
+pub(super) fn waits(report: &Report) -> String {
+    let mut text = String::new();
+    for wait in &report.waits {
+        let _ = writeln!(text, "  {}", printable(&wait.why));
+        for hint in &wait.hints {
+            let _ = writeln!(text, "    {}", printable(hint));
+        }
+    }
+    text
+}
