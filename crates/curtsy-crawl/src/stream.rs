@@ -167,7 +167,7 @@ pub(crate) fn stream_on<K: Keeper>(
         sent.iter_mut().zip(counts.sent).for_each(|(sum, n)| *sum += n);
     }
     let mut over = ends.into_iter().map(|(over, _)| over).reduce(together).flatten();
-    if let Some(Over::Waits(_)) = over {
+    if let Some(Over::Waits(_) | Over::Spent(_) | Over::Ours(_)) = over {
         match crawl.queued() {
             // What one of them waited for was another one's work.
             0 => over = Some(Over::Empty),
@@ -243,7 +243,9 @@ async fn left(spec: &JobSpec, crawl: &Crawl) -> Result<Vec<Left>, CrawlError> {
 /// How a crawl ended whose workers ended so: it is complete if nobody left anything.
 fn together(a: Option<Over>, b: Option<Over>) -> Option<Over> {
     match (a?, b?) {
+        (Over::Ours(problem), _) | (_, Over::Ours(problem)) => Some(Over::Ours(problem)),
         (Over::Stopped, _) | (_, Over::Stopped) => Some(Over::Stopped),
+        (Over::Spent(limit), _) | (_, Over::Spent(limit)) => Some(Over::Spent(limit)),
         (Over::Waits(a), Over::Waits(b)) => Some(Over::Waits(a.min(b))),
         (Over::Waits(until), _) | (_, Over::Waits(until)) => Some(Over::Waits(until)),
         (Over::Empty, Over::Empty) => Some(Over::Empty),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Fate, Finding, Findings, Gate, LeaseId, Outcome, Reason, RobotsNews, Tries, Verdict, fate,
+    Class, Fate, Finding, Findings, Gate, LeaseId, Outcome, Reason, RobotsNews, Tries, Verdict, fate,
 };
 use curtsy_core::policy::{Noindex, Policy};
 use curtsy_core::time::Time;
@@ -44,13 +44,16 @@ impl<W: World> Worker<'_, W> {
     ) -> Becomes {
         let record = &asked.record;
         let now = seen.stamp.latest(self.world.clock().mono());
+        let outcome_class = brought.outcome.class();
         if !asked.is_for_url() && !brought.is_refusal() {
             return self.first_hop(asked, news).map_or(Becomes::Unchanged, Becomes::New);
         }
         if brought.outcome == Outcome::NotSent {
             return Becomes::Unsent;
         }
-        if let Want::RobotsHop { .. } = record.want {
+        if let Want::RobotsHop { .. } = record.want
+            && outcome_class != Class::Ours
+        {
             return match self.next_hop(record, brought) {
                 Some(next) => Becomes::Moved(Box::new(next)),
                 None => Becomes::Held(None),
@@ -82,9 +85,10 @@ impl<W: World> Worker<'_, W> {
             };
         }
         let outcome = brought.outcome;
-        let before = Tries { open: false, ..record.tries };
-        let counted = before.settled(seen.view.state.last_ok);
-        match fate(&outcome, asked.policy, seen.view.host.seed(), counted, now) {
+        // The try in hand is the open one.
+        let before = Tries { open: false, ..record.tries }.settled(&seen.view.state);
+        let seed = seen.view.host.seed();
+        match fate(&outcome, before, asked.policy, seed, now) {
             Fate::Done => Becomes::Held(Some(Ending::Fetched(outcome))),
             Fate::Dead => Becomes::Held(Some(Ending::Dead(outcome))),
             Fate::Retry { at, tries } => Becomes::Retry { at, tries, outcome },

@@ -18,7 +18,7 @@ use crate::exchange::{Brought, Kept};
 use crate::flush::Ended;
 use crate::visit::{Asked, Seen};
 use crate::{
-    Commit, Committed, Fetched, Head, RobotsFile, UrlRecord, UrlWrite, Want, Worker, World,
+    Commit, Committed, Fetched, Head, RobotsFile, UrlRecord, UrlWrite, View, Want, Worker, World,
 };
 
 /// Hops of one robots.txt (RFC 9309 §2.3.1.2: at least five).
@@ -171,7 +171,7 @@ impl<W: World> Worker<'_, W> {
             _ => return Hop::NeedsRequest,
         };
         self.tell_owner(owner, news, kept).await;
-        self.end(self.moved(seen, record, None));
+        self.end(self.moved(&seen.view, record, None));
         Hop::Settled
     }
 
@@ -193,20 +193,20 @@ impl<W: World> Worker<'_, W> {
             news => news,
         };
         self.tell_owner(owner, news, kept).await;
-        self.end(self.moved(seen, record, None));
+        self.end(self.moved(&seen.view, record, None));
     }
 
     /// A hop that may not be asked for: for its owner that is a robots.txt which can't be had.
-    pub(crate) async fn give_up_hop(&self, seen: &Seen, record: &UrlRecord) {
+    pub(crate) async fn give_up_hop(&self, view: &View, record: &UrlRecord) {
         let Want::RobotsHop { owner, .. } = &record.want else {
             return;
         };
         self.tell_owner(owner, UNREACHABLE, None).await;
-        self.end(self.moved(seen, record, None));
+        self.end(self.moved(view, record, None));
     }
 
-    fn moved(&self, seen: &Seen, record: &UrlRecord, to: Option<UrlRecord>) -> Ended {
-        let from = Some(seen.view.host.clone());
+    fn moved(&self, view: &View, record: &UrlRecord, to: Option<UrlRecord>) -> Ended {
+        let from = Some(view.host.clone());
         let write = UrlWrite { from, id: record.id, claim: record.claim, to };
         Ended { row: None, write: Some(write), before: None, record: record.clone() }
     }

@@ -7,12 +7,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{Action, Ask, Findings, Kind, LeaseId, Permit, Reserved};
+use curtsy_core::host::{Action, Ask, Findings, HostState, Kind, LeaseId, Permit, Reserved};
+use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 
 use crate::visit::{Asked, Seen, Stamp};
 use crate::{
-    AddressClaim, CachedPage, Clock, Commit, Committed, Grant, Refusal, Store, StoreError,
+    AddressClaim, CachedPage, Clock, Commit, Committed, Grant, Mono, Refusal, Store, StoreError,
     UrlRecord, UrlWrite, Want, Worker, World,
 };
 
@@ -43,6 +44,8 @@ pub(crate) struct Wanted<'a, 'p> {
     pub(crate) counted_on: Option<std::net::IpAddr>,
     /// How long the line took.
     pub(crate) took: Duration,
+    /// When the line stood, if it is a new one.
+    pub(crate) dialled: Option<Mono>,
 }
 
 impl<W: World> Worker<'_, W> {
@@ -57,13 +60,15 @@ impl<W: World> Worker<'_, W> {
             let authority = wanted.asked.record.url.authority();
             let rules = self.rules_of(&seen.view.state, wanted.asked.policy, &authority, now).await;
             let scene = self.scene(wanted.asked.policy, &seen.view, now, rules.as_deref());
-            let ask = ask_of(&wanted.asked.record, wanted.asked.cached.as_ref());
+            let state = &seen.view.state;
+            let (record, policy) = (&wanted.asked.record, wanted.asked.policy);
+            let ask = ask_of(record, wanted.asked.cached.as_ref(), state, policy);
             if let Want::RobotsHop { deadline, .. } = wanted.asked.record.want
                 && now + Duration::from_millis(250) >= deadline
             {
                 return Granted::Changed(seen);
             }
-            if wanted.asked.record.tries.spent(seen.view.state.last_ok, wanted.asked.policy) {
+            if record.tries.spent(state, policy) {
                 // Its host has answered others meanwhile: its tries are used up.
                 return Granted::Changed(seen);
             }
@@ -144,6 +149,9 @@ impl<W: World> Worker<'_, W> {
         }
         let mut state = reserved.state;
         state.note_handshake(wanted.took);
+        if let Some(dialled) = wanted.dialled {
+            state.note_dial(seen.stamp.latest(dialled));
+        }
         let lease = *state.lease(id).expect("reserve put it there");
         let state = Arc::new(state);
         let cap = wanted.asked.policy.slots.per_address;
@@ -176,6 +184,7 @@ impl<W: World> Worker<'_, W> {
             Committed::Done(receipt) => {
                 let permit =
                     reserved.permit.open(&receipt).expect("the receipt of this very state");
+                self.owe(&record);
                 wanted.is_granted(record, reserved.decision.findings);
                 Booked::End(Granted::Open(permit, self.wrote(seen, state, &receipt, stamp)))
             }
@@ -183,6 +192,7 @@ impl<W: World> Worker<'_, W> {
                 Ok(permit) => {
                     // Its answer had got lost: it had worked.
                     self.remember(&view.host, &view.state, view.now);
+                    self.owe(&record);
                     wanted.is_granted(record, reserved.decision.findings);
                     Booked::End(Granted::Open(permit, Seen { view, stamp }))
                 }
@@ -243,7 +253,12 @@ enum Booked {
 }
 
 /// What the core needs to know of a URL.
-pub(crate) fn ask_of<'a>(record: &'a UrlRecord, cached: Option<&CachedPage>) -> Ask<'a> {
+pub(crate) fn ask_of<'a>(
+    record: &'a UrlRecord,
+    cached: Option<&CachedPage>,
+    host: &HostState,
+    policy: &Policy,
+) -> Ask<'a> {
     Ask {
         url: &record.url,
         kind: record.kind(),
@@ -251,6 +266,7 @@ pub(crate) fn ask_of<'a>(record: &'a UrlRecord, cached: Option<&CachedPage>) -> 
         fresh_until: cached.map(|c| c.fresh_until),
         retry_at: record.ready,
         tries: record.tries.counted,
+        needs_word: record.tries.needs_word(host, policy),
         slot_since: record.slot_since,
     }
 }

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, Decision, Finding, Findings, Gate, HostState, Kind, Outcome, Reason,
-    RobotsId, Scene, Verdict,
+    Action, Approach, Decision, Findings, Gate, HostState, Kind, Outcome, Reason, RobotsId, Scene,
 };
 use curtsy_core::policy::Policy;
 use curtsy_core::robots::AgentRules;
@@ -115,7 +114,7 @@ impl<W: World> Worker<'_, W> {
         let began = visit.view.now;
         let stamp = Stamp { now: began, m0, m1 };
         let mut seen = Seen { view: visit.view, stamp };
-        let mut urls = visit.urls;
+        let mut urls = self.within_budget(&host, visit.urls);
         let keys: Vec<_> = urls.iter().map(|record| record.url.key()).collect();
         self.outside.cache.look_ahead(&keys).await;
         let mut fruitless = 0;
@@ -234,10 +233,11 @@ impl<W: World> Worker<'_, W> {
                     }
                 }
             }
-            if record.tries.spent(seen.view.state.last_ok, policy) {
+            if record.tries.spent(&seen.view.state, policy) {
                 // Its host answered others since: the failures were its own, and they are used up.
                 let now = seen.stamp.earliest(self.world.clock().mono());
                 let record = urls.remove(index);
+                self.visiting.borrow_mut().settled(&seen.view.host, record.id);
                 let ending = record.last.map_or(Ending::Unheard, Ending::Dead);
                 settled.push(self.ended(&seen.view, &record, ending, Findings::CLEAR, now));
                 continue;
@@ -250,7 +250,16 @@ impl<W: World> Worker<'_, W> {
             let now = seen.stamp.earliest(self.world.clock().mono());
             let rules = self.rules_of(&seen.view.state, policy, &record.url.authority(), now).await;
             let scene = self.scene(policy, &seen.view, now, rules.as_deref());
-            let decision = seen.view.state.admit(&ask_of(record, cached.as_ref()), &scene);
+            let decision = {
+                let ask = ask_of(record, cached.as_ref(), &seen.view.state, policy);
+                seen.view.state.admit(&ask, &scene)
+            };
+            if let Action::Refuse(Gate::Budget) = decision.action {
+                // It stays in the queue: a larger budget takes it up.
+                self.budget_is_spent(decision.findings.of(Gate::Budget).reason);
+                urls.remove(index);
+                continue;
+            }
             let mut page = None;
             let ending = match decision.action {
                 Action::Approach(approach)
@@ -314,12 +323,14 @@ impl<W: World> Worker<'_, W> {
                 }
                 Action::Refuse(_) if hop => {
                     let record = urls.remove(index);
-                    Box::pin(self.give_up_hop(seen, &record)).await;
+                    Box::pin(self.give_up_hop(&seen.view, &record)).await;
                     continue;
                 }
                 Action::Refuse(gate) => Ending::Refused(gate),
             };
             let record = urls.remove(index);
+            // The host's other visits have it on their lists, too.
+            self.visiting.borrow_mut().settled(&seen.view.host, record.id);
             let ended = self.ended(&seen.view, &record, ending, decision.findings, now);
             settled.push(ended.with(page));
         }
@@ -445,13 +456,18 @@ impl<W: World> Worker<'_, W> {
     /// all of it, and each page has one of these.
     async fn request(&self, seen: Seen, asked: &mut Asked<'_>) -> Next {
         let turn = seen.stamp.not_before(asked.approach.turn);
-        let connected = self.world.fetch().connect(&asked.approach, turn).await;
-        let Connected { mut line, took } = match connected {
-            Ok(connected) => connected,
-            Err(problem) => return Box::pin(self.no_line(seen, asked, problem)).await,
+        let (mut line, took, dialled) = match self.world.fetch().standing(&asked.approach, turn) {
+            Some(line) => (line, Duration::ZERO, None),
+            None => {
+                self.turn_to_dial(&seen, asked).await;
+                match self.world.fetch().connect(&asked.approach).await {
+                    Ok(Connected { line, took }) => (line, took, Some(self.clock_now())),
+                    Err(problem) => return Box::pin(self.no_line(seen, asked, problem)).await,
+                }
+            }
         };
         self.world.reached(Point::Connected).await;
-        let wanted = Wanted { counted_on: counted_on(&line), took, asked };
+        let wanted = Wanted { counted_on: counted_on(&line), took, dialled, asked };
         let (permit, seen) = match self.grant(seen, wanted).await {
             Granted::Open(permit, seen) => (permit, seen),
             Granted::Changed(seen) => return Next::Again(seen, Url::Left),
@@ -469,28 +485,38 @@ impl<W: World> Worker<'_, W> {
                 return Next::End;
             }
             Granted::Spent(seen) => {
-                let now = seen.stamp.earliest(self.world.clock().mono());
                 let pages = asked.policy.budget.pages.unwrap_or(u64::MAX);
-                let mut findings = Findings::CLEAR;
-                findings
-                    .set(Gate::Budget, Finding::new(Verdict::Never, Reason::PageLimit { pages }));
-                let ended = self.ended(
-                    &seen.view,
-                    &asked.record,
-                    Ending::Refused(Gate::Budget),
-                    findings,
-                    now,
-                );
-                self.end(ended);
+                self.budget_is_spent(Reason::PageLimit { pages });
                 return Next::Again(seen, Url::Through);
             }
         };
         self.world.reached(Point::Granted).await;
-        self.exchange(seen, asked, permit, &mut line).await
+        self.exchange(seen, asked, permit, &mut line, dialled.is_some()).await
+    }
+
+    /// Waits until a new connection may be dialled: a delay after the last one to this host, whatever became of that (P17).
+    async fn turn_to_dial(&self, seen: &Seen, asked: &Asked<'_>) {
+        let now = self.clock_now();
+        let host = &seen.view.host;
+        let scene = self.scene(asked.policy, &seen.view, seen.stamp.earliest(now), None);
+        let delay = seen.view.state.delay(&scene).0;
+        if delay.is_zero() {
+            return;
+        }
+        let state = &seen.view.state;
+        let told = state.last_dial().map(|dial| seen.stamp.not_before(dial + delay));
+        let own = self.dials.borrow().last(host).map(|dial| dial + delay);
+        let at = told.max(own).map_or(now, |at| at.max(now));
+        self.dials.borrow_mut().note(host, at, now, delay);
+        if at > now {
+            self.world.clock().sleep_until(at).await;
+        }
     }
 
     /// Gives the host back. What others wrote meanwhile may have it due later.
-    pub(crate) async fn release(&self, mut seen: Seen, mut not_before: Time, urls: Vec<UrlWrite>) {
+    pub(crate) async fn release(&self, mut seen: Seen, not_before: Time, urls: Vec<UrlWrite>) {
+        let mut not_before =
+            self.due_within_budget(&seen.view.host, not_before, seen.view.now);
         for _ in 0..RELEASE_TRIES {
             let commit = Commit {
                 host: seen.view.host.clone(),

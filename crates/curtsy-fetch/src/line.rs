@@ -22,11 +22,13 @@ use curtsy_core::url::Authority;
 use curtsy_engine::{Clock, Fetched, Line, Mono, Reading, Request, Sent};
 use tokio::time::Sleep;
 
+use crate::ask::Proxied;
 use crate::coding::{Decoder, Fault, Step};
 use crate::connection::{Answer, Connection, Heading, Piece, Rest};
 use crate::failure::Failure;
 use crate::fetch::Inner;
 use crate::head;
+use crate::proxy;
 use crate::memory::Held;
 use crate::settings::SpeedFloor;
 
@@ -163,6 +165,10 @@ impl HttpLine {
         }
         let shared = &self.inner.shared;
         let told = head::read(heading.status, headers);
+        let proxied = self.connection.as_ref().is_some_and(|c| c.proxied == Proxied::Plainly);
+        if let Some(problem) = proxy::answered_itself(&told, proxied) {
+            return Err(problem.into());
+        }
         if let Some(seconds) = head::keep_alive(headers) {
             self.inner.pool.told(&self.authority, Duration::from_secs(seconds.min(3_600)));
         }
@@ -415,7 +421,7 @@ impl Line for HttpLine {
             // Late, or the line was gone: the gate let nothing through.
             self.inner.count(|counts| counts.unsent += 1);
             self.leave(After::Close);
-            return Sent::NotSent;
+            return if self.inner.clock.mono() > until { Sent::NotSent } else { Sent::Gone };
         };
         let first_byte = self.connection.as_ref().and_then(|c| c.gate.first_read());
         let framed = got.as_ref().is_ok_and(|heading| heading.framed);
@@ -541,7 +547,7 @@ mod tests {
     /// Queues a request, lets the whole runtime stand still for a while, and only then lets the connection write.
     async fn stalled(client: &Client, url: &str, stall: Duration) -> Option<Mono> {
         let (ticket, permit) = approach(url);
-        let Ok(Connected { mut line, .. }) = client.fetch.connect(&ticket, Mono(0)).await else {
+        let Ok(Connected { mut line, .. }) = client.line(&ticket, Mono(0)).await else {
             panic!("the site accepts");
         };
         let (written, until) = (Cell::new(None), client.clock.mono() + Duration::from_millis(400));

@@ -67,6 +67,8 @@ pub(crate) fn problem(problem: Problem) -> &'static str {
         Problem::TlsIssuer => "tls_issuer",
         Problem::Coding => "coding",
         Problem::Port => "port",
+        Problem::Proxy => "proxy",
+        Problem::ProxyLogin => "proxy_login",
     }
 }
 

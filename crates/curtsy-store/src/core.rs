@@ -532,6 +532,19 @@ impl<H: Hours> Core<H> {
         Ok(Taken { visits, now, next_due, epoch, queued: self.file.queued, orders })
     }
 
+    /// Every host that waits, with its first URLs, if that is all that is left.
+    pub(crate) fn all_waiting(&mut self, hosts: usize) -> Result<Option<Vec<Visit>>, StoreError> {
+        let now = self.ledger.now();
+        let waiting = self.file.all_waiting(now, hosts).map_err(|e| self.refused("waiting", e))?;
+        let Some(waiting) = waiting else { return Ok(None) };
+        let mut visits = Vec::with_capacity(waiting.len());
+        for (host, urls) in waiting {
+            let view = self.view(&host, now).map_err(|e| self.refused("waiting", e))?;
+            visits.push(Visit { view, urls });
+        }
+        Ok(Some(visits))
+    }
+
     /// Takes over orders that workers have heard.
     pub(crate) fn order(&mut self, orders: &[Order]) -> Result<(), StoreError> {
         let hosts: Vec<HostKey> = orders.iter().map(|order| order.host.clone()).collect();

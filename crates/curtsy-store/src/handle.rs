@@ -17,7 +17,7 @@ use curtsy_core::host::RobotsId;
 use curtsy_core::url::{HostKey, UrlKey};
 use curtsy_engine::{
     CachedPage, Commit, Committed, Fetched, Head, Offered, Order, RobotsFile, Store, StoreError,
-    Taken, UrlRecord, UrlWrite, View,
+    Taken, UrlRecord, UrlWrite, View, Visit,
 };
 
 use crate::core::{Answer, Core, Wish};
@@ -279,6 +279,10 @@ impl<H: Hours> Store for Handle<H> {
 
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError> {
         self.core().take(hosts, self.share)
+    }
+
+    async fn waiting(&self, hosts: usize) -> Result<Option<Vec<Visit>>, StoreError> {
+        self.core().all_waiting(hosts)
     }
 
     async fn load(&self, host: &HostKey) -> Result<View, StoreError> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use curtsy_core::host::{Problem, Reason};
 use curtsy_core::policy::{Field, FlagValue, Layers, Mode, Reach, Settled};
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{
@@ -195,6 +196,8 @@ pub(super) fn outcome(report: &Report) -> Outcome {
         Ended::Complete => Outcome::Fine,
         Ended::Waits(_) => Outcome::Waits,
         Ended::Stopped => Outcome::Stopped,
+        Ended::Spent(_) => Outcome::Fine,
+        Ended::Ours(_) => Outcome::OurSide,
     }
 }
 
@@ -376,6 +379,8 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         Ended::Complete => "done",
         Ended::Stopped => "stopped",
         Ended::Waits(_) => "waiting",
+        Ended::Spent(_) => "budget used up",
+        Ended::Ours(_) => "ended by trouble on our own side",
     };
     let requests: u64 = report.requests.values().sum();
     let _ = writeln!(
@@ -432,6 +437,23 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
                 plural(report.queued, "URL")
             );
         }
+        Ended::Spent(limit) => {
+            let limit = match limit {
+                Reason::TimeLimit => "the time limit".to_owned(),
+                Reason::PageLimit { pages } => {
+                    format!("the limit of {}", plural(pages, "page"))
+                }
+                _ => "the budget".to_owned(),
+            };
+            let _ = writeln!(
+                text,
+                "  {limit} is reached; {} left in the queue, which the same command takes up",
+                plural(report.queued, "URL")
+            );
+        }
+        Ended::Ours(problem) => {
+            let _ = writeln!(text, "  {}", our_side(problem));
+        }
         Ended::Waits(_) => {
             let after = report.resume_after.as_deref().unwrap_or_default();
             let _ = writeln!(
@@ -442,6 +464,20 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         }
     }
     text
+}
+
+/// What failed on our own side, and what mends it.
+fn our_side(problem: Problem) -> &'static str {
+    match problem {
+        Problem::ProxyLogin => {
+            "the proxy (or the network) wants a user and a password: nothing was held against any site\n  \
+             hint: --proxy http://USER:PASSWORD@HOST:PORT, or the variable http_proxy"
+        }
+        _ => {
+            "the proxy can't be reached or does not let requests through: nothing was held against any site\n  \
+             hint: check --proxy or the variables http_proxy and https_proxy"
+        }
+    }
 }
 
 const HELP: &str = "\

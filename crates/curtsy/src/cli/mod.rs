@@ -190,6 +190,8 @@ pub enum Outcome {
     Waits,
     /// A crawl ended and could fetch nothing: 4.
     NothingFetched,
+    /// Our own side failed, such as a proxy that wants a password: 5.
+    OurSide,
     /// A crawl was told to stop: 130, as shells say for Ctrl-C.
     Stopped,
 }
@@ -202,6 +204,7 @@ impl From<Outcome> for ExitCode {
             Outcome::Usage => 2,
             Outcome::Waits => 3,
             Outcome::NothingFetched => 4,
+            Outcome::OurSide => 5,
             Outcome::Stopped => 130,
         })
     }
