@@ -44,7 +44,7 @@ pub(crate) struct Wanted<'a, 'p> {
     pub(crate) counted_on: Option<std::net::IpAddr>,
     /// How long the line took.
     pub(crate) took: Duration,
-    /// When the line stood, if it is a new one.
+    /// When the line was dialled, if it is a new one.
     pub(crate) dialled: Option<Mono>,
 }
 

@@ -28,6 +28,8 @@ use crate::{
 
 /// A visit keeps its host if the next turn is no further away than this.
 const LINGER: Duration = Duration::from_secs(5);
+/// How much later than another a connection may reach its server: connections are this much further apart than the delay.
+const DIAL_MARGIN: Duration = Duration::from_millis(25);
 /// A visit that waits until rows are kept looks so often.
 const ROWS_LOOK: Duration = Duration::from_millis(10);
 /// Rounds in which a URL came to nothing, after which a visit gives its host back for a moment.
@@ -460,8 +462,9 @@ impl<W: World> Worker<'_, W> {
             Some(line) => (line, Duration::ZERO, None),
             None => {
                 self.turn_to_dial(&seen, asked).await;
+                let dialled = self.clock_now();
                 match self.world.fetch().connect(&asked.approach).await {
-                    Ok(Connected { line, took }) => (line, took, Some(self.clock_now())),
+                    Ok(Connected { line, took }) => (line, took, Some(dialled)),
                     Err(problem) => return Box::pin(self.no_line(seen, asked, problem)).await,
                 }
             }
@@ -504,10 +507,11 @@ impl<W: World> Worker<'_, W> {
             return;
         }
         let state = &seen.view.state;
-        let told = state.last_dial().map(|dial| seen.stamp.not_before(dial + delay));
-        let own = self.dials.borrow().last(host).map(|dial| dial + delay);
+        let apart = delay + DIAL_MARGIN;
+        let told = state.last_dial().map(|dial| seen.stamp.not_before(dial + apart));
+        let own = self.dials.borrow().last(host).map(|dial| dial + apart);
         let at = told.max(own).map_or(now, |at| at.max(now));
-        self.dials.borrow_mut().note(host, at, now, delay);
+        self.dials.borrow_mut().note(host, at, now, apart);
         if at > now {
             self.world.clock().sleep_until(at).await;
         }

@@ -80,7 +80,7 @@ pub struct HostState {
     pub last_ok: Option<Time>,
     /// Why the last connection could not be made, if none has stood since.
     pub unreached: Option<Problem>,
-    /// How long before the last start the last new connection stood, in milliseconds; more than that if it is the largest number.
+    /// How long before the last start the last new connection was dialled, in milliseconds; more than that if it is the largest number.
     pub dialled_before_ms: u16,
 }
 
@@ -247,13 +247,13 @@ impl HostState {
         self.last_start.filter(|start| *start > last.send_by).map(|start| start - turn_at)
     }
 
-    /// The latest moment at which the last new connection can have been made.
+    /// When the last new connection was dialled, or later.
     pub fn last_dial(&self) -> Option<Time> {
         let before = Duration::from_millis(u64::from(self.dialled_before_ms));
         self.last_start.map(|start| start.back(before))
     }
 
-    /// A new connection stands. The start for which it was made is booked.
+    /// A new connection was dialled at `at`; the start for which it was made is booked.
     pub fn note_dial(&mut self, at: Time) {
         let before = self.last_start.map_or(Duration::ZERO, |start| start - at);
         self.dialled_before_ms = u16::try_from(before.as_millis()).unwrap_or(u16::MAX);
