@@ -17,6 +17,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::Authority;
 
 use crate::answer;
+use crate::becomes::behind_login;
 use crate::chain::Hop;
 use crate::exchange::counted_on;
 use crate::flush::Ended;
@@ -309,8 +310,12 @@ impl<W: World> Worker<'_, W> {
                     continue;
                 }
                 Action::UseCached => {
-                    page = Box::pin(self.take_in_cached(seen, policy, record, cached, now)).await;
-                    page.as_deref().map_or(Ending::Cached, answer::remembered)
+                    let held =
+                        Box::pin(self.take_in_cached(seen, policy, record, cached, now)).await;
+                    let ending = held.as_deref().map_or(Ending::Cached, answer::remembered);
+                    let (ending, held) = behind_login(ending, held, record);
+                    page = held;
+                    ending
                 }
                 Action::Refuse(_) if hop => {
                     let record = urls.remove(index);

@@ -5,6 +5,7 @@ mod friction;
 mod harness;
 mod judged;
 mod killed;
+mod logins;
 mod plain;
 mod secrets;
 mod trouble;
