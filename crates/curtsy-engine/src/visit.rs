@@ -244,7 +244,10 @@ impl<W: World> Worker<'_, W> {
                 continue;
             }
             let hop = matches!(record.want, Want::RobotsHop { .. });
-            let cached = match hop {
+            // What others were shown is not what one's own credentials show.
+            let others = self.outside.cache.is_shared()
+                && self.policy.has_credentials(record.url.host().as_str());
+            let cached = match hop || others {
                 true => None,
                 false => self.outside.cache.get(record.url.key()).await,
             };

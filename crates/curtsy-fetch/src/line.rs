@@ -162,7 +162,10 @@ impl HttpLine {
             return Err(Problem::Malformed.into());
         }
         let shared = &self.inner.shared;
-        let told = head::read(heading.status, headers);
+        let mut told = head::read(heading.status, headers);
+        told.own = self.connection.as_ref().is_some_and(|connection| {
+            shared.manner.credentials(&self.authority, connection.proxied).is_some()
+        });
         if let Some(seconds) = head::keep_alive(headers) {
             self.inner.pool.told(&self.authority, Duration::from_secs(seconds.min(3_600)));
         }

@@ -6,6 +6,7 @@ mod harness;
 mod judged;
 mod killed;
 mod logins;
+mod own;
 mod plain;
 mod secrets;
 mod trouble;
