@@ -101,7 +101,7 @@ impl Counted {
                 self.fetched += 1;
                 self.answer(outcome, row);
             }
-            Ending::Dead(outcome) => self.answer(outcome, row),
+            Ending::Dead(outcome) | Ending::LoginWall(outcome) => self.answer(outcome, row),
             Ending::Cached => self.cached += 1,
             Ending::Refused(gate) => *self.refused.entry(gate_name(*gate)).or_default() += 1,
             Ending::Unheard | Ending::LostRedirect => {}
@@ -146,5 +146,6 @@ pub(crate) fn ending_name(ending: &Ending) -> &'static str {
         Ending::Dead(_) => "dead",
         Ending::Unheard => "unheard",
         Ending::LostRedirect => "lost_redirect",
+        Ending::LoginWall(_) => "login_wall",
     }
 }

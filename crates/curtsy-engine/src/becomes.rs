@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Class, Fate, Finding, Findings, Gate, LeaseId, Outcome, Reason, RobotsNews, Tries, Verdict, fate,
+    Class, Fate, Finding, Findings, Gate, LeaseId, Outcome, Reason, RobotsNews, Tries, Verdict,
+    fate,
 };
 use curtsy_core::policy::{Noindex, Policy};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_parse::login::leads_to_login;
 
 use crate::answer;
 use crate::exchange::Brought;
@@ -65,6 +67,9 @@ impl<W: World> Worker<'_, W> {
         {
             let target = head.location.as_deref().and_then(|l| record.url.join(l).ok());
             return match target {
+                Some(target) if leads_to_login(&record.url, &target) => {
+                    Becomes::Held(Some(Ending::LoginWall(brought.outcome)))
+                }
                 // Without cookies, a URL that leads to itself leads nowhere.
                 Some(target)
                     if record.hop < asked.policy.body.redirects_max && target != record.url =>
@@ -85,6 +90,9 @@ impl<W: World> Worker<'_, W> {
             };
         }
         let outcome = brought.outcome;
+        if outcome.asks_for_login() {
+            return Becomes::Held(Some(Ending::LoginWall(outcome)));
+        }
         // The try in hand is the open one.
         let before = Tries { open: false, ..record.tries }.settled(&seen.view.state);
         let seed = seen.view.host.seed();
@@ -179,6 +187,7 @@ impl<W: World> Worker<'_, W> {
             latency: brought.latency,
         });
         let page = self.take_in(seen, asked.policy, &record, answer, now).await;
+        let (ending, page) = behind_login(ending, page, &record);
         self.world.reached(Point::Offered).await;
         let ended = self.ended(&seen.view, &record, ending, asked.findings, now);
         self.end(ended.with(page));
@@ -312,6 +321,9 @@ impl<W: World> Worker<'_, W> {
         let plain = matches!(brought.outcome, Outcome::Answered { friction: None, .. });
         let missing = answer::is_missing(head.status) && plain;
         let missing = missing && self.outside.cache.remembers_missing();
+        if head.own && self.outside.cache.is_shared() {
+            return None;
+        }
         if !(missing || matches!(head.status, 200 | 304))
             || matches!(asked.record.want, Want::RobotsHop { .. })
         {
@@ -335,6 +347,27 @@ fn within(mut offers: Vec<UrlRecord>, record: &UrlRecord, policy: &Policy) -> Ve
     offers.truncate(if record.want == Want::Sitemap { ENTRIES_MAX } else { LINKS_MAX });
     offers.retain(|o| o.want != Want::Page || policy.budget.depth.is_none_or(|max| o.depth <= max));
     offers
+}
+
+/// The ending and the page of a URL, where the page turned out to be a login. A login form is not what was asked for: it is kept neither as a body nor
+/// for the next time.
+pub(crate) fn behind_login(
+    ending: Ending,
+    page: Option<Arc<Page>>,
+    record: &UrlRecord,
+) -> (Ending, Option<Arc<Page>>) {
+    let Some(wall) = page.as_ref().filter(|page| page.is_login_wall(&record.origin)) else {
+        return (ending, page);
+    };
+    let outcome = match ending {
+        Ending::Fetched(outcome) => outcome,
+        Ending::Cached => {
+            Outcome::Answered { status: wall.head.status, retry_after: None, friction: None }
+        }
+        _ => return (ending, page),
+    };
+    let wall = Page { body: None, kept: None, ..Page::clone(wall) };
+    (Ending::LoginWall(outcome), Some(Arc::new(wall)))
 }
 
 /// An answer on its way into a row.

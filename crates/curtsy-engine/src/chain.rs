@@ -12,6 +12,7 @@ use curtsy_core::policy::Policy;
 use curtsy_core::robots::{RobotsClass, RobotsReply, class_of};
 use curtsy_core::time::Time;
 use curtsy_core::url::{Authority, CrawlUrl, UrlKey};
+use curtsy_parse::login::leads_to_login;
 
 use crate::answer;
 use crate::exchange::{Brought, Kept};
@@ -65,6 +66,11 @@ impl<W: World> Worker<'_, W> {
         if answer::is_redirect(status) {
             let to = head.and_then(|h| h.location.as_deref()).and_then(|l| url.join(l).ok());
             return match to.filter(|to| to != url) {
+                // A login instead of rules: as a 401.
+                Some(to) if leads_to_login(url, &to) => {
+                    let class = class_of(RobotsReply::Status(401), policy.robots.forbidden);
+                    (RobotsNews::Answer { class, file: None, told: None }, None)
+                }
                 Some(to) => (RobotsNews::Moved(Chase { to, deadline }), None),
                 None => (NO_RULES, None),
             };
@@ -107,6 +113,9 @@ impl<W: World> Worker<'_, W> {
     pub(crate) fn next_hop(&self, record: &UrlRecord, brought: &Brought) -> Option<UrlRecord> {
         let head = brought.head.as_ref().filter(|h| answer::is_redirect(h.status))?;
         let to = record.url.join(head.location.as_deref()?).ok()?;
+        if leads_to_login(&record.url, &to) {
+            return None;
+        }
         self.hop_to(record, to)
     }
 

@@ -135,6 +135,8 @@ pub struct Head {
     pub link: Vec<String>,
     /// The other headers with their names in lower case, as many as there is room for; no cookies.
     pub others: Vec<(String, String)>,
+    /// Whether the request carried credentials that the policy has for this host: the answer is for this crawl alone.
+    pub own: bool,
 }
 
 /// The rest of an answer.

@@ -16,6 +16,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::Authority;
 
 use crate::answer;
+use crate::becomes::behind_login;
 use crate::chain::Hop;
 use crate::exchange::counted_on;
 use crate::flush::Ended;
@@ -245,7 +246,10 @@ impl<W: World> Worker<'_, W> {
                 continue;
             }
             let hop = matches!(record.want, Want::RobotsHop { .. });
-            let cached = match hop {
+            // What others were shown is not what one's own credentials show.
+            let others = self.outside.cache.is_shared()
+                && self.policy.has_credentials(record.url.host().as_str());
+            let cached = match hop || others {
                 true => None,
                 false => self.outside.cache.get(record.url.key()).await,
             };
@@ -320,8 +324,12 @@ impl<W: World> Worker<'_, W> {
                     continue;
                 }
                 Action::UseCached => {
-                    page = Box::pin(self.take_in_cached(seen, policy, record, cached, now)).await;
-                    page.as_deref().map_or(Ending::Cached, answer::remembered)
+                    let held =
+                        Box::pin(self.take_in_cached(seen, policy, record, cached, now)).await;
+                    let ending = held.as_deref().map_or(Ending::Cached, answer::remembered);
+                    let (ending, held) = behind_login(ending, held, record);
+                    page = held;
+                    ending
                 }
                 Action::Refuse(_) if hop => {
                     let record = urls.remove(index);
@@ -519,8 +527,7 @@ impl<W: World> Worker<'_, W> {
 
     /// Gives the host back. What others wrote meanwhile may have it due later.
     pub(crate) async fn release(&self, mut seen: Seen, not_before: Time, urls: Vec<UrlWrite>) {
-        let mut not_before =
-            self.due_within_budget(&seen.view.host, not_before, seen.view.now);
+        let mut not_before = self.due_within_budget(&seen.view.host, not_before, seen.view.now);
         for _ in 0..RELEASE_TRIES {
             let commit = Commit {
                 host: seen.view.host.clone(),

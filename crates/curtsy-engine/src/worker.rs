@@ -191,13 +191,25 @@ pub(crate) type KeptRules = (Arc<AgentRules>, Arc<RobotsFile>);
 
 /// What a task of the set came to.
 pub(crate) enum Event {
-    Took { hosts: usize, taken: Result<Taken, StoreError>, since: Tick, m0: Mono, m1: Mono },
+    Took {
+        hosts: usize,
+        taken: Result<Taken, StoreError>,
+        since: Tick,
+        m0: Mono,
+        m1: Mono,
+    },
     Visited,
-    Flushed { kept: bool },
+    Flushed {
+        kept: bool,
+    },
     Recovered,
-    Fed { seeds: usize },
+    Fed {
+        seeds: usize,
+    },
     /// Hosts that can't be reached were given up, if nothing else was left.
-    GaveUp { urls: usize },
+    GaveUp {
+        urls: usize,
+    },
 }
 
 impl<'o, W: World> Worker<'o, W> {

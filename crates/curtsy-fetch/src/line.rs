@@ -28,8 +28,8 @@ use crate::connection::{Answer, Connection, Heading, Piece, Rest};
 use crate::failure::Failure;
 use crate::fetch::Inner;
 use crate::head;
-use crate::proxy;
 use crate::memory::Held;
+use crate::proxy;
 use crate::settings::SpeedFloor;
 
 /// A line to a site.
@@ -164,11 +164,14 @@ impl HttpLine {
             return Err(Problem::Malformed.into());
         }
         let shared = &self.inner.shared;
-        let told = head::read(heading.status, headers);
+        let mut told = head::read(heading.status, headers);
         let proxied = self.connection.as_ref().is_some_and(|c| c.proxied == Proxied::Plainly);
         if let Some(problem) = proxy::answered_itself(&told, proxied) {
             return Err(problem.into());
         }
+        told.own = self.connection.as_ref().is_some_and(|connection| {
+            shared.manner.credentials(&self.authority, connection.proxied).is_some()
+        });
         if let Some(seconds) = head::keep_alive(headers) {
             self.inner.pool.told(&self.authority, Duration::from_secs(seconds.min(3_600)));
         }

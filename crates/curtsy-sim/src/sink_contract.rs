@@ -191,6 +191,7 @@ fn every_ending_has_its_word<R: SinkRig>(rig: &R) {
         (Ending::Dead(Outcome::Failed(Problem::Dns)), "dead", None, Some("dns")),
         (Ending::Unheard, "unheard", None, Some("unheard")),
         (Ending::LostRedirect, "lost_redirect", None, Some("lost_redirect")),
+        (Ending::LoginWall(answered(401)), "login_wall", None, Some("login_wall")),
     ];
     let rows: Vec<Row> = endings
         .iter()

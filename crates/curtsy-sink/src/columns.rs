@@ -40,7 +40,7 @@ const fn column(
 }
 
 /// The columns of a row. The first eighteen are those of the SQL face, in its order.
-pub const COLUMNS: [Column; 45] = [
+pub const COLUMNS: [Column; 46] = [
     column("url", "TEXT NOT NULL", Group::Url, "The URL as it was offered, in its one spelling"),
     column("surt_key", "TEXT NOT NULL", Group::Url, "The key under which web archives file it"),
     column(
@@ -53,7 +53,7 @@ pub const COLUMNS: [Column; 45] = [
         "body",
         "BLOB",
         Group::Bulk,
-        "The bytes of the answer, decoded from their packing; none unless the status is 2xx, and none if the policy does not keep it (`noindex`)",
+        "The bytes of the answer, decoded from their packing; none unless the status is 2xx, none of a login form in the place of a page, and none if the policy does not keep it (`noindex`)",
     ),
     column("content_type", "TEXT", Group::Content, "`Content-Type`, as it was sent"),
     column(
@@ -66,7 +66,7 @@ pub const COLUMNS: [Column; 45] = [
         "error",
         "TEXT",
         Group::Outcome,
-        "Why there is no page where the status does not tell: `dns`, `whole_timeout`, `over_limit`, `challenge`, `lost_redirect`, `unheard`, …",
+        "Why there is no page where the status does not tell: `dns`, `whole_timeout`, `over_limit`, `challenge`, `login_wall`, `lost_redirect`, `unheard`, …",
     ),
     column("etag", "TEXT", Group::Fresh, "`ETag`, as it was sent"),
     column("last_modified", "TEXT", Group::Fresh, "`Last-Modified`, as it was sent"),
@@ -97,7 +97,7 @@ pub const COLUMNS: [Column; 45] = [
         "decision",
         "TEXT NOT NULL",
         Group::Decision,
-        "How it ended: `fetched`, `confirmed` (304), `cached`, `refused`, `dead`, `lost_redirect`, `unheard`",
+        "How it ended: `fetched`, `confirmed` (304), `cached`, `refused`, `dead`, `login_wall` (the site wants a login, which is never tried), `lost_redirect`, `unheard`",
     ),
     column("gate", "TEXT", Group::Decision, "Which gate refused it: `robots`, `budget`, `risk`, …"),
     column(
@@ -171,7 +171,16 @@ pub const COLUMNS: [Column; 45] = [
         "Those of `links` that say `nofollow`: a JSON array",
     ),
     column("frames", "TEXT", Group::Bulk, "What it shows in frames: a JSON array of URLs"),
+    column(
+        "access",
+        "TEXT",
+        Group::Content,
+        "`own` if it was asked for with the credentials that the policy has for its host; `login` if the page is a login form",
+    ),
 ];
+
+/// Columns that files of the first version don't have.
+pub(crate) const ADDED: [&str; 1] = ["access"];
 
 /// Where a column is in [`COLUMNS`].
 pub(crate) const fn place(name: &str) -> usize {

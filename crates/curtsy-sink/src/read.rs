@@ -68,6 +68,10 @@ pub struct PageRow {
     pub robots_rule: Option<String>,
     /// The run that decided, as in [`RunRow::number`].
     pub run: Option<i64>,
+    /// Where the site sent its visitor, if that was not followed.
+    pub location: Option<String>,
+    /// `own` or `login`.
+    pub access: Option<String>,
 }
 
 /// One decision or request.
@@ -215,7 +219,12 @@ impl PagesFile {
 
     /// The row of a URL.
     pub fn row(&self, url: &CrawlUrl) -> Result<Option<PageRow>, OpenError> {
-        let sql = format!("SELECT {PAGE_ROW} FROM pages WHERE id = ?1");
+        // Files of the first version don't have this column.
+        let access = "SELECT count(*) FROM pragma_table_info('pages') WHERE name = 'access'";
+        let access: i64 =
+            self.db.query_row(access, [], |row| row.get(0)).map_err(|e| self.unreadable(e))?;
+        let access = if access > 0 { "access" } else { "NULL" };
+        let sql = format!("SELECT {PAGE_ROW}, {access} FROM pages WHERE id = ?1");
         let key = id(url.key());
         let found = self
             .db
@@ -305,9 +314,18 @@ impl PagesFile {
 
     /// Links to pages that answered with an error or not at all, in the order of the pages; `max` of them, and how many there are.
     pub fn broken_links(&self, max: usize) -> Result<(Vec<BrokenLink>, u64), OpenError> {
-        let sql = "SELECT url, http_status, error FROM pages
-            WHERE decision IN ('dead', 'lost_redirect', 'fetched', 'unheard')
-                AND (http_status >= 400 OR error IS NOT NULL)";
+        let broken = "decision IN ('dead', 'lost_redirect', 'fetched', 'unheard')
+            AND (http_status >= 400 OR error IS NOT NULL)";
+        self.links_to(broken, max)
+    }
+
+    /// Links to pages for which the site wants a login. They are not broken, and nobody here knows what they lead to.
+    pub fn links_behind_login(&self, max: usize) -> Result<(Vec<BrokenLink>, u64), OpenError> {
+        self.links_to("decision = 'login_wall'", max)
+    }
+
+    fn links_to(&self, which: &str, max: usize) -> Result<(Vec<BrokenLink>, u64), OpenError> {
+        let sql = &format!("SELECT url, http_status, error FROM pages WHERE {which}");
         let broken: HashMap<String, (Option<u16>, Option<String>)> = self
             .all(sql, &[], |_, row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?
             .into_iter()
@@ -424,7 +442,7 @@ impl PagesFile {
 
 const PAGE_ROW: &str = "url, final_url, redirect_count, decision, gate, decided_at, http_status, error,
     kind, depth, tries, fetched_at, fresh_until, content_type, content_hash, body_bytes, title, links_count,
-    robots_rule, run";
+    robots_rule, run, headers ->> '$.location'";
 
 fn page_row(row: &Row<'_>) -> Result<PageRow, rusqlite::Error> {
     Ok(PageRow {
@@ -448,6 +466,8 @@ fn page_row(row: &Row<'_>) -> Result<PageRow, rusqlite::Error> {
         links_count: number(row, 17)?,
         robots_rule: row.get(18)?,
         run: row.get(19)?,
+        location: row.get(20)?,
+        access: row.get(21)?,
     })
 }
 

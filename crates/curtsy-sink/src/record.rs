@@ -136,6 +136,7 @@ impl<'a> Record<'a> {
         let latency = page.latency.map(|took| (took.as_secs_f64() * 1e6).round() / 1000.0);
         self.set(const { place("latency_ms") }, latency.map_or(Value::Null, Value::Real));
         self.set(const { place("headers") }, Value::Text(headers(head).into()));
+        self.set(const { place("access") }, Value::text(words::access(page)));
         let rules = &page.document.rules;
         self.set(const { place("noindex") }, Value::Int(rules.noindex.into()));
         self.set(const { place("nofollow") }, Value::Int(rules.nofollow.into()));
@@ -178,7 +179,9 @@ impl<'a> Record<'a> {
 
 fn outcome(ending: &Ending) -> Option<&Outcome> {
     match ending {
-        Ending::Fetched(outcome) | Ending::Dead(outcome) => Some(outcome),
+        Ending::Fetched(outcome) | Ending::Dead(outcome) | Ending::LoginWall(outcome) => {
+            Some(outcome)
+        }
         _ => None,
     }
 }
@@ -192,8 +195,8 @@ pub(crate) fn news(ending: &Ending, page: Option<&Page>) -> News {
         {
             News::Answer
         }
-        Ending::LostRedirect if page.is_some() => News::Answer,
-        Ending::Fetched(_) | Ending::Dead(_) => News::Failed,
+        Ending::LostRedirect | Ending::LoginWall(_) if page.is_some() => News::Answer,
+        Ending::Fetched(_) | Ending::Dead(_) | Ending::LoginWall(_) => News::Failed,
         Ending::Refused(_) | Ending::Unheard | Ending::LostRedirect => News::Nothing,
     }
 }

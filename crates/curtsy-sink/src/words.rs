@@ -3,7 +3,7 @@
 use curtsy_core::host::{
     AskKind, DelayBy, Findings, Friction, Gate, Kind, Outcome, Problem, Reason, RobotsId, Verdict,
 };
-use curtsy_engine::{Ending, Then};
+use curtsy_engine::{Ending, Page, Then};
 
 /// How a URL ended.
 pub(crate) fn ending(ending: &Ending) -> &'static str {
@@ -15,6 +15,7 @@ pub(crate) fn ending(ending: &Ending) -> &'static str {
         Ending::Dead(_) => "dead",
         Ending::Unheard => "unheard",
         Ending::LostRedirect => "lost_redirect",
+        Ending::LoginWall(_) => "login_wall",
     }
 }
 
@@ -107,8 +108,17 @@ pub(crate) fn error(ending: &Ending) -> Option<&'static str> {
     match ending {
         Ending::Fetched(outcome) | Ending::Dead(outcome) => error_of(outcome),
         Ending::LostRedirect => Some("lost_redirect"),
+        Ending::LoginWall(_) => Some("login_wall"),
         Ending::Unheard => Some("unheard"),
         Ending::Cached | Ending::Refused(_) => None,
+    }
+}
+
+/// How a page was come by, where that is not how everybody comes by it.
+pub(crate) fn access(page: &Page) -> Option<&'static str> {
+    match page.head.own {
+        true => Some("own"),
+        false => page.document.is_login().then_some("login"),
     }
 }
 

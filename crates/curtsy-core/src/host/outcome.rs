@@ -131,6 +131,11 @@ impl Outcome {
         }
     }
 
+    /// Whether the answer asks for a login by its status. That is an outcome of its own: nothing that a retry or a dead letter helps.
+    pub fn asks_for_login(&self) -> bool {
+        matches!(*self, Outcome::Answered { status: 401, friction, .. } if friction != Some(Friction::Challenge))
+    }
+
     /// Whether the host answered in an ordinary way: what resets streaks. A 404 does, a challenge does not.
     pub fn is_ordinary(&self) -> bool {
         match *self {
@@ -250,9 +255,7 @@ impl Tries {
     pub fn settled(self, host: &HostState) -> Tries {
         let counted = self.counted.saturating_add(u8::from(self.open));
         match self.doubt {
-            Some(failed) if host.last_ok > Some(failed) => {
-                Tries { counted, ..Tries::default() }
-            }
+            Some(failed) if host.last_ok > Some(failed) => Tries { counted, ..Tries::default() },
             doubt => Tries { counted, doubt, open: false },
         }
     }

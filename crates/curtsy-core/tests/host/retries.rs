@@ -118,11 +118,7 @@ fn the_hosts_word_is_asked_for_by_a_probe_when_the_retry_is_due() {
     play.retry_at.insert("/a".to_owned(), at("14s"));
     play.needs_word.insert("/a".to_owned());
     // Not before the retry, and others are asked as ever.
-    check_with(
-        play,
-        "8s /a ? | 8s /b ? | 14s /a ?",
-        "not before 14s: backoff | go | go: HEAD /",
-    );
+    check_with(play, "8s /a ? | 8s /b ? | 14s /a ?", "not before 14s: backoff | go | go: HEAD /");
 }
 
 #[test]

@@ -215,7 +215,10 @@ impl Reader for Discovery {
             self.begin(record);
         }
         let mut document = self.read_page(record, head, &page.body, now);
-        self.follow(record, &mut document);
+        // What a login leads to is its own, or behind it.
+        if !document.is_login() {
+            self.follow(record, &mut document);
+        }
         document
     }
 

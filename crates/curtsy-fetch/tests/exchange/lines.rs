@@ -166,8 +166,7 @@ fn a_body_that_nobody_reads_costs_its_line_unless_it_is_short() {
         run(async {
             let client = Client::new();
             let (ticket, permit) = approach(&site.url("/"));
-            let Connected { mut line, .. } =
-                client.line(&ticket, Mono(0)).await.ok().unwrap();
+            let Connected { mut line, .. } = client.line(&ticket, Mono(0)).await.ok().unwrap();
             let written = std::cell::Cell::new(None);
             let until = curtsy_engine::Mono(u64::MAX);
             line.send(&permit, until, &request(), &written).await;

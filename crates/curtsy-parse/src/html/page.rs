@@ -5,6 +5,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, Together, UrlError, UrlKey};
 
 use super::address::CrawlAddresses;
+use super::login;
 use super::markup::Markup;
 use crate::charset::Charset;
 
@@ -40,6 +41,8 @@ pub struct Page {
     pub frames: Vec<CrawlUrl>,
     /// References that are no URL which can be crawled.
     pub unusable: usize,
+    /// Whether it is a login: a form with a password field, and hardly anything else.
+    pub login: bool,
     /// What the limits took away.
     pub cut: Cut,
 }
@@ -152,6 +155,7 @@ impl Page {
             links,
             frames: frames.into_iter().map(|link| link.url).collect(),
             unusable: unusable_links + unusable_frames,
+            login: markup.password && login::is_login(&text, markup.title.as_deref()),
             cut,
         }
     }

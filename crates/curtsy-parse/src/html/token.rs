@@ -102,6 +102,11 @@ impl<'t> Tokens<'t> {
         self.attributes.iter().find(named).map(|a| a.value)
     }
 
+    /// The last run of characters as it stands in the text.
+    pub(super) fn run(&self) -> &'t str {
+        self.run.of(self.text)
+    }
+
     /// The attributes of the last start tag as they stand in the text.
     pub(super) fn inside(&self) -> Span {
         self.inside

@@ -149,10 +149,16 @@ impl SqliteSink {
             return Some((Arc::clone(head), Fetched { body: body.clone() }));
         }
         let found = self.in_table(held, key, [ANSWER, ANSWER_MOVED], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
+            Ok((
+                row.get::<_, String>(0)?,
+                row.get::<_, String>(1)?,
+                row.get::<_, Vec<u8>>(2)?,
+                row.get::<_, bool>(3)?,
+            ))
         });
-        let (_, headers, body) = found?;
-        Some((Arc::new(read_headers(&headers, 200)?), Fetched { body: Bytes::from(body) }))
+        let (_, headers, body, own) = found?;
+        let head = Head { own, ..read_headers(&headers, 200)? };
+        Some((Arc::new(head), Fetched { body: Bytes::from(body) }))
     }
 
     /// Asks the table. A page is kept under the URL at which it was found: its own, or one to which others were led as well; what is
@@ -201,6 +207,11 @@ impl Cache for SqliteSink {
 
     fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
         Box::pin(std::future::ready(self.look_up_page(key)))
+    }
+
+    /// The crawl's own file.
+    fn is_shared(&self) -> bool {
+        false
     }
 
     fn put(
@@ -337,8 +348,8 @@ const KEPT: &str = "SELECT fresh_until, etag, last_modified FROM pages
     WHERE id = ?1 AND final_id IS NULL AND fresh_until IS NOT NULL";
 const KEPT_MOVED: &str = "SELECT fresh_until, etag, last_modified FROM pages
     WHERE final_id = ?1 AND fresh_until IS NOT NULL ORDER BY fresh_until DESC LIMIT 1";
-const ANSWER: &str = "SELECT fresh_until, headers, body FROM pages
+const ANSWER: &str = "SELECT fresh_until, headers, body, access IS 'own' FROM pages
     WHERE id = ?1 AND final_id IS NULL AND fresh_until IS NOT NULL AND body IS NOT NULL";
-const ANSWER_MOVED: &str = "SELECT fresh_until, headers, body FROM pages
+const ANSWER_MOVED: &str = "SELECT fresh_until, headers, body, access IS 'own' FROM pages
     WHERE final_id = ?1 AND fresh_until IS NOT NULL AND body IS NOT NULL
     ORDER BY fresh_until DESC LIMIT 1";

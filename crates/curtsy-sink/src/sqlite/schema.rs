@@ -8,7 +8,7 @@ use std::path::Path;
 use curtsy_file::{OpenError, PAGE_BYTES_LARGE, Schema};
 use rusqlite::Connection;
 
-use crate::columns::{COLUMNS, Group};
+use crate::columns::{ADDED, COLUMNS, Group};
 
 /// Fewer than the frontier's connection has, so that the wait for the disk falls to the thread that writes rows.
 const CHECKPOINT_PAGES: i64 = 3500;
@@ -23,14 +23,14 @@ const NAMES: [&str; 8] =
 
 /// Opens or makes the file, with our tables in it.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
-    let db = curtsy_file::open(path, &schema(&[&tables()]))?;
+    let db = curtsy_file::open(path, &schema(&[&tables(), LOGINS]))?;
     db.pragma_update(None, "cache_size", CACHE_KIB).map_err(|e| OpenError::sqlite(path, e))?;
     Ok(db)
 }
 
 /// Opens a file that is there, to read it.
 pub(crate) fn open_to_read(path: &Path) -> Result<Connection, OpenError> {
-    curtsy_file::open_to_read(path, &schema(&[&tables()]))
+    curtsy_file::open_to_read(path, &schema(&[&tables(), LOGINS]))
 }
 
 fn schema<'s>(steps: &'s [&'s str]) -> Schema<'s> {
@@ -43,14 +43,15 @@ fn schema<'s>(steps: &'s [&'s str]) -> Schema<'s> {
     }
 }
 
-/// The tables, made from the list of columns. What is large comes last, so that reading the rest does not walk through it.
+/// The tables of the first version, made from the list of columns. What is large comes last, so that reading the rest does not walk through it.
 fn tables() -> String {
     let mut pages = String::from(
         "CREATE TABLE pages (\n    number INTEGER PRIMARY KEY,\n    id BLOB NOT NULL UNIQUE",
     );
     let bulk = |group| group == Group::Bulk;
-    let first = COLUMNS.iter().filter(|c| !bulk(c.group) && c.name != "body");
-    let last = COLUMNS.iter().filter(|c| bulk(c.group) && c.name != "body");
+    let columns = || COLUMNS.iter().filter(|c| !ADDED.contains(&c.name));
+    let first = columns().filter(|c| !bulk(c.group) && c.name != "body");
+    let last = columns().filter(|c| bulk(c.group) && c.name != "body");
     let body = COLUMNS.iter().filter(|c| c.name == "body");
     for column in first {
         pages.push_str(&format!(",\n    {} {}", column.name, sql_type(column.name, column.sql)));
@@ -137,3 +138,57 @@ CREATE VIEW hosts (host, pages, fetched, refused, failed, last_at, delay_ms, del
         FROM pages GROUP BY host
     ) p USING (host);
 ";
+
+/// The second version: logins are an outcome of their own, and rows say how they were come by.
+const LOGINS: &str = "
+ALTER TABLE pages ADD COLUMN access TEXT;
+DROP VIEW last_decisions;
+CREATE VIEW last_decisions AS
+    SELECT id, decided_at AS at, kind, decision, run, final_url AS url, host,
+        CASE decision WHEN 'confirmed' THEN 304 WHEN 'fetched' THEN http_status
+            WHEN 'dead' THEN http_status WHEN 'lost_redirect' THEN http_status
+            WHEN 'login_wall' THEN http_status END AS http_status,
+        error, friction, retry_after_ms, gate, NULL AS not_before, NULL AS follows, delay_ms, delay_by,
+        robots_file, robots_line, findings
+    FROM pages;
+DROP VIEW hosts;
+CREATE VIEW hosts (host, pages, fetched, refused, failed, last_at, delay_ms, delay_by, not_before) AS
+    SELECT d.host, coalesce(p.pages, 0), coalesce(p.fetched, 0), coalesce(p.refused, 0),
+        coalesce(p.failed, 0), d.at, d.delay_ms, d.delay_by, d.not_before
+    FROM (SELECT host, max(at) AS at, delay_ms, delay_by, not_before FROM decisions GROUP BY host) d
+    LEFT JOIN (
+        SELECT host, count(*) AS pages, sum(decision IN ('fetched', 'confirmed', 'cached')) AS fetched,
+            sum(decision = 'refused') AS refused,
+            sum(decision <> 'login_wall' AND (error IS NOT NULL OR http_status >= 400)) AS failed
+        FROM pages GROUP BY host
+    ) p USING (host);
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_the_first_version_is_read_and_gets_its_new_column() {
+        let name = format!("curtsy-first-version-{}.db", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_file(&path);
+        let first = curtsy_file::open(&path, &schema(&[&tables()])).unwrap();
+        let row = "INSERT INTO pages (id, url, surt_key, final_url, redirect_count, decision, decided_at, host, kind, depth, tries)
+            VALUES (x'01', 'http://a.test/', 'a', 'http://a.test/', 0, 'fetched', 't', 'a.test', 'page', 0, 0)";
+        first.execute(row, []).unwrap();
+        drop(first);
+        let seen: i64 = open_to_read(&path)
+            .unwrap()
+            .query_row("SELECT count(*) FROM pages", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(seen, 1, "before it is brought up to date, too");
+        let db = open(&path).unwrap();
+        let access = "SELECT count(*) FROM pages WHERE access IS NULL";
+        assert_eq!(db.query_row(access, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+        let hosts = "SELECT pages + fetched FROM hosts";
+        assert_eq!(db.query_row(hosts, [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+        drop(db);
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -400,6 +400,7 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         .filter(|(name, _)| **name != "fetched")
         .map(|(name, n)| match *name == "refused" {
             true => format!("{n} refused ({})", refused.join(", ")),
+            false if *name == "login_wall" => format!("{n} behind a login"),
             false => part(name, *n),
         })
         .collect();

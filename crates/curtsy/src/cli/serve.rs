@@ -135,6 +135,13 @@ fn spec(
     for warning in &settled.warnings {
         writeln!(console.err, "warning: {warning}")?;
     }
+    if let [own, ..] = &settled.policy.own_hosts()[..] {
+        bail!(
+            "the policy has credentials for `{}`, and a service would show what is behind them to everyone who may ask it\n\
+             hint: crawl that host with `curtsy crawl`, and leave its `header`, `basic_auth` and `cookie` out here",
+            own.at
+        );
+    }
     if settled.policy.identity.contact.is_none() {
         writeln!(
             console.err,

@@ -70,6 +70,11 @@ fn text(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> String {
     match row {
         Some(row) => {
             let _ = writeln!(text, "  {}", printable(&verdict(row)));
+            if row.access.as_deref() == Some("own") {
+                text.push_str(
+                    "  asked for with the credentials that the policy has for this host\n",
+                );
+            }
             if row.redirect_count > 0 {
                 let _ = writeln!(
                     text,
@@ -105,10 +110,12 @@ fn verdict(row: &PageRow) -> String {
         ("fetched", _) => {
             let bytes =
                 row.body_bytes.map(|b| format!(", {}", progress::size(b))).unwrap_or_default();
-            format!("fetched{status}{bytes}")
+            let login = if row.access.as_deref() == Some("login") { ", a login form" } else { "" };
+            format!("fetched{status}{bytes}{login}")
         }
         ("confirmed", _) => "asked again and not changed: the page that we hold stands".to_owned(),
         ("cached", _) => "not asked for: the page that we hold is fresh".to_owned(),
+        ("login_wall", _) => login(row),
         ("refused", _) => {
             format!("not fetched: refused by the {} gate", row.gate.as_deref().unwrap_or("?"))
         }
@@ -121,6 +128,20 @@ fn verdict(row: &PageRow) -> String {
         (_, Some(error)) => format!("failed: {error}{status}"),
         (other, None) => format!("{}{status}", other.replace('_', " ")),
     }
+}
+
+/// How the site said that it wants a login.
+fn login(row: &PageRow) -> String {
+    let how = match (row.http_status, &row.location) {
+        (Some(401), _) => "the site answered 401".to_owned(),
+        (Some(300..=399), Some(to)) => format!("the site redirects to a login, {to}"),
+        _ => "the site shows a login form instead of the page".to_owned(),
+    };
+    let next = match row.access.as_deref() {
+        Some("own") => "the credentials that the policy has for this host did not open it",
+        _ => "a login is never tried",
+    };
+    format!("behind a login: {how}; {next}")
 }
 
 /// What the gates that had something to say found at the last decision.
@@ -215,6 +236,7 @@ fn in_json(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> Json 
         "final_url": row.map(|r| r.final_url.clone()),
         "redirect_count": row.map(|r| r.redirect_count),
         "robots_rule": rule,
+        "access": row.and_then(|r| r.access.clone()),
         "steps": steps,
     })
 }

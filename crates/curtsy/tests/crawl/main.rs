@@ -5,6 +5,8 @@ mod friction;
 mod harness;
 mod judged;
 mod killed;
+mod logins;
+mod own;
 mod plain;
 mod secrets;
 mod trouble;
