@@ -16,8 +16,8 @@ use crate::exchange::Brought;
 use crate::flush::Ended;
 use crate::visit::{Asked, Seen};
 use crate::{
-    CachedPage, Clock, Document, Ending, Fetched, Head, Page, Point, Step, Store, Then, UrlRecord,
-    UrlWrite, View, Want, Worker, World,
+    CachedPage, Clock, Document, Ending, Fetched, Head, Page, PageSource, Point, Step, Store, Then,
+    UrlRecord, UrlWrite, View, Want, Worker, World,
 };
 
 /// The least time for which a URL whose answer is in hand is kept from others.
@@ -161,18 +161,23 @@ impl<W: World> Worker<'_, W> {
         let now = seen.stamp.earliest(self.world.clock().mono());
         let answer = match (brought.head.take(), brought.page.take()) {
             (Some(head), page) if head.status == 304 => {
-                let held = self.outside.cache.page(record.url.key()).await;
-                Some(held.map_or((head, page), |(head, page)| (head, Some(page))))
+                let (cache, key) = (self.outside.cache, record.url.key());
+                let source = cache.source(key).await;
+                let held = cache.page(key).await;
+                Some(held.map_or((head, page, PageSource::Network), |(head, page)| {
+                    (head, Some(page), source)
+                }))
             }
-            (Some(head), page) => Some((head, page)),
+            (Some(head), page) => Some((head, page, PageSource::Network)),
             (None, _) => None,
         };
-        let answer = answer.map(|(head, page)| Answer {
+        let answer = answer.map(|(head, page, source)| Answer {
             head,
             page,
             kept,
             peer: brought.peer,
             latency: brought.latency,
+            source,
         });
         let page = self.take_in(seen, asked.policy, &record, answer, now).await;
         self.world.reached(Point::Offered).await;
@@ -189,8 +194,10 @@ impl<W: World> Worker<'_, W> {
         cached: Option<CachedPage>,
         now: Time,
     ) -> Option<Arc<Page>> {
+        let source = self.outside.cache.source(record.url.key()).await;
         let (head, page) = self.outside.cache.page(record.url.key()).await?;
-        let answer = Answer { head, page: Some(page), kept: cached, peer: None, latency: None };
+        let (page, kept) = (Some(page), cached);
+        let answer = Answer { head, page, kept, peer: None, latency: None, source };
         self.take_in(seen, policy, record, Some(answer), now).await
     }
 
@@ -261,6 +268,7 @@ impl<W: World> Worker<'_, W> {
             kept: answer.kept,
             peer: answer.peer,
             latency: answer.latency,
+            source: answer.source,
         }))
     }
 
@@ -340,6 +348,7 @@ struct Answer {
     kept: Option<CachedPage>,
     peer: Option<IpAddr>,
     latency: Option<Duration>,
+    source: PageSource,
 }
 
 /// What becomes of a URL with the observation's commit.
