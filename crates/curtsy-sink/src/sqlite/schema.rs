@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use curtsy_file::{OpenError, PAGE_BYTES_LARGE, Schema};
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 use crate::columns::{COLUMNS, Group};
 
@@ -23,14 +23,16 @@ const NAMES: [&str; 8] =
 
 /// Opens or makes the file, with our tables in it.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
-    let db = curtsy_file::open(path, &schema(&[&tables()]))?;
+    // A file that is begun has all columns where they belong.
+    let second = if is_first(path) { SECOND } else { "" };
+    let db = curtsy_file::open(path, &schema(&[&tables(), second]))?;
     db.pragma_update(None, "cache_size", CACHE_KIB).map_err(|e| OpenError::sqlite(path, e))?;
     Ok(db)
 }
 
 /// Opens a file that is there, to read it.
 pub(crate) fn open_to_read(path: &Path) -> Result<Connection, OpenError> {
-    curtsy_file::open_to_read(path, &schema(&[&tables()]))
+    curtsy_file::open_to_read(path, &schema(&[&tables(), SECOND]))
 }
 
 fn schema<'s>(steps: &'s [&'s str]) -> Schema<'s> {
@@ -61,6 +63,20 @@ fn tables() -> String {
     }
     pages.push_str("\n);\n");
     pages + OTHERS
+}
+
+/// Version 2: where a page comes from.
+const SECOND: &str = "ALTER TABLE pages ADD COLUMN source TEXT;";
+
+/// Whether a file has the first version of our tables.
+fn is_first(path: &Path) -> bool {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let version = |db: Connection| {
+        let sql = "SELECT version FROM store_version WHERE what = 'rows'";
+        db.query_row(sql, [], |row| row.get::<_, i64>(0))
+    };
+    // A file that is not there, or that can't be read, is said by whoever opens it.
+    path.exists() && Connection::open_with_flags(path, flags).and_then(version) == Ok(1)
 }
 
 fn sql_type(name: &str, sql: &'static str) -> &'static str {
