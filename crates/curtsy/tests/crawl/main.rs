@@ -7,4 +7,5 @@ mod judged;
 mod killed;
 mod plain;
 mod secrets;
+mod shared;
 mod trouble;
