@@ -11,6 +11,7 @@ use curtsy_store::Crawl;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch::Sender;
 
+use crate::sharing::Sharing;
 use crate::tally::Tally;
 use crate::work::Crew;
 use crate::{CrawlError, JobSpec, Progress, Waiting, Watch};
@@ -39,7 +40,11 @@ impl<'a> Attendant<'a> {
         began: Instant,
         watch: &'a mut dyn Watch,
     ) -> Attendant<'a> {
-        Attendant { crew, tally, began, watch, warned: Warned::default() }
+        let mut warned = Warned::default();
+        if let Some(said) = &crew.sharing_said {
+            warned.say(said.clone(), watch);
+        }
+        Attendant { crew, tally, began, watch, warned }
     }
 
     /// Attends until the work is over.
@@ -67,7 +72,10 @@ impl<'a> Attendant<'a> {
     }
 
     /// What the user was warned of.
-    pub(crate) fn said(self) -> Vec<String> {
+    pub(crate) fn said(mut self) -> Vec<String> {
+        if let Some(sharing) = &self.crew.sharing {
+            self.warned.sharing(sharing, self.watch);
+        }
         self.warned.said
     }
 
@@ -86,6 +94,9 @@ impl<'a> Attendant<'a> {
         };
         self.warned.look(crawl, spec, self.began.elapsed(), self.watch);
         self.warned.rows.look("rows", self.tally.trouble(), self.watch);
+        if let Some(sharing) = &self.crew.sharing {
+            self.warned.sharing(sharing, self.watch);
+        }
         self.watch.see(&progress);
     }
 }
@@ -130,6 +141,8 @@ struct Warned {
     time: bool,
     store: Trouble,
     rows: Trouble,
+    sharing: bool,
+    evicted: bool,
 }
 
 /// What a user was told about something that could not be written.
@@ -169,6 +182,21 @@ impl Warned {
             self.say(format!("{percent} % of the time of the budget are used"), watch);
         }
         self.store.look("the store", crawl.trouble(), watch);
+    }
+
+    /// What is wrong with the page cache, or that it is full: each once.
+    fn sharing(&mut self, sharing: &Sharing, watch: &mut dyn Watch) {
+        if let (Some(why), false) = (sharing.pages.trouble(), self.sharing) {
+            self.sharing = true;
+            let why = why.lines().next().unwrap_or_default().to_owned();
+            self.say(format!("the page cache is not used any more: {why}"), watch);
+        }
+        if sharing.pages.evicted() > 0 && !self.evicted {
+            self.evicted = true;
+            let text =
+                "the page cache is full: its oldest pages make room (`--cache-max` sets its size)";
+            self.say(text.to_owned(), watch);
+        }
     }
 
     fn say(&mut self, text: String, watch: &mut dyn Watch) {

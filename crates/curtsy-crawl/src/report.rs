@@ -46,6 +46,8 @@ pub struct Report {
     pub fetched: u64,
     /// Pages that needed no request.
     pub cached: u64,
+    /// Pages by where their content comes from: `network`, `crawl` (this file held it), `shared` (another crawl fetched it).
+    pub sources: BTreeMap<&'static str, u64>,
     /// Pages by how they ended.
     pub endings: BTreeMap<&'static str, u64>,
     /// Refusals by gate.
@@ -158,6 +160,7 @@ impl Done {
             rows: counted.rows,
             fetched: counted.fetched,
             cached: counted.cached,
+            sources: counted.sources,
             endings: counted.endings,
             refused: counted.refused,
             statuses: counted.statuses,

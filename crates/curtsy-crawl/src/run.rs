@@ -11,6 +11,7 @@ use tokio::sync::watch::channel;
 
 use crate::attend::{Attendant, runtime};
 use crate::report::Done;
+use crate::sharing::Missing;
 use crate::tally::Tally;
 use crate::work::{Crew, chance};
 use crate::{CrawlError, FileSpec, JobSpec, Report, Target, Watch};
@@ -75,14 +76,18 @@ async fn crawl(
     let tally = Tally::default();
     let mut sinks: Vec<&dyn Sink> = vec![&pages];
     sinks.extend(files.iter().map(|file| &**file));
-    sinks.push(&tally);
     let crew = Crew::new(spec, &crawl, (outlet, discovery), 1, FLUSH_ROWS);
+    sinks.extend(crew.sharing.as_ref().map(|sharing| sharing as &dyn Sink));
+    sinks.push(&tally);
+    // Whoever crawls again wants to know whether what was missing is there now.
+    let missing = if into.again { Missing::AskedAgain } else { Missing::Counts };
+    let cache = crew.shelves(Box::new(pages.clone()), missing);
     let (told, hears) = channel(0);
     let mut attendant = Attendant::new(&crew, &tally, began, watch);
     let outside = Outside {
         source: &crew.seeds,
         sinks,
-        cache: &pages,
+        cache: &*cache,
         reader: &crew.discovery,
         listener: &tally,
     };

@@ -20,6 +20,7 @@ use tokio::sync::watch::{Receiver, channel};
 use crate::attend::{Attendant, runtime};
 use crate::report::Done;
 use crate::run::{make_folder, texts};
+use crate::sharing::Missing;
 use crate::tally::Tally;
 use crate::work::{Crew, chance};
 use crate::{CrawlError, JobSpec, Report, Watch};
@@ -188,15 +189,13 @@ async fn one<K: Keeper>(
     hears: Receiver<u32>,
 ) -> (Option<Over>, Counts) {
     let store = crew.store(which);
-    let (sink, cache) = (keeper.sink(), keeper.cache(&store));
+    let (sink, cache) = (keeper.sink(), crew.shelves(keeper.cache(&store), Missing::Counts));
     let reader = Found { discovery: &crew.discovery, keeper };
-    let outside = Outside {
-        source: &crew.seeds,
-        sinks: vec![&*sink, tally],
-        cache: &*cache,
-        reader: &reader,
-        listener: tally,
-    };
+    let mut sinks: Vec<&dyn Sink> = vec![&*sink];
+    sinks.extend(crew.sharing.as_ref().map(|sharing| sharing as &dyn Sink));
+    sinks.push(tally);
+    let outside =
+        Outside { source: &crew.seeds, sinks, cache: &*cache, reader: &reader, listener: tally };
     crew.work(store, outside, hears).await
 }
 

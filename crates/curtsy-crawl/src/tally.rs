@@ -31,6 +31,8 @@ pub(crate) struct Counted {
     pub(crate) rows: u64,
     pub(crate) fetched: u64,
     pub(crate) cached: u64,
+    /// Pages by where their content comes from.
+    pub(crate) sources: BTreeMap<&'static str, u64>,
     pub(crate) used: u64,
     pub(crate) sitemaps: u64,
     pub(crate) retries: u64,
@@ -105,6 +107,9 @@ impl Counted {
             Ending::Cached => self.cached += 1,
             Ending::Refused(gate) => *self.refused.entry(gate_name(*gate)).or_default() += 1,
             Ending::Unheard | Ending::LostRedirect => {}
+        }
+        if let Some(page) = &row.page {
+            *self.sources.entry(page.source.name()).or_default() += 1;
         }
         if let Some(body) = row.page.as_ref().and_then(|p| p.body.as_ref()) {
             self.used += 1;

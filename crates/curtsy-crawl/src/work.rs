@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use curtsy_engine::discover::Discovery;
-use curtsy_engine::{Counts, Memory, Outside, Over, Point, Settings, Worker, World};
+use curtsy_engine::{Cache, Counts, Memory, Outside, Over, Point, Settings, Worker, World};
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use curtsy_store::{Crawl, Handle, Machine};
 use tokio::sync::watch;
 
 use crate::asking::{Asking, Noted};
 use crate::feed::Seeds;
+use crate::sharing::{Missing, Sharing};
 use crate::{CrawlError, JobSpec};
 
 /// Visits at once, for each connection that a process may have: most wait for their turn without one.
@@ -38,6 +39,10 @@ pub(crate) struct Crew<'c> {
     pub(crate) sent: AtomicU64,
     /// Hosts that they are asking.
     pub(crate) asking: Asking,
+    /// The page cache of all crawls, if this one uses it.
+    pub(crate) sharing: Option<Sharing>,
+    /// What was wrong with it.
+    pub(crate) sharing_said: Option<String>,
 }
 
 impl<'c> Crew<'c> {
@@ -58,12 +63,41 @@ impl<'c> Crew<'c> {
     ) -> Crew<'c> {
         let seeds = Seeds::new(spec.seeds.clone(), spec.seeds_are);
         let (sent, asking) = (AtomicU64::new(0), Asking::default());
-        Crew { spec, crawl, outlet, discovery, seeds, workers, flush_rows, sent, asking }
+        let (sharing, sharing_said) = Sharing::open(spec);
+        Crew {
+            spec,
+            crawl,
+            outlet,
+            discovery,
+            seeds,
+            workers,
+            flush_rows,
+            sent,
+            asking,
+            sharing,
+            sharing_said,
+        }
     }
 
     /// The store as one of the workers has it, on the worker's own thread.
     pub(crate) fn store(&self, which: usize) -> Handle<Machine> {
-        self.crawl.handle_of(which, self.workers)
+        let store = self.crawl.handle_of(which, self.workers);
+        if let Some(sharing) = &self.sharing {
+            sharing.before_leases_end(&store);
+        }
+        store
+    }
+
+    /// The pages that a crawl holds, with those of all others behind them.
+    pub(crate) fn shelves<'s>(
+        &'s self,
+        own: Box<dyn Cache + 's>,
+        missing: Missing,
+    ) -> Box<dyn Cache + 's> {
+        match &self.sharing {
+            Some(sharing) => Box::new(sharing.behind(own, self.crawl, missing)),
+            None => own,
+        }
     }
 
     /// Lets one of the workers work on this thread until nothing is left, or until it is told to end: at the second time at once, which is none.

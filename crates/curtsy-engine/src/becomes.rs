@@ -18,8 +18,8 @@ use crate::exchange::Brought;
 use crate::flush::Ended;
 use crate::visit::{Asked, Seen};
 use crate::{
-    CachedPage, Clock, Document, Ending, Fetched, Head, Page, Point, Step, Store, Then, UrlRecord,
-    UrlWrite, View, Want, Worker, World,
+    CachedPage, Clock, Document, Ending, Fetched, Head, Page, PageSource, Point, Step, Store, Then,
+    UrlRecord, UrlWrite, View, Want, Worker, World,
 };
 
 /// The least time for which a URL whose answer is in hand is kept from others.
@@ -172,19 +172,24 @@ impl<W: World> Worker<'_, W> {
         };
         let now = seen.stamp.earliest(self.world.clock().mono());
         let answer = match (brought.head.take(), brought.page.take()) {
-            (Some(head), page) if head.status == 304 => {
-                let held = self.outside.cache.page(record.url.key()).await;
-                Some(held.map_or((head, page), |(head, page)| (head, Some(page))))
+            (Some(head), page) if head.status == 304 && !self.is_for_us_alone(&record.url) => {
+                let (cache, key) = (self.outside.cache, record.url.key());
+                let source = cache.source(key).await;
+                let held = cache.page(key).await;
+                Some(held.map_or((head, page, PageSource::Network), |(head, page)| {
+                    (head, Some(page), source)
+                }))
             }
-            (Some(head), page) => Some((head, page)),
+            (Some(head), page) => Some((head, page, PageSource::Network)),
             (None, _) => None,
         };
-        let answer = answer.map(|(head, page)| Answer {
+        let answer = answer.map(|(head, page, source)| Answer {
             head,
             page,
             kept,
             peer: brought.peer,
             latency: brought.latency,
+            source,
         });
         let page = self.take_in(seen, asked.policy, &record, answer, now).await;
         let (ending, page) = behind_login(ending, page, &record);
@@ -202,8 +207,10 @@ impl<W: World> Worker<'_, W> {
         cached: Option<CachedPage>,
         now: Time,
     ) -> Option<Arc<Page>> {
+        let source = self.outside.cache.source(record.url.key()).await;
         let (head, page) = self.outside.cache.page(record.url.key()).await?;
-        let answer = Answer { head, page: Some(page), kept: cached, peer: None, latency: None };
+        let (page, kept) = (Some(page), cached);
+        let answer = Answer { head, page, kept, peer: None, latency: None, source };
         self.take_in(seen, policy, record, Some(answer), now).await
     }
 
@@ -274,6 +281,7 @@ impl<W: World> Worker<'_, W> {
             kept: answer.kept,
             peer: answer.peer,
             latency: answer.latency,
+            source: answer.source,
         }))
     }
 
@@ -305,6 +313,19 @@ impl<W: World> Worker<'_, W> {
         findings.set(Gate::Budget, Finding::new(Verdict::Never, reason));
         let ended = self.ended(&seen.view, &record, Ending::Refused(Gate::Budget), findings, now);
         Ended { write: None, ..ended }
+    }
+
+    /// What is held of a page. What others were shown is not what one's own credentials show.
+    pub(crate) async fn held(&self, url: &CrawlUrl) -> Option<CachedPage> {
+        match self.is_for_us_alone(url) {
+            true => None,
+            false => self.outside.cache.get(url.key()).await,
+        }
+    }
+
+    /// Whether a page is asked for with credentials, and the cache is not this crawl's alone.
+    fn is_for_us_alone(&self, url: &CrawlUrl) -> bool {
+        self.outside.cache.is_shared() && self.policy.has_credentials(url.host().as_str())
     }
 
     /// Keeps a page for the next time.
@@ -377,6 +398,7 @@ struct Answer {
     kept: Option<CachedPage>,
     peer: Option<IpAddr>,
     latency: Option<Duration>,
+    source: PageSource,
 }
 
 /// What becomes of a URL with the observation's commit.

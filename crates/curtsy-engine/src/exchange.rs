@@ -20,8 +20,8 @@ use crate::answer;
 use crate::becomes::{Becomes, unsent};
 use crate::visit::{Asked, HOLD, Next, Seen, Stamp, Stay, Url};
 use crate::{
-    Clock, Commit, Committed, Exchanged, Fetched, FrictionEvent, Head, Line, Mono, Note, Point,
-    Reading, Request, RobotsFile, Sent, Store, UrlRecord, View, Want, Worker, World,
+    CachedPage, Clock, Commit, Committed, Exchanged, Fetched, FrictionEvent, Head, Line, Mono,
+    Note, Point, Reading, Request, RobotsFile, Sent, Store, UrlRecord, View, Want, Worker, World,
 };
 
 /// Commits of what is known of a start, at most.
@@ -509,7 +509,15 @@ impl<W: World> Worker<'_, W> {
                 file.map(|f| (f.etag.clone(), f.last_modified.clone())).unwrap_or_default()
             }
             Kind::Page | Kind::Sitemap => {
-                let cached = asked.cached.clone();
+                // Whoever says that nothing has changed sends no page: the one that is held must be there then.
+                let validated =
+                    |held: &CachedPage| held.etag.is_some() || held.last_modified.is_some();
+                let cached = match asked.cached.clone().filter(validated) {
+                    Some(held) if self.outside.cache.hold(asked.record.url.key()).await => {
+                        Some(held)
+                    }
+                    _ => None,
+                };
                 cached.map(|c| (c.etag, c.last_modified)).unwrap_or_default()
             }
             Kind::RobotsHop | Kind::Probe => (None, None),

@@ -53,7 +53,10 @@ impl<W: World> Worker<'_, W> {
     pub(crate) async fn grant(&self, mut seen: Seen, mut wanted: Wanted<'_, '_>) -> Granted {
         let clock = self.world.clock();
         let mut looked = None;
-        for _ in 0..ROUNDS_MAX {
+        for round in 0..ROUNDS_MAX {
+            if round > 0 && self.was_fetched(&seen, &mut wanted).await {
+                return Granted::Changed(seen);
+            }
             let ahead = (seen.stamp.round_trip() * 2).clamp(AHEAD.0, AHEAD.1);
             let now = seen.stamp.earliest(clock.mono());
             // Somebody may have asked for robots.txt since this visit began.
@@ -96,6 +99,18 @@ impl<W: World> Worker<'_, W> {
             }
         }
         Granted::Changed(seen)
+    }
+
+    /// Whether somebody else fetched the page while its turn was waited for: it is in the cache before the state says so.
+    async fn was_fetched(&self, seen: &Seen, wanted: &mut Wanted<'_, '_>) -> bool {
+        if !matches!(wanted.asked.approach.kind, Kind::Page | Kind::Sitemap) {
+            return false;
+        }
+        let cached = self.held(&wanted.asked.record.url).await;
+        let now = seen.stamp.earliest(self.world.clock().mono());
+        let fresh = cached.as_ref().is_some_and(|held| held.fresh_until > now);
+        wanted.asked.cached = cached;
+        fresh
     }
 
     /// Waits until shortly before the turn. Where the start before it is another visit's and not heard of yet, that tells the turn

@@ -86,6 +86,34 @@ pub struct Page {
     pub peer: Option<IpAddr>,
     /// From the request to the first byte of the answer.
     pub latency: Option<Duration>,
+    /// Where its content comes from.
+    pub source: PageSource,
+}
+
+/// Where the content of a page comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PageSource {
+    /// The site: this very answer.
+    #[default]
+    Network,
+    /// What this crawl held.
+    Crawl,
+    /// What another crawl of the same user fetched.
+    Shared,
+    /// The same, although it is stale: it is asked for again meanwhile.
+    Stale,
+}
+
+impl PageSource {
+    /// The word for it, in columns, reports and answers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PageSource::Network => "network",
+            PageSource::Crawl => "crawl",
+            PageSource::Shared => "shared",
+            PageSource::Stale => "stale",
+        }
+    }
 }
 
 impl Page {
@@ -118,6 +146,16 @@ pub trait Cache {
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>>;
     /// The page itself with the head of its answer, if it is kept.
     fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>>;
+    /// Where the page comes from that [`page`](Self::page) gives.
+    fn source(&self, key: UrlKey) -> Boxed<'_, PageSource> {
+        let _ = key;
+        Box::pin(std::future::ready(PageSource::Crawl))
+    }
+    /// A page is asked for with its validators: whether it is there itself, and stays there until that is answered.
+    fn hold(&self, key: UrlKey) -> Boxed<'_, bool> {
+        let _ = key;
+        Box::pin(std::future::ready(true))
+    }
     /// Whether it is told of pages that are not there (404, 410) too, so that they are not asked for again while that is fresh.
     fn remembers_missing(&self) -> bool {
         false

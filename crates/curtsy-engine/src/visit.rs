@@ -246,12 +246,9 @@ impl<W: World> Worker<'_, W> {
                 continue;
             }
             let hop = matches!(record.want, Want::RobotsHop { .. });
-            // What others were shown is not what one's own credentials show.
-            let others = self.outside.cache.is_shared()
-                && self.policy.has_credentials(record.url.host().as_str());
-            let cached = match hop || others {
+            let cached = match hop {
                 true => None,
-                false => self.outside.cache.get(record.url.key()).await,
+                false => self.held(&record.url).await,
             };
             let now = seen.stamp.earliest(self.world.clock().mono());
             let rules = self.rules_of(&seen.view.state, policy, &record.url.authority(), now).await;

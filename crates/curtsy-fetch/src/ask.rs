@@ -161,8 +161,8 @@ fn escaped(text: &str) -> String {
     out
 }
 
-const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
+pub(crate) const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+pub(crate) const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
 /// Headers of a request, at most.
 const HEADERS: usize = 10;
 

@@ -9,6 +9,8 @@ use curtsy_core::url::HostKey;
 use ipnet::IpNet;
 use url::Url;
 
+use crate::ask::{ACCEPT, ACCEPT_ENCODING};
+
 /// Everything that an [`Outlet`](crate::Outlet) is made from.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -47,6 +49,17 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// What every request says under this header, whose name is in lower case; none if it says nothing.
+    pub fn says<'s>(&'s self, name: &str, user_agent: &'s str) -> Option<&'s str> {
+        match name {
+            "user-agent" => Some(user_agent),
+            "accept" => Some(ACCEPT),
+            "accept-encoding" => self.compress.then_some(ACCEPT_ENCODING),
+            "from" => self.from.as_deref(),
+            _ => None,
+        }
+    }
+
     /// What the policy says, and nothing else: no proxy, no pins, public addresses only.
     pub fn of(policy: &Policy) -> Settings {
         Settings {

@@ -343,6 +343,7 @@ fn with_page(row: Row, head: Head, document: Document, body: &[u8]) -> Row {
         kept: None,
         peer: None,
         latency: None,
+        source: curtsy_engine::PageSource::Network,
     };
     let outcome = Outcome::Answered { status: 200, retry_after: None, friction: None };
     Row { ending: Ending::Fetched(outcome), page: Some(Arc::new(page)), ..row }

@@ -40,7 +40,7 @@ const fn column(
 }
 
 /// The columns of a row. The first eighteen are those of the SQL face, in its order.
-pub const COLUMNS: [Column; 46] = [
+pub const COLUMNS: [Column; 47] = [
     column("url", "TEXT NOT NULL", Group::Url, "The URL as it was offered, in its one spelling"),
     column("surt_key", "TEXT NOT NULL", Group::Url, "The key under which web archives file it"),
     column(
@@ -143,6 +143,12 @@ pub const COLUMNS: [Column; 46] = [
         Group::Fresh,
         "Not asked for again before this; none if it is not kept for the next time",
     ),
+    column(
+        "source",
+        "TEXT",
+        Group::Content,
+        "Where the content comes from: `network`, `crawl` (held by this crawl), `shared` (fetched by another crawl of this user)",
+    ),
     column("peer", "TEXT", Group::Content, "The address that answered"),
     column(
         "latency_ms",
@@ -180,7 +186,7 @@ pub const COLUMNS: [Column; 46] = [
 ];
 
 /// Columns that files of the first version don't have.
-pub(crate) const ADDED: [&str; 1] = ["access"];
+pub(crate) const ADDED: [&str; 2] = ["source", "access"];
 
 /// Where a column is in [`COLUMNS`].
 pub(crate) const fn place(name: &str) -> usize {

@@ -217,6 +217,18 @@ impl PagesFile {
         Ok(PagesFile { path: path.to_owned(), db })
     }
 
+    /// Where the content of a page comes from, as in the column `source`; none if there is none, or if an older program wrote the file.
+    pub fn source(&self, url: &CrawlUrl) -> Result<Option<String>, OpenError> {
+        let is_there = "SELECT 1 FROM pragma_table_info('pages') WHERE name = 'source'";
+        let known = self.db.prepare(is_there).and_then(|mut sql| sql.exists([]));
+        if !known.map_err(|e| self.unreadable(e))? {
+            return Ok(None);
+        }
+        let sql = "SELECT source FROM pages WHERE id = ?1";
+        let found = self.db.query_row(sql, [&id(url.key())[..]], |row| row.get(0)).optional();
+        found.map(Option::flatten).map_err(|e| self.unreadable(e))
+    }
+
     /// The row of a URL.
     pub fn row(&self, url: &CrawlUrl) -> Result<Option<PageRow>, OpenError> {
         // Files of the first version don't have this column.

@@ -209,6 +209,12 @@ impl<H: Hours> Crawl<H> {
         self.with(|core| core.ledger.now())
     }
 
+    /// The store's time, and how often others were found to have written to the ledger: whoever keeps something beside it need not look
+    /// again while that number stays.
+    pub fn now_and_others(&self) -> (Time, u64) {
+        self.with(|core| (core.ledger.now(), core.ledger.others()))
+    }
+
     /// A robots.txt by its hash, if the ledger has it.
     pub fn robots(&self, id: RobotsId) -> Option<Arc<RobotsFile>> {
         self.with(|core| core.robots(id).ok().flatten())

@@ -4,9 +4,10 @@
 //! `store_version`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use curtsy_file::{OpenError, PAGE_BYTES_LARGE, Schema};
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use crate::columns::{ADDED, COLUMNS, Group};
 
@@ -17,20 +18,25 @@ const CHECKPOINT_PAGES: i64 = 3500;
 /// written as a whole.
 const CACHE_KIB: i64 = -16_384;
 
+/// How long a look at a file's version waits for others.
+const LOOK_WAIT: Duration = Duration::from_secs(10);
+
 /// The tables and views that are ours.
 const NAMES: [&str; 8] =
     ["pages", "history", "runs", "sitemap_urls", "last_decisions", "decisions", "hosts", "links"];
 
 /// Opens or makes the file, with our tables in it.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
-    let db = curtsy_file::open(path, &schema(&[&tables(), LOGINS]))?;
+    // A file that is begun has all columns where they belong.
+    let second = if is_first(path) { second() } else { String::new() };
+    let db = curtsy_file::open(path, &schema(&[&tables(&[]), &second]))?;
     db.pragma_update(None, "cache_size", CACHE_KIB).map_err(|e| OpenError::sqlite(path, e))?;
     Ok(db)
 }
 
 /// Opens a file that is there, to read it.
 pub(crate) fn open_to_read(path: &Path) -> Result<Connection, OpenError> {
-    curtsy_file::open_to_read(path, &schema(&[&tables(), LOGINS]))
+    curtsy_file::open_to_read(path, &schema(&[&tables(&[]), &second()]))
 }
 
 fn schema<'s>(steps: &'s [&'s str]) -> Schema<'s> {
@@ -43,13 +49,14 @@ fn schema<'s>(steps: &'s [&'s str]) -> Schema<'s> {
     }
 }
 
-/// The tables of the first version, made from the list of columns. What is large comes last, so that reading the rest does not walk through it.
-fn tables() -> String {
+/// The tables, made from the list of columns but for those that are left out. What is large comes last, so that reading the rest does not walk
+/// through it.
+fn tables(without: &[&str]) -> String {
     let mut pages = String::from(
         "CREATE TABLE pages (\n    number INTEGER PRIMARY KEY,\n    id BLOB NOT NULL UNIQUE",
     );
     let bulk = |group| group == Group::Bulk;
-    let columns = || COLUMNS.iter().filter(|c| !ADDED.contains(&c.name));
+    let columns = || COLUMNS.iter().filter(|c| !without.contains(&c.name));
     let first = columns().filter(|c| !bulk(c.group) && c.name != "body");
     let last = columns().filter(|c| bulk(c.group) && c.name != "body");
     let body = COLUMNS.iter().filter(|c| c.name == "body");
@@ -61,7 +68,31 @@ fn tables() -> String {
         pages.push_str(&format!(",\n    {} {}", column.name, column.sql));
     }
     pages.push_str("\n);\n");
-    pages + OTHERS
+    pages + OTHERS + VIEWS
+}
+
+/// From the first version to the second: the columns that it lacks, and the views as they are now.
+fn second() -> String {
+    let added = COLUMNS.iter().filter(|c| ADDED.contains(&c.name));
+    let added = added.map(|c| format!("ALTER TABLE pages ADD COLUMN {} {};\n", c.name, c.sql));
+    added.collect::<String>() + DROPPED + VIEWS
+}
+
+/// Whether a file has the first version of our tables. If that can't be told it counts as such: a step too many is an error, one that is
+/// left out would be a file without its columns.
+fn is_first(path: &Path) -> bool {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let version = |db: Connection| {
+        db.busy_timeout(LOOK_WAIT)?;
+        let ours = "SELECT 1 FROM sqlite_schema WHERE name = 'store_version'";
+        if !db.prepare(ours)?.exists([])? {
+            return Ok(None);
+        }
+        let sql = "SELECT version FROM store_version WHERE what = 'rows'";
+        db.query_row(sql, [], |row| row.get::<_, i64>(0)).optional()
+    };
+    let version = || Connection::open_with_flags(path, flags).and_then(version);
+    path.exists() && version().map_or(true, |version| version == Some(1))
 }
 
 fn sql_type(name: &str, sql: &'static str) -> &'static str {
@@ -112,10 +143,15 @@ CREATE TABLE sitemap_urls (
     priority REAL,
     PRIMARY KEY (url, sitemap)
 ) WITHOUT ROWID;
+";
+
+/// What is asked of the tables.
+const VIEWS: &str = "
 CREATE VIEW last_decisions AS
     SELECT id, decided_at AS at, kind, decision, run, final_url AS url, host,
         CASE decision WHEN 'confirmed' THEN 304 WHEN 'fetched' THEN http_status
-            WHEN 'dead' THEN http_status WHEN 'lost_redirect' THEN http_status END AS http_status,
+            WHEN 'dead' THEN http_status WHEN 'lost_redirect' THEN http_status
+            WHEN 'login_wall' THEN http_status END AS http_status,
         error, friction, retry_after_ms, gate, NULL AS not_before, NULL AS follows, delay_ms, delay_by,
         robots_file, robots_line, findings
     FROM pages;
@@ -134,46 +170,26 @@ CREATE VIEW hosts (host, pages, fetched, refused, failed, last_at, delay_ms, del
     FROM (SELECT host, max(at) AS at, delay_ms, delay_by, not_before FROM decisions GROUP BY host) d
     LEFT JOIN (
         SELECT host, count(*) AS pages, sum(decision IN ('fetched', 'confirmed', 'cached')) AS fetched,
-            sum(decision = 'refused') AS refused, sum(error IS NOT NULL OR http_status >= 400) AS failed
-        FROM pages GROUP BY host
-    ) p USING (host);
-";
-
-/// The second version: logins are an outcome of their own, and rows say how they were come by.
-const LOGINS: &str = "
-ALTER TABLE pages ADD COLUMN access TEXT;
-DROP VIEW last_decisions;
-CREATE VIEW last_decisions AS
-    SELECT id, decided_at AS at, kind, decision, run, final_url AS url, host,
-        CASE decision WHEN 'confirmed' THEN 304 WHEN 'fetched' THEN http_status
-            WHEN 'dead' THEN http_status WHEN 'lost_redirect' THEN http_status
-            WHEN 'login_wall' THEN http_status END AS http_status,
-        error, friction, retry_after_ms, gate, NULL AS not_before, NULL AS follows, delay_ms, delay_by,
-        robots_file, robots_line, findings
-    FROM pages;
-DROP VIEW hosts;
-CREATE VIEW hosts (host, pages, fetched, refused, failed, last_at, delay_ms, delay_by, not_before) AS
-    SELECT d.host, coalesce(p.pages, 0), coalesce(p.fetched, 0), coalesce(p.refused, 0),
-        coalesce(p.failed, 0), d.at, d.delay_ms, d.delay_by, d.not_before
-    FROM (SELECT host, max(at) AS at, delay_ms, delay_by, not_before FROM decisions GROUP BY host) d
-    LEFT JOIN (
-        SELECT host, count(*) AS pages, sum(decision IN ('fetched', 'confirmed', 'cached')) AS fetched,
             sum(decision = 'refused') AS refused,
             sum(decision <> 'login_wall' AND (error IS NOT NULL OR http_status >= 400)) AS failed
         FROM pages GROUP BY host
     ) p USING (host);
 ";
 
+/// Takes the views away of which the second version has others.
+const DROPPED: &str =
+    "DROP VIEW hosts; DROP VIEW links; DROP VIEW decisions; DROP VIEW last_decisions;";
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_the_first_version_is_read_and_gets_its_new_column() {
+    fn a_file_of_the_first_version_is_read_and_gets_its_new_columns() {
         let name = format!("curtsy-first-version-{}.db", std::process::id());
         let path = std::env::temp_dir().join(name);
         let _ = std::fs::remove_file(&path);
-        let first = curtsy_file::open(&path, &schema(&[&tables()])).unwrap();
+        let first = curtsy_file::open(&path, &schema(&[&tables(&ADDED)])).unwrap();
         let row = "INSERT INTO pages (id, url, surt_key, final_url, redirect_count, decision, decided_at, host, kind, depth, tries)
             VALUES (x'01', 'http://a.test/', 'a', 'http://a.test/', 0, 'fetched', 't', 'a.test', 'page', 0, 0)";
         first.execute(row, []).unwrap();
@@ -184,8 +200,14 @@ mod tests {
             .unwrap();
         assert_eq!(seen, 1, "before it is brought up to date, too");
         let db = open(&path).unwrap();
-        let access = "SELECT count(*) FROM pages WHERE access IS NULL";
-        assert_eq!(db.query_row(access, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+        for column in ADDED {
+            let empty = format!("SELECT count(*) FROM pages WHERE {column} IS NULL");
+            assert_eq!(
+                db.query_row(&empty, [], |row| row.get::<_, i64>(0)).unwrap(),
+                1,
+                "{column}"
+            );
+        }
         let hosts = "SELECT pages + fetched FROM hosts";
         assert_eq!(db.query_row(hosts, [], |row| row.get::<_, i64>(0)).unwrap(), 2);
         drop(db);

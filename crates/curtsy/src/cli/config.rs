@@ -37,6 +37,9 @@ pub(super) struct Config {
     into: Option<PathBuf>,
     ledger: Option<PathBuf>,
     #[serde(default)]
+    no_cache: bool,
+    cache_max: Option<String>,
+    #[serde(default)]
     allow_net: Vec<String>,
     #[serde(default)]
     resolve: Vec<String>,
@@ -93,6 +96,8 @@ impl Config {
         args.find.exclude = config.exclude;
         args.into = config.into;
         args.ledger.path = config.ledger;
+        args.cache.no_cache = config.no_cache;
+        args.cache.cache_max = config.cache_max;
         for net in &config.allow_net {
             args.way
                 .allow_net
@@ -156,6 +161,13 @@ impl Found {
             },
             into: flags.into.or(file.into),
             ledger: super::crawl::LedgerArg { path: flags.ledger.path.or(file.ledger.path) },
+            cache: super::crawl::CacheArgs {
+                no_cache: flags.cache.no_cache || file.cache.no_cache,
+                cache_max: flags.cache.cache_max.or(file
+                    .cache
+                    .cache_max
+                    .filter(|_| !variables.contains_key("CURTSY_CACHE_MAX"))),
+            },
             ..flags
         }
     }
@@ -208,6 +220,10 @@ policy = \"careful\"
 
 # Where rows go: crawl.db (SQLite), pages.jsonl, pages.csv.
 into = \"crawl.db\"
+
+# The page cache that all crawls of a user share.
+# no-cache = true                 # neither use nor fill it
+# cache-max = \"1GiB\"             # its size
 
 # The way out.
 # allow-net = [\"127.0.0.0/8\"]     # networks that are not public

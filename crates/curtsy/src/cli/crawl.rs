@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use curtsy_core::host::{Problem, Reason};
-use curtsy_core::policy::{Field, FlagValue, Layers, Mode, Reach, Settled};
+use curtsy_core::policy::{Field, FlagValue, Layers, Mode, Reach, Settled, read_size, write_size};
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{
-    Choice, Ended, FileSpec, JobSpec, Order, Report, SpecError, Target, Way, ledger_file,
-    run as run_job, seed,
+    Choice, Ended, FileSpec, JobSpec, Order, PageSharing, Report, SpecError, Target, Way,
+    ledger_file, run as run_job, seed,
 };
 use curtsy_engine::discover::{DiscoverySpec, Scope};
 use curtsy_fetch::{IpNet, NamePin};
-use curtsy_store::{Ledger, Machine};
+use curtsy_store::{Ledger, Machine, SHARED_BYTES_MIN};
 
 use super::config::Config;
 use super::policy::{assignment, mode};
@@ -49,6 +49,8 @@ pub(super) struct CrawlArgs {
     pub(super) again: bool,
     #[command(flatten)]
     pub(super) ledger: LedgerArg,
+    #[command(flatten)]
+    pub(super) cache: CacheArgs,
     /// Settings from a file [default: curtsy.toml, if there is one]
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
@@ -82,6 +84,40 @@ impl LedgerArg {
     pub(super) fn open(&self, console: &Console<'_>) -> anyhow::Result<Ledger<Machine>> {
         let quiet = curtsy_store::Options::default().quiet;
         Ok(Ledger::open(&self.find(console)?, Machine, quiet)?)
+    }
+}
+
+/// The page cache that crawls share.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct CacheArgs {
+    /// Neither use nor fill the page cache that all crawls of this user share
+    #[arg(long)]
+    pub(super) no_cache: bool,
+    /// The size of the page cache, as `500MiB`: its oldest pages make room [env: CURTSY_CACHE_MAX] [default: 1GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(super) cache_max: Option<String>,
+}
+
+impl CacheArgs {
+    /// What a crawl does with the page cache.
+    pub(super) fn read(&self, console: &Console<'_>) -> anyhow::Result<PageSharing> {
+        if self.no_cache {
+            return Ok(PageSharing::Off);
+        }
+        let variable = console.variables.get("CURTSY_CACHE_MAX").filter(|said| !said.is_empty());
+        let (name, said) = match (&self.cache_max, variable) {
+            (Some(said), _) => ("cache-max", said),
+            (None, Some(said)) => ("CURTSY_CACHE_MAX", said),
+            (None, None) => return Ok(PageSharing::default()),
+        };
+        match read_size(said).filter(|bytes| *bytes >= SHARED_BYTES_MIN) {
+            Some(bytes_max) => Ok(PageSharing::On { bytes_max }),
+            None => bail!(
+                "`{name}` is `{}`: it takes a size of at least {} such as `500MiB`\nhint: `--no-cache` does without the page cache",
+                super::printable(said),
+                write_size(SHARED_BYTES_MIN),
+            ),
+        }
     }
 }
 
@@ -243,7 +279,8 @@ pub(super) fn order(
         writeln!(console.err, "warning: {warning}")?;
     }
     let (way, ledger) = (args.way.read()?, args.ledger.find(console)?.into());
-    Ok(Order { seeds, settled, way, discovery, ledger })
+    let sharing = args.cache.read(console)?;
+    Ok(Order { seeds, settled, way, discovery, ledger, sharing })
 }
 
 /// The seeds, each read once.
@@ -406,6 +443,9 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         .collect();
     if !endings.is_empty() {
         let _ = writeln!(text, "  not fetched: {}", endings.join(", "));
+    }
+    if let Some(shared) = report.sources.get("shared") {
+        let _ = writeln!(text, "  {} from the page cache", plural(*shared, "page"));
     }
     if report.statuses.len() > 1 || report.statuses.keys().any(|s| *s != 200) {
         let statuses: Vec<_> =

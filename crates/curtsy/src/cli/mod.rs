@@ -3,6 +3,7 @@
 //! Data goes to stdout, everything else to stderr. A command answers with an [`Outcome`]; an `Err` means that it could not do
 //! its part (a file that isn't there), and ends like a wrong argument.
 
+mod cache;
 mod config;
 mod conformance;
 mod crawl;
@@ -12,6 +13,7 @@ mod explain;
 #[cfg(feature = "fleet")]
 mod fleet;
 mod forget;
+mod get;
 mod init;
 mod judge;
 mod links;
@@ -67,8 +69,12 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Stop asking a host, in every crawl of this user; or lift that
     Stop(stop::StopArgs),
-    /// Take rows out of a crawl's file, and a host's history out of the ledger
+    /// Take rows out of a crawl's file, pages out of the page cache, and a host's history out of the ledger
     Forget(forget::ForgetArgs),
+    /// Print one page: from the page cache if it may be used, else from the site
+    Get(Box<get::GetArgs>),
+    /// See or empty the page cache that all crawls of this user share
+    Cache(cache::CacheCommand),
     /// Print completions for a shell
     Completions(manual::CompletionsArgs),
     /// Print the manual page, or write all of them into a folder
@@ -135,6 +141,8 @@ impl Cli {
             Command::Explain(args) => explain::run(args, console),
             Command::Stop(args) => stop::run(&args, console),
             Command::Forget(args) => forget::run(&args, console),
+            Command::Get(args) => get::run(*args, console),
+            Command::Cache(args) => cache::run(&args, console),
             Command::Completions(args) => manual::completions(&args, console),
             Command::Man(args) => manual::man(&args, console),
             Command::Init(args) => init::run(&args, console),
@@ -194,6 +202,13 @@ pub enum Outcome {
     OurSide,
     /// A crawl was told to stop: 130, as shells say for Ctrl-C.
     Stopped,
+}
+
+impl Outcome {
+    /// The same for whoever wanted one page: a crawl that is done without it could fetch nothing.
+    fn or_nothing(self) -> Outcome {
+        if self == Outcome::Fine { Outcome::NothingFetched } else { self }
+    }
 }
 
 impl From<Outcome> for ExitCode {

@@ -56,20 +56,27 @@ pub(super) fn find(file: &Path, url: &str) -> anyhow::Result<Option<Why>> {
     let pages = PagesFile::open(file)?;
     let row = pages.row(&url)?;
     let decisions = pages.decisions(&url)?;
+    let source = pages.source(&url)?;
+    let source = source.as_deref();
     if row.is_none() && decisions.is_empty() {
         return Ok(None);
     }
     Ok(Some(Why {
-        text: text(url.as_str(), row.as_ref(), &decisions),
-        json: in_json(url.as_str(), row.as_ref(), &decisions),
+        text: text(url.as_str(), row.as_ref(), source, &decisions),
+        json: in_json(url.as_str(), row.as_ref(), source, &decisions),
     }))
 }
 
-fn text(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> String {
+fn text(
+    url: &str,
+    row: Option<&PageRow>,
+    source: Option<&str>,
+    decisions: &[DecisionRow],
+) -> String {
     let mut text = format!("{}\n", printable(url));
     match row {
         Some(row) => {
-            let _ = writeln!(text, "  {}", printable(&verdict(row)));
+            let _ = writeln!(text, "  {}", printable(&verdict(row, source)));
             if row.access.as_deref() == Some("own") {
                 text.push_str(
                     "  asked for with the credentials that the policy has for this host\n",
@@ -103,7 +110,8 @@ fn text(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> String {
 }
 
 /// The first line: what became of it.
-fn verdict(row: &PageRow) -> String {
+fn verdict(row: &PageRow, source: Option<&str>) -> String {
+    let shared = source == Some("shared");
     let status = row.http_status.map(|s| format!(" with {s}")).unwrap_or_default();
     let error = row.error.as_deref().map(|e| e.replace('_', " "));
     match (row.decision.as_str(), &error) {
@@ -112,6 +120,17 @@ fn verdict(row: &PageRow) -> String {
                 row.body_bytes.map(|b| format!(", {}", progress::size(b))).unwrap_or_default();
             let login = if row.access.as_deref() == Some("login") { ", a login form" } else { "" };
             format!("fetched{status}{bytes}{login}")
+        }
+        ("confirmed", _) if shared => {
+            "asked again and not changed: the page that another crawl of yours fetched stands"
+                .to_owned()
+        }
+        ("cached", _) if shared => {
+            "not asked for: another crawl of yours fetched this page, and it is still fresh"
+                .to_owned()
+        }
+        ("dead", _) if shared => {
+            format!("not asked for: another crawl of yours was answered{status} a short while ago")
         }
         ("confirmed", _) => "asked again and not changed: the page that we hold stands".to_owned(),
         ("cached", _) => "not asked for: the page that we hold is fresh".to_owned(),
@@ -203,7 +222,12 @@ fn told(step: &DecisionRow) -> String {
     format!("{at} {what} {came}{friction}{wait}{then}")
 }
 
-fn in_json(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> Json {
+fn in_json(
+    url: &str,
+    row: Option<&PageRow>,
+    source: Option<&str>,
+    decisions: &[DecisionRow],
+) -> Json {
     let rule = row.and_then(|row| row.robots_rule.as_deref());
     let steps: Vec<Json> = decisions
         .iter()
@@ -237,6 +261,7 @@ fn in_json(url: &str, row: Option<&PageRow>, decisions: &[DecisionRow]) -> Json 
         "redirect_count": row.map(|r| r.redirect_count),
         "robots_rule": rule,
         "access": row.and_then(|r| r.access.clone()),
+        "source": source,
         "steps": steps,
     })
 }

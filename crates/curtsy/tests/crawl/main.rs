@@ -9,4 +9,5 @@ mod logins;
 mod own;
 mod plain;
 mod secrets;
+mod shared;
 mod trouble;

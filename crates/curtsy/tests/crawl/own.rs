@@ -207,6 +207,57 @@ fn credentials_reach_their_one_origin_and_are_found_nowhere_else() {
     }
 }
 
+/// What was asked for with credentials is this crawl's alone, and what others were shown is not what they show: neither goes through the page
+/// cache that all crawls of a user share.
+#[test]
+fn credentials_and_the_shared_page_cache_keep_apart() {
+    fn lasting(path: &str) -> Option<String> {
+        let lasting = "\r\nCache-Control: max-age=3600\r\nETag: \"1\"\r\n";
+        let page = page("<title>Page</title><p>daffodil");
+        matches!(path, "/" | "/elsewhere").then(|| page.replacen("\r\n", lasting, 1))
+    }
+    let (own, other) = (Recorder::start(Some(TOKEN), lasting), Recorder::start(None, lasting));
+    let staging = Staging { town: Town::empty(), own, other };
+    let town = &staging.town;
+    let section = format!(
+        "[host.\"127.0.0.1\"]\norigin = 'http://127.0.0.1:{}'\nheader = {{ X-Token = {{ env = 'OWN_TOKEN' }} }}\n",
+        staging.own.port
+    );
+    let crawl = |section: &str, into: &str| {
+        let policy = format!("preset = 'careful'\n[pace]\ndelay = '10ms'\n{section}");
+        std::fs::write(town.path("p.toml"), policy).unwrap();
+        let home = format!("http://127.0.0.1:{}/", staging.own.port);
+        let elsewhere = format!("http://127.0.0.1:{}/elsewhere", staging.other.port);
+        let args = ["crawl", &home, &elsewhere, "--allow-net", "127.0.0.0/8", "--no-sitemaps"];
+        let args = [&args[..], &["--policy", "p.toml", "--into", into]].concat();
+        Ran::of(town.program(&args).env("OWN_TOKEN", TOKEN).output().unwrap()).ends(0);
+        let rows = "SELECT group_concat(decision || ' ' || coalesce(source, '-'), ', ')
+            FROM (SELECT * FROM pages WHERE kind = 'page' ORDER BY url NOT LIKE '%/')";
+        let rows: String = town.db(into).query_row(rows, [], |row| row.get(0)).unwrap();
+        let times = |site: &Recorder, line| {
+            site.requests().iter().filter(|request| request.starts_with(line)).count()
+        };
+        (rows, times(&staging.own, "GET / "), times(&staging.other, "GET /elsewhere "))
+    };
+    let fetched = || "fetched network, fetched network".to_owned();
+    assert_eq!(crawl(&section, "a.db"), (fetched(), 1, 1));
+    assert_eq!(crawl(&section, "b.db"), (fetched(), 2, 2), "nothing was put there");
+    let refused = "login_wall network, fetched network".to_owned();
+    assert_eq!(crawl("", "c.db"), (refused, 3, 3), "nor for whoever has no credentials");
+    assert_eq!(
+        crawl(&section, "d.db"),
+        (fetched(), 4, 4),
+        "what others put there is not looked up"
+    );
+    let others = "login_wall network, cached shared".to_owned();
+    assert_eq!(crawl("", "e.db"), (others, 5, 4), "they share theirs");
+    assert_eq!(crawl(&section, "a.db").1, 4 + 1, "a crawl's own file is its own");
+    let held = "SELECT count(*) FROM pages WHERE fresh_until IS NOT NULL AND access = 'own'";
+    let held: i64 = town.db("a.db").query_row(held, [], |row| row.get(0)).unwrap();
+    assert_eq!(held, 1);
+    search(&town.folder);
+}
+
 #[test]
 fn without_their_secret_nothing_is_sent() {
     let staging = Staging::new();
