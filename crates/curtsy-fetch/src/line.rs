@@ -540,7 +540,7 @@ const PIECES_AT_ONCE: u32 = 128;
 
 #[cfg(test)]
 mod tests {
-    use curtsy_engine::{Connected, Fetch};
+    use curtsy_engine::Connected;
 
     use super::*;
     use crate::client::{Client, approach, request, run};

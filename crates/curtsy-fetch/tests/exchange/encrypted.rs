@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use curtsy_engine::{Connected, Fetch, Line, Mono, Request, Sent};
+use curtsy_engine::{Connected, Line, Mono, Request, Sent};
 use curtsy_fetch::Settings;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

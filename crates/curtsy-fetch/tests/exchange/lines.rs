@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curtsy_engine::{Clock, Connected, Fetch, Line, Mono};
+use curtsy_engine::{Clock, Connected, Line, Mono};
 
 use crate::client::{Client, approach, request, run};
 use crate::site::{Site, ok};

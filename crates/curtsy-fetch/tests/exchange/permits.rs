@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use curtsy_engine::{Clock, Connected, Fetch, Line, Mono, Sent};
+use curtsy_engine::{Clock, Connected, Line, Mono, Sent};
 
 use crate::client::{Client, approach, past, request, run};
 use crate::site::{Site, ok};
