@@ -111,8 +111,12 @@ async fn curtsy(server: SocketAddr) -> f64 {
     let request = Request { method: "GET", user_agent: AGENT.to_owned(), ..Request::default() };
     let began = ThreadTime::now();
     for _ in 0..EXCHANGES {
-        let Ok(Connected { mut line, .. }) = fetch.connect(&approach, Mono(0)).await else {
-            panic!("the server accepts");
+        let mut line = match fetch.standing(&approach, Mono(0)) {
+            Some(line) => line,
+            None => match fetch.connect(&approach).await {
+                Ok(Connected { line, .. }) => line,
+                Err(problem) => panic!("the server accepts: {problem:?}"),
+            },
         };
         let until = clock.mono() + Duration::from_millis(200);
         let written = Cell::new(None);
@@ -168,6 +172,7 @@ fn permit(url: &str, policy: &Policy) -> (Approach, Permit) {
         fresh_until: None,
         retry_at: None,
         tries: 0,
+        needs_word: false,
         slot_since: None,
     };
     let Action::Approach(approach) = state.admit(&ask, &scene).action else {

@@ -199,6 +199,7 @@ fn row(n: usize, links: usize, bytes: usize) -> Row {
             kept: Some(kept),
             peer: Some(IpAddr::from([127, 0, 0, 1])),
             latency: Some(Duration::from_micros(4_321)),
+            source: curtsy_engine::PageSource::Network,
         })),
     }
 }

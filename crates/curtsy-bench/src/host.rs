@@ -159,6 +159,7 @@ pub fn ask(url: &CrawlUrl) -> Ask<'_> {
         fresh_until: None,
         retry_at: None,
         tries: 0,
+        needs_word: false,
         slot_since: None,
     }
 }

@@ -212,8 +212,110 @@ fn a_host_section_names_a_canonical_host() {
     );
     refused(
         "[host]\ndelay = '1s'",
-        "line 2, column 9: `host.\"delay\"` is `'1s'`, expected a section with `delay`, `slots`, `adaptive`, `retries`",
+        "line 2, column 9: `host.\"delay\"` is `'1s'`, expected a section with `delay`, `slots`, `adaptive`, `retries`, \
+         `header`, `basic_auth`, `cookie`, `origin`, `plain_http`",
     );
+}
+
+const OWN: &str = r#"
+[host."staging.example.org"]
+header = { Authorization = { env = "STAGING_TOKEN" }, X-Preview = { file = "/run/secrets/preview" } }
+cookie = { env = "STAGING_COOKIE" }
+origin = "https://staging.example.org:8443"
+[host."other.example.org"]
+basic_auth = { user = "it's \"me\"", password = { file = "/run/secrets/pass word" } }
+"#;
+
+#[test]
+fn credentials_name_their_places_and_survive_being_written() {
+    let policy = Policy::parse(OWN).unwrap();
+    let own = policy.own_hosts();
+    let at: Vec<String> = own.iter().map(|own| own.at.to_string()).collect();
+    assert_eq!(at, ["https://other.example.org", "https://staging.example.org:8443"]);
+    assert_eq!(own[1].headers.len(), 2);
+    assert_eq!(Policy::parse(&policy.to_toml()), Ok(policy.clone()));
+    assert!(policy.has_credentials("staging.example.org") && !policy.has_credentials("a.test"));
+    let differ = policy.diff(&Policy::parse("").unwrap());
+    assert!(differ.iter().any(|d| d.key == "host.\"staging.example.org\".cookie"), "{differ:?}");
+}
+
+#[test]
+fn a_secret_in_the_policy_itself_is_refused_and_not_repeated() {
+    for text in [
+        "[host.\"a.test\"]\ncookie = 'tulip'",
+        "[host.\"a.test\"]\ncookie = { value = 'tulip' }",
+        "[host.\"a.test\"]\nheader = { X-A = 'tulip' }",
+        "[host.\"a.test\"]\nheader = 'tulip'",
+        "[host.\"a.test\"]\nbasic_auth = { user = 'me', password = 'tulip' }",
+        "[host.\"a.test\"]\nbasic_auth = 'me:tulip'",
+        "[host.\"a.test\"]\ncookie = { env = 'A' }\norigin = 'https://me:tulip@a.test'",
+        "[host]\ncookie = 'tulip'",
+    ] {
+        let error = Policy::parse(text).unwrap_err().to_string();
+        assert!(!error.contains("tulip"), "{error}");
+    }
+}
+
+#[test]
+fn credentials_are_checked_before_anybody_uses_them() {
+    let check = |section: &str, said: &str| {
+        let text = format!("[host.\"a.test\"]\n{section}");
+        let error = Policy::parse(&text).expect_err(section).to_string();
+        assert!(error.contains(said), "{section}: {error}");
+    };
+    for header in [
+        "Host",
+        "Content-Length",
+        "Transfer-Encoding",
+        "Connection",
+        "Upgrade",
+        "TE",
+        "Trailer",
+        "Proxy-Authorization",
+        "User-Agent",
+        "From",
+        "Keep-Alive",
+        "Accept-Encoding",
+        "If-None-Match",
+        "Range",
+        "'a b'",
+        "'a:'",
+        "''",
+        "\"a\\nb\"",
+    ] {
+        check(
+            &format!("header = {{ {header} = {{ env = 'A' }} }}"),
+            "not those of framing, identity",
+        );
+    }
+    let many: Vec<String> = (0..17).map(|n| format!("X-{n} = {{ env = 'A' }}")).collect();
+    check(&format!("header = {{ {} }}", many.join(", ")), "up to 16 headers");
+    check("header = { X-A = { env = 'A' }, x-a = { env = 'B' } }", "up to 16 headers");
+    check("cookie = { env = '1A' }", "never the value itself");
+    check("cookie = { file = 'relative' }", "never the value itself");
+    check("cookie = { env = 'A', file = '/b' }", "never the value itself");
+    check("basic_auth = { user = 'a:b', password = { env = 'A' } }", "never the value itself");
+    check(
+        "basic_auth = { user = 'a', password = { env = 'A' } }\nheader = { authorization = { env = 'A' } }",
+        "is there twice",
+    );
+    check("cookie = { env = 'A' }\nheader = { COOKIE = { env = 'A' } }", "is there twice");
+    check("cookie = { env = 'A' }\norigin = 'https://b.test'", "is not an origin of this host");
+    check("cookie = { env = 'A' }\norigin = 'https://a.test/x'", "scheme, host and port");
+    check(
+        "cookie = { env = 'A' }\norigin = 'http://a.test'",
+        "sends credentials without encryption",
+    );
+    check("origin = 'https://a.test'", "has no effect without");
+    check("plain_http = true", "has no effect without");
+    let fine = "cookie = { env = 'A' }\norigin = 'http://a.test'\nplain_http = true";
+    let own = Policy::parse(&format!("[host.\"a.test\"]\n{fine}")).unwrap().own_hosts();
+    assert_eq!(own[0].at.to_string(), "http://a.test");
+    for host in ["127.0.0.7", "localhost", "a.localhost", "[::1]"] {
+        let text =
+            format!("[host.\"{host}\"]\ncookie = {{ env = 'A' }}\norigin = 'http://{host}:8080'");
+        assert_eq!(Policy::parse(&text).unwrap().own_hosts().len(), 1, "{host}");
+    }
 }
 
 #[test]

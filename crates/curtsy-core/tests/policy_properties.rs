@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use curtsy_core::policy::{
-    AgentMatch, Backoff, Body, Breaker, Budget, CachePolicy, Curve, FIELDS, Field, HostOverride,
-    Identity, Kind, Layers, Pace, Policy, Preset, Reach, Retry, Risk, RobotsPolicy, Slots,
-    Timeouts, write_range, write_size, write_span,
+    AgentMatch, Backoff, BasicAuth, Body, Breaker, Budget, CachePolicy, Curve, FIELDS, Field,
+    HostOverride, Identity, Kind, Layers, Pace, Policy, Preset, Reach, Retry, Risk, RobotsPolicy,
+    Secret, Slots, Timeouts, write_range, write_size, write_span,
 };
 use proptest::prelude::*;
 
@@ -53,6 +53,9 @@ fn fitting(kind: Kind) -> BoxedStrategy<String> {
         Kind::MediaTypes => proptest::collection::vec("[a-z]{1,6}/(\\*|[a-z0-9.+-]{1,6})", 0..4)
             .prop_map(|types| types.join(","))
             .boxed(),
+        Kind::Secret | Kind::Headers | Kind::BasicAuth | Kind::Origin => {
+            unreachable!("hosts have these, in their sections")
+        }
     }
 }
 
@@ -82,10 +85,22 @@ fn policies() -> impl Strategy<Value = Policy> {
     })
 }
 
+fn secrets() -> impl Strategy<Value = Secret> {
+    prop_oneof!["[A-Z_]{1,8}".prop_map(Secret::Env), "/[ -~]{0,20}".prop_map(Secret::File)]
+}
+
 fn host_sections() -> impl Strategy<Value = HostOverride> {
     let delay = proptest::option::of((0u64..1_000_000, 0u64..1_000_000));
-    (delay, proptest::option::of(1u8..64), any::<Option<bool>>(), proptest::option::of(0u8..20))
-        .prop_map(|(delay, slots, adaptive, retries)| HostOverride {
+    use proptest::option::of;
+    let headers = proptest::collection::btree_map("X-[a-z]{1,8}", secrets(), 0..5);
+    let login = of(("[a-z '\"\\\\]{1,8}", secrets()));
+    (delay, of(1u8..64), any::<Option<bool>>(), of(0u8..20), headers, login, of(secrets()))
+        .prop_map(|(delay, slots, adaptive, retries, headers, login, cookie)| HostOverride {
+            headers: headers.into_iter().collect(),
+            basic_auth: login.map(|(user, password)| BasicAuth { user, password }),
+            cookie,
+            origin: None,
+            plain_http: None,
             delay: delay
                 .map(|(low, more)| (Duration::from_micros(low), Duration::from_micros(low + more))),
             slots,

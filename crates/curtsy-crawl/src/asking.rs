@@ -60,14 +60,20 @@ pub(crate) struct Noted<'a> {
 impl<'a> Fetch for Noted<'a> {
     type Line = NotedLine<'a, <HttpFetch as Fetch>::Line>;
 
-    async fn connect(
-        &self,
-        approach: &Approach,
-        turn: Mono,
-    ) -> Result<Connected<Self::Line>, Problem> {
-        let Connected { line, took } = self.fetch.connect(approach, turn).await?;
+    fn standing(&self, approach: &Approach, turn: Mono) -> Option<Self::Line> {
+        Some(self.noted(approach, self.fetch.standing(approach, turn)?))
+    }
+
+    async fn connect(&self, approach: &Approach) -> Result<Connected<Self::Line>, Problem> {
+        let Connected { line, took } = self.fetch.connect(approach).await?;
+        Ok(Connected { line: self.noted(approach, line), took })
+    }
+}
+
+impl<'a> Noted<'a> {
+    fn noted<L>(&self, approach: &Approach, line: L) -> NotedLine<'a, L> {
         let (asking, host) = (self.asking, approach.url.host().clone());
-        Ok(Connected { line: NotedLine { line, asking, host, in_flight: None }, took })
+        NotedLine { line, asking, host, in_flight: None }
     }
 }
 

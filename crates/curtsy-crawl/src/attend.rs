@@ -14,6 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch::Sender;
 
 use crate::explain::pace;
+use crate::sharing::Sharing;
 use crate::tally::Tally;
 use crate::work::Crew;
 use crate::{CrawlError, JobSpec, Progress, Waiting, Watch};
@@ -47,7 +48,11 @@ impl<'a> Attendant<'a> {
         began: Instant,
         watch: &'a mut dyn Watch,
     ) -> Attendant<'a> {
-        Attendant { crew, tally, began, watch, warned: Warned::default() }
+        let mut warned = Warned::default();
+        if let Some(said) = &crew.sharing_said {
+            warned.say(said.clone(), watch);
+        }
+        Attendant { crew, tally, began, watch, warned }
     }
 
     /// Attends until the work is over.
@@ -78,7 +83,10 @@ impl<'a> Attendant<'a> {
     }
 
     /// What the user was warned of.
-    pub(crate) fn said(self) -> Vec<String> {
+    pub(crate) fn said(mut self) -> Vec<String> {
+        if let Some(sharing) = &self.crew.sharing {
+            self.warned.sharing(sharing, self.watch);
+        }
         self.warned.said
     }
 
@@ -99,6 +107,9 @@ impl<'a> Attendant<'a> {
         self.warned.look(crawl, spec, self.began.elapsed(), self.watch);
         self.warned.rows.look("rows", self.tally.trouble(), self.watch);
         self.warned.look_at_robots(self.tally, self.watch);
+        if let Some(sharing) = &self.crew.sharing {
+            self.warned.sharing(sharing, self.watch);
+        }
         self.watch.see(&progress);
     }
 }
@@ -171,6 +182,8 @@ struct Warned {
     rows: Trouble,
     /// Hosts of which it was said that their robots.txt could not be fetched.
     unsure: BTreeSet<HostKey>,
+    sharing: bool,
+    evicted: bool,
 }
 
 /// What a user was told about something that could not be written.
@@ -240,6 +253,21 @@ impl Warned {
             }
         }
         self.unsure.extend(new.into_iter().map(|(host, _)| host));
+    }
+
+    /// What is wrong with the page cache, or that it is full: each once.
+    fn sharing(&mut self, sharing: &Sharing, watch: &mut dyn Watch) {
+        if let (Some(why), false) = (sharing.pages.trouble(), self.sharing) {
+            self.sharing = true;
+            let why = why.lines().next().unwrap_or_default().to_owned();
+            self.say(format!("the page cache is not used any more: {why}"), watch);
+        }
+        if sharing.pages.evicted() > 0 && !self.evicted {
+            self.evicted = true;
+            let text =
+                "the page cache is full: its oldest pages make room (`--cache-max` sets its size)";
+            self.say(text.to_owned(), watch);
+        }
     }
 
     fn say(&mut self, text: String, watch: &mut dyn Watch) {

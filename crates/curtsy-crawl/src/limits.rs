@@ -2,7 +2,7 @@
 
 use curtsy_core::limits::{Bound, Limit};
 
-use crate::{run, shown, sitemaps, stream, survey, tally, work};
+use crate::{run, sharing, shown, sitemaps, stream, survey, tally, work};
 
 /// The limits of this crate: rows that are written together, what is listed, sampled and counted by name.
 pub fn limits() -> Vec<Limit> {
@@ -26,6 +26,12 @@ pub fn limits() -> Vec<Limit> {
             "hosts that a run with other settings tries anew at once",
             count(run::ANEW_MAX),
             "the others are tried when they fall due",
+        ),
+        limit(
+            "crawl.pinned",
+            "pages of the page cache in memory whose confirmation is waited for",
+            count(sharing::PINNED_MAX),
+            "they are read again",
         ),
         limit(
             "crawl.names",

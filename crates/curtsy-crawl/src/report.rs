@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use curtsy_core::evidence::{DiscoverySource, RunEvidence, RunFigures, timestamp};
-use curtsy_core::host::Gate;
+use curtsy_core::host::{Gate, Problem, Reason};
 use curtsy_core::policy::Mode;
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
@@ -17,7 +17,7 @@ use crate::tally::{Counted, Happened};
 use crate::{Compared, JobSpec, Wait};
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ended {
     /// Nothing is left to do.
     Complete,
@@ -25,6 +25,10 @@ pub enum Ended {
     Stopped,
     /// What is left must wait longer than the crawl's patience, at least until then.
     Waits(Time),
+    /// The budget is used up: pages, or time.
+    Spent(Reason),
+    /// Our own side failed in a way that waiting does not mend.
+    Ours(Problem),
 }
 
 /// What a run came to. A run is one command; a crawl may take several.
@@ -32,7 +36,7 @@ pub enum Ended {
 pub struct Report {
     /// The run's own name.
     pub run: String,
-    /// `complete`, `stopped` or `waits`.
+    /// `complete`, `stopped`, `waits`, `budget` or `our_side`.
     pub ended: &'static str,
     /// When what is left falls due, if it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,6 +47,8 @@ pub struct Report {
     pub fetched: u64,
     /// Pages that needed no request.
     pub cached: u64,
+    /// Pages by where their content comes from: `network`, `crawl` (this file held it), `shared` (another crawl fetched it).
+    pub sources: BTreeMap<&'static str, u64>,
     /// Pages by how they ended.
     pub endings: BTreeMap<&'static str, u64>,
     /// Refusals by gate.
@@ -197,6 +203,8 @@ impl Done {
         let how = match over {
             Some(Over::Empty) => Ended::Complete,
             Some(Over::Waits(until)) => Ended::Waits(until),
+            Some(Over::Spent(reason)) => Ended::Spent(reason),
+            Some(Over::Ours(problem)) => Ended::Ours(problem),
             Some(Over::Stopped) | None => Ended::Stopped,
         };
         let mut sources = Vec::new();
@@ -231,7 +239,7 @@ impl Done {
             cache_misses: counted.fetched,
             friction: counted.friction,
             kept_off: counted.refused.contains_key(Gate::Risk.name()),
-            our_fault: false,
+            our_fault: matches!(how, Ended::Ours(_)),
             risk_score: risk.max().unwrap_or(0),
             took,
         };
@@ -241,6 +249,8 @@ impl Done {
                 Ended::Complete => "complete",
                 Ended::Stopped => "stopped",
                 Ended::Waits(_) => "waits",
+                Ended::Spent(_) => "budget",
+                Ended::Ours(_) => "our_side",
             },
             resume_after: match how {
                 Ended::Waits(until) => Some(timestamp(until)),
@@ -249,6 +259,7 @@ impl Done {
             rows: counted.rows,
             fetched: counted.fetched,
             cached: counted.cached,
+            sources: counted.sources,
             endings: counted.endings,
             refused: counted.refused,
             statuses: counted.statuses,

@@ -16,6 +16,7 @@ use tokio::sync::watch::channel;
 use crate::attend::{Attendant, WAITING_SHOWN, runtime};
 use crate::compare::{Comparing, Forced};
 use crate::report::Done;
+use crate::sharing::Missing;
 use crate::tally::{Setback, Tally};
 use crate::work::{Crew, chance};
 use crate::{Begin, CrawlError, FileSpec, JobSpec, Report, Target, Watch, shown_url};
@@ -116,15 +117,19 @@ async fn crawl(
         false => vec![&pages],
     };
     sinks.extend(files.iter().map(|file| &**file));
-    sinks.push(&tally);
     let crew = Crew::new(spec, &crawl, (outlet, discovery), 1, FLUSH_ROWS);
+    sinks.extend(crew.sharing.as_ref().map(|sharing| sharing as &dyn Sink));
+    sinks.push(&tally);
+    // Whoever crawls again wants to know whether what was missing is there now.
+    let missing = if again { Missing::AskedAgain } else { Missing::Counts };
+    let shelves = crew.shelves(Box::new(pages.clone()), missing);
     let mut attendant = Attendant::new(&crew, &tally, began, watch);
     let outside = Outside {
         source: &crew.seeds,
         sinks,
         cache: match into.begin {
             Begin::Forced => &forced,
-            Begin::GoOn | Begin::Again => &pages,
+            Begin::GoOn | Begin::Again => &*shelves,
         },
         reader: &crew.discovery,
         listener: &tally,

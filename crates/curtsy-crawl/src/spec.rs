@@ -9,7 +9,7 @@ use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::Settings as Outlet;
 use curtsy_store::Place;
 
-use crate::{CrawlError, SpecError, Way, shown_url};
+use crate::{CrawlError, PageSharing, SpecError, Way, shown_url};
 
 /// A crawl.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub struct JobSpec {
     pub outlet: Outlet,
     /// The ledger of hosts.
     pub ledger: Place,
+    /// Whether it uses the page cache beside the ledger.
+    pub sharing: PageSharing,
 }
 
 impl JobSpec {
@@ -87,12 +89,14 @@ pub struct Order {
     pub discovery: DiscoverySpec,
     /// The ledger of hosts.
     pub ledger: Place,
+    /// Whether the page cache beside the ledger is used.
+    pub sharing: PageSharing,
 }
 
 impl Order {
     /// The crawl, if somebody can be reached who answers for it.
     pub fn job(self) -> Result<JobSpec, SpecError> {
-        let Order { seeds, settled, way, discovery, ledger } = self;
+        let Order { seeds, settled, way, discovery, ledger, sharing } = self;
         let mut policy = settled.policy;
         let mut outlet = way.settings(&policy);
         // Many names of one's own machine are not many visitors at once, unless the user says so.
@@ -118,6 +122,7 @@ impl Order {
             seeds_are: SeedsAre::Pages,
             outlet,
             ledger,
+            sharing,
         })
     }
 }

@@ -20,6 +20,7 @@ use tokio::sync::watch::{Receiver, channel};
 use crate::attend::{Attendant, runtime};
 use crate::report::Done;
 use crate::run::{make_folder, texts};
+use crate::sharing::Missing;
 use crate::tally::Tally;
 use crate::work::{Crew, chance};
 use crate::{CrawlError, JobSpec, Report, Watch};
@@ -168,7 +169,7 @@ pub(crate) fn stream_on<K: Keeper>(
         sent.iter_mut().zip(counts.sent).for_each(|(sum, n)| *sum += n);
     }
     let mut over = ends.into_iter().map(|(over, _)| over).reduce(together).flatten();
-    if let Some(Over::Waits(_)) = over {
+    if let Some(Over::Waits(_) | Over::Spent(_) | Over::Ours(_)) = over {
         match crawl.queued() {
             // What one of them waited for was another one's work.
             0 => over = Some(Over::Empty),
@@ -193,15 +194,13 @@ async fn one<K: Keeper>(
     hears: Receiver<u32>,
 ) -> (Option<Over>, Counts) {
     let store = crew.store(which);
-    let (sink, cache) = (keeper.sink(), keeper.cache(&store));
+    let (sink, cache) = (keeper.sink(), crew.shelves(keeper.cache(&store), Missing::Counts));
     let reader = Found { discovery: &crew.discovery, keeper };
-    let outside = Outside {
-        source: &crew.seeds,
-        sinks: vec![&*sink, tally],
-        cache: &*cache,
-        reader: &reader,
-        listener: tally,
-    };
+    let mut sinks: Vec<&dyn Sink> = vec![&*sink];
+    sinks.extend(crew.sharing.as_ref().map(|sharing| sharing as &dyn Sink));
+    sinks.push(tally);
+    let outside =
+        Outside { source: &crew.seeds, sinks, cache: &*cache, reader: &reader, listener: tally };
     crew.work(store, outside, hears).await
 }
 
@@ -248,7 +247,9 @@ async fn left(spec: &JobSpec, crawl: &Crawl) -> Result<Vec<Left>, CrawlError> {
 /// How a crawl ended whose workers ended so: it is complete if nobody left anything.
 fn together(a: Option<Over>, b: Option<Over>) -> Option<Over> {
     match (a?, b?) {
+        (Over::Ours(problem), _) | (_, Over::Ours(problem)) => Some(Over::Ours(problem)),
         (Over::Stopped, _) | (_, Over::Stopped) => Some(Over::Stopped),
+        (Over::Spent(limit), _) | (_, Over::Spent(limit)) => Some(Over::Spent(limit)),
         (Over::Waits(a), Over::Waits(b)) => Some(Over::Waits(a.min(b))),
         (Over::Waits(until), _) | (_, Over::Waits(until)) => Some(Over::Waits(until)),
         (Over::Empty, Over::Empty) => Some(Over::Empty),

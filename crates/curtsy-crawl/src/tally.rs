@@ -44,6 +44,8 @@ pub(crate) struct Counted {
     pub(crate) rows: u64,
     pub(crate) fetched: u64,
     pub(crate) cached: u64,
+    /// Pages by where their content comes from.
+    pub(crate) sources: BTreeMap<&'static str, u64>,
     pub(crate) used: u64,
     pub(crate) sitemaps: u64,
     pub(crate) retries: u64,
@@ -175,6 +177,7 @@ impl Counted {
                 self.fetched += 1;
                 self.answer(outcome, row);
             }
+            Ending::LoginWall(outcome) => self.answer(outcome, row),
             Ending::Dead(outcome) => {
                 self.reached(outcome, &row.final_url);
                 self.answer(outcome, row);
@@ -187,6 +190,9 @@ impl Counted {
         if let Some(cut) = html.map(|html| html.cut.links).filter(|cut| *cut > 0) {
             self.links_cut_pages += 1;
             self.links_cut += cut as u64;
+        }
+        if let Some(page) = &row.page {
+            *self.sources.entry(page.source.name()).or_default() += 1;
         }
         if let Some(body) = row.page.as_ref().and_then(|p| p.body.as_ref()) {
             self.used += 1;
@@ -304,5 +310,6 @@ pub(crate) fn ending_name(ending: &Ending) -> &'static str {
         Ending::Dead(_) => "dead",
         Ending::Unheard => "unheard",
         Ending::LostRedirect => "lost_redirect",
+        Ending::LoginWall(_) => "login_wall",
     }
 }

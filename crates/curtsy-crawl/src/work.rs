@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use curtsy_engine::discover::Discovery;
-use curtsy_engine::{Counts, Memory, Outside, Over, Point, Settings, Worker, World};
+use curtsy_engine::{Cache, Counts, Memory, Outside, Over, Point, Settings, Worker, World};
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use curtsy_sink::{PRIVATE_ADDRESS, UNKNOWN_ISSUER};
 use curtsy_store::{Crawl, Handle, Machine};
@@ -17,6 +17,7 @@ use tokio::sync::watch;
 
 use crate::asking::{Asking, Noted};
 use crate::feed::Seeds;
+use crate::sharing::{Missing, Sharing};
 use crate::tally::Counted;
 use crate::{CrawlError, JobSpec, Wait, Waiting, attend};
 
@@ -43,6 +44,10 @@ pub(crate) struct Crew<'c> {
     pub(crate) sent: AtomicU64,
     /// Hosts that they are asking.
     pub(crate) asking: Asking,
+    /// The page cache of all crawls, if this one uses it.
+    pub(crate) sharing: Option<Sharing>,
+    /// What was wrong with it.
+    pub(crate) sharing_said: Option<String>,
 }
 
 impl<'c> Crew<'c> {
@@ -63,13 +68,42 @@ impl<'c> Crew<'c> {
     ) -> Crew<'c> {
         let seeds = Seeds::new(spec.seeds.clone(), spec.seeds_are);
         let (sent, asking) = (AtomicU64::new(0), Asking::default());
-        let single = false;
-        Crew { spec, crawl, outlet, discovery, seeds, workers, flush_rows, single, sent, asking }
+        let (sharing, sharing_said) = Sharing::open(spec);
+        Crew {
+            spec,
+            crawl,
+            outlet,
+            discovery,
+            seeds,
+            workers,
+            flush_rows,
+            single: false,
+            sent,
+            asking,
+            sharing,
+            sharing_said,
+        }
     }
 
     /// The store as one of the workers has it, on the worker's own thread.
     pub(crate) fn store(&self, which: usize) -> Handle<Machine> {
-        self.crawl.handle_of(which, self.workers)
+        let store = self.crawl.handle_of(which, self.workers);
+        if let Some(sharing) = &self.sharing {
+            sharing.before_leases_end(&store);
+        }
+        store
+    }
+
+    /// The pages that a crawl holds, with those of all others behind them.
+    pub(crate) fn shelves<'s>(
+        &'s self,
+        own: Box<dyn Cache + 's>,
+        missing: Missing,
+    ) -> Box<dyn Cache + 's> {
+        match &self.sharing {
+            Some(sharing) => Box::new(sharing.behind(own, self.crawl, missing)),
+            None => own,
+        }
     }
 
     /// Lets one of the workers work on this thread until nothing is left, or until it is told to end: at the second time at once, which is none.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use curtsy_core::policy::{FlagValue, Layers, Preset, Reach, Variables, nearest};
 use curtsy_core::url::CrawlUrl;
-use curtsy_crawl::{Choice, JobSpec, Order, Way, ledger_file, seed};
+use curtsy_crawl::{Choice, JobSpec, Order, PageSharing, Way, ledger_file, seed};
 use curtsy_engine::discover::{Discovery, DiscoverySpec, Scope};
 use curtsy_fetch::{IpNet, NamePin};
 use url::Url;
@@ -358,7 +358,8 @@ pub(crate) fn asked(
     Discovery::new(discovery.clone()).map_err(fault)?;
     let settled = layers.settle(reach).map_err(fault)?;
     let ledger = session.ledger(&variables)?.into();
-    let mut job = Order { seeds, settled, way, discovery, ledger }.job().map_err(fault)?;
+    let sharing = PageSharing::default();
+    let mut job = Order { seeds, settled, way, discovery, ledger, sharing }.job().map_err(fault)?;
     job.outlet.compress = options.flag("compress")?.unwrap_or(true);
     if session.keep_alive == Some(false) {
         job.outlet.idle_per_authority = 0;

@@ -34,8 +34,8 @@ pub(crate) fn outcome(
     }
 }
 
-/// What is worth keeping of a page for the next time; its exchange ended at `ended`.
-pub(crate) fn keep(head: &Head, policy: &Policy, ended: Time) -> Option<CachedPage> {
+/// What is worth keeping of a page for the next time; its exchange ended at `ended`. None if its head or the policy forbids to keep it.
+pub fn keep(head: &Head, policy: &Policy, ended: Time) -> Option<CachedPage> {
     let fresh_for = match policy.cache.mode {
         CacheMode::Off => return None,
         CacheMode::Fixed => policy.cache.ttl,
@@ -59,7 +59,7 @@ pub(crate) fn keep(head: &Head, policy: &Policy, ended: Time) -> Option<CachedPa
 }
 
 /// How much longer than it was fresh a page that is held may be used while it is asked for again.
-pub(crate) fn stale_while_revalidate(head: &Head, now: Time) -> Duration {
+pub fn stale_while_revalidate(head: &Head, now: Time) -> Duration {
     freshness(&cache_headers(head), CacheKind::Private, now).stale_while_revalidate
 }
 

@@ -11,13 +11,15 @@ use curtsy_core::host::{
 use curtsy_core::policy::{Noindex, OnForbidden, Policy};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_parse::login::leads_to_login;
 
 use crate::answer;
 use crate::exchange::Brought;
 use crate::flush::Ended;
 use crate::visit::{Asked, Seen};
 use crate::{
-    CachedPage, CheckBy, Clock, Document, Ending, Fetched, Head, Page, Point, Step, Store, Then,
+    CachedPage, CheckBy, Clock, Document, Ending, Fetched, Head, Page, PageSource, Point, Step,
+    Store, Then,
     UrlRecord, UrlWrite, View, Want, Worker, World,
 };
 
@@ -45,13 +47,16 @@ impl<W: World> Worker<'_, W> {
     ) -> Becomes {
         let record = &asked.record;
         let now = seen.stamp.latest(self.world.clock().mono());
+        let outcome_class = brought.outcome.class();
         if !asked.is_for_url() && !brought.is_refusal() {
             return self.first_hop(asked, news).map_or(Becomes::Unchanged, Becomes::New);
         }
         if brought.outcome == Outcome::NotSent {
             return Becomes::Unsent;
         }
-        if let Want::RobotsHop { .. } = record.want {
+        if let Want::RobotsHop { .. } = record.want
+            && outcome_class != Class::Ours
+        {
             return match self.next_hop(record, brought) {
                 Some(next) => Becomes::Moved(Box::new(next)),
                 None => Becomes::Held(None),
@@ -63,6 +68,9 @@ impl<W: World> Worker<'_, W> {
         {
             let target = head.location.as_deref().and_then(|l| record.url.join(l).ok());
             return match target {
+                Some(target) if leads_to_login(&record.url, &target) => {
+                    Becomes::Held(Some(Ending::LoginWall(brought.outcome)))
+                }
                 // Without cookies, a URL that leads to itself leads nowhere.
                 Some(target)
                     if record.hop < asked.policy.body.redirects_max && target != record.url =>
@@ -97,9 +105,13 @@ impl<W: World> Worker<'_, W> {
                 ..record.clone()
             }));
         }
-        let before = Tries { open: false, ..record.tries };
-        let counted = before.settled(seen.view.state.last_ok);
-        match fate(&outcome, asked.policy, seen.view.host.seed(), counted, now) {
+        if outcome.asks_for_login() {
+            return Becomes::Held(Some(Ending::LoginWall(outcome)));
+        }
+        // The try in hand is the open one.
+        let before = Tries { open: false, ..record.tries }.settled(&seen.view.state);
+        let seed = seen.view.host.seed();
+        match fate(&outcome, before, asked.policy, seed, now) {
             Fate::Done => Becomes::Held(Some(Ending::Fetched(outcome))),
             Fate::Dead => Becomes::Held(Some(Ending::Dead(outcome))),
             Fate::Retry { at, tries } => Becomes::Retry { at, tries, outcome },
@@ -177,21 +189,27 @@ impl<W: World> Worker<'_, W> {
         };
         let now = seen.stamp.earliest(self.world.clock().mono());
         let answer = match (brought.head.take(), brought.page.take()) {
-            (Some(head), page) if head.status == 304 => {
-                let held = self.outside.cache.page(record.url.key()).await;
-                Some(held.map_or((head, page), |(head, page)| (head, Some(page))))
+            (Some(head), page) if head.status == 304 && !self.is_for_us_alone(&record.url) => {
+                let (cache, key) = (self.outside.cache, record.url.key());
+                let source = cache.source(key).await;
+                let held = cache.page(key).await;
+                Some(held.map_or((head, page, PageSource::Network), |(head, page)| {
+                    (head, Some(page), source)
+                }))
             }
-            (Some(head), page) => Some((head, page)),
+            (Some(head), page) => Some((head, page, PageSource::Network)),
             (None, _) => None,
         };
-        let answer = answer.map(|(head, page)| Answer {
+        let answer = answer.map(|(head, page, source)| Answer {
             head,
             page,
             kept,
             peer: brought.peer,
             latency: brought.latency,
+            source,
         });
         let page = self.take_in(seen, asked.policy, &record, answer, now).await;
+        let (ending, page) = behind_login(ending, page, &record);
         self.world.reached(Point::Offered).await;
         let ended = self.ended(&seen.view, &record, ending, asked.findings, now);
         self.end(ended.with(page));
@@ -206,8 +224,10 @@ impl<W: World> Worker<'_, W> {
         cached: Option<CachedPage>,
         now: Time,
     ) -> Option<Arc<Page>> {
+        let source = self.outside.cache.source(record.url.key()).await;
         let (head, page) = self.outside.cache.page(record.url.key()).await?;
-        let answer = Answer { head, page: Some(page), kept: cached, peer: None, latency: None };
+        let (page, kept) = (Some(page), cached);
+        let answer = Answer { head, page, kept, peer: None, latency: None, source };
         self.take_in(seen, policy, record, Some(answer), now).await
     }
 
@@ -283,6 +303,7 @@ impl<W: World> Worker<'_, W> {
             kept: answer.kept,
             peer: answer.peer,
             latency: answer.latency,
+            source: answer.source,
         }))
     }
 
@@ -316,6 +337,19 @@ impl<W: World> Worker<'_, W> {
         Ended { write: None, ..ended }
     }
 
+    /// What is held of a page. What others were shown is not what one's own credentials show.
+    pub(crate) async fn held(&self, url: &CrawlUrl) -> Option<CachedPage> {
+        match self.is_for_us_alone(url) {
+            true => None,
+            false => self.outside.cache.get(url.key()).await,
+        }
+    }
+
+    /// Whether a page is asked for with credentials, and the cache is not this crawl's alone.
+    fn is_for_us_alone(&self, url: &CrawlUrl) -> bool {
+        self.outside.cache.is_shared() && self.policy.has_credentials(url.host().as_str())
+    }
+
     /// Keeps a page for the next time.
     pub(crate) async fn keep_page(
         &self,
@@ -330,6 +364,9 @@ impl<W: World> Worker<'_, W> {
         let plain = matches!(brought.outcome, Outcome::Answered { friction: None, .. });
         let missing = answer::is_missing(head.status) && plain;
         let missing = missing && self.outside.cache.remembers_missing();
+        if head.own && self.outside.cache.is_shared() {
+            return None;
+        }
         if !(missing || matches!(head.status, 200 | 304))
             || matches!(asked.record.want, Want::RobotsHop { .. } | Want::Check { .. })
         {
@@ -372,6 +409,27 @@ fn is_no_to_head(outcome: &Outcome, policy: &Policy) -> bool {
     }
 }
 
+/// The ending and the page of a URL, where the page turned out to be a login. A login form is not what was asked for: it is kept neither as a body nor
+/// for the next time.
+pub(crate) fn behind_login(
+    ending: Ending,
+    page: Option<Arc<Page>>,
+    record: &UrlRecord,
+) -> (Ending, Option<Arc<Page>>) {
+    let Some(wall) = page.as_ref().filter(|page| page.is_login_wall(&record.origin)) else {
+        return (ending, page);
+    };
+    let outcome = match ending {
+        Ending::Fetched(outcome) => outcome,
+        Ending::Cached => {
+            Outcome::Answered { status: wall.head.status, retry_after: None, friction: None }
+        }
+        _ => return (ending, page),
+    };
+    let wall = Page { body: None, kept: None, ..Page::clone(wall) };
+    (Ending::LoginWall(outcome), Some(Arc::new(wall)))
+}
+
 /// An answer on its way into a row.
 struct Answer {
     head: Arc<Head>,
@@ -379,6 +437,7 @@ struct Answer {
     kept: Option<CachedPage>,
     peer: Option<IpAddr>,
     latency: Option<Duration>,
+    source: PageSource,
 }
 
 /// What becomes of a URL with the observation's commit.

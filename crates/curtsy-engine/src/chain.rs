@@ -12,13 +12,14 @@ use curtsy_core::policy::Policy;
 use curtsy_core::robots::{RobotsClass, RobotsReply, class_of};
 use curtsy_core::time::Time;
 use curtsy_core::url::{Authority, CrawlUrl, UrlKey};
+use curtsy_parse::login::leads_to_login;
 
 use crate::answer;
 use crate::exchange::{Brought, Kept};
 use crate::flush::Ended;
 use crate::visit::{Asked, Seen};
 use crate::{
-    Commit, Committed, Fetched, Head, RobotsFile, UrlRecord, UrlWrite, Want, Worker, World,
+    Commit, Committed, Fetched, Head, RobotsFile, UrlRecord, UrlWrite, View, Want, Worker, World,
 };
 
 /// Hops of one robots.txt (RFC 9309 §2.3.1.2: at least five).
@@ -65,6 +66,11 @@ impl<W: World> Worker<'_, W> {
         if answer::is_redirect(status) {
             let to = head.and_then(|h| h.location.as_deref()).and_then(|l| url.join(l).ok());
             return match to.filter(|to| to != url) {
+                // A login instead of rules: as a 401.
+                Some(to) if leads_to_login(url, &to) => {
+                    let class = class_of(RobotsReply::Status(401), policy.robots.forbidden);
+                    (RobotsNews::Answer { class, file: None, told: None }, None)
+                }
                 Some(to) => (RobotsNews::Moved(Chase { to, deadline }), None),
                 None => (NO_RULES, None),
             };
@@ -107,6 +113,9 @@ impl<W: World> Worker<'_, W> {
     pub(crate) fn next_hop(&self, record: &UrlRecord, brought: &Brought) -> Option<UrlRecord> {
         let head = brought.head.as_ref().filter(|h| answer::is_redirect(h.status))?;
         let to = record.url.join(head.location.as_deref()?).ok()?;
+        if leads_to_login(&record.url, &to) {
+            return None;
+        }
         self.hop_to(record, to)
     }
 
@@ -171,7 +180,7 @@ impl<W: World> Worker<'_, W> {
             _ => return Hop::NeedsRequest,
         };
         self.tell_owner(owner, news, kept).await;
-        self.end(self.moved(seen, record, None));
+        self.end(self.moved(&seen.view, record, None));
         Hop::Settled
     }
 
@@ -193,20 +202,20 @@ impl<W: World> Worker<'_, W> {
             news => news,
         };
         self.tell_owner(owner, news, kept).await;
-        self.end(self.moved(seen, record, None));
+        self.end(self.moved(&seen.view, record, None));
     }
 
     /// A hop that may not be asked for: for its owner that is a robots.txt which can't be had.
-    pub(crate) async fn give_up_hop(&self, seen: &Seen, record: &UrlRecord) {
+    pub(crate) async fn give_up_hop(&self, view: &View, record: &UrlRecord) {
         let Want::RobotsHop { owner, .. } = &record.want else {
             return;
         };
         self.tell_owner(owner, UNREACHABLE, None).await;
-        self.end(self.moved(seen, record, None));
+        self.end(self.moved(view, record, None));
     }
 
-    fn moved(&self, seen: &Seen, record: &UrlRecord, to: Option<UrlRecord>) -> Ended {
-        let from = Some(seen.view.host.clone());
+    fn moved(&self, view: &View, record: &UrlRecord, to: Option<UrlRecord>) -> Ended {
+        let from = Some(view.host.clone());
         let write = UrlWrite { from, id: record.id, claim: record.claim, to };
         Ended { row: None, write: Some(write), before: None, record: record.clone() }
     }

@@ -20,8 +20,8 @@ use crate::answer;
 use crate::becomes::{Becomes, unsent};
 use crate::visit::{Asked, HOLD, Next, Seen, Stamp, Stay, Url};
 use crate::{
-    Clock, Commit, Committed, Exchanged, Fetched, FrictionEvent, Head, Line, Mono, Note, Point,
-    Reading, Request, RobotsFile, Sent, Store, UrlRecord, View, Want, Worker, World,
+    CachedPage, Clock, Commit, Committed, Exchanged, Fetched, FrictionEvent, Head, Line, Mono,
+    Note, Point, Reading, Request, RobotsFile, Sent, Store, UrlRecord, View, Want, Worker, World,
 };
 
 /// Commits of what is known of a start, at most.
@@ -37,6 +37,8 @@ pub(crate) struct Brought {
     pub(crate) latency: Option<Duration>,
     sent: Option<Mono>,
     first_byte: Option<Mono>,
+    /// The other side had closed the line before anything was sent.
+    gone: bool,
 }
 
 impl Brought {
@@ -49,6 +51,7 @@ impl Brought {
             latency: None,
             sent: None,
             first_byte: None,
+            gone: false,
         }
     }
 
@@ -74,12 +77,17 @@ impl<W: World> Worker<'_, W> {
         asked: &mut Asked<'_>,
         permit: Permit,
         line: &mut impl Line,
+        new_line: bool,
     ) -> Next {
         let address = counted_on(line);
         let request = self.request_for(&seen, asked).await;
         self.world.reached(Point::BeforeSend).await;
         let granted = Granted { epoch: seen.view.epoch.id, state: Arc::clone(&seen.view.state) };
         let (mut brought, seen) = self.bring(seen, &granted, asked, &permit, line, &request).await;
+        if brought.gone && new_line {
+            // The server accepted the connection and closed it before a byte was sent. Dialling again at once would be a burst.
+            brought.outcome = Outcome::Failed(Problem::Reset);
+        }
         self.world.reached(Point::BodyRead).await;
         self.tell_listener(&seen, asked, &permit, &brought);
         self.note_limit(brought.outcome, line.over());
@@ -99,6 +107,7 @@ impl<W: World> Worker<'_, W> {
         let claim = self.new_lease();
         // Known and kept before anything can be lost with this worker: what is asked again then is answered from here.
         self.note_url(&asked.record, &becomes, claim);
+        self.still_owe(&asked.record, &becomes, claim);
         let now = seen.stamp.latest(self.world.clock().mono());
         let settling = self.settle(
             seen,
@@ -154,6 +163,7 @@ impl<W: World> Worker<'_, W> {
         brought.peer = Some(line.peer());
         match sent {
             Sent::NotSent => {}
+            Sent::Gone => brought.gone = true,
             Sent::Failed { sent, problem } => {
                 brought.sent = Some(sent);
                 brought.outcome = Outcome::Failed(problem);
@@ -360,6 +370,9 @@ impl<W: World> Worker<'_, W> {
         let mut brought = Brought::nothing(outcome);
         // Nobody but a proxy has said anything yet.
         self.note_limit(outcome, Hit::Proxy);
+        if problem.is_unreached() {
+            self.unreached.set(true);
+        }
         self.note_health(&seen.view, &brought).await;
         let becomes = self.becomes_of(&seen, asked, &brought, None);
         let robots = asked.approach.kind == Kind::Robots;
@@ -373,7 +386,7 @@ impl<W: World> Worker<'_, W> {
                 true => ((*seen.view.state).clone(), Settled { ours: true, ..Settled::default() }),
                 false => seen.view.state.observe_no_line(&outcome, &scene),
             };
-            if robots && !problem.is_refusal() {
+            if robots && !problem.is_refusal() && outcome.class() != Class::Ours {
                 let news =
                     RobotsNews::Answer { class: RobotsClass::Unreachable, file: None, told: None };
                 let authority = asked.approach.authority();
@@ -397,6 +410,7 @@ impl<W: World> Worker<'_, W> {
         };
         self.count(asked, &brought, &settled);
         self.note_url(&asked.record, &becomes, claim);
+        self.still_owe(&asked.record, &becomes, claim);
         let now = seen.stamp.latest(self.world.clock().mono());
         self.note_step(&seen, asked, outcome, &becomes, now);
         self.follow_up(&seen, asked, &mut brought, None, becomes, claim).await;
@@ -507,7 +521,15 @@ impl<W: World> Worker<'_, W> {
                 file.map(|f| (f.etag.clone(), f.last_modified.clone())).unwrap_or_default()
             }
             Kind::Page | Kind::Sitemap => {
-                let cached = asked.cached.clone();
+                // Whoever says that nothing has changed sends no page: the one that is held must be there then.
+                let validated =
+                    |held: &CachedPage| held.etag.is_some() || held.last_modified.is_some();
+                let cached = match asked.cached.clone().filter(validated) {
+                    Some(held) if self.outside.cache.hold(asked.record.url.key()).await => {
+                        Some(held)
+                    }
+                    _ => None,
+                };
                 cached.map(|c| (c.etag, c.last_modified)).unwrap_or_default()
             }
             Kind::RobotsHop | Kind::Probe => (None, None),
@@ -524,7 +546,8 @@ impl<W: World> Worker<'_, W> {
         asked: &Asked<'_>,
         brought: &Brought,
     ) -> (Option<RobotsNews>, Kept) {
-        if asked.approach.kind != Kind::Robots || brought.outcome == Outcome::NotSent {
+        let silent = matches!(brought.outcome.class(), Class::Nothing | Class::Ours);
+        if asked.approach.kind != Kind::Robots || silent {
             return (None, None);
         }
         let now = seen.stamp.latest(self.world.clock().mono());
@@ -551,8 +574,12 @@ impl<W: World> Worker<'_, W> {
             _ => false,
         };
         let now = self.world.clock().mono();
+        self.note_own_fault(&brought.outcome);
         if brought.head.is_some() {
             self.health.borrow_mut().success(now);
+        }
+        if brought.outcome.is_ordinary() {
+            self.progressed();
         }
         if !faulty {
             return;

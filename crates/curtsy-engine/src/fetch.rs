@@ -18,13 +18,11 @@ pub trait Fetch {
     /// A connection that stands.
     type Line: Line;
 
-    /// Makes a line for an approach: resolved, guarded, handshake done; or a failure, which is observed like any other. Its turn comes
-    /// at `turn`: a line that stands idle is of use only if its server keeps it until then.
-    async fn connect(
-        &self,
-        approach: &Approach,
-        turn: Mono,
-    ) -> Result<Connected<Self::Line>, Problem>;
+    /// Returns a line that stands idle, if one will still be kept by its server when the turn comes, at `turn`.
+    fn standing(&self, approach: &Approach, turn: Mono) -> Option<Self::Line>;
+
+    /// Dials a new line for an approach: resolved, guarded, handshake done; or a failure, which is observed like any other.
+    async fn connect(&self, approach: &Approach) -> Result<Connected<Self::Line>, Problem>;
 }
 
 /// A line, and how long it took.
@@ -32,7 +30,7 @@ pub trait Fetch {
 pub struct Connected<L> {
     /// The line.
     pub line: L,
-    /// From dialling to ready; zero for a line that stood already.
+    /// From dialling to ready.
     pub took: Duration,
 }
 
@@ -84,8 +82,10 @@ pub struct Request {
 /// What became of a request, as far as the head.
 #[derive(Clone, Debug)]
 pub enum Sent {
-    /// The permit came too late or the line was gone: not a byte was written.
+    /// The permit came too late: not a byte was written.
     NotSent,
+    /// The other side had closed the line: not a byte was written.
+    Gone,
     /// Written, and no head came.
     Failed {
         /// When the first byte had surely left.
@@ -135,6 +135,8 @@ pub struct Head {
     pub link: Vec<String>,
     /// The other headers with their names in lower case, as many as there is room for; no cookies.
     pub others: Vec<(String, String)>,
+    /// Whether the request carried credentials that the policy has for this host: the answer is for this crawl alone.
+    pub own: bool,
 }
 
 /// The rest of an answer.

@@ -7,12 +7,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{Action, Ask, Findings, Kind, LeaseId, Permit, Reserved};
+use curtsy_core::host::{Action, Ask, Findings, HostState, Kind, LeaseId, Permit, Reserved};
+use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 
 use crate::visit::{Asked, Seen, Stamp};
 use crate::{
-    AddressClaim, CachedPage, Clock, Commit, Committed, Grant, Refusal, Store, StoreError,
+    AddressClaim, CachedPage, Clock, Commit, Committed, Grant, Mono, Refusal, Store, StoreError,
     UrlRecord, UrlWrite, Want, Worker, World,
 };
 
@@ -43,6 +44,8 @@ pub(crate) struct Wanted<'a, 'p> {
     pub(crate) counted_on: Option<std::net::IpAddr>,
     /// How long the line took.
     pub(crate) took: Duration,
+    /// When the line was dialled, if it is a new one.
+    pub(crate) dialled: Option<Mono>,
 }
 
 impl<W: World> Worker<'_, W> {
@@ -50,20 +53,25 @@ impl<W: World> Worker<'_, W> {
     pub(crate) async fn grant(&self, mut seen: Seen, mut wanted: Wanted<'_, '_>) -> Granted {
         let clock = self.world.clock();
         let mut looked = None;
-        for _ in 0..ROUNDS_MAX {
+        for round in 0..ROUNDS_MAX {
+            if round > 0 && self.was_fetched(&seen, &mut wanted).await {
+                return Granted::Changed(seen);
+            }
             let ahead = (seen.stamp.round_trip() * 2).clamp(AHEAD.0, AHEAD.1);
             let now = seen.stamp.earliest(clock.mono());
             // Somebody may have asked for robots.txt since this visit began.
             let authority = wanted.asked.record.url.authority();
             let rules = self.rules_of(&seen.view.state, wanted.asked.policy, &authority, now).await;
             let scene = self.scene(wanted.asked.policy, &seen.view, now, rules.as_deref());
-            let ask = ask_of(&wanted.asked.record, wanted.asked.cached.as_ref());
+            let state = &seen.view.state;
+            let (record, policy) = (&wanted.asked.record, wanted.asked.policy);
+            let ask = ask_of(record, wanted.asked.cached.as_ref(), state, policy);
             if let Want::RobotsHop { deadline, .. } = wanted.asked.record.want
                 && now + Duration::from_millis(250) >= deadline
             {
                 return Granted::Changed(seen);
             }
-            if wanted.asked.record.tries.spent(seen.view.state.last_ok, wanted.asked.policy) {
+            if record.tries.spent(state, policy) {
                 // Its host has answered others meanwhile: its tries are used up.
                 return Granted::Changed(seen);
             }
@@ -91,6 +99,18 @@ impl<W: World> Worker<'_, W> {
             }
         }
         Granted::Changed(seen)
+    }
+
+    /// Whether somebody else fetched the page while its turn was waited for: it is in the cache before the state says so.
+    async fn was_fetched(&self, seen: &Seen, wanted: &mut Wanted<'_, '_>) -> bool {
+        if !matches!(wanted.asked.approach.kind, Kind::Page | Kind::Sitemap) {
+            return false;
+        }
+        let cached = self.held(&wanted.asked.record.url).await;
+        let now = seen.stamp.earliest(self.world.clock().mono());
+        let fresh = cached.as_ref().is_some_and(|held| held.fresh_until > now);
+        wanted.asked.cached = cached;
+        fresh
     }
 
     /// Waits until shortly before the turn. Where the start before it is another visit's and not heard of yet, that tells the turn
@@ -144,6 +164,9 @@ impl<W: World> Worker<'_, W> {
         }
         let mut state = reserved.state;
         state.note_handshake(wanted.took);
+        if let Some(dialled) = wanted.dialled {
+            state.note_dial(seen.stamp.latest(dialled));
+        }
         let lease = *state.lease(id).expect("reserve put it there");
         let state = Arc::new(state);
         let cap = wanted.asked.policy.slots.per_address;
@@ -176,6 +199,7 @@ impl<W: World> Worker<'_, W> {
             Committed::Done(receipt) => {
                 let permit =
                     reserved.permit.open(&receipt).expect("the receipt of this very state");
+                self.owe(&record);
                 wanted.is_granted(record, reserved.decision.findings);
                 Booked::End(Granted::Open(permit, self.wrote(seen, state, &receipt, stamp)))
             }
@@ -183,6 +207,7 @@ impl<W: World> Worker<'_, W> {
                 Ok(permit) => {
                     // Its answer had got lost: it had worked.
                     self.remember(&view.host, &view.state, view.now);
+                    self.owe(&record);
                     wanted.is_granted(record, reserved.decision.findings);
                     Booked::End(Granted::Open(permit, Seen { view, stamp }))
                 }
@@ -243,7 +268,12 @@ enum Booked {
 }
 
 /// What the core needs to know of a URL.
-pub(crate) fn ask_of<'a>(record: &'a UrlRecord, cached: Option<&CachedPage>) -> Ask<'a> {
+pub(crate) fn ask_of<'a>(
+    record: &'a UrlRecord,
+    cached: Option<&CachedPage>,
+    host: &HostState,
+    policy: &Policy,
+) -> Ask<'a> {
     Ask {
         url: &record.url,
         kind: record.kind(),
@@ -251,6 +281,7 @@ pub(crate) fn ask_of<'a>(record: &'a UrlRecord, cached: Option<&CachedPage>) -> 
         fresh_until: cached.map(|c| c.fresh_until),
         retry_at: record.ready,
         tries: record.tries.counted,
+        needs_word: record.tries.needs_word(host, policy),
         slot_since: record.slot_since,
     }
 }

@@ -37,6 +37,11 @@ impl Health {
         self.paused_until.filter(|until| *until > now)
     }
 
+    /// Whether any site has answered.
+    pub(crate) fn has_succeeded(&self) -> bool {
+        self.last_success.is_some()
+    }
+
     /// A site answered, whatever it said: the network is well.
     pub(crate) fn success(&mut self, now: Mono) {
         self.last_success = Some(now);

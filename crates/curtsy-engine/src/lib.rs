@@ -8,13 +8,15 @@
 
 #![allow(async_fn_in_trait, reason = "a worker is one future on one thread: nothing needs Send")]
 
-mod answer;
+pub mod answer;
 mod becomes;
 mod chain;
+mod dials;
 pub mod discover;
 mod exchange;
 mod fetch;
 mod flush;
+mod giving_up;
 mod grant;
 mod health;
 mod limits;
@@ -26,6 +28,7 @@ mod orders;
 mod page;
 mod recover;
 mod row;
+mod spent;
 mod store;
 mod visit;
 mod visiting;
@@ -38,7 +41,7 @@ pub use look::{Look, decide, look, ruling};
 pub use memo::Memory;
 pub use note::{Listener, Note};
 pub use orders::{Order, Orders};
-pub use page::{Boxed, Cache, CachedPage, Document, Fetched, Page, Reader};
+pub use page::{Boxed, Cache, CachedPage, Document, Fetched, Page, PageSource, Reader};
 pub use row::{Batch, Ending, Row, Sink, SinkError, Source, Step, Then};
 pub use store::{
     AddressClaim, CheckBy, Commit, Committed, Epoch, Exchanged, FrictionEvent, Grant, Offered,

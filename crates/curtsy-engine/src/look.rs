@@ -68,5 +68,5 @@ pub fn decide(
         floor: view.epoch.floor,
         quiet_until: view.epoch.quiet_until,
     };
-    view.state.admit(&ask_of(record, cached), &scene)
+    view.state.admit(&ask_of(record, cached, &view.state, &policy), &scene)
 }

@@ -12,6 +12,7 @@ use curtsy_core::host::{Friction, Kind, Reason};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_parse::html;
+use curtsy_parse::login::is_login_address;
 use curtsy_parse::sitemap::Sitemap;
 
 use crate::{Head, RobotsFile, UrlRecord};
@@ -63,6 +64,13 @@ pub struct Document {
     pub traps: Vec<(CrawlUrl, Reason)>,
 }
 
+impl Document {
+    /// Whether it is a login form, and hardly anything else.
+    pub fn is_login(&self) -> bool {
+        self.html.as_ref().is_some_and(|page| page.login)
+    }
+}
+
 /// A page as its row holds it: what the site sent, and what we read in it.
 #[derive(Clone, Debug)]
 pub struct Page {
@@ -78,6 +86,42 @@ pub struct Page {
     pub peer: Option<IpAddr>,
     /// From the request to the first byte of the answer.
     pub latency: Option<Duration>,
+    /// Where its content comes from.
+    pub source: PageSource,
+}
+
+/// Where the content of a page comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PageSource {
+    /// The site: this very answer.
+    #[default]
+    Network,
+    /// What this crawl held.
+    Crawl,
+    /// What another crawl of the same user fetched.
+    Shared,
+    /// The same, although it is stale: it is asked for again meanwhile.
+    Stale,
+}
+
+impl PageSource {
+    /// The word for it, in columns, reports and answers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PageSource::Network => "network",
+            PageSource::Crawl => "crawl",
+            PageSource::Shared => "shared",
+            PageSource::Stale => "stale",
+        }
+    }
+}
+
+impl Page {
+    /// Whether it is a login form in the place of the page that was asked for. Who asks for a login by its address gets it; whoever sent
+    /// credentials wanted what is behind it.
+    pub(crate) fn is_login_wall(&self, asked: &CrawlUrl) -> bool {
+        self.document.is_login() && (self.head.own || !is_login_address(asked))
+    }
 }
 
 /// What is kept of a page for the next time.
@@ -102,9 +146,23 @@ pub trait Cache {
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>>;
     /// The page itself with the head of its answer, if it is kept.
     fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>>;
+    /// Where the page comes from that [`page`](Self::page) gives.
+    fn source(&self, key: UrlKey) -> Boxed<'_, PageSource> {
+        let _ = key;
+        Box::pin(std::future::ready(PageSource::Crawl))
+    }
+    /// A page is asked for with its validators: whether it is there itself, and stays there until that is answered.
+    fn hold(&self, key: UrlKey) -> Boxed<'_, bool> {
+        let _ = key;
+        Box::pin(std::future::ready(true))
+    }
     /// Whether it is told of pages that are not there (404, 410) too, so that they are not asked for again while that is fresh.
     fn remembers_missing(&self) -> bool {
         false
+    }
+    /// Whether other crawls or other people read it: what was asked for with credentials never gets there.
+    fn is_shared(&self) -> bool {
+        true
     }
     /// Keeps a page under the key of `asked.url`. Without an answer, the one that is held has been confirmed.
     fn put(

@@ -148,6 +148,8 @@ pub enum Ending {
     Unheard,
     /// More redirects than allowed, or one that leads nowhere.
     LostRedirect,
+    /// The site wants a login: a status 401, a redirect to a login, or a login form where a page was asked for. It is never tried.
+    LoginWall(Outcome),
 }
 
 /// Seeds.

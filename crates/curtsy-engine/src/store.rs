@@ -27,6 +27,13 @@ pub trait Store {
     /// Hands out hosts that are due, at most `hosts` of them.
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError>;
 
+    /// Reads every host that waits, with some of its URLs: `None` if there are more than `hosts` of them, if one is due, or if the store
+    /// can't tell, as one that many workers share.
+    async fn waiting(&self, hosts: usize) -> Result<Option<Vec<Visit>>, StoreError> {
+        let _ = hosts;
+        Ok(None)
+    }
+
     /// Reads a host's state, the queue apart.
     async fn load(&self, host: &HostKey) -> Result<View, StoreError>;
 

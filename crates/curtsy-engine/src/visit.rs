@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, Decision, Finding, Findings, Gate, HostState, Kind, Outcome, Reason,
-    RobotsId, Scene, Verdict,
+    Action, Approach, Decision, Findings, Gate, HostState, Kind, Outcome, Reason, RobotsId, Scene,
 };
 use curtsy_core::policy::Policy;
 use curtsy_core::robots::AgentRules;
@@ -17,6 +16,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::Authority;
 
 use crate::answer;
+use crate::becomes::behind_login;
 use crate::chain::Hop;
 use crate::exchange::counted_on;
 use crate::flush::Ended;
@@ -29,6 +29,8 @@ use crate::{
 
 /// A visit keeps its host if the next turn is no further away than this.
 const LINGER: Duration = Duration::from_secs(5);
+/// How much later than another a connection may reach its server: connections are this much further apart than the delay.
+const DIAL_MARGIN: Duration = Duration::from_millis(25);
 /// A visit that waits until rows are kept looks so often.
 const ROWS_LOOK: Duration = Duration::from_millis(10);
 /// Rounds in which a URL came to nothing, after which a visit gives its host back for a moment.
@@ -115,7 +117,7 @@ impl<W: World> Worker<'_, W> {
         let began = visit.view.now;
         let stamp = Stamp { now: began, m0, m1 };
         let mut seen = Seen { view: visit.view, stamp };
-        let mut urls = visit.urls;
+        let mut urls = self.within_budget(&host, visit.urls);
         let keys: Vec<_> = urls.iter().map(|record| record.url.key()).collect();
         self.outside.cache.look_ahead(&keys).await;
         let mut fruitless = 0;
@@ -234,10 +236,11 @@ impl<W: World> Worker<'_, W> {
                     }
                 }
             }
-            if record.tries.spent(seen.view.state.last_ok, policy) {
+            if record.tries.spent(&seen.view.state, policy) {
                 // Its host answered others since: the failures were its own, and they are used up.
                 let now = seen.stamp.earliest(self.world.clock().mono());
                 let record = urls.remove(index);
+                self.visiting.borrow_mut().settled(&seen.view.host, record.id);
                 let ending = record.last.map_or(Ending::Unheard, Ending::Dead);
                 settled.push(self.ended(&seen.view, &record, ending, Findings::CLEAR, now));
                 continue;
@@ -245,12 +248,21 @@ impl<W: World> Worker<'_, W> {
             let hop = matches!(record.want, Want::RobotsHop { .. });
             let cached = match hop {
                 true => None,
-                false => self.outside.cache.get(record.url.key()).await,
+                false => self.held(&record.url).await,
             };
             let now = seen.stamp.earliest(self.world.clock().mono());
             let rules = self.rules_of(&seen.view.state, policy, &record.url.authority(), now).await;
             let scene = self.scene(policy, &seen.view, now, rules.as_deref());
-            let decision = seen.view.state.admit(&ask_of(record, cached.as_ref()), &scene);
+            let decision = {
+                let ask = ask_of(record, cached.as_ref(), &seen.view.state, policy);
+                seen.view.state.admit(&ask, &scene)
+            };
+            if let Action::Refuse(Gate::Budget) = decision.action {
+                // It stays in the queue: a larger budget takes it up.
+                self.budget_is_spent(decision.findings.of(Gate::Budget).reason);
+                urls.remove(index);
+                continue;
+            }
             let mut page = None;
             let ending = match decision.action {
                 Action::Approach(approach)
@@ -318,17 +330,23 @@ impl<W: World> Worker<'_, W> {
                     continue;
                 }
                 Action::UseCached => {
-                    page = Box::pin(self.take_in_cached(seen, policy, record, cached, now)).await;
-                    page.as_deref().map_or(Ending::Cached, answer::remembered)
+                    let held =
+                        Box::pin(self.take_in_cached(seen, policy, record, cached, now)).await;
+                    let ending = held.as_deref().map_or(Ending::Cached, answer::remembered);
+                    let (ending, held) = behind_login(ending, held, record);
+                    page = held;
+                    ending
                 }
                 Action::Refuse(_) if hop => {
                     let record = urls.remove(index);
-                    Box::pin(self.give_up_hop(seen, &record)).await;
+                    Box::pin(self.give_up_hop(&seen.view, &record)).await;
                     continue;
                 }
                 Action::Refuse(gate) => Ending::Refused(gate),
             };
             let record = urls.remove(index);
+            // The host's other visits have it on their lists, too.
+            self.visiting.borrow_mut().settled(&seen.view.host, record.id);
             let ended = self.ended(&seen.view, &record, ending, decision.findings, now);
             settled.push(ended.with(page));
         }
@@ -456,13 +474,19 @@ impl<W: World> Worker<'_, W> {
     /// all of it, and each page has one of these.
     async fn request(&self, seen: Seen, asked: &mut Asked<'_>) -> Next {
         let turn = seen.stamp.not_before(asked.approach.turn);
-        let connected = self.world.fetch().connect(&asked.approach, turn).await;
-        let Connected { mut line, took } = match connected {
-            Ok(connected) => connected,
-            Err(problem) => return Box::pin(self.no_line(seen, asked, problem)).await,
+        let (mut line, took, dialled) = match self.world.fetch().standing(&asked.approach, turn) {
+            Some(line) => (line, Duration::ZERO, None),
+            None => {
+                self.turn_to_dial(&seen, asked).await;
+                let dialled = self.clock_now();
+                match self.world.fetch().connect(&asked.approach).await {
+                    Ok(Connected { line, took }) => (line, took, Some(dialled)),
+                    Err(problem) => return Box::pin(self.no_line(seen, asked, problem)).await,
+                }
+            }
         };
         self.world.reached(Point::Connected).await;
-        let wanted = Wanted { counted_on: counted_on(&line), took, asked };
+        let wanted = Wanted { counted_on: counted_on(&line), took, dialled, asked };
         let (permit, seen) = match self.grant(seen, wanted).await {
             Granted::Open(permit, seen) => (permit, seen),
             Granted::Changed(seen) => return Next::Again(seen, Url::Left),
@@ -480,28 +504,38 @@ impl<W: World> Worker<'_, W> {
                 return Next::End;
             }
             Granted::Spent(seen) => {
-                let now = seen.stamp.earliest(self.world.clock().mono());
                 let pages = asked.policy.budget.pages.unwrap_or(u64::MAX);
-                let mut findings = Findings::CLEAR;
-                findings
-                    .set(Gate::Budget, Finding::new(Verdict::Never, Reason::PageLimit { pages }));
-                let ended = self.ended(
-                    &seen.view,
-                    &asked.record,
-                    Ending::Refused(Gate::Budget),
-                    findings,
-                    now,
-                );
-                self.end(ended);
+                self.budget_is_spent(Reason::PageLimit { pages });
                 return Next::Again(seen, Url::Through);
             }
         };
         self.world.reached(Point::Granted).await;
-        self.exchange(seen, asked, permit, &mut line).await
+        self.exchange(seen, asked, permit, &mut line, dialled.is_some()).await
+    }
+
+    /// Waits until a new connection may be dialled: a delay after the last one to this host, whatever became of that (P17).
+    async fn turn_to_dial(&self, seen: &Seen, asked: &Asked<'_>) {
+        let now = self.clock_now();
+        let host = &seen.view.host;
+        let scene = self.scene(asked.policy, &seen.view, seen.stamp.earliest(now), None);
+        let delay = seen.view.state.delay(&scene).0;
+        if delay.is_zero() {
+            return;
+        }
+        let state = &seen.view.state;
+        let apart = delay + DIAL_MARGIN;
+        let told = state.last_dial().map(|dial| seen.stamp.not_before(dial + apart));
+        let own = self.dials.borrow().last(host).map(|dial| dial + apart);
+        let at = told.max(own).map_or(now, |at| at.max(now));
+        self.dials.borrow_mut().note(host, at, now, apart);
+        if at > now {
+            self.world.clock().sleep_until(at).await;
+        }
     }
 
     /// Gives the host back. What others wrote meanwhile may have it due later.
-    pub(crate) async fn release(&self, mut seen: Seen, mut not_before: Time, urls: Vec<UrlWrite>) {
+    pub(crate) async fn release(&self, mut seen: Seen, not_before: Time, urls: Vec<UrlWrite>) {
+        let mut not_before = self.due_within_budget(&seen.view.host, not_before, seen.view.now);
         for _ in 0..RELEASE_TRIES {
             let commit = Commit {
                 host: seen.view.host.clone(),

@@ -103,6 +103,16 @@ impl Visiting {
         }
     }
 
+    /// A URL needed no request, and has its row.
+    pub(crate) fn settled(&mut self, host: &HostKey, id: UrlKey) {
+        let Some(hands) = self.hosts.get_mut(host) else { return };
+        // Where a host has one visit, nobody else has a list with it.
+        if hands.since.len() > 1 {
+            self.now += 1;
+            hands.through.push((self.now, id));
+        }
+    }
+
     /// What the host's other visits have of a URL on a list that was asked for at `since`.
     pub(crate) fn elsewhere(&self, host: &HostKey, since: Tick, id: UrlKey) -> Elsewhere {
         let Some(hands) = self.hosts.get(host) else { return Elsewhere::No };

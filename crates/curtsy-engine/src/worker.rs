@@ -13,7 +13,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use curtsy_core::chance::{Purpose, draw};
-use curtsy_core::host::{LeaseId, RobotsId};
+use curtsy_core::host::{LeaseId, Problem, Reason, RobotsId};
 use curtsy_core::policy::{AgentMatch, Policy};
 use curtsy_core::robots::{AgentRules, Robots};
 use curtsy_core::time::Time;
@@ -21,10 +21,12 @@ use curtsy_core::url::{Authority, HostKey, UrlKey};
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
+use crate::dials::Dials;
 use crate::flush::Ended;
 use crate::health::Health;
 use crate::memo::Memory;
 use crate::page::Boxed;
+use crate::spent::Budget;
 use crate::visit::{Seen, Stamp};
 use crate::visiting::{Tick, Visiting};
 use crate::{
@@ -67,7 +69,7 @@ pub struct Settings {
     pub flush_bytes: usize,
     /// Whether the worker ends when the queue is empty and the source has nothing more.
     pub until_empty: bool,
-    /// With that: it also ends when nothing falls due within this span. `None` waits for ever.
+    /// With that: it also ends when nothing was achieved for this span, or when nothing falls due before that. `None` waits for ever.
     pub patience: Option<Duration>,
     /// Whether a URL that waited for a slot for as long as the policy has it wait has ended, for a caller that wants this URL alone.
     /// Else it goes back to the queue.
@@ -124,7 +126,7 @@ pub struct Counts {
 }
 
 /// How a worker's work ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Over {
     /// Nothing is left.
     Empty,
@@ -132,6 +134,10 @@ pub enum Over {
     Stopped,
     /// What is left must wait, at least until then: longer than the worker's patience.
     Waits(Time),
+    /// Our own side failed in a way that waiting does not mend.
+    Ours(Problem),
+    /// The job's budget is used up.
+    Spent(Reason),
 }
 
 /// One worker.
@@ -173,6 +179,15 @@ pub struct Worker<'o, W: World> {
     /// Since when a batch is on its way to them.
     flush_began: Cell<Option<Mono>>,
     stopping: Rc<Cell<bool>>,
+    /// When something was last achieved: an answer that can be used, a row, a seed.
+    progress: Cell<Mono>,
+    /// A connection could not be made since it was last looked whether that is all that is left.
+    pub(crate) unreached: Cell<bool>,
+    /// What is wrong on our own side, if waiting does not mend it.
+    pub(crate) own_fault: Cell<Option<Problem>>,
+    pub(crate) budget: RefCell<Budget>,
+    /// When each host was last dialled.
+    pub(crate) dials: RefCell<Dials>,
 }
 
 /// A robots.txt, parsed and as it was served.
@@ -180,11 +195,25 @@ pub(crate) type KeptRules = (Arc<AgentRules>, Arc<RobotsFile>);
 
 /// What a task of the set came to.
 pub(crate) enum Event {
-    Took { hosts: usize, taken: Result<Taken, StoreError>, since: Tick, m0: Mono, m1: Mono },
+    Took {
+        hosts: usize,
+        taken: Result<Taken, StoreError>,
+        since: Tick,
+        m0: Mono,
+        m1: Mono,
+    },
     Visited,
-    Flushed { kept: bool },
+    Flushed {
+        kept: bool,
+    },
     Recovered,
-    Fed { seeds: usize },
+    Fed {
+        seeds: usize,
+    },
+    /// Hosts that can't be reached were given up, if nothing else was left.
+    GaveUp {
+        urls: usize,
+    },
 }
 
 impl<'o, W: World> Worker<'o, W> {
@@ -228,6 +257,11 @@ impl<'o, W: World> Worker<'o, W> {
             kept_last: Cell::new(true),
             flush_began: Cell::new(None),
             stopping: Rc::default(),
+            progress: Cell::new(Mono(0)),
+            unreached: Cell::new(true),
+            own_fault: Cell::new(None),
+            budget: RefCell::default(),
+            dials: RefCell::default(),
         }
     }
 
@@ -251,6 +285,8 @@ impl<'o, W: World> Worker<'o, W> {
         // Whether the source had nothing more when it was last asked.
         let mut fed = false;
         let (mut drained, mut idle) = (None, false);
+        let mut giving_up = false;
+        self.progressed();
         if !self.memory.borrow().urls.is_empty() {
             // What a life before this one knew may not have reached the store.
             self.recovering.set(true);
@@ -281,19 +317,25 @@ impl<'o, W: World> Worker<'o, W> {
             // Whoever takes nothing looks at the store still: if it lost something, what this worker knows must come back to it.
             let looks = !hungry && !stopping && !self.recovering.get();
             // What was under way when the store was asked may have changed what it would say.
-            let resting = visits == 0 && !flushing && fed && self.ended.borrow().is_empty();
+            let resting =
+                visits == 0 && !flushing && !giving_up && fed && self.ended.borrow().is_empty();
             if !taking && hungry && now >= self.take_at(next_take) {
                 (taking, idle) = (true, resting);
                 self.wake_at.set(None);
                 tasks.push(Box::pin(self.take(room)));
             } else if !taking && looks && now >= next_look {
-                (taking, idle) = (true, false);
+                // While everything pauses, patience runs out all the same.
+                (taking, idle) = (true, resting && paused.is_some());
                 tasks.push(Box::pin(self.take(0)));
             }
             let out = self.ended.borrow().is_empty() && self.steps.borrow().is_empty();
             if tasks.is_empty() && (out || stopping && !self.kept_last.get()) {
                 match drained {
-                    _ if stopping => return Over::Stopped,
+                    _ if stopping => {
+                        let ours = self.own_fault.get().map(Over::Ours);
+                        let spent = self.budget.borrow().is_over().map(Over::Spent);
+                        return ours.or(spent).unwrap_or(Over::Stopped);
+                    }
                     Some(over) if self.settings.until_empty => return over,
                     _ => {}
                 }
@@ -341,6 +383,14 @@ impl<'o, W: World> Worker<'o, W> {
                     }
                 }
                 Some(Event::Recovered) => self.recovering.set(false),
+                Some(Event::GaveUp { urls }) => {
+                    giving_up = false;
+                    next_take = next_take.min(clock.mono());
+                    if urls > 0 {
+                        // There may be more of them.
+                        self.unreached.set(true);
+                    }
+                }
                 Some(Event::Fed { seeds }) => {
                     feeding = false;
                     let again = if seeds > 0 { Duration::ZERO } else { self.settings.idle_poll };
@@ -351,6 +401,7 @@ impl<'o, W: World> Worker<'o, W> {
                     }
                     fed = seeds == 0;
                     if seeds > 0 {
+                        self.progressed();
                         (drained, idle) = (None, false);
                         next_take = clock.mono();
                     }
@@ -378,7 +429,15 @@ impl<'o, W: World> Worker<'o, W> {
                     self.memory.borrow_mut().hear(&taken.orders);
                     self.last_stamp.set(Some(Stamp { now: taken.now, m0, m1 }));
                     drained = match idle && taken.visits.is_empty() {
-                        true => self.over(&taken),
+                        true if self.settings.patience.is_some()
+                            && taken.queued > 0
+                            && self.unreached.take() =>
+                        {
+                            giving_up = true;
+                            tasks.push(Box::pin(self.give_up_unreached()));
+                            None
+                        }
+                        true => self.over(&taken, m1),
                         false => None,
                     };
                     next_look = m1 + LOOK_EVERY;
@@ -423,13 +482,19 @@ impl<'o, W: World> Worker<'o, W> {
     }
 
     /// Whether a look at the store that brought nothing shows that the work is over.
-    fn over(&self, taken: &Taken) -> Option<Over> {
+    fn over(&self, taken: &Taken, now: Mono) -> Option<Over> {
         if taken.queued == 0 {
             return Some(Over::Empty);
         }
         let due = taken.next_due?;
-        let patience = self.settings.patience?;
-        (due - taken.now > patience).then_some(Over::Waits(due))
+        let end = self.progress.get() + self.settings.patience?;
+        // Many short waits are one long wait: what counts is the time since something was achieved.
+        (now >= end || now + (due - taken.now) > end).then_some(Over::Waits(due))
+    }
+
+    /// Something was achieved: patience begins anew.
+    pub(crate) fn progressed(&self) {
+        self.progress.set(self.world.clock().mono());
     }
 
     /// Whether this worker has as many visits to a host as the host has slots: more would only stand in each other's way. Where the
@@ -487,6 +552,8 @@ impl<'o, W: World> Worker<'o, W> {
         if self.first_ended.get().is_none() {
             self.first_ended.set(Some(self.world.clock().mono()));
         }
+        self.progressed();
+        self.paid(ended.record.id);
         self.ended_bytes.set(self.ended_bytes.get() + ended.bytes());
         self.ended.borrow_mut().push(ended);
     }

@@ -1,13 +1,15 @@
 //! The request: a line and a few headers, and nothing that a site did not ask to be told.
 //!
-//! GET or HEAD, the host, who we are, what we read, and the validators that we hold. Never a cookie, a credential, a referrer or a fragment:
-//! there is no code here that could write one.
+//! GET or HEAD, the host, who we are, what we read, and the validators that we hold. Never a referrer or a fragment, and never a cookie or
+//! a credential but for an origin that the policy names as the user's own.
 
-use curtsy_core::url::CrawlUrl;
+use curtsy_core::url::{Authority, CrawlUrl};
 use curtsy_engine::Request;
 use http::header::{self, HeaderName, HeaderValue};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Uri, Version};
+
+use crate::own::Credentials;
 
 /// What is the same in every request of a process.
 #[derive(Clone, Debug)]
@@ -15,10 +17,16 @@ pub(crate) struct Manner {
     from: Option<HeaderValue>,
     accept_encoding: Option<HeaderValue>,
     proxy_authorization: Option<HeaderValue>,
+    own: Vec<Credentials>,
 }
 
 impl Manner {
-    pub(crate) fn new(from: Option<&str>, compress: bool, proxy_login: Option<&str>) -> Manner {
+    pub(crate) fn new(
+        from: Option<&str>,
+        compress: bool,
+        proxy_login: Option<&str>,
+        own: Vec<Credentials>,
+    ) -> Manner {
         let value = |text: &str| HeaderValue::from_str(text).ok();
         let secret = |text: &str| {
             let mut value = HeaderValue::from_str(text).ok()?;
@@ -29,6 +37,21 @@ impl Manner {
             from: from.and_then(value),
             accept_encoding: compress.then_some(HeaderValue::from_static(ACCEPT_ENCODING)),
             proxy_authorization: proxy_login.and_then(secret),
+            own,
+        }
+    }
+
+    /// The credentials for an origin, if it is the user's own and no proxy reads them.
+    pub(crate) fn credentials(&self, at: &Authority, proxied: Proxied) -> Option<&Credentials> {
+        self.own.iter().find(|own| own.at == *at && proxied == Proxied::No)
+    }
+
+    fn add_credentials(&self, headers: &mut HeaderMap, url: &CrawlUrl, proxied: Proxied) {
+        if self.own.is_empty() {
+            return;
+        }
+        if let Some(own) = self.credentials(&url.authority(), proxied) {
+            headers.extend(own.headers.iter().cloned());
         }
     }
 
@@ -49,6 +72,7 @@ impl Manner {
         headers.reserve(HEADERS);
         headers.insert(header::HOST, HeaderValue::from_str(&host(url)).ok()?);
         self.headers(headers, request)?;
+        self.add_credentials(headers, url, proxied);
         if proxied == Proxied::Plainly
             && let Some(login) = &self.proxy_authorization
         {
@@ -64,6 +88,8 @@ impl Manner {
         *out.version_mut() = Version::HTTP_2;
         *out.uri_mut() = absolute(url)?;
         self.headers(out.headers_mut(), request)?;
+        // Behind a proxy this is inside of a tunnel.
+        self.add_credentials(out.headers_mut(), url, Proxied::No);
         Some(out)
     }
 
@@ -135,8 +161,8 @@ fn escaped(text: &str) -> String {
     out
 }
 
-const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
+pub(crate) const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+pub(crate) const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
 /// Headers of a request, at most.
 const HEADERS: usize = 10;
 
@@ -145,7 +171,7 @@ mod tests {
     use super::*;
 
     fn asked(url: &str) -> http::Request<()> {
-        let manner = Manner::new(Some("me@example.org"), true, Some("Basic eA=="));
+        let manner = Manner::new(Some("me@example.org"), true, Some("Basic eA=="), Vec::new());
         let request = Request {
             method: "GET",
             user_agent: "curtsy/0.1 (+me@example.org)".to_owned(),
@@ -183,8 +209,33 @@ mod tests {
     }
 
     #[test]
+    fn credentials_go_to_their_origin_only() {
+        let at = CrawlUrl::parse("https://own.test:8443/").unwrap().authority();
+        let value = HeaderValue::from_static("tulip");
+        let own = vec![Credentials { at, headers: vec![(header::COOKIE, value)] }];
+        let manner = Manner::new(None, true, None, own);
+        let request = Request { method: "GET", ..Request::default() };
+        let carries = |url: &str, proxied| {
+            let url = CrawlUrl::parse(url).unwrap();
+            let out: http::Request<()> = manner.http1(&url, &request, proxied).unwrap();
+            out.headers().contains_key("cookie")
+        };
+        assert!(carries("https://own.test:8443/a?b", Proxied::No));
+        assert!(!carries("https://own.test:8443/a", Proxied::Plainly));
+        for other in [
+            "https://own.test/a",
+            "http://own.test:8443/a",
+            "https://a.own.test:8443/",
+            "https://own.test.evil:8443/",
+            "https://own.test:844/",
+        ] {
+            assert!(!carries(other, Proxied::No), "{other}");
+        }
+    }
+
+    #[test]
     fn the_login_of_a_proxy_goes_to_the_proxy_only() {
-        let manner = Manner::new(None, true, Some("Basic eA=="));
+        let manner = Manner::new(None, true, Some("Basic eA=="), Vec::new());
         let url = CrawlUrl::parse("http://example.org/a").unwrap();
         let request = Request { method: "HEAD", ..Request::default() };
         let plain: http::Request<()> = manner.http1(&url, &request, Proxied::Plainly).unwrap();

@@ -6,7 +6,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use curtsy_core::host::{Approach, Problem};
 use curtsy_core::url::{CrawlUrl, HostKey, Scheme};
@@ -91,18 +90,15 @@ impl HttpFetch {
 impl Fetch for HttpFetch {
     type Line = HttpLine;
 
-    async fn connect(
-        &self,
-        approach: &Approach,
-        turn: Mono,
-    ) -> Result<Connected<HttpLine>, Problem> {
+    fn standing(&self, approach: &Approach, turn: Mono) -> Option<HttpLine> {
         let inner = &self.inner;
-        let authority = approach.authority();
-        if let Some(connection) = inner.pool.take(&authority, inner.clock.mono(), turn) {
-            inner.count(|counts| counts.reused += 1);
-            let line = HttpLine::new(Rc::clone(inner), approach, connection);
-            return Ok(Connected { line, took: Duration::ZERO });
-        }
+        let connection = inner.pool.take(&approach.authority(), inner.clock.mono(), turn)?;
+        inner.count(|counts| counts.reused += 1);
+        Some(HttpLine::new(Rc::clone(inner), approach, connection))
+    }
+
+    async fn connect(&self, approach: &Approach) -> Result<Connected<HttpLine>, Problem> {
+        let inner = &self.inner;
         let place = inner.place().await;
         let began = inner.clock.mono();
         // Seldom beside requests, and large: a request that finds a connection should not carry it.
@@ -160,9 +156,11 @@ impl Inner {
                 self.dial_first(addresses, To::Site(url.host()), deadline).await?
             }
             Some(proxy) => {
-                let found = self.look_up(&proxy.host, deadline).await?;
+                let ours = |_| Problem::Proxy;
+                let found = self.look_up(&proxy.host, deadline).await.map_err(ours)?;
                 let addresses = found.iter().map(|ip| SocketAddr::new(*ip, proxy.port)).collect();
-                let (tcp, peer) = self.dial_first(addresses, To::Proxy, deadline).await?;
+                let dialled = self.dial_first(addresses, To::Proxy, deadline).await;
+                let (tcp, peer) = dialled.map_err(ours)?;
                 // The site's own address counts requests in flight where it is known.
                 (tcp, site.first().copied().unwrap_or(peer))
             }
@@ -175,7 +173,7 @@ impl Inner {
         if let Some(proxy) = &shared.proxy {
             self.by(deadline, proxy::tunnel(&mut tcp, proxy, url))
                 .await
-                .unwrap_or(Err(Problem::ConnectTimeout))?;
+                .unwrap_or(Err(Problem::Proxy))?;
         }
         let deadline = self.clock.mono() + shared.timeouts.tls;
         let secured = self.by(deadline, self.secure(url, tcp, peer, place)).await;

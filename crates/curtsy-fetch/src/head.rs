@@ -28,6 +28,7 @@ pub(crate) fn read(status: u16, headers: &HeaderMap) -> Head {
         x_robots_tag: all(X_ROBOTS_TAG),
         link: headers.get_all(header::LINK).iter().map(|link| plain_links(&text(link))).collect(),
         others: Vec::new(),
+        own: false,
     };
     let mut room = OTHERS_BYTES_MAX;
     for (name, value) in headers {

@@ -12,7 +12,8 @@
 //! - **One way out.** `egress::dial` is the only function of the workspace that may connect; clippy refuses another.
 //! - **Everything has a bound**: heads, interim replies, trailers, bodies before and after decoding, time, speed, memory, connections, names.
 //!
-//! Redirects are answers. There are no cookies and no credentials but the proxy's own.
+//! Redirects are answers. There are no cookies and no credentials but the proxy's own, and those that the policy has for
+//! a host of the user's own (`own`).
 
 #![allow(async_fn_in_trait, reason = "a worker is one future on one thread: nothing needs Send")]
 
@@ -45,6 +46,7 @@ mod limits;
 mod line;
 mod memory;
 mod outlet;
+mod own;
 mod pool;
 mod port;
 mod proxy;

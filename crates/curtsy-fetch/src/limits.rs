@@ -1,10 +1,11 @@
 //! The limits of an exchange, from the constants that it goes by.
 
 use curtsy_core::limits::{Bound, Hit, Limit};
+use curtsy_core::policy::OWN_HEADERS_MAX;
 
 use crate::coding::{STEP, gzip, zstd};
 use crate::settings::SpeedFloor;
-use crate::{connection, head, line, outlet, pool, proxy, resolve};
+use crate::{connection, head, line, outlet, own, pool, proxy, resolve};
 
 /// The limits of this crate: time, heads, bodies, codings, connections and names.
 pub fn limits() -> Vec<Limit> {
@@ -15,6 +16,20 @@ pub fn limits() -> Vec<Limit> {
     let (speed, head, interim) = (Some(Hit::Speed), Some(Hit::Head), Some(Hit::Interim));
     let (around, body, coding) = (Some(Hit::Around), Some(Hit::Body), Some(Hit::Coding));
     vec![
+        limit(
+            "own.headers",
+            "headers that a policy adds for one's own host",
+            count(OWN_HEADERS_MAX),
+            "the policy is refused",
+            None,
+        ),
+        limit(
+            "own.value_bytes",
+            "a header, a password or a cookie for it",
+            bytes(own::VALUE_BYTES_MAX),
+            "the crawl does not begin",
+            None,
+        ),
         limit(
             "exchange.connect",
             "name lookup and TCP connect",

@@ -22,12 +22,14 @@ use curtsy_core::url::Authority;
 use curtsy_engine::{Clock, Fetched, Line, Mono, Reading, Request, Sent};
 use tokio::time::Sleep;
 
+use crate::ask::Proxied;
 use crate::coding::{Decoder, Fault, Step};
 use crate::connection::{Answer, Connection, Heading, Piece, Rest};
 use crate::failure::Failure;
 use crate::fetch::Inner;
 use crate::head;
 use crate::memory::Held;
+use crate::proxy;
 use crate::settings::SpeedFloor;
 
 /// A line to a site.
@@ -162,7 +164,14 @@ impl HttpLine {
             return Err(Problem::Malformed.into());
         }
         let shared = &self.inner.shared;
-        let told = head::read(heading.status, headers);
+        let mut told = head::read(heading.status, headers);
+        let proxied = self.connection.as_ref().is_some_and(|c| c.proxied == Proxied::Plainly);
+        if let Some(problem) = proxy::answered_itself(&told, proxied) {
+            return Err(problem.into());
+        }
+        told.own = self.connection.as_ref().is_some_and(|connection| {
+            shared.manner.credentials(&self.authority, connection.proxied).is_some()
+        });
         if let Some(seconds) = head::keep_alive(headers) {
             self.inner.pool.told(&self.authority, Duration::from_secs(seconds.min(3_600)));
         }
@@ -416,7 +425,7 @@ impl Line for HttpLine {
             // Late, or the line was gone: the gate let nothing through.
             self.inner.count(|counts| counts.unsent += 1);
             self.leave(After::Close);
-            return Sent::NotSent;
+            return if self.inner.clock.mono() > until { Sent::NotSent } else { Sent::Gone };
         };
         let first_byte = self.connection.as_ref().and_then(|c| c.gate.first_read());
         let framed = got.as_ref().is_ok_and(|heading| heading.framed);
@@ -532,7 +541,7 @@ const PIECES_AT_ONCE: u32 = 128;
 
 #[cfg(test)]
 mod tests {
-    use curtsy_engine::{Connected, Fetch};
+    use curtsy_engine::Connected;
 
     use super::*;
     use crate::client::{Client, approach, request, run};
@@ -542,7 +551,7 @@ mod tests {
     /// Queues a request, lets the whole runtime stand still for a while, and only then lets the connection write.
     async fn stalled(client: &Client, url: &str, stall: Duration) -> Option<Mono> {
         let (ticket, permit) = approach(url);
-        let Ok(Connected { mut line, .. }) = client.fetch.connect(&ticket, Mono(0)).await else {
+        let Ok(Connected { mut line, .. }) = client.line(&ticket, Mono(0)).await else {
             panic!("the site accepts");
         };
         let (written, until) = (Cell::new(None), client.clock.mono() + Duration::from_millis(400));

@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use crate::ask::Manner;
 use crate::guard::{Guard, GuardRefusal};
 use crate::memory::BodyMemory;
+use crate::own;
 use crate::resolve::{Names, OsResolver, Resolve};
 use crate::settings::{Proxy, Settings, SettingsError, SpeedFloor};
 use crate::tls;
@@ -77,7 +78,12 @@ impl Outlet {
             .naming(settings.named.clone()),
             count_allowed: settings.count_allowed,
             names: Names::new(settings.pins.clone(), resolver),
-            manner: Manner::new(settings.from.as_deref(), settings.compress, login),
+            manner: Manner::new(
+                settings.from.as_deref(),
+                settings.compress,
+                login,
+                own::read(&settings.own, settings.proxy.is_some())?,
+            ),
             tls: tls::config(&settings.ca_pem, settings.http2)?,
             places: Arc::new(Semaphore::new(settings.connections_max.max(1) as usize)),
             waiting: AtomicUsize::new(0),

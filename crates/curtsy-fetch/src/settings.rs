@@ -5,12 +5,13 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
-use curtsy_core::policy::{Body, Policy, Timeouts};
+use curtsy_core::policy::{Body, OwnHost, Policy, Timeouts};
 use curtsy_core::url::HostKey;
 use ipnet::IpNet;
 use url::Url;
 
 use crate::guard::OwnHost;
+use crate::ask::{ACCEPT, ACCEPT_ENCODING};
 
 /// Everything that an [`Outlet`](crate::Outlet) is made from.
 #[derive(Clone, Debug)]
@@ -43,6 +44,8 @@ pub struct Settings {
     pub proxy: Option<Proxy>,
     /// Further certificate authorities, in PEM: the content of `--ca-file`.
     pub ca_pem: Vec<u8>,
+    /// Hosts of the user's own, and where the credentials for them are found.
+    pub own: Vec<OwnHost>,
     /// Whether compressed answers are asked for.
     pub compress: bool,
     /// Whether HTTP/2 is offered where TLS is spoken.
@@ -50,6 +53,17 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// What every request says under this header, whose name is in lower case; none if it says nothing.
+    pub fn says<'s>(&'s self, name: &str, user_agent: &'s str) -> Option<&'s str> {
+        match name {
+            "user-agent" => Some(user_agent),
+            "accept" => Some(ACCEPT),
+            "accept-encoding" => self.compress.then_some(ACCEPT_ENCODING),
+            "from" => self.from.as_deref(),
+            _ => None,
+        }
+    }
+
     /// What the policy says, and nothing else: no proxy, no pins, public addresses only.
     pub fn of(policy: &Policy) -> Settings {
         Settings {
@@ -67,6 +81,7 @@ impl Settings {
             pins: Vec::new(),
             proxy: None,
             ca_pem: Vec::new(),
+            own: policy.own_hosts(),
             compress: true,
             http2: true,
         }
@@ -132,6 +147,16 @@ pub enum SettingsError {
         "the certificates of `--ca-file` can't be used: {0}\nhint: give a file of certificates in PEM form"
     )]
     CaFile(String),
+    /// Credentials of an own host that can't be used. The text never shows one.
+    #[error("`{key}` {problem}\nhint: {hint}")]
+    Own {
+        /// The setting.
+        key: String,
+        /// What is wrong with it.
+        problem: String,
+        /// The next step.
+        hint: &'static str,
+    },
 }
 
 /// A name with its address: `example.test=127.0.0.1`, or `*.test=127.0.0.1` for every name below.
@@ -196,8 +221,7 @@ pub struct Proxy {
 impl Proxy {
     /// The same proxy with a user and a password.
     pub fn with_login(self, user: &str, password: &str) -> Proxy {
-        let basic = format!("Basic {}", base64(format!("{user}:{password}").as_bytes()));
-        Proxy { authorization: Some(basic), ..self }
+        Proxy { authorization: Some(basic(user, password)), ..self }
     }
 }
 
@@ -263,6 +287,11 @@ fn percent_decoded(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The credentials of RFC 7617.
+pub(crate) fn basic(user: &str, password: &str) -> String {
+    format!("Basic {}", base64(format!("{user}:{password}").as_bytes()))
 }
 
 /// RFC 4648 §4.

@@ -185,10 +185,13 @@ impl Authority {
         let mut kept = true;
         let ttl = micros(manners.robots_ttl);
         let in_time = |end: u64| !bench.late(x.at_earliest(), end.saturating_add(ttl));
+        // A failed attempt is repeated after the deny-TTL, and counts until then.
+        let tried_for = ttl.max(micros(manners.deny_ttl));
+        let tried = |end: u64| !bench.late(x.at_earliest(), end.saturating_add(tried_for));
         let last_word = self.good_copy(x.start, manners).is_some()
             || self.unreachable.as_ref().is_some_and(|u| self.given_up(u, x.start, manners));
         let allow = manners.unreachable == Access::Allow;
-        let attempted = self.attempt.as_ref().is_some_and(|(end, _)| in_time(*end));
+        let attempted = self.attempt.as_ref().is_some_and(|(end, _)| tried(*end));
         let asked_first = self.answered.is_some_and(in_time)
             || attempted && (allow || last_word)
             || self
@@ -613,7 +616,12 @@ impl Authority {
         self.answered.is_some_and(|end| bench.faults.wait_lost(end, at))
     }
 
+    /// The last good copy, where it rules: a crawler that must not go on without robots.txt must not go on by an old one either (RFC 9309
+    /// §2.3.1.4).
     fn good_copy(&self, at: u64, manners: &Manners) -> Option<&Good> {
+        if manners.unreachable == Access::Deny {
+            return None;
+        }
         let keep = micros(manners.keep_last_good);
         self.good.as_ref().filter(|good| at <= good.ended.saturating_add(keep))
     }

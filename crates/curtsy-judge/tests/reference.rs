@@ -106,7 +106,6 @@ struct Site {
     robots_end: Option<u64>,
     robots_not_before: u64,
     robots_wait: u64,
-    good_copy: bool,
     crawl_delay: u64,
     urls: VecDeque<Url>,
     next_path: u64,
@@ -145,8 +144,7 @@ fn crawl(seed: u64, plant: Plant, requests: u64) -> Report {
         let due = |site: &Site| {
             let next = if site.last_start == 0 { 0 } else { site.last_start + site.delay(plant) };
             let url = site.urls.iter().map(|url| url.not_before).min().unwrap_or(0);
-            let blocked =
-                site.robots_end.is_none() || (site.robots_not_before > 0 && !site.good_copy);
+            let blocked = site.robots_end.is_none() || site.robots_not_before > 0;
             let robots =
                 if blocked && plant != Plant::FailOpen { site.robots_not_before } else { 0 };
             next.max(site.not_before).max(robots).max(if site.robots_due(next, plant) {
@@ -180,7 +178,6 @@ fn site(number: u64, judge: &mut Judge) -> Site {
         robots_end: None,
         robots_not_before: 0,
         robots_wait: 0,
-        good_copy: false,
         crawl_delay: 0,
         urls: VecDeque::new(),
         next_path: 0,
@@ -287,13 +284,9 @@ fn learn(site: &mut Site, x: &Exchange, robots: bool, ready: usize, plant: Plant
             if site.robots_end.is_none() && plant == Plant::FailOpen {
                 site.robots_end = Some(end);
             }
-            if site.good_copy {
-                site.robots_end = Some(end);
-            }
         } else {
             (site.robots_not_before, site.robots_wait) = (0, 0);
             site.robots_end = Some(end);
-            site.good_copy = true;
             let text =
                 String::from_utf8_lossy(x.robots_body.as_deref().unwrap_or(b"")).into_owned();
             let delay =

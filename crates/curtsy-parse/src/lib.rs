@@ -6,6 +6,7 @@
 //! - [`html`]: what a page links to and says about itself, as a browser's finished tree would show it;
 //! - [`sitemap`]: sitemaps, their indexes, text lists, RSS and Atom;
 //! - [`challenge`]: whether an answer is a bot wall instead of the page;
+//! - [`login`]: whether a redirect leads to a login; whether a page is one, `html` says;
 //! - [`content_type`]: what kind of body it is, by its header and by its first bytes;
 //! - [`link_header`]: the canonical address that a `Link` header names;
 //! - [`charset`]: which encoding a document is in.
@@ -18,6 +19,7 @@ pub mod content_type;
 pub mod html;
 mod limits;
 pub mod link_header;
+pub mod login;
 pub mod sitemap;
 
 pub use limits::limits;

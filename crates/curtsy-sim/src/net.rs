@@ -142,11 +142,31 @@ pub struct SimLine {
 impl Fetch for SimFetch {
     type Line = SimLine;
 
-    async fn connect(
-        &self,
-        approach: &Approach,
-        turn: Mono,
-    ) -> Result<Connected<SimLine>, Problem> {
+    fn standing(&self, approach: &Approach, turn: Mono) -> Option<SimLine> {
+        let universe = &self.web.universe;
+        let began = universe.now();
+        if self.life.network_down(began) {
+            return None;
+        }
+        let host = self.web.hosts.get(approach.url.host().as_str())?;
+        let (connection, since) = {
+            let mut idle = self.idle.borrow_mut();
+            let lines = idle.entry(approach.authority()).or_default();
+            // A line that will be closed before its turn is worse than none: what a host was seen to do is remembered.
+            let known = self.keep_alive.borrow().get(&host.name).copied().unwrap_or(IDLE_TRUSTED);
+            let used = began + micros(turn - self.life.mono()) + TURN_SPARE;
+            lines.retain(|(_, since)| {
+                since + host.keep_alive > began && used.saturating_sub(*since) < known
+            });
+            lines.pop()?
+        };
+        let chance = self.chance.borrow_mut().fork();
+        let mut line = self.line(approach, host, connection, Some(since), chance);
+        line.write_at_once(approach);
+        Some(line)
+    }
+
+    async fn connect(&self, approach: &Approach) -> Result<Connected<SimLine>, Problem> {
         self.life.check().await;
         let universe = &self.web.universe;
         let began = universe.now();
@@ -160,7 +180,37 @@ impl Fetch for SimFetch {
             universe.sleep_until(began + 5_000).await;
             return Err(Problem::Dns);
         };
-        let line = |connection, idle_since, chance| SimLine {
+        let refused = matches!(host.mood(began), Mood::Refuse)
+            || !host.authorities.contains(&(authority.scheme, authority.port));
+        if refused {
+            universe.sleep_until(began + 1_000).await;
+            return Err(Problem::Connect);
+        }
+        let handshake = chance.between(host.handshake.0, host.handshake.1);
+        universe.sleep_until(began + handshake.min(CONNECT_TIMEOUT)).await;
+        self.life.check().await;
+        if handshake > CONNECT_TIMEOUT {
+            return Err(Problem::ConnectTimeout);
+        }
+        let mut made = self.line(approach, host, self.web.connection(), None, chance);
+        if self.tamper.unpaid_probe {
+            made.unpaid_probe();
+        }
+        made.write_at_once(approach);
+        Ok(Connected { line: made, took: Duration::from_micros(universe.now() - began) })
+    }
+}
+
+impl SimFetch {
+    fn line(
+        &self,
+        approach: &Approach,
+        host: &HostModel,
+        connection: u64,
+        idle_since: Option<u64>,
+        chance: Chance,
+    ) -> SimLine {
+        SimLine {
             web: Rc::clone(&self.web),
             life: Rc::clone(&self.life),
             idle: Rc::clone(&self.idle),
@@ -177,41 +227,7 @@ impl Fetch for SimFetch {
             early: None,
             alias: false,
             tamper: self.tamper.clone(),
-        };
-        let warm = {
-            let mut idle = self.idle.borrow_mut();
-            let lines = idle.entry(authority.clone()).or_default();
-            // A line that will be closed before its turn is worse than none: what a host was seen to do is remembered.
-            let known = self.keep_alive.borrow().get(&host.name).copied().unwrap_or(IDLE_TRUSTED);
-            let used = began + micros(turn - self.life.mono()) + TURN_SPARE;
-            lines.retain(|(_, since)| {
-                since + host.keep_alive > began && used.saturating_sub(*since) < known
-            });
-            lines.pop()
-        };
-        if let Some((connection, since)) = warm {
-            let mut line = line(connection, Some(since), chance);
-            line.write_at_once(approach);
-            return Ok(Connected { line, took: Duration::ZERO });
         }
-        let refused = matches!(host.mood(began), Mood::Refuse)
-            || !host.authorities.contains(&(authority.scheme, authority.port));
-        if refused {
-            universe.sleep_until(began + 1_000).await;
-            return Err(Problem::Connect);
-        }
-        let handshake = chance.between(host.handshake.0, host.handshake.1);
-        universe.sleep_until(began + handshake.min(CONNECT_TIMEOUT)).await;
-        self.life.check().await;
-        if handshake > CONNECT_TIMEOUT {
-            return Err(Problem::ConnectTimeout);
-        }
-        let mut made = line(self.web.connection(), None, chance);
-        if self.tamper.unpaid_probe {
-            made.unpaid_probe();
-        }
-        made.write_at_once(approach);
-        Ok(Connected { line: made, took: Duration::from_micros(universe.now() - began) })
     }
 }
 
@@ -349,7 +365,7 @@ impl Line for SimLine {
             let mut seen = self.keep_alive.borrow_mut();
             let known = seen.entry(Arc::clone(&self.host)).or_insert(idle);
             *known = idle.min(*known);
-            return Sent::NotSent;
+            return Sent::Gone;
         }
         if now > until {
             return Sent::NotSent;

@@ -92,7 +92,7 @@ impl Plant {
             }
             Sabotage::RobotsForgotten => {
                 state.robots = None;
-                state.more_robots.clear();
+                state.more_robots = Box::default();
             }
             Sabotage::BudgetIgnored => view.job.pages = 0,
             _ => self.robots(fault, view.now, state),

@@ -192,6 +192,7 @@ fn every_ending_has_its_word<R: SinkRig>(rig: &R) {
         (Ending::Dead(Outcome::Failed(Problem::Dns)), "dead", None, Some("dns")),
         (Ending::Unheard, "unheard", None, Some("unheard")),
         (Ending::LostRedirect, "lost_redirect", None, Some("lost_redirect")),
+        (Ending::LoginWall(answered(401)), "login_wall", None, Some("login_wall")),
     ];
     let rows: Vec<Row> = endings
         .iter()
@@ -344,6 +345,7 @@ fn with_page(row: Row, head: Head, document: Document, body: &[u8]) -> Row {
         kept: None,
         peer: None,
         latency: None,
+        source: curtsy_engine::PageSource::Network,
     };
     let outcome = Outcome::Answered { status: 200, retry_after: None, friction: None };
     Row { ending: Ending::Fetched(outcome), page: Some(Arc::new(page)), ..row }

@@ -8,7 +8,7 @@ use curtsy_core::host::RobotsId;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{
     Commit, Committed, Offered, Order, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite,
-    View,
+    View, Visit,
 };
 
 use crate::chance::Chance;
@@ -120,6 +120,10 @@ impl<S: Store> Store for FaultyStore<S> {
 
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError> {
         self.call("take", self.inner.take(hosts)).await
+    }
+
+    async fn waiting(&self, hosts: usize) -> Result<Option<Vec<Visit>>, StoreError> {
+        self.call("waiting", self.inner.waiting(hosts)).await
     }
 
     async fn load(&self, host: &HostKey) -> Result<View, StoreError> {

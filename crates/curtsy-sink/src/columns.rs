@@ -40,7 +40,7 @@ const fn column(
 }
 
 /// The columns of a row. The first nineteen are those of the SQL face, in its order.
-pub const COLUMNS: [Column; 49] = [
+pub const COLUMNS: [Column; 51] = [
     column("url", "TEXT NOT NULL", Group::Url, "The URL as it was offered, in its one spelling"),
     column("surt_key", "TEXT NOT NULL", Group::Url, "The key under which web archives file it"),
     column(
@@ -53,7 +53,7 @@ pub const COLUMNS: [Column; 49] = [
         "body",
         "BLOB",
         Group::Bulk,
-        "The bytes of the answer, decoded from their packing; none unless the status is 2xx, and none if the policy does not keep it (`noindex`)",
+        "The bytes of the answer, decoded from their packing; none unless the status is 2xx, none of a login form in the place of a page, and none if the policy does not keep it (`noindex`)",
     ),
     column("content_type", "TEXT", Group::Content, "`Content-Type`, as it was sent"),
     column(
@@ -66,7 +66,7 @@ pub const COLUMNS: [Column; 49] = [
         "error",
         "TEXT",
         Group::Outcome,
-        "Why there is no page where the status does not tell: `dns`, `whole_timeout`, `over_limit`, `challenge`, `lost_redirect`, `unheard`, …",
+        "Why there is no page where the status does not tell: `dns`, `whole_timeout`, `over_limit`, `challenge`, `login_wall`, `lost_redirect`, `unheard`, …",
     ),
     column("etag", "TEXT", Group::Fresh, "`ETag`, as it was sent"),
     column("last_modified", "TEXT", Group::Fresh, "`Last-Modified`, as it was sent"),
@@ -97,7 +97,7 @@ pub const COLUMNS: [Column; 49] = [
         "decision",
         "TEXT NOT NULL",
         Group::Decision,
-        "How it ended: `fetched`, `confirmed` (304), `cached`, `refused`, `dead`, `lost_redirect`, `unheard`",
+        "How it ended: `fetched`, `confirmed` (304), `cached`, `refused`, `dead`, `login_wall` (the site wants a login, which is never tried), `lost_redirect`, `unheard`",
     ),
     column(
         "reason",
@@ -166,6 +166,12 @@ pub const COLUMNS: [Column; 49] = [
         Group::Fresh,
         "Not asked for again before this; none if it is not kept for the next time",
     ),
+    column(
+        "source",
+        "TEXT",
+        Group::Content,
+        "Where the content comes from: `network`, `crawl` (held by this crawl), `shared` (fetched by another crawl of this user)",
+    ),
     column("peer", "TEXT", Group::Content, "The address that answered"),
     column(
         "latency_ms",
@@ -199,6 +205,12 @@ pub const COLUMNS: [Column; 49] = [
         "INTEGER",
         Group::Content,
         "How many different links and frames were not read because the page has more than are read of one; none if all were",
+    ),
+    column(
+        "access",
+        "TEXT",
+        Group::Content,
+        "`own` if it was asked for with the credentials that the policy has for its host; `login` if the page is a login form",
     ),
 ];
 

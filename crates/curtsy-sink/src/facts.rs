@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
 use crate::reason::Cause;
-use crate::record::{News, crawl_time, hex, news, status};
+use crate::record::{News, crawl_time, fetched_at, hex, news, status};
 use crate::words::{self, Said};
 
 /// What a row says. The columns are those of [`COLUMNS`](crate::COLUMNS) with the same names.
@@ -78,8 +78,8 @@ impl<'a> Facts<'a> {
             delay_ms: said.delay_ms,
             robots: said.robots,
             robots_confidence: Sureness::of(row.findings.of(Gate::Robots)),
-            crawl_time: head.map(|head| crawl_time(head, row.at)),
-            fetched_at: head.map(|_| row.at),
+            crawl_time: page.map(|page| crawl_time(&page.head, fetched_at(page, row.at))),
+            fetched_at: page.map(|page| fetched_at(page, row.at)),
             etag: etag.or(head.and_then(|head| head.etag.as_deref())),
             last_modified: modified.or(head.and_then(|head| head.last_modified.as_deref())),
             hash: None,

@@ -74,6 +74,12 @@ pub struct PageRow {
     pub robots_rule: Option<String>,
     /// The run that decided, as in [`RunRow::number`].
     pub run: Option<i64>,
+    /// Where the site sent its visitor, if that was not followed.
+    pub location: Option<String>,
+    /// `own` or `login`.
+    pub access: Option<String>,
+    /// Where the content of the page comes from, as in the column `source`.
+    pub source: Option<String>,
 }
 
 /// One decision or request.
@@ -395,7 +401,8 @@ impl PagesFile {
     /// URLs that ended because of our own side or its settings, as far as a row can tell: an address that may not be dialled, a name that
     /// does not resolve, TLS, a connection that could not be made.
     pub fn unreached(&self) -> Result<Vec<Unreached>, OpenError> {
-        let sql = "SELECT url, depth, kind, redirect_count = 0 AND error IN ('guard', 'dns')
+        let sql = "SELECT url, depth, kind, redirect_count = 0 AND error IN
+            ('guard', 'dns', 'connect', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy')
             FROM pages WHERE decision = 'dead' AND error IN
             ('guard', 'dns', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy', 'connect',
              'connect_timeout')";
@@ -655,7 +662,7 @@ const SILENT: [&str; 10] = [
 
 const PAGE_ROW: &str = "url, final_url, redirect_count, decision, gate, decided_at, http_status, error,
     kind, depth, tries, fetched_at, fresh_until, content_type, content_hash, body_bytes, title, links_count,
-    robots_rule, run, reason, links_cut";
+    robots_rule, run, reason, links_cut, headers ->> '$.location', access, source";
 
 fn page_row(row: &Row<'_>) -> Result<PageRow, rusqlite::Error> {
     Ok(PageRow {
@@ -681,6 +688,9 @@ fn page_row(row: &Row<'_>) -> Result<PageRow, rusqlite::Error> {
         run: row.get(19)?,
         reason: row.get(20)?,
         links_cut: number(row, 21)?,
+        location: row.get(22)?,
+        access: row.get(23)?,
+        source: row.get(24)?,
     })
 }
 

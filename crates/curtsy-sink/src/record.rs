@@ -9,7 +9,7 @@ use curtsy_core::headers::http_date;
 use curtsy_core::host::Outcome;
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
-use curtsy_engine::{Ending, Head, Page, Row};
+use curtsy_engine::{Ending, Head, Page, PageSource, Row};
 
 use crate::columns::{COLUMNS, place};
 use crate::facts::Facts;
@@ -130,11 +130,14 @@ impl<'a> Record<'a> {
     }
 
     fn content(&mut self, page: &'a Page) {
-        let (head, kept) = (&page.head, page.kept.as_ref());
-        let Facts { crawl_time, etag, last_modified, .. } = self.facts;
+        let head = &page.head;
+        // That a page is not there is not held by a crawl's own file: whoever crawls again asks again.
+        let kept = page.kept.as_ref().filter(|_| head.status < 400);
+        let Facts { crawl_time, fetched_at, etag, last_modified, .. } = self.facts;
         self.set(const { place("content_type") }, Value::text(head.content_type.as_deref()));
         self.set(const { place("crawl_time") }, Value::text(crawl_time.map(moment::text)));
-        self.set(const { place("fetched_at") }, Value::Text(self.decided_at.clone().into()));
+        self.set(const { place("fetched_at") }, Value::text(fetched_at.map(moment::text)));
+        self.set(const { place("source") }, Value::Text(page.source.name().into()));
         self.set(const { place("etag") }, Value::text(etag));
         self.set(const { place("last_modified") }, Value::text(last_modified));
         let fresh_until = kept.map(|kept| moment::text(kept.fresh_until));
@@ -143,6 +146,7 @@ impl<'a> Record<'a> {
         let latency = page.latency.map(|took| (took.as_secs_f64() * 1e6).round() / 1000.0);
         self.set(const { place("latency_ms") }, latency.map_or(Value::Null, Value::Real));
         self.set(const { place("headers") }, Value::Text(headers(head).into()));
+        self.set(const { place("access") }, Value::text(words::access(page)));
         let rules = &page.document.rules;
         self.set(const { place("noindex") }, Value::Int(rules.noindex.into()));
         self.set(const { place("nofollow") }, Value::Int(rules.nofollow.into()));
@@ -189,13 +193,20 @@ impl<'a> Record<'a> {
 
 fn outcome(ending: &Ending) -> Option<&Outcome> {
     match ending {
-        Ending::Fetched(outcome) | Ending::Dead(outcome) => Some(outcome),
+        Ending::Fetched(outcome) | Ending::Dead(outcome) | Ending::LoginWall(outcome) => {
+            Some(outcome)
+        }
         _ => None,
     }
 }
 
 pub(crate) fn news(ending: &Ending, page: Option<&Page>) -> News {
+    let brought = page.is_some_and(|page| page.source == PageSource::Shared);
     match ending {
+        // What another crawl fetched is new here.
+        Ending::Cached | Ending::Fetched(Outcome::Answered { status: 304, .. }) if brought => {
+            News::Answer
+        }
         Ending::Cached => News::Cached,
         Ending::Fetched(Outcome::Answered { status: 304, .. }) => News::Confirmed,
         Ending::Fetched(Outcome::Answered { .. }) | Ending::Dead(Outcome::Answered { .. })
@@ -203,8 +214,8 @@ pub(crate) fn news(ending: &Ending, page: Option<&Page>) -> News {
         {
             News::Answer
         }
-        Ending::LostRedirect if page.is_some() => News::Answer,
-        Ending::Fetched(_) | Ending::Dead(_) => News::Failed,
+        Ending::LostRedirect | Ending::LoginWall(_) if page.is_some() => News::Answer,
+        Ending::Fetched(_) | Ending::Dead(_) | Ending::LoginWall(_) => News::Failed,
         Ending::Refused(_) | Ending::Unheard | Ending::LostRedirect => News::Nothing,
     }
 }
@@ -212,6 +223,16 @@ pub(crate) fn news(ending: &Ending, page: Option<&Page>) -> News {
 /// The status of what the row holds: of a page that was confirmed, the one with which it came.
 pub(crate) fn status(ending: &Ending, page: Option<&Page>) -> Option<u16> {
     page.map(|page| page.head.status).or(outcome(ending).and_then(Outcome::status))
+}
+
+/// When a page was fetched, by our clock: just now, or, if another crawl did it, when the server dated it.
+pub(crate) fn fetched_at(page: &Page, at: Time) -> Time {
+    let now = i64::try_from(at.secs()).unwrap_or(i64::MAX);
+    let date = || u64::try_from(http_date(page.head.date.as_deref()?, now)?).ok();
+    match page.source {
+        PageSource::Network | PageSource::Crawl => at,
+        PageSource::Shared | PageSource::Stale => date().map_or(at, Time::from_secs).min(at),
+    }
 }
 
 /// The server's Date if it is close to ours, else ours.

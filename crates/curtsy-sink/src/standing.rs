@@ -44,6 +44,7 @@ impl Standing {
             }
             ("refused", Some("risk")) => return Standing::NotChecked("the site showed friction"),
             ("refused", _) => return Standing::NotChecked("a gate refused it"),
+            ("login_wall", _) => return Standing::NotChecked("it is behind a login"),
             ("unheard", _) => return Standing::NotChecked("no answer was heard in time"),
             _ => {}
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use curtsy_core::host::{
     AskKind, DelayBy, Findings, Friction, Gate, Kind, Outcome, Problem, Reason, RobotsId, Verdict,
 };
-use curtsy_engine::{Ending, Step, Then};
+use curtsy_engine::{Ending, Page, Step, Then};
 
 /// How a URL ended.
 pub(crate) fn ending(ending: &Ending) -> &'static str {
@@ -17,6 +17,7 @@ pub(crate) fn ending(ending: &Ending) -> &'static str {
         Ending::Dead(_) => "dead",
         Ending::Unheard => "unheard",
         Ending::LostRedirect => "lost_redirect",
+        Ending::LoginWall(_) => "login_wall",
     }
 }
 
@@ -70,6 +71,8 @@ pub(crate) fn problem(problem: Problem) -> &'static str {
         Problem::TlsIssuer => "tls_issuer",
         Problem::Coding => "coding",
         Problem::Port => "port",
+        Problem::Proxy => "proxy",
+        Problem::ProxyLogin => "proxy_login",
     }
 }
 
@@ -123,9 +126,18 @@ pub(crate) fn error(ending: &Ending) -> Option<&'static str> {
     match ending {
         Ending::Fetched(outcome) | Ending::Dead(outcome) => error_of(outcome),
         Ending::LostRedirect => Some("lost_redirect"),
+        Ending::LoginWall(_) => Some("login_wall"),
         Ending::Unheard => Some("unheard"),
         Ending::Refused(Gate::Slots) => Some("slot_timeout"),
         Ending::Cached | Ending::Refused(_) => None,
+    }
+}
+
+/// How a page was come by, where that is not how everybody comes by it.
+pub(crate) fn access(page: &Page) -> Option<&'static str> {
+    match page.head.own {
+        true => Some("own"),
+        false => page.document.is_login().then_some("login"),
     }
 }
 

@@ -81,6 +81,15 @@ impl<H: Hours> Books<H> {
         }
     }
 
+    /// How often others were found to have written; a database does not tell.
+    pub(crate) fn others(&self) -> u64 {
+        match self {
+            Books::File(ledger) => ledger.others(),
+            #[cfg(feature = "postgres")]
+            Books::Postgres(_) => 0,
+        }
+    }
+
     /// The epoch, as of the last look.
     pub(crate) fn epoch(&self) -> Epoch {
         match self {

@@ -243,6 +243,12 @@ impl<H: Hours> Crawl<H> {
         self.with(|core| core.ledger.now())
     }
 
+    /// The store's time, and how often others were found to have written to the ledger: whoever keeps something beside it need not look
+    /// again while that number stays.
+    pub fn now_and_others(&self) -> (Time, u64) {
+        self.with(|core| (core.ledger.now(), core.ledger.others()))
+    }
+
     /// A robots.txt by its hash, if the ledger has it.
     pub fn robots(&self, id: RobotsId) -> Option<Arc<RobotsFile>> {
         self.with(|core| core.robots(id).ok().flatten())
@@ -573,6 +579,19 @@ impl<H: Hours> Core<H> {
         let next_due = quiet.or(self.file.next_due(now, share));
         let orders = Arc::clone(self.ledger.orders());
         Ok(Taken { visits, now, next_due, epoch, queued: self.file.queued, orders })
+    }
+
+    /// Every host that waits, with its first URLs, if that is all that is left.
+    pub(crate) fn all_waiting(&mut self, hosts: usize) -> Result<Option<Vec<Visit>>, StoreError> {
+        let now = self.ledger.now();
+        let waiting = self.file.all_waiting(now, hosts).map_err(|e| self.refused("waiting", e))?;
+        let Some(waiting) = waiting else { return Ok(None) };
+        let mut visits = Vec::with_capacity(waiting.len());
+        for (host, urls) in waiting {
+            let view = self.view(&host, now).map_err(|e| self.refused("waiting", e))?;
+            visits.push(Visit { view, urls });
+        }
+        Ok(Some(visits))
     }
 
     /// Takes over orders that workers have heard.

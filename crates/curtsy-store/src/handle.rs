@@ -17,7 +17,7 @@ use curtsy_core::host::RobotsId;
 use curtsy_core::url::{HostKey, UrlKey};
 use curtsy_engine::{
     CachedPage, Commit, Committed, Fetched, Head, Offered, Order, RobotsFile, Store, StoreError,
-    Taken, UrlRecord, UrlWrite, View,
+    Taken, UrlRecord, UrlWrite, View, Visit,
 };
 
 use crate::core::{Answer, Core, Wish};
@@ -49,6 +49,8 @@ struct Batch {
     waiting: Vec<Ticket>,
     /// Pages that go with the next commit of their exchange, by the identity of its URL.
     pages: HashMap<UrlKey, Arc<PageWrite>>,
+    /// What is done before each batch is carried out.
+    before: Option<Rc<dyn Fn()>>,
     /// Whether somebody is about to carry it out.
     led: bool,
 }
@@ -95,6 +97,11 @@ impl<H: Hours> Handle<H> {
     /// The pages that are kept, for the same worker: what is put there goes with what this handle commits.
     pub fn cache(&self) -> PageCache<H> {
         PageCache::new(self.clone())
+    }
+
+    /// Has something done before each batch of this worker is carried out: before leases are given back that others wait for.
+    pub fn before_writing(&self, what: impl Fn() + 'static) {
+        self.batch.borrow_mut().before = Some(Rc::new(what));
     }
 
     /// Whether pages are kept.
@@ -157,6 +164,10 @@ impl<H: Hours> Handle<H> {
         let mut wishes: Vec<Wish> =
             tickets.iter().filter_map(|ticket| ticket.borrow_mut().wish.take()).collect();
         let pages = self.batch.borrow().take_along(&mut wishes);
+        let before = self.batch.borrow().before.clone();
+        if let Some(before) = before {
+            before();
+        }
         let answers = self.core().carry_out(wishes);
         for (id, at) in pages {
             if let Some(Answer::Committed(Ok(Committed::Done(_)))) = answers.get(at) {
@@ -279,6 +290,10 @@ impl<H: Hours> Store for Handle<H> {
 
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError> {
         self.core().take(hosts, self.share)
+    }
+
+    async fn waiting(&self, hosts: usize) -> Result<Option<Vec<Visit>>, StoreError> {
+        self.core().all_waiting(hosts)
     }
 
     async fn load(&self, host: &HostKey) -> Result<View, StoreError> {

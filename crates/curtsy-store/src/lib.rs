@@ -37,6 +37,7 @@ mod record;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod running;
+mod shared;
 mod shows;
 
 use std::time::Duration;
@@ -50,6 +51,7 @@ pub use ledger::Ledger;
 pub use limits::limits;
 pub use pages::PageCache;
 pub use place::Place;
+pub use shared::{SHARED_BYTES, SHARED_BYTES_MIN, SharedPage, SharedPages, SharedSize};
 pub use shows::Shows;
 
 /// How long a host that was handed out is kept from others, unless something is heard of it.

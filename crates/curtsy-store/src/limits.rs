@@ -4,7 +4,7 @@ use curtsy_core::limits::{Bound, Limit};
 use curtsy_file::{BUSY_STEPS_MAX, LOG_BYTES_MAX, OPEN_TRIES_MAX};
 
 use crate::crawl::{hosts, queue};
-use crate::{HOLD, handle, kept, ledger, pages, shows};
+use crate::{HOLD, handle, kept, ledger, pages, shared, shows};
 
 /// The limits of this crate: files, the ledger, the frontier and pages; Postgres and Redis if they are built in.
 pub fn limits() -> Vec<Limit> {
@@ -55,6 +55,24 @@ fn on_this_machine() -> Vec<Limit> {
             "a robots.txt that nobody asked for, and an order that was lifted",
             Bound::Within(ledger::OLD),
             "thrown away",
+        ),
+        limit(
+            "cache.bytes",
+            "the page cache that all crawls of a user share (`--cache-max`)",
+            Bound::Bytes(shared::SHARED_BYTES),
+            "its oldest pages make room; the report says so once, `curtsy cache show` how many",
+        ),
+        limit(
+            "cache.segments",
+            "parts of the page cache, of which the oldest goes as a whole; a page that is larger than a part is not kept",
+            Bound::Count(shared::SEGMENTS),
+            "the oldest is removed",
+        ),
+        limit(
+            "cache.segment_pages",
+            "pages in one part of the page cache",
+            Bound::Count(shared::SEGMENT_PAGES),
+            "the next part is begun",
         ),
         limit(
             "hosts.friction_events",

@@ -74,9 +74,12 @@ impl Wanted<'_> {
     }
 }
 
-/// Whether a record with these bytes is held by a worker that has its answer in hand.
-pub(crate) fn is_held(more: &[u8]) -> bool {
-    postcard::from_bytes::<More<'_>>(more).is_ok_and(|more| more.want.is_held())
+/// Whether a record with these bytes is held by a worker that has its answer in hand, or waits without having been tried.
+pub(crate) fn is_untried_or_held(more: &[u8]) -> bool {
+    postcard::from_bytes::<More<'_>>(more).is_ok_and(|more| {
+        let untried = more.tries == Tries::default() && !matches!(more.want, Wanted::RobotsHop(..));
+        more.want.is_held() || untried
+    })
 }
 
 /// What a record has besides its URL, key, depth and time; none if that is nothing.

@@ -31,7 +31,11 @@ struct SiteLine {
 impl Fetch for Site {
     type Line = SiteLine;
 
-    async fn connect(&self, approach: &Approach, _: Mono) -> Result<Connected<SiteLine>, Problem> {
+    fn standing(&self, _: &Approach, _: Mono) -> Option<SiteLine> {
+        None
+    }
+
+    async fn connect(&self, approach: &Approach) -> Result<Connected<SiteLine>, Problem> {
         let body = Fetched { body: approach.url.path_and_query().to_owned().into() };
         Ok(Connected { line: SiteLine { body, clock: Passing }, took: Duration::ZERO })
     }

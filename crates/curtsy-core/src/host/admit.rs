@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use super::outcome::Problem;
 use super::robots::RobotsStanding;
 use super::verdict::{DelayBy, Finding, Findings, Gate, Reason, Verdict};
 use super::{HostState, Kind, SLOT_LOOK};
@@ -31,6 +32,8 @@ pub struct Ask<'a> {
     pub retry_at: Option<Time>,
     /// Tries so far.
     pub tries: u8,
+    /// Whether the host must answer something else first (see [`super::Tries::needs_word`]).
+    pub needs_word: bool,
     /// When it began to wait for a slot of its host, if it waits for one.
     pub slot_since: Option<Time>,
 }
@@ -167,7 +170,7 @@ impl HostState {
             // The request is for robots.txt itself: what the URL waits for does not hold that up.
             found.set(Gate::Robots, self.robots_request(ask, scene));
             found.set(Gate::Backoff, self.told_to_wait(scene));
-        } else if let Some((_, Kind::Probe)) = wanted {
+        } else if let (Some((_, Kind::Probe)), true) = (&wanted, probe) {
             found.set(Gate::Backoff, self.told_to_wait(scene));
         }
         let (url, kind) = wanted.unwrap_or_else(|| (ask.url.clone(), ask.kind.request()));
@@ -248,7 +251,7 @@ impl HostState {
         if self.robots_needed(ask, scene) {
             return Some((robots_url(), Kind::Robots));
         }
-        if self.breaker.is_open() {
+        if self.breaker.is_open() || ask.needs_word {
             let root = ask.url.authority().root();
             let allowed =
                 scene.rules.is_none_or(|rules| rules.decide(root.path_and_query()).allowed);
@@ -322,6 +325,10 @@ impl HostState {
                 RobotsStanding::Rules if self.text_missing(ask, scene) => {
                     Finding::new(Verdict::Go, Reason::RobotsUnknown)
                 }
+                // Nothing reached the site, and this job has not tried yet: settings or names may be right by now.
+                RobotsStanding::Unreachable(_) if self.failed_before(scene) => {
+                    Finding::new(Verdict::Go, Reason::RobotsDue)
+                }
                 RobotsStanding::Unreachable(_) => {
                     let due = known.due(&scene.policy.robots);
                     Finding::wait(due, scene.now, Reason::RobotsUnreachable)
@@ -329,6 +336,17 @@ impl HostState {
                 _ => Finding::wait(known.due(&scene.policy.robots), scene.now, Reason::RobotsDue),
             },
         }
+    }
+
+    /// Whether the last connection could not be made, and that was before this job began.
+    fn failed_before(&self, scene: &Scene<'_>) -> bool {
+        self.unreached.is_some() && self.last_start < Some(scene.job.started_at)
+    }
+
+    /// Whether no connection to the host could be made since the job began, and why.
+    pub fn never_reached(&self, job: &JobView) -> Option<Problem> {
+        let tried = self.last_start >= Some(job.started_at);
+        self.unreached.filter(|_| tried && self.last_ok < Some(job.started_at))
     }
 
     /// The delay in force before the next start, and who set it.

@@ -5,7 +5,11 @@
 use super::HostState;
 
 /// The layout that this program writes.
-const LAYOUT: u8 = 1;
+const LAYOUT: u8 = 2;
+/// The layout before `unreached` and `dialled_before_ms`, which stand last.
+const WITHOUT_OUTAGES: u8 = 1;
+/// How postcard writes those two where nothing is known.
+const NO_OUTAGES: [u8; 2] = [0, 0];
 
 /// Bytes that are not a host's state.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +41,9 @@ impl HostState {
         match bytes.split_first() {
             None => Err(DecodeError::Empty),
             Some((&LAYOUT, rest)) => postcard::from_bytes(rest).map_err(DecodeError::Damaged),
+            Some((&WITHOUT_OUTAGES, rest)) => {
+                postcard::from_bytes(&[rest, &NO_OUTAGES].concat()).map_err(DecodeError::Damaged)
+            }
             Some((&other, _)) => Err(DecodeError::Layout(other)),
         }
     }

@@ -64,8 +64,8 @@ pub struct HostState {
     pub leases: Vec<Lease>,
     /// What is known of robots.txt, by authority: the first one inline, since most hosts have one.
     pub robots: Option<RobotsState>,
-    /// Further authorities of this host.
-    pub more_robots: Vec<RobotsState>,
+    /// Further authorities of this host. Few hosts have any, so a slice is enough, and a word smaller.
+    pub more_robots: Box<[RobotsState]>,
     /// What the host told us to wait.
     pub backoff: Backoff,
     /// Whether the host counts as down.
@@ -76,8 +76,12 @@ pub struct HostState {
     pub latency: Latency,
     /// The time from dialling to a ready line.
     pub handshake: Handshake,
-    /// When the host last gave an ordinary answer.
+    /// When the host last gave an answer that is no failure of its own.
     pub last_ok: Option<Time>,
+    /// Why the last connection could not be made, if none has stood since.
+    pub unreached: Option<Problem>,
+    /// How long before the last start the last new connection was dialled, in milliseconds; more than that if it is the largest number.
+    pub dialled_before_ms: u16,
 }
 
 /// How long a host's answers take to begin.
@@ -247,6 +251,28 @@ impl HostState {
         let last = self.leases.iter().find(|lease| lease.turn == self.turn)?;
         let turn_at = last.send_by.back(HostState::window(slots));
         self.last_start.filter(|start| *start > last.send_by).map(|start| start - turn_at)
+    }
+
+    /// When the last new connection was dialled, or later.
+    pub fn last_dial(&self) -> Option<Time> {
+        let before = Duration::from_millis(u64::from(self.dialled_before_ms));
+        self.last_start.map(|start| start.back(before))
+    }
+
+    /// A new connection was dialled at `at`; the start for which it was made is booked.
+    pub fn note_dial(&mut self, at: Time) {
+        let before = self.last_start.map_or(Duration::ZERO, |start| start - at);
+        self.dialled_before_ms = u16::try_from(before.as_millis()).unwrap_or(u16::MAX);
+    }
+
+    /// Sets the last start, and leaves the last connection where it was.
+    fn set_last_start(&mut self, at: Time) {
+        let dialled = self.last_dial();
+        self.last_start = Some(at);
+        match dialled {
+            Some(dialled) => self.note_dial(dialled),
+            None => self.dialled_before_ms = 0,
+        }
     }
 
     /// How much later than our write a start can reach the server: half of the lateness that liveness grants.

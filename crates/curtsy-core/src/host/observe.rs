@@ -64,6 +64,12 @@ impl HostState {
             return (state, settled);
         }
         state.settle_start(permit, seen);
+        if seen.outcome.class() == Class::Ours {
+            if ours && permit.lease().probe {
+                state.unbook_probe(scene.now);
+            }
+            return (state, settled);
+        }
         if seen.outcome.refuses(scene.policy) {
             state.refused(lease.generation, &seen.outcome, scene);
         }
@@ -74,6 +80,7 @@ impl HostState {
             state.keep_waits(permit, seen, ended, scene);
             return (state, settled);
         }
+        state.unreached = None;
         state.note_outcome(&seen.outcome, scene, Some(permit), ended, &mut settled);
         if let Some(latency) = seen.latency
             && seen.outcome.class() == Class::Good
@@ -82,7 +89,8 @@ impl HostState {
         }
         if let Some(news) = &seen.robots {
             let authority = permit.approach().authority();
-            let asked = Some(asked_when(permit, seen));
+            // Without a byte sent, the server has not seen us ask.
+            let asked = seen.sent.map(|_| asked_when(permit, seen));
             let policy = &scene.policy.robots;
             state.learn_robots(&authority, news.clone(), policy, asked, scene.now);
         }
@@ -115,6 +123,13 @@ impl HostState {
         let mut settled = Settled { ours: true, ..Settled::default() };
         state.turn = state.turn.wrapping_add(1);
         state.last_start = state.last_start.max(Some(scene.now));
+        state.note_dial(scene.now);
+        if outcome.class() == Class::Ours {
+            return (state, settled);
+        }
+        if let Outcome::Failed(problem) = outcome {
+            state.unreached = Some(*problem).filter(|problem| problem.is_unreached());
+        }
         if state.breaker.is_open() {
             // The failed dial was the probe.
             state.book_probe(scene.policy, scene.seed, scene.now);
@@ -138,7 +153,7 @@ impl HostState {
     pub fn confirm_start(&self, permit: &Permit, sent: Time) -> HostState {
         let mut state = self.clone();
         if state.turn == permit.lease().turn && state.lease(permit.lease().id).is_some() {
-            state.last_start = Some(sent + HostState::margin(permit.delay()));
+            state.set_last_start(sent + HostState::margin(permit.delay()));
         }
         state
     }
@@ -154,14 +169,14 @@ impl HostState {
             (Some(a), Some(b)) => a.min(b),
             (a, b) => a.or(b).unwrap_or(permit.send_by() + HostState::margin(permit.delay())),
         };
-        self.last_start = Some(start);
+        self.set_last_start(start);
     }
 
     /// Gives a turn back that was not used.
     fn hand_back(&mut self, permit: &Permit, now: Time) {
         if self.turn == permit.lease().turn {
             // The turn before is not known any more, but this one came after it: its turn time less the delay is a bound.
-            self.last_start = Some(permit.turn_at().back(permit.delay()));
+            self.set_last_start(permit.turn_at().back(permit.delay()));
         }
         if permit.lease().probe {
             self.unbook_probe(now);
@@ -186,8 +201,8 @@ impl HostState {
                     settled.probe_in = self.breaker.until.map(|until| until - scene.now);
                 }
             }
-            Class::Nothing => {}
-            _ => {
+            Class::Nothing | Class::Ours => {}
+            class => {
                 // Only the probe's own result moves an open breaker.
                 if !self.breaker.is_open() {
                     self.breaker.answered(ended);
@@ -195,13 +210,15 @@ impl HostState {
                     self.breaker.close();
                     settled.closed = true;
                 }
+                if class != Class::ToldToWait {
+                    self.last_ok = self.last_ok.max(Some(scene.now));
+                }
             }
         }
-        if outcome.is_ordinary() {
-            self.last_ok = self.last_ok.max(Some(scene.now));
-            if let Some(permit) = permit {
-                self.clear_backoff(permit);
-            }
+        if outcome.is_ordinary()
+            && let Some(permit) = permit
+        {
+            self.clear_backoff(permit);
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::HostState;
 use crate::chance::{Purpose, draw};
 use crate::policy::{OnForbidden, Policy};
 use crate::time::Time;
@@ -67,6 +68,10 @@ pub enum Problem {
     Coding,
     /// A port on which something else than HTTP is spoken.
     Port,
+    /// The proxy that the user named could not be reached, refused the request, or answered in the site's place.
+    Proxy,
+    /// The proxy wants a user and a password (407), or the network a login (511).
+    ProxyLogin,
 }
 
 /// A friction signal in an answer that its status does not show.
@@ -93,6 +98,8 @@ pub enum Class {
     Ambiguous,
     /// The host told us to wait: never counted by the breaker.
     ToldToWait,
+    /// Our own side failed: nothing is held against the host or the URL.
+    Ours,
     /// Nothing happened.
     Nothing,
 }
@@ -122,6 +129,11 @@ impl Outcome {
             Outcome::Answered { status, .. } => Some(status),
             _ => None,
         }
+    }
+
+    /// Whether the answer asks for a login by its status. That is an outcome of its own: nothing that a retry or a dead letter helps.
+    pub fn asks_for_login(&self) -> bool {
+        matches!(*self, Outcome::Answered { status: 401, friction, .. } if friction != Some(Friction::Challenge))
     }
 
     /// Whether the host answered in an ordinary way: what resets streaks. A 404 does, a challenge does not.
@@ -179,6 +191,7 @@ impl Problem {
             | Problem::Guard
             | Problem::Port
             | Problem::Coding => Class::UrlSpecific,
+            Problem::Proxy | Problem::ProxyLogin => Class::Ours,
         }
     }
 
@@ -189,7 +202,20 @@ impl Problem {
 
     /// Whether our own network could be the cause.
     pub fn may_be_ours(self) -> bool {
-        self.class() == Class::SiteWide
+        matches!(self.class(), Class::SiteWide | Class::Ours)
+    }
+
+    /// Whether the host could not be reached at all: its name does not resolve, nobody listens, or no TLS session can be made.
+    pub fn is_unreached(self) -> bool {
+        matches!(
+            self,
+            Problem::Dns
+                | Problem::Connect
+                | Problem::Tls
+                | Problem::TlsExpired
+                | Problem::TlsName
+                | Problem::TlsIssuer
+        )
     }
 }
 
@@ -209,26 +235,29 @@ pub enum Fate {
     Dead,
 }
 
-/// The tries of a URL that count against it.
+/// The failed tries of a URL.
 ///
-/// While a whole host is down or tells us to wait, its URLs stay queued and nothing counts against them. A try that failed with its
-/// host is in doubt: if the host answers others before the next try, the failure was the URL's own after all. So retries stay
-/// bounded, and no outage uses them up.
+/// A URL is asked at most `1 + retry.max` times. A try that failed as a whole host fails is in doubt until the host has answered something
+/// else. Before its last try, and before it is given up, a URL in doubt waits for such an answer ([`Tries::needs_word`]). So retries stay
+/// bounded, and no outage takes a URL's last try or gives it up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tries {
-    /// Tries that count.
+    /// Tries that failed.
     pub counted: u8,
-    /// When the last try failed together with its host.
+    /// When the last try failed, if it failed as a whole host fails.
     pub doubt: Option<Time>,
     /// A try was granted, and what came of it is not known: if nothing more is heard, it counts.
     pub open: bool,
 }
 
 impl Tries {
-    /// The tries that count now that the host gave its last ordinary answer at `last_ok`.
-    pub fn settled(self, last_ok: Option<Time>) -> u8 {
-        let own = self.doubt.is_some_and(|failed| last_ok > Some(failed));
-        self.counted.saturating_add(u8::from(own)).saturating_add(u8::from(self.open))
+    /// The tries in the light of what the host did since: did it answer anything else?
+    pub fn settled(self, host: &HostState) -> Tries {
+        let counted = self.counted.saturating_add(u8::from(self.open));
+        match self.doubt {
+            Some(failed) if host.last_ok > Some(failed) => Tries { counted, ..Tries::default() },
+            doubt => Tries { counted, doubt, open: false },
+        }
     }
 
     /// The tries once another is granted: one that was never heard of again counts.
@@ -236,26 +265,40 @@ impl Tries {
         Tries { counted: self.counted.saturating_add(u8::from(self.open)), open: true, ..self }
     }
 
-    /// Whether none is left.
-    pub fn spent(self, last_ok: Option<Time>, policy: &Policy) -> bool {
-        self.settled(last_ok) > policy.retry.max
+    /// Whether none is left, and the failures were the URL's own.
+    pub fn spent(self, host: &HostState, policy: &Policy) -> bool {
+        let settled = self.settled(host);
+        settled.counted > policy.retry.max && settled.doubt.is_none()
+    }
+
+    /// Whether the host must answer something else before this URL is asked again or given up.
+    pub fn needs_word(self, host: &HostState, policy: &Policy) -> bool {
+        let settled = self.settled(host);
+        settled.counted >= policy.retry.max && settled.doubt.is_some()
     }
 }
 
-/// Decides what becomes of a URL whose request came to `outcome`, after `counted` tries that counted before.
-pub fn fate(outcome: &Outcome, policy: &Policy, seed: u64, counted: u8, now: Time) -> Fate {
-    let tries = |counted, doubt| Tries { counted, doubt, open: false };
-    let tries = match outcome.class() {
+/// Decides what becomes of a URL whose request came to `outcome`, after the tries `before` it.
+pub fn fate(outcome: &Outcome, before: Tries, policy: &Policy, seed: u64, now: Time) -> Fate {
+    let class = outcome.class();
+    match class {
         Class::Good => return Fate::Done,
         Class::UrlSpecific => return Fate::Dead,
-        Class::Nothing => {
-            return Fate::Retry { at: now, tries: tries(counted, None) };
-        }
-        Class::SiteWide | Class::ToldToWait => tries(counted, Some(now)),
-        Class::UrlPassing | Class::Ambiguous if counted >= policy.retry.max => return Fate::Dead,
-        Class::UrlPassing | Class::Ambiguous => tries(counted + 1, None),
-    };
-    let n = u32::from(counted);
+        Class::Nothing => return Fate::Retry { at: now, tries: before },
+        _ => {}
+    }
+    let n = u32::from(before.counted);
     let wait = policy.retry.curve.wait(n, draw(seed, n, Purpose::Retry));
-    Fate::Retry { at: now + wait + super::MARGIN_MIN, tries }
+    let at = now + wait + super::MARGIN_MIN;
+    if class == Class::Ours {
+        return Fate::Retry { at, tries: Tries { open: false, ..before } };
+    }
+    let doubt = (class == Class::SiteWide).then_some(now);
+    let tries = Tries { counted: before.counted.saturating_add(1), doubt, open: false };
+    // Being told to wait counts once the wait was kept and the answer is the same again: it is never the end of a first try.
+    let waits_first = class == Class::ToldToWait && before.counted == 0;
+    match tries.counted > policy.retry.max && doubt.is_none() && !waits_first {
+        true => Fate::Dead,
+        false => Fate::Retry { at, tries },
+    }
 }

@@ -144,7 +144,8 @@ impl HostState {
         state.leases.push(lease);
         state.turn = lease.turn;
         // If nothing more is heard, the start may have reached the server as late as this.
-        state.last_start = state.last_start.max(Some(send_by + HostState::margin(delay)));
+        let latest = send_by + HostState::margin(delay);
+        state.set_last_start(state.last_start.map_or(latest, |start| start.max(latest)));
         if booked.probe {
             state.book_probe(scene.policy, scene.seed, send_by);
         }

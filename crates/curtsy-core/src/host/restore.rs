@@ -21,6 +21,7 @@ impl HostState {
             more_robots: self.more_robots.clone(),
             backoff: self.backoff.clone(),
             breaker: self.breaker.clone(),
+            dialled_before_ms: self.dialled_before_ms,
             ..HostState::default()
         }
     }
@@ -47,7 +48,11 @@ impl HostState {
     /// have ended since, but nobody can know.
     pub fn restore(&mut self, remembered: &HostState, now: Time) {
         self.turn = self.turn.max(remembered.turn);
+        let dialled = self.last_dial().max(remembered.last_dial());
         self.last_start = self.last_start.max(remembered.last_start);
+        if let Some(dialled) = dialled {
+            self.note_dial(dialled);
+        }
         for lease in remembered.in_flight(now) {
             if self.lease(lease.id).is_none() {
                 self.leases.push(*lease);
@@ -88,5 +93,6 @@ impl HostState {
         self.handshake.ms = self.handshake.ms.max(remembered.handshake.ms);
         self.handshake.seen = self.handshake.seen.max(remembered.handshake.seen);
         self.last_ok = self.last_ok.max(remembered.last_ok);
+        self.unreached = self.unreached.or(remembered.unreached);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A text that was served is in force for its TTL, counted so that the server would agree: pages stop before `asked_at` + TTL, and
 //! the next request for robots.txt starts after `asked_by` + TTL. A text that could not be had is asked for again after the
-//! deny-TTL, with waits that never shrink; the last good copy rules meanwhile (RFC 9309 §2.3.1.4, §2.4).
+//! deny-TTL, with waits that never shrink. Meanwhile nothing may be fetched (RFC 9309 §2.3.1.4); where the policy allows everything
+//! instead, the last good copy is obeyed.
 
 use std::time::Duration;
 
@@ -141,6 +142,8 @@ impl RobotsState {
             RobotsStanding::Absent | RobotsStanding::Refused => None,
             // Its new place may say something else: that is worth waiting for.
             RobotsStanding::Chasing(chase) if now < chase.deadline => None,
+            // RFC 9309 §2.3.1.4: unreachable means that everything is forbidden, whatever an older copy said.
+            _ if policy.unreachable == Unreachable::Deny => None,
             RobotsStanding::Unreachable(_) | RobotsStanding::Chasing(_) => {
                 let kept = self.good_at.is_some_and(|good| good + policy.keep > now);
                 let kept = kept && self.was_asked(policy, now);
@@ -152,7 +155,8 @@ impl RobotsState {
     /// Whether the server has seen us ask within the TTL. An attempt that never reached it (no line could be made) is none: who goes on
     /// without robots.txt must at least have asked, or the server's log shows a page before any robots.txt.
     fn was_asked(&self, policy: &RobotsPolicy, now: Time) -> bool {
-        self.asked_at + policy.ttl > now
+        // An attempt counts until the next one is due, and that is no sooner than the deny-TTL.
+        self.asked_at + policy.ttl.max(policy.deny_ttl) > now
     }
 
     /// What this answer says where no text rules.
@@ -300,7 +304,9 @@ impl HostState {
         if self.robots.is_none() {
             self.robots = Some(state);
         } else if self.more_robots.len() + 1 < AUTHORITIES_MAX {
-            self.more_robots.push(state);
+            let mut more = std::mem::take(&mut self.more_robots).into_vec();
+            more.push(state);
+            self.more_robots = more.into_boxed_slice();
         }
     }
 }

@@ -138,6 +138,11 @@ impl Reader<'_> {
 
     fn host(&mut self, key: &str, host: &str, value: &Spanned<DeValue<'_>>) {
         let Some(table) = value.get_ref().as_table() else {
+            if HOST_FIELDS.iter().any(|field| field.key == host && field.kind.is_secret()) {
+                // The name of the host is missing, and this may be a secret.
+                let problem = format!("`{key}` is not a section with {}", host_keys());
+                return self.fault(key, Some(value.span().start), problem, None);
+            }
             return self.unlike(key, value, &format!("a section with {}", host_keys()), None);
         };
         let mut section = HostOverride::default();
@@ -148,9 +153,19 @@ impl Reader<'_> {
                 continue;
             };
             let fitted = field.kind.read_toml(value.get_ref());
-            if !fitted.is_some_and(|read| field.set(&mut section, &read)) {
+            let fitted = fitted.is_some_and(|read| field.set(&mut section, &read));
+            if !fitted && field.kind.is_secret() {
+                // What is written there may be the secret itself.
+                let problem = format!("`{key}.{}` is not {}", field.key, field.kind.would_do());
+                self.fault(key, Some(value.span().start), problem, None);
+            } else if !fitted {
                 self.unfit(&format!("{key}.{}", field.key), value, &field.kind);
             }
+        }
+        if let Some((field, problem, hint)) = section.odds(host) {
+            let at = table.iter().find(|(name, _)| name.get_ref() == field);
+            let at = at.map_or(value.span().start, |(_, value)| value.span().start);
+            self.fault(key, Some(at), format!("`{key}.{field}` {problem}"), hint);
         }
         self.layer.hosts.push((host.to_owned(), section));
     }

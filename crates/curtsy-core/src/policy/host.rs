@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::error::Fault;
+use super::own::OwnHost;
 use super::value::{Kind, Value};
 use super::{HostOverride, Policy};
 use crate::url::HostKey;
@@ -54,6 +55,23 @@ impl Policy {
             policy.retry.max = retries;
         }
         Cow::Owned(policy)
+    }
+
+    /// The hosts that the policy names as one's own by having credentials for them.
+    ///
+    /// ```
+    /// use curtsy_core::policy::Policy;
+    /// let text = "[host.\"staging.example.org\"]\ncookie = { env = \"STAGING_COOKIE\" }";
+    /// let own = Policy::parse(text).unwrap().own_hosts();
+    /// assert_eq!(own[0].at.to_string(), "https://staging.example.org");
+    /// ```
+    pub fn own_hosts(&self) -> Vec<OwnHost> {
+        self.host.iter().filter_map(|(host, section)| section.own(host)).collect()
+    }
+
+    /// Whether there are credentials for an origin of this host.
+    pub fn has_credentials(&self, host: &str) -> bool {
+        self.host.get(host).is_some_and(HostOverride::has_credentials)
     }
 
     /// Everything but the sections: they are many where there are any, and what stands for one host needs none of them.
@@ -173,6 +191,78 @@ pub static HOST_FIELDS: &[HostField] = &[
         kind: Kind::Count { min: 0, max: 20, absent: None },
         get: |section| section.retries.map(|retries| Value::Count(retries.into())),
         set: |section, value| small_count(value, &mut section.retries),
+    },
+    HostField {
+        key: "header",
+        doc: "Headers that are sent to this host, which is your own; their values come from variables or files.",
+        overrides: "",
+        kind: Kind::Headers,
+        get: |section| {
+            (!section.headers.is_empty()).then(|| Value::Headers(section.headers.clone()))
+        },
+        set: |section, value| match value {
+            Value::Headers(headers) => {
+                section.headers.clone_from(headers);
+                true
+            }
+            _ => false,
+        },
+    },
+    HostField {
+        key: "basic_auth",
+        doc: "A login by HTTP Basic for this host, which is your own.",
+        overrides: "",
+        kind: Kind::BasicAuth,
+        get: |section| section.basic_auth.clone().map(Value::BasicAuth),
+        set: |section, value| match value {
+            Value::BasicAuth(login) => {
+                section.basic_auth = Some(login.clone());
+                true
+            }
+            _ => false,
+        },
+    },
+    HostField {
+        key: "cookie",
+        doc: "The `Cookie` header for this host, which is your own.",
+        overrides: "",
+        kind: Kind::Secret,
+        get: |section| section.cookie.clone().map(Value::Secret),
+        set: |section, value| match value {
+            Value::Secret(secret) => {
+                section.cookie = Some(secret.clone());
+                true
+            }
+            _ => false,
+        },
+    },
+    HostField {
+        key: "origin",
+        doc: "The one origin to which the three above are sent; without it `https` on port 443.",
+        overrides: "",
+        kind: Kind::Origin,
+        get: |section| section.origin.clone().map(Value::Text),
+        set: |section, value| match value {
+            Value::Text(origin) => {
+                section.origin = Some(origin.clone());
+                true
+            }
+            _ => false,
+        },
+    },
+    HostField {
+        key: "plain_http",
+        doc: "Whether that may be an `http` origin of another machine; on this machine it always may.",
+        overrides: "",
+        kind: Kind::Switch,
+        get: |section| section.plain_http.map(Value::Switch),
+        set: |section, value| match value {
+            Value::Switch(on) => {
+                section.plain_http = Some(*on);
+                true
+            }
+            _ => false,
+        },
     },
 ];
 

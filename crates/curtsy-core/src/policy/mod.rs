@@ -17,6 +17,7 @@ mod host;
 mod identity;
 mod layers;
 mod mode;
+mod own;
 mod preset;
 mod render;
 mod stored;
@@ -36,6 +37,7 @@ pub use file::FILE_BYTES_MAX;
 pub use host::{HOST_FIELDS, HostField, PUBLIC_DELAY_MIN, Reach};
 pub use layers::{FlagValue, Layers, Origin, SettingsFile, Settled};
 pub use mode::Mode;
+pub use own::{BasicAuth, HEADERS_MAX as OWN_HEADERS_MAX, OwnHost, Secret};
 pub use render::{Difference, Note};
 pub use value::{Kind, Value};
 
@@ -336,4 +338,14 @@ pub struct HostOverride {
     pub adaptive: Option<bool>,
     /// Retries after the first try.
     pub retries: Option<u8>,
+    /// The one origin to which the credentials below are sent; `https` on its usual port if there is none.
+    pub origin: Option<String>,
+    /// Whether that may be an origin without encryption, although it is not on this machine.
+    pub plain_http: Option<bool>,
+    /// Headers that are sent there, by name.
+    pub headers: Vec<(String, Secret)>,
+    /// A login by HTTP Basic.
+    pub basic_auth: Option<BasicAuth>,
+    /// A cookie.
+    pub cookie: Option<Secret>,
 }

@@ -3,8 +3,11 @@
 //! A value comes as TOML (a file) or as plain text (a variable, a flag). Both are read by the same kind, so the same bounds hold
 //! and the same words are offered when something else was written.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use toml::Spanned;
 use toml::de::DeValue;
 
 use super::Growth;
@@ -14,6 +17,7 @@ use super::amount::{
 };
 use super::identity::{contact_reaches, product_names};
 use super::typo::nearest;
+use super::own::{self, BasicAuth, Secret};
 
 /// What a field holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +46,12 @@ pub enum Value {
     Text(String),
     /// Pieces of text in a row.
     Texts(Vec<String>),
+    /// Where a secret is found.
+    Secret(Secret),
+    /// Headers by name, each with the place of its value.
+    Headers(Vec<(String, Secret)>),
+    /// A user and the place of the password.
+    BasicAuth(BasicAuth),
 }
 
 /// Which values would do for a field.
@@ -96,6 +106,14 @@ pub enum Kind {
     Contact,
     /// Media types, with wildcards.
     MediaTypes,
+    /// `{ env = "NAME" }` or `{ file = "/path" }`.
+    Secret,
+    /// Names of headers, each with such a place.
+    Headers,
+    /// `{ user = "me", password = … }` with such a place.
+    BasicAuth,
+    /// `https://example.org:8443`.
+    Origin,
 }
 
 impl Kind {
@@ -140,6 +158,27 @@ impl Kind {
             (Kind::Span { .. } | Kind::Range { .. }, DeValue::Integer(number)) => {
                 self.word(number.as_str()).filter(|_| number.as_str() == "0")
             }
+            (Kind::Secret, value) => secret(value).map(Value::Secret),
+            (Kind::Headers, DeValue::Table(table)) => {
+                let read = |(name, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
+                    let name = name.get_ref().as_ref();
+                    own::is_header(name).then_some(())?;
+                    Some((name.to_owned(), secret(value.get_ref())?))
+                };
+                let headers = table.iter().map(read).collect::<Option<Vec<_>>>()?;
+                let names: BTreeSet<_> =
+                    headers.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
+                let fits = names.len() == headers.len();
+                let fits = fits && (1..=own::HEADERS_MAX).contains(&headers.len());
+                fits.then_some(Value::Headers(headers))
+            }
+            (Kind::BasicAuth, DeValue::Table(table)) if table.len() == 2 => {
+                let user =
+                    table.get("user")?.get_ref().as_str().filter(|user| own::is_user(user))?;
+                let password = secret(table.get("password")?.get_ref())?;
+                Some(Value::BasicAuth(BasicAuth { user: user.to_owned(), password }))
+            }
+            (Kind::Headers | Kind::BasicAuth, _) => None,
             (_, DeValue::String(text)) => self.word(text),
             _ => None,
         }
@@ -151,6 +190,7 @@ impl Kind {
             Value::Count(_) | Value::Switch(_) => self.write_text(value),
             Value::Spans(spans) => list_of(spans.iter().map(|span| write_span(*span))),
             Value::Texts(texts) => list_of(texts.iter().cloned()),
+            Value::Secret(_) | Value::Headers(_) | Value::BasicAuth(_) => self.write_text(value),
             _ => quoted(&self.write_text(value)),
         }
     }
@@ -172,6 +212,16 @@ impl Kind {
             Value::Jitter(low, high) => write_jitter((*low, *high)),
             Value::Text(text) => text.clone(),
             Value::Texts(texts) => texts.join(","),
+            Value::Secret(secret) => secret.write_toml(),
+            Value::Headers(headers) => {
+                let written = |(name, secret): &(String, Secret)| {
+                    format!("{} = {}", quoted_key(name), secret.write_toml())
+                };
+                format!("{{ {} }}", headers.iter().map(written).collect::<Vec<_>>().join(", "))
+            }
+            Value::BasicAuth(BasicAuth { user, password }) => {
+                format!("{{ user = {}, password = {} }}", quoted(user), password.write_toml())
+            }
         }
     }
 
@@ -222,6 +272,18 @@ impl Kind {
             Kind::MediaTypes => {
                 "a list of media types such as `text/html` or `text/*`, at most 64".to_owned()
             }
+            Kind::Secret => format!("{SECRET}, never the value itself"),
+            Kind::Headers => format!(
+                "up to {} headers such as `{{ X-Preview = {{ env = \"NAME\" }} }}`, each with {SECRET}, never the value itself; \
+                 not those of framing, identity, caching or a proxy",
+                own::HEADERS_MAX
+            ),
+            Kind::BasicAuth => format!(
+                "`{{ user = \"me\", password = {{ env = \"NAME\" }} }}`, the password as {SECRET}, never the value itself"
+            ),
+            Kind::Origin => {
+                "scheme, host and port such as `https://staging.example.org:8443`".to_owned()
+            }
         }
     }
 
@@ -249,6 +311,11 @@ impl Kind {
             Kind::Contact => Some("none"),
             _ => None,
         }
+    }
+
+    /// Whether what is written there by mistake may be a secret: it is shown nowhere.
+    pub(super) fn is_secret(&self) -> bool {
+        matches!(self, Kind::Secret | Kind::Headers | Kind::BasicAuth | Kind::Origin)
     }
 
     fn count(&self, count: u64) -> Option<Value> {
@@ -286,7 +353,14 @@ impl Kind {
             }
             Kind::Product => product_names(text).then(|| Value::Text(text.to_owned())),
             Kind::Contact => contact_reaches(text).then(|| Value::Text(text.to_owned())),
-            Kind::ThreeSpans { .. } | Kind::Count { .. } | Kind::Switch | Kind::MediaTypes => None,
+            Kind::Origin => own::read_origin(text).map(|_| Value::Text(text.to_owned())),
+            Kind::ThreeSpans { .. }
+            | Kind::Count { .. }
+            | Kind::Switch
+            | Kind::MediaTypes
+            | Kind::Secret
+            | Kind::Headers
+            | Kind::BasicAuth => None,
         }
     }
 
@@ -303,6 +377,18 @@ impl Kind {
             }
             _ => None,
         }
+    }
+}
+
+/// `{ env = "NAME" }` or `{ file = "/path" }`.
+fn secret(value: &DeValue<'_>) -> Option<Secret> {
+    let table = value.as_table().filter(|table| table.len() == 1)?;
+    let (name, value) = table.iter().next()?;
+    let value = value.get_ref().as_str()?;
+    match name.get_ref().as_ref() {
+        "env" => Secret::env(value),
+        "file" => Secret::file(value),
+        _ => None,
     }
 }
 
@@ -341,5 +427,7 @@ fn is_media_type(text: &str) -> bool {
     text.len() <= 128 && text.split_once('/').is_some_and(|(kind, sub)| token(kind) && token(sub))
 }
 
+/// How the place of a secret is written.
+const SECRET: &str = "`{ env = \"NAME\" }` or `{ file = \"/path\" }`";
 const GROWTH_MAX: f64 = 100.0;
 const MEDIA_TYPES_MAX: usize = 64;

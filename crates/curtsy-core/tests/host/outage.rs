@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use curtsy_core::host::{Fate, Kind, fate};
+use curtsy_core::host::{Kind, Tries};
 
-use crate::script::{Play, START, at, check, check_with, outcome, written};
+use crate::script::{Play, START, at, check, check_with, written};
 
 /// Five failures a second apart: the last ends at 4.1 s, since a failure without an answer adds 25 ms to each start.
 const DOWN: &str =
@@ -53,6 +53,7 @@ fn a_two_hour_outage() {
     let mut play = Play::new("fleet");
     let outage = Duration::from_secs(2 * 3_600);
     let mut starts = Vec::new();
+    let tries = Tries { counted: 3, doubt: Some(at("3s")), open: false };
     let mut now = START;
     loop {
         let (next, _) = play.next_start("/page", now);
@@ -61,9 +62,8 @@ fn a_two_hour_outage() {
         }
         starts.push(play.soon("/page", next, "reset"));
         now = next;
-        // The URL itself is never given up: each of its failures is the host's.
-        let fate = fate(&outcome("reset"), &play.policy, play.seed, 0, now);
-        assert!(matches!(fate, Fate::Retry { tries, .. } if tries.counted == 0));
+        // The URL itself is never given up: its failures may be the host's.
+        assert!(!tries.spent(&play.state, &play.policy));
     }
     let times: Vec<_> = starts.iter().map(|(at, _)| written(*at)).collect();
     // Five pages; then each wait and its 25 ms, and from the second probe on the 200 ms in which the probe before may have been sent.
@@ -96,6 +96,9 @@ fn a_two_hour_outage() {
     let (back, kind) = play.soon("/page", now, "ok");
     assert_eq!((written(back).as_str(), kind), ("2h2m39s975ms", Kind::Probe));
     assert!(play.settled.closed);
+    // The URL has its last try before it.
+    assert!(!tries.spent(&play.state, &play.policy));
+    assert!(!tries.needs_word(&play.state, &play.policy));
     assert_eq!(play.answer("/page", back + Duration::from_secs(1)), "go");
     assert_eq!(play.state.breaker, Default::default());
 }

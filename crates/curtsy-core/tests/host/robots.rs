@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use curtsy_core::host::{Action, Ask, AskKind, Chase, Gate, Kind, RobotsNews, Scene};
-use curtsy_core::policy::Forbidden;
+use curtsy_core::policy::{Forbidden, Unreachable};
 use curtsy_core::robots::RobotsClass;
 
 use crate::script::{Play, START, at, check_with, url};
@@ -167,31 +167,76 @@ fn an_attempt_that_never_reached_the_server_allows_nothing() {
     );
 }
 
+/// RFC 9309 §2.3.1.4, and seed 000: a server error means that everything is forbidden, whatever an older copy said.
 #[test]
-fn the_last_good_copy_rules_while_robots_are_unreachable() {
-    for preset in ["careful", "audit"] {
-        let mut play = cold(preset).with(|p| p.budget.time = None);
-        play.play("0s ok | 1h25ms 500");
-        assert_eq!(play.answer("/private", at("1h1m")), "never: robots", "{preset}");
-        assert_eq!(play.answer("/a", at("1h1m")), "go", "{preset}");
-        assert_eq!(
-            play.reason("/private", at("1h1m"), Gate::Robots),
-            "RobotsForbids { file: 00000000000000000000000000000000, line: Some(2), standing: LastGood }"
-        );
-        assert_eq!(play.answer("/a", at("1h5m")), "not before 1h5m50ms: robots");
-        assert_eq!(play.answer("/a", at("1h5m50ms")), "go: robots");
+fn unreachable_robots_forbid_everything_even_where_a_good_copy_is_held() {
+    for preset in ["careful", "warehouse", "survey"] {
+        for (failure, due) in [("500", "5m50ms"), ("429", "5m50ms"), ("reset", "5m50ms")] {
+            let day = cold(preset).policy.robots.ttl.as_secs() / 3600;
+            let mut play = cold(preset).with(|p| {
+                p.budget.time = None;
+                p.pace.adaptive = false;
+                p.backoff.curve.base = Duration::from_secs(1);
+                p.backoff.curve.cap = Duration::from_secs(1);
+            });
+            play.play(&format!("0s ok | {day}h25ms {failure}"));
+            let soon = at(&format!("{day}h1m"));
+            let until = format!("not before {day}h{due}: robots");
+            for path in ["/a", "/private"] {
+                assert_eq!(play.answer(path, soon), until, "{preset} {failure}");
+            }
+            assert_eq!(play.answer("/a", at(&format!("{day}h{due}"))), "go: robots", "{preset}");
+        }
     }
 }
 
 #[test]
+fn where_unreachable_robots_allow_everything_the_last_good_copy_is_obeyed() {
+    let mut play = cold("audit").with(|p| p.budget.time = None);
+    play.play("0s ok | 1h25ms 500");
+    assert_eq!(play.answer("/private", at("1h1m")), "never: robots");
+    assert_eq!(play.answer("/a", at("1h1m")), "go");
+    assert_eq!(
+        play.reason("/private", at("1h1m"), Gate::Robots),
+        "RobotsForbids { file: 00000000000000000000000000000000, line: Some(2), standing: LastGood }"
+    );
+    assert_eq!(play.answer("/a", at("1h5m")), "not before 1h5m50ms: robots");
+    assert_eq!(play.answer("/a", at("1h5m50ms")), "go: robots");
+}
+
+#[test]
+fn a_ttl_below_the_deny_ttl_does_not_stop_a_host_that_may_go_on() {
+    let play = cold("audit").with(|p| {
+        p.budget.time = None;
+        p.robots.ttl = Duration::from_secs(60);
+    });
+    check_with(play, "0s 500 | 30s ? | 61s ? | 4m59s ? | 5m25ms ?", "go | go | go | go: robots");
+}
+
+#[test]
+fn a_new_job_tries_a_host_again_that_could_not_be_reached() {
+    let mut play = cold("careful");
+    play.play("0s undialled");
+    assert_eq!(play.answer("/a", at("1m")), "not before 5m25ms: robots");
+    play.job.started_at = at("50s");
+    assert_eq!(play.answer("/a", at("1m")), "go: robots", "settings may be right by now");
+    // One that answered with an error is left alone, whatever job asks.
+    let mut play = cold("careful");
+    play.play("0s 500");
+    play.job.started_at = at("50s");
+    assert_eq!(play.answer("/a", at("1m")), "not before 5m25ms: robots");
+}
+
+#[test]
 fn a_crawl_delay_outlives_its_robots() {
-    let play = Play::cold("careful")
-        .serving("User-agent: *\nCrawl-delay: 20\n")
-        .with(|p| p.pace.adaptive = false);
+    let play = Play::cold("careful").serving("User-agent: *\nCrawl-delay: 20\n").with(|p| {
+        p.pace.adaptive = false;
+        p.robots.unreachable = Unreachable::Allow;
+    });
     check_with(play, "0s ok | 1h25ms 500 | 1h1s ?", "not before 1h20s25ms: pace");
 }
 
-/// Good at 0, failing since 1 h: the copy is kept for 30 days, and 30 days of failing count as a 404.
+/// Good at 0, failing since 1 h: 30 days of failing count as a 404.
 #[test]
 fn after_thirty_days_there_are_no_rules() {
     let play = cold("careful").with(|p| {
@@ -201,7 +246,7 @@ fn after_thirty_days_there_are_no_rules() {
     check_with(
         play,
         "0s ok | 1h25ms 500 | 719h58m 500 | 719h59m /private ? | 720h ? | 720h5m 500 | 720h6m ? | 720h58m 500 | 721h24ms ? | 721h25ms /private ? | 721h5m ?",
-        "never: robots | not before 720h3m25ms: robots | not before 720h10m25ms: robots | not before 721h3m25ms: robots | go | go: robots",
+        "not before 720h3m25ms: robots | not before 720h3m25ms: robots | not before 720h10m25ms: robots | not before 721h3m25ms: robots | go | go: robots",
     );
 }
 
@@ -226,9 +271,9 @@ fn a_moved_robots_is_waited_for_until_the_chain_has_had_its_time() {
         "0s 301 | 4s ? | 59s999ms ? | 1m ? | 6m ?",
         "not before 1m: robots | not before 1m: robots | not before 6m: robots | go: robots",
     );
-    // A last good copy is not used meanwhile, but afterwards.
+    // Where the last good copy is obeyed, it is not used meanwhile, but afterwards.
     check_with(
-        cold("careful"),
+        cold("careful").with(|p| p.robots.unreachable = Unreachable::Allow),
         "0s ok | 1h25ms 301 | 1h10s /a ? | 1h1m25ms /a ? | 1h1m25ms /private ?",
         "not before 1h1m25ms: robots | go | never: robots",
     );
@@ -270,6 +315,7 @@ fn approached(play: &Play, path: &str, kind: AskKind, scene: &Scene<'_>) -> Opti
         fresh_until: None,
         retry_at: None,
         tries: 0,
+        needs_word: false,
         slot_since: None,
     };
     match play.state.admit(&ask, scene).action {

@@ -79,6 +79,8 @@ pub(crate) struct Play {
     pub(crate) retry_at: BTreeMap<String, Time>,
     /// Since when a URL waits for a slot, by path.
     pub(crate) slot_since: BTreeMap<String, Time>,
+    /// URLs that are not asked before their host has answered something else, by path.
+    pub(crate) needs_word: BTreeSet<String>,
     /// Until when we hold a fresh copy, by path.
     pub(crate) fresh_until: BTreeMap<String, Time>,
     /// What robots.txt is served as.
@@ -121,6 +123,7 @@ impl Play {
             quiet_until: None,
             retry_at: BTreeMap::new(),
             slot_since: BTreeMap::new(),
+            needs_word: BTreeSet::new(),
             fresh_until: BTreeMap::new(),
             robots: String::new(),
             settled: Settled::default(),
@@ -339,6 +342,7 @@ impl Play {
             fresh_until: self.fresh_until.get(path).copied(),
             retry_at: self.retry_at.get(path).copied(),
             tries: u8::from(self.retry_at.contains_key(path)),
+            needs_word: self.needs_word.contains(path),
             slot_since: self.slot_since.get(path).copied(),
         }
     }

@@ -158,6 +158,7 @@ fn reserve(play: &Play, now: Time, id: LeaseId) -> Option<Reserved> {
         fresh_until: None,
         retry_at: None,
         tries: 0,
+        needs_word: false,
         slot_since: None,
     };
     let Action::Approach(approach) = play.decide("/page", now).action else {

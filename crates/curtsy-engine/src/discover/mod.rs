@@ -270,9 +270,12 @@ impl Reader for Discovery {
             return Document::default();
         }
         let mut document = self.read_page(record, head, &page.body, now);
-        self.follow(record, &mut document);
-        if self.spec.check_assets || self.spec.check_external {
-            self.add_checks(record, head, &page.body, &mut document);
+        // What a login leads to is its own, or behind it.
+        if !document.is_login() {
+            self.follow(record, &mut document);
+            if self.spec.check_assets || self.spec.check_external {
+                self.add_checks(record, head, &page.body, &mut document);
+            }
         }
         document
     }

@@ -425,6 +425,21 @@ impl<C: Clock> Store for MemoryStore<C> {
         Ok(Taken { visits, now, next_due, epoch: shared.epoch, queued: shared.queued, orders })
     }
 
+    async fn waiting(&self, hosts: usize) -> Result<Option<Vec<Visit>>, StoreError> {
+        let now = self.now();
+        let shared = self.shared.borrow();
+        let due_now = shared.due.first().is_some_and(|(due, _)| *due <= now);
+        if due_now || shared.due.len() > hosts {
+            return Ok(None);
+        }
+        let visit = |host: &HostKey| {
+            let queue = shared.hosts.get(host).and_then(|entry| entry.queue.as_ref());
+            let urls = queue.map(|queue| queue.first(URLS_PER_VISIT)).unwrap_or_default();
+            Visit { view: shared.view(host, now), urls }
+        };
+        Ok(Some(shared.due.iter().map(|(_, host)| visit(host)).collect()))
+    }
+
     async fn load(&self, host: &HostKey) -> Result<View, StoreError> {
         let now = self.now();
         Ok(self.shared.borrow().view(host, now))

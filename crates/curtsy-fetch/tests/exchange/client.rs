@@ -57,12 +57,24 @@ impl Client {
         self.ask(approach(url), &request()).await
     }
 
+    /// A line that stands idle, or a new one.
+    pub(crate) async fn line(
+        &self,
+        approach: &Approach,
+        turn: Mono,
+    ) -> Result<Connected<HttpLine>, Problem> {
+        match self.fetch.standing(approach, turn) {
+            Some(line) => Ok(Connected { line, took: Duration::ZERO }),
+            None => self.fetch.connect(approach).await,
+        }
+    }
+
     pub(crate) async fn ask(
         &self,
         (approach, permit): (Approach, Permit),
         request: &Request,
     ) -> Got {
-        let mut line = match self.fetch.connect(&approach, Mono(0)).await {
+        let mut line = match self.line(&approach, Mono(0)).await {
             Ok(Connected { line, .. }) => line,
             Err(problem) => return Got::said(format!("no line: {problem:?}")),
         };
@@ -78,7 +90,7 @@ impl Client {
         let written = Cell::new(None);
         let until = self.clock.mono() + Duration::from_secs(1);
         match line.send(permit, until, request, &written).await {
-            Sent::NotSent => {
+            Sent::NotSent | Sent::Gone => {
                 assert_eq!(written.get(), None);
                 Got::said("not sent".to_owned())
             }
@@ -185,6 +197,7 @@ fn granted(url: &str, robots_known: bool) -> (Approach, Permit) {
         fresh_until: None,
         retry_at: None,
         tries: 0,
+        needs_word: false,
         slot_since: None,
     };
     let Action::Approach(approach) = state.admit(&ask, &scene).action else {

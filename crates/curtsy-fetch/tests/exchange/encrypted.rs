@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use curtsy_engine::{Connected, Fetch, Line, Mono, Request, Sent};
+use curtsy_engine::{Connected, Line, Mono, Request, Sent};
 use curtsy_fetch::Settings;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -94,7 +94,7 @@ fn a_late_permit_sends_nothing_over_http2_either() {
     run(async {
         let client = Client::with(believing(&ca));
         let (ticket, permit) = approach(&url);
-        let Connected { mut line, .. } = client.fetch.connect(&ticket, Mono(0)).await.ok().unwrap();
+        let Connected { mut line, .. } = client.line(&ticket, Mono(0)).await.ok().unwrap();
         let written = Cell::new(None);
         let until = past(&client.clock);
         let sent = line.send(&permit, until, &request(), &written).await;
@@ -197,7 +197,7 @@ fn a_server_that_lets_no_stream_begin_is_not_sent_to() {
         let client = Client::with(believing(&ca));
         let url = format!("https://shop.test:{}/", site.address.port());
         let (ticket, permit) = approach(&url);
-        let Connected { mut line, .. } = client.fetch.connect(&ticket, Mono(0)).await.ok().unwrap();
+        let Connected { mut line, .. } = client.line(&ticket, Mono(0)).await.ok().unwrap();
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!(client.send(&mut line, &permit, &request()).await.said, "not sent");
     });

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curtsy_engine::{Clock, Connected, Fetch, Line, Mono};
+use curtsy_engine::{Clock, Connected, Line, Mono};
 
 use crate::client::{Client, approach, request, run};
 use crate::site::{Site, ok};
@@ -102,7 +102,7 @@ fn a_line_is_not_trusted_to_stand_until_a_turn_that_is_far_away() {
             client.get(&site.url("/")).await;
             let (ticket, _) = approach(&site.url("/"));
             let turn = client.clock.mono() + Duration::from_secs(turn_in);
-            let line = client.fetch.connect(&ticket, turn).await;
+            let line = client.line(&ticket, turn).await;
             assert!(line.is_ok());
             assert_eq!(client.fetch.counts().dialled, dialled, "{headers:?} in {turn_in} s");
         });
@@ -135,7 +135,7 @@ fn a_line_that_dies_while_it_waits_for_its_turn_sends_nothing() {
     run(async {
         let client = Client::new();
         let (ticket, permit) = approach(&site.url("/"));
-        let Ok(Connected { mut line, .. }) = client.fetch.connect(&ticket, Mono(0)).await else {
+        let Ok(Connected { mut line, .. }) = client.line(&ticket, Mono(0)).await else {
             panic!("it was accepted");
         };
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -152,7 +152,7 @@ fn a_line_that_was_not_used_is_kept() {
     run(async {
         let client = Client::new();
         let (ticket, _) = approach(&site.url("/"));
-        drop(client.fetch.connect(&ticket, Mono(0)).await);
+        drop(client.line(&ticket, Mono(0)).await);
         assert_eq!(client.fetch.idle(), 1);
         assert_eq!(client.get(&site.url("/")).await.said, "200 page");
     });
@@ -166,8 +166,7 @@ fn a_body_that_nobody_reads_costs_its_line_unless_it_is_short() {
         run(async {
             let client = Client::new();
             let (ticket, permit) = approach(&site.url("/"));
-            let Connected { mut line, .. } =
-                client.fetch.connect(&ticket, Mono(0)).await.ok().unwrap();
+            let Connected { mut line, .. } = client.line(&ticket, Mono(0)).await.ok().unwrap();
             let written = std::cell::Cell::new(None);
             let until = curtsy_engine::Mono(u64::MAX);
             line.send(&permit, until, &request(), &written).await;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use curtsy_engine::{Clock, Connected, Fetch, Line, Mono, Sent};
+use curtsy_engine::{Clock, Connected, Line, Mono, Sent};
 
 use crate::client::{Client, approach, past, request, run};
 use crate::site::{Site, ok};
@@ -14,7 +14,7 @@ fn a_late_permit_sends_nothing() {
     run(async {
         let client = Client::new();
         let (ticket, permit) = approach(&site.url("/"));
-        let Connected { mut line, .. } = client.fetch.connect(&ticket, Mono(0)).await.ok().unwrap();
+        let Connected { mut line, .. } = client.line(&ticket, Mono(0)).await.ok().unwrap();
         let written = Cell::new(None);
         let until = past(&client.clock);
         let sent = line.send(&permit, until, &request(), &written).await;
@@ -34,7 +34,7 @@ fn a_permit_that_runs_out_while_the_thread_stands_still_sends_nothing() {
     run(async {
         let client = Client::new();
         let (ticket, permit) = approach(&site.url("/"));
-        let Connected { mut line, .. } = client.fetch.connect(&ticket, Mono(0)).await.ok().unwrap();
+        let Connected { mut line, .. } = client.line(&ticket, Mono(0)).await.ok().unwrap();
         let (written, asked) = (Cell::new(None), request());
         let until = client.clock.mono() + Duration::from_millis(5);
         let sending = line.send(&permit, until, &asked, &written);
@@ -52,7 +52,7 @@ fn a_permit_for_another_authority_is_none_for_this_line() {
         let client = Client::new();
         let (ticket, _) = approach(&here.url("/"));
         let (_, permit) = approach(&there.url("/"));
-        let Connected { mut line, .. } = client.fetch.connect(&ticket, Mono(0)).await.ok().unwrap();
+        let Connected { mut line, .. } = client.line(&ticket, Mono(0)).await.ok().unwrap();
         assert_eq!(client.send(&mut line, &permit, &request()).await.said, "not sent");
     });
     assert_eq!((here.heard().len(), there.heard().len()), (0, 0));
@@ -64,7 +64,7 @@ fn one_line_sends_one_request() {
     run(async {
         let client = Client::new();
         let (ticket, permit) = approach(&site.url("/"));
-        let Connected { mut line, .. } = client.fetch.connect(&ticket, Mono(0)).await.ok().unwrap();
+        let Connected { mut line, .. } = client.line(&ticket, Mono(0)).await.ok().unwrap();
         assert_eq!(client.send(&mut line, &permit, &request()).await.said, "200 page");
         assert_eq!(client.send(&mut line, &permit, &request()).await.said, "not sent");
     });

@@ -62,7 +62,7 @@ fn a_plain_request_goes_to_the_proxy_with_its_whole_url() {
         // A public literal: nothing is looked up, and nothing but the proxy is dialled.
         assert_eq!(client.get("http://192.0.1.7/a?b").await.said, "200 by the proxy");
         let stranger = Client::with(through(&proxy, ""));
-        assert_eq!(stranger.get("http://192.0.1.7/").await.said, "407 ");
+        assert_eq!(stranger.get("http://192.0.1.7/").await.said, "sent, ProxyLogin");
     });
     assert!(
         proxy.heard()[0].starts_with("GET http://192.0.1.7/a?b HTTP/1.1\r\nhost: 192.0.1.7\r\n")
@@ -84,7 +84,7 @@ fn https_goes_through_a_tunnel_and_the_login_stays_outside() {
         assert_eq!(client.get("https://shop.test/").await.said, "200 page");
         assert_eq!(client.get("https://shop.test/").await.said, "200 page");
         let stranger = Client::with(through(&proxy, "user:wrong@"));
-        assert_eq!(stranger.get("https://192.0.1.7/").await.said, "no line: Connect");
+        assert_eq!(stranger.get("https://192.0.1.7/").await.said, "no line: ProxyLogin");
     });
     assert_eq!(site.heard().len(), 2);
     assert!(site.heard().iter().all(|head| !head.to_lowercase().contains("proxy-")));
@@ -145,7 +145,7 @@ fn our_own_address_is_refused_behind_a_proxy_too() {
 fn a_proxy_that_is_not_there_or_goes_on_and_on() {
     let gone = "http://127.0.0.1:1".parse().unwrap();
     let client = Client::with(|settings| settings.proxy = Some(gone));
-    assert_eq!(run(async { client.get("http://192.0.1.7/").await.said }), "no line: Connect");
+    assert_eq!(run(async { client.get("http://192.0.1.7/").await.said }), "no line: Proxy");
     let endless = Site::new(|talk| {
         talk.hear();
         while talk.say("HTTP/1.1 200 OK, and ") {}

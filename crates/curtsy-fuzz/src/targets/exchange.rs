@@ -124,14 +124,17 @@ impl Stage {
         (approach, permit): &(Approach, Permit),
         request: &Request,
     ) -> Got {
-        let mut line = match fetch.connect(approach, Mono(0)).await {
-            Ok(connected) => connected.line,
-            Err(problem) => return Got::Nothing(Some(problem)),
+        let mut line = match fetch.standing(approach, Mono(0)) {
+            Some(line) => line,
+            None => match fetch.connect(approach).await {
+                Ok(connected) => connected.line,
+                Err(problem) => return Got::Nothing(Some(problem)),
+            },
         };
         let written = Cell::new(None);
         let until = self.clock.mono() + Duration::from_secs(60);
         match line.send(permit, until, request, &written).await {
-            Sent::NotSent => Got::Nothing(None),
+            Sent::NotSent | Sent::Gone => Got::Nothing(None),
             Sent::Failed { problem, .. } => Got::Nothing(Some(problem)),
             Sent::Answered { sent, first_byte, head } => {
                 assert!(Some(sent) == written.get() && sent <= first_byte);

@@ -35,6 +35,8 @@ pub struct Markup<'t> {
     pub directives: Vec<Directive<'t>>,
     /// Whether the whole text was read; a page can be nested so that reading it would take too long.
     pub complete: bool,
+    /// Whether it has a field for a password.
+    pub password: bool,
 }
 
 /// A link as it stands in the page.
@@ -72,7 +74,7 @@ impl<'t> Markup<'t> {
     pub fn read(text: &'t str) -> Markup<'t> {
         let value = |span: Span| entity::in_attribute(span.of(text));
         let mut markup = Markup::default();
-        markup.complete = tree::facts(text, |fact| match fact {
+        let whole = tree::facts(text, |fact| match fact {
             Fact::Link { href, rel } => {
                 if markup.links.is_empty() {
                     markup.links.reserve(LINKS_EXPECTED);
@@ -98,6 +100,7 @@ impl<'t> Markup<'t> {
             }
             Fact::Title { .. } => {}
         });
+        (markup.complete, markup.password) = (whole.complete, whole.password);
         markup
     }
 

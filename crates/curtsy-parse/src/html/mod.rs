@@ -12,6 +12,7 @@ mod address;
 mod doctype;
 mod entity;
 mod fact;
+mod login;
 mod markup;
 mod mention;
 mod name;

@@ -86,6 +86,10 @@ impl Name {
 /// The start of FNV-1a.
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 
+/// Elements without contents.
+pub(super) const VOID: [Name; 13] =
+    [AREA, BASE, BR, COL, EMBED, HR, IMG, INPUT, LINK, META, SOURCE, TRACK, WBR];
+
 /// "Special" of the standard.
 pub(super) const SPECIAL: u32 = 1;
 /// Ends the search of "has an element in scope".
@@ -131,7 +135,7 @@ names! {
     FIGCAPTION "figcaption", FIGURE "figure", FONT "font", FOOTER "footer", FOREIGN_OBJECT "foreignobject", FORM "form",
     FRAME "frame", FRAMESET "frameset", H1 "h1", H2 "h2", H3 "h3", H4 "h4", H5 "h5", H6 "h6", HEAD "head", HEADER "header",
     HGROUP "hgroup", HR "hr", HTML "html", I "i", IFRAME "iframe", IMAGE "image", IMG "img", INPUT "input", KEYGEN "keygen",
-    LI "li", LINK "link", LISTING "listing", MAIN "main", MALIGNMARK "malignmark", MARQUEE "marquee", MATH_ROOT "math",
+    LEGEND "legend", LI "li", LINK "link", LISTING "listing", MAIN "main", MALIGNMARK "malignmark", MARQUEE "marquee", MATH_ROOT "math",
     MENU "menu", META "meta", MGLYPH "mglyph", MI "mi", MN "mn", MO "mo", MS "ms", MTEXT "mtext", NAV "nav", NOBR "nobr",
     NOEMBED "noembed", NOFRAMES "noframes", NOSCRIPT "noscript", OBJECT "object", OL "ol", OPTGROUP "optgroup",
     OPTION "option", P "p", PARAM "param", PLAINTEXT "plaintext", PRE "pre", RB "rb", RP "rp", RT "rt", RTC "rtc", RUBY "ruby",

@@ -7,6 +7,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, Together, UrlError, UrlKey};
 
 use super::address::CrawlAddresses;
+use super::login;
 use super::markup::Markup;
 use crate::charset::Charset;
 
@@ -42,6 +43,8 @@ pub struct Page {
     pub frames: Vec<CrawlUrl>,
     /// References that are no URL which can be crawled.
     pub unusable: usize,
+    /// Whether it is a login: a form with a password field, and hardly anything else.
+    pub login: bool,
     /// What the limits took away.
     pub cut: Cut,
 }
@@ -155,6 +158,7 @@ impl Page {
             links: links.links,
             frames: frames.links.into_iter().map(|link| link.url).collect(),
             unusable: links.unusable + frames.unusable,
+            login: markup.password && login::is_login(&text, markup.title.as_deref()),
             cut,
         }
     }

@@ -96,7 +96,9 @@ impl<'r> RunKeeper<'r> {
 
     /// The request that a row ends with, if there was one.
     fn write_request(&self, db: &mut Link, row: &Row) -> Result<(), DbError> {
-        let (Ending::Fetched(outcome) | Ending::Dead(outcome)) = &row.ending else {
+        let (Ending::Fetched(outcome) | Ending::Dead(outcome) | Ending::LoginWall(outcome)) =
+            &row.ending
+        else {
             return Ok(());
         };
         if row.is_remembered() {

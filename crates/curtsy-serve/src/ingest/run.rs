@@ -12,7 +12,8 @@ use curtsy_core::evidence::{RunEvidence, RunFigures, timestamp};
 use curtsy_core::policy::Mode;
 use curtsy_core::time::Time;
 use curtsy_crawl::{
-    CrawlError, Depth, JobSpec, Order, Report, SpecError, Streaming, SurveyPlan, stream, survey,
+    CrawlError, Depth, JobSpec, Order, PageSharing, Report, SpecError, Streaming, SurveyPlan,
+    stream, survey,
 };
 use curtsy_engine::discover::{DiscoverySpec, TrapLimits};
 use curtsy_store::Shows;
@@ -387,7 +388,9 @@ impl Runs {
         }
         let seeds = order.seeds();
         let (way, ledger) = (spec.way.clone(), spec.store.clone());
-        Order { seeds, settled, way, discovery, ledger }.job()
+        // A service has its own table of pages.
+        let sharing = PageSharing::Off;
+        Order { seeds, settled, way, discovery, ledger, sharing }.job()
     }
 }
 

@@ -110,6 +110,7 @@ fn problem(name: &str) -> &str {
         "port" => "its port is not one of a web server",
         "not_sent" => "the request was not sent",
         "unheard" => "the answer was not heard",
+        "login_wall" => "it is behind a login, which is never tried",
         "lost_redirect" => "it leads on without an end, or to nowhere",
         other => other,
     }

@@ -163,10 +163,16 @@ impl SqliteSink {
             return Some((Arc::clone(head), Fetched { body: body.clone() }));
         }
         let found = self.in_table(held, key, [ANSWER, ANSWER_MOVED], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
+            Ok((
+                row.get::<_, String>(0)?,
+                row.get::<_, String>(1)?,
+                row.get::<_, Vec<u8>>(2)?,
+                row.get::<_, bool>(3)?,
+            ))
         });
-        let (_, headers, body) = found?;
-        Some((Arc::new(read_headers(&headers, 200)?), Fetched { body: Bytes::from(body) }))
+        let (_, headers, body, own) = found?;
+        let head = Head { own, ..read_headers(&headers, 200)? };
+        Some((Arc::new(head), Fetched { body: Bytes::from(body) }))
     }
 
     /// Asks the table. A page is kept under the URL at which it was found: its own, or one to which others were led as well; what is
@@ -215,6 +221,11 @@ impl Cache for SqliteSink {
 
     fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
         Box::pin(std::future::ready(self.look_up_page(key)))
+    }
+
+    /// The crawl's own file.
+    fn is_shared(&self) -> bool {
+        false
     }
 
     fn put(
@@ -355,8 +366,8 @@ const SINCE: &str = "SELECT decided_at FROM pages
     WHERE id = ?1 AND final_id IS NULL AND fresh_until IS NOT NULL";
 const SINCE_MOVED: &str = "SELECT decided_at FROM pages
     WHERE final_id = ?1 AND fresh_until IS NOT NULL ORDER BY decided_at DESC LIMIT 1";
-const ANSWER: &str = "SELECT fresh_until, headers, body FROM pages
+const ANSWER: &str = "SELECT fresh_until, headers, body, access IS 'own' FROM pages
     WHERE id = ?1 AND final_id IS NULL AND fresh_until IS NOT NULL AND body IS NOT NULL";
-const ANSWER_MOVED: &str = "SELECT fresh_until, headers, body FROM pages
+const ANSWER_MOVED: &str = "SELECT fresh_until, headers, body, access IS 'own' FROM pages
     WHERE final_id = ?1 AND fresh_until IS NOT NULL AND body IS NOT NULL
     ORDER BY fresh_until DESC LIMIT 1";

@@ -101,19 +101,25 @@ fn upgrade() -> String {
     sql + VIEWS
 }
 
-/// The columns that version 2 adds to a table. `pages` had its `robots_rule` before, and only pages have links.
+/// The columns that version 2 adds to a table. `pages` had its `robots_rule` before, and only pages have
+/// links, an access and a source.
 fn added_to(table: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let other = if table == "pages" { "robots_rule" } else { "links_cut" };
-    ADDED.into_iter().filter(move |(name, _)| *name != other)
+    let others: &[&str] = match table {
+        "pages" => &["robots_rule"],
+        _ => &["links_cut", "access", "source"],
+    };
+    ADDED.into_iter().filter(move |(name, _)| !others.contains(name))
 }
 
 /// What version 2 has and version 1 has not, in the order in which `history` has it.
-const ADDED: [(&str, &str); 5] = [
+const ADDED: [(&str, &str); 7] = [
     ("reason", "TEXT"),
     ("robots_rule", "TEXT"),
     ("robots_confidence", "TEXT"),
     ("crawl_delay_ms", "INTEGER"),
     ("links_cut", "INTEGER"),
+    ("access", "TEXT"),
+    ("source", "TEXT"),
 ];
 
 fn sql_type(name: &str, sql: &'static str) -> &'static str {
@@ -174,7 +180,8 @@ const VIEWS: &str = "
 CREATE VIEW last_decisions AS
     SELECT id, decided_at AS at, kind, decision, run, final_url AS url, host,
         CASE decision WHEN 'confirmed' THEN 304 WHEN 'fetched' THEN http_status
-            WHEN 'dead' THEN http_status WHEN 'lost_redirect' THEN http_status END AS http_status,
+            WHEN 'dead' THEN http_status WHEN 'lost_redirect' THEN http_status
+            WHEN 'login_wall' THEN http_status END AS http_status,
         error, friction, retry_after_ms, gate, NULL AS not_before, NULL AS follows, delay_ms, delay_by,
         robots_file, robots_line, findings, reason, robots_rule, robots_confidence, crawl_delay_ms
     FROM pages;
@@ -193,7 +200,8 @@ CREATE VIEW hosts (host, pages, fetched, refused, failed, last_at, delay_ms, del
     FROM (SELECT host, max(at) AS at, delay_ms, delay_by, not_before FROM decisions GROUP BY host) d
     LEFT JOIN (
         SELECT host, count(*) AS pages, sum(decision IN ('fetched', 'confirmed', 'cached')) AS fetched,
-            sum(decision = 'refused') AS refused, sum(error IS NOT NULL OR http_status >= 400) AS failed
+            sum(decision = 'refused') AS refused,
+            sum(decision <> 'login_wall' AND (error IS NOT NULL OR http_status >= 400)) AS failed
         FROM pages GROUP BY host
     ) p USING (host);
 CREATE VIEW evidence (type, url, at, content, metadata, confidence) AS

@@ -152,8 +152,11 @@ fn statements() -> [String; 6] {
     };
     let decision = set(|c| c.group == Group::Decision);
     // A page that failed meanwhile has its status back.
-    let good =
-        format!("error = NULL, http_status = coalesce({}, http_status)", mark("http_status"));
+    let good = format!(
+        "error = NULL, http_status = coalesce({}, http_status), source = coalesce({}, source)",
+        mark("http_status"),
+        mark("source"),
+    );
     // Validators need not be told again with a 304.
     let fresh = format!(
         "fresh_until = {}, etag = coalesce({}, etag), last_modified = coalesce({}, last_modified)",

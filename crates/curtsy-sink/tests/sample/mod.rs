@@ -68,6 +68,7 @@ pub(crate) fn page_of(body: &str) -> Page {
         kept: Some(kept),
         peer: Some([127, 0, 0, 1].into()),
         latency: Some(Duration::from_micros(1_234)),
+        source: curtsy_engine::PageSource::Network,
     }
 }
 

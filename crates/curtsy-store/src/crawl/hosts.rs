@@ -281,6 +281,27 @@ impl CrawlFile {
         (count, told.collect())
     }
 
+    /// Every host with work and its first URLs, if all of them are in memory, are at most `hosts`, and wait.
+    pub(crate) fn all_waiting(
+        &mut self,
+        now: Time,
+        hosts: usize,
+    ) -> Result<Option<Vec<(HostKey, Vec<UrlRecord>)>>, rusqlite::Error> {
+        let due_now = self.due.first().is_some_and(|(due, _)| *due <= now);
+        if self.resting.is_some() || due_now || self.due.len() > hosts {
+            return Ok(None);
+        }
+        let all: Vec<HostNo> = self.due.iter().map(|(_, no)| *no).collect();
+        let mut waiting = Vec::with_capacity(all.len());
+        for no in all {
+            self.fill(no)?;
+            let host = &self.hosts[no];
+            let urls = host.window.iter().map(|entry| entry.record.clone()).collect();
+            waiting.push((host.key.clone().expect("a host that is due has a name"), urls));
+        }
+        Ok(Some(waiting))
+    }
+
     /// When a host is handed out next, and its first URLs.
     pub(crate) fn schedule(
         &mut self,

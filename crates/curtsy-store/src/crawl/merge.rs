@@ -244,21 +244,22 @@ pub(super) fn replay(db: &mut Connection) -> Result<(), rusqlite::Error> {
         tx.execute("UPDATE job SET pages = ?1", [pages as i64])?;
     }
     tx.execute("DELETE FROM journal", [])?;
-    release_held(&tx)?;
+    release_waiting(&tx)?;
     // A host that was in memory has no time in the table: it is looked at, and the engine says when.
     tx.execute("UPDATE frontier_hosts SET due = 1 WHERE queued > 0 AND due IS NULL", [])?;
     tx.commit()
 }
 
-/// This process has the file for itself, so whoever had answers in hand is gone, and they with it: those URLs are ready.
-fn release_held(db: &Connection) -> Result<(), rusqlite::Error> {
+/// This process has the file for itself, so whoever had answers in hand is gone, and they with it: those URLs are ready. So are URLs that
+/// waited for their host and were never tried: whether the host still has to wait is decided anew.
+fn release_waiting(db: &Connection) -> Result<(), rusqlite::Error> {
     let sql = "SELECT host, ready, rank, depth, number, more FROM frontier
         WHERE ready > 0 AND more IS NOT NULL";
     let mut held: Vec<(i64, i64, i64, i64, i64)> = Vec::new();
     let mut statement = db.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        if record::is_held(row.get_ref(5)?.as_blob()?) {
+        if record::is_untried_or_held(row.get_ref(5)?.as_blob()?) {
             held.push((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
         }
     }

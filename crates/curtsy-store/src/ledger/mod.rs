@@ -62,6 +62,8 @@ pub struct Ledger<H = Machine> {
     slots: HashSet<LeaseId>,
     kept: Kept,
     data_version: i64,
+    /// How often others were found to have written.
+    others: u64,
     latest: Time,
     looked: Time,
     last_now: Time,
@@ -147,6 +149,7 @@ impl<H: Hours> Ledger<H> {
             slots,
             kept: Kept::default(),
             data_version: -1,
+            others: 0,
             latest: head.latest,
             looked: last_now,
             last_now,
@@ -166,6 +169,11 @@ impl<H: Hours> Ledger<H> {
     /// The epoch.
     pub fn epoch(&self) -> Epoch {
         self.epoch
+    }
+
+    /// How often others were found to have written: what they did before is known if the number is the same.
+    pub(crate) fn others(&self) -> u64 {
+        self.others
     }
 
     /// Where it is.
@@ -329,6 +337,7 @@ impl<H: Hours> Ledger<H> {
             self.orders = Arc::new(orders);
         }
         self.kept.doubt();
+        self.others += 1;
         self.data_version = found;
         Ok(Changed { lifted })
     }

@@ -86,6 +86,9 @@ pub(super) struct Config {
     into: Option<PathBuf>,
     ledger: Option<PathBuf>,
     #[serde(default)]
+    no_cache: bool,
+    cache_max: Option<String>,
+    #[serde(default)]
     allow_net: Vec<String>,
     #[serde(default)]
     resolve: Vec<String>,
@@ -216,6 +219,8 @@ impl Config {
         };
         args.into = config.into;
         args.ledger.path = config.ledger;
+        args.cache.no_cache = config.no_cache;
+        args.cache.cache_max = config.cache_max;
         for net in &config.allow_net {
             let net = curtsy_crawl::network(net);
             args.way.allow_net.push(net.map_err(|why| wrong(format!("`allow-net`: {why}")))?);
@@ -291,6 +296,13 @@ impl Found {
             },
             into: flags.into.or(file.into),
             ledger: LedgerArg { path: flags.ledger.path.or(file.ledger.path) },
+            cache: super::crawl::CacheArgs {
+                no_cache: flags.cache.no_cache || file.cache.no_cache,
+                cache_max: flags.cache.cache_max.or(file
+                    .cache
+                    .cache_max
+                    .filter(|_| !variables.contains_key("CURTSY_CACHE_MAX"))),
+            },
             ..flags
         }
     }
@@ -351,6 +363,10 @@ policy = \"careful\"
 
 # Where rows go: a .db file (SQLite, named after the first seed's host if none is given), pages.jsonl, pages.csv.
 # into = \"example.org.db\"
+
+# The page cache that all crawls of a user share.
+# no-cache = true                 # neither use nor fill it
+# cache-max = \"1GiB\"             # its size
 
 # The way out.
 # allow-net = [\"127.0.0.0/8\"]     # networks that are not public

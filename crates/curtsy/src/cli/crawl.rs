@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use curtsy_core::policy::{Field, FlagValue, Layers, Mode, Reach, SettingsFile, Settled, nearest};
+use curtsy_core::host::{Problem, Reason};
+use curtsy_core::policy::{
+    Field, FlagValue, Layers, Mode, Reach, SettingsFile, Settled, nearest, read_size, write_size,
+};
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{
-    Begin, Choice, Compared, Ended, FileSpec, JobSpec, Order, Report, SpecError, Target, Way,
-    file_named_after, ledger_file, other_scheme, run as run_job, seed, spoken,
+    Begin, Choice, Compared, Ended, FileSpec, JobSpec, Order, PageSharing, Report, SpecError, Target,
+    Way, file_named_after, ledger_file, other_scheme, run as run_job, seed, spoken,
 };
 use curtsy_engine::discover::{DiscoverySpec, Scope};
 use curtsy_fetch::{GuardRefusal, IpNet, NamePin};
-use curtsy_store::{Ledger, Machine, has_seed};
+use curtsy_store::{Ledger, Machine, SHARED_BYTES_MIN, has_seed};
 
 use super::config::{ConfigArg, FileManners};
 use super::policy::{assignment, mode};
@@ -63,6 +66,8 @@ pub(super) struct CrawlArgs {
     pub(super) ledger: LedgerArg,
     #[command(flatten)]
     pub(super) config: ConfigArg,
+    #[command(flatten)]
+    pub(super) cache: CacheArgs,
     /// Print the report as JSON; progress goes to stderr as JSON lines
     #[arg(long)]
     pub(super) json: bool,
@@ -93,6 +98,40 @@ impl LedgerArg {
     pub(super) fn open(&self, console: &Console<'_>) -> anyhow::Result<Ledger<Machine>> {
         let quiet = curtsy_store::Options::default().quiet;
         Ok(Ledger::open(&self.find(console)?, Machine, quiet)?)
+    }
+}
+
+/// The page cache that crawls share.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct CacheArgs {
+    /// Neither use nor fill the page cache that all crawls of this user share
+    #[arg(long)]
+    pub(super) no_cache: bool,
+    /// The size of the page cache, as `500MiB`: its oldest pages make room [env: CURTSY_CACHE_MAX] [default: 1GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(super) cache_max: Option<String>,
+}
+
+impl CacheArgs {
+    /// What a crawl does with the page cache.
+    pub(super) fn read(&self, console: &Console<'_>) -> anyhow::Result<PageSharing> {
+        if self.no_cache {
+            return Ok(PageSharing::Off);
+        }
+        let variable = console.variables.get("CURTSY_CACHE_MAX").filter(|said| !said.is_empty());
+        let (name, said) = match (&self.cache_max, variable) {
+            (Some(said), _) => ("cache-max", said),
+            (None, Some(said)) => ("CURTSY_CACHE_MAX", said),
+            (None, None) => return Ok(PageSharing::default()),
+        };
+        match read_size(said).filter(|bytes| *bytes >= SHARED_BYTES_MIN) {
+            Some(bytes_max) => Ok(PageSharing::On { bytes_max }),
+            None => bail!(
+                "`{name}` is `{}`: it takes a size of at least {} such as `500MiB`\nhint: `--no-cache` does without the page cache",
+                super::printable(said),
+                write_size(SHARED_BYTES_MIN),
+            ),
+        }
     }
 }
 
@@ -253,6 +292,8 @@ pub(super) fn outcome(report: &Report) -> Outcome {
         Ended::Complete => Outcome::Fine,
         Ended::Waits(_) => Outcome::Waits,
         Ended::Stopped => Outcome::Stopped,
+        Ended::Spent(_) => Outcome::Fine,
+        Ended::Ours(_) => Outcome::OurSide,
     }
 }
 
@@ -307,7 +348,8 @@ pub(super) fn order(
     let settled = manners(args, way.reach(&seeds), console)?;
     console.warn(&settled.warnings)?;
     let ledger = args.ledger.find(console)?.into();
-    Ok(Order { seeds, settled, way, discovery, ledger })
+    let sharing = args.cache.read(console)?;
+    Ok(Order { seeds, settled, way, discovery, ledger, sharing })
 }
 
 /// Where a crawl with these settings leads, for commands that begin none.
@@ -542,6 +584,8 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         Ended::Complete => "done",
         Ended::Stopped => "stopped",
         Ended::Waits(_) => "waiting",
+        Ended::Spent(_) => "budget used up",
+        Ended::Ours(_) => "ended by trouble on our own side",
     };
     let requests: u64 = report.requests.values().sum();
     let _ = writeln!(
@@ -561,6 +605,9 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
     }
     if report.cached > 0 {
         let _ = writeln!(text, "  {} not asked for: held and fresh", plural(report.cached, "page"));
+    }
+    if let Some(shared) = report.sources.get("shared") {
+        let _ = writeln!(text, "  {} from the page cache", plural(*shared, "page"));
     }
     text.push_str(&super::report::reasons(report));
     if report.retries > 0 {
@@ -610,6 +657,23 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
                 plural(report.queued, "URL")
             );
         }
+        Ended::Spent(limit) => {
+            let limit = match limit {
+                Reason::TimeLimit => "the time limit".to_owned(),
+                Reason::PageLimit { pages } => {
+                    format!("the limit of {}", plural(pages, "page"))
+                }
+                _ => "the budget".to_owned(),
+            };
+            let _ = writeln!(
+                text,
+                "  {limit} is reached; {} left in the queue, which the same command takes up",
+                plural(report.queued, "URL")
+            );
+        }
+        Ended::Ours(problem) => {
+            let _ = writeln!(text, "  {}", our_side(problem));
+        }
         Ended::Waits(_) => {
             text.push_str(&super::report::waits(report));
             let after = report.resume_after.as_deref().unwrap_or_default();
@@ -658,6 +722,20 @@ pub(super) fn failure(word: &str) -> String {
 
 /// Hosts that were not dialled, as many as anybody wants to read.
 const NOT_DIALLED_SHOWN: usize = 5;
+
+/// What failed on our own side, and what mends it.
+fn our_side(problem: Problem) -> &'static str {
+    match problem {
+        Problem::ProxyLogin => {
+            "the proxy (or the network) wants a user and a password: nothing was held against any site\n  \
+             hint: --proxy http://USER:PASSWORD@HOST:PORT, or the variable http_proxy"
+        }
+        _ => {
+            "the proxy can't be reached or does not let requests through: nothing was held against any site\n  \
+             hint: check --proxy or the variables http_proxy and https_proxy"
+        }
+    }
+}
 
 const HELP: &str = "\
 Examples:

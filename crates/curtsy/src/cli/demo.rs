@@ -17,7 +17,7 @@ use super::crawl::summary;
 use super::progress::Progressing;
 use super::{Console, Outcome, printable, why};
 use crate::signals::Signals;
-use curtsy_crawl::{Begin, FileSpec, JobSpec, Report, SeedsAre, Target, run as run_job};
+use curtsy_crawl::{Begin, FileSpec, JobSpec, PageSharing, Report, SeedsAre, Target, run as run_job};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -162,6 +162,7 @@ fn spec(port: u16, folder: &Path) -> anyhow::Result<(JobSpec, FileSpec)> {
         outlet,
         ledger: folder.join("hosts.db").into(),
         seeds_are: SeedsAre::Pages,
+        sharing: PageSharing::default(),
     };
     let into = FileSpec {
         file: folder.join("crawl.db"),

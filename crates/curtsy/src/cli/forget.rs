@@ -1,4 +1,4 @@
-//! `curtsy forget`: takes rows out of a crawl's file, and the history of a host out of the ledger.
+//! `curtsy forget`: takes rows out of a crawl's file, pages out of the page cache, and the history of a host out of the ledger.
 
 use std::path::PathBuf;
 
@@ -55,7 +55,9 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
         PagesFile::open(file)?;
         let sink = SqliteSink::open(file, Options::default())?;
         rows = sink.forget(what.clone()).map_err(|e| anyhow::anyhow!("{}", e.why))?;
-    } else if is_url {
+    }
+    let cached = forget_shared(args, is_url, console)?;
+    if !file.as_deref().is_some_and(std::path::Path::exists) && is_url && cached == 0 {
         return Err(OpenError::Missing { path: file.unwrap_or_default() }.into());
     }
     let history = match &what {
@@ -65,15 +67,19 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
         }
         _ => false,
     };
-    let known = rows > 0 || history;
+    let known = rows > 0 || cached > 0 || history;
     let shown = printable(&args.what);
     if args.json {
-        let told = json!({"forgot": args.what, "rows": rows, "history": history});
+        let told = json!({"forgot": args.what, "rows": rows, "cached": cached, "history": history});
         writeln!(console.out, "{told}")?;
     } else if known {
         let rows = counted(rows as u64, "row");
+        let cached = match cached {
+            0 => String::new(),
+            n => format!(", {} of the page cache", counted(n as u64, "page")),
+        };
         let history = if history { " and the host's history" } else { "" };
-        writeln!(console.err, "forgot {shown}: {rows}{history}")?;
+        writeln!(console.err, "forgot {shown}: {rows}{cached}{history}")?;
     } else {
         let there = match &file {
             Some(file) if file.exists() => format!("`{}` has no row of it", file.display()),
@@ -86,8 +92,24 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
     Ok(if known { Outcome::Fine } else { Outcome::Refused })
 }
 
+/// Takes pages out of the page cache that all crawls share; tells how many.
+fn forget_shared(args: &ForgetArgs, is_url: bool, console: &Console<'_>) -> anyhow::Result<usize> {
+    let Some(pages) = super::cache::open_existing(&args.ledger, console)? else {
+        return Ok(0);
+    };
+    let forgotten = match is_url {
+        true => pages.forget(seed(&args.what)?.key()),
+        false => pages.forget_host(&host(&args.what)?),
+    };
+    match pages.trouble() {
+        Some(why) => Err(anyhow::anyhow!("{why}")),
+        None => Ok(forgotten),
+    }
+}
+
 const HELP: &str = "\
-Rows leave the crawl's file with their content and history. For a host, its risk and the times \
+Rows leave the crawl's file with their content and history. The pages leave the page cache that \
+all crawls share. For a host, its risk and the times \
 of its answers leave the ledger of hosts too; waits that it asked for, its robots.txt and blocks \
 stay, so nothing is asked earlier than before.
 

@@ -4,6 +4,7 @@
 //! its part (a file that isn't there), and ends like a wrong argument.
 
 mod block;
+mod cache;
 mod config;
 mod conformance;
 mod crawl;
@@ -15,6 +16,7 @@ mod file;
 #[cfg(feature = "fleet")]
 mod fleet;
 mod forget;
+mod get;
 mod init;
 mod judge;
 mod links;
@@ -86,6 +88,10 @@ enum Command {
     Block(block::BlockArgs),
     /// Take rows out of a crawl's file, and a host out of the ledger
     Forget(forget::ForgetArgs),
+    /// Print one page: from the page cache, or from the site
+    Get(Box<get::GetArgs>),
+    /// Show or empty the page cache that all crawls of a user share
+    Cache(cache::CacheCommand),
     /// Work for a fleet: URLs from Redis, pages to Redis, events to Kafka
     #[cfg(feature = "fleet")]
     Worker(Box<worker::WorkerArgs>),
@@ -216,6 +222,8 @@ impl Cli {
             Command::Explain(args) => explain::run(*args, console),
             Command::Block(args) => block::run(&args, console),
             Command::Forget(args) => forget::run(&args, console),
+            Command::Get(args) => get::run(*args, console),
+            Command::Cache(args) => cache::run(&args, console),
             Command::Completions(args) => manual::completions(&args, console),
             Command::Man(args) => manual::man(&args, console),
             Command::Init(args) => init::run(&args, console),
@@ -292,6 +300,8 @@ pub enum Outcome {
     Waits,
     /// A crawl ended and could fetch nothing: 4.
     NothingFetched,
+    /// Our own side failed, such as a proxy that wants a password: 5.
+    OurSide,
     /// A crawl was told to stop: 130, as shells say for Ctrl-C.
     Stopped,
     /// The reader of the output went away (`curtsy … | head`): 141, as shells say for a closed pipe.
@@ -299,6 +309,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The same for whoever wanted one page: a crawl that is done without it could fetch nothing.
+    fn or_nothing(self) -> Outcome {
+        if self == Outcome::Fine { Outcome::NothingFetched } else { self }
+    }
+
     /// The exit code.
     pub fn code(self) -> u8 {
         match self {
@@ -307,6 +322,7 @@ impl Outcome {
             Outcome::Usage => 2,
             Outcome::Waits => 3,
             Outcome::NothingFetched => 4,
+            Outcome::OurSide => 5,
             Outcome::Stopped => 130,
             Outcome::Unread => 141,
         }

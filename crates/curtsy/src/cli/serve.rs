@@ -142,6 +142,13 @@ fn spec(
     }
     let settled = manners(&crawl, way.reach(&[]), console)?;
     console.warn(&settled.warnings)?;
+    if let [own, ..] = &settled.policy.own_hosts()[..] {
+        bail!(
+            "the policy has credentials for `{}`, and a service would show what is behind them to everyone who may ask it\n\
+             hint: crawl that host with `curtsy crawl`, and leave its `header`, `basic_auth` and `cookie` out here",
+            own.at
+        );
+    }
     if settled.policy.identity.contact.is_none() {
         let only = "without `--contact you@example.org` only sites on this machine can be ingested";
         console.warn(&[only.to_owned()])?;

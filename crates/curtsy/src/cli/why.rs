@@ -170,6 +170,11 @@ fn text(
     match row {
         Some(row) => {
             let _ = writeln!(text, "  {}", printable(&verdict(row)));
+            if row.access.as_deref() == Some("own") {
+                text.push_str(
+                    "  asked for with the credentials that the policy has for this host\n",
+                );
+            }
             if row.redirect_count > 0 {
                 let _ = writeln!(
                     text,
@@ -219,6 +224,7 @@ fn text(
 
 /// The first line: what became of it.
 fn verdict(row: &PageRow) -> String {
+    let shared = row.source.as_deref() == Some("shared");
     let status = row.http_status.map(|s| format!(" with {s}")).unwrap_or_default();
     let error = match row.error.as_deref() {
         // What would allow it is said in the next line.
@@ -230,10 +236,23 @@ fn verdict(row: &PageRow) -> String {
         ("fetched", _) => {
             let bytes =
                 row.body_bytes.map(|b| format!(", {}", progress::size(b))).unwrap_or_default();
-            format!("fetched{status}{bytes}")
+            let login = if row.access.as_deref() == Some("login") { ", a login form" } else { "" };
+            format!("fetched{status}{bytes}{login}")
+        }
+        ("confirmed", _) if shared => {
+            "asked again and not changed: the page that another crawl of yours fetched stands"
+                .to_owned()
+        }
+        ("cached", _) if shared => {
+            "not asked for: another crawl of yours fetched this page, and it is still fresh"
+                .to_owned()
+        }
+        ("dead", _) if shared => {
+            format!("not asked for: another crawl of yours was answered{status} a short while ago")
         }
         ("confirmed", _) => "asked again and not changed: the page that we hold stands".to_owned(),
         ("cached", _) => "not asked for: the page that we hold is fresh".to_owned(),
+        ("login_wall", _) => login(row),
         ("refused", _) => {
             let gate = row.gate.as_deref().unwrap_or("?");
             match &row.reason {
@@ -253,6 +272,20 @@ fn verdict(row: &PageRow) -> String {
         }
         (other, None) => format!("{}{status}", other.replace('_', " ")),
     }
+}
+
+/// How the site said that it wants a login.
+fn login(row: &PageRow) -> String {
+    let how = match (row.http_status, &row.location) {
+        (Some(401), _) => "the site answered 401".to_owned(),
+        (Some(300..=399), Some(to)) => format!("the site redirects to a login, {to}"),
+        _ => "the site shows a login form instead of the page".to_owned(),
+    };
+    let next = match row.access.as_deref() {
+        Some("own") => "the credentials that the policy has for this host did not open it",
+        _ => "a login is never tried",
+    };
+    format!("behind a login: {how}; {next}")
 }
 
 /// What the gates that had something to say found at the last decision.
@@ -391,6 +424,8 @@ fn in_json(
         "redirect_count": row.map(|r| r.redirect_count),
         "links_cut": row.and_then(|r| r.links_cut),
         "robots_rule": rule,
+        "access": row.and_then(|r| r.access.clone()),
+        "source": row.and_then(|r| r.source.clone()),
         "steps": steps,
     })
 }

@@ -93,7 +93,8 @@ fn reason(row: &Row) -> Option<Reason> {
                 row.tries
             )));
         }
-        Ending::Cached | Ending::Refused(_) => return None,
+        // A login is nothing that failed: nobody has to look after it.
+        Ending::Cached | Ending::Refused(_) | Ending::LoginWall(_) => return None,
     }))
 }
 
@@ -108,6 +109,7 @@ fn failed_sitemap(row: &Row) -> Option<String> {
         Ending::Fetched(outcome) | Ending::Dead(outcome) => outcome_text(outcome),
         Ending::Refused(gate) => format!("refused by the gate `{}`", gate.name()),
         Ending::LostRedirect => "redirects that lead nowhere, or too many of them".into(),
+        Ending::LoginWall(_) => "the site wants a login for it".into(),
         Ending::Unheard => format!("nothing was heard of {} workers that asked for it", row.tries),
     })
 }

@@ -212,6 +212,11 @@ impl<'l> Meter<'l> {
                 let message = format!("robots.txt of {host} does not allow this URL");
                 self.log.info("skipped_robots", &message, &[("host", host.into())]);
             }
+            Ending::LoginWall(_) => {
+                let host = row.url.host().as_str();
+                let message = format!("{host} wants a login for this URL, which is never tried");
+                self.log.info("skipped_login", &message, &[("host", host.into())]);
+            }
             _ => {}
         }
     }

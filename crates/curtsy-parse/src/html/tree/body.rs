@@ -150,9 +150,10 @@ impl Builder<'_> {
                     self.pop_until(SELECT);
                 }
                 self.reconstruct();
-                if !self.is_hidden_input() {
+                if !self.is_input("hidden") {
                     self.frameset_ok = false;
                 }
+                self.password |= self.is_input("password");
             }
             PARAM | SOURCE | TRACK => {}
             HR => {
@@ -371,10 +372,11 @@ impl Builder<'_> {
         self.mode = Mode::InFrameset;
     }
 
-    pub(super) fn is_hidden_input(&self) -> bool {
+    /// Whether the last tag, an `input`, is of this type.
+    pub(super) fn is_input(&self, wanted: &str) -> bool {
         self.tokens.attribute("type").is_some_and(|kind| {
             crate::html::entity::in_attribute(kind.of(self.tokens.text()))
-                .eq_ignore_ascii_case("hidden")
+                .eq_ignore_ascii_case(wanted)
         })
     }
 }

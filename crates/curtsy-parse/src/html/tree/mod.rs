@@ -26,12 +26,20 @@ use super::name::{
 };
 use super::token::{Characters, Span, Token, Tokens};
 
-/// Reads a whole text; tells what its elements say in the order in which they stand, and gives whether it was read to its end.
-pub(super) fn facts(text: &str, mut tell: impl FnMut(Fact)) -> bool {
+/// Reads a whole text; tells what its elements say in the order in which they stand.
+pub(super) fn facts(text: &str, mut tell: impl FnMut(Fact)) -> Whole {
     let mut builder = Builder::new(text);
     let complete = builder.run();
     builder.arena.tell_facts(|FactId(at)| tell(builder.facts[at as usize]));
-    complete
+    Whole { complete, password: builder.password }
+}
+
+/// What is said of a page as a whole.
+pub(super) struct Whole {
+    /// Whether it was read to its end.
+    pub(super) complete: bool,
+    /// Whether it has a field for a password.
+    pub(super) password: bool,
 }
 
 /// Whether a token is dealt with or has to be looked at in the mode that is now in force.
@@ -77,6 +85,7 @@ struct Builder<'t> {
     form: Option<NodeId>,
     quirky: bool,
     frameset_ok: bool,
+    password: bool,
     /// "Foster parenting": what doesn't belong into a table is put before it.
     fostering: bool,
     nodes_max: usize,
@@ -97,6 +106,7 @@ impl<'t> Builder<'t> {
             form: None,
             quirky: false,
             frameset_ok: true,
+            password: false,
             fostering: false,
             nodes_max: NODES_MAX + text.len() / BYTES_PER_NODE,
             steps_max: STEPS_MAX + text.len() * STEPS_PER_BYTE,

@@ -68,7 +68,7 @@ impl Builder<'_> {
                     return Step::Again;
                 }
                 STYLE | SCRIPT | TEMPLATE => return self.in_head(token),
-                INPUT if self.is_hidden_input() => return Step::Done,
+                INPUT if self.is_input("hidden") => return Step::Done,
                 FORM => {
                     if !self.stack.has_template() && self.form.is_none() {
                         self.form = Some(self.insert_html(FORM));

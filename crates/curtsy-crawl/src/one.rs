@@ -1,0 +1,113 @@
+//! One page for somebody who waits for it.
+//!
+//! A page of the shared cache that went stale, and that its server lets be used while it is asked for again (RFC 5861), is handed out at
+//! once; the answer of the site is for whoever asks next.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use curtsy_core::host::AskKind;
+use curtsy_core::time::Time;
+use curtsy_core::url::CrawlUrl;
+use curtsy_engine::{Batch, Boxed, Cache, Head, PageSource, Row, Sink, SinkError};
+use curtsy_store::{Handle, Ledger, Machine, Options, Shows};
+
+use crate::run::make_folder;
+use crate::sharing::Sharing;
+use crate::stream::{Keeper, NoCache, Streaming};
+use crate::{CrawlError, JobSpec, Report, Watch, stream};
+
+/// A page that somebody waited for.
+#[derive(Clone, Debug)]
+pub struct OnePage {
+    /// The page that was asked for.
+    pub url: CrawlUrl,
+    /// Where it was found.
+    pub final_url: CrawlUrl,
+    /// The head of the answer.
+    pub head: Arc<Head>,
+    /// The body.
+    pub body: Bytes,
+    /// Where it comes from.
+    pub source: PageSource,
+    /// When its answer came, or was last confirmed.
+    pub at: Time,
+}
+
+/// Gets the one page that a job begins with. It is shown as soon as there is something that may be used: a stale page first, if its
+/// server allows that, and then what the site answers.
+pub fn get(
+    spec: &JobSpec,
+    show: &mut dyn FnMut(&OnePage),
+    watch: &mut dyn Watch,
+    asked: impl AsyncFnMut() -> std::io::Result<()>,
+) -> Result<Report, CrawlError> {
+    if let Some(stale) = stale(spec)? {
+        show(&stale);
+    }
+    let pages = Mutex::new(Vec::new());
+    let how = Streaming { workers: 1, rows: 1, known: Vec::new(), shows: Shows::Nothing };
+    let report = stream(spec, how, |_| Waiting(&pages), watch, asked)?;
+    for page in pages.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        show(&page);
+    }
+    Ok(report)
+}
+
+/// The page as the shared cache has it, if it is stale and may be used while it is asked for again.
+fn stale(spec: &JobSpec) -> Result<Option<OnePage>, CrawlError> {
+    let ledger = spec.ledger_file()?;
+    make_folder(ledger)?;
+    let (Some(sharing), [url, ..]) = (Sharing::open(spec).0, &spec.seeds[..]) else {
+        return Ok(None);
+    };
+    let Some(held) = sharing.find(url.key()).filter(|held| held.head.status == 200) else {
+        return Ok(None);
+    };
+    let now = Ledger::open(ledger, Machine, Options::default().quiet)?.now();
+    if held.kept.fresh_until > now || held.usable_until <= now {
+        return Ok(None);
+    }
+    Ok(sharing.page(url.key()).map(|page| OnePage {
+        url: url.clone(),
+        final_url: url.clone(),
+        head: page.head,
+        body: page.body,
+        source: PageSource::Stale,
+        at: held.at,
+    }))
+}
+
+/// Whoever waits for the page.
+struct Waiting<'p>(&'p Mutex<Vec<OnePage>>);
+
+impl Keeper for Waiting<'_> {
+    fn sink(&self) -> Box<dyn Sink + '_> {
+        Box::new(Waiting(self.0))
+    }
+
+    fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
+        Box::new(NoCache)
+    }
+}
+
+impl Sink for Waiting<'_> {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        let pages = batch.rows.iter().filter(|row| row.kind == AskKind::Page);
+        let pages = pages.filter_map(|row| page(row));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(pages);
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+fn page(row: &Row) -> Option<OnePage> {
+    let page = row.page.as_deref()?;
+    Some(OnePage {
+        url: row.url.clone(),
+        final_url: row.final_url.clone(),
+        head: Arc::clone(&page.head),
+        body: page.body.clone()?,
+        source: page.source,
+        at: row.at,
+    })
+}

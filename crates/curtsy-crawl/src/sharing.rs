@@ -1,0 +1,366 @@
+//! Pages that are held: by the crawl itself, or by any crawl of the same user on this machine.
+//!
+//! What a crawl fetched goes into the shared cache before its lease is given back, so that whoever waited for the very page finds it there.
+//! How long a page is fresh is decided by whoever asks, from its head and the time of its answer: a page that one crawl keeps for a day may
+//! be stale for another.
+//!
+//! Pages of a host for which the policy has credentials are this crawl's alone: they are neither put there nor looked for.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use curtsy_core::policy::{CacheMode, Noindex};
+use curtsy_core::time::Time;
+use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
+use curtsy_engine::answer::{keep, stale_while_revalidate};
+use curtsy_engine::{
+    Batch, Boxed, Cache, CachedPage, Ending, Fetched, Head, PageSource, Sink, SinkError, UrlRecord,
+};
+use curtsy_store::{Crawl, Handle, Machine, SHARED_BYTES, SharedPage, SharedPages};
+
+use crate::JobSpec;
+
+/// Whether a crawl uses the page cache that all crawls of a user share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageSharing {
+    /// It neither reads nor writes it.
+    Off,
+    /// It does; the cache has at most so many bytes.
+    On {
+        /// Bytes, at most.
+        bytes_max: u64,
+    },
+}
+
+impl Default for PageSharing {
+    fn default() -> PageSharing {
+        PageSharing::On { bytes_max: SHARED_BYTES }
+    }
+}
+
+/// How often it is looked whether somebody has forgotten pages.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Pages in memory whose confirmation is waited for.
+pub(crate) const PINNED_MAX: usize = 1024;
+
+/// The shared cache, as a crawl uses it.
+#[derive(Clone)]
+pub(crate) struct Sharing {
+    pub(crate) pages: SharedPages,
+    spec: JobSpec,
+    /// Hosts for which the policy has credentials.
+    private: Vec<HostKey>,
+}
+
+/// A page of the shared cache.
+pub(crate) struct Held {
+    pub(crate) head: Arc<Head>,
+    /// When its answer came, or was last confirmed.
+    pub(crate) at: Time,
+    pub(crate) kept: CachedPage,
+    /// Until when it may be used while it is asked for again.
+    pub(crate) usable_until: Time,
+}
+
+/// A page of the shared cache that was read and found whole.
+#[derive(Clone)]
+pub(crate) struct Whole {
+    at: Time,
+    pub(crate) head: Arc<Head>,
+    pub(crate) body: Bytes,
+}
+
+impl Sharing {
+    /// Opens the cache that goes with a crawl's ledger, if the crawl uses it; and says what was wrong with it. Nothing that is wrong with it
+    /// ends a crawl.
+    pub(crate) fn open(spec: &JobSpec) -> (Option<Sharing>, Option<String>) {
+        let (PageSharing::On { bytes_max }, Some(ledger)) = (spec.sharing, spec.ledger.file())
+        else {
+            return (None, None);
+        };
+        if spec.policy.cache.mode == CacheMode::Off {
+            return (None, None);
+        }
+        match SharedPages::open(&SharedPages::beside(ledger), bytes_max) {
+            Ok((pages, said)) => {
+                let private = spec.policy.own_hosts().into_iter().map(|own| own.at.host).collect();
+                (Some(Sharing { pages, spec: spec.clone(), private }), said)
+            }
+            Err(error) => {
+                let error = error.to_string();
+                let why = error.lines().next().unwrap_or_default();
+                (None, Some(format!("this crawl goes without the page cache: {why}")))
+            }
+        }
+    }
+
+    /// Has what is put there written before a worker's leases are given back.
+    pub(crate) fn before_leases_end(&self, store: &Handle<Machine>) {
+        let pages = self.pages.clone();
+        store.before_writing(move || pages.flush());
+    }
+
+    /// The pages of a crawl, with those of all others behind them.
+    pub(crate) fn behind<'c>(
+        &self,
+        own: Box<dyn Cache + 'c>,
+        crawl: &'c Crawl,
+        missing: Missing,
+    ) -> Shelves<'c> {
+        let (pinned, last, looked) = (RefCell::default(), RefCell::default(), Cell::new(None));
+        Shelves { own, shared: self.clone(), crawl, missing, pinned, last, looked }
+    }
+
+    /// A page of the shared cache that this crawl may use, fresh or not.
+    pub(crate) fn find(&self, key: UrlKey) -> Option<Held> {
+        let page = self.pages.look(key)?;
+        if self.private.iter().any(|host| page.may_be_of(host)) {
+            return None;
+        }
+        let SharedPage { at, head, variant, .. } = page;
+        if variant != self.variant(&head)? {
+            return None;
+        }
+        let policy = &self.spec.policy;
+        let kept = keep(&head, policy, at).filter(|kept| is_of_use(kept, &head, at))?;
+        let longer = match policy.cache.stale_while_revalidate {
+            true => stale_while_revalidate(&head, at),
+            false => Duration::ZERO,
+        };
+        Some(Held { usable_until: kept.fresh_until + longer, head, at, kept })
+    }
+
+    /// A page itself, if it is whole.
+    pub(crate) fn page(&self, key: UrlKey) -> Option<Whole> {
+        let (page, body) = self.pages.page(key)?;
+        Some(Whole { at: page.at, head: page.head, body })
+    }
+
+    fn put(&self, url: &CrawlUrl, at: Time, kept: &CachedPage, head: &Arc<Head>, body: &Bytes) {
+        if !self.is_private(url, Some(head))
+            && is_of_use(kept, head, at)
+            && let Some(variant) = self.variant(head)
+        {
+            self.pages.put(url, at, variant, head, body);
+        }
+    }
+
+    /// Whether a page is this crawl's alone: it is asked for with credentials, or was.
+    fn is_private(&self, url: &CrawlUrl, head: Option<&Head>) -> bool {
+        head.is_some_and(|head| head.own) || self.private.contains(url.host())
+    }
+
+    /// What our requests say under the headers by which an answer varies, as a number; none if nobody can tell (RFC 9111 §4.1).
+    fn variant(&self, head: &Head) -> Option<u64> {
+        let lines = head.others.iter().filter(|(name, _)| name == "vary");
+        let names = lines.flat_map(|(_, line)| line.split(','));
+        let mut names: Vec<String> = names.map(|name| name.trim().to_ascii_lowercase()).collect();
+        names.sort();
+        names.dedup();
+        let mut said = 0xcbf2_9ce4_8422_2325_u64;
+        for name in names {
+            if name == "*" {
+                return None;
+            }
+            let value = self.spec.outlet.says(&name, &self.spec.user_agent);
+            for byte in name.bytes().chain([0]).chain(value.unwrap_or_default().bytes()) {
+                // FNV-1a: the same in every build of the program.
+                said = (said ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        }
+        Some(said)
+    }
+}
+
+/// Whether a page is of use for the next time by the policy of whoever fetched it: fresh for a while, with a validator, or for whoever
+/// waits while it is asked for again.
+fn is_of_use(kept: &CachedPage, head: &Head, at: Time) -> bool {
+    let validated = kept.etag.is_some() || kept.last_modified.is_some();
+    kept.fresh_until > at || validated || !stale_while_revalidate(head, at).is_zero()
+}
+
+/// Pages that a policy does not keep are not kept for others either, nor logins in the place of pages: what a page says of itself is known only
+/// when it was read.
+impl Sink for Sharing {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        let by_itself = self.spec.policy.cache.noindex != Noindex::Mark;
+        for row in &batch.rows {
+            let Some(page) = row.page.as_deref() else { continue };
+            let login = matches!(row.ending, Ending::LoginWall(_)) && page.document.is_login();
+            let unwanted = login || by_itself && page.document.rules.noindex;
+            if unwanted && !self.is_private(&row.final_url, Some(&page.head)) {
+                self.pages.forget(row.final_url.key());
+            }
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// Whether it counts that a page was not there (404, 410) when another crawl asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// It is not asked for while that is fresh.
+    Counts,
+    /// It is asked for again.
+    AskedAgain,
+}
+
+/// The pages of a crawl, with those of all others behind them.
+pub(crate) struct Shelves<'c> {
+    own: Box<dyn Cache + 'c>,
+    shared: Sharing,
+    crawl: &'c Crawl,
+    missing: Missing,
+    /// Pages of the shared cache that are asked for with their validators: they must be there when the answer says that nothing has changed.
+    pinned: RefCell<HashMap<UrlKey, Whole>>,
+    /// The page that was read last: whoever hears that it is there asks for it next.
+    last: RefCell<Option<(UrlKey, Whole)>>,
+    /// When the shared cache was last looked at, and how often others had written to the ledger by then.
+    looked: Cell<Option<(Time, u64)>>,
+}
+
+impl Shelves<'_> {
+    /// What is held of a page, and by whom: what is fresh longest counts.
+    fn best(&self, own: Option<CachedPage>, key: UrlKey) -> (Option<CachedPage>, PageSource) {
+        let may_be_used = |held: &Held| held.head.status == 200 || self.missing == Missing::Counts;
+        self.keep_up();
+        let shared = self.shared.find(key).filter(may_be_used);
+        match (own, shared) {
+            (Some(own), Some(shared)) if shared.kept.fresh_until <= own.fresh_until => {
+                (Some(own), PageSource::Crawl)
+            }
+            // The very same page: whatever is known of its freshness counts, and nothing is new.
+            (Some(own), Some(shared)) if own.etag.is_some() && own.etag == shared.kept.etag => {
+                (Some(shared.kept), PageSource::Crawl)
+            }
+            // What counts as held must be whole: nobody asks the site for it then.
+            (_, Some(shared)) if self.read(key, shared.at).is_some() => {
+                (Some(shared.kept), PageSource::Shared)
+            }
+            (own, _) => (own, PageSource::Crawl),
+        }
+    }
+
+    /// Reads what other crawls have added. A page is there before its lease is given back, which is a write to the ledger: while there is
+    /// none, there is nothing new. What somebody forgot is noticed a second later.
+    fn keep_up(&self) {
+        let (now, others) = self.crawl.now_and_others();
+        let known =
+            self.looked.get().is_some_and(|(at, then)| then == others && now < at + LOOK_EVERY);
+        if !known {
+            self.shared.pages.refresh();
+            self.looked.set(Some((now, others)));
+        }
+    }
+
+    /// A page of the shared cache as of its last confirmation.
+    fn read(&self, key: UrlKey, at: Time) -> Option<Whole> {
+        let mut last = self.last.borrow_mut();
+        if !last.as_ref().is_some_and(|(known, page)| *known == key && page.at == at) {
+            *last = self.shared.page(key).map(|page| (key, page));
+        }
+        last.as_ref().map(|(_, page)| page.clone())
+    }
+
+    /// The page that was just found, or another look at it.
+    fn take(&self, key: UrlKey) -> Option<Whole> {
+        match self.last.borrow_mut().take() {
+            Some((known, page)) if known == key => Some(page),
+            _ => self.shared.page(key),
+        }
+    }
+}
+
+impl Cache for Shelves<'_> {
+    fn look_ahead(&self, keys: &[UrlKey]) -> Boxed<'_, ()> {
+        self.own.look_ahead(keys)
+    }
+
+    fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>> {
+        let own = self.own.get(key);
+        Box::pin(async move { self.best(own.await, key).0 })
+    }
+
+    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
+        let pinned = self.pinned.borrow_mut().remove(&key);
+        let own = self.own.get(key);
+        Box::pin(async move {
+            let fetched = |page: Whole| (page.head, Fetched { body: page.body });
+            if pinned.is_some() {
+                return pinned.map(fetched);
+            }
+            match self.best(own.await, key).1 {
+                PageSource::Crawl => self.own.page(key).await,
+                _ => self.take(key).map(fetched),
+            }
+        })
+    }
+
+    fn source(&self, key: UrlKey) -> Boxed<'_, PageSource> {
+        let pinned = self.pinned.borrow().contains_key(&key);
+        let own = self.own.get(key);
+        Box::pin(async move {
+            match pinned {
+                true => PageSource::Shared,
+                false => self.best(own.await, key).1,
+            }
+        })
+    }
+
+    fn hold(&self, key: UrlKey) -> Boxed<'_, bool> {
+        let own = self.own.get(key);
+        Box::pin(async move {
+            if self.best(own.await, key).1 == PageSource::Crawl {
+                return true;
+            }
+            let Some(page) = self.take(key) else { return false };
+            let mut pinned = self.pinned.borrow_mut();
+            if pinned.len() >= PINNED_MAX {
+                // Those whose answers never came.
+                pinned.clear();
+            }
+            pinned.insert(key, page);
+            true
+        })
+    }
+
+    /// The shared pages keep away from what is asked for with credentials by themselves.
+    fn is_shared(&self) -> bool {
+        self.own.is_shared()
+    }
+
+    fn remembers_missing(&self) -> bool {
+        self.own.remembers_missing() || self.missing == Missing::Counts
+    }
+
+    fn put(
+        &self,
+        asked: &UrlRecord,
+        page: CachedPage,
+        answer: Option<(&Arc<Head>, &Fetched)>,
+    ) -> Boxed<'_, ()> {
+        let (key, now) = (asked.url.key(), self.crawl.now());
+        match answer {
+            Some((head, fetched)) => {
+                self.pinned.borrow_mut().remove(&key);
+                self.shared.put(&asked.url, now, &page, head, &fetched.body);
+                if head.status >= 400 && !self.own.remembers_missing() {
+                    return Box::pin(std::future::ready(()));
+                }
+                self.own.put(asked, page, answer)
+            }
+            None => {
+                if !self.shared.is_private(&asked.url, None) {
+                    self.shared.pages.confirm(key, now);
+                }
+                let pinned = self.pinned.borrow().get(&key).cloned();
+                let pinned = pinned.map(|page| (page.head, Fetched { body: page.body }));
+                // A page of another crawl is this one's own now.
+                self.own.put(asked, page, pinned.as_ref().map(|(head, page)| (head, page)))
+            }
+        }
+    }
+}

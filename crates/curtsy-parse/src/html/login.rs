@@ -1,0 +1,292 @@
+//! Is the page a login form, or does it only have one?
+//!
+//! A login is recognised by its structure: a form with one password field and hardly anything beside it. A blog with a login in its
+//! sidebar, a shop with one in its header and an article about passwords have text of their own, and a registration asks for more.
+//! What counts is the text outside of the form, of navigation and of links.
+//!
+//! Words decide only between pages that look alike: a login inside of a site's whole frame, and a short page whose header has a
+//! login box. A page without a password field is never looked at here; one with a field is read a second time, by its tags alone.
+
+use super::name::{
+    A, ASIDE, BUTTON, DETAILS, DIALOG, FOOTER, FORM, H1, H2, H3, HEADER, IFRAME, INPUT, LEGEND,
+    NAV, NOEMBED, NOFRAMES, Name, OPTION, SCRIPT, SELECT, STYLE, TEMPLATE, TEXTAREA, TITLE, VOID,
+    XMP,
+};
+use super::token::{Token, Tokens};
+use super::{entity, fact};
+use crate::login::{names_login, names_registration};
+
+/// Whether a page is a login; `title` is the page's own.
+pub(super) fn is_login(text: &str, title: Option<&str>) -> bool {
+    let look = Look::at(text);
+    look.forms.iter().any(|form| look.is_login(form, title.unwrap_or_default()))
+}
+
+/// What of a page matters for logins.
+#[derive(Debug, Default)]
+struct Look {
+    /// The first holds what stands in no form.
+    forms: Vec<Form>,
+    /// The texts of its headings.
+    headings: String,
+}
+
+/// A form, or what stands in none.
+#[derive(Debug, Default)]
+struct Form {
+    /// Fields for a password that is known already.
+    passwords: usize,
+    /// Fields for a new one.
+    new_passwords: usize,
+    /// Fields for a line of text.
+    lines: usize,
+    /// Fields for more than a line.
+    areas: usize,
+    /// Whether it can be sent.
+    sends: bool,
+    /// Whether a password field stands in navigation, a header, a sidebar or a box that opens.
+    aside: bool,
+    /// Characters that are neither links nor navigation, white space left out.
+    prose: usize,
+    /// Links that are no navigation.
+    links: usize,
+    /// Where it is sent to, and what its buttons say.
+    words: String,
+}
+
+impl Look {
+    fn is_login(&self, form: &Form, title: &str) -> bool {
+        let asks_for_one = form.passwords == 1 && form.new_passwords == 0;
+        if !asks_for_one || form.lines > LINES_MAX || form.areas > 0 || !form.sends {
+            return false;
+        }
+        let others = self.forms.iter().filter(|other| !std::ptr::eq(*other, form));
+        let sum = |of: fn(&Form) -> usize| others.clone().map(of).sum::<usize>();
+        // A page of forms is no login.
+        if sum(|other| other.lines) > OTHER_LINES_MAX || sum(|other| other.areas) > 0 {
+            return false;
+        }
+        let says = |is: fn(&str) -> bool| is(title) || is(&self.headings) || is(&form.words);
+        if says(names_registration) && !says(names_login) {
+            return false;
+        }
+        // Of the form itself, what is more than labels and a hint.
+        let prose = sum(|other| other.prose) + form.prose.saturating_sub(FORM_PROSE_MAX);
+        let named = names_login(title) || names_login(&self.headings);
+        let bare = prose <= BARE_PROSE_MAX && sum(|other| other.links) <= BARE_LINKS_MAX;
+        !form.aside && (bare || named && prose <= FRAMED_PROSE_MAX)
+            || named && prose <= ASIDE_PROSE_MAX
+    }
+
+    fn at(text: &str) -> Look {
+        let mut tokens = Tokens::new(text);
+        let mut look = Look { forms: vec![Form::default()], ..Look::default() };
+        let mut open = Open::default();
+        while let Some(token) = tokens.next(false) {
+            match token {
+                Token::Doctype { .. } => {}
+                Token::Start { name, self_closing } => {
+                    look.start(&mut open, &mut tokens, name, self_closing)
+                }
+                Token::End { name } => open.end(name),
+                Token::Characters(_) => look.characters(&open, &entity::in_text(tokens.last_run())),
+            }
+        }
+        look
+    }
+
+    fn start(&mut self, open: &mut Open, tokens: &mut Tokens<'_>, name: Name, self_closing: bool) {
+        match name {
+            SCRIPT => return tokens.script_contents(),
+            STYLE | TITLE | TEXTAREA | XMP | IFRAME | NOEMBED | NOFRAMES => {
+                if name == TEXTAREA {
+                    self.form(open).areas += 1;
+                }
+                tokens.raw_contents(raw_name(name));
+                return;
+            }
+            INPUT => return self.input(open, tokens),
+            FORM => {
+                if self.forms.len() < FORMS_MAX {
+                    self.forms.push(Form::default());
+                }
+                let action = attribute(tokens, "action");
+                let form = self.forms.len() - 1;
+                self.forms[form].words = action;
+                open.start(name, Place { form: Some(form), ..open.place() });
+                return;
+            }
+            BUTTON => self.form(open).sends = true,
+            A => {
+                // A link that looks like a button is sent by a script.
+                let form = self.form(open);
+                form.sends |= attribute(tokens, "class").contains("btn");
+                form.links += usize::from(!open.place().aside);
+            }
+            _ => {}
+        }
+        if !self_closing && !VOID.contains(&name) {
+            let before = open.place();
+            open.start(
+                name,
+                Place {
+                    aside: before.aside || ASIDES.contains(&name) || is_named_aside(tokens),
+                    link: before.link || name == A,
+                    button: before.button || name == BUTTON,
+                    control: before.control || matches!(name, BUTTON | SELECT | OPTION),
+                    heading: before.heading || matches!(name, H1 | H2 | H3 | LEGEND),
+                    hidden: before.hidden || name == TEMPLATE,
+                    form: before.form,
+                },
+            );
+        }
+    }
+
+    fn input(&mut self, open: &Open, tokens: &Tokens<'_>) {
+        let place = open.place();
+        if place.hidden {
+            return;
+        }
+        let (kind, completes) = (attribute(tokens, "type"), attribute(tokens, "autocomplete"));
+        let words = attribute(tokens, "value");
+        let form = self.form(open);
+        match kind.as_str() {
+            "password" => {
+                match completes.as_str() {
+                    "new-password" => form.new_passwords += 1,
+                    _ => form.passwords += 1,
+                }
+                form.aside |= place.aside;
+            }
+            "submit" | "image" | "button" => {
+                form.sends = true;
+                if form.words.len() < WORDS_BYTES_MAX {
+                    form.words.push_str(&words);
+                }
+            }
+            "" | "text" | "email" | "tel" | "url" | "number" | "date" => form.lines += 1,
+            _ => {}
+        }
+    }
+
+    fn characters(&mut self, open: &Open, text: &str) {
+        let place = open.place();
+        if place.hidden {
+            return;
+        }
+        if place.heading && self.headings.len() < WORDS_BYTES_MAX {
+            self.headings.push_str(text);
+            self.headings.push(' ');
+        }
+        if place.button && self.form(open).words.len() < WORDS_BYTES_MAX {
+            self.form(open).words.push_str(text);
+        }
+        if !place.aside && !place.link && !place.control {
+            self.form(open).prose += text.chars().filter(|c| !c.is_whitespace()).count();
+        }
+    }
+
+    fn form(&mut self, open: &Open) -> &mut Form {
+        &mut self.forms[open.place().form.unwrap_or_default()]
+    }
+}
+
+/// Where in the page something stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    form: Option<usize>,
+    aside: bool,
+    link: bool,
+    button: bool,
+    control: bool,
+    heading: bool,
+    hidden: bool,
+}
+
+/// The elements that are open, as far as their tags tell.
+#[derive(Debug, Default)]
+struct Open {
+    elements: Vec<(Name, Place)>,
+}
+
+impl Open {
+    fn place(&self) -> Place {
+        self.elements.last().map_or(Place::default(), |(_, place)| *place)
+    }
+
+    fn start(&mut self, name: Name, place: Place) {
+        if self.elements.len() < DEPTH_MAX {
+            self.elements.push((name, place));
+        }
+    }
+
+    /// Closes the last element of this name and what is open inside of it. A tag that closes nothing nearby is passed over.
+    fn end(&mut self, name: Name) {
+        let near = self.elements.iter().rev().take(NEAR);
+        if let Some(back) = near.into_iter().position(|(other, _)| *other == name) {
+            self.elements.truncate(self.elements.len() - 1 - back);
+        }
+    }
+}
+
+/// An attribute of the last tag, decoded, in lower case; `""` if there is none.
+fn attribute(tokens: &Tokens<'_>, name: &str) -> String {
+    let value = tokens.attribute(name).map(|span| entity::in_attribute(span.of(tokens.text())));
+    value.map_or(String::new(), |value| value.trim_matches(fact::WHITE).to_ascii_lowercase())
+}
+
+/// Whether an element's names say that it stands beside the page's own text.
+fn is_named_aside(tokens: &Tokens<'_>) -> bool {
+    ["id", "class", "role"].iter().any(|name| {
+        let value = attribute(tokens, name);
+        !value.is_empty() && ASIDE_NAMES.iter().any(|word| value.contains(word))
+    })
+}
+
+fn raw_name(name: Name) -> &'static str {
+    match name {
+        STYLE => "style",
+        TITLE => "title",
+        TEXTAREA => "textarea",
+        XMP => "xmp",
+        IFRAME => "iframe",
+        NOEMBED => "noembed",
+        _ => "noframes",
+    }
+}
+
+const ASIDES: [Name; 6] = [NAV, HEADER, FOOTER, ASIDE, DIALOG, DETAILS];
+const ASIDE_NAMES: [&str; 14] = [
+    "sidebar",
+    "widget",
+    "navbar",
+    "nav-",
+    "topbar",
+    "toolbar",
+    "dropdown",
+    "offcanvas",
+    "off-canvas",
+    "popup",
+    "footer",
+    "header-",
+    "quick",
+    "breadcrumb",
+];
+
+/// Lines of text that a login asks for beside the password: a name, a realm, a code.
+const LINES_MAX: usize = 3;
+/// What a login says beside its form, in characters without white space, and how many links it has.
+const BARE_PROSE_MAX: usize = 400;
+const BARE_LINKS_MAX: usize = 20;
+/// … in the frame of a whole site, if title or heading name it.
+const FRAMED_PROSE_MAX: usize = 500;
+/// … and if the form stands beside it.
+const ASIDE_PROSE_MAX: usize = 150;
+/// Lines of text that the rest of the page may ask for: a search, a newsletter.
+const OTHER_LINES_MAX: usize = 2;
+/// Labels and hints of a form.
+const FORM_PROSE_MAX: usize = 400;
+const FORMS_MAX: usize = 64;
+const DEPTH_MAX: usize = 512;
+const NEAR: usize = 64;
+const WORDS_BYTES_MAX: usize = 4_096;

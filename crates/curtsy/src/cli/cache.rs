@@ -1,0 +1,104 @@
+//! `curtsy cache`: how large the page cache is that all crawls of a user share, and emptying it.
+
+use clap::{Args, Subcommand};
+use curtsy_crawl::PageSharing;
+use curtsy_store::{SharedPages, SharedSize};
+use serde_json::json;
+
+use super::crawl::{CacheArgs, LedgerArg};
+use super::{Console, Outcome, progress};
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(super) struct CacheCommand {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Show where the page cache is, and how large
+    Show(ShowArgs),
+    /// Empty the page cache
+    Clear(ShowArgs),
+}
+
+#[derive(Debug, Args)]
+struct ShowArgs {
+    #[command(flatten)]
+    ledger: LedgerArg,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &CacheCommand, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    match &args.what {
+        What::Show(args) => show(args, console),
+        What::Clear(args) => clear(args, console),
+    }
+}
+
+/// The page cache that goes with a ledger, if there is one.
+pub(super) fn open_existing(
+    ledger: &LedgerArg,
+    console: &Console<'_>,
+) -> anyhow::Result<Option<SharedPages>> {
+    let folder = SharedPages::beside(&ledger.find(console)?);
+    if !folder.exists() {
+        return Ok(None);
+    }
+    let (pages, _) = SharedPages::open(&folder, bytes_max(console)?)?;
+    Ok(Some(pages))
+}
+
+fn bytes_max(console: &Console<'_>) -> anyhow::Result<u64> {
+    Ok(match CacheArgs::default().read(console)? {
+        PageSharing::On { bytes_max } => bytes_max,
+        PageSharing::Off => 0,
+    })
+}
+
+fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let folder = SharedPages::beside(&args.ledger.find(console)?);
+    let max = bytes_max(console)?;
+    let SharedSize { pages, bytes, evicted } = match open_existing(&args.ledger, console)? {
+        Some(pages) => pages.size()?,
+        None => SharedSize::default(),
+    };
+    if args.json {
+        let shown = json!({"folder": folder, "pages": pages, "bytes": bytes, "bytes_max": max, "evicted": evicted});
+        writeln!(console.out, "{shown:#}")?;
+        return Ok(Outcome::Fine);
+    }
+    writeln!(console.out, "{}", folder.display())?;
+    writeln!(
+        console.out,
+        "  {pages} page{}, {} of {}",
+        if pages == 1 { "" } else { "s" },
+        progress::size(bytes),
+        progress::size(max),
+    )?;
+    if evicted > 0 {
+        writeln!(console.out, "  full: {evicted} older pages made room for newer ones")?;
+    }
+    Ok(Outcome::Fine)
+}
+
+fn clear(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let pages = match open_existing(&args.ledger, console)? {
+        Some(pages) => pages.clear()?,
+        None => 0,
+    };
+    match args.json {
+        true => writeln!(console.out, "{}", json!({ "cleared": pages }))?,
+        false => {
+            writeln!(console.err, "cleared {pages} page{}", if pages == 1 { "" } else { "s" })?
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+const HELP: &str = "\
+Pages that any crawl of this user fetched and that are still fresh are not asked for again by another one; stale ones are asked for with their
+validators. `crawl --no-cache` goes without it, `crawl --cache-max SIZE` sets its size, `forget URL|HOST` takes pages out.";
