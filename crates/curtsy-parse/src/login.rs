@@ -105,8 +105,9 @@ impl Address {
         late.into_iter().any(named)
             || self.query.iter().any(|(name, value)| {
                 let last = value.rsplit(['/', ':', '.']).next().unwrap_or_default();
-                ACTIONS.contains(&name.as_str())
-                    && (LOGIN_PARTS.contains(&last) || is_special_page(value))
+                // A `q` without a path (`user/login`) is what somebody searches for.
+                let acts = ACTIONS.contains(&name.as_str()) && (name != "q" || value.contains('/'));
+                acts && (LOGIN_PARTS.contains(&last) || is_special_page(value))
                     || value.is_empty() && LOGIN_PARTS.contains(&name.as_str())
             })
     }
@@ -472,6 +473,7 @@ mod tests {
             "/de/anmelden",
             "/doku.php?id=a&do=login",
             "/index.php?route=account/login",
+            "/?q=user/login&destination=node/1",
             "/login.jsp;jsessionid=1",
             "/Login.aspx?ReturnUrl=%2fa",
             "/?action=login&back=%2Fa",
