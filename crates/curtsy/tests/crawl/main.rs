@@ -6,5 +6,6 @@ mod harness;
 mod judged;
 mod killed;
 mod plain;
+mod promises;
 mod secrets;
 mod trouble;
