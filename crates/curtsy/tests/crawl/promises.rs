@@ -200,3 +200,25 @@ fn a_refused_url_is_counted_once() {
         GROUP BY id HAVING count(*) > 1)";
     assert_eq!(number(&db, twice), 0);
 }
+
+/// Each visit was handed the same eight URLs, so no more than eight were ever in flight.
+#[test]
+fn as_many_requests_are_in_flight_as_there_are_slots() {
+    let mut host = Host::named("a.test").pages(1, 0, 300).robots("");
+    for n in 0..40 {
+        host = host.says(Answer::to(&format!("/x/{n}")).behind("gate"));
+    }
+    let town = Town::new(Scene { hosts: vec![host], ..Scene::default() });
+    let url = town.url(0, "/");
+    let args = [url.as_str(), "--delay", "0s", "--slots", "20", "--no-sitemaps", "--quiet"];
+    let mut crawl = town.start_crawl(&args);
+    let sites = town.sites.as_ref().unwrap();
+    while sites.at_gate("gate") < 20 {
+        let ended = crawl.try_wait().unwrap();
+        assert!(ended.is_none(), "it ended with {} in flight", sites.at_gate("gate"));
+        std::thread::yield_now();
+    }
+    sites.open("gate");
+    assert!(crawl.wait().unwrap().success());
+    assert_eq!(number(&town.db("crawl.db"), "SELECT count(*) FROM pages"), 41);
+}
