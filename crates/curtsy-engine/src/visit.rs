@@ -240,7 +240,7 @@ impl<W: World> Worker<'_, W> {
                 // Its host answered others since: the failures were its own, and they are used up.
                 let now = seen.stamp.earliest(self.world.clock().mono());
                 let record = urls.remove(index);
-                self.visiting.borrow_mut().settled(&seen.view.host, record.id);
+                self.visiting.borrow_mut().asks(&seen.view.host, record.id);
                 let ending = record.last.map_or(Ending::Unheard, Ending::Dead);
                 settled.push(self.ended(&seen.view, &record, ending, Findings::CLEAR, now));
                 continue;
@@ -345,14 +345,20 @@ impl<W: World> Worker<'_, W> {
                 Action::Refuse(gate) => Ending::Refused(gate),
             };
             let record = urls.remove(index);
-            // The host's other visits have it on their lists, too.
-            self.visiting.borrow_mut().settled(&seen.view.host, record.id);
+            // The host's other visits may have it on their lists, and the store has it in the queue until its row is kept.
+            self.visiting.borrow_mut().asks(&seen.view.host, record.id);
             let ended = self.ended(&seen.view, &record, ending, decision.findings, now);
             settled.push(ended.with(page));
         }
-        if !settled.is_empty() && !self.write_out(&settled).await {
-            // Kept for the next flush: nothing is lost.
-            settled.into_iter().for_each(|e| self.end(e));
+        if !settled.is_empty() {
+            let kept = self.write_out(&settled).await;
+            let mut visiting = self.visiting.borrow_mut();
+            settled.iter().for_each(|e| visiting.asked(&seen.view.host, e.record.id, true));
+            drop(visiting);
+            if !kept {
+                // Kept for the next flush: nothing is lost.
+                settled.into_iter().for_each(|e| self.end(e));
+            }
         }
         let without = if left_out { Choice::InOtherHands } else { Choice::Nothing };
         let waiting = match (wait, look) {

@@ -18,6 +18,10 @@ pub(crate) type Tick = u64;
 pub(crate) struct Visiting {
     hosts: BTreeMap<HostKey, Hands>,
     now: Tick,
+    /// When lists were asked for that are not in hand yet.
+    taking: Option<Tick>,
+    /// Hosts whose last visit ended meanwhile: what is through there may still be on those lists.
+    left_behind: Vec<HostKey>,
 }
 
 /// The visits to one host.
@@ -47,9 +51,20 @@ pub(crate) enum Elsewhere {
 }
 
 impl Visiting {
-    /// Lists that are asked for from now on know what is through by now.
-    pub(crate) fn tick(&self) -> Tick {
+    /// Lists are asked for. They know what is through by now.
+    pub(crate) fn take(&mut self) -> Tick {
+        self.taking = Some(self.now);
         self.now
+    }
+
+    /// The lists that were asked for are in the hands of visits.
+    pub(crate) fn taken(&mut self) {
+        self.taking = None;
+        for host in std::mem::take(&mut self.left_behind) {
+            if self.hosts.get(&host).is_some_and(|hands| hands.since.is_empty()) {
+                self.hosts.remove(&host);
+            }
+        }
     }
 
     pub(crate) fn count(&self, host: &HostKey) -> usize {
@@ -103,16 +118,6 @@ impl Visiting {
         }
     }
 
-    /// A URL needed no request, and has its row.
-    pub(crate) fn settled(&mut self, host: &HostKey, id: UrlKey) {
-        let Some(hands) = self.hosts.get_mut(host) else { return };
-        // Where a host has one visit, nobody else has a list with it.
-        if hands.since.len() > 1 {
-            self.now += 1;
-            hands.through.push((self.now, id));
-        }
-    }
-
     /// What the host's other visits have of a URL on a list that was asked for at `since`.
     pub(crate) fn elsewhere(&self, host: &HostKey, since: Tick, id: UrlKey) -> Elsewhere {
         let Some(hands) = self.hosts.get(host) else { return Elsewhere::No };
@@ -141,8 +146,15 @@ impl Visiting {
             hands.wishes.swap_remove(at);
         }
         let Some(oldest) = hands.since.iter().min().copied() else {
-            let hands = self.hosts.remove(host);
-            return left.or(hands.and_then(|hands| hands.left));
+            let left = left.or(hands.left.take());
+            match self.taking {
+                Some(taking) => {
+                    hands.through.retain(|(at, _)| *at > taking);
+                    self.left_behind.push(host.clone());
+                }
+                None => drop(self.hosts.remove(host)),
+            }
+            return left;
         };
         hands.through.retain(|(at, _)| *at > oldest);
         match left {

@@ -476,6 +476,7 @@ impl<'o, W: World> Worker<'o, W> {
                             Event::Visited
                         }));
                     }
+                    self.visiting.borrow_mut().taken();
                 }
             }
         }
@@ -564,7 +565,7 @@ impl<'o, W: World> Worker<'o, W> {
     }
 
     async fn take(&self, hosts: usize) -> Event {
-        let since = self.visiting.borrow().tick();
+        let since = self.visiting.borrow_mut().take();
         let m0 = self.world.clock().mono();
         let taken = self.world.store().take(hosts).await;
         Event::Took { hosts, taken, since, m0, m1: self.world.clock().mono() }

@@ -221,9 +221,14 @@ impl CrawlFile {
         let host = &mut self.hosts[no];
         host.held = true;
         host.look = false;
-        let urls = host.window.iter().take(URLS_PER_VISIT).map(|entry| entry.record.clone());
+        // What is being asked for comes last: with many slots the first URLs are all in flight.
+        let is_open = |open: bool| {
+            host.window.iter().filter(move |entry| entry.record.tries.open == open)
+        };
+        let urls = is_open(false).chain(is_open(true)).take(URLS_PER_VISIT);
+        let urls = urls.map(|entry| entry.record.clone()).collect();
         let key = host.key.clone().expect("a host that is due has a name");
-        Ok(Some((key, urls.collect())))
+        Ok(Some((key, urls)))
     }
 
     /// The host that a worker takes next.

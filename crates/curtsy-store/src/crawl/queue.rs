@@ -187,7 +187,8 @@ impl CrawlFile {
         loop {
             let host = &self.hosts[no];
             let in_front = host.window.partition_point(|slot| slot.place < host.bound);
-            if in_front >= URLS_PER_VISIT || !host.has_more() {
+            let open = host.window[..in_front].iter().filter(|slot| slot.record.tries.open).count();
+            if in_front >= URLS_PER_VISIT + open || !host.has_more() {
                 return Ok(());
             }
             // What is on its way to the table must be there before it is read.
