@@ -65,8 +65,11 @@ fn a_budget_says_so_in_the_rows_that_it_cost() {
     let url = town.url(0, "/");
     let ran =
         town.crawl(&[&url, "--delay", "0s", "--policy", "warehouse", "--pages", "10"]).ends(0);
-    let said = "page limit reached: 10 pages; 40 URLs left, a larger --pages goes on with them";
-    assert!(ran.err.contains(said), "{}", ran.err);
+    // How many are left depends on which pages came first.
+    for said in ["page limit reached: 10 pages; ", " URLs left, the same command goes on with them"]
+    {
+        assert!(ran.err.contains(said), "{}", ran.err);
+    }
     let db = town.db("crawl.db");
     let gates = texts(&db, "SELECT DISTINCT gate FROM decisions WHERE decision = 'refused'");
     assert_eq!(gates, ["budget"]);
