@@ -86,7 +86,7 @@ enum Command {
     Block(block::BlockArgs),
     /// Take rows out of a crawl's file, and a host out of the ledger
     Forget(forget::ForgetArgs),
-    /// Work for a fleet: URLs from Redis, pages to Redis, events to Kafka
+    /// Work for a fleet: URLs and pages in Redis, events to Kafka
     #[cfg(feature = "fleet")]
     Worker(Box<worker::WorkerArgs>),
     /// Fill a fleet's queue: seeds from a file, whenever they are due
