@@ -6,6 +6,7 @@ use curtsy_core::evidence::{span_text, timestamp};
 use curtsy_core::host::{DelayBy, Gate, Reason};
 use curtsy_core::policy::{OnForbidden, Policy};
 use curtsy_core::time::Time;
+use curtsy_sink::UNKNOWN_ISSUER;
 use serde::Serialize;
 
 use crate::tally::Setback;
@@ -104,6 +105,9 @@ impl Wait {
             hints.push(format!("`curtsy block {host} --lift` lets it be asked again"));
         } else if until.is_some() {
             hints.push(format!("`--patience {}` waits for it", patience(waiting.wait)));
+        }
+        if cause.is_some_and(|cause| cause.answer.contains(UNKNOWN_ISSUER)) {
+            hints.push("`--ca-file` adds roots".to_owned());
         }
         let forbidden = cause.is_some_and(|cause| cause.answer == "answered 403");
         if forbidden && policy.backoff.forbidden == OnForbidden::BackOff {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use curtsy_core::policy::{Policy, Reach};
 use curtsy_core::url::{CrawlUrl, HostKey};
-use curtsy_fetch::{IpNet, NamePin, OwnHost, Proxy, Settings};
+use curtsy_fetch::{IpNet, NamePin, NamedHost, Proxy, Settings};
 
 use crate::{SpecError, printable, without_login};
 
@@ -15,7 +15,7 @@ pub struct Way {
     /// Networks that may be dialled although they are not public.
     pub allow_net: Vec<IpNet>,
     /// Hosts of this machine that the user named. What a list, a table or a stranger names is not among them.
-    pub named: Vec<OwnHost>,
+    pub named: Vec<NamedHost>,
     /// Addresses for names.
     pub pins: Vec<NamePin>,
     /// A proxy for everything.
@@ -35,7 +35,7 @@ impl Way {
 
     /// Opens a host of this machine at the port of a URL that the user wrote, and nothing else. Every other URL opens nothing.
     pub fn name(&mut self, url: &CrawlUrl) {
-        let own = OwnHost { host: url.host().clone(), port: url.port() };
+        let own = NamedHost { host: url.host().clone(), port: url.port() };
         if own.host.names_this_machine() && !self.named.contains(&own) {
             self.named.push(own);
         }

@@ -21,13 +21,13 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
     allowed: Vec<IpNet>,
-    named: Vec<OwnHost>,
+    named: Vec<NamedHost>,
     only: bool,
 }
 
 /// A host of this machine with a port, as the user named it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct OwnHost {
+pub struct NamedHost {
     /// A loopback address, `localhost` or a name below `localhost`.
     pub host: HostKey,
     /// The port.
@@ -118,7 +118,7 @@ impl Guard {
     }
 
     /// The same guard, with hosts of this machine that the user named.
-    pub fn naming(self, named: Vec<OwnHost>) -> Guard {
+    pub fn naming(self, named: Vec<NamedHost>) -> Guard {
         Guard { named, ..self }
     }
 
@@ -164,7 +164,7 @@ impl Guard {
 
     /// Whether the user named this host with this port, and it is at an address of this machine.
     fn opens(&self, host: &HostKey, address: SocketAddr) -> bool {
-        let named = |own: &OwnHost| own.port == address.port() && own.host == *host;
+        let named = |own: &NamedHost| own.port == address.port() && own.host == *host;
         address.ip().to_canonical().is_loopback() && self.named.iter().any(named)
     }
 
@@ -382,7 +382,7 @@ mod tests {
     /// The host, the port and the address all count.
     #[test]
     fn a_named_host_opens_its_own_port_under_its_own_name() {
-        let own = |host: &str, port| OwnHost { host: HostKey::parse(host).unwrap(), port };
+        let own = |host: &str, port| NamedHost { host: HostKey::parse(host).unwrap(), port };
         let named = vec![own("localhost", 8000), own("127.0.0.2", 81)];
         let guard = Guard::default().naming(named);
         let check = |host: &str, address: &str, open: bool| {

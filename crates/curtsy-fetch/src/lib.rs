@@ -58,7 +58,7 @@ mod wire;
 
 pub use clock::TokioClock;
 pub use fetch::{Counts, HttpFetch};
-pub use guard::{Forbidden, Guard, GuardRefusal, OwnHost};
+pub use guard::{Forbidden, Guard, GuardRefusal, NamedHost};
 pub use ipnet::IpNet;
 pub use limits::limits;
 pub use line::HttpLine;

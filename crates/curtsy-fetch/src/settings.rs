@@ -10,7 +10,7 @@ use curtsy_core::url::HostKey;
 use ipnet::IpNet;
 use url::Url;
 
-use crate::guard::OwnHost;
+use crate::guard::NamedHost;
 use crate::ask::{ACCEPT, ACCEPT_ENCODING};
 
 /// Everything that an [`Outlet`](crate::Outlet) is made from.
@@ -33,7 +33,7 @@ pub struct Settings {
     /// Networks that may be dialled besides the public ones.
     pub allow_net: Vec<IpNet>,
     /// Hosts of this machine that the user named: each may be dialled at its port.
-    pub named: Vec<OwnHost>,
+    pub named: Vec<NamedHost>,
     /// Whether requests in flight are counted on addresses of those networks, too: they are the user's own.
     pub count_allowed: bool,
     /// Whether public addresses may be dialled at all.

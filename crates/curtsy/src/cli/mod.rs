@@ -92,7 +92,7 @@ enum Command {
     Get(Box<get::GetArgs>),
     /// Show or empty the page cache that all crawls of a user share
     Cache(cache::CacheCommand),
-    /// Work for a fleet: URLs from Redis, pages to Redis, events to Kafka
+    /// Work for a fleet: URLs and pages in Redis, events to Kafka
     #[cfg(feature = "fleet")]
     Worker(Box<worker::WorkerArgs>),
     /// Fill a fleet's queue: seeds from a file, whenever they are due

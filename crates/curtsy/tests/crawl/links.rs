@@ -63,18 +63,6 @@ fn links_that_were_not_read_are_in_the_row_in_why_and_in_the_report() {
     assert!(why(&[]).contains("has more links than are read of one page (100,000): 50 links were"));
     let json: Json = serde_json::from_str(&why(&["--json"])).unwrap();
     assert_eq!(json["links_cut"], 50);
-
-    // A file that was written before there was this column is read as it is, and has the column after the next crawl: what a page
-    // that is not fetched again has lost stays unknown.
-    db.execute_batch(
-        "ALTER TABLE pages DROP COLUMN links_cut;
-        UPDATE store_version SET version = 1 WHERE what = 'rows';",
-    )
-    .unwrap();
-    assert!(!why(&[]).contains("not read"));
-    crawl(&["--again"]);
-    assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE links_cut IS NULL"), 1);
-    assert_eq!(number(&db, "SELECT version FROM store_version WHERE what = 'rows'"), 2);
 }
 
 fn links(town: &Town, args: &[&str]) -> Ran {

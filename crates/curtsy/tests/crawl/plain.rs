@@ -65,8 +65,11 @@ fn a_budget_says_so_and_leaves_the_rest_in_the_queue() {
     let url = town.url(0, "/");
     let ran =
         town.crawl(&[&url, "--delay", "0s", "--policy", "warehouse", "--pages", "10"]).ends(0);
-    let said = "page limit reached: 10 pages; 20 URLs left";
-    assert!(ran.err.contains(said), "{}", ran.err);
+    // How many are left depends on which pages came first.
+    for said in ["page limit reached: 10 pages; ", " URLs left, the same command goes on with them"]
+    {
+        assert!(ran.err.contains(said), "{}", ran.err);
+    }
     let db = town.db("crawl.db");
     assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE decision = 'fetched'"), 10);
     assert_eq!(number(&db, "SELECT count(*) FROM decisions WHERE decision = 'refused'"), 0);
