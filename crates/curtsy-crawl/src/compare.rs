@@ -69,7 +69,7 @@ impl<'p> Comparing<'p> {
                 }
                 _ => {}
             },
-            Ending::Refused(_) | Ending::Unheard | Ending::LostRedirect => {}
+            Ending::Refused(_) | Ending::LoginWall(_) | Ending::Unheard | Ending::LostRedirect => {}
         }
         Ok(())
     }

@@ -147,17 +147,15 @@ pub struct BudgetEnd {
 }
 
 impl BudgetEnd {
-    fn of(spec: &JobSpec, counted: &Counted, queued: u64) -> Option<BudgetEnd> {
-        let [pages, time] = counted.over_budget;
+    fn of(spec: &JobSpec, how: &Ended, left: u64) -> Option<BudgetEnd> {
         let budget = &spec.policy.budget;
-        let left = pages + time + queued;
-        match (pages, time) {
-            (0, 0) => None,
-            (_, 0) => Some(BudgetEnd { limit: "pages", max: budget.pages?, left }),
-            (..) => {
+        match how {
+            Ended::Spent(Reason::TimeLimit) => {
                 let max = u64::try_from(budget.time?.as_millis()).unwrap_or(u64::MAX);
                 Some(BudgetEnd { limit: "time", max, left })
             }
+            Ended::Spent(_) => Some(BudgetEnd { limit: "pages", max: budget.pages?, left }),
+            _ => None,
         }
     }
 }
@@ -227,7 +225,7 @@ impl Done {
             Some(state.risk_score(&spec.policy, crawl.now()))
         });
         let queued = crawl.queued();
-        let budget = BudgetEnd::of(spec, &counted, queued);
+        let budget = BudgetEnd::of(spec, &how, queued);
         let (planned, sources) = planned.unwrap_or((counted.rows + queued, sources));
         let figures = RunFigures {
             sources,

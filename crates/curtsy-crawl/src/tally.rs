@@ -59,8 +59,6 @@ pub(crate) struct Counted {
     pub(crate) unreached: BTreeMap<String, &'static str>,
     /// Pages without content by why: what happened, and how many.
     pub(crate) reasons: BTreeMap<String, Happened>,
-    /// Pages that the page limit and the time limit kept from being asked for.
-    pub(crate) over_budget: [u64; 2],
     /// The last request to each host after which a host may be left alone.
     pub(crate) setbacks: BTreeMap<HostKey, Setback>,
     /// Hosts whose robots.txt could not be fetched, and that were asked all the same.
@@ -202,13 +200,6 @@ impl Counted {
 
     /// Counts why a page has no content.
     fn happened(&mut self, cause: Cause, row: &Row) {
-        if row.ending == Ending::Refused(Gate::Budget) {
-            match row.findings.of(Gate::Budget).reason {
-                Reason::PageLimit { .. } => self.over_budget[0] += 1,
-                Reason::TimeLimit => self.over_budget[1] += 1,
-                _ => {}
-            }
-        }
         let what = match self.reasons.len() < REASONS_MAX || self.reasons.contains_key(&*cause.what)
         {
             true => cause.what.into_owned(),

@@ -19,8 +19,7 @@ use crate::flush::Ended;
 use crate::visit::{Asked, Seen};
 use crate::{
     CachedPage, CheckBy, Clock, Document, Ending, Fetched, Head, Page, PageSource, Point, Step,
-    Store, Then,
-    UrlRecord, UrlWrite, View, Want, Worker, World,
+    Store, Then, UrlRecord, UrlWrite, View, Want, Worker, World,
 };
 
 /// The least time for which a URL whose answer is in hand is kept from others.

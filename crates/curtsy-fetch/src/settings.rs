@@ -10,8 +10,8 @@ use curtsy_core::url::HostKey;
 use ipnet::IpNet;
 use url::Url;
 
-use crate::guard::NamedHost;
 use crate::ask::{ACCEPT, ACCEPT_ENCODING};
+use crate::guard::NamedHost;
 
 /// Everything that an [`Outlet`](crate::Outlet) is made from.
 #[derive(Clone, Debug)]

@@ -52,6 +52,10 @@ impl Cause {
             Ending::LostRedirect => {
                 Some(Cause::plain("redirects that lead nowhere, or are too many"))
             }
+            Ending::LoginWall(Outcome::Answered { status, .. }) => {
+                Some(Cause::plain(format!("behind a login ({status})")))
+            }
+            Ending::LoginWall(_) => Some(Cause::plain("behind a login")),
             Ending::Unheard => Some(Cause::plain("no answer before the crawl was killed")),
         }
     }
@@ -79,7 +83,7 @@ fn answered(status: u16) -> Option<Cause> {
     let what = match status {
         200..=299 | 304 => return None,
         300..=399 => "redirect without a target",
-        401 => "login needed",
+        401 => "behind a login",
         402 => "payment needed",
         403 => "forbidden",
         404 => "not found",
@@ -133,6 +137,8 @@ fn failed(problem: Problem, host: &HostKey, page: Option<&Page>, body_max: Optio
         }
         Problem::Coding => "body in an encoding that can't be read",
         Problem::Port => "a port on which something else than HTTP is spoken",
+        Problem::Proxy => "the proxy did not let it through",
+        Problem::ProxyLogin => "the proxy wants a user and a password",
     };
     let by_host = problem.class() == Class::SiteWide;
     Cause { by_host, ..Cause::plain(what) }

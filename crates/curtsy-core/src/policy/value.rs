@@ -16,8 +16,8 @@ use super::amount::{
     write_range, write_size, write_span,
 };
 use super::identity::{contact_reaches, product_names};
-use super::typo::nearest;
 use super::own::{self, BasicAuth, Secret};
+use super::typo::nearest;
 
 /// What a field holds.
 #[derive(Clone, Debug, PartialEq)]

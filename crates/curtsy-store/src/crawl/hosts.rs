@@ -222,9 +222,8 @@ impl CrawlFile {
         host.held = true;
         host.look = false;
         // What is being asked for comes last: with many slots the first URLs are all in flight.
-        let is_open = |open: bool| {
-            host.window.iter().filter(move |entry| entry.record.tries.open == open)
-        };
+        let is_open =
+            |open: bool| host.window.iter().filter(move |entry| entry.record.tries.open == open);
         let urls = is_open(false).chain(is_open(true)).take(URLS_PER_VISIT);
         let urls = urls.map(|entry| entry.record.clone()).collect();
         let key = host.key.clone().expect("a host that is due has a name");

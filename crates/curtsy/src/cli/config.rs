@@ -12,7 +12,7 @@ use curtsy_crawl::Target;
 use curtsy_engine::discover::Scope;
 use serde::Deserialize;
 
-use super::crawl::{CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs};
+use super::crawl::{CacheArgs, CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs};
 use super::{SETTINGS, refusal};
 
 /// The file's name, if none is given.
@@ -220,7 +220,7 @@ impl Config {
         args.into = config.into;
         args.ledger.path = config.ledger;
         args.cache.no_cache = config.no_cache;
-        args.cache.cache_max = config.cache_max;
+        args.cache.cache_max_in_file = config.cache_max;
         for net in &config.allow_net {
             let net = curtsy_crawl::network(net);
             args.way.allow_net.push(net.map_err(|why| wrong(format!("`allow-net`: {why}")))?);
@@ -296,12 +296,10 @@ impl Found {
             },
             into: flags.into.or(file.into),
             ledger: LedgerArg { path: flags.ledger.path.or(file.ledger.path) },
-            cache: super::crawl::CacheArgs {
+            cache: CacheArgs {
                 no_cache: flags.cache.no_cache || file.cache.no_cache,
-                cache_max: flags.cache.cache_max.or(file
-                    .cache
-                    .cache_max
-                    .filter(|_| !variables.contains_key("CURTSY_CACHE_MAX"))),
+                cache_max: flags.cache.cache_max,
+                cache_max_in_file: file.cache.cache_max_in_file,
             },
             ..flags
         }

@@ -11,8 +11,8 @@ use curtsy_core::policy::{
 };
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{
-    Begin, Choice, Compared, Ended, FileSpec, JobSpec, Order, PageSharing, Report, SpecError, Target,
-    Way, file_named_after, ledger_file, other_scheme, run as run_job, seed, spoken,
+    Begin, Choice, Compared, Ended, FileSpec, JobSpec, Order, PageSharing, Report, SpecError,
+    Target, Way, file_named_after, ledger_file, other_scheme, run as run_job, seed, spoken,
 };
 use curtsy_engine::discover::{DiscoverySpec, Scope};
 use curtsy_fetch::{GuardRefusal, IpNet, NamePin};
@@ -110,6 +110,9 @@ pub(super) struct CacheArgs {
     /// The size of the page cache, as `500MiB`: its oldest pages make room [env: CURTSY_CACHE_MAX] [default: 1GiB]
     #[arg(long, value_name = "SIZE")]
     pub(super) cache_max: Option<String>,
+    /// The same from the settings file, which comes behind the environment
+    #[arg(skip)]
+    pub(super) cache_max_in_file: Option<String>,
 }
 
 impl CacheArgs {
@@ -119,10 +122,10 @@ impl CacheArgs {
             return Ok(PageSharing::Off);
         }
         let variable = console.variables.get("CURTSY_CACHE_MAX").filter(|said| !said.is_empty());
-        let (name, said) = match (&self.cache_max, variable) {
-            (Some(said), _) => ("cache-max", said),
-            (None, Some(said)) => ("CURTSY_CACHE_MAX", said),
-            (None, None) => return Ok(PageSharing::default()),
+        let (name, said) = match (&self.cache_max, variable, &self.cache_max_in_file) {
+            (Some(said), ..) | (None, None, Some(said)) => ("cache-max", said),
+            (None, Some(said), _) => ("CURTSY_CACHE_MAX", said),
+            (None, None, None) => return Ok(PageSharing::default()),
         };
         match read_size(said).filter(|bytes| *bytes >= SHARED_BYTES_MIN) {
             Some(bytes_max) => Ok(PageSharing::On { bytes_max }),

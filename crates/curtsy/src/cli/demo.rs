@@ -17,7 +17,9 @@ use super::crawl::summary;
 use super::progress::Progressing;
 use super::{Console, Outcome, printable, why};
 use crate::signals::Signals;
-use curtsy_crawl::{Begin, FileSpec, JobSpec, PageSharing, Report, SeedsAre, Target, run as run_job};
+use curtsy_crawl::{
+    Begin, FileSpec, JobSpec, PageSharing, Report, SeedsAre, Target, run as run_job,
+};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]

@@ -7,7 +7,7 @@ use curtsy_engine::PageSource;
 use curtsy_engine::discover::DiscoverySpec;
 use serde_json::json;
 
-use super::config::Config;
+use super::config::ConfigArg;
 use super::crawl::{CacheArgs, CrawlArgs, LedgerArg, MannersArgs, WayArgs, order};
 use super::progress::Progressing;
 use super::{Console, Outcome, printable};
@@ -26,6 +26,8 @@ pub(super) struct GetArgs {
     ledger: LedgerArg,
     #[command(flatten)]
     cache: CacheArgs,
+    #[command(flatten)]
+    config: ConfigArg,
     /// Print a JSON object with status, source and headers instead of the page itself
     #[arg(long)]
     json: bool,
@@ -41,7 +43,7 @@ pub(super) fn run(args: GetArgs, console: &mut Console<'_>) -> anyhow::Result<Ou
         cache: args.cache,
         ..CrawlArgs::default()
     };
-    let crawl = Config::find(None)?.under(crawl, &console.variables);
+    let crawl = args.config.find()?.under(crawl);
     let discovery =
         DiscoverySpec { follow_sitemaps: false, follow_links: false, ..DiscoverySpec::default() };
     let spec = order(&crawl, discovery, console)?.job()?;

@@ -134,10 +134,11 @@ fn kept_off(
     let outcome = match report.how {
         Ended::Waits(_) => Outcome::Waits,
         Ended::Stopped => Outcome::Stopped,
+        Ended::Ours(_) => Outcome::OurSide,
         Ended::Complete if report.unreached.contains_key(&GuardRefusal::host(&spec.seeds[0])) => {
             Outcome::NothingFetched
         }
-        Ended::Complete => return Ok(None),
+        Ended::Complete | Ended::Spent(_) => return Ok(None),
     };
     let unreached = unreached(report, |_| false);
     let mut said: Vec<String> = unreached.lines().map(|line| line.trim().to_owned()).collect();

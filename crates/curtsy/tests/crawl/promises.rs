@@ -147,7 +147,8 @@ fn what_a_proxy_answers_is_never_the_sites_word() {
     for (answer, words) in [(LOGIN, "a user and a password"), (BLOCKED, "the proxy can't be")] {
         let (proxy, _) = server(answer);
         let robots = "User-agent: *\nDisallow: /private\n";
-        let host = Host::named("a.test").robots(robots).links_to("/private/x").says(Answer::to("/"));
+        let host =
+            Host::named("a.test").robots(robots).links_to("/private/x").says(Answer::to("/"));
         let mut town = Town::new(Scene { hosts: vec![host], ..Scene::default() });
         let url = town.url(0, "/");
         let proxy = format!("http://{proxy}");
