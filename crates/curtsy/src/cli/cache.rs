@@ -100,5 +100,12 @@ fn clear(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> 
 }
 
 const HELP: &str = "\
-Pages that any crawl of this user fetched and that are still fresh are not asked for again by another one; stale ones are asked for with their
-validators. `crawl --no-cache` goes without it, `crawl --cache-max SIZE` sets its size, `forget URL|HOST` takes pages out.";
+Pages that any crawl of this user fetched and that are still fresh are not asked for again by \
+another one; stale ones are asked for with their validators. `crawl --no-cache` goes without it, \
+`crawl --cache-max SIZE` sets its size, `forget URL|HOST` takes pages out.
+
+Examples:
+  curtsy cache show
+  curtsy cache clear
+
+Exit codes: 0 done; 2 the cache can't be read.";

@@ -764,6 +764,7 @@ Exit codes:
   2    a wrong argument, or a file that can't be used
   3    what is left must wait; the report says until when
   4    nothing could be fetched
+  5    our own side failed, such as a proxy that wants a password
   130  stopped by Ctrl-C or SIGTERM
   141  nobody reads the rows any more (`--into - | head`)
 

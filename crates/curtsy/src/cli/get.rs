@@ -102,8 +102,14 @@ fn print(page: &OnePage, json: bool, out: &mut dyn std::io::Write) -> std::io::R
 }
 
 const HELP: &str = "\
-A page that is in the page cache and fresh is not asked for. One that went stale, and whose server lets it be used while it is asked for again
-(`Cache-Control: stale-while-revalidate`), is printed at once; then it is asked for again, and what comes is in the cache for the next time.
+A page that is in the page cache and fresh is not asked for. One that went stale, and whose \
+server lets it be used while it is asked for again (`Cache-Control: stale-while-revalidate`), is \
+printed at once; then it is asked for again, and the answer is in the cache for the next time. \
 robots.txt, delays and everything else hold as in a crawl.
 
-Exit codes: 0 the page was printed; 2 a wrong argument; 3 it must wait longer than `--patience`; 4 there is no page.";
+Examples:
+  curtsy get https://example.org/ --contact me@example.org
+  curtsy get https://example.org/ --json
+
+Exit codes: 0 the page was printed; 2 a wrong argument; 3 it must wait longer than `--patience`; \
+4 there is no page; 5 our own side failed.";

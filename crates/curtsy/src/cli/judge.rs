@@ -441,17 +441,20 @@ P0 to P17; what a log can't show is counted as not judged.
 Examples:
   curtsy judge access.log --host example.org --robots robots.txt
       every agent of a combined log, each judged by itself
-  curtsy judge access.log access.log.1 access.log.*.gz --agent GPTBot --robots robots.txt
+  curtsy judge access.log access.log.1 access.log.*.gz --agent GPTBot \\
+      --robots robots.txt
       one agent, over rotated logs
   curtsy judge access.log --agent GPTBot --robots robots.txt --mail
       a mail to its operator, with the lines that show what happened
   curtsy judge access.log --from 192.0.2.0/24 --delay 1s
       one network, and at least a second between two requests
   curtsy judge examples/access.jsonl
-  curtsy judge access.jsonl --policy my.toml --plan plan.jsonl --faults faults.jsonl --json
+  curtsy judge access.jsonl --policy my.toml --plan plan.jsonl \\
+      --faults faults.jsonl --json
 
-Reads JSON lines (curtsy's and nginx's), Caddy's JSON, the combined format with or without virtual host, IIS (W3C
-extended) and CloudFront. Agents are told apart by the name in their User-Agent, and by address if it has no contact.
-curtsy is held to `careful`, all others to what the site asks for: robots.txt, Crawl-delay, Retry-After, and --delay.
-What a log can't show is counted as not judged.
+Reads JSON lines (curtsy's and nginx's), Caddy's JSON, the combined format with or without \
+virtual host, IIS (W3C extended) and CloudFront. Agents are told apart by the name in their \
+User-Agent, and by address if it has no contact. curtsy is held to `careful`, all others to what \
+the site asks for: robots.txt, Crawl-delay, Retry-After, and --delay.
+
 Exit codes: 0 no agent broke anything; 1 an agent did; 2 nothing could be read, or no line was selected.";

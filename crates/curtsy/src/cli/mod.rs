@@ -147,7 +147,7 @@ enum Command {
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start here", &["crawl", "demo", "init"]),
     ("Before a crawl", &["plan", "explain", "robots", "sitemap", "policy"]),
-    ("After a crawl", &["why", "links", "block", "forget"]),
+    ("After a crawl", &["why", "links", "block", "forget", "get", "cache"]),
     ("Fleets and services", &["worker", "schedule", "fleet", "dlq", "serve"]),
     ("Testing crawlers", &["judge", "site", "zoo", "sim", "conformance"]),
     ("Shell", &["completions", "man", "help"]),
@@ -359,6 +359,7 @@ Exit codes:
   2    not done: a wrong argument, or a file that can't be used
   3    a crawl has done what it could; what is left must wait
   4    a crawl ended and could fetch nothing
+  5    our own side failed, such as a proxy that wants a password
   130  stopped by Ctrl-C or SIGTERM
   141  the reader of the output went away (`| head`)
 
