@@ -300,6 +300,6 @@ fn reasons(counted: BTreeMap<String, Happened>) -> Vec<ReasonCount> {
             hint,
         })
         .collect();
-    reasons.sort_by(|a, b| b.urls.cmp(&a.urls));
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.urls));
     reasons
 }

@@ -52,9 +52,6 @@ impl Cause {
             Ending::LostRedirect => {
                 Some(Cause::plain("redirects that lead nowhere, or are too many"))
             }
-            Ending::LoginWall(Outcome::Answered { status, .. }) => {
-                Some(Cause::plain(format!("behind a login ({status})")))
-            }
             Ending::LoginWall(_) => Some(Cause::plain("behind a login")),
             Ending::Unheard => Some(Cause::plain("no answer before the crawl was killed")),
         }

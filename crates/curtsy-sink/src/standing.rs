@@ -65,7 +65,7 @@ impl Standing {
             _ => {}
         }
         match (row.http_status, row.error) {
-            (Some(401 | 407), _) => Standing::NotChecked("it asks for a login"),
+            (Some(401 | 407), _) => Standing::NotChecked("it is behind a login"),
             (Some(403), _) if row.external => {
                 Standing::NotChecked("the site refuses us (403), perhaps not its visitors")
             }
@@ -74,6 +74,9 @@ impl Standing {
             (Some(status), _) if status >= 400 => Standing::Broken(status.to_string()),
             (_, Some("lost_redirect")) => {
                 Standing::Broken("a redirect that leads nowhere".to_owned())
+            }
+            (_, Some(error @ ("dns" | "connect" | "connect_timeout" | "reset"))) => {
+                Standing::Broken(format!("its server does not answer ({})", error.replace('_', " ")))
             }
             (_, Some(error)) => Standing::Broken(error.replace('_', " ")),
             (_, None) => Standing::Fine,
@@ -118,7 +121,7 @@ mod tests {
         check(dead(Some(403)), "broken: 403");
         let external = RowEnd { external: true, ..dead(Some(403)) };
         check(external, "not checked: the site refuses us (403), perhaps not its visitors");
-        check(dead(Some(401)), "not checked: it asks for a login");
+        check(dead(Some(401)), "not checked: it is behind a login");
         check(dead(Some(429)), "not checked: the site asks us to wait");
         check(dead(Some(503)), "broken: 503");
         let told = RowEnd { told_to_wait: true, ..dead(Some(503)) };
@@ -131,7 +134,7 @@ mod tests {
     fn no_page_is_broken() {
         let dead = RowEnd { decision: "dead", ..RowEnd::default() };
         check(RowEnd { http_status: Some(404), ..dead.clone() }, "broken: 404");
-        check(RowEnd { error: Some("dns"), ..dead.clone() }, "broken: dns");
+        check(RowEnd { error: Some("dns"), ..dead.clone() }, "broken: its server does not answer (dns)");
         let large = RowEnd { http_status: Some(500), error: Some("over_limit"), ..dead.clone() };
         check(large, "broken: 500");
         let lost = RowEnd { decision: "lost_redirect", error: Some("lost_redirect"), ..dead };

@@ -48,6 +48,9 @@ impl Share {
     }
 }
 
+/// A host and its first URLs.
+pub(crate) type Queued = (HostKey, Vec<UrlRecord>);
+
 /// A worker that leaves a host so long that was due has too much to do.
 const LATE: Duration = Duration::from_millis(100);
 /// Hosts that are looked at for one of its own.
@@ -207,7 +210,7 @@ impl CrawlFile {
         &mut self,
         now: Time,
         share: Share,
-    ) -> Result<Option<(HostKey, Vec<UrlRecord>)>, rusqlite::Error> {
+    ) -> Result<Option<Queued>, rusqlite::Error> {
         // Those in memory go first: there is room for no more than that.
         let none_due = self.due.first().is_none_or(|(due, _)| *due > now);
         if none_due && self.resting.is_some_and(|due| due <= now) {
@@ -290,7 +293,7 @@ impl CrawlFile {
         &mut self,
         now: Time,
         hosts: usize,
-    ) -> Result<Option<Vec<(HostKey, Vec<UrlRecord>)>>, rusqlite::Error> {
+    ) -> Result<Option<Vec<Queued>>, rusqlite::Error> {
         let due_now = self.due.first().is_some_and(|(due, _)| *due <= now);
         if self.resting.is_some() || due_now || self.due.len() > hosts {
             return Ok(None);

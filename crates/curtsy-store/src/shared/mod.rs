@@ -116,9 +116,15 @@ impl SharedPages {
         segment::make_folder(folder)?;
         let (index, said) = match Index::open(folder) {
             Ok(index) => (index, None),
-            Err(OpenError::Damaged { source, .. }) => {
+            Err(
+                error @ (OpenError::Damaged { .. }
+                | OpenError::NotDatabase { .. }
+                | OpenError::OtherDatabase { .. }),
+            ) => {
+                let why = error.to_string();
+                let why = why.lines().next().unwrap_or_default();
                 let said = format!(
-                    "the page cache in `{}` was damaged and is begun anew: {source}",
+                    "the page cache in `{}` was damaged and is begun anew: {why}",
                     folder.display()
                 );
                 segment::empty_folder(folder)?;

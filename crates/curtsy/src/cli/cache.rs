@@ -24,6 +24,7 @@ enum What {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 struct ShowArgs {
     #[command(flatten)]
     ledger: LedgerArg,

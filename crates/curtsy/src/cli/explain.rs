@@ -85,7 +85,7 @@ pub(super) fn now(
             (format!("would not be fetched: {why}"), Outcome::NothingFetched)
         }
         _ if problem.is_some() => {
-            (format!("could not be fetched now: {}", failure("dns")), Outcome::Waits)
+            (format!("could not be fetched now: {}", failure("dns")), Outcome::NothingFetched)
         }
         Action::Wait(until, gate) => (
             format!(

@@ -215,7 +215,7 @@ fn to_forget_nothing_is_said_and_is_no_success() {
     says(forget(&url), 0, &["forgot", ": 1 row"]);
     says(forget(&url), 1, &["nothing to forget of"]);
     let host = url.trim_start_matches("http://").split(':').next().unwrap();
-    says(forget(host), 0, &["2 rows and the host's history"]);
+    says(forget(host), 0, &["2 rows, 2 pages of the page cache and the host's history"]);
     says(forget(host), 1, &["nothing to forget of"]);
     let ran = town.run(&["forget", host, "--in", "crawl.db", "--json"]).ends(1);
     let said: Value = serde_json::from_str(&ran.out).unwrap();
