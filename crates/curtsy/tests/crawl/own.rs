@@ -52,6 +52,7 @@ impl Recorder {
 }
 
 impl Drop for Recorder {
+    #[expect(clippy::disallowed_methods, reason = "the test itself, to end its own server")]
     fn drop(&mut self) {
         if let Ok(mut end) = TcpStream::connect(("127.0.0.1", self.port)) {
             let _ = end.write_all(b"GET /end HTTP/1.1\r\n\r\n");
@@ -265,7 +266,9 @@ fn without_their_secret_nothing_is_sent() {
     let login = "basic_auth = { user = 'me', password = { env = 'OWN_PW' } }";
     let proxy = ["--proxy", "http://127.0.0.1:9"];
     let long = "x".repeat(9000);
-    let cases: [(&str, &[(&str, &str)], &[&str], &str); 9] = [
+    // A setting, the variables, further arguments, and what the message has to say.
+    type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], &'c [&'c str], &'c str);
+    let cases: [Case<'_>; 9] = [
         (
             login,
             &[],
