@@ -169,7 +169,7 @@ pub(crate) fn stream_on<K: Keeper>(
         sent.iter_mut().zip(counts.sent).for_each(|(sum, n)| *sum += n);
     }
     let mut over = ends.into_iter().map(|(over, _)| over).reduce(together).flatten();
-    if let Some(Over::Waits(_) | Over::Spent(_) | Over::Ours(_)) = over {
+    if let Some(Over::Waits(_) | Over::Ours(_)) = over {
         match crawl.queued() {
             // What one of them waited for was another one's work.
             0 => over = Some(Over::Empty),

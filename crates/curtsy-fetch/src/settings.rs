@@ -338,7 +338,10 @@ mod tests {
         assert_eq!("proxy.test:8080".parse::<Proxy>().unwrap().authorization, None);
         for wrong in ["socks5://x:1", "https://x", "http://", "http://a b/"] {
             let error = wrong.parse::<Proxy>().unwrap_err();
-            assert!(matches!(error, SettingsError::Proxy(_)), "{wrong}");
+            assert!(
+                matches!(error, SettingsError::Proxy(_) | SettingsError::ProxyKind(..)),
+                "{wrong}"
+            );
         }
     }
 

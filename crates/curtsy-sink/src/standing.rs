@@ -76,7 +76,10 @@ impl Standing {
                 Standing::Broken("a redirect that leads nowhere".to_owned())
             }
             (_, Some(error @ ("dns" | "connect" | "connect_timeout" | "reset"))) => {
-                Standing::Broken(format!("its server does not answer ({})", error.replace('_', " ")))
+                Standing::Broken(format!(
+                    "its server does not answer ({})",
+                    error.replace('_', " ")
+                ))
             }
             (_, Some(error)) => Standing::Broken(error.replace('_', " ")),
             (_, None) => Standing::Fine,
@@ -134,7 +137,10 @@ mod tests {
     fn no_page_is_broken() {
         let dead = RowEnd { decision: "dead", ..RowEnd::default() };
         check(RowEnd { http_status: Some(404), ..dead.clone() }, "broken: 404");
-        check(RowEnd { error: Some("dns"), ..dead.clone() }, "broken: its server does not answer (dns)");
+        check(
+            RowEnd { error: Some("dns"), ..dead.clone() },
+            "broken: its server does not answer (dns)",
+        );
         let large = RowEnd { http_status: Some(500), error: Some("over_limit"), ..dead.clone() };
         check(large, "broken: 500");
         let lost = RowEnd { decision: "lost_redirect", error: Some("lost_redirect"), ..dead };

@@ -295,9 +295,7 @@ pub fn fate(outcome: &Outcome, before: Tries, policy: &Policy, seed: u64, now: T
     }
     let doubt = (class == Class::SiteWide).then_some(now);
     let tries = Tries { counted: before.counted.saturating_add(1), doubt, open: false };
-    // Being told to wait counts once the wait was kept and the answer is the same again: it is never the end of a first try.
-    let waits_first = class == Class::ToldToWait && before.counted == 0;
-    match tries.counted > policy.retry.max && doubt.is_none() && !waits_first {
+    match tries.counted > policy.retry.max && doubt.is_none() {
         true => Fate::Dead,
         false => Fate::Retry { at, tries },
     }
