@@ -667,14 +667,14 @@ where
             }
         }
         let sink = self.sink;
-        let lost: Vec<String> = if self.judge.violations() > 0 {
-            Vec::new()
-        } else {
-            self.offered
-                .iter()
-                .filter(|(id, _)| !sink.has(*id))
-                .map(|(_, url)| url.clone())
-                .collect()
+        let without_row = self.offered.iter().filter(|(id, _)| !sink.has(*id));
+        let missing: Vec<String> = without_row.map(|(_, url)| url.clone()).collect();
+        // What a budget did not reach is still queued.
+        let in_queue = self.policy.budget.pages.is_some()
+            && missing.len() as u64 <= self.backing.queued();
+        let lost = match self.judge.violations() > 0 || in_queue {
+            true => Vec::new(),
+            false => missing,
         };
         for (count, what) in self.weather.counts.iter().zip([
             "lost reply",

@@ -310,26 +310,6 @@ fn what_is_forgotten_is_gone() {
     assert!(block(sink.get(one.key())).is_some(), "it may come back");
 }
 
-/// A file of the first version has no column `source`: it is read as it is, and gets the column when it is written.
-#[test]
-fn an_older_file_gets_the_new_column() {
-    let folder = Folder::new("older");
-    let path = folder.file("crawl.db");
-    drop(SqliteSink::open(&path, Options::default()).unwrap());
-    let db = Connection::open(&path).unwrap();
-    db.execute_batch(
-        "ALTER TABLE pages DROP COLUMN source; ALTER TABLE pages DROP COLUMN access;
-        UPDATE store_version SET version = 1 WHERE what = 'rows';",
-    )
-    .unwrap();
-    let url = CrawlUrl::parse("https://a.test/").unwrap();
-    assert_eq!(PagesFile::open(&path).unwrap().row(&url).unwrap().unwrap().source, None);
-    drop(SqliteSink::open(&path, Options::default()).unwrap());
-    let columns = "SELECT count(*) FROM pragma_table_info('pages') WHERE name = 'source'";
-    assert_eq!(db.query_row(columns, [], |row| row.get(0)), Ok(1));
-    drop(SqliteSink::open(&path, Options::default()).unwrap());
-}
-
 /// The frontier has its tables in the same file, and its own connection: both write at once.
 #[test]
 fn the_file_is_shared_with_the_frontier() {

@@ -169,7 +169,7 @@ fn a_site_that_is_down_is_an_error() {
     let home = &evidence["pages"][0];
     assert_eq!(
         (&home["decision"], &home["error"]),
-        (&json!("waits"), &json!("waits_for_robots")),
+        (&json!("dead"), &json!("connect")),
         "{evidence:#}"
     );
     let requests = evidence["requests"].as_array().unwrap();

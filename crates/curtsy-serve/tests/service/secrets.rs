@@ -107,9 +107,15 @@ fn secrets_are_in_no_page_no_answer_no_figure_no_error_and_no_log() {
     let with_password =
         page(&sites, "shop.test", "/").replace("http://", &format!("http://owner:{PASSWORD}@"));
     let callback = format!("http://hook:{PASSWORD}@hook.test:1/done?key={CALLBACK}");
+    // A password in an address is refused, and not repeated.
+    for wrong in [json!({"url": with_password}), json!({"mode": "user_assisted", "userUrls": [with_password]})] {
+        let refused = service.post_with("/api/orbit/shop/ingest", &wrong, &[]).ends(422);
+        assert_absent(&refused.body, &[PASSWORD], "a refusal");
+    }
+    let home = page(&sites, "shop.test", "/");
     let runs = [
-        service.begin("shop", &json!({"url": format!("{with_password}?start={QUERY}"), "mode": "light", "callback": callback})),
-        service.begin("shop", &json!({"mode": "user_assisted", "userUrls": [format!("{with_password}about"), page(&sites, "shop.test", &with_query)]})),
+        service.begin("shop", &json!({"url": format!("{home}?start={QUERY}"), "mode": "light", "callback": callback})),
+        service.begin("shop", &json!({"mode": "user_assisted", "userUrls": [format!("{home}about"), page(&sites, "shop.test", &with_query)]})),
     ];
     let live: Vec<Answer> =
         runs.iter().map(|run| service.get(&format!("{run}/events")).ends(200)).collect();
