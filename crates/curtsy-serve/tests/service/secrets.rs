@@ -108,7 +108,10 @@ fn secrets_are_in_no_page_no_answer_no_figure_no_error_and_no_log() {
         page(&sites, "shop.test", "/").replace("http://", &format!("http://owner:{PASSWORD}@"));
     let callback = format!("http://hook:{PASSWORD}@hook.test:1/done?key={CALLBACK}");
     // A password in an address is refused, and not repeated.
-    for wrong in [json!({"url": with_password}), json!({"mode": "user_assisted", "userUrls": [with_password]})] {
+    for wrong in [
+        json!({"url": with_password}),
+        json!({"mode": "user_assisted", "userUrls": [with_password]}),
+    ] {
         let refused = service.post_with("/api/orbit/shop/ingest", &wrong, &[]).ends(422);
         assert_absent(&refused.body, &[PASSWORD], "a refusal");
     }
