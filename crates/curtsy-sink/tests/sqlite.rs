@@ -17,7 +17,6 @@ use curtsy_engine::{
     UrlRecord,
 };
 use curtsy_parse::sitemap::{self, Sitemap};
-use curtsy_sink::read::PagesFile;
 use curtsy_sink::{Forget, Options, SqliteSink};
 use curtsy_store::Crawl;
 use rusqlite::Connection;
