@@ -134,7 +134,7 @@ fn a_page_that_never_comes_has_no_status_and_an_error() {
     let duck = town.duck();
     let others = (1..40).map(|n| town.url(0, &format!("/p/{n}")));
     let urls = list(std::iter::once(town.url(0, "/never")).chain(others));
-    duck.crawl(&urls, "threads 4, max_retry_backoff_seconds 1, patience '2s'");
+    duck.crawl(&urls, "threads 4, max_retry_backoff_seconds 1, patience '20s'");
     let row = duck
         .rows("SELECT http_status, body, content_type, error FROM pages WHERE url LIKE '%/never'");
     assert_eq!(json!(row), json!([[null, null, null, "reset"]]));
