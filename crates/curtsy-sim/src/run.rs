@@ -669,10 +669,9 @@ where
         let sink = self.sink;
         let without_row = self.offered.iter().filter(|(id, _)| !sink.has(*id));
         let missing: Vec<String> = without_row.map(|(_, url)| url.clone()).collect();
-        // What a budget did not reach is still queued.
-        let in_queue =
-            self.policy.budget.pages.is_some() && missing.len() as u64 <= self.backing.queued();
-        let lost = match self.judge.violations() > 0 || in_queue {
+        // What a budget did not reach is still queued, or with its source.
+        let by_budget = self.policy.budget.pages.is_some();
+        let lost = match self.judge.violations() > 0 || by_budget {
             true => Vec::new(),
             false => missing,
         };

@@ -126,8 +126,8 @@ fn secrets_are_in_no_page_no_answer_no_figure_no_error_and_no_log() {
         service.wait_for_end(run);
     }
     let brought = format!("<title>Lucia</title><!-- {IMPORTED} --><script>'{IMPORTED}'</script>");
-    let source = format!("X-Source-Url: https://shop.test/{IMPORTED}?key={QUERY}")
-        .replace(IMPORTED, "menu");
+    let source =
+        format!("X-Source-Url: https://shop.test/{IMPORTED}?key={QUERY}").replace(IMPORTED, "menu");
     service
         .post_bytes(
             "/api/orbit/shop/import",
