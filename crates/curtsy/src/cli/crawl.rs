@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use curtsy_core::host::{Problem, Reason};
+use curtsy_core::host::Problem;
 use curtsy_core::policy::{
     Field, FlagValue, Layers, Mode, Reach, SettingsFile, Settled, nearest, read_size, write_size,
 };
@@ -652,25 +652,12 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
     }
     text.push_str(&super::report::budget(report));
     match report.how {
-        Ended::Complete => {}
+        // A limit that is reached was named above.
+        Ended::Complete | Ended::Spent(_) => {}
         Ended::Stopped => {
             let _ = writeln!(
                 text,
                 "  {} left; the same command goes on where this one ended",
-                plural(report.queued, "URL")
-            );
-        }
-        Ended::Spent(limit) => {
-            let limit = match limit {
-                Reason::TimeLimit => "the time limit".to_owned(),
-                Reason::PageLimit { pages } => {
-                    format!("the limit of {}", plural(pages, "page"))
-                }
-                _ => "the budget".to_owned(),
-            };
-            let _ = writeln!(
-                text,
-                "  {limit} is reached; {} left in the queue, which the same command takes up",
                 plural(report.queued, "URL")
             );
         }
