@@ -141,7 +141,7 @@ fn targets_of_links_and_the_pages_that_have_them() {
         ("/", Standing::Fine),
         ("/fine", Standing::Fine),
         ("/gone", broken("404")),
-        ("/down", broken("connect")),
+        ("/down", broken("its server does not answer (connect)")),
         ("/no", Standing::NotChecked("robots.txt forbids it")),
     ];
     assert_eq!(ends, expected.map(|(path, standing)| (path.to_owned(), standing)));
