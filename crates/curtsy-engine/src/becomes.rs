@@ -77,13 +77,7 @@ impl<W: World> Worker<'_, W> {
                     Becomes::Moved(Box::new(UrlRecord {
                         url: target,
                         hop: record.hop + 1,
-                        tries: Tries::default(),
-                        last: None,
-                        ready: None,
-                        claim: None,
-                        slot_since: None,
-                        held: false,
-                        ..record.clone()
+                        ..record.untried()
                     }))
                 }
                 _ => Becomes::Held(Some(Ending::LostRedirect)),
@@ -95,13 +89,7 @@ impl<W: World> Worker<'_, W> {
         {
             return Becomes::Moved(Box::new(UrlRecord {
                 want: Want::Check { by: CheckBy::Get },
-                tries: Tries::default(),
-                last: None,
-                ready: None,
-                claim: None,
-                slot_since: None,
-                held: false,
-                ..record.clone()
+                ..record.untried()
             }));
         }
         if outcome.asks_for_login() {

@@ -207,6 +207,19 @@ impl UrlRecord {
         }
     }
 
+    /// The same URL as one that was not asked for yet: for its next hop, or for another method.
+    pub(crate) fn untried(&self) -> UrlRecord {
+        UrlRecord {
+            tries: Tries::default(),
+            last: None,
+            ready: None,
+            claim: None,
+            slot_since: None,
+            held: false,
+            ..self.clone()
+        }
+    }
+
     /// A page that somebody asks for. Each spelling is a URL of its own, since each is answered by itself.
     pub fn wished(url: CrawlUrl, wish: Wish) -> UrlRecord {
         let id = UrlKey::from_u128(UrlKey::of(&wish.spelt).as_u128() ^ WISH_MARK);
