@@ -136,6 +136,9 @@ pub(crate) async fn waiting(crew: &Crew<'_>) -> Vec<Waiting> {
         });
         let names = Names { robots: None, now };
         let why = match found {
+            Some((Gate::Slots, _)) if crawl.answers_killed(&host) => {
+                "a request of the last run, which was killed, may still be in flight".to_owned()
+            }
             Some((gate, finding)) => sentence(gate, finding, &names),
             None => "its turn".to_owned(),
         };

@@ -123,8 +123,10 @@ impl<'c> Crew<'c> {
             true => connections.clamp(1, VISITS_MAX),
             false => connections.saturating_mul(VISITS_PER_CONNECTION).clamp(64, VISITS_MAX),
         };
+        let worker = chance();
+        self.crawl.note_worker(worker);
         let mut settings = Settings {
-            worker: chance(),
+            worker,
             visits_max: (visits as usize).div_ceil(self.workers),
             until_empty: true,
             patience: policy.patience,

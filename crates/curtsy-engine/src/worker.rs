@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use curtsy_core::chance::{Purpose, draw};
 use curtsy_core::host::{LeaseId, Problem, Reason, RobotsId};
 use curtsy_core::policy::{AgentMatch, Policy};
 use curtsy_core::robots::{AgentRules, Robots};
@@ -596,7 +595,7 @@ impl<'o, W: World> Worker<'o, W> {
     pub(crate) fn new_lease(&self) -> LeaseId {
         let n = self.leases.get();
         self.leases.set(n.wrapping_add(1));
-        LeaseId(draw(self.settings.worker, n, Purpose::Delay))
+        LeaseId::of(self.settings.worker, n)
     }
 
     /// Notes the store's epoch; true if it is another than before.

@@ -142,6 +142,22 @@ impl<H: Hours> Crawl<H> {
         self.with(|core| core.trouble.clone())
     }
 
+    /// Notes the number of a worker of this process before its first lease. If the process is killed, the next one that opens the file knows
+    /// which leases were its own.
+    pub fn note_worker(&self, worker: u64) {
+        self.with(|core| core.file.note_worker(worker));
+    }
+
+    /// Whether a host may still be answering requests of an earlier process that crawled into this file and was killed.
+    pub fn answers_killed(&self, host: &HostKey) -> bool {
+        self.with(|core| {
+            let now = core.ledger.now();
+            let Ok(view) = core.view(host, now) else { return false };
+            let before = core.file.runs_before();
+            before.is_some_and(|before| view.state.in_flight(now).any(|l| before.had(l.id)))
+        })
+    }
+
     /// Begins a run: budgets of time and of pages count from here.
     pub fn begin_run(&self) -> Result<(), StoreError> {
         self.with(|core| {
@@ -533,7 +549,10 @@ impl<H: Hours> Core<H> {
         let (epoch, job, stopped) =
             (self.ledger.epoch(), self.file.job, self.ledger.orders().is_stopped(host));
         let row = self.ledger.row(host)?;
-        let (state, version) = (row.state.clone(), row.version);
+        let (mut state, version) = (row.state.clone(), row.version);
+        if let Some(shorter) = self.file.runs_before().and_then(|before| before.shorten(&state)) {
+            state = Arc::new(shorter);
+        }
         Ok(View { host: host.clone(), state, version, now, stopped, epoch, job })
     }
 

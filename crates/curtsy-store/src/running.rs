@@ -7,38 +7,79 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use curtsy_core::host::{HostState, LeaseId};
+use curtsy_core::time::Time;
+
 use crate::OpenError;
 
-/// The one process that crawls into a file.
+/// The one process that crawls into a file. The lock file holds its process id, then the numbers of the workers of this process and
+/// of those before it, a line each.
 #[derive(Debug)]
 pub(crate) struct Running {
-    _locked: File,
+    locked: File,
+    before: RunsBefore,
+}
+
+/// The workers of the processes that crawled into a file before this one. All of them are dead: they held the lock.
+#[derive(Debug)]
+pub(crate) struct RunsBefore {
+    workers: Vec<u64>,
+    /// When their lock was found free.
+    since: Time,
+}
+
+/// Workers of earlier processes that are remembered: leases live for half a minute, so the last few are enough.
+const WORKERS_KEPT: usize = 64;
+
+impl RunsBefore {
+    /// Returns the state of a host in which leases of dead workers end soon; `None` if the host has no such lease.
+    pub(crate) fn shorten(&self, state: &HostState) -> Option<HostState> {
+        state.without_killed(|lease| self.had(lease), self.since)
+    }
+
+    /// Whether a lease belongs to a dead worker.
+    pub(crate) fn had(&self, lease: LeaseId) -> bool {
+        self.workers.iter().any(|worker| lease.is_of(*worker))
+    }
 }
 
 impl Running {
     /// Locks a crawl's file for this process.
-    pub(crate) fn lock(path: &Path) -> Result<Running, OpenError> {
+    pub(crate) fn lock(path: &Path, now: Time) -> Result<Running, OpenError> {
         let mut file = side_file(path, "-running")?;
-        match file.try_lock() {
+        let locked = file.try_lock();
+        let mut text = String::new();
+        // The process id is only for a message, and leases of workers that can't be read run to their ends.
+        let _ = file.read_to_string(&mut text);
+        let mut lines = text.lines();
+        let pid = lines.next().and_then(|line| line.trim().parse().ok());
+        match locked {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let mut text = String::new();
-                // The number is only for the message.
-                let _ = file.read_to_string(&mut text);
-                return Err(OpenError::Running {
-                    path: path.into(),
-                    pid: text.trim().parse().ok(),
-                });
+                return Err(OpenError::Running { path: path.into(), pid });
             }
             Err(TryLockError::Error(e)) => return Err(unwritable(path, e)),
         }
-        let told = file
-            .set_len(0)
-            .and_then(|()| file.seek(SeekFrom::Start(0)))
-            .and_then(|_| writeln!(file, "{}", std::process::id()));
-        // Without room for a number the lock is as good.
-        drop(told);
-        Ok(Running { _locked: file })
+        let mut workers: Vec<u64> = lines.filter_map(|line| line.trim().parse().ok()).collect();
+        workers.drain(..workers.len().saturating_sub(WORKERS_KEPT));
+        let mut text = format!("{}\n", std::process::id());
+        workers.iter().for_each(|worker| text.extend([&worker.to_string(), "\n"]));
+        let mut running = Running { locked: file, before: RunsBefore { workers, since: now } };
+        let rewritten = running.locked.set_len(0);
+        let rewritten = rewritten.and_then(|()| running.locked.seek(SeekFrom::Start(0)));
+        // Without room for these lines the lock is as good.
+        let _ = rewritten.and_then(|_| running.locked.write_all(text.as_bytes()));
+        Ok(running)
+    }
+
+    /// The workers of the processes before this one.
+    pub(crate) fn before(&self) -> &RunsBefore {
+        &self.before
+    }
+
+    /// Notes the number of a worker of this process. Without room for the number its leases run to their ends after a kill.
+    pub(crate) fn note_worker(&mut self, worker: u64) {
+        let _ = writeln!(self.locked, "{worker}");
     }
 }
 

@@ -11,6 +11,7 @@
 mod admit;
 mod breaker;
 mod codec;
+mod killed;
 mod observe;
 mod outcome;
 mod reserve;
@@ -143,6 +144,25 @@ pub struct Handshake {
 /// The name of a lease, unique over all workers and restarts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LeaseId(pub u64);
+
+impl LeaseId {
+    /// The `n`-th lease of a worker. The worker's number is random, so the ranges of two workers don't meet.
+    ///
+    /// ```
+    /// use curtsy_core::host::LeaseId;
+    /// let (worker, other) = (u64::MAX - 1, 1 << 40);
+    /// assert!(LeaseId::of(worker, 5).is_of(worker));
+    /// assert!(!LeaseId::of(worker, 5).is_of(other));
+    /// ```
+    pub fn of(worker: u64, n: u32) -> LeaseId {
+        LeaseId(worker.wrapping_add(u64::from(n)))
+    }
+
+    /// Whether this is a lease of the worker with that number.
+    pub fn is_of(self, worker: u64) -> bool {
+        self.0.wrapping_sub(worker) <= u64::from(u32::MAX)
+    }
+}
 
 /// One request that may be in flight. It names its URL: that is the single flight for pages and robots alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -29,7 +29,7 @@ pub use peek::queued_in;
 use crate::OpenError;
 use crate::ledger::{number, time};
 use crate::record::{self, Damaged};
-use crate::running::Running;
+use crate::running::{Running, RunsBefore};
 use curtsy_file::{Begins, PAGE_BYTES_LARGE, Schema, trouble};
 
 /// Pages of the file that SQLite keeps in memory, in KiB (SQLite has them negative): known keys are looked up all over their table.
@@ -86,7 +86,7 @@ impl CrawlFile {
     ) -> Result<(CrawlFile, Option<i64>), OpenError> {
         // Not even a lock is laid beside a file of somebody else.
         curtsy_file::look_first(path)?;
-        let running = Running::lock(path)?;
+        let running = Running::lock(path, now)?;
         let db = curtsy_file::open(path, &SCHEMA)?;
         CrawlFile::with(db, path, Some(running), now, limits)
     }
@@ -138,6 +138,18 @@ impl CrawlFile {
         };
         file.find_resting().map_err(of)?;
         Ok((file, job.map(|(_, ledger)| ledger)))
+    }
+
+    /// The workers of processes that crawled into this file before.
+    pub(crate) fn runs_before(&self) -> Option<&RunsBefore> {
+        self.running.as_ref().map(Running::before)
+    }
+
+    /// Notes the number of a worker of this process.
+    pub(crate) fn note_worker(&mut self, worker: u64) {
+        if let Some(running) = &mut self.running {
+            running.note_worker(worker);
+        }
     }
 
     /// The crawl lives by this ledger's clock.

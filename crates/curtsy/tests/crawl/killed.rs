@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use curtsy_judge::Fault;
-use curtsy_sim::loopback::Scene;
+use curtsy_sim::loopback::{Answer, Host, Scene};
 
 use crate::harness::{Town, assert_clean, judge, micros, number, open_at, policy};
 
@@ -58,4 +58,36 @@ fn a_crawl_that_is_killed_loses_nothing_and_keeps_its_manners() {
         );
     }
     assert_clean(&judge(log, &policy(&town.path("p.toml")), &faults));
+}
+
+/// A request may take an hour here: a lease that ran to its end would end the second run with exit code 3.
+#[test]
+fn a_request_that_a_kill_broke_off_holds_its_host_up_for_seconds_and_says_so() {
+    let host = Host::named("a").pages(12, 4, 1_000);
+    let host = host.says(Answer::page("/p/5", "Five", "", &[]).behind("five"));
+    let mut town = Town::new(Scene { hosts: vec![host], ..Scene::default() });
+    let text = "preset = 'warehouse'\n[pace]\ndelay = '50ms'\nadaptive = false\n[slots]\nper_host = 1\n[timeout]\nfirst_byte = '1h'\nwhole = '1h'\n";
+    std::fs::write(town.path("p.toml"), text).unwrap();
+    let url = town.url(0, "/");
+    let args = [url.as_str(), "--policy", "p.toml", "--json"];
+
+    let mut child = town.start_crawl(&args);
+    let sites = town.sites.as_ref().unwrap();
+    while sites.at_gate("five") == 0 {
+        assert!(child.try_wait().unwrap().is_none(), "the crawl ended before it was killed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let at = micros();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    sites.open("five");
+
+    let ran = town.crawl(&args).ends(0);
+    let why = "a request of the last run, which was killed, may still be in flight";
+    assert!(ran.err.contains(why), "{}", ran.err);
+    let db = town.db("crawl.db");
+    assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE http_status = 200"), 12);
+    let log = town.close();
+    let fault = Fault::Kill { at, in_flight: open_at(&log, at) };
+    assert_clean(&judge(log, &policy(&town.path("p.toml")), &[fault]));
 }
