@@ -5,6 +5,10 @@
 //! be stale for another.
 //!
 //! Pages of a host for which the policy has credentials are this crawl's alone: they are neither put there nor looked for.
+//!
+//! A page is shared only between crawls that would reach the same server in the same way. Crawls with a proxy or with pinned names share
+//! with crawls that have the same proxy and pins; a page that came from an address which is not public serves crawls that allow the same
+//! networks and hosts. So a page of a test server, or of an intranet, never stands for a page of the public site of that name.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -19,6 +23,7 @@ use curtsy_engine::answer::{keep, stale_while_revalidate};
 use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Ending, Fetched, Head, PageSource, Sink, SinkError, UrlRecord,
 };
+use curtsy_fetch::Settings as OutletSettings;
 use curtsy_store::{Crawl, Handle, Machine, SHARED_BYTES, SharedPage, SharedPages};
 
 use crate::JobSpec;
@@ -53,6 +58,10 @@ pub(crate) struct Sharing {
     spec: JobSpec,
     /// Hosts for which the policy has credentials.
     private: Vec<HostKey>,
+    /// How this crawl reaches public servers, as a number.
+    way: u64,
+    /// How this crawl reaches servers that are not public.
+    way_inside: u64,
 }
 
 /// A page of the shared cache.
@@ -87,7 +96,8 @@ impl Sharing {
         match SharedPages::open(&SharedPages::beside(ledger), bytes_max) {
             Ok((pages, said)) => {
                 let private = spec.policy.own_hosts().into_iter().map(|own| own.at.host).collect();
-                (Some(Sharing { pages, spec: spec.clone(), private }), said)
+                let (way, way_inside) = ways(&spec.outlet);
+                (Some(Sharing { pages, spec: spec.clone(), private, way, way_inside }), said)
             }
             Err(error) => {
                 let error = error.to_string();
@@ -153,27 +163,42 @@ impl Sharing {
         head.is_some_and(|head| head.own) || self.private.contains(url.host())
     }
 
-    /// What our requests say under the headers by which an answer varies, as a number; none if nobody can tell (RFC 9111 §4.1).
+    /// What our requests say under the headers by which an answer varies, and how they reach the server, as a number; none if nobody can tell
+    /// (RFC 9111 §4.1).
     fn variant(&self, head: &Head) -> Option<u64> {
         let lines = head.others.iter().filter(|(name, _)| name == "vary");
         let names = lines.flat_map(|(_, line)| line.split(','));
         let mut names: Vec<String> = names.map(|name| name.trim().to_ascii_lowercase()).collect();
         names.sort();
         names.dedup();
-        let mut said = 0xcbf2_9ce4_8422_2325_u64;
+        let mut said = if head.inside { self.way_inside } else { self.way };
         for name in names {
             if name == "*" {
                 return None;
             }
             let value = self.spec.outlet.says(&name, &self.spec.user_agent);
-            for byte in name.bytes().chain([0]).chain(value.unwrap_or_default().bytes()) {
-                // FNV-1a: the same in every build of the program.
-                said = (said ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-            }
+            said = fnv(said, name.bytes().chain([0]).chain(value.unwrap_or_default().bytes()));
         }
         Some(said)
     }
 }
+
+/// How a crawl reaches public servers, and how it reaches others: each a number that is the same for crawls with the same settings.
+fn ways(outlet: &OutletSettings) -> (u64, u64) {
+    let OutletSettings { proxy, pins, allow_net, named, .. } = outlet;
+    let way = match (proxy, pins.as_slice()) {
+        (None, []) => FNV_START,
+        _ => fnv(FNV_START, format!("{proxy:?} {pins:?}").bytes()),
+    };
+    (way, fnv(way, format!("{allow_net:?} {named:?}").bytes()))
+}
+
+/// FNV-1a: the same in every build of the program.
+fn fnv(start: u64, bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Whether a page is of use for the next time by the policy of whoever fetched it: fresh for a while, with a validator, or for whoever
 /// waits while it is asked for again.

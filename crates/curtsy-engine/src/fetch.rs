@@ -137,6 +137,8 @@ pub struct Head {
     pub others: Vec<(String, String)>,
     /// Whether the request carried credentials that the policy has for this host: the answer is for this crawl alone.
     pub own: bool,
+    /// Whether the answer came from an address that is not public: other crawls may use it only if they may dial that address too.
+    pub inside: bool,
 }
 
 /// The rest of an answer.

@@ -29,6 +29,7 @@ pub(crate) fn read(status: u16, headers: &HeaderMap) -> Head {
         link: headers.get_all(header::LINK).iter().map(|link| plain_links(&text(link))).collect(),
         others: Vec::new(),
         own: false,
+        inside: false,
     };
     let mut room = OTHERS_BYTES_MAX;
     for (name, value) in headers {

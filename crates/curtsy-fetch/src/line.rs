@@ -27,6 +27,7 @@ use crate::coding::{Decoder, Fault, Step};
 use crate::connection::{Answer, Connection, Heading, Piece, Rest};
 use crate::failure::Failure;
 use crate::fetch::Inner;
+use crate::guard::Guard;
 use crate::head;
 use crate::memory::Held;
 use crate::proxy;
@@ -172,6 +173,7 @@ impl HttpLine {
         told.own = self.connection.as_ref().is_some_and(|connection| {
             shared.manner.credentials(&self.authority, connection.proxied).is_some()
         });
+        told.inside = Guard::default().judge(self.peer).is_err();
         if let Some(seconds) = head::keep_alive(headers) {
             self.inner.pool.told(&self.authority, Duration::from_secs(seconds.min(3_600)));
         }

@@ -4,10 +4,17 @@ use std::fmt::Write;
 
 use curtsy_engine::Head;
 
+/// The line of an answer that came from an address which is not public. No header has such a name.
+const INSIDE: &str = ":inside: yes";
+
 /// Writes a head.
 pub(super) fn write(head: &Head, out: &mut String) {
     // Writing to a string does not fail.
     let _ = writeln!(out, "{}", head.status);
+    if head.inside {
+        out.push_str(INSIDE);
+        out.push('\n');
+    }
     let single = [
         ("location", &head.location),
         ("date", &head.date),
@@ -43,6 +50,10 @@ pub(super) fn read(text: &str) -> Option<Head> {
     let mut lines = text.lines();
     let mut head = Head { status: lines.next()?.parse().ok()?, ..Head::default() };
     for line in lines {
+        if line == INSIDE {
+            head.inside = true;
+            continue;
+        }
         let (name, value) = line.split_once(": ")?;
         let value = value.to_owned();
         match name {
@@ -77,6 +88,7 @@ mod tests {
             content_type: text("text/html; charset=latin1"),
             cache_control: vec!["max-age=60".into(), "public".into()],
             others: vec![("vary".into(), "a".into()), ("vary".into(), String::new())],
+            inside: true,
             ..Head::default()
         };
         let mut written = String::new();
