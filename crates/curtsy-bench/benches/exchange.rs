@@ -113,10 +113,12 @@ async fn curtsy(server: SocketAddr) -> f64 {
     for _ in 0..EXCHANGES {
         let mut line = match fetch.standing(&approach, Mono(0)) {
             Some(line) => line,
-            None => match fetch.connect(&approach).await {
-                Ok(Connected { line, .. }) => line,
-                Err(problem) => panic!("the server accepts: {problem:?}"),
-            },
+            None => {
+                let route = fetch.route(&approach).await.expect("an address needs no lookup");
+                let connected = fetch.connect(&approach, route).await;
+                let Connected { line, .. } = connected.expect("the server accepts");
+                line
+            }
         };
         let until = clock.mono() + Duration::from_millis(200);
         let written = Cell::new(None);

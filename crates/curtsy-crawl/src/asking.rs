@@ -59,13 +59,22 @@ pub(crate) struct Noted<'a> {
 
 impl<'a> Fetch for Noted<'a> {
     type Line = NotedLine<'a, <HttpFetch as Fetch>::Line>;
+    type Route = <HttpFetch as Fetch>::Route;
 
     fn standing(&self, approach: &Approach, turn: Mono) -> Option<Self::Line> {
         Some(self.noted(approach, self.fetch.standing(approach, turn)?))
     }
 
-    async fn connect(&self, approach: &Approach) -> Result<Connected<Self::Line>, Problem> {
-        let Connected { line, took } = self.fetch.connect(approach).await?;
+    async fn route(&self, approach: &Approach) -> Result<Self::Route, Problem> {
+        self.fetch.route(approach).await
+    }
+
+    async fn connect(
+        &self,
+        approach: &Approach,
+        route: Self::Route,
+    ) -> Result<Connected<Self::Line>, Problem> {
+        let Connected { line, took } = self.fetch.connect(approach, route).await?;
         Ok(Connected { line: self.noted(approach, line), took })
     }
 }

@@ -18,6 +18,7 @@ use futures_util::future::{Either, join, select};
 
 use crate::answer;
 use crate::becomes::{Becomes, unsent};
+use crate::dial::Dial;
 use crate::visit::{Asked, HOLD, Next, Seen, Stamp, Stay, Url};
 use crate::{
     CachedPage, Clock, Commit, Committed, Exchanged, Fetched, FrictionEvent, Head, Line, Mono,
@@ -361,6 +362,7 @@ impl<W: World> Worker<'_, W> {
         seen: Seen,
         asked: &mut Asked<'_>,
         problem: Problem,
+        dial: Option<Dial>,
     ) -> Next {
         if asked.is_for_url() {
             // This try had no grant: one that is open is an earlier one, which was never heard of and counts.
@@ -381,10 +383,14 @@ impl<W: World> Worker<'_, W> {
         let (settled, stay) = loop {
             let now = seen.stamp.latest(self.world.clock().mono());
             let scene = self.scene(asked.policy, &seen.view, now, None);
+            let mut before = (*seen.view.state).clone();
+            if let Some(dial) = dial {
+                before.note_dial(seen.stamp.latest(dial.at), dial.booked);
+            }
             let (mut state, settled) = match problem.is_refusal() {
                 // Nobody was asked for anything, so nothing is learnt: neither of the host nor of its robots.txt.
-                true => ((*seen.view.state).clone(), Settled { ours: true, ..Settled::default() }),
-                false => seen.view.state.observe_no_line(&outcome, &scene),
+                true => (before, Settled { ours: true, ..Settled::default() }),
+                false => before.observe_no_line(&outcome, &scene),
             };
             if robots && !problem.is_refusal() && outcome.class() != Class::Ours {
                 let news =

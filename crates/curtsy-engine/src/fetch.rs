@@ -1,7 +1,8 @@
 //! One exchange with a site, in the steps that politeness needs.
 //!
-//! `connect` does what takes its time (name, guard, TCP, TLS) and holds no slot. `send` checks the permit and writes the first byte
-//! in one synchronous step. The head comes before the body, since a refusal must be told to every worker at once.
+//! `route` finds the addresses and a place for one more connection, and sends nothing to the site. `connect` dials: its first packet leaves
+//! when it is called, so connections can be kept apart. Neither holds a slot. `send` checks the permit and writes the first byte in one
+//! synchronous step. The head comes before the body, since a refusal must be told to every worker at once.
 
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -17,12 +18,21 @@ use crate::{Fetched, Mono};
 pub trait Fetch {
     /// A connection that stands.
     type Line: Line;
+    /// All that a new connection needs, found before it is dialled.
+    type Route;
 
     /// Returns a line that stands idle, if one will still be kept by its server when the turn comes, at `turn`.
     fn standing(&self, approach: &Approach, turn: Mono) -> Option<Self::Line>;
 
-    /// Dials a new line for an approach: resolved, guarded, handshake done; or a failure, which is observed like any other.
-    async fn connect(&self, approach: &Approach) -> Result<Connected<Self::Line>, Problem>;
+    /// Finds the way to a site: its addresses, judged by the guard, and a place among the connections.
+    async fn route(&self, approach: &Approach) -> Result<Self::Route, Problem>;
+
+    /// Dials a new line for an approach, at once: TCP, TLS; or a failure, which is observed like any other.
+    async fn connect(
+        &self,
+        approach: &Approach,
+        route: Self::Route,
+    ) -> Result<Connected<Self::Line>, Problem>;
 }
 
 /// A line, and how long it took.

@@ -11,9 +11,10 @@ use curtsy_core::host::{Action, Ask, Findings, HostState, Kind, LeaseId, Permit,
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 
+use crate::dial::Dial;
 use crate::visit::{Asked, Seen, Stamp};
 use crate::{
-    AddressClaim, CachedPage, Clock, Commit, Committed, Grant, Mono, Refusal, Store, StoreError,
+    AddressClaim, CachedPage, Clock, Commit, Committed, Grant, Refusal, Store, StoreError,
     UrlRecord, UrlWrite, Want, Worker, World,
 };
 
@@ -45,7 +46,7 @@ pub(crate) struct Wanted<'a, 'p> {
     /// How long the line took.
     pub(crate) took: Duration,
     /// When the line was dialled, if it is a new one.
-    pub(crate) dialled: Option<Mono>,
+    pub(crate) dialled: Option<Dial>,
 }
 
 impl<W: World> Worker<'_, W> {
@@ -164,8 +165,8 @@ impl<W: World> Worker<'_, W> {
         }
         let mut state = reserved.state;
         state.note_handshake(wanted.took);
-        if let Some(dialled) = wanted.dialled {
-            state.note_dial(seen.stamp.latest(dialled));
+        if let Some(dial) = wanted.dialled {
+            state.note_dial(seen.stamp.latest(dial.at), dial.booked);
         }
         let lease = *state.lease(id).expect("reserve put it there");
         let state = Arc::new(state);

@@ -11,7 +11,7 @@
 pub mod answer;
 mod becomes;
 mod chain;
-mod dials;
+mod dial;
 pub mod discover;
 mod exchange;
 mod fetch;

@@ -18,19 +18,18 @@ use curtsy_core::url::Authority;
 use crate::answer;
 use crate::becomes::behind_login;
 use crate::chain::Hop;
+use crate::dial::Dialled;
 use crate::exchange::counted_on;
 use crate::flush::Ended;
 use crate::grant::{Granted, Wanted, ask_of};
 use crate::visiting::{Elsewhere, Tick};
 use crate::{
-    CachedPage, CheckBy, Clock, Commit, Committed, Connected, Ending, Fetch, Mono, Point,
-    RobotsFile, Row, Step, Store, Then, UrlRecord, UrlWrite, View, Visit, Want, Worker, World,
+    CachedPage, CheckBy, Clock, Commit, Committed, Ending, Fetch, Mono, Point, RobotsFile, Row,
+    Step, Store, Then, UrlRecord, UrlWrite, View, Visit, Want, Worker, World,
 };
 
 /// A visit keeps its host if the next turn is no further away than this.
-const LINGER: Duration = Duration::from_secs(5);
-/// How much later than another a connection may reach its server: connections are this much further apart than the delay.
-const DIAL_MARGIN: Duration = Duration::from_millis(25);
+pub(crate) const LINGER: Duration = Duration::from_secs(5);
 /// A visit that waits until rows are kept looks so often.
 const ROWS_LOOK: Duration = Duration::from_millis(10);
 /// Rounds in which a URL came to nothing, after which a visit gives its host back for a moment.
@@ -480,17 +479,14 @@ impl<W: World> Worker<'_, W> {
     /// all of it, and each page has one of these.
     async fn request(&self, seen: Seen, asked: &mut Asked<'_>) -> Next {
         let turn = seen.stamp.not_before(asked.approach.turn);
-        let (mut line, took, dialled) = match self.world.fetch().standing(&asked.approach, turn) {
-            Some(line) => (line, Duration::ZERO, None),
-            None => {
-                self.turn_to_dial(&seen, asked).await;
-                let dialled = self.clock_now();
-                match self.world.fetch().connect(&asked.approach).await {
-                    Ok(Connected { line, took }) => (line, took, Some(dialled)),
-                    Err(problem) => return Box::pin(self.no_line(seen, asked, problem)).await,
-                }
-            }
-        };
+        let (mut line, took, dialled, seen) =
+            match self.world.fetch().standing(&asked.approach, turn) {
+                Some(line) => (line, Duration::ZERO, None, seen),
+                None => match Box::pin(self.dial(seen, asked)).await {
+                    Ok(Dialled { line, took, dial, seen }) => (line, took, Some(dial), seen),
+                    Err(next) => return next,
+                },
+            };
         self.world.reached(Point::Connected).await;
         let wanted = Wanted { counted_on: counted_on(&line), took, dialled, asked };
         let (permit, seen) = match self.grant(seen, wanted).await {
@@ -517,26 +513,6 @@ impl<W: World> Worker<'_, W> {
         };
         self.world.reached(Point::Granted).await;
         self.exchange(seen, asked, permit, &mut line, dialled.is_some()).await
-    }
-
-    /// Waits until a new connection may be dialled: a delay after the last one to this host, whatever became of that (P17).
-    async fn turn_to_dial(&self, seen: &Seen, asked: &Asked<'_>) {
-        let now = self.clock_now();
-        let host = &seen.view.host;
-        let scene = self.scene(asked.policy, &seen.view, seen.stamp.earliest(now), None);
-        let delay = seen.view.state.delay(&scene).0;
-        if delay.is_zero() {
-            return;
-        }
-        let state = &seen.view.state;
-        let apart = delay + DIAL_MARGIN;
-        let told = state.last_dial().map(|dial| seen.stamp.not_before(dial + apart));
-        let own = self.dials.borrow().last(host).map(|dial| dial + apart);
-        let at = told.max(own).map_or(now, |at| at.max(now));
-        self.dials.borrow_mut().note(host, at, now, apart);
-        if at > now {
-            self.world.clock().sleep_until(at).await;
-        }
     }
 
     /// Gives the host back. What others wrote meanwhile may have it due later.

@@ -20,7 +20,6 @@ use curtsy_core::url::{Authority, HostKey, UrlKey};
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use crate::dials::Dials;
 use crate::flush::Ended;
 use crate::health::Health;
 use crate::memo::Memory;
@@ -185,8 +184,6 @@ pub struct Worker<'o, W: World> {
     /// What is wrong on our own side, if waiting does not mend it.
     pub(crate) own_fault: Cell<Option<Problem>>,
     pub(crate) budget: RefCell<Budget>,
-    /// When each host was last dialled.
-    pub(crate) dials: RefCell<Dials>,
 }
 
 /// A robots.txt, parsed and as it was served.
@@ -260,7 +257,6 @@ impl<'o, W: World> Worker<'o, W> {
             unreached: Cell::new(true),
             own_fault: Cell::new(None),
             budget: RefCell::default(),
-            dials: RefCell::default(),
         }
     }
 
@@ -400,7 +396,6 @@ impl<'o, W: World> Worker<'o, W> {
                     }
                     fed = seeds == 0;
                     if seeds > 0 {
-                        self.progressed();
                         (drained, idle) = (None, false);
                         next_take = clock.mono();
                     }
@@ -573,16 +568,18 @@ impl<'o, W: World> Worker<'o, W> {
     /// Moves seeds from the source to the store.
     async fn feed(&self) -> Event {
         let seeds = self.outside.source.next(500).await;
-        let count = seeds.len();
-        if count > 0 {
-            while self.world.store().offer(&seeds).await.is_err() {
-                if self.stopping.get() {
+        while !seeds.is_empty() {
+            match self.world.store().offer(&seeds).await {
+                Ok(offered) if offered.new > 0 => {
+                    self.progressed();
                     break;
                 }
-                self.pause(Duration::from_millis(500)).await;
+                Ok(_) => break,
+                Err(_) if self.stopping.get() => break,
+                Err(_) => self.pause(Duration::from_millis(500)).await,
             }
         }
-        Event::Fed { seeds: count }
+        Event::Fed { seeds: seeds.len() }
     }
 
     /// Sleeps on the worker's own clock.

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use curtsy_core::host::{Approach, Problem};
 use curtsy_core::url::{CrawlUrl, HostKey, Scheme};
@@ -89,6 +90,7 @@ impl HttpFetch {
 
 impl Fetch for HttpFetch {
     type Line = HttpLine;
+    type Route = Route;
 
     fn standing(&self, approach: &Approach, turn: Mono) -> Option<HttpLine> {
         let inner = &self.inner;
@@ -97,12 +99,25 @@ impl Fetch for HttpFetch {
         Some(HttpLine::new(Rc::clone(inner), approach, connection))
     }
 
-    async fn connect(&self, approach: &Approach) -> Result<Connected<HttpLine>, Problem> {
+    async fn route(&self, approach: &Approach) -> Result<Route, Problem> {
         let inner = &self.inner;
         let place = inner.place().await;
+        let route = inner.route(&approach.url, place).await;
+        if route.as_ref().is_err_and(|problem| problem.is_refusal()) {
+            inner.count(|counts| counts.refused += 1);
+        }
+        route
+    }
+
+    async fn connect(
+        &self,
+        approach: &Approach,
+        route: Route,
+    ) -> Result<Connected<HttpLine>, Problem> {
+        let inner = &self.inner;
         let began = inner.clock.mono();
         // Seldom beside requests, and large: a request that finds a connection should not carry it.
-        let opened = Box::pin(inner.open(&approach.url, place)).await;
+        let opened = Box::pin(inner.open(&approach.url, route)).await;
         if opened.as_ref().is_err_and(|problem| problem.is_refusal()) {
             inner.count(|counts| counts.refused += 1);
         }
@@ -111,6 +126,17 @@ impl Fetch for HttpFetch {
         let line = HttpLine::new(Rc::clone(inner), approach, connection);
         Ok(Connected { line, took: inner.clock.mono() - began })
     }
+}
+
+/// Where a new connection goes, and its place among the process's connections.
+pub struct Route {
+    /// The addresses that are dialled, of the site or of the proxy, in this order.
+    addresses: Vec<SocketAddr>,
+    /// Behind a proxy: the site's own address, where it is known.
+    site: Option<IpAddr>,
+    /// What is left of the time to connect.
+    time: Duration,
+    place: OwnedSemaphorePermit,
 }
 
 impl Inner {
@@ -135,12 +161,8 @@ impl Inner {
         Arc::clone(places).acquire_owned().await.expect("never closed")
     }
 
-    /// From a URL to a connection, by its phases.
-    async fn open(
-        &self,
-        url: &CrawlUrl,
-        place: OwnedSemaphorePermit,
-    ) -> Result<Connection, Problem> {
+    /// From a URL to the addresses to dial.
+    async fn route(&self, url: &CrawlUrl, place: OwnedSemaphorePermit) -> Result<Route, Problem> {
         let shared = &self.shared;
         let began = self.clock.mono();
         let deadline = began + shared.timeouts.connect;
@@ -150,19 +172,30 @@ impl Inner {
             None => deadline,
         };
         let site = self.site_addresses(url, lookup_by).await?;
-        let (mut tcp, peer) = match &shared.proxy {
-            None => {
-                let addresses = site.iter().map(|ip| SocketAddr::new(*ip, url.port())).collect();
-                self.dial_first(addresses, To::Site(url.host()), deadline).await?
-            }
+        let (found, port) = match &shared.proxy {
+            None => (Arc::clone(&site), url.port()),
             Some(proxy) => {
-                let ours = |_| Problem::Proxy;
-                let found = self.look_up(&proxy.host, deadline).await.map_err(ours)?;
-                let addresses = found.iter().map(|ip| SocketAddr::new(*ip, proxy.port)).collect();
+                let found = self.look_up(&proxy.host, deadline).await;
+                (found.map_err(|_| Problem::Proxy)?, proxy.port)
+            }
+        };
+        let addresses = found.iter().map(|ip| SocketAddr::new(*ip, port)).collect();
+        let site = site.first().copied().filter(|_| shared.proxy.is_some());
+        Ok(Route { addresses, site, time: deadline - self.clock.mono(), place })
+    }
+
+    /// From addresses to a connection, by its phases.
+    async fn open(&self, url: &CrawlUrl, route: Route) -> Result<Connection, Problem> {
+        let shared = &self.shared;
+        let Route { addresses, site, time, place } = route;
+        let deadline = self.clock.mono() + time;
+        let (mut tcp, peer) = match &shared.proxy {
+            None => self.dial_first(addresses, To::Site(url.host()), deadline).await?,
+            Some(_) => {
                 let dialled = self.dial_first(addresses, To::Proxy, deadline).await;
-                let (tcp, peer) = dialled.map_err(ours)?;
+                let (tcp, peer) = dialled.map_err(|_| Problem::Proxy)?;
                 // The site's own address counts requests in flight where it is known.
-                (tcp, site.first().copied().unwrap_or(peer))
+                (tcp, site.unwrap_or(peer))
             }
         };
         if url.scheme() == Scheme::Http {

@@ -57,7 +57,7 @@ mod tls;
 mod wire;
 
 pub use clock::TokioClock;
-pub use fetch::{Counts, HttpFetch};
+pub use fetch::{Counts, HttpFetch, Route};
 pub use guard::{Forbidden, Guard, GuardRefusal, NamedHost};
 pub use ipnet::IpNet;
 pub use limits::limits;

@@ -35,6 +35,8 @@ pub(crate) enum Act {
     Away(u64),
     /// A worker's network is down.
     CutOff(usize, u64),
+    /// A worker's proxy wants a password that it does not have.
+    ProxyShut(usize, u64),
     /// The sink is away, or back.
     Sink(bool),
     /// A stop order, or its end.
@@ -70,6 +72,9 @@ pub(crate) fn acts(
             let at = start + after * SECOND;
             acts.extend((0..spec.hosts as u64).map(|host| (at, Act::Stop(host, true))));
             acts.extend((0..spec.hosts as u64).map(|host| (calm - SECOND, Act::Stop(host, false))));
+        }
+        if let Some(span) = set.proxy_shut {
+            acts.extend((0..spec.workers).map(|n| (start, Act::ProxyShut(n, span * SECOND))));
         }
         if let Some(span) = set.away {
             let times = (1..).map(|n| start + n * 10 * span * SECOND);
@@ -173,5 +178,9 @@ fn faults(spec: &Spec, start: u64, until: u64, chance: &mut Chance, acts: &mut V
         acts.push((at, Act::Stop(host, true)));
         let lifted = (at + chance.between(30, 3600) * SECOND).min(until - SECOND);
         acts.push((lifted, Act::Stop(host, false)));
+    }
+    for at in times(3.0, chance) {
+        let worker = chance.below(workers) as usize;
+        acts.push((at, Act::ProxyShut(worker, chance.between(5, 1800) * SECOND)));
     }
 }

@@ -31,6 +31,8 @@ const WHOLE_TIMEOUT: u64 = 30 * SECOND;
 const TURN_SPARE: u64 = SECOND / 4;
 /// An idle line of a host whose habits are not known is trusted for so long: many servers close one after 5 s.
 const IDLE_TRUSTED: u64 = 5 * SECOND;
+/// Connections of a host that are remembered.
+const ACCEPTED_MAX: usize = 256;
 /// Lines that stand idle for one authority.
 const IDLE_MAX: usize = 4;
 
@@ -45,6 +47,22 @@ pub struct Web {
     pub hosts: HashMap<Arc<str>, HostModel>,
     log: RefCell<Log>,
     connections: Cell<u64>,
+    /// When each host was connected to of late, whatever became of that.
+    accepted: RefCell<HashMap<Arc<str>, Vec<u64>>>,
+    /// Connections must be so far apart.
+    apart: u64,
+    bursts: RefCell<Vec<Burst>>,
+}
+
+/// Two connections to a host that were closer than its delay (P17).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// The host.
+    pub host: Arc<str>,
+    /// When the second was made.
+    pub at: u64,
+    /// How long after the first.
+    pub gap: u64,
 }
 
 #[derive(Default)]
@@ -55,10 +73,42 @@ struct Log {
 }
 
 impl Web {
-    /// A web of these hosts.
-    pub fn new(universe: Rc<Universe>, hosts: Vec<HostModel>) -> Rc<Web> {
+    /// A web of these hosts, whose connections are to be at least `apart` microseconds from each other.
+    pub fn new(universe: Rc<Universe>, hosts: Vec<HostModel>, apart: u64) -> Rc<Web> {
         let hosts = hosts.into_iter().map(|h| (Arc::clone(&h.name), h)).collect();
-        Rc::new(Web { universe, hosts, log: RefCell::default(), connections: Cell::new(0) })
+        Rc::new(Web {
+            universe,
+            hosts,
+            log: RefCell::default(),
+            connections: Cell::new(0),
+            accepted: RefCell::default(),
+            apart,
+            bursts: RefCell::default(),
+        })
+    }
+
+    /// A client connects to a host.
+    fn accept(&self, host: &Arc<str>, at: u64) {
+        let mut accepted = self.accepted.borrow_mut();
+        let times = accepted.entry(Arc::clone(host)).or_default();
+        let gap = times.last().map(|before| at - before);
+        if let Some(gap) = gap.filter(|gap| *gap < self.apart) {
+            self.bursts.borrow_mut().push(Burst { host: Arc::clone(host), at, gap });
+        }
+        if times.len() >= ACCEPTED_MAX {
+            times.drain(..ACCEPTED_MAX / 2);
+        }
+        times.push(at);
+    }
+
+    /// When a host was connected to of late.
+    pub fn accepted(&self, host: &str) -> Vec<u64> {
+        self.accepted.borrow().get(host).cloned().unwrap_or_default()
+    }
+
+    /// Connections that were too close to the one before, so far.
+    pub fn bursts(&self) -> Vec<Burst> {
+        self.bursts.borrow().clone()
     }
 
     /// Writes a line of the log.
@@ -141,6 +191,7 @@ pub struct SimLine {
 
 impl Fetch for SimFetch {
     type Line = SimLine;
+    type Route = ();
 
     fn standing(&self, approach: &Approach, turn: Mono) -> Option<SimLine> {
         let universe = &self.web.universe;
@@ -166,20 +217,44 @@ impl Fetch for SimFetch {
         Some(line)
     }
 
-    async fn connect(&self, approach: &Approach) -> Result<Connected<SimLine>, Problem> {
+    async fn route(&self, approach: &Approach) -> Result<(), Problem> {
+        self.life.check().await;
+        let universe = &self.web.universe;
+        let began = universe.now();
+        if self.life.network_down(began) {
+            universe.sleep_until(began + 20_000).await;
+            return Err(Problem::Dns);
+        }
+        if !self.web.hosts.contains_key(approach.url.host().as_str()) {
+            universe.sleep_until(began + 5_000).await;
+            return Err(Problem::Dns);
+        }
+        Ok(())
+    }
+
+    async fn connect(&self, approach: &Approach, (): ()) -> Result<Connected<SimLine>, Problem> {
         self.life.check().await;
         let universe = &self.web.universe;
         let began = universe.now();
         let mut chance = self.chance.borrow_mut().fork();
         let authority = approach.authority();
-        if self.life.network_down(began) {
-            universe.sleep_until(began + 20_000).await;
-            return Err(Problem::Dns);
-        }
         let Some(host) = self.web.hosts.get(approach.url.host().as_str()) else {
-            universe.sleep_until(began + 5_000).await;
             return Err(Problem::Dns);
         };
+        if self.life.network_down(began) {
+            universe.sleep_until(began + 20_000).await;
+            return Err(Problem::ConnectTimeout);
+        }
+        if self.life.proxy_shut(began) {
+            // It answers requests for http pages in the site's place, and refuses to lead to others.
+            universe.sleep_until(began + 2_000).await;
+            match self.tamper.proxy_is_site || approach.url.scheme() == Scheme::Http {
+                true => {}
+                false => return Err(Problem::ProxyLogin),
+            }
+        } else {
+            self.web.accept(&host.name, began);
+        }
         let refused = matches!(host.mood(began), Mood::Refuse)
             || !host.authorities.contains(&(authority.scheme, authority.port));
         if refused {
@@ -340,6 +415,9 @@ impl SimLine {
     /// Whether the server has closed the line while nobody used it.
     fn closed(&self) -> bool {
         let now = self.web.universe.now();
+        if matches!(self.model().mood(now), Mood::Shut) && !self.life.proxy_shut(now) {
+            return true;
+        }
         self.idle_since.is_some_and(|since| since + self.model().keep_alive <= now)
     }
 }
@@ -378,6 +456,19 @@ impl Line for SimLine {
             universe.sleep_until(universe.now() + nap).await;
         }
         let sent_at = universe.now();
+        if self.life.proxy_shut(sent_at) {
+            universe.sleep_until(sent_at + 2_000).await;
+            if !self.tamper.proxy_is_site {
+                return Sent::Failed { sent: now, problem: Problem::ProxyLogin };
+            }
+            self.tamper.mark.set();
+            let first_byte = self.life.mono();
+            let moment = universe.now();
+            let answer = Answer { end: moment, complete: true, ..Answer::default() };
+            self.answer = Some((answer, sent_at));
+            let head = Arc::new(Head { status: 407, ..Head::default() });
+            return Sent::Answered { sent: now, first_byte, head };
+        }
         if self.life.network_down(sent_at) {
             // The bytes leave and never arrive.
             universe.sleep_until(sent_at + FIRST_BYTE_TIMEOUT).await;

@@ -15,7 +15,7 @@ use crate::chance::Chance;
 use crate::director::{Act, acts};
 use crate::executor::{Executor, Stepped, TaskId, Universe};
 use crate::manners::manners_of;
-use crate::net::{SimFetch, Web};
+use crate::net::{Burst, SimFetch, Web};
 use crate::outside::{SimCache, SimReader, SimSink, SimSource};
 use crate::plant::{Plant, SabotagedStore};
 use crate::sabotage::{Sabotage, Tamper};
@@ -34,6 +34,9 @@ const SLOW_BY: u64 = 30 * SECOND;
 
 /// How long it may take until workers have heard an order: as long as the store may be away.
 const HEARD_WITHIN: u64 = 120 * SECOND;
+
+/// How long a worker whose proxy let nothing through may take to try it again.
+const PROXY_LOOK: u64 = 120 * SECOND;
 
 /// Lines that a trace keeps.
 const TRACE_MAX: usize = 4000;
@@ -105,6 +108,8 @@ pub struct Set {
     pub away: Option<u64>,
     /// Whether it lost everything a second before it went.
     pub emptied: bool,
+    /// For how many seconds the proxy of every worker wants a password, from the start.
+    pub proxy_shut: Option<u64>,
 }
 
 impl Spec {
@@ -158,12 +163,14 @@ pub struct Outcome {
     pub trace: VecDeque<String>,
     /// Requests from a planted fault's first effect to the end.
     pub since_sabotage: Option<u64>,
+    /// Connections to a host that were closer than its delay (P17).
+    pub bursts: Vec<Burst>,
 }
 
 impl Outcome {
     /// Whether nothing was broken and nothing lost.
     pub fn clean(&self) -> bool {
-        self.report.clean() && self.lost.is_empty()
+        self.report.clean() && self.lost.is_empty() && self.bursts.is_empty()
     }
 }
 
@@ -236,7 +243,8 @@ pub fn simulate_over<B: Backing>(
     let policy = spec.policy.clone().unwrap_or_else(|| some_policy(&mut chance));
     let universe = Universe::new(START);
     let calm = START + spec.seconds * SECOND;
-    let web = Web::new(Rc::clone(&universe), scenery::hosts(spec, START, calm, &mut chance));
+    let apart = policy.pace.delay_min.as_micros() as u64;
+    let web = Web::new(Rc::clone(&universe), scenery::hosts(spec, START, calm, &mut chance), apart);
     let step = Rc::new(Cell::new(0_i64));
     let quiet = policy.timeout.whole + std::time::Duration::from_secs(1);
     let backing = backing(Rc::clone(&universe), Rc::clone(&step), quiet);
@@ -576,6 +584,13 @@ where
                 self.workers[worker].life.cut_off(now + span);
                 self.judge.fault(Fault::NetworkDown { from: now, to: now + span });
             }
+            Act::ProxyShut(worker, span) => {
+                count("proxy wants a password");
+                self.workers[worker].life.shut_proxy(now + span);
+                // While it waits, and until it has tried again.
+                let to = now + span + PROXY_LOOK;
+                self.judge.fault(Fault::NetworkDown { from: now, to });
+            }
             Act::Sink(away) => {
                 if away {
                     count("sink away");
@@ -696,6 +711,7 @@ where
             seconds: (self.universe.now() - START) / SECOND,
             trace: self.trace,
             since_sabotage: self.plant.mark.since(),
+            bursts: self.web.bursts(),
             report: self.judge.finish(),
         }
     }

@@ -137,6 +137,8 @@ faults! {
     NoContact => [P0];
     /// Asks with POST
     Post => [P0];
+    /// Takes what a proxy answers for the site's answer
+    ProxyIsSite => [P1];
 }
 
 impl Sabotage {
@@ -175,6 +177,7 @@ impl Sabotage {
             unpaid_probe: self == Sabotage::UnpaidProbe,
             writes_at_once: self == Sabotage::WritesAtOnce,
             post: self == Sabotage::Post,
+            proxy_is_site: self == Sabotage::ProxyIsSite,
             misreads: match self {
                 Sabotage::RobotsIgnored => Some(Misread::Robots),
                 Sabotage::OtherProduct => Some(Misread::OtherProduct),
@@ -256,6 +259,8 @@ pub struct Tamper {
     pub writes_at_once: bool,
     /// Asks with POST.
     pub post: bool,
+    /// Takes what a proxy answers for the site's answer.
+    pub proxy_is_site: bool,
     /// What of an answer it does not understand.
     pub misreads: Option<Misread>,
     /// When it first had an effect.

@@ -105,7 +105,11 @@ fn mood(mode: Mode, chance: &mut Chance) -> (Mood, u64) {
         3 => (Mood::Busy(Told::Seconds(chance.between(1, 600))), minutes(chance, 1, 20)),
         4 => (Mood::Status(*chance.pick(&[502, 503, 504])), minutes(chance, 1, 180)),
         5 => (Mood::Refuse, minutes(chance, 1, 180)),
-        6 => (Mood::Reset, minutes(chance, 1, 60)),
+        6 => {
+            let lasts = minutes(chance, 1, 60);
+            let shut = (lasts / (60 * SECOND)).is_multiple_of(2);
+            (if shut { Mood::Shut } else { Mood::Reset }, lasts)
+        }
         7 => (Mood::Hang, minutes(chance, 1, 60)),
         8 => (Mood::Some(30, *chance.pick(&[500, 502, 503, 504])), minutes(chance, 5, 90)),
         9 => (Mood::Status(403), minutes(chance, 1, 20)),

@@ -94,6 +94,8 @@ pub enum Mood {
     Refuse,
     /// Closes after reading.
     Reset,
+    /// Accepts connections and closes them before anything is read.
+    Shut,
     /// Reads and says nothing.
     Hang,
 }
@@ -199,7 +201,7 @@ impl HostModel {
         let status =
             |status: u16, retry_after| Answer { status: Some(status), retry_after, ..base.clone() };
         match *self.mood(base.start) {
-            Mood::Polite | Mood::Slow(_) | Mood::Refuse => None,
+            Mood::Polite | Mood::Slow(_) | Mood::Refuse | Mood::Shut => None,
             Mood::TooMany(after) => Some(status(429, told(after))),
             Mood::SomeTooMany(percent, after) => {
                 chance.percent(percent).then(|| status(429, told(after)))

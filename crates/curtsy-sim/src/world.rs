@@ -25,6 +25,7 @@ pub struct Life {
     died_at: Cell<Option<Point>>,
     requests: RefCell<VecDeque<(u64, u64)>>,
     network_down: Cell<u64>,
+    proxy_shut: Cell<u64>,
     agent: Arc<str>,
 }
 
@@ -39,6 +40,7 @@ impl Life {
             died_at: Cell::new(None),
             requests: RefCell::default(),
             network_down: Cell::new(0),
+            proxy_shut: Cell::new(0),
             agent: agent.into(),
         })
     }
@@ -71,6 +73,15 @@ impl Life {
     /// Cuts it off from the network until a moment.
     pub fn cut_off(&self, until: u64) {
         self.network_down.set(until);
+    }
+
+    /// Has its proxy want a password until a moment: nothing reaches a site until then.
+    pub fn shut_proxy(&self, until: u64) {
+        self.proxy_shut.set(until);
+    }
+
+    pub(crate) fn proxy_shut(&self, now: u64) -> bool {
+        now < self.proxy_shut.get()
     }
 
     pub(crate) fn network_down(&self, now: u64) -> bool {

@@ -24,8 +24,9 @@ fn clean(outcome: &Outcome, what: &str) {
     if !outcome.clean() {
         let mut report = Vec::new();
         outcome.report.print(&mut report).expect("memory takes it");
+        let bursts = &outcome.bursts[..outcome.bursts.len().min(5)];
         panic!(
-            "{what} at step {}: lost {:?}\n{}",
+            "{what} at step {}: lost {:?}, bursts {bursts:?}\n{}",
             outcome.steps,
             outcome.lost,
             String::from_utf8_lossy(&report)
@@ -104,6 +105,7 @@ const POLITE: Set = Set {
     stop_after: None,
     away: None,
     emptied: false,
+    proxy_shut: None,
 };
 
 /// The same seed gives the same day, to the last exchange and the last poll.

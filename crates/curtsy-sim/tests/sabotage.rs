@@ -31,6 +31,7 @@ fn scene(fault: Sabotage, seed: u64) -> Spec {
         stop_after: None,
         away: None,
         emptied: false,
+        proxy_shut: None,
     };
     let mut mode = Mode::Safety;
     let (mut seconds, mut pages) = (4 * 3600, 40);
@@ -104,6 +105,10 @@ fn scene(fault: Sabotage, seed: u64) -> Spec {
         Sabotage::OtherProduct => set.robots = text("User-agent: curtsy\nDisallow: /p/\n"),
         Sabotage::UnreachableIsAbsent | Sabotage::FailsOpen | Sabotage::AsksAgainTooSoon => {
             set.robots = RobotsAnswer::Status(503);
+        }
+        Sabotage::ProxyIsSite => {
+            set.proxy_shut = Some(2 * 3600);
+            policy.robots.ttl = Duration::from_secs(86_400);
         }
         Sabotage::StopIgnored => set.stop_after = Some(3600),
         Sabotage::BudgetIgnored => policy.budget.pages = Some(60),

@@ -30,12 +30,17 @@ struct SiteLine {
 
 impl Fetch for Site {
     type Line = SiteLine;
+    type Route = ();
 
     fn standing(&self, _: &Approach, _: Mono) -> Option<SiteLine> {
         None
     }
 
-    async fn connect(&self, approach: &Approach) -> Result<Connected<SiteLine>, Problem> {
+    async fn route(&self, _: &Approach) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    async fn connect(&self, approach: &Approach, (): ()) -> Result<Connected<SiteLine>, Problem> {
         let body = Fetched { body: approach.url.path_and_query().to_owned().into() };
         Ok(Connected { line: SiteLine { body, clock: Passing }, took: Duration::ZERO })
     }

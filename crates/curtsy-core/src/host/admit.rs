@@ -355,7 +355,16 @@ impl HostState {
         let chance = draw(scene.seed, self.turn, Purpose::Delay);
         // The margin for late reading is part of a range: what the server sees stays inside it.
         let most = pace.delay_max.saturating_sub(HostState::margin(pace.delay_max));
-        let own = between(pace.delay_min, most.max(pace.delay_min), chance);
+        self.delay_from(between(pace.delay_min, most.max(pace.delay_min), chance), scene)
+    }
+
+    /// The least delay that may be in force: by the lower end of the policy's range. New connections are so far apart.
+    pub fn delay_least(&self, scene: &Scene<'_>) -> Duration {
+        self.delay_from(scene.policy.pace.delay_min, scene).0
+    }
+
+    fn delay_from(&self, own: Duration, scene: &Scene<'_>) -> (Duration, DelayBy) {
+        let pace = &scene.policy.pace;
         let own = (own, DelayBy::Policy);
         let risk = match scene.policy.risk.active {
             true => (self.risk_delay(scene.policy, scene.now), DelayBy::Risk),

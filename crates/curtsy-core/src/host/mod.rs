@@ -81,8 +81,8 @@ pub struct HostState {
     pub last_ok: Option<Time>,
     /// Why the last connection could not be made, if none has stood since.
     pub unreached: Option<Problem>,
-    /// How long before the last start the last new connection was dialled, in milliseconds; more than that if it is the largest number.
-    pub dialled_before_ms: u16,
+    /// The latest moment at which the last new connection can have been dialled.
+    pub dialled_at: Option<Time>,
 }
 
 /// How long a host's answers take to begin.
@@ -273,25 +273,22 @@ impl HostState {
         self.last_start.filter(|start| *start > last.send_by).map(|start| start - turn_at)
     }
 
-    /// When the last new connection was dialled, or later.
+    /// The latest moment at which the last new connection can have been dialled. Where only a start is known, that had a connection.
     pub fn last_dial(&self) -> Option<Time> {
-        let before = Duration::from_millis(u64::from(self.dialled_before_ms));
-        self.last_start.map(|start| start.back(before))
+        self.dialled_at.or(self.last_start)
     }
 
-    /// A new connection was dialled at `at`; the start for which it was made is booked.
-    pub fn note_dial(&mut self, at: Time) {
-        let before = self.last_start.map_or(Duration::ZERO, |start| start - at);
-        self.dialled_before_ms = u16::try_from(before.as_millis()).unwrap_or(u16::MAX);
+    /// The state with a dial booked, which happens at `by` at the latest.
+    pub fn book_dial(&self, by: Time) -> HostState {
+        HostState { dialled_at: self.dialled_at.max(Some(by)), ..self.clone() }
     }
 
-    /// Sets the last start, and leaves the last connection where it was.
-    fn set_last_start(&mut self, at: Time) {
-        let dialled = self.last_dial();
-        self.last_start = Some(at);
-        match dialled {
-            Some(dialled) => self.note_dial(dialled),
-            None => self.dialled_before_ms = 0,
+    /// Notes that a connection was dialled at `at`. A booking for it ends; one that somebody else made since stays.
+    pub fn note_dial(&mut self, at: Time, booked: Option<Time>) {
+        if booked.is_some() && self.dialled_at == booked {
+            self.dialled_at = Some(at);
+        } else {
+            self.dialled_at = self.dialled_at.max(Some(at));
         }
     }
 

@@ -123,7 +123,7 @@ impl HostState {
         let mut settled = Settled { ours: true, ..Settled::default() };
         state.turn = state.turn.wrapping_add(1);
         state.last_start = state.last_start.max(Some(scene.now));
-        state.note_dial(scene.now);
+        state.note_dial(scene.now, None);
         if outcome.class() == Class::Ours {
             return (state, settled);
         }
@@ -153,7 +153,7 @@ impl HostState {
     pub fn confirm_start(&self, permit: &Permit, sent: Time) -> HostState {
         let mut state = self.clone();
         if state.turn == permit.lease().turn && state.lease(permit.lease().id).is_some() {
-            state.set_last_start(sent + HostState::margin(permit.delay()));
+            state.last_start = Some(sent + HostState::margin(permit.delay()));
         }
         state
     }
@@ -169,14 +169,14 @@ impl HostState {
             (Some(a), Some(b)) => a.min(b),
             (a, b) => a.or(b).unwrap_or(permit.send_by() + HostState::margin(permit.delay())),
         };
-        self.set_last_start(start);
+        self.last_start = Some(start);
     }
 
     /// Gives a turn back that was not used.
     fn hand_back(&mut self, permit: &Permit, now: Time) {
         if self.turn == permit.lease().turn {
             // The turn before is not known any more, but this one came after it: its turn time less the delay is a bound.
-            self.set_last_start(permit.turn_at().back(permit.delay()));
+            self.last_start = Some(permit.turn_at().back(permit.delay()));
         }
         if permit.lease().probe {
             self.unbook_probe(now);

@@ -145,7 +145,7 @@ impl HostState {
         state.turn = lease.turn;
         // If nothing more is heard, the start may have reached the server as late as this.
         let latest = send_by + HostState::margin(delay);
-        state.set_last_start(state.last_start.map_or(latest, |start| start.max(latest)));
+        state.last_start = state.last_start.max(Some(latest));
         if booked.probe {
             state.book_probe(scene.policy, scene.seed, send_by);
         }

@@ -21,7 +21,7 @@ impl HostState {
             more_robots: self.more_robots.clone(),
             backoff: self.backoff.clone(),
             breaker: self.breaker.clone(),
-            dialled_before_ms: self.dialled_before_ms,
+            dialled_at: self.dialled_at,
             ..HostState::default()
         }
     }
@@ -48,11 +48,8 @@ impl HostState {
     /// have ended since, but nobody can know.
     pub fn restore(&mut self, remembered: &HostState, now: Time) {
         self.turn = self.turn.max(remembered.turn);
-        let dialled = self.last_dial().max(remembered.last_dial());
+        self.dialled_at = self.dialled_at.max(remembered.dialled_at);
         self.last_start = self.last_start.max(remembered.last_start);
-        if let Some(dialled) = dialled {
-            self.note_dial(dialled);
-        }
         for lease in remembered.in_flight(now) {
             if self.lease(lease.id).is_none() {
                 self.leases.push(*lease);

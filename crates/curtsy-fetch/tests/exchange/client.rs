@@ -65,7 +65,10 @@ impl Client {
     ) -> Result<Connected<HttpLine>, Problem> {
         match self.fetch.standing(approach, turn) {
             Some(line) => Ok(Connected { line, took: Duration::ZERO }),
-            None => self.fetch.connect(approach).await,
+            None => {
+                let route = self.fetch.route(approach).await?;
+                self.fetch.connect(approach, route).await
+            }
         }
     }
 

@@ -126,10 +126,16 @@ impl Stage {
     ) -> Got {
         let mut line = match fetch.standing(approach, Mono(0)) {
             Some(line) => line,
-            None => match fetch.connect(approach).await {
-                Ok(connected) => connected.line,
-                Err(problem) => return Got::Nothing(Some(problem)),
-            },
+            None => {
+                let connected = match fetch.route(approach).await {
+                    Ok(route) => fetch.connect(approach, route).await,
+                    Err(problem) => Err(problem),
+                };
+                match connected {
+                    Ok(connected) => connected.line,
+                    Err(problem) => return Got::Nothing(Some(problem)),
+                }
+            }
         };
         let written = Cell::new(None);
         let until = self.clock.mono() + Duration::from_secs(60);

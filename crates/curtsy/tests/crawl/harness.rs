@@ -1,10 +1,12 @@
 //! A folder, sites, and the program.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use curtsy_core::policy::{Layers, Policy, Reach};
 use curtsy_judge::{Exchange, Fault, InStartOrder, Judge, Plan, Report};
@@ -247,3 +249,36 @@ pub(crate) fn open_at(log: &[Exchange], at: u64) -> u32 {
 pub(crate) fn micros() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64
 }
+
+/// A server of one thread, for what no HTTP server does: tells when it was connected to.
+pub(crate) fn server(answer: &'static [u8]) -> (SocketAddr, Arc<Mutex<Vec<Instant>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let accepted = Arc::new(Mutex::new(Vec::new()));
+    let times = Arc::clone(&accepted);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { return };
+            times.lock().unwrap().push(Instant::now());
+            serve(stream, answer);
+        }
+    });
+    (address, accepted)
+}
+
+fn serve(mut stream: TcpStream, answer: &[u8]) {
+    if answer.is_empty() {
+        return;
+    }
+    let mut bytes = [0; 4096];
+    while let Ok(1..) = stream.read(&mut bytes) {
+        if stream.write_all(answer).is_err() {
+            return;
+        }
+    }
+}
+
+/// What a proxy says that wants a user and a password.
+pub(crate) const LOGIN: &[u8] = b"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n";
+/// What squid says of a page that it does not let through.
+pub(crate) const BLOCKED: &[u8] = b"HTTP/1.1 403 Forbidden\r\nServer: squid/5.7\r\nX-Squid-Error: ERR_ACCESS_DENIED 0\r\nContent-Length: 0\r\n\r\n";

@@ -1,13 +1,13 @@
 //! Waits, retries and ends as they were promised, against servers that never get well.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::net::TcpListener;
+use std::time::Duration;
 
 use curtsy_sim::loopback::{Answer, Ending, Host, Scene};
 
-use crate::harness::{Ran, SCALED, Town, assert_clean, judge, number, policy, texts};
+use crate::harness::{
+    BLOCKED, LOGIN, Ran, SCALED, Town, assert_clean, judge, number, policy, server, texts,
+};
 
 /// A policy with short waits: `max` retries of each URL.
 fn scaled(town: &Town, preset: &str, max: u32, more: &str) {
@@ -93,34 +93,6 @@ fn patience_counts_from_the_last_progress() {
     assert!((1..=4).contains(&asked), "{asked} requests, a second apart, in two and a half");
 }
 
-/// A server of one thread, for what no HTTP server does: tells when it was connected to.
-fn server(answer: &'static [u8]) -> (SocketAddr, Arc<Mutex<Vec<Instant>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let accepted = Arc::new(Mutex::new(Vec::new()));
-    let times = Arc::clone(&accepted);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Ok(stream) = stream else { return };
-            times.lock().unwrap().push(Instant::now());
-            serve(stream, answer);
-        }
-    });
-    (address, accepted)
-}
-
-fn serve(mut stream: TcpStream, answer: &[u8]) {
-    if answer.is_empty() {
-        return;
-    }
-    let mut bytes = [0; 4096];
-    while let Ok(1..) = stream.read(&mut bytes) {
-        if stream.write_all(answer).is_err() {
-            return;
-        }
-    }
-}
-
 /// P17: where a host accepted and closed, a worker at one request a second dialled 14 times in 20 ms.
 #[test]
 fn connections_that_are_closed_at_once_are_a_delay_apart() {
@@ -138,8 +110,32 @@ fn connections_that_are_closed_at_once_are_a_delay_apart() {
     }
 }
 
-const LOGIN: &[u8] = b"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n";
-const BLOCKED: &[u8] = b"HTTP/1.1 403 Forbidden\r\nServer: squid/5.7\r\nX-Squid-Error: ERR_ACCESS_DENIED 0\r\nContent-Length: 0\r\n\r\n";
+/// Two crawls that share a ledger wait for the same turn, and each dialled for it.
+#[test]
+fn two_crawls_dial_a_host_a_delay_apart() {
+    let closing = b"HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let (address, accepted) = server(closing);
+    let town = Town::empty();
+    scaled(&town, "warehouse", 0, "[pace]\ndelay = '200ms'\nadaptive = false");
+    let urls = |crawl: u8| (0..6).map(move |n| format!("http://{address}/{crawl}/{n}"));
+    let mut crawls: Vec<_> = (0..2)
+        .map(|crawl| {
+            let (urls, into) = (urls(crawl).collect::<Vec<_>>(), format!("{crawl}.db"));
+            let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+            let args = ["--policy", "policy.toml", "--no-sitemaps", "--into", &into];
+            town.start_crawl(&[&urls[..], &args[..]].concat())
+        })
+        .collect();
+    for crawl in &mut crawls {
+        crawl.wait().unwrap();
+    }
+    let times = accepted.lock().unwrap();
+    assert_eq!(times.len(), 13, "robots.txt and twelve pages");
+    for pair in times.windows(2) {
+        let gap = pair[1] - pair[0];
+        assert!(gap >= Duration::from_millis(200), "dialled again after {gap:?}");
+    }
+}
 
 /// A proxy's 407 was taken for "the site has no robots.txt", and a later crawl without the proxy fetched what robots.txt forbids.
 #[test]

@@ -17,6 +17,7 @@ mod killed;
 mod limits;
 mod lines;
 mod orders;
+mod own_side;
 mod plain;
 mod rate;
 mod recovery;
