@@ -103,6 +103,10 @@ impl<L: Line> Line for NotedLine<'_, L> {
         self.line.is_counted()
     }
 
+    fn is_public(&self) -> bool {
+        self.line.is_public()
+    }
+
     async fn send(
         &mut self,
         permit: &Permit,

@@ -26,23 +26,27 @@ pub fn spoken(
     if let Some(known) = known(spec, [likely, other])? {
         return Ok(known);
     }
-    let speaks = ask(spec, likely, &mut asked)?;
-    // A certificate that nobody believes is TLS all the same: nothing is asked for in the clear because of it.
-    let silent = matches!(
-        speaks,
-        Speaks::No(
-            Problem::Connect
-                | Problem::ConnectTimeout
-                | Problem::Reset
-                | Problem::Tls
-                | Problem::Malformed
-                | Problem::FirstByteTimeout
-        )
-    );
-    match silent && ask(spec, other, &mut asked)? == Speaks::Yes {
-        true => Ok(other.scheme()),
-        false => Ok(likely.scheme()),
+    let silent = match ask(spec, likely, &mut asked)? {
+        Speaks::Yes | Speaks::Unknown => false,
+        // Servers say that of http on a port for https.
+        Speaks::BadRequest => likely.scheme() == Scheme::Http,
+        Speaks::No(problem) => !is_tls(problem),
+    };
+    if !silent {
+        return Ok(likely.scheme());
     }
+    let other_is_spoken = match ask(spec, other, &mut asked)? {
+        Speaks::Yes => true,
+        Speaks::No(problem) => is_tls(problem),
+        Speaks::BadRequest | Speaks::Unknown => false,
+    };
+    Ok(if other_is_spoken { other.scheme() } else { likely.scheme() })
+}
+
+/// Whether a handshake that failed shows that TLS is spoken: then nothing is asked for in the clear.
+fn is_tls(problem: Problem) -> bool {
+    use Problem::{Tls, TlsExpired, TlsIssuer, TlsName};
+    matches!(problem, Tls | TlsExpired | TlsIssuer | TlsName)
 }
 
 /// The scheme that a site is known to speak: its robots.txt was answered with it, and is not to be asked for again yet.
@@ -88,6 +92,8 @@ pub struct Dialable {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Speaks {
     Yes,
+    /// It answered with status 400.
+    BadRequest,
     No(Problem),
     /// Nobody was asked: the host must wait.
     Unknown,
@@ -109,16 +115,17 @@ fn ask(
     let heard = Heard(Mutex::new(None));
     let how = Streaming { workers: 1, rows: 100, known: Vec::new(), shows: Shows::Nothing };
     let report = stream(&spec, how, |_| &heard, &mut Unseen, async || asked().await)?;
-    let problem = *heard.0.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(match (problem, report.how) {
-        (Some(problem), _) => Speaks::No(problem),
-        (None, Ended::Complete) => Speaks::Yes,
-        (None, _) => Speaks::Unknown,
+    let last = *heard.0.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(match (last, report.how) {
+        (Some(Outcome::Failed(problem)), _) => Speaks::No(problem),
+        (Some(Outcome::Answered { status: 400, .. }), _) => Speaks::BadRequest,
+        (_, Ended::Complete) => Speaks::Yes,
+        _ => Speaks::Unknown,
     })
 }
 
-/// The last thing that went wrong.
-struct Heard(Mutex<Option<Problem>>);
+/// What the last request came to.
+struct Heard(Mutex<Option<Outcome>>);
 
 impl Keeper for &Heard {
     fn sink(&self) -> Box<dyn Sink + '_> {
@@ -130,17 +137,12 @@ impl Keeper for &Heard {
     }
 }
 
-struct Hearing<'h>(&'h Mutex<Option<Problem>>);
+struct Hearing<'h>(&'h Mutex<Option<Outcome>>);
 
 impl Sink for Hearing<'_> {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for step in &batch.steps {
-            *heard = match step.outcome {
-                Outcome::Failed(problem) => Some(problem),
-                _ => None,
-            };
-        }
+        *heard = batch.steps.last().map(|step| step.outcome).or(*heard);
         Box::pin(std::future::ready(Ok(())))
     }
 }

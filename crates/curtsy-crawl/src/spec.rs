@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use curtsy_core::policy::{Origin, PUBLIC_DELAY_MIN, Policy, Settled, Variables};
+use curtsy_core::policy::{Origin, Policy, Settled, Variables};
 use curtsy_core::url::{CrawlUrl, Scheme, parse_whatwg};
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::Settings as Outlet;
@@ -104,13 +104,6 @@ impl Order {
         if policy.identity.contact.is_none() && way.is_local(&seeds) {
             // Our own machine needs no address to complain to. It may not be left without one either.
             policy.identity.contact = Some("this-machine".to_owned());
-            outlet.public = false;
-        }
-        if way.allow_net.is_empty()
-            && way.stays_here(&seeds)
-            && policy.pace.delay_min < PUBLIC_DELAY_MIN
-        {
-            // The pace of one's own machine is not for strangers.
             outlet.public = false;
         }
         let product = policy.product_token().to_owned();

@@ -222,7 +222,7 @@ impl<W: World> Worker<'_, W> {
 
     /// Brings the news to the authority whose robots.txt it is, if that still waits for it.
     async fn tell_owner(&self, owner: &Authority, news: RobotsNews, kept: Kept) {
-        let policy = self.policy.for_host(owner.host.as_str());
+        let policy = self.policy_of(&owner.host);
         let mut view = self.load(&owner.host).await;
         loop {
             let Some(waiting) = view.state.robots_of(owner) else {

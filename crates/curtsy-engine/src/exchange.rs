@@ -442,7 +442,7 @@ impl<W: World> Worker<'_, W> {
     /// while there are fewer visits than slots, and else as soon as they have let a turn go by. Where the policy bounds the wait for a
     /// slot, one more looks whether a slot is free, and counts that wait.
     pub(crate) fn others_at(&self, view: &View, state: &HostState, now: Time) -> Time {
-        let policy = self.policy.for_host(view.host.as_str());
+        let policy = self.policy_of(&view.host);
         let scene = self.scene(&policy, view, now, None);
         if policy.slots.wait.is_some() && !self.has_enough_visits(&view.host) {
             state.next_look(&scene)

@@ -54,6 +54,11 @@ pub trait Line {
         true
     }
 
+    /// Whether the address is a public one, not of the user's own networks.
+    fn is_public(&self) -> bool {
+        true
+    }
+
     /// Sends the request if `until` has not passed and the line is alive, and waits for the head of the answer. The check and the
     /// first write are one step without a pause in between; right after it, `written` tells when.
     async fn send(

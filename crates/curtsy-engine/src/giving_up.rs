@@ -38,7 +38,7 @@ impl<W: World> Worker<'_, W> {
         let Some(problem) = view.state.never_reached(&view.job) else {
             return 0;
         };
-        let policy = self.policy.for_host(view.host.as_str());
+        let policy = self.policy_of(&view.host);
         for record in &visit.urls {
             if let Want::RobotsHop { .. } = record.want {
                 self.give_up_hop(view, record).await;

@@ -125,7 +125,7 @@ impl<W: World> Worker<'_, W> {
     ) -> Seen {
         let clock = self.world.clock();
         let state = &seen.view.state;
-        let slots = self.policy.for_host(seen.view.host.as_str()).slots.per_host;
+        let slots = self.policy_of(&seen.view.host).slots.per_host;
         let sooner =
             state.start_unsure(slots).filter(|_| looked.replace(state.turn) != Some(state.turn));
         let wake = turn.back(ahead + sooner.map_or(Duration::ZERO, |by| by + ahead));

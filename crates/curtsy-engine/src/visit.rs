@@ -13,7 +13,7 @@ use curtsy_core::host::{
 use curtsy_core::policy::Policy;
 use curtsy_core::robots::AgentRules;
 use curtsy_core::time::Time;
-use curtsy_core::url::Authority;
+use curtsy_core::url::{Authority, HostKey};
 
 use crate::answer;
 use crate::becomes::behind_login;
@@ -24,8 +24,8 @@ use crate::flush::Ended;
 use crate::grant::{Granted, Wanted, ask_of};
 use crate::visiting::{Elsewhere, Tick};
 use crate::{
-    CachedPage, CheckBy, Clock, Commit, Committed, Ending, Fetch, Mono, Point, RobotsFile, Row,
-    Step, Store, Then, UrlRecord, UrlWrite, View, Visit, Want, Worker, World,
+    CachedPage, CheckBy, Clock, Commit, Committed, Ending, Fetch, Line, Mono, Point, RobotsFile,
+    Row, Step, Store, Then, UrlRecord, UrlWrite, View, Visit, Want, Worker, World,
 };
 
 /// A visit keeps its host if the next turn is no further away than this.
@@ -80,6 +80,8 @@ impl Stamp {
     }
 }
 
+/// Hosts on public addresses that are remembered, where the policy has a pace that is for one's own only.
+const PUBLIC_MAX: usize = 65_536;
 /// Authorities of which it is remembered that what goes first was offered.
 const ENTERED_MAX: usize = 65_536;
 /// A URL whose robots.txt is being followed from host to host is looked at again so soon.
@@ -112,7 +114,7 @@ impl<W: World> Worker<'_, W> {
     ) -> Option<Seen> {
         self.world.reached(Point::Taken).await;
         let host = visit.view.host.clone();
-        let policy = self.policy.for_host(host.as_str());
+        let policy = self.policy_of(&host);
         let began = visit.view.now;
         let stamp = Stamp { now: began, m0, m1 };
         let mut seen = Seen { view: visit.view, stamp };
@@ -488,6 +490,12 @@ impl<W: World> Worker<'_, W> {
                 },
             };
         self.world.reached(Point::Connected).await;
+        if line.is_public() && self.learns_to_be_slower(&seen.view.host) {
+            // The visit goes by the pace of one's own network: it begins anew, and finds this line standing.
+            let due = self.look_due(&seen.view);
+            Box::pin(self.release(seen, due, Vec::new())).await;
+            return Next::End;
+        }
         let wanted = Wanted { counted_on: counted_on(&line), took, dialled, asked };
         let (permit, seen) = match self.grant(seen, wanted).await {
             Granted::Open(permit, seen) => (permit, seen),
@@ -513,6 +521,27 @@ impl<W: World> Worker<'_, W> {
         };
         self.world.reached(Point::Granted).await;
         self.exchange(seen, asked, permit, &mut line, dialled.is_some()).await
+    }
+
+    /// The policy for a host: where it turned out to be on a public address, with the least delay of such hosts.
+    pub(crate) fn policy_of(&self, host: &HostKey) -> Cow<'_, Policy> {
+        match self.public.borrow().contains(host) {
+            true => self.policy.for_public_host(host.as_str()),
+            false => self.policy.for_host(host.as_str()),
+        }
+    }
+
+    /// A host is on a public address. Says whether its pace changes by that.
+    fn learns_to_be_slower(&self, host: &HostKey) -> bool {
+        if !self.policy.is_too_fast_for_public(Some(host.as_str())) {
+            return false;
+        }
+        let mut public = self.public.borrow_mut();
+        if public.len() >= PUBLIC_MAX {
+            // Each is found out again before its next request.
+            public.clear();
+        }
+        public.insert(host.clone())
     }
 
     /// Gives the host back. What others wrote meanwhile may have it due later.
@@ -590,13 +619,13 @@ impl<W: World> Worker<'_, W> {
 
     /// When a host with this state may be handed out again.
     pub(crate) fn scene_due(&self, view: &View, state: &HostState) -> Time {
-        let policy: Cow<'_, Policy> = self.policy.for_host(view.host.as_str());
+        let policy: Cow<'_, Policy> = self.policy_of(&view.host);
         state.next_due(&self.scene(&policy, view, view.now, None))
     }
 
     /// When a host that a visit gives back is handed out again.
     pub(crate) fn look_due(&self, view: &View) -> Time {
-        let policy: Cow<'_, Policy> = self.policy.for_host(view.host.as_str());
+        let policy: Cow<'_, Policy> = self.policy_of(&view.host);
         view.state.next_look(&self.scene(&policy, view, view.now, None))
     }
 

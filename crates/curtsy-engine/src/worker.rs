@@ -4,7 +4,7 @@
 //! a sink can hold up a request whose turn has come.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
@@ -184,6 +184,8 @@ pub struct Worker<'o, W: World> {
     /// What is wrong on our own side, if waiting does not mend it.
     pub(crate) own_fault: Cell<Option<Problem>>,
     pub(crate) budget: RefCell<Budget>,
+    /// Hosts on public addresses, where the policy has a pace that is for one's own only.
+    pub(crate) public: RefCell<HashSet<HostKey>>,
 }
 
 /// A robots.txt, parsed and as it was served.
@@ -257,6 +259,7 @@ impl<'o, W: World> Worker<'o, W> {
             unreached: Cell::new(true),
             own_fault: Cell::new(None),
             budget: RefCell::default(),
+            public: RefCell::default(),
         }
     }
 
@@ -495,7 +498,7 @@ impl<'o, W: World> Worker<'o, W> {
     /// Whether this worker has as many visits to a host as the host has slots: more would only stand in each other's way. Where the
     /// policy bounds the wait for a slot there is one more, which counts that wait.
     pub(crate) fn has_enough_visits(&self, host: &HostKey) -> bool {
-        let policy = self.policy.for_host(host.as_str());
+        let policy = self.policy_of(&host);
         let waits = usize::from(policy.slots.wait.is_some());
         self.visiting.borrow().count(host) >= usize::from(policy.slots.per_host) + waits
     }

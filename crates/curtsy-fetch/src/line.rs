@@ -406,9 +406,12 @@ impl Line for HttpLine {
     }
 
     fn is_counted(&self) -> bool {
-        let shared = &self.inner.shared;
+        self.inner.shared.count_allowed || self.is_public()
+    }
+
+    fn is_public(&self) -> bool {
         let at = SocketAddr::new(self.peer, self.authority.port);
-        shared.count_allowed || !shared.guard.allows_for(&self.authority.host, at)
+        !self.inner.shared.guard.allows_for(&self.authority.host, at)
     }
 
     async fn send(

@@ -4,31 +4,41 @@ use std::io;
 use std::sync::Arc;
 
 use curtsy_core::host::Problem;
-use rustls::pki_types::CertificateDer;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::{CertificateError, ClientConfig, RootCertStore};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
 
 use crate::settings::SettingsError;
 
 /// A client that believes the usual authorities and these, and offers HTTP/2 and HTTP/1.1.
 pub(crate) fn config(ca_pem: &[u8], http2: bool) -> Result<Arc<ClientConfig>, SettingsError> {
+    let wrong = |e: &dyn std::fmt::Display| SettingsError::CaFile(e.to_string());
     let mut roots = RootCertStore::empty();
     roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    let mut added = 0;
+    let mut named = Vec::new();
     for certificate in CertificateDer::pem_slice_iter(ca_pem) {
-        let certificate = certificate.map_err(|e| SettingsError::CaFile(e.to_string()))?;
-        roots.add(certificate).map_err(|e| SettingsError::CaFile(e.to_string()))?;
-        added += 1;
+        let certificate = certificate.map_err(|e| wrong(&e))?;
+        roots.add(certificate.clone()).map_err(|e| wrong(&e))?;
+        named.push(certificate);
     }
-    if added == 0 && !ca_pem.is_empty() {
+    if named.is_empty() && !ca_pem.is_empty() {
         return Err(SettingsError::CaFile("no certificate in it".to_owned()));
     }
     // Named, not the process default: several crates may bring one.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let web = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    let web = web.build().map_err(|e| wrong(&e))?;
+    let mut config = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|e| SettingsError::CaFile(e.to_string()))?
-        .with_root_certificates(roots)
+        .map_err(|e| wrong(&e))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Believed { web, named, provider }))
         .with_no_client_auth();
     config.alpn_protocols = match http2 {
         true => vec![H2.to_vec(), HTTP11.to_vec()],
@@ -37,11 +47,71 @@ pub(crate) fn config(ca_pem: &[u8], http2: bool) -> Result<Arc<ClientConfig>, Se
     Ok(Arc::new(config))
 }
 
+/// Believes what rustls believes by its roots, and a server's own certificate that the user named.
+///
+/// A certificate that signed itself, as `openssl req -x509` makes it for a test server, says that it is an authority, and rustls takes no
+/// authority for a server's certificate. The user named just this one, so it is the server's if its name fits.
+#[derive(Debug)]
+struct Believed {
+    web: Arc<WebPkiServerVerifier>,
+    named: Vec<CertificateDer<'static>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Believed {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let by_roots =
+            self.web.verify_server_cert(end_entity, intermediates, server_name, ocsp, now);
+        match by_roots {
+            Err(rustls::Error::InvalidCertificate(CertificateError::Other(_)))
+                if self.named.contains(end_entity) =>
+            {
+                let certificate = ParsedCertificate::try_from(end_entity)?;
+                rustls::client::verify_server_name(&certificate, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            other => other,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.web.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.web.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
 /// What a failed handshake was about.
 pub(crate) fn problem(error: &io::Error) -> Problem {
-    let inner = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>());
+    let Some(inner) = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>()) else {
+        // The other side hung up on our hello.
+        return Problem::TlsAbsent;
+    };
     match inner {
-        Some(rustls::Error::InvalidCertificate(fault)) => match fault {
+        rustls::Error::InvalidCertificate(fault) => match fault {
             CertificateError::Expired
             | CertificateError::ExpiredContext { .. }
             | CertificateError::NotValidYet
@@ -49,9 +119,12 @@ pub(crate) fn problem(error: &io::Error) -> Problem {
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 Problem::TlsName
             }
-            CertificateError::UnknownIssuer => Problem::TlsIssuer,
+            // Among others, an authority's certificate that a server takes for its own.
+            CertificateError::UnknownIssuer | CertificateError::Other(_) => Problem::TlsIssuer,
             _ => Problem::Tls,
         },
+        // What came is no record of TLS.
+        rustls::Error::InvalidMessage(_) => Problem::TlsAbsent,
         _ => Problem::Tls,
     }
 }

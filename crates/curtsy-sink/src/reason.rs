@@ -108,6 +108,7 @@ fn failed(problem: Problem, host: &HostKey, page: Option<&Page>, body_max: Optio
         Problem::TlsExpired => "TLS certificate expired or not valid yet",
         Problem::TlsName => "TLS certificate of another name",
         Problem::TlsIssuer => UNKNOWN_ISSUER,
+        Problem::TlsAbsent => "no TLS spoken there",
         Problem::FirstByteTimeout => "timed out: no answer",
         Problem::WholeTimeout => "timed out: answer not complete",
         Problem::Malformed => "answer is not HTTP",

@@ -69,6 +69,7 @@ pub(crate) fn problem(problem: Problem) -> &'static str {
         Problem::TlsExpired => "tls_expired",
         Problem::TlsName => "tls_name",
         Problem::TlsIssuer => "tls_issuer",
+        Problem::TlsAbsent => "tls_absent",
         Problem::Coding => "coding",
         Problem::Port => "port",
         Problem::Proxy => "proxy",

@@ -72,6 +72,8 @@ pub enum Problem {
     Proxy,
     /// The proxy wants a user and a password (407), or the network a login (511).
     ProxyLogin,
+    /// No TLS is spoken there.
+    TlsAbsent,
 }
 
 /// A friction signal in an answer that its status does not show.
@@ -182,6 +184,7 @@ impl Problem {
             | Problem::TlsExpired
             | Problem::TlsName
             | Problem::TlsIssuer
+            | Problem::TlsAbsent
             | Problem::FirstByteTimeout
             | Problem::WholeTimeout => Class::SiteWide,
             Problem::Truncated | Problem::Malformed => Class::UrlPassing,
@@ -215,6 +218,7 @@ impl Problem {
                 | Problem::TlsExpired
                 | Problem::TlsName
                 | Problem::TlsIssuer
+                | Problem::TlsAbsent
         )
     }
 }

@@ -57,6 +57,34 @@ impl Policy {
         Cow::Owned(policy)
     }
 
+    /// The policy as it stands for a host on a public address: its delay is not below [`PUBLIC_DELAY_MIN`], unless the policy names one for
+    /// this host.
+    ///
+    /// ```
+    /// use curtsy_core::policy::Policy;
+    /// let mut policy = Policy::parse("[host.\"example.org\"]\ndelay = \"0s\"").unwrap();
+    /// (policy.pace.delay_min, policy.pace.delay_max) = Default::default();
+    /// assert_eq!(policy.for_public_host("example.org").pace.delay_min.as_millis(), 0);
+    /// assert_eq!(policy.for_public_host("other.org").pace.delay_min.as_millis(), 200);
+    /// ```
+    pub fn for_public_host(&self, host: &str) -> Cow<'_, Policy> {
+        let policy = self.for_host(host);
+        if !self.is_too_fast_for_public(Some(host)) {
+            return policy;
+        }
+        let mut policy = policy.into_owned();
+        let pace = &mut policy.pace;
+        pace.delay_min = pace.delay_min.max(PUBLIC_DELAY_MIN);
+        pace.delay_max = pace.delay_max.max(pace.delay_min);
+        Cow::Owned(policy)
+    }
+
+    /// Whether a host may be asked at this policy's delay only inside one's own networks.
+    pub fn is_too_fast_for_public(&self, host: Option<&str>) -> bool {
+        let named = host.and_then(|host| self.host.get(host)).is_some_and(|h| h.delay.is_some());
+        !named && self.pace.delay_min < PUBLIC_DELAY_MIN
+    }
+
     /// The hosts that the policy names as one's own by having credentials for them.
     ///
     /// ```
@@ -100,8 +128,7 @@ impl Policy {
     ///
     /// Without a host it is asked about the delay of all hosts that have no section of their own.
     pub fn check_delay(&self, host: Option<&str>, reach: Reach) -> Result<(), Fault> {
-        let named = host.and_then(|host| self.host.get(host)).is_some_and(|h| h.delay.is_some());
-        if reach == Reach::AllowedNet || named || self.pace.delay_min >= PUBLIC_DELAY_MIN {
+        if reach == Reach::AllowedNet || !self.is_too_fast_for_public(host) {
             return Ok(());
         }
         let delay = super::amount::write_range((self.pace.delay_min, self.pace.delay_max));

@@ -62,7 +62,23 @@ fn a_server_that_speaks_no_tls_or_nothing() {
     });
     let url = format!("https://shop.test:{}/", garbage.address.port());
     let got = run(async { Client::with(believing(&ca)).get(&url).await });
-    assert_eq!(got.said, "no line: Tls");
+    assert_eq!(got.said, "no line: TlsAbsent");
+}
+
+/// What `openssl req -x509` makes: a certificate that signed itself and says that it is an authority.
+#[test]
+fn a_certificate_that_signed_itself_is_believed_if_it_is_named() {
+    let ca = Ca::new();
+    let site = SecureSite::saying(ca.itself(&["http/1.1"]), ok("", "page"));
+    let url = |name: &str| format!("https://{name}:{}/", site.address.port());
+    run(async {
+        let client = Client::with(believing(&ca));
+        assert_eq!(client.get(&url("ca.test")).await.said, "200 page");
+        assert_eq!(client.get(&url("other.test")).await.said, "no line: TlsName");
+        let stranger = Client::with(believing(&Ca::new()));
+        assert_eq!(stranger.get(&url("ca.test")).await.said, "no line: TlsIssuer");
+    });
+    assert_eq!(site.heard().len(), 1);
 }
 
 #[test]

@@ -6,26 +6,33 @@ use std::sync::{Arc, Mutex};
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::ServerConfig;
-use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 /// Whom the client is told to believe.
 pub(crate) struct Ca {
     pub(crate) pem: Vec<u8>,
+    certificate: CertificateDer<'static>,
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Ca {
     pub(crate) fn new() -> Ca {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        let mut params = CertificateParams::new(vec!["ca.test".to_owned()]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         // Two authorities have two names, or a certificate of the one is a forged one of the other.
         let name = format!("authority {:02x?}", &key.public_key_raw()[1..9]);
         params.distinguished_name.push(DnType::CommonName, name);
-        let pem = params.self_signed(&key).unwrap().pem().into_bytes();
-        Ca { pem, issuer: Issuer::new(params, key) }
+        let certificate = params.self_signed(&key).unwrap();
+        let (pem, der) = (certificate.pem().into_bytes(), certificate.der().clone());
+        Ca { pem, certificate: der, issuer: Issuer::new(params, key) }
+    }
+
+    /// A server's settings with the authority's own certificate, which is for `ca.test`.
+    pub(crate) fn itself(&self, alpn: &[&str]) -> Arc<ServerConfig> {
+        config(self.certificate.clone(), self.issuer.key(), alpn)
     }
 
     /// A server's settings with a certificate for these names.
@@ -52,17 +59,22 @@ impl Ca {
         change(&mut params);
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key)
-            .unwrap();
-        config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
-        Arc::new(config)
+        config(certificate.der().clone(), &key, alpn)
     }
+}
+
+/// A server's settings with a certificate.
+fn config(certificate: CertificateDer<'static>, key: &KeyPair, alpn: &[&str]) -> Arc<ServerConfig> {
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+    Arc::new(config)
 }
 
 /// A server that speaks TLS; its script runs in a thread and runtime of its own.

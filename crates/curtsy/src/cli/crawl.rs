@@ -700,10 +700,11 @@ pub(super) fn failure(word: &str) -> String {
         "connect" => "the connection was refused",
         "connect_timeout" => "no connection in time",
         "reset" => "the connection was reset",
-        "tls" => "TLS is not spoken there, or not as we do",
+        "tls" => "the TLS handshake failed: the server wants another version or cipher than ours (TLS 1.2 and 1.3)",
+        "tls_absent" => "no TLS is spoken there; perhaps the URL begins with `http://`",
         "tls_expired" => "its certificate has expired or is not valid yet",
         "tls_name" => "its certificate is for another name",
-        "tls_issuer" => "its certificate is from nobody whom we trust; `--ca-file` adds roots",
+        "tls_issuer" => "its certificate is from nobody whom we trust; `--ca-file FILE` trusts that certificate or its issuer",
         "port" => "something else than HTTP is spoken on that port",
         other => return other.replace('_', " "),
     }

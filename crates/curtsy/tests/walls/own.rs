@@ -162,3 +162,34 @@ fn a_private_address_names_the_flag_that_allows_it() {
         }
     });
 }
+
+/// A short delay is for one's own machines: `--allow-net`, or a seed on this machine, lifted the floor for everybody else too.
+#[test]
+fn the_pace_of_ones_own_machine_is_not_for_public_hosts() {
+    let name = "own::the_pace_of_ones_own_machine_is_not_for_public_hosts";
+    let pages = |request: &Request| match request.target.as_str() {
+        "/" => Answer::page(
+            (0..5)
+                .map(|n| format!("<a href=http://open.pub.test/{n}>x</a><a href=/{n}>x</a>"))
+                .collect::<String>(),
+        ),
+        _ => Answer::page("a page"),
+    };
+    inside(name, with_loops, pages, |world| {
+        for (n, net) in [&[][..], &["--allow-net", "127.0.0.0/8"]].into_iter().enumerate() {
+            let into = format!("{n}.db");
+            let args = ["http://localhost:8080/", "--scope", "everywhere", "--delay", "0s"];
+            let heard = world.sites.heard().len();
+            world.crawl(&[&args[..], net, &["--no-cache", "--into", &into]].concat()).ends(0);
+            let heard = &world.sites.heard()[heard..];
+            let public: Vec<_> = heard.iter().filter(|r| r.host == "open.pub.test").collect();
+            // The second crawl has its robots.txt from the ledger.
+            let expected = if n == 0 { 6 } else { 5 };
+            assert_eq!(public.len(), expected, "{net:?}: robots.txt and five pages");
+            for pair in public.windows(2) {
+                let gap = pair[1].when - pair[0].when;
+                assert!(gap.as_millis() >= 200, "{net:?}: {gap:?}");
+            }
+        }
+    });
+}
