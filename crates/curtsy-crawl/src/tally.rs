@@ -261,6 +261,8 @@ impl Counted {
     fn reached(&mut self, outcome: &Outcome, url: &CrawlUrl) {
         let host = GuardRefusal::host(url);
         match outcome {
+            // What our own side did is told by itself.
+            Outcome::Failed(problem) if problem.class() == Class::Ours => {}
             Outcome::Failed(problem) if problem.may_be_ours() || problem.is_refusal() => {
                 if self.unreached.len() < NAMES_MAX {
                     self.unreached.extend(error_name(outcome).map(|word| (host, word)));

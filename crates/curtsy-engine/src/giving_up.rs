@@ -61,7 +61,7 @@ impl<W: World> Worker<'_, W> {
         }
         // A proxy that let something through before may be back soon; one that never did is wrongly set.
         let never_worked = !self.health.borrow().has_succeeded();
-        if *problem == Problem::ProxyLogin || never_worked {
+        if matches!(problem, Problem::ProxyLogin | Problem::OwnLogin) || never_worked {
             self.own_fault.set(Some(*problem));
             self.stop_switch().set(true);
         }

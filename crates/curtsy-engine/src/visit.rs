@@ -330,6 +330,13 @@ impl<W: World> Worker<'_, W> {
                     index += 1;
                     continue;
                 }
+                // A page that need not be asked for leads to its site all the same: what the site lists is part of the crawl.
+                Action::UseCached
+                    if record.want != Want::Rules && self.opens(seen, policy, record).await =>
+                {
+                    choice = Some(Choice::Anew);
+                    break;
+                }
                 Action::UseCached => {
                     let held =
                         Box::pin(self.take_in_cached(seen, policy, record, cached, now)).await;

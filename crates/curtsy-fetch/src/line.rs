@@ -173,6 +173,10 @@ impl HttpLine {
         told.own = self.connection.as_ref().is_some_and(|connection| {
             shared.manner.credentials(&self.authority, connection.proxied).is_some()
         });
+        if told.own && told.status == 401 && self.kind == Kind::Robots {
+            // Without the right credentials nobody can see the rules: that is not a site without rules.
+            return Err(Problem::OwnLogin.into());
+        }
         told.inside = Guard::default().judge(self.peer).is_err();
         if let Some(seconds) = head::keep_alive(headers) {
             self.inner.pool.told(&self.authority, Duration::from_secs(seconds.min(3_600)));

@@ -137,6 +137,7 @@ fn failed(problem: Problem, host: &HostKey, page: Option<&Page>, body_max: Optio
         Problem::Port => "a port on which something else than HTTP is spoken",
         Problem::Proxy => "the proxy did not let it through",
         Problem::ProxyLogin => "the proxy wants a user and a password",
+        Problem::OwnLogin => "the policy's credentials for this host were refused",
     };
     let by_host = problem.class() == Class::SiteWide;
     Cause { by_host, ..Cause::plain(what) }

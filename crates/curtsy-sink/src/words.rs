@@ -74,6 +74,7 @@ pub(crate) fn problem(problem: Problem) -> &'static str {
         Problem::Port => "port",
         Problem::Proxy => "proxy",
         Problem::ProxyLogin => "proxy_login",
+        Problem::OwnLogin => "own_login",
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::admit::Scene;
 use super::outcome::{Class, Outcome};
 use super::robots::RobotsNews;
-use super::{HostState, MARGIN_MIN, Permit, Risk};
+use super::{HostState, Kind, MARGIN_MIN, Permit, Risk};
 use crate::chance::{Purpose, draw};
 use crate::policy::{self, Policy};
 use crate::robots::RobotsClass;
@@ -81,7 +81,8 @@ impl HostState {
             return (state, settled);
         }
         state.unreached = None;
-        state.note_outcome(&seen.outcome, scene, Some(permit), ended, &mut settled);
+        let outcome = said_of_host(&seen.outcome, permit.approach().kind);
+        state.note_outcome(&outcome, scene, Some(permit), ended, &mut settled);
         if let Some(latency) = seen.latency
             && seen.outcome.class() == Class::Good
         {
@@ -253,6 +254,16 @@ impl HostState {
             if generation.wrapping_add(1) == backoff.generation { backoff.last_wait } else { told };
         let wait = wait.max(scene.policy.backoff.curve.base);
         backoff.until = backoff.until.max(Some(scene.now + wait + MARGIN_MIN));
+    }
+}
+
+/// What an answer says of its host. A 501 to `HEAD` speaks of the method, as a 405 does: the host is there.
+fn said_of_host(outcome: &Outcome, kind: Kind) -> Outcome {
+    match *outcome {
+        Outcome::Answered { status: 501, retry_after, friction } if kind == Kind::Probe => {
+            Outcome::Answered { status: 405, retry_after, friction }
+        }
+        other => other,
     }
 }
 

@@ -74,6 +74,8 @@ pub enum Problem {
     ProxyLogin,
     /// No TLS is spoken there.
     TlsAbsent,
+    /// The site refused the credentials that the user named for it, and with them its robots.txt.
+    OwnLogin,
 }
 
 /// A friction signal in an answer that its status does not show.
@@ -194,7 +196,7 @@ impl Problem {
             | Problem::Guard
             | Problem::Port
             | Problem::Coding => Class::UrlSpecific,
-            Problem::Proxy | Problem::ProxyLogin => Class::Ours,
+            Problem::Proxy | Problem::ProxyLogin | Problem::OwnLogin => Class::Ours,
         }
     }
 

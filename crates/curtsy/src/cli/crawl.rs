@@ -721,6 +721,10 @@ fn our_side(problem: Problem) -> &'static str {
             "the proxy (or the network) wants a user and a password: nothing was held against any site\n  \
              hint: --proxy http://USER:PASSWORD@HOST:PORT, or the variable http_proxy"
         }
+        Problem::OwnLogin => {
+            "the site refused the credentials that the policy has for it (robots.txt answered 401): nothing was held against it\n  \
+             hint: check `basic_auth`, `header` or `cookie` in the host's section, and the variable or file that it names"
+        }
         _ => {
             "the proxy can't be reached or does not let requests through: nothing was held against any site\n  \
              hint: check --proxy or the variables http_proxy and https_proxy"

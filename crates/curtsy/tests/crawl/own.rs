@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use crate::harness::{Ran, Town};
+use crate::harness::{Ran, Town, texts};
 
 /// A site that keeps every request to the letter.
 struct Recorder {
@@ -323,17 +323,19 @@ fn without_their_secret_nothing_is_sent() {
 fn a_wrong_password_is_told_as_such() {
     let staging = Staging::new();
     let login = "origin = 'http://127.0.0.1:PORT'\nbasic_auth = { user = 'me', password = { env = 'OWN_PW' } }";
-    says_nothing(&staging.crawl(login, &[("OWN_PW", PASSWORD)], &[]).ends(0));
+    let ran = staging.crawl(login, &[("OWN_PW", PASSWORD)], &[]).ends(5);
+    says_nothing(&ran);
+    assert!(
+        ran.err.contains("the site refused the credentials that the policy has"),
+        "{}",
+        ran.err
+    );
+    assert!(!ran.err.contains("could not be reached"), "{}", ran.err);
     let own = staging.own.requests();
     assert!(
         own.iter().all(|request| request.contains(&format!("authorization: Basic {BASIC}"))),
         "{own:?}"
     );
-    let url = format!("http://127.0.0.1:{}/", staging.own.port);
-    let why = staging.town.run(&["why", &url]).ends(0).out;
-    let said =
-        "the site answered 401; the credentials that the policy has for this host did not open it";
-    assert!(why.contains(said), "{why}");
     search(&staging.town.folder);
 }
 
@@ -355,4 +357,36 @@ fn a_service_takes_no_credentials() {
         "{}",
         ran.err
     );
+}
+
+/// A 401 to a wrong password was taken for "the site has no robots.txt", and the right password then fetched what it forbids.
+#[test]
+fn a_refused_password_is_not_an_absent_robots_txt() {
+    let town = Town::empty();
+    let site = Recorder::start(Some(TOKEN), |path| {
+        Some(match path {
+            "/robots.txt" => page("User-agent: *\nDisallow: /a\n"),
+            "/" => page("<a href=/a>a</a><a href=/b>b</a>"),
+            "/a" | "/b" => page("<p>one"),
+            _ => return None,
+        })
+    });
+    let origin = format!("http://127.0.0.1:{}", site.port);
+    let policy = format!(
+        "preset = 'careful'\n[host.\"127.0.0.1\"]\ndelay = '0s'\norigin = '{origin}'\nheader = {{ X-Staging = {{ env = 'STAGING' }} }}\n"
+    );
+    std::fs::write(town.path("p.toml"), policy).unwrap();
+    let url = format!("{origin}/");
+    let crawl = |token: &str| {
+        let args = ["crawl", &url, "--policy", "p.toml", "--no-sitemaps", "--into", "s.db"];
+        let mut program = town.program(&args);
+        Ran::of(program.env("STAGING", token).output().unwrap())
+    };
+    let refused = crawl("wrong").ends(5);
+    assert!(refused.err.contains("refused the credentials"), "{}", refused.err);
+    crawl(TOKEN).ends(0);
+    let db = town.db("s.db");
+    let decisions = texts(&db, "SELECT url || ' ' || decision FROM pages ORDER BY url");
+    let expected = [("", "fetched"), ("a", "refused"), ("b", "fetched")];
+    assert_eq!(decisions, expected.map(|(path, word)| format!("{url}{path} {word}")));
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use curtsy_judge::Exchange;
-use curtsy_sim::loopback::{Answer, Scene};
+use curtsy_sim::loopback::{Answer, Host, Scene, Sitemap};
 
 use crate::harness::{Town, assert_clean, judge, number, policy, texts};
 
@@ -314,4 +314,28 @@ fn whoever_waits_for_one_page_gets_a_stale_one_at_once() {
     let third = run(&["--json"]).ends(0);
     assert!(third.out.contains("\"source\": \"shared\""), "{}", third.out);
     assert_eq!(asked(&town.close())["/p/1"], 2);
+}
+
+/// Where every page was in the cache, nothing of the site's sitemaps was looked at: the second crawl had two rows of five.
+#[test]
+fn a_crawl_from_the_cache_reads_sitemaps_too() {
+    let listed = |n: u8| format!("/listed/{n}");
+    let map = Sitemap {
+        path: "/sitemap.xml".into(),
+        locs: (0..3).map(listed).collect(),
+        ..Sitemap::default()
+    };
+    let mut host = Host::named("a.test").pages(1, 0, 300).sitemap(map);
+    for n in 0..3 {
+        host = host.says(Answer::to(&listed(n)));
+    }
+    let mut town = town(Scene { hosts: vec![host], ..Scene::default() });
+    let url = town.url(0, "/");
+    for into in ["first.db", "second.db"] {
+        town.crawl(&[&url, "--policy", "p.toml", "--into", into]).ends(0);
+        let rows = "SELECT count(*) FROM pages WHERE kind = 'page'";
+        assert_eq!(number(&town.db(into), rows), 4, "{into}: the home page and what is listed");
+    }
+    let asked = asked(&town.close());
+    assert!(asked.values().all(|times| *times == 1), "{asked:?}");
 }
