@@ -240,9 +240,11 @@ impl<W: World> Worker<'_, W> {
             if record.tries.spent(&seen.view.state, policy) {
                 // Its host answered others since: the failures were its own, and they are used up.
                 let now = seen.stamp.earliest(self.world.clock().mono());
-                let record = urls.remove(index);
+                let mut record = urls.remove(index);
                 self.visiting.borrow_mut().asks(&seen.view.host, record.id);
                 let ending = record.last.map_or(Ending::Unheard, Ending::Dead);
+                // A row has the tries before its last one, and the last one has been made.
+                record.tries.counted = record.tries.counted.saturating_sub(1);
                 settled.push(self.ended(&seen.view, &record, ending, Findings::CLEAR, now));
                 continue;
             }

@@ -436,7 +436,7 @@ const NAMES_SHOWN: usize = 10;
 
 const HELP: &str = "\
 Works on any crawler's log. Prints the first pair of lines that broke each rule, then a table of \
-P0 to P17; what a log can't show is counted as not judged.
+P0 to P16; what a log can't show is counted as not judged.
 
 Examples:
   curtsy judge access.log --host example.org --robots robots.txt
