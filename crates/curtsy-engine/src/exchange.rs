@@ -372,6 +372,8 @@ impl<W: World> Worker<'_, W> {
         let mut brought = Brought::nothing(outcome);
         // Nobody but a proxy has said anything yet.
         self.note_limit(outcome, Hit::Proxy);
+        let (host, kind) = (asked.approach.url.host(), asked.approach.kind);
+        self.outside.listener.note(Note::NoLine { host, kind, problem });
         if problem.is_unreached() {
             self.unreached.set(true);
         }
@@ -590,7 +592,10 @@ impl<W: World> Worker<'_, W> {
         if !faulty {
             return;
         }
-        let ours = self.health.borrow_mut().fault(&view.host, now);
+        // A proxy that has let nothing through yet is wrongly set, or down: no second host is needed to know that.
+        let worked = self.health.borrow().has_succeeded();
+        let known = brought.outcome.class() == Class::Ours && !worked;
+        let ours = self.health.borrow_mut().fault(&view.host, now, known);
         if let Some(hosts) = ours {
             self.counts.borrow_mut().own_trouble += 1;
             self.outside.listener.note(Note::OwnTrouble);
