@@ -12,6 +12,7 @@ use curtsy_core::host::{
     RobotsId, RobotsNews, Scene, Settled,
 };
 use curtsy_core::limits::Hit;
+use curtsy_core::policy::Unreachable;
 use curtsy_core::robots::RobotsClass;
 use curtsy_core::time::Time;
 use futures_util::future::{Either, join, select};
@@ -394,7 +395,13 @@ impl<W: World> Worker<'_, W> {
                 true => (before, Settled { ours: true, ..Settled::default() }),
                 false => before.observe_no_line(&outcome, &scene),
             };
-            if robots && !problem.is_refusal() && outcome.class() != Class::Ours {
+            // Who may go on without robots.txt must have asked for it. No request got there, so nothing is known: the next turn asks
+            // again, as it would for a page, and the breaker counts the failures.
+            if robots
+                && !problem.is_refusal()
+                && outcome.class() != Class::Ours
+                && asked.policy.robots.unreachable == Unreachable::Deny
+            {
                 let news =
                     RobotsNews::Answer { class: RobotsClass::Unreachable, file: None, told: None };
                 let authority = asked.approach.authority();
@@ -554,7 +561,9 @@ impl<W: World> Worker<'_, W> {
         asked: &Asked<'_>,
         brought: &Brought,
     ) -> (Option<RobotsNews>, Kept) {
-        let silent = matches!(brought.outcome.class(), Class::Nothing | Class::Ours);
+        let unasked =
+            brought.sent.is_none() && asked.policy.robots.unreachable == Unreachable::Allow;
+        let silent = unasked || matches!(brought.outcome.class(), Class::Nothing | Class::Ours);
         if asked.approach.kind != Kind::Robots || silent {
             return (None, None);
         }

@@ -72,6 +72,40 @@ fn a_proxy_that_is_down_is_told_once_and_the_worker_is_not_ready() {
     assert_eq!(fleet.asked(), 0, "no site was asked");
 }
 
+/// A closed port and a host that speaks no TLS: each is told once, counted, and its breaker opens.
+#[test]
+fn hosts_that_cannot_be_reached_are_told_once_and_their_breakers_open() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let (address, _) = server(b"what is this?");
+    let closed = format!("http://127.0.0.8:{}/closed", free_port());
+    let garbage = format!("https://{address}/tls");
+    fleet.push(&[closed, garbage]);
+    let listen = format!("127.0.0.1:{}", free_port());
+    let _worker = fleet.start(&["--delay", "50ms", "--listen", &listen]);
+    until("the breakers", || lines(&fleet, "circuit_open").len() >= 2);
+    let mut told: Vec<(String, String)> = lines(&fleet, "host_unreached")
+        .iter()
+        .map(|line| (line["host"].as_str().unwrap().into(), line["why"].as_str().unwrap().into()))
+        .collect();
+    told.sort();
+    let expected = [
+        ("127.0.0.1".into(), "TLS handshake failed".into()),
+        ("127.0.0.8".into(), "connection refused or unreachable".into()),
+    ];
+    assert_eq!(told, expected);
+    let open = lines(&fleet, "circuit_open");
+    let says = |host: &str| format!("Circuit open: {host} appears down. Next probe in 30s.");
+    for host in ["127.0.0.1", "127.0.0.8"] {
+        assert!(open.iter().any(|line| line["message"] == says(host)), "{open:?}");
+    }
+    let counted = metrics(&listen);
+    for reason in ["connect", "tls"] {
+        let name = format!("page_fetcher_unreached_total{{reason=\"{reason}\"}}");
+        assert_eq!(counted[&name], 5.0, "{name}");
+    }
+    assert!(fleet.list("page_fetcher_dlq").is_empty());
+}
+
 /// The lines of the workers' log about an event.
 fn lines(fleet: &Fleet, event: &str) -> Vec<Value> {
     let log = fleet.log();
