@@ -153,8 +153,8 @@ impl<W: World> Worker<'_, W> {
         let until = seen.stamp.deadline(permit.send_by());
         let written = Cell::new(None);
         let confirm = Confirm { asked, permit, written: &written, done: Cell::new(false) };
-        // Who was told to stop hands the turn back.
-        let sent = match self.stop_switch().get() {
+        // Who was told to stop or to pause hands the turn back.
+        let sent = match self.begins_nothing() {
             true => Sent::NotSent,
             false => {
                 let sending = line.send(permit, until, request, &written);

@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// How long a worker that is new only listens: others ask the store more often than that, and take out a step of its clock.
 const LISTENS: Duration = Duration::from_millis(1500);
 /// How often what is known elsewhere is asked for, and what is remembered is written.
-const TICK: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(500);
 /// A signal to end is obeyed within this: what is under way then is given back by itself.
 pub(crate) const ENDS_WITHIN: Duration = Duration::from_secs(9);
 /// Rows that are told together.
@@ -261,7 +261,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         [("worker", name.as_str().into()), ("user_agent", spec.user_agent.as_str().into())];
     log.info("started", "worker started", &fields);
 
-    let switch = worker.stop_switch();
+    let (switch, pause) = (worker.stop_switch(), worker.pause_switch());
     let mut ends_by: Option<Instant> = None;
     let mut running = std::pin::pin!(worker.run());
     let mut telling = std::pin::pin!(async {
@@ -277,6 +277,8 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         loop {
             tick.tick().await;
             desk.look(&lists).await;
+            // Visits in hand look at this before each turn; the store hands out no further ones.
+            pause.set(desk.is_paused());
             let saved = file.borrow_mut().save(&memory.borrow(), wall());
             if saved.is_err() != unsaved {
                 unsaved = saved.is_err();
@@ -413,6 +415,11 @@ impl Desk<'_> {
             }
         }
         self.tell_trouble();
+    }
+
+    /// Whether the fleet is paused by order, as far as is known.
+    fn is_paused(&self) -> bool {
+        self.latest.borrow().as_ref().is_some_and(|status| status.paused)
     }
 
     /// Redis came back empty: how much waited there is known from the last look.

@@ -123,3 +123,28 @@ fn a_worker_tells_its_health_and_the_metrics_of_the_page_fetcher() {
         assert!(operations.contains(name), "{name} is told in docs/operations.md");
     }
 }
+
+/// "Begin nothing new, in all workers; what was sent is finished": visits in hand obey it too.
+#[test]
+fn a_pause_is_obeyed_by_visits_that_are_under_way() {
+    let mut fleet = Fleet::new(Scene::plain(2, 100, 3, 500));
+    let worker = fleet.start(&["--delay", "300ms"]);
+    fleet.push(&urls(&fleet, 0, 60));
+    fleet.push(&urls(&fleet, 1, 60));
+    until("the first requests", || fleet.asked() > 6);
+    fleet.run(&["fleet", "pause"]).ends(0);
+    let ordered = crate::harness::micros();
+    // Longer than a visit keeps its host.
+    for _ in 0..8 {
+        rounds(&fleet);
+    }
+    let resumed = crate::harness::micros();
+    assert!(resumed > ordered + 4_000_000, "long enough to see a visit that goes on");
+    fleet.run(&["fleet", "resume"]).ends(0);
+    let before = fleet.asked();
+    until("the fleet that goes on", || fleet.asked() > before + 4);
+    assert_eq!(worker.end(), Some(0));
+    let log = fleet.town.close();
+    let late = log.iter().filter(|x| x.start > ordered + 1_500_000 && x.start < resumed);
+    assert_eq!(late.count(), 0, "requests later than a second after the order");
+}
