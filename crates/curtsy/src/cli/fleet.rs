@@ -5,7 +5,7 @@ use std::rc::Rc;
 use clap::{Args, Subcommand};
 use curtsy_core::policy::{Preset, Variables, variable_typos};
 use curtsy_core::url::HostKey;
-use curtsy_store::redis::{Letters, Link, LinkOptions, Options, RedisStore, fleet};
+use curtsy_store::redis::{Caller, Letters, Link, LinkOptions, Options, RedisStore, fleet};
 use serde_json::{Value, json};
 
 use super::worker::{RedisArgs, names};
@@ -92,9 +92,24 @@ struct Asking {
 }
 
 impl Asking {
+    /// For whoever gives orders.
     fn new(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<Asking> {
+        Asking::open(redis, variables, LinkOptions::default())
+    }
+
+    /// For whoever only looks: nothing is written. An empty Redis stays empty, so that a worker with `--new` still finds a new one.
+    fn to_read(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<Asking> {
+        let options = LinkOptions { caller: Caller::Guest, ..LinkOptions::default() };
+        Asking::open(redis, variables, options)
+    }
+
+    fn open(
+        redis: &RedisArgs,
+        variables: &Variables,
+        options: LinkOptions,
+    ) -> anyhow::Result<Asking> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let link = Link::new(&redis.find(variables), LinkOptions::default())?;
+        let link = Link::new(&redis.find(variables), options)?;
         Ok(Asking { runtime, link: Rc::new(link) })
     }
 
@@ -134,10 +149,11 @@ pub(super) fn run(args: &FleetArgs, console: &mut Console<'_>) -> anyhow::Result
 
 fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
-    let asking = Asking::new(&args.redis, &console.variables)?;
+    let asking = Asking::to_read(&args.redis, &console.variables)?;
     let names = names(&console.variables);
     let lists = [names.input_queue.as_str(), &names.dlq_queue, &names.rejected_queue];
-    let status = asking.ask(fleet::status(&asking.link, &lists))?.unwrap_or_default();
+    let nobody = || fleet::Status { lengths: vec![0; lists.len()], ..fleet::Status::default() };
+    let status = asking.ask(fleet::status(&asking.link, &lists))?.unwrap_or_else(nobody);
     let ages = status.workers.iter().map(|(name, ago)| (name.clone(), ago.as_secs_f64().into()));
     let workers: serde_json::Map<String, Value> = ages.collect();
     if args.json {
@@ -187,7 +203,7 @@ fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
 
 pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
-    let asking = Asking::new(&args.redis, &console.variables)?;
+    let asking = Asking::to_read(&args.redis, &console.variables)?;
     let names = names(&console.variables);
     let list = if args.rejected { names.rejected_queue } else { names.dlq_queue };
     let letters = Letters::new(Rc::clone(&asking.link), list);

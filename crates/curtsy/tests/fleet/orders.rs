@@ -148,3 +148,16 @@ fn a_pause_is_obeyed_by_visits_that_are_under_way() {
     let late = log.iter().filter(|x| x.start > ordered + 1_500_000 && x.start < resumed);
     assert_eq!(late.count(), 0, "requests later than a second after the order");
 }
+
+/// Whoever only looks leaves a new Redis as it is: `worker --new` finds a new one, and begins at once.
+#[test]
+fn a_look_at_a_new_redis_writes_nothing() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let redis = fleet.redis.url();
+    let status = fleet.run(&["fleet", "status"]).ends(0).out;
+    assert!(!status.contains("quiet"), "{status}");
+    fleet.run(&["dlq", "list"]).ends(0);
+    fleet.run(&["block", "--list", "--redis", &redis]).ends(0);
+    let keys: Vec<String> = fleet.connection().keys("*").unwrap();
+    assert!(keys.is_empty(), "{keys:?}");
+}
