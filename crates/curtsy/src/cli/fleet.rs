@@ -154,6 +154,7 @@ fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
     let lists = [names.input_queue.as_str(), &names.dlq_queue, &names.rejected_queue];
     let nobody = || fleet::Status { lengths: vec![0; lists.len()], ..fleet::Status::default() };
     let status = asking.ask(fleet::status(&asking.link, &lists))?.unwrap_or_else(nobody);
+    let blocked = asking.ask(fleet::stops(&asking.link))?.hosts;
     let ages = status.workers.iter().map(|(name, ago)| (name.clone(), ago.as_secs_f64().into()));
     let workers: serde_json::Map<String, Value> = ages.collect();
     if args.json {
@@ -169,6 +170,7 @@ fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
             "draining": status.draining,
             "quiet_seconds": status.quiet.as_secs_f64(),
             "workers": workers,
+            "blocked": blocked.len(),
         });
         writeln!(console.out, "{told}")?;
         return Ok(Outcome::Fine);
@@ -185,6 +187,10 @@ fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
     )?;
     writeln!(out, "hosts      {} with work, {} of them due", status.hosts, status.hosts_due)?;
     writeln!(out, "letters    {} dead, {} rejected", status.lengths[1], status.lengths[2])?;
+    if !blocked.is_empty() {
+        let count = progress::counted(blocked.len() as u64, "host");
+        writeln!(out, "blocked    {count}: `curtsy block --list --redis URL` shows which")?;
+    }
     if status.paused {
         writeln!(out, "paused     by order: `curtsy fleet resume` goes on")?;
     }
@@ -277,6 +283,12 @@ fn done(console: &mut Console<'_>, json: bool, what: &str, count: u64) -> anyhow
         false => writeln!(console.err, "{what} {}", progress::counted(count, "letter"))?,
     }
     Ok(())
+}
+
+/// The stop orders that are in force in a fleet.
+pub(super) fn stops(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<fleet::Stops> {
+    let asking = Asking::to_read(redis, variables)?;
+    asking.ask(fleet::stops(&asking.link))
 }
 
 /// A stop order to a whole fleet, or its end.

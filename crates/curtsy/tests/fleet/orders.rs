@@ -149,6 +149,28 @@ fn a_pause_is_obeyed_by_visits_that_are_under_way() {
     assert_eq!(late.count(), 0, "requests later than a second after the order");
 }
 
+#[test]
+fn the_orders_of_a_fleet_are_listed_and_lifted_where_they_were_given() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let redis = fleet.redis.url();
+    let block = |args: &[&str]| fleet.run(&[&["block"], args, &["--redis", &redis]].concat());
+    assert_eq!(block(&["--list", "--json"]).ends(0).out.trim(), "[]");
+    let said = block(&["a.test"]).ends(0).err;
+    let lift = format!("`curtsy block a.test --lift --redis {redis}`");
+    assert!(said.contains(&lift), "{said}");
+    assert!(block(&["a.test"]).ends(0).err.contains("already"));
+    block(&["b.test"]).ends(0);
+    let listed: Value = serde_json::from_str(&block(&["--list", "--json"]).ends(0).out).unwrap();
+    assert_eq!((&listed[0]["host"], &listed[1]["host"]), (&"a.test".into(), &"b.test".into()));
+    assert!(block(&[]).ends(0).out.starts_with("a.test\tsince "), "without a host it lists");
+    let status = fleet.run(&["fleet", "status"]).ends(0).out;
+    assert!(status.contains("blocked    2 hosts"), "{status}");
+    assert!(block(&["nosuch.example", "--lift"]).ends(1).err.contains("was not blocked"));
+    block(&["a.test", "--lift"]).ends(0);
+    block(&["b.test", "--lift"]).ends(0);
+    assert!(block(&["--list"]).ends(0).err.contains("no host is blocked"));
+}
+
 /// Whoever only looks leaves a new Redis as it is: `worker --new` finds a new one, and begins at once.
 #[test]
 fn a_look_at_a_new_redis_writes_nothing() {
