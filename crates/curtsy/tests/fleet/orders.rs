@@ -171,6 +171,21 @@ fn the_orders_of_a_fleet_are_listed_and_lifted_where_they_were_given() {
     assert!(block(&["--list"]).ends(0).err.contains("no host is blocked"));
 }
 
+#[test]
+fn a_worker_that_has_left_is_not_counted() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let worker = fleet.start(&["--delay", "0s"]);
+    fleet.push(&urls(&fleet, 0, 2));
+    until("the events", || fleet.events().len() == 2);
+    let workers = || -> usize {
+        let told = fleet.run(&["fleet", "status", "--json"]).ends(0).out;
+        serde_json::from_str::<Value>(&told).unwrap()["workers"].as_object().unwrap().len()
+    };
+    assert_eq!(workers(), 1);
+    assert_eq!(worker.end(), Some(0));
+    assert_eq!(workers(), 0);
+}
+
 /// Whoever only looks leaves a new Redis as it is: `worker --new` finds a new one, and begins at once.
 #[test]
 fn a_look_at_a_new_redis_writes_nothing() {
