@@ -183,12 +183,14 @@ fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpe
     let state_dir = state
         .or_else(|| state_dir(variables).map(|state| state.join("worker")))
         .context("no place for what the worker remembers: neither `XDG_STATE_HOME` nor `HOME` is set\nhint: set PAGE_FETCHER_STATE_DIR")?;
+    let names = names(variables);
+    apart(&names)?;
     Ok(FleetSpec {
         cache_redis_url: said("PAGE_FETCHER_CACHE_REDIS_URL").unwrap_or_else(|| redis_url.clone()),
         redis_url,
         kafka_brokers: kafka.unwrap_or_else(|| "localhost:9092".into()),
         kafka_settings: args.kafka_set.clone(),
-        names: names(variables),
+        names,
         poll,
         policy: Arc::new(policy),
         user_agent,
@@ -201,6 +203,27 @@ fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpe
         new_store: args.new,
         dies_at: args.die_at,
     })
+}
+
+/// Refuses a queue that is also a list of letters: what fails would be queued again for ever.
+fn apart(names: &Names) -> anyhow::Result<()> {
+    let input = &names.input_queue;
+    let letters = [
+        ("PAGE_FETCHER_DLQ_QUEUE", &names.dlq_queue),
+        ("PAGE_FETCHER_REJECTED_QUEUE", &names.rejected_queue),
+    ];
+    for (variable, list) in letters {
+        if [String::new(), ":high".into(), ":low".into()]
+            .iter()
+            .any(|part| *list == format!("{input}{part}"))
+        {
+            bail!(
+                "{variable} is `{list}`, which is the queue of URLs: what fails would be asked for again for ever\n\
+                 hint: give the list a name of its own, or another one to PAGE_FETCHER_INPUT_QUEUE"
+            );
+        }
+    }
+    Ok(())
 }
 
 const HELP: &str = "\
