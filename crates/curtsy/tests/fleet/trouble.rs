@@ -55,6 +55,15 @@ fn a_list_of_letters_that_is_also_the_queue_is_refused() {
     }
 }
 
+#[test]
+fn a_redis_with_a_password_is_named_as_that() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let set = ["SET", "requirepass", "secret"];
+    let _: () = redis::cmd("CONFIG").arg(&set).query(&mut fleet.connection()).unwrap();
+    let says = ["wants a user and a password", "redis://USER:PASSWORD@HOST:PORT"];
+    refused(&mut fleet.worker(&["--until-empty"]), &says);
+}
+
 /// "the worker refuses to start unless the Redis that holds host states is `noeviction`"
 #[test]
 fn a_redis_that_evicts_is_refused_for_host_states_and_taken_for_pages() {
