@@ -64,6 +64,16 @@ fn a_redis_with_a_password_is_named_as_that() {
     refused(&mut fleet.worker(&["--until-empty"]), &says);
 }
 
+#[test]
+fn a_variable_that_sets_nothing_is_named() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let mut worker = fleet.worker(&["--until-empty"]);
+    let ran = worker.env("PAGE_FETCHER_FOOBAR", "1").output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}");
+    assert!(said.contains("`PAGE_FETCHER_FOOBAR` sets nothing"), "{said}");
+}
+
 /// "the worker refuses to start unless the Redis that holds host states is `noeviction`"
 #[test]
 fn a_redis_that_evicts_is_refused_for_host_states_and_taken_for_pages() {
