@@ -231,7 +231,8 @@ pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<O
                     from + shown
                 )?;
             } else if !args.json && listed.total == 0 {
-                writeln!(console.err, "no dead letters")?;
+                let none = if args.rejected { "no rejected entries" } else { "no dead letters" };
+                writeln!(console.err, "{none}")?;
             }
         }
         DlqCommand::Show { url } => {
@@ -241,7 +242,7 @@ pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<O
                 if let Some((entry, reason)) =
                     listed.letters.iter().find(|(e, _)| e == url.as_bytes())
                 {
-                    tell(console, args.json, entry, reason)?;
+                    show_letter(console, args.json, entry, reason)?;
                     return Ok(Outcome::Fine);
                 }
                 from += listed.letters.len() as u64;
@@ -254,11 +255,11 @@ pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<O
         DlqCommand::Replay { urls } => {
             let to = Some(names.input_queue.as_str());
             let count = asking.ask(letters.take_off(&entries(urls), to))?;
-            done(console, args.json, "replayed", count)?;
+            return done(console, args.json, "replayed", urls, count);
         }
         DlqCommand::Purge { urls } => {
             let count = asking.ask(letters.take_off(&entries(urls), None))?;
-            done(console, args.json, "purged", count)?;
+            return done(console, args.json, "purged", urls, count);
         }
     }
     Ok(Outcome::Fine)
@@ -277,12 +278,49 @@ fn tell(console: &mut Console<'_>, json: bool, entry: &[u8], reason: &str) -> an
     Ok(())
 }
 
-fn done(console: &mut Console<'_>, json: bool, what: &str, count: u64) -> anyhow::Result<()> {
+/// A letter with all that is known of it.
+fn show_letter(
+    console: &mut Console<'_>,
+    json: bool,
+    entry: &[u8],
+    reason: &str,
+) -> anyhow::Result<()> {
+    tell(console, json, entry, reason)?;
+    let known: Value = serde_json::from_str(reason).unwrap_or_default();
+    if json {
+        return Ok(());
+    }
+    if let Some(at) = known["at"].as_str() {
+        writeln!(console.out, "  given up  {}", printable(at))?;
+    }
+    if let Some(tries) = known["tries"].as_u64() {
+        writeln!(console.out, "  asked     {}", progress::counted(tries, "time"))?;
+    }
+    if let Some(url) = known["final_url"].as_str().filter(|url| url.as_bytes() != entry) {
+        writeln!(console.out, "  led to    {}", printable(url))?;
+    }
+    Ok(())
+}
+
+/// Says how many letters were taken off. URLs that are named and not there are a refusal.
+fn done(
+    console: &mut Console<'_>,
+    json: bool,
+    what: &str,
+    urls: &[String],
+    count: u64,
+) -> anyhow::Result<Outcome> {
     match json {
         true => writeln!(console.out, "{}", json!({what: count}))?,
         false => writeln!(console.err, "{what} {}", progress::counted(count, "letter"))?,
     }
-    Ok(())
+    if count == 0 && !urls.is_empty() {
+        if !json {
+            writeln!(console.err, "none of these is on the list; `curtsy dlq list` shows it")?;
+        }
+        return Ok(Outcome::Refused);
+    }
+    Ok(Outcome::Fine)
 }
 
 /// The stop orders that are in force in a fleet.

@@ -217,7 +217,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         &spec.names.rejected_queue,
     );
     let pages = Pages::new(cache_link, spec.policy.cache.ttl);
-    let dead = DeadLetters::new(&link, &spec.names, log);
+    let dead = DeadLetters::new(&link, &spec.names, &spec.policy, log);
     let way_out = WayOut::new(log, spec.outlet.proxy.as_ref());
     let meter = Meter::new(log, &way_out);
     let reader = FleetReader::new(&spec.policy, spec.follow, log)?;

@@ -198,3 +198,25 @@ fn a_look_at_a_new_redis_writes_nothing() {
     let keys: Vec<String> = fleet.connection().keys("*").unwrap();
     assert!(keys.is_empty(), "{keys:?}");
 }
+
+#[test]
+fn a_letter_says_in_words_why_it_is_there_and_how_often_its_url_was_asked_for() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let (gone, inside) = (fleet.town.url(0, "/none"), "http://10.0.0.1/".to_owned());
+    fleet.push(&[&gone, &inside]);
+    let ran = fleet.worker(&["--until-empty", "--delay", "0s"]).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let show = |url: &str| fleet.run(&["dlq", "show", url]).ends(0).out;
+    let shown = show(&gone);
+    assert!(shown.contains("HTTP 404") && shown.contains("asked     1 time\n"), "{shown}");
+    let shown = show(&inside);
+    assert!(shown.contains("`--allow-net 10.0.0.0/8`"), "{shown}");
+    assert!(shown.contains("asked     0 times\n"), "{shown}");
+    for order in ["replay", "purge"] {
+        let said = fleet.run(&["dlq", order, "http://nosuch.example/"]).ends(1).err;
+        assert!(said.contains("none of these is on the list"), "{said}");
+    }
+    fleet.run(&["dlq", "purge", &gone]).ends(0);
+    let said = fleet.run(&["dlq", "list", "--rejected"]).ends(0).err;
+    assert!(said.contains("no rejected entries"), "{said}");
+}
