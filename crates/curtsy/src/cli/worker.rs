@@ -13,7 +13,7 @@ use curtsy_engine::Point;
 use super::config::ConfigArg;
 use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners};
 use super::policy::assignment;
-use super::{Console, Outcome, refusal};
+use super::{Console, Outcome, printable, refusal};
 use crate::fleet::{FleetSpec, Log, Names, ask, run as run_worker};
 use curtsy_crawl::state_dir;
 
@@ -111,9 +111,21 @@ pub(super) fn names(variables: &Variables) -> Names {
 
 pub(super) fn run(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     if let Some(url) = &args.check_health {
-        let (status, said) = ask(url).with_context(|| format!("could not ask `{url}`"))?;
-        writeln!(console.out, "{said}")?;
-        return Ok(if status == 200 { Outcome::Fine } else { Outcome::Refused });
+        let outcome = match ask(url) {
+            Ok((status, said)) => {
+                writeln!(console.out, "{said}")?;
+                if status == 200 { Outcome::Fine } else { Outcome::Refused }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+                return Err(error).with_context(|| format!("could not ask `{url}`"));
+            }
+            // Docker reserves 2: whoever can't be asked is not healthy.
+            Err(error) => {
+                writeln!(console.err, "no answer from `{}`: {error}", printable(url))?;
+                Outcome::Refused
+            }
+        };
+        return Ok(outcome);
     }
     let spec = spec(args, console)?;
     let report = run_worker(&spec, &Log::to_stderr())?;

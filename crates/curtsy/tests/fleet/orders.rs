@@ -220,3 +220,12 @@ fn a_letter_says_in_words_why_it_is_there_and_how_often_its_url_was_asked_for() 
     let said = fleet.run(&["dlq", "list", "--rejected"]).ends(0).err;
     assert!(said.contains("no rejected entries"), "{said}");
 }
+
+/// Docker takes 0 and 1, and reserves 2.
+#[test]
+fn a_worker_that_cannot_be_asked_is_not_healthy() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let nobody = format!("http://127.0.0.1:{}/readyz", free_port());
+    let said = fleet.run(&["worker", "--check-health", &nobody]).ends(1).err;
+    assert!(said.contains("no answer from"), "{said}");
+}
