@@ -188,3 +188,19 @@ fn a_run_that_reached_nobody_says_why_and_lists_nothing_that_was_not_sent() {
     let page = &evidence["pages"][0];
     assert_eq!(page["evidence"], Value::Null, "robots.txt said nothing: {page}");
 }
+
+#[test]
+fn the_demonstration_opens_its_own_sites_and_nothing_else_of_this_machine() {
+    let folder = Folder::new();
+    let demo = curtsy_serve::Demo::start().unwrap();
+    let mut spec = spec(folder.store());
+    spec.way = demo.way();
+    let service = Service::start(spec);
+    let answer = service.ingest("shop", &json!({"url": demo.example(), "mode": "light"}));
+    assert_eq!(answer["success"], true, "{answer}");
+    let other = listener("127.0.0.1:0");
+    let url = format!("http://{}/", other.local_addr().unwrap());
+    let answer = service.ingest("shop", &json!({"url": url, "mode": "light"}));
+    assert_refused(&service, &answer, &url);
+    assert!(other.accept().is_err(), "nobody came");
+}
