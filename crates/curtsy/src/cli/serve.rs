@@ -149,7 +149,7 @@ fn spec(
             own.at
         );
     }
-    if settled.policy.identity.contact.is_none() {
+    if settled.policy.identity.contact.is_none() && !args.rotate_token {
         let only = "without `--contact you@example.org` only sites on this machine can be ingested";
         console.warn(&[only.to_owned()])?;
     }

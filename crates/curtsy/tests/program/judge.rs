@@ -278,6 +278,13 @@ fn a_log_that_is_given_twice_is_refused() {
 }
 
 #[test]
+fn a_policy_that_is_misspelt_is_told_of_neutral_too() {
+    let run = curtsy(&["judge", GOOD, "--policy", "neutrl"]);
+    assert_eq!(run.code, Some(2), "{}", run.err);
+    assert!(run.err.contains("`neutral`"), "{}", run.err);
+}
+
+#[test]
 fn the_formats_of_other_servers_are_read() {
     let [flag, file] = ASKS;
     for (log, format, exchanges, found) in [

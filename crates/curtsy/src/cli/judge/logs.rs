@@ -62,7 +62,7 @@ impl Logs {
             }
             logs.logs.push(Log { name: file.clone(), lines, head: None });
             let log = logs.logs.len() - 1;
-            let before = logs.unreadable;
+            let (before, shown) = (logs.unreadable, logs.unreadable_first.len());
             logs.advance(log);
             if logs.logs[log].head.is_none() && logs.unreadable > before {
                 let tried: Vec<&str> = match format {
@@ -72,7 +72,7 @@ impl Logs {
                 bail!(
                     "`{file}` holds no line that can be read, in any of these formats: {}\n{}",
                     tried.join(", "),
-                    logs.unreadable_first.last().map_or("", String::as_str)
+                    logs.unreadable_first[shown..].join("\n")
                 );
             }
         }
