@@ -87,7 +87,7 @@ impl<W: World> Worker<'_, W> {
             }
             if at > now {
                 self.world.clock().sleep_until(at).await;
-                if self.stop_switch().get() {
+                if self.begins_nothing() {
                     break;
                 }
             }

@@ -12,6 +12,7 @@ use curtsy_core::host::{
     RobotsId, RobotsNews, Scene, Settled,
 };
 use curtsy_core::limits::Hit;
+use curtsy_core::policy::Unreachable;
 use curtsy_core::robots::RobotsClass;
 use curtsy_core::time::Time;
 use futures_util::future::{Either, join, select};
@@ -152,8 +153,8 @@ impl<W: World> Worker<'_, W> {
         let until = seen.stamp.deadline(permit.send_by());
         let written = Cell::new(None);
         let confirm = Confirm { asked, permit, written: &written, done: Cell::new(false) };
-        // Who was told to stop hands the turn back.
-        let sent = match self.stop_switch().get() {
+        // Who was told to stop or to pause hands the turn back.
+        let sent = match self.begins_nothing() {
             true => Sent::NotSent,
             false => {
                 let sending = line.send(permit, until, request, &written);
@@ -372,6 +373,8 @@ impl<W: World> Worker<'_, W> {
         let mut brought = Brought::nothing(outcome);
         // Nobody but a proxy has said anything yet.
         self.note_limit(outcome, Hit::Proxy);
+        let (host, kind) = (asked.approach.url.host(), asked.approach.kind);
+        self.outside.listener.note(Note::NoLine { host, kind, problem });
         if problem.is_unreached() {
             self.unreached.set(true);
         }
@@ -392,7 +395,13 @@ impl<W: World> Worker<'_, W> {
                 true => (before, Settled { ours: true, ..Settled::default() }),
                 false => before.observe_no_line(&outcome, &scene),
             };
-            if robots && !problem.is_refusal() && outcome.class() != Class::Ours {
+            // Who may go on without robots.txt must have asked for it. No request got there, so nothing is known: the next turn asks
+            // again, as it would for a page, and the breaker counts the failures.
+            if robots
+                && !problem.is_refusal()
+                && outcome.class() != Class::Ours
+                && asked.policy.robots.unreachable == Unreachable::Deny
+            {
                 let news =
                     RobotsNews::Answer { class: RobotsClass::Unreachable, file: None, told: None };
                 let authority = asked.approach.authority();
@@ -552,7 +561,9 @@ impl<W: World> Worker<'_, W> {
         asked: &Asked<'_>,
         brought: &Brought,
     ) -> (Option<RobotsNews>, Kept) {
-        let silent = matches!(brought.outcome.class(), Class::Nothing | Class::Ours);
+        let unasked =
+            brought.sent.is_none() && asked.policy.robots.unreachable == Unreachable::Allow;
+        let silent = unasked || matches!(brought.outcome.class(), Class::Nothing | Class::Ours);
         if asked.approach.kind != Kind::Robots || silent {
             return (None, None);
         }
@@ -590,7 +601,10 @@ impl<W: World> Worker<'_, W> {
         if !faulty {
             return;
         }
-        let ours = self.health.borrow_mut().fault(&view.host, now);
+        // A proxy that has let nothing through yet is wrongly set, or down: no second host is needed to know that.
+        let worked = self.health.borrow().has_succeeded();
+        let known = brought.outcome.class() == Class::Ours && !worked;
+        let ours = self.health.borrow_mut().fault(&view.host, now, known);
         if let Some(hosts) = ours {
             self.counts.borrow_mut().own_trouble += 1;
             self.outside.listener.note(Note::OwnTrouble);

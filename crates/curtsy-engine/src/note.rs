@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curtsy_core::host::{Kind, Outcome};
+use curtsy_core::host::{Kind, Outcome, Problem};
 use curtsy_core::limits::Hit;
 use curtsy_core::url::HostKey;
 
@@ -26,6 +26,15 @@ pub enum Note<'a> {
         took: Duration,
         /// What came of it.
         outcome: Outcome,
+    },
+    /// No connection could be made, so no request went out.
+    NoLine {
+        /// The host.
+        host: &'a HostKey,
+        /// What for.
+        kind: Kind,
+        /// Why.
+        problem: Problem,
     },
     /// A limit of ours ended an exchange, or kept a line from being made.
     LimitHit {

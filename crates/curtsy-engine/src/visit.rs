@@ -135,7 +135,7 @@ impl<W: World> Worker<'_, W> {
                 Choice::Wait(until) => {
                     let scene = self.scene(&policy, &seen.view, now, None);
                     let due = until.back(seen.view.state.lead(&scene));
-                    if !self.may_linger(now, due) || self.stop_switch().get() {
+                    if !self.may_linger(now, due) || self.begins_nothing() {
                         self.release(seen, due, blocked).await;
                         return None;
                     }
@@ -152,8 +152,8 @@ impl<W: World> Worker<'_, W> {
                     self.release(seen, now, blocked).await;
                     return None;
                 }
-                // Told to stop while it lingered.
-                Choice::Go(_) if self.stop_switch().get() => {
+                // Told to stop or to pause while it lingered.
+                Choice::Go(_) if self.begins_nothing() => {
                     self.release(seen, now, blocked).await;
                     return None;
                 }
@@ -591,7 +591,7 @@ impl<W: World> Worker<'_, W> {
     /// Whether a visit that has kept its host waits for the next turn.
     pub(crate) fn may_wait(&self, now: Time, due: Time) -> bool {
         let paused = self.health.borrow().paused_until(self.clock_now()).is_some();
-        due <= now + LINGER && !paused && !self.stop_switch().get()
+        due <= now + LINGER && !paused && !self.begins_nothing()
     }
 
     /// Waits until what is fetched next can be kept. After a while the host falls due again by itself, for whoever can keep something then.

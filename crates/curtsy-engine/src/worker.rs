@@ -177,6 +177,8 @@ pub struct Worker<'o, W: World> {
     /// Since when a batch is on its way to them.
     flush_began: Cell<Option<Mono>>,
     stopping: Rc<Cell<bool>>,
+    /// Whether people ordered that nothing new begins.
+    pausing: Rc<Cell<bool>>,
     /// When something was last achieved: an answer that can be used, a row, a seed.
     progress: Cell<Mono>,
     /// A connection could not be made since it was last looked whether that is all that is left.
@@ -255,6 +257,7 @@ impl<'o, W: World> Worker<'o, W> {
             kept_last: Cell::new(true),
             flush_began: Cell::new(None),
             stopping: Rc::default(),
+            pausing: Rc::default(),
             progress: Cell::new(Mono(0)),
             unreached: Cell::new(true),
             own_fault: Cell::new(None),
@@ -266,6 +269,17 @@ impl<'o, W: World> Worker<'o, W> {
     /// A switch that lets the worker finish what it holds and end.
     pub fn stop_switch(&self) -> Rc<Cell<bool>> {
         Rc::clone(&self.stopping)
+    }
+
+    /// A switch that lets the worker finish what was sent and begin nothing, until it is switched off again. Whatever waits goes
+    /// back to the store.
+    pub fn pause_switch(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.pausing)
+    }
+
+    /// Whether nothing new begins, since the worker is to stop or to pause.
+    pub(crate) fn begins_nothing(&self) -> bool {
+        self.stopping.get() || self.pausing.get()
     }
 
     /// What it has done so far.

@@ -7,7 +7,9 @@
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
+use curtsy_core::url::HostKey;
 use curtsy_crawl::Way;
+use curtsy_fetch::NamedHost;
 use curtsy_sim::loopback::{Answer, Body, Host, Scene, Settings, Sitemap, Sites};
 
 use crate::ServeError;
@@ -51,10 +53,15 @@ impl Demo {
         beside(&self.example())
     }
 
-    /// The way to them: this machine, and nowhere else.
+    /// The way to them: these names at their port, and nothing else of this machine.
     pub fn way(&self) -> Way {
+        let port = self.sites.port();
+        let named = |(host, _): (&str, &str)| {
+            let host = HostKey::parse(host).expect("a name of ours");
+            NamedHost { host, port }
+        };
         Way {
-            allow_net: vec!["127.0.0.0/8".parse().expect("a network")],
+            named: SITES.map(named).to_vec(),
             pins: vec!["*.test=127.0.0.1".parse().expect("a pin")],
             ..Way::default()
         }

@@ -161,8 +161,16 @@ pub fn variable_typos(preset: Preset, variables: &Variables) -> Vec<String> {
     names
         .filter_map(|name| {
             let upper = name.to_ascii_uppercase();
-            let near = nearest(&upper, known.iter().map(String::as_str))?;
-            Some(format!("`{}` sets nothing; did you mean `{near}`?", shown(name)))
+            match nearest(&upper, known.iter().map(String::as_str)) {
+                Some(near) => {
+                    Some(format!("`{}` sets nothing; did you mean `{near}`?", shown(name)))
+                }
+                // Other programs have no variables that begin like these.
+                None if preset == Preset::Fleet && upper.starts_with("PAGE_FETCHER_") => {
+                    Some(format!("`{}` sets nothing: no setting has that name", shown(name)))
+                }
+                None => None,
+            }
         })
         .collect()
 }

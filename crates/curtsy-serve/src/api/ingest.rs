@@ -76,12 +76,15 @@ struct Answered<T> {
     success: bool,
     tiles: T,
     evidence: RunEvidence,
+    /// Why there is nothing, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 pub(super) fn answered(answer: Answer) -> Json<impl Serialize> {
-    let Answer { evidence, tiles } = answer;
+    let Answer { evidence, tiles, reason } = answer;
     let success = matches!(evidence.ingest.outcome, RunOutcome::Success | RunOutcome::Partial);
-    Json(Answered { success, tiles, evidence })
+    Json(Answered { success, tiles, evidence, reason: reason.filter(|_| !success) })
 }
 
 /// RFC 7240: what a client would like.

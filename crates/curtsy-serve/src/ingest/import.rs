@@ -69,6 +69,6 @@ impl Runs {
             records::begin(db, &order, &evidence.trace_id, &now_text())?;
             records::end(db, &evidence, &tiles, &now_text(), None)
         })?;
-        Ok(Answer { evidence, tiles })
+        Ok(Answer { evidence, tiles, reason: None })
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct RunKeeper<'r> {
 #[derive(Default)]
 pub(super) struct Kept {
     pub(super) pages: Vec<PageKept>,
+    /// Why the first page that did not come did not come: mostly the home page.
+    pub(super) reason: Option<String>,
     bytes: usize,
     number: i64,
 }
@@ -83,6 +85,13 @@ impl<'r> RunKeeper<'r> {
         self.lock().number = number;
         for (row, page) in batch.rows.iter().filter(|row| row.kind == AskKind::Page).zip(shown) {
             self.take(row);
+            let mut kept = self.lock();
+            if kept.reason.is_none() {
+                let why = Facts::of(row).reason(Some(self.body_max));
+                let host = row.final_url.host();
+                kept.reason = why.map(|why| format!("{host}: {why}"));
+            }
+            drop(kept);
             self.live.page(page);
         }
         Ok(())
@@ -101,7 +110,7 @@ impl<'r> RunKeeper<'r> {
         else {
             return Ok(());
         };
-        if row.is_remembered() {
+        if row.is_remembered() || was_not_sent(outcome) {
             return Ok(());
         }
         let kind = match row.kind {
@@ -254,10 +263,21 @@ fn evidence(row: &Row, rule: Option<&str>) -> Option<Json> {
             "metadata": {"url": url},
         }));
     }
+    if let Ending::Dead(outcome) = &row.ending
+        && was_not_sent(outcome)
+    {
+        // The host could not be reached: robots.txt said nothing.
+        return None;
+    }
     let rule = rule.map(str::to_owned);
     let evidence = RobotsEvidence::with_rule(found, url, rule, row.crawl_delay, row.at)?;
     // Plain data of ours always is JSON.
     serde_json::to_value(evidence).ok()
+}
+
+/// Whether a URL failed before any request for it went out: its address may not be dialled, or no connection could be made.
+fn was_not_sent(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Failed(problem) if problem.is_refusal() || problem.is_unreached())
 }
 
 /// What every gate said, as sentences.

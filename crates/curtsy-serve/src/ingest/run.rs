@@ -49,6 +49,8 @@ const STACK_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) struct Answer {
     pub(crate) evidence: RunEvidence,
     pub(crate) tiles: Vec<Tile>,
+    /// Why no page was used, if none was.
+    pub(crate) reason: Option<String>,
 }
 
 /// A run that could not begin, or could not be kept.
@@ -303,10 +305,12 @@ impl Runs {
             })
             .collect();
         let tiles = curtsy_tiles::extract(&pages);
+        let mut reason = kept.reason.clone().filter(|_| kept.pages.is_empty());
         let evidence = match crawled {
             Ok(report) => RunEvidence { trace_id: live.trace.clone(), ..report.evidence },
             Err(error) => {
                 live.failed(&error.to_string());
+                reason = Some(error.to_string());
                 let took = began.elapsed();
                 let planned = order.seeds().len() as u64;
                 let risk_score = self.risk(order.url.host().as_str());
@@ -329,7 +333,7 @@ impl Runs {
             }
             records::end(db, &evidence, &tiles, &at, breaks)
         })?;
-        Ok(Answer { evidence, tiles })
+        Ok(Answer { evidence, tiles, reason })
     }
 
     /// Fetches the pages that a person named, and nothing else.

@@ -164,3 +164,43 @@ fn only_web_addresses_are_orders() {
             .ends(422);
     }
 }
+
+/// A run that could not reach its site says why in its answer, and lists no request that was never sent.
+#[test]
+fn a_run_that_reached_nobody_says_why_and_lists_nothing_that_was_not_sent() {
+    let folder = Folder::new();
+    let public = service_for_public(&folder);
+    let answer = public.ingest("shop", &json!({"url": "http://10.0.0.1/", "mode": "light"}));
+    let reason = answer["reason"].as_str().unwrap_or_default();
+    assert!(reason.starts_with("10.0.0.1: "), "{answer}");
+    let evidence = public.evidence("shop", &answer);
+    assert_eq!(evidence["requests"], json!([]), "nothing was sent");
+
+    let folder = Folder::new();
+    let service = Service::start(spec(folder.store()));
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.1:{port}/");
+    let answer = service.ingest("shop", &json!({"url": url, "mode": "light"}));
+    assert_eq!(answer["reason"], "127.0.0.1: connection refused or unreachable", "{answer}");
+    let evidence = service.evidence("shop", &answer);
+    let requests = evidence["requests"].as_array().unwrap();
+    assert!(requests.iter().all(|request| request["kind"] != "page"), "{requests:?}");
+    let page = &evidence["pages"][0];
+    assert_eq!(page["evidence"], Value::Null, "robots.txt said nothing: {page}");
+}
+
+#[test]
+fn the_demonstration_opens_its_own_sites_and_nothing_else_of_this_machine() {
+    let folder = Folder::new();
+    let demo = curtsy_serve::Demo::start().unwrap();
+    let mut spec = spec(folder.store());
+    spec.way = demo.way();
+    let service = Service::start(spec);
+    let answer = service.ingest("shop", &json!({"url": demo.example(), "mode": "light"}));
+    assert_eq!(answer["success"], true, "{answer}");
+    let other = listener("127.0.0.1:0");
+    let url = format!("http://{}/", other.local_addr().unwrap());
+    let answer = service.ingest("shop", &json!({"url": url, "mode": "light"}));
+    assert_refused(&service, &answer, &url);
+    assert!(other.accept().is_err(), "nobody came");
+}

@@ -3,10 +3,13 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use curtsy_core::time::Time;
+use curtsy_core::url::HostKey;
+
 use super::letters::strange;
 use super::link::{Wire, WireError, by_hash};
 use super::reply::{Reply, Strange};
-use super::script::{FLOW, STATUS};
+use super::script::{FLOW, STATUS, STOPS};
 
 /// An order to all workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +77,34 @@ pub async fn order<W: Wire>(wire: &Rc<W>, flow: Flow) -> Result<(), WireError> {
     let mut command = by_hash(&FLOW);
     command.arg(flow.name());
     wire.run(&FLOW, &command).await.map(|_| ())
+}
+
+/// The hosts of which nothing may be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stops {
+    /// The store's time.
+    pub now: Time,
+    /// Each host, and when the order was given, by name.
+    pub hosts: Vec<(HostKey, Time)>,
+}
+
+/// Reads the stop orders that are in force. Nothing is written, whatever is there.
+pub async fn stops<W: Wire>(wire: &Rc<W>) -> Result<Stops, WireError> {
+    let mut reply = Reply::new(wire.run(&STOPS, &by_hash(&STOPS)).await?).map_err(strange)?;
+    read_stops(&mut reply).map_err(strange)
+}
+
+fn read_stops(reply: &mut Reply) -> Result<Stops, Strange> {
+    reply.text()?;
+    let mut stops = Stops { now: Time::from_micros(reply.number()?), hosts: Vec::new() };
+    let mut hosts = reply.list()?;
+    while !hosts.is_over() {
+        let (host, at) = (hosts.text()?, Time::from_micros(hosts.number()?));
+        // A host that can't be read is none of ours.
+        stops.hosts.extend(HostKey::parse(&host).ok().map(|host| (host, at)));
+    }
+    stops.hosts.sort();
+    Ok(stops)
 }
 
 fn read(reply: &mut Reply) -> Result<Status, Strange> {

@@ -26,6 +26,9 @@ impl Refusal {
         {
             return Some(Refusal::RightHalfway);
         }
+        if wants_login(error) {
+            return Some(Refusal::Login);
+        }
         match error.code() {
             Some("NOPERM") => Some(Refusal::Right),
             // A database that may not be selected comes without a code.
@@ -36,6 +39,13 @@ impl Refusal {
             _ => None,
         }
     }
+}
+
+/// Whether Redis wants a login first. It says so with a code of its own, but not to a command with many arguments: that one it takes for
+/// an attempt to use up its memory.
+fn wants_login(error: &RedisError) -> bool {
+    let text = error.detail().unwrap_or_default();
+    error.code() == Some("NOAUTH") || text.contains("unauthenticated ")
 }
 
 /// What Redis said, without anybody's password: in one line, and what to do in a second if we know that.
@@ -52,7 +62,7 @@ pub(super) fn said(error: &RedisError) -> String {
             "this Redis takes no writes, since it can't write to its own disk\nhint: see its log, and make room on its disk"
         }
         Some("LOADING") => "this Redis is still reading its files\nhint: wait until it has",
-        Some("NOAUTH") => {
+        _ if wants_login(error) => {
             "this Redis wants a user and a password\nhint: `redis://USER:PASSWORD@HOST:PORT`"
         }
         _ if Refusal::of(error) == Some(Refusal::Login) => {
@@ -96,6 +106,7 @@ mod tests {
             ),
             ("NOAUTH Authentication required.", Some(Refusal::Login)),
             ("WRONGPASS invalid username-password pair or user is disabled.", Some(Refusal::Login)),
+            ("ERR Protocol error: unauthenticated multibulk length", Some(Refusal::Login)),
             ("WRONGTYPE Operation against a key holding the wrong kind of value", None),
         ] {
             assert_eq!(Refusal::of(&sent(line)), expected, "{line}");

@@ -63,6 +63,7 @@ script!(pub(super) PAGES, "Looks for many pages.", "look", "pages");
 script!(pub(super) KEEP, "Keeps a page.", "keep");
 script!(pub(super) PRESENT, "Asks which contents are there.", "present");
 script_when_full!(pub(super) FLOW, "Gives an order to all workers.", "flow");
+script!(pub(super) STOPS, "Reads stop orders.", "orders");
 script!(pub(super) STATUS, "Asks how the fleet does.", "status");
 script!(pub(super) LEASE, "Takes or renews the schedulers' lease.", "lease");
 script!(pub(super) LEASE_END, "Gives up the schedulers' lease.", "lease_end");
@@ -79,5 +80,5 @@ pub(super) static OF_WORKERS: [&Script; 19] = [
 ];
 
 /// Those of schedulers, and of who gives orders and looks through letters.
-pub(super) static OF_OTHERS: [&Script; 7] =
-    [&UNLETTER, &PEEK, &FLOW, &LEASE, &LEASE_END, &SCHEDULE_LOOK, &SCHEDULE];
+pub(super) static OF_OTHERS: [&Script; 8] =
+    [&UNLETTER, &PEEK, &FLOW, &STOPS, &LEASE, &LEASE_END, &SCHEDULE_LOOK, &SCHEDULE];

@@ -3,6 +3,7 @@
 use anyhow::Context;
 use clap::Args;
 use curtsy_core::evidence::timestamp;
+use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use serde_json::json;
 
@@ -25,7 +26,7 @@ pub(super) struct BlockArgs {
     ledger: LedgerArg,
     /// The order is for the fleet at this Redis, not for the crawls on this machine
     #[cfg(feature = "fleet")]
-    #[arg(long, value_name = "URL", requires = "host")]
+    #[arg(long, value_name = "URL")]
     redis: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -43,14 +44,17 @@ pub(super) fn run(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result
 fn order(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let changed = give(args, host, console)?;
     let (name, order) = (host.as_str(), if args.lift { "lifted" } else { "blocked" });
+    let place = args.place();
     if args.json {
         writeln!(console.out, "{}", json!({"host": name, "order": order, "changed": changed}))?;
     } else {
         let said = match (args.lift, changed) {
             (true, true) => format!("{name} may be asked again"),
-            (true, false) => format!("{name} was not blocked; `curtsy block --list` shows who is"),
+            (true, false) => {
+                format!("{name} was not blocked; `curtsy block --list{place}` shows who is")
+            }
             (false, true) => format!(
-                "{name} is blocked: nothing more is asked of it; `curtsy block {name} --lift` lifts that"
+                "{name} is blocked: nothing more is asked of it; `curtsy block {name} --lift{place}` lifts that"
             ),
             (false, false) => format!("{name} is blocked already"),
         };
@@ -59,13 +63,34 @@ fn order(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow:
     Ok(if args.lift && !changed { Outcome::Refused } else { Outcome::Fine })
 }
 
-/// Gives the order. Returns whether it is another than before, as far as that is known.
+impl BlockArgs {
+    /// The flag that says whose orders these are, as it is typed after the others.
+    fn place(&self) -> String {
+        #[cfg(feature = "fleet")]
+        if let Some(url) = &self.redis {
+            return format!(" --redis {}", printable(&curtsy_crawl::without_login(url)));
+        }
+        String::new()
+    }
+
+    /// The fleet's Redis, if these are the orders of a fleet.
+    #[cfg(feature = "fleet")]
+    fn fleet(&self) -> Option<super::worker::RedisArgs> {
+        let redis = self.redis.clone();
+        redis.map(|redis| super::worker::RedisArgs { redis: Some(redis) })
+    }
+}
+
+/// Gives the order. Returns whether it is another than before.
 fn give(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::Result<bool> {
     #[cfg(feature = "fleet")]
-    if args.redis.is_some() {
-        let redis = super::worker::RedisArgs { redis: args.redis.clone() };
-        super::fleet::stop(&redis, host, !args.lift, &console.variables)?;
-        return Ok(true);
+    if let Some(redis) = args.fleet() {
+        let stops = super::fleet::stops(&redis, &console.variables)?;
+        let was_blocked = stops.hosts.iter().any(|(blocked, _)| blocked == host);
+        if was_blocked == args.lift {
+            super::fleet::stop(&redis, host, !args.lift, &console.variables)?;
+        }
+        return Ok(was_blocked == args.lift);
     }
     let mut ledger = args.ledger.open(console)?;
     let stops = ledger.stops().context("could not read the ledger of hosts")?;
@@ -77,9 +102,7 @@ fn give(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::
 }
 
 fn list(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let mut ledger = args.ledger.open(console)?;
-    let stops = ledger.stops().context("could not read the ledger of hosts")?;
-    let now = ledger.now();
+    let (stops, now) = stops(args, console)?;
     if args.json {
         let stops = stops.iter();
         let stops = stops.map(|(host, at)| json!({"host": host.as_str(), "since": timestamp(*at)}));
@@ -93,6 +116,21 @@ fn list(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> 
         }
     }
     Ok(Outcome::Fine)
+}
+
+/// The hosts that are blocked, each with the time of its order, and the time now.
+fn stops(
+    args: &BlockArgs,
+    console: &mut Console<'_>,
+) -> anyhow::Result<(Vec<(HostKey, Time)>, Time)> {
+    #[cfg(feature = "fleet")]
+    if let Some(redis) = args.fleet() {
+        let stops = super::fleet::stops(&redis, &console.variables)?;
+        return Ok((stops.hosts, stops.now));
+    }
+    let mut ledger = args.ledger.open(console)?;
+    let stops = ledger.stops().context("could not read the ledger of hosts")?;
+    Ok((stops, ledger.now()))
 }
 
 /// A host as people write it: a name, a name with a port, or a URL.
@@ -114,6 +152,8 @@ Examples:
   curtsy block example.org           ask nothing more of this host
   curtsy block --list                who is blocked, and since when
   curtsy block example.org --lift    the host may be asked again
+
+With `--redis` the orders are those of a fleet: `curtsy block --list --redis URL`.
 
 Exit codes: 0 done; 1 `--lift` of a host that was not blocked; 2 not a host, or the ledger can't \
 be used.";

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use clap::{Args, Subcommand};
 use curtsy_core::policy::{Preset, Variables, variable_typos};
 use curtsy_core::url::HostKey;
-use curtsy_store::redis::{Letters, Link, LinkOptions, Options, RedisStore, fleet};
+use curtsy_store::redis::{Caller, Letters, Link, LinkOptions, Options, RedisStore, fleet};
 use serde_json::{Value, json};
 
 use super::worker::{RedisArgs, names};
@@ -92,9 +92,24 @@ struct Asking {
 }
 
 impl Asking {
+    /// For whoever gives orders.
     fn new(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<Asking> {
+        Asking::open(redis, variables, LinkOptions::default())
+    }
+
+    /// For whoever only looks: nothing is written. An empty Redis stays empty, so that a worker with `--new` still finds a new one.
+    fn to_read(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<Asking> {
+        let options = LinkOptions { caller: Caller::Guest, ..LinkOptions::default() };
+        Asking::open(redis, variables, options)
+    }
+
+    fn open(
+        redis: &RedisArgs,
+        variables: &Variables,
+        options: LinkOptions,
+    ) -> anyhow::Result<Asking> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let link = Link::new(&redis.find(variables), LinkOptions::default())?;
+        let link = Link::new(&redis.find(variables), options)?;
         Ok(Asking { runtime, link: Rc::new(link) })
     }
 
@@ -134,10 +149,12 @@ pub(super) fn run(args: &FleetArgs, console: &mut Console<'_>) -> anyhow::Result
 
 fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
-    let asking = Asking::new(&args.redis, &console.variables)?;
+    let asking = Asking::to_read(&args.redis, &console.variables)?;
     let names = names(&console.variables);
     let lists = [names.input_queue.as_str(), &names.dlq_queue, &names.rejected_queue];
-    let status = asking.ask(fleet::status(&asking.link, &lists))?.unwrap_or_default();
+    let nobody = || fleet::Status { lengths: vec![0; lists.len()], ..fleet::Status::default() };
+    let status = asking.ask(fleet::status(&asking.link, &lists))?.unwrap_or_else(nobody);
+    let blocked = asking.ask(fleet::stops(&asking.link))?.hosts;
     let ages = status.workers.iter().map(|(name, ago)| (name.clone(), ago.as_secs_f64().into()));
     let workers: serde_json::Map<String, Value> = ages.collect();
     if args.json {
@@ -153,6 +170,7 @@ fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
             "draining": status.draining,
             "quiet_seconds": status.quiet.as_secs_f64(),
             "workers": workers,
+            "blocked": blocked.len(),
         });
         writeln!(console.out, "{told}")?;
         return Ok(Outcome::Fine);
@@ -169,6 +187,10 @@ fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
     )?;
     writeln!(out, "hosts      {} with work, {} of them due", status.hosts, status.hosts_due)?;
     writeln!(out, "letters    {} dead, {} rejected", status.lengths[1], status.lengths[2])?;
+    if !blocked.is_empty() {
+        let count = progress::counted(blocked.len() as u64, "host");
+        writeln!(out, "blocked    {count}: `curtsy block --list --redis URL` shows which")?;
+    }
     if status.paused {
         writeln!(out, "paused     by order: `curtsy fleet resume` goes on")?;
     }
@@ -187,7 +209,7 @@ fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
 
 pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
-    let asking = Asking::new(&args.redis, &console.variables)?;
+    let asking = Asking::to_read(&args.redis, &console.variables)?;
     let names = names(&console.variables);
     let list = if args.rejected { names.rejected_queue } else { names.dlq_queue };
     let letters = Letters::new(Rc::clone(&asking.link), list);
@@ -209,7 +231,8 @@ pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<O
                     from + shown
                 )?;
             } else if !args.json && listed.total == 0 {
-                writeln!(console.err, "no dead letters")?;
+                let none = if args.rejected { "no rejected entries" } else { "no dead letters" };
+                writeln!(console.err, "{none}")?;
             }
         }
         DlqCommand::Show { url } => {
@@ -219,7 +242,7 @@ pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<O
                 if let Some((entry, reason)) =
                     listed.letters.iter().find(|(e, _)| e == url.as_bytes())
                 {
-                    tell(console, args.json, entry, reason)?;
+                    show_letter(console, args.json, entry, reason)?;
                     return Ok(Outcome::Fine);
                 }
                 from += listed.letters.len() as u64;
@@ -232,11 +255,11 @@ pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<O
         DlqCommand::Replay { urls } => {
             let to = Some(names.input_queue.as_str());
             let count = asking.ask(letters.take_off(&entries(urls), to))?;
-            done(console, args.json, "replayed", count)?;
+            return done(console, args.json, "replayed", urls, count);
         }
         DlqCommand::Purge { urls } => {
             let count = asking.ask(letters.take_off(&entries(urls), None))?;
-            done(console, args.json, "purged", count)?;
+            return done(console, args.json, "purged", urls, count);
         }
     }
     Ok(Outcome::Fine)
@@ -255,12 +278,55 @@ fn tell(console: &mut Console<'_>, json: bool, entry: &[u8], reason: &str) -> an
     Ok(())
 }
 
-fn done(console: &mut Console<'_>, json: bool, what: &str, count: u64) -> anyhow::Result<()> {
+/// A letter with all that is known of it.
+fn show_letter(
+    console: &mut Console<'_>,
+    json: bool,
+    entry: &[u8],
+    reason: &str,
+) -> anyhow::Result<()> {
+    tell(console, json, entry, reason)?;
+    let known: Value = serde_json::from_str(reason).unwrap_or_default();
+    if json {
+        return Ok(());
+    }
+    if let Some(at) = known["at"].as_str() {
+        writeln!(console.out, "  given up  {}", printable(at))?;
+    }
+    if let Some(tries) = known["tries"].as_u64() {
+        writeln!(console.out, "  asked     {}", progress::counted(tries, "time"))?;
+    }
+    if let Some(url) = known["final_url"].as_str().filter(|url| url.as_bytes() != entry) {
+        writeln!(console.out, "  led to    {}", printable(url))?;
+    }
+    Ok(())
+}
+
+/// Says how many letters were taken off. URLs that are named and not there are a refusal.
+fn done(
+    console: &mut Console<'_>,
+    json: bool,
+    what: &str,
+    urls: &[String],
+    count: u64,
+) -> anyhow::Result<Outcome> {
     match json {
         true => writeln!(console.out, "{}", json!({what: count}))?,
         false => writeln!(console.err, "{what} {}", progress::counted(count, "letter"))?,
     }
-    Ok(())
+    if count == 0 && !urls.is_empty() {
+        if !json {
+            writeln!(console.err, "none of these is on the list; `curtsy dlq list` shows it")?;
+        }
+        return Ok(Outcome::Refused);
+    }
+    Ok(Outcome::Fine)
+}
+
+/// The stop orders that are in force in a fleet.
+pub(super) fn stops(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<fleet::Stops> {
+    let asking = Asking::to_read(redis, variables)?;
+    asking.ask(fleet::stops(&asking.link))
 }
 
 /// A stop order to a whole fleet, or its end.

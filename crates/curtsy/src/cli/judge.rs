@@ -12,10 +12,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use curtsy_core::policy::{FlagValue, Layers, Origin, Reach, Settled};
-use curtsy_crawl::Choice;
+use curtsy_crawl::{Choice, SpecError};
 use curtsy_fetch::IpNet;
 use curtsy_judge::{
     Docket, Exchange, HostManners, InStartOrder, Judge, LogFormat, Manners, Note, Plan, Verdicts,
@@ -25,7 +25,7 @@ use curtsy_sim::manners_of;
 
 use self::logs::{Logs, open};
 use super::policy::assignment;
-use super::{Console, Outcome};
+use super::{Console, Outcome, printable};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -291,7 +291,14 @@ impl Policies {
                 "`--set {key}` needs a policy: `neutral` holds a crawler to `{DELAY}` and what the site asks for, and nothing else\nhint: add --policy careful"
             );
         }
-        let choice = Choice::find(asked.filter(|name| *name != NEUTRAL).unwrap_or("careful"))?;
+        let found = Choice::find(asked.filter(|name| *name != NEUTRAL).unwrap_or("careful"));
+        let choice = found.map_err(|error| match error {
+            SpecError::NoPolicy(name) => anyhow!(
+                "there is no policy `{}`\nhint: `neutral`, a preset (careful, audit, warehouse, fleet, survey), or a policy file",
+                printable(&name)
+            ),
+            error => error.into(),
+        })?;
         let mut flags: Vec<FlagValue<'_>> =
             args.set.iter().map(|(key, value)| FlagValue { flag: "--set", key, value }).collect();
         let delay = args.delay.as_deref();

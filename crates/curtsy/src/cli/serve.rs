@@ -135,8 +135,8 @@ fn spec(
     wanted.settings.values.insert(0, patience);
     let mut way = crawl.way.read()?;
     if let Some(demo) = demo {
-        let Way { allow_net, pins, .. } = demo.way();
-        way.allow_net.extend(allow_net);
+        let Way { named, pins, .. } = demo.way();
+        way.named.extend(named);
         way.pins.extend(pins);
         wanted.contact.get_or_insert_with(|| "demo@localhost".to_owned());
     }
@@ -149,7 +149,7 @@ fn spec(
             own.at
         );
     }
-    if settled.policy.identity.contact.is_none() {
+    if settled.policy.identity.contact.is_none() && !args.rotate_token {
         let only = "without `--contact you@example.org` only sites on this machine can be ingested";
         console.warn(&[only.to_owned()])?;
     }

@@ -13,7 +13,7 @@ use curtsy_engine::Point;
 use super::config::ConfigArg;
 use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners};
 use super::policy::assignment;
-use super::{Console, Outcome, refusal};
+use super::{Console, Outcome, printable, refusal};
 use crate::fleet::{FleetSpec, Log, Names, ask, run as run_worker};
 use curtsy_crawl::state_dir;
 
@@ -111,9 +111,21 @@ pub(super) fn names(variables: &Variables) -> Names {
 
 pub(super) fn run(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     if let Some(url) = &args.check_health {
-        let (status, said) = ask(url).with_context(|| format!("could not ask `{url}`"))?;
-        writeln!(console.out, "{said}")?;
-        return Ok(if status == 200 { Outcome::Fine } else { Outcome::Refused });
+        let outcome = match ask(url) {
+            Ok((status, said)) => {
+                writeln!(console.out, "{said}")?;
+                if status == 200 { Outcome::Fine } else { Outcome::Refused }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+                return Err(error).with_context(|| format!("could not ask `{url}`"));
+            }
+            // Docker reserves 2: whoever can't be asked is not healthy.
+            Err(error) => {
+                writeln!(console.err, "no answer from `{}`: {error}", printable(url))?;
+                Outcome::Refused
+            }
+        };
+        return Ok(outcome);
     }
     let spec = spec(args, console)?;
     let report = run_worker(&spec, &Log::to_stderr())?;
@@ -183,12 +195,14 @@ fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpe
     let state_dir = state
         .or_else(|| state_dir(variables).map(|state| state.join("worker")))
         .context("no place for what the worker remembers: neither `XDG_STATE_HOME` nor `HOME` is set\nhint: set PAGE_FETCHER_STATE_DIR")?;
+    let names = names(variables);
+    apart(&names)?;
     Ok(FleetSpec {
         cache_redis_url: said("PAGE_FETCHER_CACHE_REDIS_URL").unwrap_or_else(|| redis_url.clone()),
         redis_url,
         kafka_brokers: kafka.unwrap_or_else(|| "localhost:9092".into()),
         kafka_settings: args.kafka_set.clone(),
-        names: names(variables),
+        names,
         poll,
         policy: Arc::new(policy),
         user_agent,
@@ -201,6 +215,27 @@ fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpe
         new_store: args.new,
         dies_at: args.die_at,
     })
+}
+
+/// Refuses a queue that is also a list of letters: what fails would be queued again for ever.
+fn apart(names: &Names) -> anyhow::Result<()> {
+    let input = &names.input_queue;
+    let letters = [
+        ("PAGE_FETCHER_DLQ_QUEUE", &names.dlq_queue),
+        ("PAGE_FETCHER_REJECTED_QUEUE", &names.rejected_queue),
+    ];
+    for (variable, list) in letters {
+        if [String::new(), ":high".into(), ":low".into()]
+            .iter()
+            .any(|part| *list == format!("{input}{part}"))
+        {
+            bail!(
+                "{variable} is `{list}`, which is the queue of URLs: what fails would be asked for again for ever\n\
+                 hint: give the list a name of its own, or another one to PAGE_FETCHER_INPUT_QUEUE"
+            );
+        }
+    }
+    Ok(())
 }
 
 const HELP: &str = "\

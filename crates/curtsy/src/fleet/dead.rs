@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use curtsy_core::evidence::{event_id, timestamp};
 use curtsy_core::host::{AskKind, Friction, Outcome};
+use curtsy_core::policy::Policy;
 use curtsy_engine::{Batch, Boxed, Ending, Row, Sink, SinkError};
+use curtsy_sink::Cause;
 use curtsy_store::redis::{Letter, Letters, Link, WireError};
 use serde_json::json;
 
@@ -17,16 +19,23 @@ pub(super) struct DeadLetters<'l> {
     rejected: Letters<Link>,
     put: Cell<u64>,
     poison: Cell<u64>,
+    policy: &'l Policy,
     log: &'l Log,
 }
 
 impl<'l> DeadLetters<'l> {
-    pub(super) fn new(link: &Rc<Link>, names: &Names, log: &'l Log) -> DeadLetters<'l> {
+    pub(super) fn new(
+        link: &Rc<Link>,
+        names: &Names,
+        policy: &'l Policy,
+        log: &'l Log,
+    ) -> DeadLetters<'l> {
         DeadLetters {
             dead: Letters::new(Rc::clone(link), names.dlq_queue.clone()),
             rejected: Letters::new(Rc::clone(link), names.rejected_queue.clone()),
             put: Cell::new(0),
             poison: Cell::new(0),
+            policy,
             log,
         }
     }
@@ -41,8 +50,8 @@ impl<'l> DeadLetters<'l> {
         let mut poison = Vec::new();
         for row in &batch.rows {
             match reason(row) {
-                Some(Reason::Dead(why)) => dead.push(letter(row, &why)),
-                Some(Reason::Poison(why)) => poison.push(letter(row, &why)),
+                Some(Reason::Dead(why)) => dead.push(letter(row, &why, self.policy)),
+                Some(Reason::Poison(why)) => poison.push(letter(row, &why, self.policy)),
                 None => {}
             }
         }
@@ -84,9 +93,9 @@ fn reason(row: &Row) -> Option<Reason> {
         return None;
     }
     Some(Reason::Dead(match &row.ending {
-        Ending::Dead(outcome) => outcome_text(outcome),
+        Ending::Dead(outcome) => outcome_text(outcome, row),
         Ending::LostRedirect => "redirects that lead nowhere, or too many of them".into(),
-        Ending::Fetched(outcome) => outcome_text(outcome),
+        Ending::Fetched(outcome) => outcome_text(outcome, row),
         Ending::Unheard => {
             return Some(Reason::Poison(format!(
                 "nothing was heard of {} workers that asked for it",
@@ -106,7 +115,7 @@ fn failed_sitemap(row: &Row) -> Option<String> {
     Some(match &row.ending {
         Ending::Fetched(Outcome::Answered { status: 200..=299 | 304, friction: None, .. })
         | Ending::Cached => return None,
-        Ending::Fetched(outcome) | Ending::Dead(outcome) => outcome_text(outcome),
+        Ending::Fetched(outcome) | Ending::Dead(outcome) => outcome_text(outcome, row),
         Ending::Refused(gate) => format!("refused by the gate `{}`", gate.name()),
         Ending::LostRedirect => "redirects that lead nowhere, or too many of them".into(),
         Ending::LoginWall(_) => "the site wants a login for it".into(),
@@ -114,25 +123,42 @@ fn failed_sitemap(row: &Row) -> Option<String> {
     })
 }
 
-fn outcome_text(outcome: &Outcome) -> String {
+/// What came of a URL, in words.
+fn outcome_text(outcome: &Outcome, row: &Row) -> String {
     match outcome {
         Outcome::Answered { friction: Some(Friction::Challenge), status, .. } => {
             format!("a bot wall (HTTP {status}); it is not climbed")
         }
         Outcome::Answered { status, .. } => format!("HTTP {status}"),
         Outcome::Failed(_) | Outcome::NotSent => {
-            curtsy_sink::error_name(outcome).unwrap_or("failed").replace('_', " ")
+            let host = row.final_url.host();
+            let cause = Cause::of_outcome(outcome, host, row.page.as_deref(), None);
+            cause.map_or_else(|| "failed".to_owned(), |cause| cause.to_string())
         }
     }
 }
 
-fn letter(row: &Row, why: &str) -> Letter {
+/// How often a URL was asked for. A row counts the tries before its last; one that ended without a further try counts all of them.
+fn times_asked(row: &Row, policy: &Policy) -> u8 {
+    if let Ending::Dead(Outcome::Failed(problem)) = row.ending
+        && problem.is_refusal()
+    {
+        return 0;
+    }
+    let most = policy.for_host(row.final_url.host().as_str()).retry.max.saturating_add(1);
+    match row.ending {
+        Ending::Unheard => row.tries,
+        _ => row.tries.saturating_add(1).min(most.max(row.tries)),
+    }
+}
+
+fn letter(row: &Row, why: &str, policy: &Policy) -> Letter {
     let id = event_id(row.spelt(), row.wish_number());
     let reason = json!({
         "reason": why,
         "final_url": row.final_url.as_str(),
         "redirects": row.redirects,
-        "tries": row.tries,
+        "tries": times_asked(row, policy),
         "at": timestamp(row.at),
     });
     // The event's name comes first: what is told again begins with the same.

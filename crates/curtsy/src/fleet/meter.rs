@@ -8,9 +8,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use curtsy_core::evidence::{Sureness, circuit_open};
-use curtsy_core::host::{
-    AskKind, Class, Findings, Gate, HostState, Kind, Outcome, RobotsStanding, Verdict,
-};
+use curtsy_core::host::{AskKind, Class, Findings, Gate, HostState, Kind, RobotsStanding, Verdict};
 use curtsy_core::limits::Hit;
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
@@ -20,12 +18,13 @@ use curtsy_engine::{
 };
 
 use super::log::{Log, trouble};
+use super::way_out::WayOut;
 
 /// Hosts of which it is remembered that a warning was given.
 const UNSURE_MAX: usize = 10_000;
 
 /// Every metric: its name, its type, and what it says. The first sixteen are the page fetcher's.
-pub const METRICS: [(&str, &str, &str); 28] = [
+pub const METRICS: [(&str, &str, &str); 29] = [
     ("page_fetcher_pages_fetched_total", "counter", "Successful fetches"),
     (
         "page_fetcher_pages_failed_total",
@@ -74,6 +73,7 @@ pub const METRICS: [(&str, &str, &str); 28] = [
     ("page_fetcher_rejected_size", "gauge", "Current size of the list of rejected entries"),
     ("page_fetcher_paused", "gauge", "Whether nothing new is begun, by reason"),
     ("page_fetcher_limit_hits_total", "counter", "Exchanges that a limit ended, by limit"),
+    ("page_fetcher_unreached_total", "counter", "Connections that could not be made, by reason"),
 ];
 
 /// One more, which has its own shape.
@@ -97,6 +97,7 @@ const KINDS: [(Kind, &str); 5] = [
 /// What a worker has done, counted.
 pub(super) struct Meter<'l> {
     log: &'l Log,
+    way_out: &'l WayOut<'l>,
     fetched: Cell<u64>,
     failed: Cell<u64>,
     skipped: Cell<u64>,
@@ -135,9 +136,10 @@ pub(super) struct Elsewhere {
 }
 
 impl<'l> Meter<'l> {
-    pub(super) fn new(log: &'l Log) -> Meter<'l> {
+    pub(super) fn new(log: &'l Log, way_out: &'l WayOut<'l>) -> Meter<'l> {
         Meter {
             log,
+            way_out,
             fetched: Cell::default(),
             failed: Cell::default(),
             skipped: Cell::default(),
@@ -295,6 +297,7 @@ impl<'l> Meter<'l> {
                 let values = Hit::ALL.map(|hit| (hit.name(), hits[hit as usize]));
                 labelled(out, name, "limit", &values);
             }
+            "unreached_total" => labelled(out, name, "reason", &self.way_out.counts()),
             "circuit_breaker_hosts" => labelled(out, name, "state", &hosts.states()),
             "hosts_waiting" => labelled(out, name, "reason", &hosts.waiting),
             "paused" => {
@@ -336,15 +339,13 @@ impl Listener for Meter<'_> {
                 self.sent.set(sent);
                 self.late.borrow_mut().note(late.as_secs_f64());
             }
-            Note::Ended { kind, took, outcome, .. } => {
+            Note::Ended { host, kind, took, outcome } => {
                 if kind == Kind::Page {
                     self.durations.borrow_mut().note(took.as_secs_f64());
                 }
-                // The retry of a robots.txt is nobody's failure, but its loss is worth a line.
-                if kind == Kind::Robots && matches!(outcome, Outcome::Failed(_)) {
-                    self.log.warn("robots_unreachable", "robots.txt could not be fetched", &[]);
-                }
+                self.way_out.ended(host, kind, &outcome);
             }
+            Note::NoLine { host, problem, .. } => self.way_out.no_line(host, problem),
             Note::LimitHit { hit } => {
                 let mut limits = self.limits.get();
                 limits[hit as usize] += 1;
@@ -363,11 +364,7 @@ impl Listener for Meter<'_> {
                 let message = format!("Circuit closed: {host} answers again.");
                 self.log.info("circuit_closed", &message, &[("host", host.as_str().into())]);
             }
-            Note::OwnTrouble => {
-                let message =
-                    "our own network seems to be down: everything waits, nobody is blamed";
-                self.log.warn("own_network_down", message, &[]);
-            }
+            Note::OwnTrouble => self.way_out.network_down(),
             Note::Recovering => {
                 add(&self.recoveries, 1);
                 let message = "the store had lost something: what is known here is written back";

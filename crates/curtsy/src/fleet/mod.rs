@@ -12,6 +12,7 @@ mod reach;
 pub(crate) mod reader;
 pub(crate) mod run;
 mod spec;
+mod way_out;
 
 pub use listen::{Health, ask};
 pub use log::Log;

@@ -21,6 +21,7 @@ use super::listen::{Health, Told, serve};
 use super::log::{trouble, wall};
 use super::meter::{Elsewhere, Meter};
 use super::reader::FleetReader;
+use super::way_out::WayOut;
 use super::{FleetSpec, Log, reach};
 use crate::signals::Signals;
 use curtsy_crawl::without_login;
@@ -30,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// How long a worker that is new only listens: others ask the store more often than that, and take out a step of its clock.
 const LISTENS: Duration = Duration::from_millis(1500);
 /// How often what is known elsewhere is asked for, and what is remembered is written.
-const TICK: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(500);
 /// A signal to end is obeyed within this: what is under way then is given back by itself.
 pub(crate) const ENDS_WITHIN: Duration = Duration::from_secs(9);
 /// Rows that are told together.
@@ -216,8 +217,9 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         &spec.names.rejected_queue,
     );
     let pages = Pages::new(cache_link, spec.policy.cache.ttl);
-    let dead = DeadLetters::new(&link, &spec.names, log);
-    let meter = Meter::new(log);
+    let dead = DeadLetters::new(&link, &spec.names, &spec.policy, log);
+    let way_out = WayOut::new(log, spec.outlet.proxy.as_ref());
+    let meter = Meter::new(log, &way_out);
     let reader = FleetReader::new(&spec.policy, spec.follow, log)?;
     let sinks: Vec<&dyn Sink> = vec![&pages, &kafka, &dead, &meter];
     let outside =
@@ -250,7 +252,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         memory: &memory,
         policy: &spec.policy,
         latest: RefCell::default(),
-        own_trouble: Cell::new(None),
+        way_out: &way_out,
         log,
         emptied: Cell::new(0),
         told: RefCell::default(),
@@ -259,7 +261,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         [("worker", name.as_str().into()), ("user_agent", spec.user_agent.as_str().into())];
     log.info("started", "worker started", &fields);
 
-    let switch = worker.stop_switch();
+    let (switch, pause) = (worker.stop_switch(), worker.pause_switch());
     let mut ends_by: Option<Instant> = None;
     let mut running = std::pin::pin!(worker.run());
     let mut telling = std::pin::pin!(async {
@@ -274,7 +276,9 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         let mut unsaved = false;
         loop {
             tick.tick().await;
-            desk.look(&lists, worker.counts().own_trouble).await;
+            desk.look(&lists).await;
+            // Visits in hand look at this before each turn; the store hands out no further ones.
+            pause.set(desk.is_paused());
             let saved = file.borrow_mut().save(&memory.borrow(), wall());
             if saved.is_err() != unsaved {
                 unsaved = saved.is_err();
@@ -391,8 +395,7 @@ struct Desk<'a> {
     memory: &'a RefCell<Memory>,
     policy: &'a Policy,
     latest: RefCell<Option<fleet::Status>>,
-    /// When our own network was last found to be down, and how often that was.
-    own_trouble: Cell<Option<(u64, Instant)>>,
+    way_out: &'a WayOut<'a>,
     log: &'a Log,
     /// URLs that waited in Redis when it came back empty.
     emptied: Cell<u64>,
@@ -402,7 +405,7 @@ struct Desk<'a> {
 
 impl Desk<'_> {
     /// Asks Redis what only it knows.
-    async fn look(&self, lists: &[String; 5], own_trouble: u64) {
+    async fn look(&self, lists: &[String; 5]) {
         let names: Vec<&str> = lists.iter().map(String::as_str).collect();
         // While it can't be asked, what was known last is told.
         if let Ok(Some(status)) = fleet::status(self.link, &names).await {
@@ -412,9 +415,11 @@ impl Desk<'_> {
             }
         }
         self.tell_trouble();
-        if self.own_trouble.get().is_none_or(|(count, _)| count != own_trouble) {
-            self.own_trouble.set(Some((own_trouble, Instant::now())));
-        }
+    }
+
+    /// Whether the fleet is paused by order, as far as is known.
+    fn is_paused(&self) -> bool {
+        self.latest.borrow().as_ref().is_some_and(|status| status.paused)
     }
 
     /// Redis came back empty: how much waited there is known from the last look.
@@ -447,7 +452,6 @@ impl Desk<'_> {
         let status = latest.clone().unwrap_or_default();
         let length = |at: usize| status.lengths.get(at).copied().unwrap_or(0);
         let (dlq_put, poison) = self.dead.counts();
-        let trouble = self.own_trouble.get();
         Elsewhere {
             input_queue: length(0) + length(1) + length(2) + status.claims + status.queued,
             dlq: length(3),
@@ -458,8 +462,7 @@ impl Desk<'_> {
             published: self.kafka.published(),
             round_trips: self.link.round_trips(),
             store_down: self.link.trouble().is_some(),
-            network_down: trouble
-                .is_some_and(|(count, at)| count > 0 && at.elapsed() < Duration::from_secs(10)),
+            network_down: self.way_out.trouble().is_some(),
             ordered: status.paused,
         }
     }
@@ -470,6 +473,7 @@ impl Told for Desk<'_> {
         let mut trouble = Vec::new();
         trouble.extend(self.link.trouble().map(|why| format!("redis: {why}")));
         trouble.extend(self.meter.not_kept());
+        trouble.extend(self.way_out.trouble());
         if self.latest.borrow().is_none() && trouble.is_empty() {
             trouble.push("starting".into());
         }

@@ -123,3 +123,109 @@ fn a_worker_tells_its_health_and_the_metrics_of_the_page_fetcher() {
         assert!(operations.contains(name), "{name} is told in docs/operations.md");
     }
 }
+
+/// "Begin nothing new, in all workers; what was sent is finished": visits in hand obey it too.
+#[test]
+fn a_pause_is_obeyed_by_visits_that_are_under_way() {
+    let mut fleet = Fleet::new(Scene::plain(2, 100, 3, 500));
+    let worker = fleet.start(&["--delay", "300ms"]);
+    fleet.push(&urls(&fleet, 0, 60));
+    fleet.push(&urls(&fleet, 1, 60));
+    until("the first requests", || fleet.asked() > 6);
+    fleet.run(&["fleet", "pause"]).ends(0);
+    let ordered = crate::harness::micros();
+    // Longer than a visit keeps its host.
+    for _ in 0..8 {
+        rounds(&fleet);
+    }
+    let resumed = crate::harness::micros();
+    assert!(resumed > ordered + 4_000_000, "long enough to see a visit that goes on");
+    fleet.run(&["fleet", "resume"]).ends(0);
+    let before = fleet.asked();
+    until("the fleet that goes on", || fleet.asked() > before + 4);
+    assert_eq!(worker.end(), Some(0));
+    let log = fleet.town.close();
+    let late = log.iter().filter(|x| x.start > ordered + 1_500_000 && x.start < resumed);
+    assert_eq!(late.count(), 0, "requests later than a second after the order");
+}
+
+#[test]
+fn the_orders_of_a_fleet_are_listed_and_lifted_where_they_were_given() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let redis = fleet.redis.url();
+    let block = |args: &[&str]| fleet.run(&[&["block"], args, &["--redis", &redis]].concat());
+    assert_eq!(block(&["--list", "--json"]).ends(0).out.trim(), "[]");
+    let said = block(&["a.test"]).ends(0).err;
+    let lift = format!("`curtsy block a.test --lift --redis {redis}`");
+    assert!(said.contains(&lift), "{said}");
+    assert!(block(&["a.test"]).ends(0).err.contains("already"));
+    block(&["b.test"]).ends(0);
+    let listed: Value = serde_json::from_str(&block(&["--list", "--json"]).ends(0).out).unwrap();
+    assert_eq!((&listed[0]["host"], &listed[1]["host"]), (&"a.test".into(), &"b.test".into()));
+    assert!(block(&[]).ends(0).out.starts_with("a.test\tsince "), "without a host it lists");
+    let status = fleet.run(&["fleet", "status"]).ends(0).out;
+    assert!(status.contains("blocked    2 hosts"), "{status}");
+    assert!(block(&["nosuch.example", "--lift"]).ends(1).err.contains("was not blocked"));
+    block(&["a.test", "--lift"]).ends(0);
+    block(&["b.test", "--lift"]).ends(0);
+    assert!(block(&["--list"]).ends(0).err.contains("no host is blocked"));
+}
+
+#[test]
+fn a_worker_that_has_left_is_not_counted() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let worker = fleet.start(&["--delay", "0s"]);
+    fleet.push(&urls(&fleet, 0, 2));
+    until("the events", || fleet.events().len() == 2);
+    let workers = || -> usize {
+        let told = fleet.run(&["fleet", "status", "--json"]).ends(0).out;
+        serde_json::from_str::<Value>(&told).unwrap()["workers"].as_object().unwrap().len()
+    };
+    assert_eq!(workers(), 1);
+    assert_eq!(worker.end(), Some(0));
+    assert_eq!(workers(), 0);
+}
+
+/// Whoever only looks leaves a new Redis as it is: `worker --new` finds a new one, and begins at once.
+#[test]
+fn a_look_at_a_new_redis_writes_nothing() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let redis = fleet.redis.url();
+    let status = fleet.run(&["fleet", "status"]).ends(0).out;
+    assert!(!status.contains("quiet"), "{status}");
+    fleet.run(&["dlq", "list"]).ends(0);
+    fleet.run(&["block", "--list", "--redis", &redis]).ends(0);
+    let keys: Vec<String> = fleet.connection().keys("*").unwrap();
+    assert!(keys.is_empty(), "{keys:?}");
+}
+
+#[test]
+fn a_letter_says_in_words_why_it_is_there_and_how_often_its_url_was_asked_for() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let (gone, inside) = (fleet.town.url(0, "/none"), "http://10.0.0.1/".to_owned());
+    fleet.push(&[&gone, &inside]);
+    let ran = fleet.worker(&["--until-empty", "--delay", "0s"]).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let show = |url: &str| fleet.run(&["dlq", "show", url]).ends(0).out;
+    let shown = show(&gone);
+    assert!(shown.contains("HTTP 404") && shown.contains("asked     1 time\n"), "{shown}");
+    let shown = show(&inside);
+    assert!(shown.contains("`--allow-net 10.0.0.0/8`"), "{shown}");
+    assert!(shown.contains("asked     0 times\n"), "{shown}");
+    for order in ["replay", "purge"] {
+        let said = fleet.run(&["dlq", order, "http://nosuch.example/"]).ends(1).err;
+        assert!(said.contains("none of these is on the list"), "{said}");
+    }
+    fleet.run(&["dlq", "purge", &gone]).ends(0);
+    let said = fleet.run(&["dlq", "list", "--rejected"]).ends(0).err;
+    assert!(said.contains("no rejected entries"), "{said}");
+}
+
+/// Docker takes 0 and 1, and reserves 2.
+#[test]
+fn a_worker_that_cannot_be_asked_is_not_healthy() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let nobody = format!("http://127.0.0.1:{}/readyz", free_port());
+    let said = fleet.run(&["worker", "--check-health", &nobody]).ends(1).err;
+    assert!(said.contains("no answer from"), "{said}");
+}

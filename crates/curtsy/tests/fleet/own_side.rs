@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 use curtsy_sim::loopback::{Answer, Host, Scene};
 
-use crate::fleet::Fleet;
+use curtsy_sim::services::free_port;
+use serde_json::Value;
+
+use crate::fleet::{Fleet, metrics, until};
 use crate::harness::{LOGIN, server};
 
 /// A worker whose proxy wants a password takes no answer of the proxy for an answer of the site: no robots.txt, no dead letter. A worker
@@ -19,14 +22,25 @@ fn what_a_proxy_answers_is_never_the_sites_word() {
     fleet.push(&[&open, &shut]);
     let (proxy, _) = server(LOGIN);
     let proxy = format!("http://{proxy}");
-    let mut worker = fleet.start(&["--delay", "20ms", "--proxy", &proxy]);
+    let listen = format!("127.0.0.1:{}", free_port());
+    let mut worker = fleet.start(&["--delay", "20ms", "--proxy", &proxy, "--listen", &listen]);
     let end = Instant::now() + Duration::from_secs(120);
     while !fleet.log().contains("a user and a password") {
         let ended = worker.0.try_wait().unwrap();
         assert!(Instant::now() < end && ended.is_none(), "{ended:?}: {}", fleet.log());
         std::thread::sleep(Duration::from_millis(50));
     }
+    let told = lines(&fleet, "proxy_failed");
+    let why = format!("the proxy `{proxy}` wants a user and a password (407)");
+    assert_eq!((told.len(), &told[0]["why"]), (1, &why.as_str().into()));
+    assert!(told[0]["hint"].as_str().unwrap().contains("--proxy"), "{told:?}");
+    let ready = || curtsy::fleet::ask(&format!("http://{listen}/readyz"));
+    until("the worker that is not ready", || {
+        ready().is_ok_and(|(status, said)| status == 503 && said == format!("proxy: {why}"))
+    });
+    assert_eq!(metrics(&listen)["page_fetcher_paused{reason=\"network\"}"], 1.0);
     assert!(fleet.list("page_fetcher_dlq").is_empty());
+    assert!(lines(&fleet, "robots_unreachable").is_empty(), "no site is blamed");
     drop(worker);
 
     let ran = fleet.worker(&["--until-empty", "--delay", "20ms"]).output().unwrap();
@@ -39,10 +53,70 @@ fn what_a_proxy_answers_is_never_the_sites_word() {
     assert_eq!(asked, ["/robots.txt", "/p/1"]);
 }
 
+/// A proxy that is down is told in one line, however many URLs wait, and the worker is not ready.
+#[test]
+fn a_proxy_that_is_down_is_told_once_and_the_worker_is_not_ready() {
+    let fleet = Fleet::new(Scene::plain(3, 3, 1, 500));
+    let (proxy, listen) = [free_port(), free_port()].map(|port| format!("127.0.0.1:{port}")).into();
+    fleet.push(&fleet.pages(3, 3));
+    let proxy = format!("http://{proxy}");
+    let _worker = fleet.start(&["--delay", "20ms", "--proxy", &proxy, "--listen", &listen]);
+    let failed = "page_fetcher_unreached_total{reason=\"proxy\"}";
+    until("the line", || !lines(&fleet, "proxy_failed").is_empty());
+    until("some tries more", || metrics(&listen)[failed] > 3.0);
+    let told = lines(&fleet, "proxy_failed");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0]["why"].as_str().unwrap().contains(&proxy), "{told:?}");
+    let (status, said) = curtsy::fleet::ask(&format!("http://{listen}/readyz")).unwrap();
+    assert!(status == 503 && said.contains("can't be reached"), "{status}: {said}");
+    assert_eq!(fleet.asked(), 0, "no site was asked");
+}
+
+/// A closed port and a host that speaks no TLS: each is told once, counted, and its breaker opens.
+#[test]
+fn hosts_that_cannot_be_reached_are_told_once_and_their_breakers_open() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let (address, _) = server(b"what is this?");
+    let closed = format!("http://127.0.0.8:{}/closed", free_port());
+    let garbage = format!("https://{address}/tls");
+    fleet.push(&[closed, garbage]);
+    let listen = format!("127.0.0.1:{}", free_port());
+    let _worker = fleet.start(&["--delay", "50ms", "--listen", &listen]);
+    until("the breakers", || lines(&fleet, "circuit_open").len() >= 2);
+    let mut told: Vec<(String, String)> = lines(&fleet, "host_unreached")
+        .iter()
+        .map(|line| (line["host"].as_str().unwrap().into(), line["why"].as_str().unwrap().into()))
+        .collect();
+    told.sort();
+    let expected = [
+        ("127.0.0.1".into(), "TLS handshake failed".into()),
+        ("127.0.0.8".into(), "connection refused or unreachable".into()),
+    ];
+    assert_eq!(told, expected);
+    let open = lines(&fleet, "circuit_open");
+    let says = |host: &str| format!("Circuit open: {host} appears down. Next probe in 30s.");
+    for host in ["127.0.0.1", "127.0.0.8"] {
+        assert!(open.iter().any(|line| line["message"] == says(host)), "{open:?}");
+    }
+    let counted = metrics(&listen);
+    for reason in ["connect", "tls"] {
+        let name = format!("page_fetcher_unreached_total{{reason=\"{reason}\"}}");
+        assert_eq!(counted[&name], 5.0, "{name}");
+    }
+    assert!(fleet.list("page_fetcher_dlq").is_empty());
+}
+
+/// The lines of the workers' log about an event.
+fn lines(fleet: &Fleet, event: &str) -> Vec<Value> {
+    let log = fleet.log();
+    let read = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    read.filter(|line| line["event"] == event).collect()
+}
+
 /// Three workers, and a host that accepts connections and closes them.
 #[test]
 fn connections_that_are_closed_at_once_are_a_delay_apart() {
-    let fleet = Fleet::new(Scene::default());
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
     let (address, accepted) = server(b"");
     let urls: Vec<String> = (0..20).map(|n| format!("http://{address}/{n}")).collect();
     fleet.push(&urls);

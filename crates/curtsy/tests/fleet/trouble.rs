@@ -43,6 +43,37 @@ fn a_worker_that_cannot_begin_says_why_and_what_to_do() {
     refused(worker().args(["--kafka-set", "no.such=1"]), &["no.such"]);
 }
 
+/// What fails would be queued again, and asked for again, for ever.
+#[test]
+fn a_list_of_letters_that_is_also_the_queue_is_refused() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    for variable in ["PAGE_FETCHER_DLQ_QUEUE", "PAGE_FETCHER_REJECTED_QUEUE"] {
+        for list in ["crawler_queue", "crawler_queue:high", "crawler_queue:low"] {
+            let mut worker = fleet.worker(&["--until-empty"]);
+            refused(worker.env(variable, list), &[variable, list, "PAGE_FETCHER_INPUT_QUEUE"]);
+        }
+    }
+}
+
+#[test]
+fn a_redis_with_a_password_is_named_as_that() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let set = ["SET", "requirepass", "secret"];
+    let _: () = redis::cmd("CONFIG").arg(&set).query(&mut fleet.connection()).unwrap();
+    let says = ["wants a user and a password", "redis://USER:PASSWORD@HOST:PORT"];
+    refused(&mut fleet.worker(&["--until-empty"]), &says);
+}
+
+#[test]
+fn a_variable_that_sets_nothing_is_named() {
+    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
+    let mut worker = fleet.worker(&["--until-empty"]);
+    let ran = worker.env("PAGE_FETCHER_FOOBAR", "1").output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}");
+    assert!(said.contains("`PAGE_FETCHER_FOOBAR` sets nothing"), "{said}");
+}
+
 /// "the worker refuses to start unless the Redis that holds host states is `noeviction`"
 #[test]
 fn a_redis_that_evicts_is_refused_for_host_states_and_taken_for_pages() {

@@ -262,6 +262,28 @@ fn rotated_logs_are_one_log_in_the_order_of_time() {
     assert_eq!(broken(&again), "P2 1, P4 1");
 }
 
+/// `access.log` and a gzipped copy of it: every request would count twice, and two at once break P4.
+#[test]
+fn a_log_that_is_given_twice_is_refused() {
+    let packed = std::env::temp_dir().join(format!("curtsy-judge-{}.copy.gz", std::process::id()));
+    let file = std::fs::File::create(&packed).unwrap();
+    let mut gz = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    gz.write_all(&std::fs::read(folder().join("logs/rotated.log")).unwrap()).unwrap();
+    gz.finish().unwrap();
+    let run = curtsy(&["judge", "logs/rotated.log", packed.to_str().unwrap()]);
+    std::fs::remove_file(&packed).unwrap();
+    assert_eq!(run.code, Some(2), "{}", run.err);
+    assert!(run.err.contains("are the same log"), "{}", run.err);
+    assert!(run.err.contains("hint: give each log once"), "{}", run.err);
+}
+
+#[test]
+fn a_policy_that_is_misspelt_is_told_of_neutral_too() {
+    let run = curtsy(&["judge", GOOD, "--policy", "neutrl"]);
+    assert_eq!(run.code, Some(2), "{}", run.err);
+    assert!(run.err.contains("`neutral`"), "{}", run.err);
+}
+
 #[test]
 fn the_formats_of_other_servers_are_read() {
     let [flag, file] = ASKS;

@@ -7,9 +7,15 @@ local now = raw + tonumber(line[2])
 local function whole(n) return string.format('%.0f', n) end
 local lengths = {}
 for n = 1, #ARGV do lengths[n] = redis.call('LLEN', ARGV[n]) end
-local workers = redis.call('ZRANGE', 'curtsy:workers', 0, -1, 'WITHSCORES')
-for n = 2, #workers, 2 do workers[n] = whole(math.max(0, raw - tonumber(workers[n]))) end
-local claims = 0
-for n = 1, #workers, 2 do claims = claims + redis.call('LLEN', 'curtsy:claims:' .. workers[n]) end
+local known = redis.call('ZRANGE', 'curtsy:workers', 0, -1, 'WITHSCORES')
+local workers, claims = {}, 0
+for n = 1, #known, 2 do
+  claims = claims + redis.call('LLEN', 'curtsy:claims:' .. known[n])
+  -- A score of 0: it has left, and others take over its claims.
+  if tonumber(known[n + 1]) > 0 then
+    workers[#workers + 1] = known[n]
+    workers[#workers + 1] = whole(math.max(0, raw - tonumber(known[n + 1])))
+  end
+end
 return {'status', line[1], whole(math.max(0, (tonumber(line[3] or '') or now) - now)), line[4], line[5] or '0', line[6] or '0', line[7],
   redis.call('ZCARD', 'curtsy:due'), redis.call('ZCOUNT', 'curtsy:due', '-inf', whole(now)), claims, workers, lengths, line[8] or '0'}

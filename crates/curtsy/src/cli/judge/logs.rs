@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -44,6 +44,7 @@ impl Logs {
         if files.iter().filter(|file| *file == "-").count() > 1 {
             bail!("`-` is stdin, which can be read only once");
         }
+        refuse_copies(files)?;
         let mut logs = Logs {
             logs: Vec::new(),
             heads: BinaryHeap::new(),
@@ -61,7 +62,7 @@ impl Logs {
             }
             logs.logs.push(Log { name: file.clone(), lines, head: None });
             let log = logs.logs.len() - 1;
-            let before = logs.unreadable;
+            let (before, shown) = (logs.unreadable, logs.unreadable_first.len());
             logs.advance(log);
             if logs.logs[log].head.is_none() && logs.unreadable > before {
                 let tried: Vec<&str> = match format {
@@ -71,7 +72,7 @@ impl Logs {
                 bail!(
                     "`{file}` holds no line that can be read, in any of these formats: {}\n{}",
                     tried.join(", "),
-                    logs.unreadable_first.last().map_or("", String::as_str)
+                    logs.unreadable_first[shown..].join("\n")
                 );
             }
         }
@@ -121,6 +122,29 @@ impl Logs {
     }
 }
 
+/// Refuses a log that is given twice, as `access.log` and again gzipped: each request would count twice, and look like two at once.
+fn refuse_copies(files: &[String]) -> anyhow::Result<()> {
+    let mut begins: Vec<(&str, Vec<u8>)> = Vec::new();
+    for file in files.iter().filter(|_| files.len() > 1) {
+        // What is no file, such as stdin or a pipe, can be read only once.
+        if file == "-" || !std::fs::metadata(file).is_ok_and(|found| found.is_file()) {
+            continue;
+        }
+        let mut begin = Vec::new();
+        let read = open(file)?.take(COMPARED_BYTES).read_to_end(&mut begin);
+        read.with_context(|| format!("could not read `{file}`"))?;
+        if let Some((same, _)) =
+            begins.iter().find(|(_, other)| *other == begin && !begin.is_empty())
+        {
+            bail!(
+                "`{file}` and `{same}` are the same log: each request would count twice\nhint: give each log once"
+            );
+        }
+        begins.push((file, begin));
+    }
+    Ok(())
+}
+
 /// Opens a file or stdin, and unpacks it if it is gzipped, as rotated logs are.
 pub(super) fn open(file: &str) -> anyhow::Result<Box<dyn BufRead>> {
     let mut reader: Box<dyn BufRead> = match file {
@@ -139,4 +163,6 @@ pub(super) fn open(file: &str) -> anyhow::Result<Box<dyn BufRead>> {
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Logs that are open at once.
 const FILES_MAX: usize = 512;
+/// Two logs that begin with the same so many bytes, unpacked, are the same.
+const COMPARED_BYTES: u64 = 16 * 1024;
 const UNREADABLE_SHOWN: usize = 5;

@@ -86,7 +86,7 @@ pub(super) fn table(
             ),
             None => ("–".into(), "–".into(), "–".into(), "browsers are not judged".into()),
         };
-        let policy: String = policy.chars().take(8).collect();
+        let policy: String = policy.chars().take(9).collect();
         row(out, [&name, &requests, &hosts, &robots, &addresses, &policy, &broken], &manners)?;
     }
     if verdicts.agents.len() > ROWS_SHOWN {
