@@ -275,7 +275,8 @@ fn evidence(row: &Row, rule: Option<&str>) -> Option<Json> {
     serde_json::to_value(evidence).ok()
 }
 
-/// Whether a URL failed before any request for it went out: its address may not be dialled, or no connection could be made.
+/// Whether a URL failed before any request for it went out: its address may not be dialled, or no
+/// connection could be made.
 fn was_not_sent(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed(problem) if problem.is_refusal() || problem.is_unreached())
 }

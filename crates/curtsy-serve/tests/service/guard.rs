@@ -165,7 +165,8 @@ fn only_web_addresses_are_orders() {
     }
 }
 
-/// A run that could not reach its site says why in its answer, and lists no request that was never sent.
+/// A run that could not reach its site says why in its answer, and lists no request that was never
+/// sent.
 #[test]
 fn a_run_that_reached_nobody_says_why_and_lists_nothing_that_was_not_sent() {
     let folder = Folder::new();
