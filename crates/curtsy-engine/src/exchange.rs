@@ -395,8 +395,9 @@ impl<W: World> Worker<'_, W> {
                 true => (before, Settled { ours: true, ..Settled::default() }),
                 false => before.observe_no_line(&outcome, &scene),
             };
-            // Who may go on without robots.txt must have asked for it. No request got there, so nothing is known: the next turn asks
-            // again, as it would for a page, and the breaker counts the failures.
+            // Who may go on without robots.txt must have asked for it. No request got there, so
+            // nothing is known: the next turn asks again, as it would for a page, and the breaker
+            // counts the failures.
             if robots
                 && !problem.is_refusal()
                 && outcome.class() != Class::Ours
@@ -601,7 +602,8 @@ impl<W: World> Worker<'_, W> {
         if !faulty {
             return;
         }
-        // A proxy that has let nothing through yet is wrongly set, or down: no second host is needed to know that.
+        // A proxy that has let nothing through yet is wrongly set, or down: no second host is
+        // needed to know that.
         let worked = self.health.borrow().has_succeeded();
         let known = brought.outcome.class() == Class::Ours && !worked;
         let ours = self.health.borrow_mut().fault(&view.host, now, known);

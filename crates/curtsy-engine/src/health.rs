@@ -50,7 +50,8 @@ impl Health {
         self.paused_until = None;
     }
 
-    /// A fault that could be ours, or is `known` to be. If it is ours, returns the hosts to forgive and how many faults each.
+    /// A fault that could be ours, or is `known` to be. If it is ours, returns the hosts to forgive
+    /// and how many faults each.
     pub(crate) fn fault(
         &mut self,
         host: &HostKey,
@@ -137,7 +138,8 @@ mod tests {
         }
     }
 
-    /// Found by an operator: three hosts behind a proxy that wants a password had the proxy asked three times a second.
+    /// Found by an operator: three hosts behind a proxy that wants a password had the proxy asked
+    /// three times a second.
     #[test]
     fn one_fault_that_is_known_to_be_ours_pauses_everything() {
         let mut health = Health::default();

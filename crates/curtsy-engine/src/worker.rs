@@ -271,8 +271,8 @@ impl<'o, W: World> Worker<'o, W> {
         Rc::clone(&self.stopping)
     }
 
-    /// A switch that lets the worker finish what was sent and begin nothing, until it is switched off again. Whatever waits goes
-    /// back to the store.
+    /// A switch that lets the worker finish what was sent and begin nothing, until it is switched
+    /// off again. Whatever waits goes back to the store.
     pub fn pause_switch(&self) -> Rc<Cell<bool>> {
         Rc::clone(&self.pausing)
     }

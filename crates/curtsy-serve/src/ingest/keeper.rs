@@ -208,6 +208,7 @@ impl<'r> RunKeeper<'r> {
         self.database.transact(|db| {
             for Left { url, gate, why } in left {
                 kept.number += 1;
+                kept.reason.get_or_insert_with(|| format!("{}: {why}", url.host()));
                 let sql = "INSERT INTO run_pages (trace_id, number, url, url_hash, final_url, kind, decision, error, used, reasons, decided_at, reason)
                     VALUES (?1, ?2, ?3, ?4, ?3, ?5, 'waits', ?6, ?7, ?8, ?9, ?10)";
                 let reasons = json!([{"gate": gate.name(), "verdict": "wait", "why": why}]);
@@ -275,7 +276,8 @@ fn evidence(row: &Row, rule: Option<&str>) -> Option<Json> {
     serde_json::to_value(evidence).ok()
 }
 
-/// Whether a URL failed before any request for it went out: its address may not be dialled, or no connection could be made.
+/// Whether a URL failed before any request for it went out: its address may not be dialled, or no
+/// connection could be made.
 fn was_not_sent(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed(problem) if problem.is_refusal() || problem.is_unreached())
 }

@@ -165,7 +165,8 @@ fn only_web_addresses_are_orders() {
     }
 }
 
-/// A run that could not reach its site says why in its answer, and lists no request that was never sent.
+/// A run that could not reach its site says why in its answer, and lists no request that was never
+/// sent.
 #[test]
 fn a_run_that_reached_nobody_says_why_and_lists_nothing_that_was_not_sent() {
     let folder = Folder::new();
@@ -178,10 +179,11 @@ fn a_run_that_reached_nobody_says_why_and_lists_nothing_that_was_not_sent() {
 
     let folder = Folder::new();
     let service = Service::start(spec(folder.store()));
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let url = format!("http://127.0.0.1:{port}/");
+    // No other test listens on this address, so the port stays closed.
+    let port = TcpListener::bind("127.0.0.9:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.9:{port}/");
     let answer = service.ingest("shop", &json!({"url": url, "mode": "light"}));
-    assert_eq!(answer["reason"], "127.0.0.1: connection refused or unreachable", "{answer}");
+    assert_eq!(answer["reason"], "127.0.0.9: connection refused or unreachable", "{answer}");
     let evidence = service.evidence("shop", &answer);
     let requests = evidence["requests"].as_array().unwrap();
     assert!(requests.iter().all(|request| request["kind"] != "page"), "{requests:?}");

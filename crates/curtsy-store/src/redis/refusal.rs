@@ -41,8 +41,8 @@ impl Refusal {
     }
 }
 
-/// Whether Redis wants a login first. It says so with a code of its own, but not to a command with many arguments: that one it takes for
-/// an attempt to use up its memory.
+/// Whether Redis wants a login first. It says so with a code of its own, but not to a command with
+/// many arguments: that one it takes for an attempt to use up its memory.
 fn wants_login(error: &RedisError) -> bool {
     let text = error.detail().unwrap_or_default();
     error.code() == Some("NOAUTH") || text.contains("unauthenticated ")

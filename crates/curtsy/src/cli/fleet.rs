@@ -97,7 +97,8 @@ impl Asking {
         Asking::open(redis, variables, LinkOptions::default())
     }
 
-    /// For whoever only looks: nothing is written. An empty Redis stays empty, so that a worker with `--new` still finds a new one.
+    /// For whoever only looks: nothing is written. An empty Redis stays empty, so that a worker
+    /// with `--new` still finds a new one.
     fn to_read(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<Asking> {
         let options = LinkOptions { caller: Caller::Guest, ..LinkOptions::default() };
         Asking::open(redis, variables, options)

@@ -138,7 +138,8 @@ fn outcome_text(outcome: &Outcome, row: &Row) -> String {
     }
 }
 
-/// How often a URL was asked for. A row counts the tries before its last; one that ended without a further try counts all of them.
+/// How often a URL was asked for. A row counts the tries before its last; one that ended without a
+/// further try counts all of them.
 fn times_asked(row: &Row, policy: &Policy) -> u8 {
     if let Ending::Dead(Outcome::Failed(problem)) = row.ending
         && problem.is_refusal()

@@ -1,4 +1,5 @@
-//! Which hosts can't be reached, and whether our own way out is the reason. A line of the log for each change, not for each try.
+//! Which hosts can't be reached, and whether our own way out is the reason. A line of the log for
+//! each change, not for each try.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -13,7 +14,8 @@ use super::log::{Log, trouble};
 
 /// A fault of the proxy that lasts is told again after this.
 const TOLD_AGAIN: Duration = Duration::from_secs(600);
-/// A proxy that let something through so lately works: what it refuses now, it refuses for one host.
+/// A proxy that let something through so lately works: what it refuses now, it refuses for one
+/// host.
 const WORKED: Duration = Duration::from_secs(60);
 /// Hosts of which it is remembered that they can't be reached. Of more, all are told anew.
 const UNREACHED_MAX: usize = 10_000;
@@ -115,7 +117,8 @@ impl<'l> WayOut<'l> {
         std::array::from_fn(|at| (REASONS[at], counts[at]))
     }
 
-    /// Whether the proxy lets nothing through, as far as this failure and the time since the last answer show.
+    /// Whether the proxy lets nothing through, as far as this failure and the time since the last
+    /// answer show.
     fn is_proxys(&self, problem: Problem) -> bool {
         let worked = self.answered.get().is_some_and(|at| at.elapsed() < WORKED);
         problem == Problem::ProxyLogin || problem.class() == Class::Ours && !worked

@@ -186,7 +186,8 @@ fn a_worker_that_has_left_is_not_counted() {
     assert_eq!(workers(), 0);
 }
 
-/// Whoever only looks leaves a new Redis as it is: `worker --new` finds a new one, and begins at once.
+/// Whoever only looks leaves a new Redis as it is: `worker --new` finds a new one, and begins at
+/// once.
 #[test]
 fn a_look_at_a_new_redis_writes_nothing() {
     let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));

@@ -262,7 +262,8 @@ fn rotated_logs_are_one_log_in_the_order_of_time() {
     assert_eq!(broken(&again), "P2 1, P4 1");
 }
 
-/// `access.log` and a gzipped copy of it: every request would count twice, and two at once break P4.
+/// `access.log` and a gzipped copy of it: every request would count twice, and two at once break
+/// P4.
 #[test]
 fn a_log_that_is_given_twice_is_refused() {
     let packed = std::env::temp_dir().join(format!("curtsy-judge-{}.copy.gz", std::process::id()));

@@ -122,7 +122,8 @@ impl Logs {
     }
 }
 
-/// Refuses a log that is given twice, as `access.log` and again gzipped: each request would count twice, and look like two at once.
+/// Refuses a log that is given twice, as `access.log` and again gzipped: each request would count
+/// twice, and look like two at once.
 fn refuse_copies(files: &[String]) -> anyhow::Result<()> {
     let mut begins: Vec<(&str, Vec<u8>)> = Vec::new();
     for file in files.iter().filter(|_| files.len() > 1) {
