@@ -208,6 +208,23 @@ pub(super) struct FindArgs {
     pub(super) external: bool,
 }
 
+impl FindArgs {
+    /// What a crawl looks for; seeds and product are not known here.
+    pub(super) fn read(&self) -> DiscoverySpec {
+        DiscoverySpec {
+            scope: self.scope.unwrap_or_default(),
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            follow_sitemaps: !self.no_sitemaps,
+            follow_links: !self.no_links,
+            respect_nofollow: !self.follow_nofollow,
+            check_assets: self.assets,
+            check_external: self.external,
+            ..DiscoverySpec::default()
+        }
+    }
+}
+
 /// The way out.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct WayArgs {
@@ -307,18 +324,7 @@ pub(super) fn spec(
 ) -> anyhow::Result<(JobSpec, FileSpec)> {
     let command = shown_command(&args);
     let args = args.config.find()?.under(args);
-    let discovery = DiscoverySpec {
-        scope: args.find.scope.unwrap_or_default(),
-        include: args.find.include.clone(),
-        exclude: args.find.exclude.clone(),
-        follow_sitemaps: !args.find.no_sitemaps,
-        follow_links: !args.find.no_links,
-        respect_nofollow: !args.find.follow_nofollow,
-        check_assets: args.find.assets,
-        check_external: args.find.external,
-        ..DiscoverySpec::default()
-    };
-    let mut job = order(&args, discovery, console)?.job()?;
+    let mut job = order(&args, args.find.read(), console)?.job()?;
     let into = args.into.clone().unwrap_or_else(|| file_named_after(&job.seeds[0]));
     let target = Target::of(&into)?;
     let file = target.crawl_file(&into, job.ledger_file()?.parent().unwrap_or(Path::new(".")));

@@ -70,7 +70,7 @@ enum Command {
     Init(init::InitArgs),
     /// Say how many pages a site lists, and how long they take
     #[command(after_help = sitemap::PLAN_HELP)]
-    Plan(sitemap::SiteArgs),
+    Plan(sitemap::PlanArgs),
     /// Say what a crawl would do with a URL now; the same as `why --now`
     Explain(Box<explain::ExplainArgs>),
     /// Ask a robots.txt whether a URL may be fetched
