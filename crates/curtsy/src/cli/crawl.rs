@@ -656,16 +656,13 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         }
         let _ = writeln!(text, "  why a URL was fetched or not: curtsy why URL --in {file}");
     }
-    text.push_str(&super::report::budget(report));
+    text.push_str(&super::report::budget(report, resumed(into)));
     match report.how {
         // A limit that is reached was named above.
         Ended::Complete | Ended::Spent(_) => {}
         Ended::Stopped => {
-            let _ = writeln!(
-                text,
-                "  {} left; the same command goes on where this one ended",
-                plural(report.queued, "URL")
-            );
+            text.push_str(&super::report::waits(report));
+            let _ = writeln!(text, "  {} left; {}", plural(report.queued, "URL"), resumed(into));
         }
         Ended::Ours(problem) => {
             let _ = writeln!(text, "  {}", our_side(problem));
@@ -681,6 +678,14 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         }
     }
     text
+}
+
+/// How a crawl goes on that has URLs left.
+fn resumed(into: &FileSpec) -> &'static str {
+    match into.targets.iter().any(Target::is_stdout) {
+        true => "a crawl into standard output can't be resumed, one into a file can",
+        false => "the same command goes on where this one ended",
+    }
 }
 
 /// The hosts that could not be reached, and why, for a person; without those that were told of already.

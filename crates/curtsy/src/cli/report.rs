@@ -62,8 +62,8 @@ fn line(reason: &ReasonCount, hints: bool) -> String {
     printable(&format!("{urls} {reason}{hosts}{hint}"))
 }
 
-/// The budget that is used up, and what is left.
-pub(super) fn budget(report: &Report) -> String {
+/// The budget that is used up, what is left, and how the crawl goes on.
+pub(super) fn budget(report: &Report, resumed: &str) -> String {
     let Some(budget) = &report.budget else {
         return String::new();
     };
@@ -75,7 +75,7 @@ pub(super) fn budget(report: &Report) -> String {
             format!("time limit reached: {span}")
         }
     };
-    format!("  {what}; {left} left, the same command goes on with them\n")
+    format!("  {what}; {left} left; {resumed}\n")
 }
 
 /// The hosts that have to wait, who caused it, and what can be done.

@@ -342,3 +342,14 @@ fn the_wait_of_a_host_counts_for_what_is_left() {
     let left = line["left_ms"].as_u64().unwrap();
     assert!((1_000..=60_100).contains(&left), "{line}");
 }
+
+#[test]
+fn a_crawl_into_standard_output_does_not_say_that_it_goes_on() {
+    let town = Town::new(Scene::plain(1, 30, 6, 500));
+    let url = town.url(0, "/");
+    let args = [&url, "--delay", "0", "--policy", "warehouse", "--pages", "5", "--into", "-"];
+    let ran = town.crawl(&args).ends(0);
+    assert!(ran.err.contains("page limit reached: 5 pages"), "{}", ran.err);
+    assert!(ran.err.contains("a crawl into standard output can't be resumed"), "{}", ran.err);
+    assert!(!ran.err.contains("the same command"), "{}", ran.err);
+}
