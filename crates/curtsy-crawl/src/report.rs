@@ -14,7 +14,7 @@ use curtsy_store::Crawl;
 use serde::{Serialize, Serializer};
 
 use crate::tally::{Counted, Happened};
-use crate::{Compared, JobSpec, Wait};
+use crate::{Compared, JobSpec, LookedFor, Wait};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,6 +90,8 @@ pub struct Report {
     /// What became of the pages that were held, if the crawl began again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Compared>,
+    /// Which URLs it took of those that it found.
+    pub looked_for: LookedFor,
     /// How long it took.
     pub took_ms: u64,
     /// Warnings about budgets and the like.
@@ -276,6 +278,7 @@ impl Done {
             complete_since: None,
             pages_held: None,
             compared: None,
+            looked_for: LookedFor::of(spec),
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             warnings,
             unreached: counted.unreached,

@@ -275,6 +275,18 @@ impl Console<'_> {
         }
     }
 
+    /// Says that the answer is no, and why: as an error for a program, as a sentence for a person.
+    pub(crate) fn refuse(&mut self, failure: Failure) -> std::io::Result<()> {
+        if self.json {
+            return failure.tell_json(self.err);
+        }
+        writeln!(self.err, "{}", failure.message)?;
+        match &failure.hint {
+            Some(hint) => writeln!(self.err, "hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+
     /// Warns of something that does not keep the command from its work.
     pub(crate) fn warn(&mut self, warnings: &[String]) -> std::io::Result<()> {
         for warning in warnings {

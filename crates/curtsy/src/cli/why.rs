@@ -19,8 +19,9 @@ use curtsy_store::queued_in;
 use serde_json::{Value as Json, json};
 
 use super::explain::{self, HowArgs};
+use super::failure::{self, Failure};
 use super::{Console, Outcome, file, printable, progress};
-use curtsy_crawl::{other_scheme, seed};
+use curtsy_crawl::{LeftOut, left_out, other_scheme, seed};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -53,12 +54,10 @@ pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Ou
         Some(why) if args.json => writeln!(console.out, "{:#}", why.json)?,
         Some(why) => write!(console.out, "{}", why.text)?,
         None => {
-            writeln!(
-                console.err,
-                "{} was not considered in `{}`: nobody linked to it in scope",
-                printable(&args.url),
-                file.display()
-            )?;
+            let LeftOut { why, hint, .. } = left_out(&PagesFile::open(&file)?, &urls[0])?;
+            let (url, file) = (printable(&args.url), file.display());
+            let message = format!("{url} is not in `{file}`: {}", printable(&why));
+            console.refuse(Failure { code: failure::NOT_TAKEN, message, hint })?;
             return Ok(Outcome::Refused);
         }
     }

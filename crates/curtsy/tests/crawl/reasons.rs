@@ -253,3 +253,39 @@ fn a_try_that_failed_is_shown_while_the_next_one_waits_and_after_it() {
     let why = town.run(&["why", &url, "--in", "short.db"]).ends(0);
     has(&why.out, &["fetched with 200", "connection reset → tried again not before"]);
 }
+
+#[test]
+fn why_says_what_kept_a_url_out_and_where_it_is_linked_from() {
+    let page = |path: &str, links: &[&str]| Answer::page(path, "t", "", links);
+    let town = town(vec![
+        Host::named("h0.test")
+            .says_unlinked(page("/", &["/x", "/secret", "/blog/1", "http://other.test/a"]))
+            .says_unlinked(page("/x", &["/y"]))
+            .says_unlinked(page("/y", &[])),
+    ]);
+    let home = town.url(0, "/");
+    let fast = ["--policy", "warehouse", "--delay", "0s", "--no-sitemaps"];
+    let args = [home.as_str(), "--depth", "1", "--exclude", "*secret*", "--exclude", "*none*"];
+    town.crawl(&[&args[..], &fast].concat()).ends(0);
+    let why = |url: &str, parts: &[&str]| has(&town.run(&["why", url]).ends(1).err, parts);
+    let from = |path: &str| format!("linked from {}", town.url(0, path));
+    why(&town.url(0, "/y"), &[&from("/x"), ", but deeper than `--depth 1`", "`--depth 2`"]);
+    why(&town.url(0, "/secret"), &[&from("/"), ", but excluded by `--exclude '*secret*'`"]);
+    why("http://other.test/a", &[&from("/"), ", but on another host (`--scope host`)"]);
+    why(&town.url(0, "/never"), &["no page of this crawl links to it"]);
+    // A program gets the same as an error.
+    let ran = town.run(&["why", &town.url(0, "/y"), "--json"]).ends(1);
+    let error = json(ran.err.lines().last().unwrap());
+    assert_eq!((ran.out.as_str(), &error["error"]["code"]), ("", &json!("not_taken")));
+    has(error["error"]["message"].as_str().unwrap(), &["deeper than `--depth 1`"]);
+    let args = [home.as_str(), "--include", "/blog/*", "--into", "blog.db"];
+    town.crawl(&[&args[..], &fast].concat());
+    let ran = town.run(&["why", &town.url(0, "/x"), "--in", "blog.db"]).ends(1);
+    has(&ran.err, &[", but not matched by `--include '/blog/*'`"]);
+    // A complete crawl says which flags have no effect any more, and with `--again` they have.
+    let deeper = [&[home.as_str(), "--depth", "2", "--exclude", "*secret*"][..], &fast].concat();
+    let ran = town.crawl(&deeper).ends(0);
+    has(&ran.err, &["complete since", "`--exclude` and `--depth` changed since then", "`--again`"]);
+    town.crawl(&[&deeper[..], &["--again"]].concat()).ends(0);
+    town.run(&["why", &town.url(0, "/y")]).ends(0);
+}
