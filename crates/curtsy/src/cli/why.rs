@@ -343,6 +343,7 @@ fn told(step: &DecisionRow) -> String {
         }
         ("follow", _, Some(to)) => format!(" → {to}"),
         ("decide", ..) => String::new(),
+        ("dead", ..) => " → given up".to_owned(),
         (other, ..) => format!(" → {}", other.replace('_', " ")),
     };
     let what = match step.kind.as_str() {

@@ -353,3 +353,20 @@ fn a_crawl_into_standard_output_does_not_say_that_it_goes_on() {
     assert!(ran.err.contains("a crawl into standard output can't be resumed"), "{}", ran.err);
     assert!(!ran.err.contains("the same command"), "{}", ran.err);
 }
+
+#[test]
+fn get_says_why_there_is_no_page() {
+    let shut = Host::named("b.test").pages(2, 1, 300).robots("User-agent: *\nDisallow: /\n");
+    let town = Town::new(Scene { hosts: vec![site().hosts.remove(0), shut], ..Scene::default() });
+    let way = ["--allow-net", "127.0.0.0/8", "--delay", "0s"];
+    let get = |url: &str, more: &[&str]| town.run(&[&["get", url], &way[..], more].concat());
+    says(get(&town.url(0, "/none"), &[]), 4, &["no page: not found (404)"]);
+    says(get(&town.url(1, "/"), &[]), 4, &["no page: refused by robots.txt"]);
+    let ran = get(&town.url(1, "/"), &["--json"]).ends(4);
+    let error: Value = serde_json::from_str(ran.err.lines().last().unwrap()).unwrap();
+    assert_eq!((ran.out.as_str(), &error["error"]["code"]), ("", &"no_page".into()));
+    let ran = get(&town.url(0, "/"), &["--json"]).ends(0);
+    for line in ran.err.lines() {
+        serde_json::from_str::<Value>(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+    }
+}
