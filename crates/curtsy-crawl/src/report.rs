@@ -60,7 +60,10 @@ pub struct Report {
     /// The budget that is used up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetEnd>,
-    /// Hosts that must wait, if what is left must wait longer than the crawl's patience.
+    /// How long the crawl waits since its last progress, if it ended because of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patience_ms: Option<u64>,
+    /// Hosts that must wait, if what is left must wait longer than the crawl's patience or the crawl was stopped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
     /// Tries that failed and were repeated later.
@@ -162,6 +165,9 @@ impl BudgetEnd {
     }
 }
 
+/// What is due later than any date can be written waits for a person.
+const FOR_A_PERSON: Time = Time::from_secs(253_402_300_799);
+
 /// The kinds of requests, in the order in which the engine counts them.
 pub(crate) const REQUEST_KINDS: [&str; 5] = ["page", "robots", "robots_hop", "sitemap", "probe"];
 
@@ -253,7 +259,15 @@ impl Done {
                 Ended::Ours(_) => "our_side",
             },
             resume_after: match how {
-                Ended::Waits(until) => Some(timestamp(until)),
+                // What a person has to allow first has no time.
+                Ended::Waits(until) => (until < FOR_A_PERSON).then(|| timestamp(until)),
+                _ => None,
+            },
+            patience_ms: match how {
+                Ended::Waits(_) => {
+                    let patience = spec.policy.patience;
+                    patience.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
+                }
                 _ => None,
             },
             rows: counted.rows,

@@ -138,7 +138,7 @@ async fn crawl(
     let (over, counts) = attendant.attend(work, asked, &told).await?;
     let warnings = attendant.said();
     let (mut counted, sent) = (tally.counted(), counts.sent);
-    if let Some(Over::Waits(_)) = over {
+    if let None | Some(Over::Waits(_) | Over::Stopped) = over {
         // What a host waits for may be the answer to an earlier run.
         let kept = PagesFile::open(&into.file)?;
         for (host, ..) in crawl.waiting(WAITING_SHOWN) {
@@ -150,7 +150,7 @@ async fn crawl(
             }
         }
     }
-    let waits = crew.waits(over, &counted).await;
+    let waits = crew.waits(over, &counted, began).await;
     crew.complete(&mut counted);
     let not_dialled = crew.outlet.refusals();
     let done =

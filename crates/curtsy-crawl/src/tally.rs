@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use curtsy_core::evidence::friction_signal;
 use curtsy_core::host::{AskKind, Class, Confidence, Findings, Gate, Outcome, Reason};
@@ -61,6 +62,8 @@ pub(crate) struct Counted {
     pub(crate) reasons: BTreeMap<String, Happened>,
     /// The last request to each host after which a host may be left alone.
     pub(crate) setbacks: BTreeMap<HostKey, Setback>,
+    /// When the last row was kept.
+    pub(crate) last_row: Option<Instant>,
     /// Hosts whose robots.txt could not be fetched, and that were asked all the same.
     pub(crate) unsure: BTreeMap<HostKey, Confidence>,
 }
@@ -81,6 +84,8 @@ pub(crate) struct Setback {
     pub(crate) url: CrawlUrl,
     /// What came of it, in words.
     pub(crate) answer: String,
+    /// How long it asked to be left alone (Retry-After).
+    pub(crate) asked: Option<Duration>,
     pub(crate) at: Time,
 }
 
@@ -91,7 +96,8 @@ impl Setback {
             Some(status) => format!("answered {status}"),
             None => format!("failed ({})", row.reason.as_deref().or(row.error.as_deref())?),
         };
-        Some(Setback { url: CrawlUrl::parse(&row.url).ok()?, answer, at: row.at? })
+        let url = CrawlUrl::parse(&row.url).ok()?;
+        Some(Setback { url, answer, asked: row.retry_after, at: row.at? })
     }
 }
 
@@ -134,6 +140,9 @@ impl Sink for Tally {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         *self.in_trouble() = None;
         let mut counted = self.lock();
+        if !batch.rows.is_empty() {
+            counted.last_row = Some(Instant::now());
+        }
         batch.rows.iter().for_each(|row| counted.row(row, self.body_max));
         batch.steps.iter().for_each(|step| counted.step(step));
         Box::pin(std::future::ready(Ok(())))
@@ -224,7 +233,11 @@ impl Counted {
             return;
         }
         let answer = answer_of(outcome, host);
-        self.setbacks.insert(host.clone(), Setback { url: url.clone(), answer, at });
+        let asked = match outcome {
+            Outcome::Answered { retry_after, .. } => *retry_after,
+            Outcome::Failed(_) | Outcome::NotSent => None,
+        };
+        self.setbacks.insert(host.clone(), Setback { url: url.clone(), answer, asked, at });
     }
 
     /// Notes a host that is asked although its robots.txt could not be fetched.

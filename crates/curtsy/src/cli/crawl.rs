@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -168,7 +169,7 @@ pub(super) struct MannersArgs {
     /// Links followed from a seed at most
     #[arg(long, value_name = "N")]
     pub(super) depth: Option<String>,
-    /// How long to wait for hosts that must wait before ending with "resume after"
+    /// How long to wait, since the last progress, for hosts that must wait before ending with "resume after"
     #[arg(long, value_name = "SPAN")]
     pub(super) patience: Option<String>,
     /// Set any field of the policy, as in `--set robots.ttl=2h` (see `curtsy policy show`)
@@ -669,12 +670,25 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         }
         Ended::Waits(_) => {
             text.push_str(&super::report::waits(report));
-            let after = report.resume_after.as_deref().unwrap_or_default();
-            let _ = writeln!(
-                text,
-                "  {} must wait longer than the patience of this crawl; resume after {after} with the same command",
-                plural(report.queued, "URL")
-            );
+            let urls = plural(report.queued, "URL");
+            let _ = match &report.resume_after {
+                Some(after) => {
+                    let patience = report.patience_ms.map(|ms| {
+                        let span = super::progress::span(Duration::from_millis(ms));
+                        format!(" ({span} since its last progress)")
+                    });
+                    let patience = patience.unwrap_or_default();
+                    writeln!(
+                        text,
+                        "  {urls} must wait longer than the patience of this crawl{patience}; resume after {after} with the same command"
+                    )
+                }
+                None => writeln!(
+                    text,
+                    "  {urls} must wait until somebody lifts the block; then {}",
+                    resumed(into)
+                ),
+            };
         }
     }
     text

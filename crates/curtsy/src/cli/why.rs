@@ -137,14 +137,16 @@ impl Queued {
                 "the crawl is at work, or was killed; the same command goes on with it".to_owned()
             }
             Some((_, Some("waits"))) => {
-                let after = figures["resume_after"].as_str().unwrap_or("its wait is over");
+                let after = figures["resume_after"].as_str().unwrap_or("somebody lifts the block");
                 let why = host.and_then(|wait| wait["why"].as_str());
                 let why =
                     why.unwrap_or("what is left had to wait longer than the crawl's patience");
                 format!("{why}; the last run ended, resume after {after} with the same command")
             }
             Some((_, Some("stopped"))) => {
-                "the last run was stopped; the same command goes on with it".to_owned()
+                let why = host.and_then(|wait| wait["why"].as_str());
+                let why = why.map(|why| format!("{why}; ")).unwrap_or_default();
+                format!("{why}the last run was stopped; the same command goes on with it")
             }
             Some(_) => match figures["budget"]["limit"].as_str() {
                 Some("pages") => {
