@@ -10,8 +10,9 @@ use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::Over;
 use curtsy_fetch::GuardRefusal;
+use curtsy_sink::read::RunRow;
 use curtsy_store::Crawl;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::tally::{Counted, Happened};
 use crate::{Compared, JobSpec, LookedFor, Wait};
@@ -87,6 +88,9 @@ pub struct Report {
     /// Since when the crawl is complete, if there was nothing left to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complete_since: Option<String>,
+    /// Flags that differ from those with which the crawl became complete.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed_flags: Vec<&'static str>,
     /// Pages that the crawl's file holds, if there was nothing left to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages_held: Option<u64>,
@@ -126,18 +130,28 @@ fn refusals<S: Serializer>(refusals: &[GuardRefusal], to: S) -> Result<S::Ok, S:
 }
 
 /// How many pages have no content for one reason.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReasonCount {
     /// The reason, in words.
     pub reason: String,
     /// How many.
     pub urls: u64,
     /// Some of their hosts, where it is a matter of the host.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// What can be done.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+}
+
+impl ReasonCount {
+    /// The reasons of a run that came to its end, as its figures have them.
+    pub(crate) fn of_run(run: &RunRow) -> Vec<ReasonCount> {
+        let figures: Option<serde_json::Value> =
+            run.figures.as_deref().and_then(|figures| serde_json::from_str(figures).ok());
+        let reasons = figures.map(|figures| figures["reasons"].clone());
+        reasons.and_then(|reasons| serde_json::from_value(reasons).ok()).unwrap_or_default()
+    }
 }
 
 /// The budget that is used up.
@@ -290,6 +304,7 @@ impl Done {
             queued,
             pages_charged: crawl.pages(),
             complete_since: None,
+            changed_flags: Vec::new(),
             pages_held: None,
             compared: None,
             looked_for: LookedFor::of(spec),

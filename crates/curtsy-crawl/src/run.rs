@@ -19,7 +19,9 @@ use crate::report::Done;
 use crate::sharing::Missing;
 use crate::tally::{Setback, Tally};
 use crate::work::{Crew, chance};
-use crate::{Begin, CrawlError, FileSpec, JobSpec, Report, Target, Watch, shown_url};
+use crate::{
+    Begin, CrawlError, FileSpec, JobSpec, LookedFor, ReasonCount, Report, Target, Watch, shown_url,
+};
 
 /// Rows that are written together, if so many come within the time that a row may wait: keys are all over their index, and each
 /// transaction writes every page of it that it touched.
@@ -77,9 +79,18 @@ async fn crawl(
         && back == 0
         && crawl.queued() == 0
     {
-        let mut report = Done { name, ..Done::nothing(began) }.report(spec, &crawl);
+        let held = kept.held()?;
+        // A crawl that came to its end without a page is no success when it is asked for again either.
+        let planned = (held == 0).then(|| (spec.seeds.len() as u64, Vec::new()));
+        let mut report = Done { name, planned, ..Done::nothing(began) }.report(spec, &crawl);
         report.complete_since = run.ended_at.map(timestamp);
-        report.pages_held = Some(kept.held()?);
+        report.pages_held = Some(held);
+        if held == 0 {
+            report.reasons = ReasonCount::of_run(run);
+        }
+        if let Some(before) = LookedFor::of_run(run) {
+            report.changed_flags = report.looked_for.changed(&before);
+        }
         return Ok(report);
     }
     let started_at = crawl.now();

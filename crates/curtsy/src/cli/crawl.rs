@@ -587,6 +587,14 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
             "complete since {since}; `--again` asks again\n  {pages} page{} in {file}; nothing was sent",
             if pages == 1 { "" } else { "s" }
         );
+        if !report.changed_flags.is_empty() {
+            let flags: Vec<_> = report.changed_flags.iter().map(|f| format!("`{f}`")).collect();
+            let _ = writeln!(
+                text,
+                "  {} changed since then, without an effect on a complete crawl\nhint: the same command with `--again` crawls with it",
+                flags.join(" and "),
+            );
+        }
         return text;
     }
     let plural = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });

@@ -370,3 +370,17 @@ fn get_says_why_there_is_no_page() {
         serde_json::from_str::<Value>(line).unwrap_or_else(|e| panic!("{e}: {line}"));
     }
 }
+
+#[test]
+fn a_complete_crawl_without_a_page_is_no_success_the_second_time_either() {
+    let shut = Host::named("a.test").pages(2, 1, 300).robots("User-agent: *\nDisallow: /\n");
+    let town = Town::new(Scene { hosts: vec![shut], ..Scene::default() });
+    let url = town.url(0, "/");
+    town.crawl(&[&url, "--delay", "0"]).ends(4);
+    let report: Value =
+        serde_json::from_str(&town.crawl(&[&url, "--delay", "0", "--json"]).ends(4).out).unwrap();
+    assert!(report["complete_since"].is_string(), "{report}");
+    assert_eq!((&report["exit_code"], &report["pages_held"]), (&4.into(), &0.into()));
+    assert_eq!(report["reasons"][0]["reason"], "refused by robots.txt", "{report}");
+    assert_eq!(report["evidence"]["nm_ingest"]["outcome"], "error", "{report}");
+}
