@@ -384,3 +384,29 @@ fn a_complete_crawl_without_a_page_is_no_success_the_second_time_either() {
     assert_eq!(report["reasons"][0]["reason"], "refused by robots.txt", "{report}");
     assert_eq!(report["evidence"]["nm_ingest"]["outcome"], "error", "{report}");
 }
+
+#[test]
+fn what_is_left_is_what_the_budget_leaves() {
+    let town = Town::new(Scene::plain(1, 300, 6, 300));
+    let url = town.url(0, "/");
+    let args = [&url, "--delay", "1s", "--no-sitemaps", "--pages", "4", "--json"];
+    let ran = town.crawl(&args).ends(0);
+    let lines = ran.err.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let left: Vec<u64> = lines.filter_map(|line| line["left_ms"].as_u64()).collect();
+    // A host is held for ten seconds while it is visited: that is no wait.
+    assert!(!left.is_empty() && left.iter().all(|ms| *ms < 9_000), "{left:?}");
+}
+
+#[test]
+fn the_note_about_a_budget_comes_wherever_progress_goes() {
+    let town = Town::new(Scene::plain(1, 30, 6, 500));
+    let url = town.url(0, "/");
+    let crawl = |into: &str, pages: &str| {
+        let args = [&url, "--delay", "0", "--policy", "warehouse", "--no-sitemaps"];
+        town.crawl(&[&args[..], &["--no-cache", "--pages", pages, "--into", into]].concat()).err
+    };
+    let said = crawl("five.db", "5");
+    assert!(said.contains(" of the 5 pages of the budget are used"), "{said}");
+    let said = crawl("one.db", "1");
+    assert!(said.contains("note: 1 of the 1 pages of the budget are used"), "{said}");
+}
