@@ -410,3 +410,22 @@ fn the_note_about_a_budget_comes_wherever_progress_goes() {
     let said = crawl("one.db", "1");
     assert!(said.contains("note: 1 of the 1 pages of the budget are used"), "{said}");
 }
+
+#[test]
+fn hints_name_a_step_that_can_be_taken() {
+    let town = Town::empty();
+    let none = "there is no crawl in this folder";
+    says(town.run(&["links"]), 2, &[none, "`--in FILE`"]);
+    says(town.run(&["links", "--in", "x.db"]), 2, &["there is no file `x.db`"]);
+    says(
+        town.run(&["robots", "show", "http://127.0.0.1:1/robots.txt"]),
+        2,
+        &["is a URL", "hint: `curtsy get http://127.0.0.1:1/robots.txt | curtsy robots show -`"],
+    );
+    says(
+        town.run(&["crawl", "/etc/passwd", "--contact", "a@b.test"]),
+        2,
+        &["looks like the path of a file", "hint: `--from /etc/passwd`"],
+    );
+    assert!(!town.path("etc.db").exists());
+}
