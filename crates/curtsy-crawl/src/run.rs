@@ -51,6 +51,14 @@ async fn crawl(
     let ledger = spec.ledger_file()?;
     make_folder(ledger)?;
     make_folder(&into.file)?;
+    // What can't be written is refused before a crawl is begun beside it.
+    for target in &into.targets {
+        match target {
+            Target::Sqlite => {}
+            Target::JsonLines(path) => JsonlSink::check(path)?,
+            Target::Csv(path) => CsvSink::check(path)?,
+        }
+    }
     let began = Instant::now();
     let name = format!("{:016x}", chance());
     let crawl = Crawl::open(ledger, &into.file, Options::default())?;

@@ -429,3 +429,18 @@ fn hints_name_a_step_that_can_be_taken() {
     );
     assert!(!town.path("etc.db").exists());
 }
+
+#[test]
+fn a_file_of_somebody_else_is_refused_before_anything_is_begun() {
+    let town = Town::new(Scene::plain(1, 2, 1, 300));
+    for name in ["alien.csv", "alien.jsonl"] {
+        std::fs::write(town.path(name), "name;street\nMiller;Main\n").unwrap();
+        town.crawl(&[&town.url(0, "/"), "--delay", "0", "--into", name]).ends(2);
+        assert_eq!(std::fs::read_to_string(town.path(name)).unwrap().lines().count(), 2);
+    }
+    let mut left: Vec<_> = std::fs::read_dir(&town.folder).unwrap().collect();
+    left.retain(|entry| {
+        entry.as_ref().unwrap().file_name().to_string_lossy().contains(".crawl.db")
+    });
+    assert!(left.is_empty(), "{left:?}");
+}
