@@ -444,3 +444,19 @@ fn a_file_of_somebody_else_is_refused_before_anything_is_begun() {
     });
     assert!(left.is_empty(), "{left:?}");
 }
+
+#[test]
+fn to_forget_a_host_is_to_forget_it_in_every_crawl_of_the_folder() {
+    let town = Town::new(Scene::plain(1, 3, 2, 500));
+    let url = town.url(0, "/");
+    for into in ["a.db", "b.db"] {
+        let args = [&url, "--delay", "0", "--policy", "warehouse", "--no-sitemaps"];
+        town.crawl(&[&args[..], &["--into", into]].concat()).ends(0);
+    }
+    let host = url.trim_start_matches("http://").split(':').next().unwrap();
+    says(town.run(&["forget", host]), 0, &["in a.db", "in b.db", ": 6 rows"]);
+    for into in ["a.db", "b.db"] {
+        assert_eq!(number(&town.db(into), "SELECT count(*) FROM pages"), 0, "{into}");
+    }
+    says(town.run(&["forget", host]), 1, &["nothing to forget of"]);
+}
