@@ -63,6 +63,7 @@ async fn crawl(
     let name = format!("{:016x}", chance());
     let crawl = Crawl::open(ledger, &into.file, Options::default())?;
     let added = admit_seeds(spec, into, &crawl)?;
+    let adds = !added.is_empty();
     let again = into.begin != Begin::GoOn;
     match again {
         true => crawl.begin_again()?,
@@ -83,7 +84,7 @@ async fn crawl(
     let finished = runs.last().filter(|run| run.outcome.as_deref() == Some("complete"));
     if let Some(run) = finished
         && !again
-        && !added
+        && !adds
         && back == 0
         && crawl.queued() == 0
     {
@@ -115,6 +116,15 @@ async fn crawl(
             discovery.admit_root(&last);
         }
     })?;
+    let mut known = Vec::new();
+    for url in added.iter().filter(|_| into.add) {
+        if kept.row(url)?.is_some() {
+            let url = shown_url(url.as_str());
+            known.push(format!(
+                "{url} is in this crawl already, and is not asked for because it is added"
+            ));
+        }
+    }
     let first = runs.into_iter().next().map_or(name.clone(), |run| run.trace_id);
     let comparing = Comparing::new(&pages, kept);
     let forced = Forced { pages: &pages, since: started_at };
@@ -143,6 +153,7 @@ async fn crawl(
     let missing = if again { Missing::AskedAgain } else { Missing::Counts };
     let shelves = crew.shelves(Box::new(pages.clone()), missing);
     let mut attendant = Attendant::new(&crew, &tally, began, watch);
+    known.into_iter().for_each(|known| attendant.warn(known));
     let outside = Outside {
         source: &crew.seeds,
         sinks,
@@ -187,11 +198,15 @@ async fn crawl(
     Ok(report)
 }
 
-/// Sees to it that the crawl in a file has these seeds; tells whether there are new ones.
-fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<bool, CrawlError> {
+/// Sees to it that the crawl in a file has these seeds; gives the new ones.
+fn admit_seeds(
+    spec: &JobSpec,
+    into: &FileSpec,
+    crawl: &Crawl,
+) -> Result<Vec<CrawlUrl>, CrawlError> {
     let others = crawl.other_seeds(&spec.seeds)?;
     match others.as_deref() {
-        Some([]) => return Ok(false),
+        Some([]) => return Ok(Vec::new()),
         Some([first, more @ ..]) if !into.add => {
             return Err(CrawlError::OtherSeeds {
                 file: into.file.clone(),
@@ -202,7 +217,7 @@ fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<bool, C
         _ => {}
     }
     crawl.keep_seeds(&spec.seeds)?;
-    Ok(others.is_some())
+    Ok(others.unwrap_or_default())
 }
 
 /// Queues URLs again that had ended for a reason that is over: a budget, or a failure on our own side. Tells how many.

@@ -460,3 +460,13 @@ fn to_forget_a_host_is_to_forget_it_in_every_crawl_of_the_folder() {
     }
     says(town.run(&["forget", host]), 1, &["nothing to forget of"]);
 }
+
+#[test]
+fn to_add_a_url_that_is_there_is_said() {
+    let town = Town::new(Scene::plain(1, 3, 2, 500));
+    let args = ["--delay", "0", "--policy", "warehouse", "--no-sitemaps"];
+    town.crawl(&[&[town.url(0, "/").as_str()], &args[..]].concat()).ends(0);
+    let known = town.url(0, "/p/1");
+    let ran = town.crawl(&[&[known.as_str(), "--add"], &args[..]].concat());
+    assert!(ran.err.contains(&format!("{known} is in this crawl already")), "{}", ran.err);
+}
