@@ -470,3 +470,16 @@ fn to_add_a_url_that_is_there_is_said() {
     let ran = town.crawl(&[&[known.as_str(), "--add"], &args[..]].concat());
     assert!(ran.err.contains(&format!("{known} is in this crawl already")), "{}", ran.err);
 }
+
+#[test]
+fn policy_show_shows_what_a_crawl_of_this_machine_takes() {
+    let town = Town::new(Scene::plain(1, 2, 1, 300));
+    std::fs::write(town.path("curtsy.toml"), "delay = '0s'\n").unwrap();
+    town.run(&["crawl", &town.url(0, "/"), "--into", "a.db"]).ends(0);
+    let ran = town.run(&["policy", "show", "--origin"]).ends(0);
+    assert!(ran.out.contains("# delay in curtsy.toml"), "{}", ran.out);
+    assert!(ran.err.contains("your own machine and inside `--allow-net` only"), "{}", ran.err);
+    // What holds nowhere is refused.
+    std::fs::write(town.path("curtsy.toml"), "delay = '3x'\n").unwrap();
+    town.run(&["policy", "show"]).ends(1);
+}
