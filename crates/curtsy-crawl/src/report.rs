@@ -48,6 +48,10 @@ pub struct Report {
     pub fetched: u64,
     /// Pages that needed no request.
     pub cached: u64,
+    /// Of these, pages that another crawl had fetched.
+    pub cached_shared: u64,
+    /// URLs that were not asked for because another crawl was answered that they are missing.
+    pub missing_shared: u64,
     /// Pages by where their content comes from: `network`, `crawl` (this file held it), `shared` (another crawl fetched it).
     pub sources: BTreeMap<&'static str, u64>,
     /// Pages by how they ended.
@@ -287,6 +291,8 @@ impl Done {
             rows: counted.rows,
             fetched: counted.fetched,
             cached: counted.cached,
+            cached_shared: counted.cached_shared,
+            missing_shared: counted.missing_shared,
             sources: counted.sources,
             endings: counted.endings,
             refused: counted.refused,

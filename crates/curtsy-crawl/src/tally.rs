@@ -9,7 +9,7 @@ use curtsy_core::host::{AskKind, Class, Confidence, Findings, Gate, Outcome, Rea
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey};
-use curtsy_engine::{Batch, Boxed, Ending, Listener, Note, Row, Sink, SinkError, Step};
+use curtsy_engine::{Batch, Boxed, Ending, Listener, Note, PageSource, Row, Sink, SinkError, Step};
 use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::DecisionRow;
 use curtsy_sink::{Cause, error_name};
@@ -47,6 +47,10 @@ pub(crate) struct Counted {
     pub(crate) cached: u64,
     /// Pages by where their content comes from.
     pub(crate) sources: BTreeMap<&'static str, u64>,
+    /// Pages that needed no request because another crawl had fetched them.
+    pub(crate) cached_shared: u64,
+    /// URLs that needed no request because another crawl was answered that they are missing.
+    pub(crate) missing_shared: u64,
     pub(crate) used: u64,
     pub(crate) sitemaps: u64,
     pub(crate) retries: u64,
@@ -200,6 +204,13 @@ impl Counted {
         }
         if let Some(page) = &row.page {
             *self.sources.entry(page.source.name()).or_default() += 1;
+            if page.source == PageSource::Shared {
+                match row.ending {
+                    Ending::Cached => self.cached_shared += 1,
+                    Ending::Dead(_) => self.missing_shared += 1,
+                    _ => {}
+                }
+            }
         }
         if let Some(body) = row.page.as_ref().and_then(|p| p.body.as_ref()) {
             self.used += 1;

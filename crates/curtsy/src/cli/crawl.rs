@@ -622,10 +622,16 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         );
     }
     if report.cached > 0 {
-        let _ = writeln!(text, "  {} not asked for: held and fresh", plural(report.cached, "page"));
+        let shared = match report.cached_shared {
+            0 => String::new(),
+            n => format!(", {n} of them in the page cache"),
+        };
+        let pages = plural(report.cached, "page");
+        let _ = writeln!(text, "  {pages} not asked for: held and fresh{shared}");
     }
-    if let Some(shared) = report.sources.get("shared") {
-        let _ = writeln!(text, "  {} from the page cache", plural(*shared, "page"));
+    if report.missing_shared > 0 {
+        let urls = plural(report.missing_shared, "URL");
+        let _ = writeln!(text, "  {urls} not asked for: another crawl found nothing there");
     }
     text.push_str(&super::report::reasons(report));
     if report.retries > 0 {
