@@ -546,11 +546,30 @@ fn shown_command(args: &CrawlArgs) -> String {
     flag("time", args.manners.time.clone());
     flag("depth", args.manners.depth.clone());
     flag("scope", args.find.scope.map(|s| s.to_string()));
+    for pattern in &args.find.include {
+        flag("include", Some(format!("'{pattern}'")));
+    }
+    for pattern in &args.find.exclude {
+        flag("exclude", Some(format!("'{pattern}'")));
+    }
     flag("only", (!args.only.is_empty()).then(|| args.only.join(",")));
     for (key, value) in &args.manners.set {
         flag("set", Some(format!("{key}={value}")));
     }
     flag("into", path(&args.into));
+    let switches = [
+        ("--no-links", args.find.no_links),
+        ("--no-sitemaps", args.find.no_sitemaps),
+        ("--follow-nofollow", args.find.follow_nofollow),
+        ("--assets", args.find.assets),
+        ("--external", args.find.external),
+        ("--no-body", args.no_body),
+        ("--again", args.again),
+        ("--force", args.force),
+        ("--add", args.add),
+        ("--no-cache", args.cache.no_cache),
+    ];
+    words.extend(switches.iter().filter(|(_, given)| *given).map(|(name, _)| (*name).to_owned()));
     words.join(" ")
 }
 

@@ -257,6 +257,7 @@ fn verdict(row: &PageRow) -> String {
         ("refused", _) => {
             let gate = row.gate.as_deref().unwrap_or("?");
             match &row.reason {
+                Some(reason) if reason.contains(gate) => format!("not fetched: {reason}"),
                 Some(reason) => format!("not fetched: {reason} (refused by the {gate} gate)"),
                 None => format!("not fetched: refused by the {gate} gate"),
             }

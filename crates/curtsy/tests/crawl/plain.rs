@@ -178,7 +178,7 @@ fn why_links_and_the_rest_answer() {
     };
     check(
         "/private/diary",
-        &["refused by the robots gate", "line 4 forbids it: `Disallow: /private/`"],
+        &["not fetched: refused by robots.txt: line 4", "line 4 forbids it: `Disallow: /private/`"],
     );
     check("/private/open", &["fetched with 200", "allows it: `Allow: /private/open`"]);
     check("/busy", &["fetched with 200", "429, asks to wait 1 s → tried again not before"]);
