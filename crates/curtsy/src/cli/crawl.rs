@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use curtsy_core::host::Problem;
 use curtsy_core::policy::{
     Field, FlagValue, Layers, Mode, Reach, SettingsFile, Settled, nearest, read_size, write_size,
 };
@@ -690,16 +689,21 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         }
         let _ = writeln!(text, "  why a URL was fetched or not: curtsy why URL --in {file}");
     }
-    text.push_str(&super::report::budget(report, resumed(into)));
+    text.push_str(&super::report::budget(report, super::report::resumed(into)));
     match report.how {
         // A limit that is reached was named above.
         Ended::Complete | Ended::Spent(_) => {}
         Ended::Stopped => {
             text.push_str(&super::report::waits(report));
-            let _ = writeln!(text, "  {} left; {}", plural(report.queued, "URL"), resumed(into));
+            let _ = writeln!(
+                text,
+                "  {} left; {}",
+                plural(report.queued, "URL"),
+                super::report::resumed(into)
+            );
         }
         Ended::Ours(problem) => {
-            let _ = writeln!(text, "  {}", our_side(problem));
+            let _ = writeln!(text, "  {}", super::report::our_side(problem));
         }
         Ended::Waits(_) => {
             text.push_str(&super::report::waits(report));
@@ -719,20 +723,12 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
                 None => writeln!(
                     text,
                     "  {urls} must wait until somebody lifts the block; then {}",
-                    resumed(into)
+                    super::report::resumed(into)
                 ),
             };
         }
     }
     text
-}
-
-/// How a crawl goes on that has URLs left.
-fn resumed(into: &FileSpec) -> &'static str {
-    match into.targets.iter().any(Target::is_stdout) {
-        true => "a crawl into standard output can't be resumed, one into a file can",
-        false => "the same command goes on where this one ended",
-    }
 }
 
 /// The hosts that could not be reached, and why, for a person; without those that were told of already.
@@ -770,20 +766,6 @@ pub(super) fn failure(word: &str) -> String {
 
 /// Hosts that were not dialled, as many as anybody wants to read.
 const NOT_DIALLED_SHOWN: usize = 5;
-
-/// What failed on our own side, and what mends it.
-fn our_side(problem: Problem) -> &'static str {
-    match problem {
-        Problem::ProxyLogin => {
-            "the proxy (or the network) wants a user and a password: nothing was held against any site\n  \
-             hint: --proxy http://USER:PASSWORD@HOST:PORT, or the variable http_proxy"
-        }
-        _ => {
-            "the proxy can't be reached or does not let requests through: nothing was held against any site\n  \
-             hint: check --proxy or the variables http_proxy and https_proxy"
-        }
-    }
-}
 
 const HELP: &str = "\
 Examples:

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use curtsy_crawl::{ReasonCount, Report};
+use curtsy_core::host::Problem;
+use curtsy_crawl::{FileSpec, ReasonCount, Report, Target};
 use curtsy_sink::PRIVATE_ADDRESS;
 
 use super::{printable, progress};
@@ -88,4 +89,26 @@ pub(super) fn waits(report: &Report) -> String {
         }
     }
     text
+}
+
+/// How a crawl goes on that has URLs left.
+pub(super) fn resumed(into: &FileSpec) -> &'static str {
+    match into.targets.iter().any(Target::is_stdout) {
+        true => "a crawl into standard output can't be resumed, one into a file can",
+        false => "the same command goes on where this one ended",
+    }
+}
+
+/// What failed on our own side, and what mends it.
+pub(super) fn our_side(problem: Problem) -> &'static str {
+    match problem {
+        Problem::ProxyLogin => {
+            "the proxy (or the network) wants a user and a password: nothing was held against any site\n  \
+             hint: --proxy http://USER:PASSWORD@HOST:PORT, or the variable http_proxy"
+        }
+        _ => {
+            "the proxy can't be reached or does not let requests through: nothing was held against any site\n  \
+             hint: check --proxy or the variables http_proxy and https_proxy"
+        }
+    }
 }
