@@ -27,6 +27,11 @@ const UNSURE_SHOWN: usize = 10;
 /// Hosts whose queues are looked at for how long a crawl takes: those with the most, and those that wait longest.
 const LOOKED_AT: usize = 32;
 
+/// How often the budget is looked at, for somebody who watches.
+const BUDGET_EVERY: Duration = Duration::from_millis(250);
+/// Who wants to be shown progress less often than this does not watch.
+const WATCHES: Duration = Duration::from_secs(60);
+
 /// The event loop of one thread.
 pub(crate) fn runtime() -> Result<Runtime, CrawlError> {
     Builder::new_current_thread().enable_all().build().map_err(CrawlError::Runtime)
@@ -63,10 +68,17 @@ impl<'a> Attendant<'a> {
         told: &Sender<u32>,
     ) -> Result<T, CrawlError> {
         let mut work = pin!(work);
-        let mut tick = tokio::time::interval(self.watch.every());
+        let every = self.watch.every();
+        let mut tick = tokio::time::interval(every);
+        let watches = every <= WATCHES;
+        let mut budget = tokio::time::interval(every.min(BUDGET_EVERY));
         loop {
             tokio::select! {
                 over = &mut work => {
+                    if watches {
+                        // A short crawl may have used its budget between two looks.
+                        self.look_at_budget();
+                    }
                     self.warned.look_at_robots(self.tally, self.watch);
                     return Ok(over);
                 }
@@ -78,8 +90,19 @@ impl<'a> Attendant<'a> {
                     }
                 }
                 _ = tick.tick() => self.look().await,
+                _ = budget.tick(), if watches => self.look_at_budget(),
             }
         }
+    }
+
+    fn look_at_budget(&mut self) {
+        let Crew { spec, crawl, .. } = self.crew;
+        self.warned.look_at_budget(crawl, spec, self.began.elapsed(), self.watch);
+    }
+
+    /// Warns the user.
+    pub(crate) fn warn(&mut self, text: String) {
+        self.warned.say(text, self.watch);
     }
 
     /// What the user was warned of.
@@ -93,6 +116,8 @@ impl<'a> Attendant<'a> {
     async fn look(&mut self) {
         let Crew { spec, crawl, sent, .. } = self.crew;
         let (rows, fetched, body_bytes, hosts) = self.tally.glance();
+        let waiting = waiting(self.crew).await;
+        let room = Room::of(self.crew, self.began.elapsed());
         let progress = Progress {
             rows,
             fetched,
@@ -100,11 +125,14 @@ impl<'a> Attendant<'a> {
             hosts,
             requests: sent.load(Ordering::Relaxed),
             queued: crawl.queued(),
+            in_budget: room.urls,
+            time_left: room.time,
             took: self.began.elapsed(),
-            left: left(self.crew, self.began.elapsed()),
-            waiting: waiting(self.crew).await,
+            left: left(self.crew, &room, &waiting),
+            waiting,
         };
-        self.warned.look(crawl, spec, self.began.elapsed(), self.watch);
+        self.warned.look_at_budget(crawl, spec, self.began.elapsed(), self.watch);
+        self.warned.store.look("the store", crawl.trouble(), self.watch);
         self.warned.rows.look("rows", self.tally.trouble(), self.watch);
         self.warned.look_at_robots(self.tally, self.watch);
         if let Some(sharing) = &self.crew.sharing {
@@ -154,25 +182,46 @@ pub(crate) async fn waiting(crew: &Crew<'_>) -> Vec<Waiting> {
     waiting
 }
 
+/// How many URLs the budget leaves to this run, and for how long.
+struct Room {
+    urls: u64,
+    time: Option<Duration>,
+}
+
+impl Room {
+    fn of(crew: &Crew<'_>, took: Duration) -> Room {
+        let Crew { spec, crawl, .. } = crew;
+        let budget = &spec.policy.budget;
+        let pages = budget.pages.map_or(u64::MAX, |max| max.saturating_sub(crawl.pages()));
+        let time = budget.time.map(|max| max.saturating_sub(took));
+        Room { urls: pages.min(crawl.queued()), time }
+    }
+}
+
 /// How long what is queued takes at least: each host has a wait and a pace, and the one that takes longest counts. What is not known yet (a
 /// Crawl-delay, further pages) comes on top. A budget ends the crawl earlier.
-fn left(crew: &Crew<'_>, took: Duration) -> Option<Duration> {
+fn left(crew: &Crew<'_>, room: &Room, waiting: &[Waiting]) -> Option<Duration> {
     let Crew { spec, crawl, .. } = crew;
     let (hosts, busiest) = crawl.busiest(LOOKED_AT);
-    let budget = &spec.policy.budget;
-    let room = budget.pages.map_or(u64::MAX, |max| max.saturating_sub(crawl.pages()));
     // Of pages that a budget leaves, some host has at least its share.
-    let share = if room < crawl.queued() { room.div_ceil(hosts.max(1)) } else { u64::MAX };
+    let share = match room.urls < crawl.queued() {
+        true => room.urls.div_ceil(hosts.max(1)),
+        false => u64::MAX,
+    };
     let now = crawl.now();
     let each = busiest.into_iter().filter_map(|(host, due, queued)| {
         let state = crawl.state(&host).ok()?;
         let (delay, _) = pace(&state, &spec.policy.for_host(host.as_str()));
         let turns = u32::try_from(queued.min(share).saturating_sub(1)).unwrap_or(u32::MAX);
-        let wait = due.map_or(Duration::ZERO, |due| due - now);
+        // A host that is asked or visited is held longer than it waits; its next turn is a delay away.
+        let waits = |w: &&Waiting| w.reason != Reason::Clear && w.gate != Gate::Slots;
+        let waits = waiting.iter().find(|w| w.host == host).filter(waits);
+        let held = due.map_or(Duration::ZERO, |due| due - now).min(delay);
+        let wait = waits.map_or(held, |waits| waits.wait);
         Some(wait.saturating_add(delay.saturating_mul(turns)))
     });
     let left = each.max()?;
-    Some(budget.time.map_or(left, |max| left.min(max.saturating_sub(took))))
+    Some(room.time.map_or(left, |time| left.min(time)))
 }
 
 /// What a user was told about budgets and about the store.
@@ -207,9 +256,17 @@ impl Trouble {
 }
 
 impl Warned {
-    fn look(&mut self, crawl: &Crawl, spec: &JobSpec, took: Duration, watch: &mut dyn Watch) {
+    /// Warns once when most of a budget is used.
+    fn look_at_budget(
+        &mut self,
+        crawl: &Crawl,
+        spec: &JobSpec,
+        took: Duration,
+        watch: &mut dyn Watch,
+    ) {
         let budget = &spec.policy.budget;
-        let part = |of: u64| of.saturating_mul(budget.warn_percent.into()) / 100;
+        let percent = budget.warn_percent;
+        let part = |of: u64| of.saturating_mul(percent.into()).div_ceil(100);
         if let Some(max) = budget.pages
             && !self.pages
             && crawl.pages() >= part(max)
@@ -219,13 +276,11 @@ impl Warned {
         }
         if let Some(max) = budget.time
             && !self.time
-            && took.as_secs() >= part(max.as_secs())
+            && took >= max.mul_f64(f64::from(percent) / 100.0)
         {
             self.time = true;
-            let percent = budget.warn_percent;
             self.say(format!("{percent} % of the time of the budget is used"), watch);
         }
-        self.store.look("the store", crawl.trouble(), watch);
     }
 
     /// Warns of hosts that are asked although their robots.txt could not be fetched.

@@ -26,6 +26,14 @@ pub enum SpecError {
         /// What is wrong with it.
         why: curtsy_core::url::UrlError,
     },
+    /// The path of a file.
+    #[error(
+        "`{text}` is no URL that can be crawled: it looks like the path of a file\nhint: `--from {text}` reads seeds from a file; `python3 -m http.server` serves a folder, which `curtsy crawl localhost:8000` crawls"
+    )]
+    Path {
+        /// The text.
+        text: String,
+    },
     /// Not a network.
     #[error("`{text}` {why}\nhint: {hint}")]
     Network {

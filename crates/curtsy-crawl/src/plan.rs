@@ -1,25 +1,35 @@
 //! What would a crawl of a site take, how long, and which pages first?
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use curtsy_core::url::{CrawlUrl, HostKey};
+use curtsy_core::host::{Action, Gate};
+use curtsy_core::robots::{AgentRules, Robots};
+use curtsy_core::url::{Authority, CrawlUrl};
+use curtsy_engine::discover::{Discovery, DiscoverySpec};
+use curtsy_engine::{UrlRecord, ruling};
 use curtsy_sink::read::SitemapUrl;
-use curtsy_store::{Ledger, Machine, Options};
+use curtsy_store::{Ledger, Machine, OpenError, Options};
 
-use crate::explain::pace;
+use crate::explain::{explain, pace};
 use crate::{CrawlError, JobSpec, PageKind};
 
 /// What a crawl of a site would take.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Pages that its sitemaps list.
+    /// URLs that its sitemaps list.
     pub listed: u64,
+    /// Listed pages that the crawl would fetch if it had no budget.
+    pub pages: u64,
+    /// Why the other listed URLs would not be fetched, each reason with its number of URLs.
+    pub left_out: BTreeMap<&'static str, u64>,
+    /// Why the seed itself would not be fetched.
+    pub seed_refused: Option<String>,
     /// The span between two requests.
     pub delay: Duration,
     /// Who asks for it: `its robots.txt` or `the policy`.
     pub delay_by: &'static str,
-    /// How long all of them take.
+    /// How long all pages take.
     pub all_take: Duration,
     /// How long those take that the budget allows.
     pub chosen_take: Duration,
@@ -28,15 +38,37 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What a crawl of this host would take, if its sitemaps list this.
-    pub fn new(spec: &JobSpec, host: &HostKey, listed: &[SitemapUrl]) -> Result<Plan, CrawlError> {
-        let policy = spec.policy.for_host(host.as_str());
+    /// What a crawl would take, if the sitemaps of its first seed list this.
+    pub fn new(spec: &JobSpec, listed: &[SitemapUrl]) -> Result<Plan, CrawlError> {
         let file = spec.ledger_file()?;
         let mut ledger = Ledger::open(file, Machine, Options::default().quiet)?;
-        let view = ledger.view(host).map_err(|e| curtsy_store::OpenError::sqlite(file, e))?;
+        let seed = &spec.seeds[0];
+        let policy = spec.policy.for_host(seed.host().as_str());
+        let view = ledger.view(seed.host()).map_err(|e| OpenError::sqlite(file, e))?;
         let (delay, by_robots) = pace(&view.state, &policy);
         let delay_by = if by_robots { "its robots.txt" } else { "the policy" };
-        let pages = listed.len() as u64;
+        let mut sieve = Sieve::new(spec, &mut ledger)?;
+        let mut left_out = BTreeMap::new();
+        let mut queues: BTreeMap<PageKind, Vec<&str>> = BTreeMap::new();
+        for entry in listed {
+            let Ok(url) = CrawlUrl::parse(&entry.url) else { continue };
+            match sieve.left_out(&url)? {
+                Some(why) => *left_out.entry(why).or_default() += 1,
+                None => queues.entry(PageKind::of(&url)).or_default().push(&entry.url),
+            }
+        }
+        let explained = explain(&mut ledger, &spec.policy, seed)?;
+        let seed_refused = match explained.decision.action {
+            Action::Refuse(gate) => {
+                let why = explained.gates.iter().find(|(of, ..)| *of == gate);
+                let why = why.map_or(gate.name(), |(_, _, why)| why);
+                let rule = explained.rule.filter(|_| gate == Gate::Robots);
+                let rule = rule.map(|(_, rule)| format!(": `{rule}`")).unwrap_or_default();
+                Some(format!("{why}{rule}"))
+            }
+            _ => None,
+        };
+        let pages = queues.values().map(Vec::len).sum::<usize>() as u64;
         let taken = spec.policy.budget.pages.unwrap_or(u64::MAX).min(pages);
         let taken = match spec.policy.budget.time {
             Some(time) if !delay.is_zero() => {
@@ -45,9 +77,12 @@ impl Plan {
             _ => taken,
         };
         let span = |n: u64| delay.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX));
-        let chosen = choose(listed, host.as_str(), taken as usize);
+        let chosen = choose(queues, taken as usize);
         Ok(Plan {
-            listed: pages,
+            listed: listed.len() as u64,
+            pages,
+            left_out,
+            seed_refused,
             delay,
             delay_by,
             all_take: span(pages),
@@ -65,15 +100,66 @@ impl Plan {
     }
 }
 
-/// The pages that a budget takes first: the home page, then one of each kind in turn, in the order of the sitemap.
-fn choose<'a>(listed: &'a [SitemapUrl], host: &str, taken: usize) -> Vec<(&'static str, &'a str)> {
-    let mut queues: BTreeMap<PageKind, Vec<&'a str>> = BTreeMap::new();
-    for entry in listed {
-        let Ok(url) = CrawlUrl::parse(&entry.url) else { continue };
-        if url.host().as_str().trim_start_matches("www.") == host.trim_start_matches("www.") {
-            queues.entry(PageKind::of(&url)).or_default().push(&entry.url);
-        }
+/// Says which listed URLs a crawl leaves out: by its scope, its patterns, its depth and robots.txt.
+struct Sieve<'s> {
+    spec: &'s JobSpec,
+    ledger: &'s mut Ledger<Machine>,
+    /// What the crawl wants.
+    wanted: Discovery,
+    /// Its scope alone.
+    scope: Discovery,
+    /// The rules of each authority, if it has any.
+    rules: HashMap<Authority, Option<AgentRules>>,
+}
+
+impl<'s> Sieve<'s> {
+    fn new(spec: &'s JobSpec, ledger: &'s mut Ledger<Machine>) -> Result<Sieve<'s>, CrawlError> {
+        let wanted = Discovery::new(spec.discovery.clone())?;
+        let (include, exclude) = (Vec::new(), Vec::new());
+        let scope = DiscoverySpec { include, exclude, ..spec.discovery.clone() };
+        let scope = Discovery::new(scope)?;
+        Ok(Sieve { spec, ledger, wanted, scope, rules: HashMap::new() })
     }
+
+    /// Why the crawl would not fetch a URL that a sitemap lists; none if it would.
+    fn left_out(&mut self, url: &CrawlUrl) -> Result<Option<&'static str>, CrawlError> {
+        if !self.scope.wants(url) {
+            return Ok(Some("out of scope"));
+        }
+        if !self.wanted.wants(url) {
+            return Ok(Some("left out by `--include` or `--exclude`"));
+        }
+        // What a sitemap lists is one step away from the seed.
+        if self.spec.policy.budget.depth == Some(0) && !self.spec.seeds.contains(url) {
+            return Ok(Some("deeper than `--depth 0`"));
+        }
+        let authority = url.authority();
+        if !self.rules.contains_key(&authority) {
+            let rules = self.rules_of(url)?;
+            self.rules.insert(authority.clone(), rules);
+        }
+        let rules = self.rules.get(&authority).and_then(Option::as_ref);
+        let allowed = rules.is_none_or(|rules| rules.decide(url.path_and_query()).allowed);
+        Ok((!allowed).then_some("refused by robots.txt"))
+    }
+
+    /// The rules of the robots.txt that rules a URL, as the ledger has it.
+    fn rules_of(&mut self, url: &CrawlUrl) -> Result<Option<AgentRules>, CrawlError> {
+        let path = self.ledger.path().to_owned();
+        let of = |e| OpenError::sqlite(&path, e);
+        let view = self.ledger.view(url.host()).map_err(of)?;
+        let policy = &self.spec.policy;
+        let file = match ruling(&view, policy, &UrlRecord::page(url.clone(), 1)) {
+            Some(id) => self.ledger.robots(id).map_err(of)?,
+            None => None,
+        };
+        let how = policy.for_host(url.host().as_str()).robots.agent_match;
+        Ok(file.map(|file| Robots::parse(&file.text).for_agent(policy.product_token(), how)))
+    }
+}
+
+/// The pages that a budget takes first: the home page, then one of each kind in turn, in the order of the sitemap.
+fn choose(mut queues: BTreeMap<PageKind, Vec<&str>>, taken: usize) -> Vec<(&'static str, &str)> {
     queues.values_mut().for_each(|queue| queue.reverse());
     let mut chosen = Vec::new();
     while chosen.len() < taken && queues.values().any(|queue| !queue.is_empty()) {

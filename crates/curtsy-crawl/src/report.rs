@@ -10,11 +10,12 @@ use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::Over;
 use curtsy_fetch::GuardRefusal;
+use curtsy_sink::read::RunRow;
 use curtsy_store::Crawl;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::tally::{Counted, Happened};
-use crate::{Compared, JobSpec, Wait};
+use crate::{Compared, JobSpec, LookedFor, Wait};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +48,10 @@ pub struct Report {
     pub fetched: u64,
     /// Pages that needed no request.
     pub cached: u64,
+    /// Of these, pages that another crawl had fetched.
+    pub cached_shared: u64,
+    /// URLs that were not asked for because another crawl was answered that they are missing.
+    pub missing_shared: u64,
     /// Pages by where their content comes from: `network`, `crawl` (this file held it), `shared` (another crawl fetched it).
     pub sources: BTreeMap<&'static str, u64>,
     /// Pages by how they ended.
@@ -60,7 +65,10 @@ pub struct Report {
     /// The budget that is used up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetEnd>,
-    /// Hosts that must wait, if what is left must wait longer than the crawl's patience.
+    /// How long the crawl waits since its last progress, if it ended because of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patience_ms: Option<u64>,
+    /// Hosts that must wait, if what is left must wait longer than the crawl's patience or the crawl was stopped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
     /// Tries that failed and were repeated later.
@@ -84,12 +92,17 @@ pub struct Report {
     /// Since when the crawl is complete, if there was nothing left to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complete_since: Option<String>,
+    /// Flags that differ from those with which the crawl became complete.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed_flags: Vec<&'static str>,
     /// Pages that the crawl's file holds, if there was nothing left to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages_held: Option<u64>,
     /// What became of the pages that were held, if the crawl began again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Compared>,
+    /// Which URLs it took of those that it found.
+    pub looked_for: LookedFor,
     /// How long it took.
     pub took_ms: u64,
     /// Warnings about budgets and the like.
@@ -121,18 +134,28 @@ fn refusals<S: Serializer>(refusals: &[GuardRefusal], to: S) -> Result<S::Ok, S:
 }
 
 /// How many pages have no content for one reason.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReasonCount {
     /// The reason, in words.
     pub reason: String,
     /// How many.
     pub urls: u64,
     /// Some of their hosts, where it is a matter of the host.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// What can be done.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+}
+
+impl ReasonCount {
+    /// The reasons of a run that came to its end, as its figures have them.
+    pub(crate) fn of_run(run: &RunRow) -> Vec<ReasonCount> {
+        let figures: Option<serde_json::Value> =
+            run.figures.as_deref().and_then(|figures| serde_json::from_str(figures).ok());
+        let reasons = figures.map(|figures| figures["reasons"].clone());
+        reasons.and_then(|reasons| serde_json::from_value(reasons).ok()).unwrap_or_default()
+    }
 }
 
 /// The budget that is used up.
@@ -159,6 +182,9 @@ impl BudgetEnd {
         }
     }
 }
+
+/// What is due later than any date can be written waits for a person.
+const FOR_A_PERSON: Time = Time::from_secs(253_402_300_799);
 
 /// The kinds of requests, in the order in which the engine counts them.
 pub(crate) const REQUEST_KINDS: [&str; 5] = ["page", "robots", "robots_hop", "sitemap", "probe"];
@@ -251,12 +277,22 @@ impl Done {
                 Ended::Ours(_) => "our_side",
             },
             resume_after: match how {
-                Ended::Waits(until) => Some(timestamp(until)),
+                // What a person has to allow first has no time.
+                Ended::Waits(until) => (until < FOR_A_PERSON).then(|| timestamp(until)),
+                _ => None,
+            },
+            patience_ms: match how {
+                Ended::Waits(_) => {
+                    let patience = spec.policy.patience;
+                    patience.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
+                }
                 _ => None,
             },
             rows: counted.rows,
             fetched: counted.fetched,
             cached: counted.cached,
+            cached_shared: counted.cached_shared,
+            missing_shared: counted.missing_shared,
             sources: counted.sources,
             endings: counted.endings,
             refused: counted.refused,
@@ -274,8 +310,10 @@ impl Done {
             queued,
             pages_charged: crawl.pages(),
             complete_since: None,
+            changed_flags: Vec::new(),
             pages_held: None,
             compared: None,
+            looked_for: LookedFor::of(spec),
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             warnings,
             unreached: counted.unreached,

@@ -19,7 +19,9 @@ use crate::report::Done;
 use crate::sharing::Missing;
 use crate::tally::{Setback, Tally};
 use crate::work::{Crew, chance};
-use crate::{Begin, CrawlError, FileSpec, JobSpec, Report, Target, Watch, shown_url};
+use crate::{
+    Begin, CrawlError, FileSpec, JobSpec, LookedFor, ReasonCount, Report, Target, Watch, shown_url,
+};
 
 /// Rows that are written together, if so many come within the time that a row may wait: keys are all over their index, and each
 /// transaction writes every page of it that it touched.
@@ -49,10 +51,19 @@ async fn crawl(
     let ledger = spec.ledger_file()?;
     make_folder(ledger)?;
     make_folder(&into.file)?;
+    // What can't be written is refused before a crawl is begun beside it.
+    for target in &into.targets {
+        match target {
+            Target::Sqlite => {}
+            Target::JsonLines(path) => JsonlSink::check(path)?,
+            Target::Csv(path) => CsvSink::check(path)?,
+        }
+    }
     let began = Instant::now();
     let name = format!("{:016x}", chance());
     let crawl = Crawl::open(ledger, &into.file, Options::default())?;
     let added = admit_seeds(spec, into, &crawl)?;
+    let adds = !added.is_empty();
     let again = into.begin != Begin::GoOn;
     match again {
         true => crawl.begin_again()?,
@@ -73,13 +84,22 @@ async fn crawl(
     let finished = runs.last().filter(|run| run.outcome.as_deref() == Some("complete"));
     if let Some(run) = finished
         && !again
-        && !added
+        && !adds
         && back == 0
         && crawl.queued() == 0
     {
-        let mut report = Done { name, ..Done::nothing(began) }.report(spec, &crawl);
+        let held = kept.held()?;
+        // A crawl that came to its end without a page is no success when it is asked for again either.
+        let planned = (held == 0).then(|| (spec.seeds.len() as u64, Vec::new()));
+        let mut report = Done { name, planned, ..Done::nothing(began) }.report(spec, &crawl);
         report.complete_since = run.ended_at.map(timestamp);
-        report.pages_held = Some(kept.held()?);
+        report.pages_held = Some(held);
+        if held == 0 {
+            report.reasons = ReasonCount::of_run(run);
+        }
+        if let Some(before) = LookedFor::of_run(run) {
+            report.changed_flags = report.looked_for.changed(&before);
+        }
         return Ok(report);
     }
     let started_at = crawl.now();
@@ -96,6 +116,15 @@ async fn crawl(
             discovery.admit_root(&last);
         }
     })?;
+    let mut known = Vec::new();
+    for url in added.iter().filter(|_| into.add) {
+        if kept.row(url)?.is_some() {
+            let url = shown_url(url.as_str());
+            known.push(format!(
+                "{url} is in this crawl already, and is not asked for because it is added"
+            ));
+        }
+    }
     let first = runs.into_iter().next().map_or(name.clone(), |run| run.trace_id);
     let comparing = Comparing::new(&pages, kept);
     let forced = Forced { pages: &pages, since: started_at };
@@ -124,6 +153,7 @@ async fn crawl(
     let missing = if again { Missing::AskedAgain } else { Missing::Counts };
     let shelves = crew.shelves(Box::new(pages.clone()), missing);
     let mut attendant = Attendant::new(&crew, &tally, began, watch);
+    known.into_iter().for_each(|known| attendant.warn(known));
     let outside = Outside {
         source: &crew.seeds,
         sinks,
@@ -138,7 +168,7 @@ async fn crawl(
     let (over, counts) = attendant.attend(work, asked, &told).await?;
     let warnings = attendant.said();
     let (mut counted, sent) = (tally.counted(), counts.sent);
-    if let Some(Over::Waits(_)) = over {
+    if let None | Some(Over::Waits(_) | Over::Stopped) = over {
         // What a host waits for may be the answer to an earlier run.
         let kept = PagesFile::open(&into.file)?;
         for (host, ..) in crawl.waiting(WAITING_SHOWN) {
@@ -150,7 +180,7 @@ async fn crawl(
             }
         }
     }
-    let waits = crew.waits(over, &counted).await;
+    let waits = crew.waits(over, &counted, began).await;
     crew.complete(&mut counted);
     let not_dialled = crew.outlet.refusals();
     let done =
@@ -168,11 +198,15 @@ async fn crawl(
     Ok(report)
 }
 
-/// Sees to it that the crawl in a file has these seeds; tells whether there are new ones.
-fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<bool, CrawlError> {
+/// Sees to it that the crawl in a file has these seeds; gives the new ones.
+fn admit_seeds(
+    spec: &JobSpec,
+    into: &FileSpec,
+    crawl: &Crawl,
+) -> Result<Vec<CrawlUrl>, CrawlError> {
     let others = crawl.other_seeds(&spec.seeds)?;
     match others.as_deref() {
-        Some([]) => return Ok(false),
+        Some([]) => return Ok(Vec::new()),
         Some([first, more @ ..]) if !into.add => {
             return Err(CrawlError::OtherSeeds {
                 file: into.file.clone(),
@@ -183,7 +217,7 @@ fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<bool, C
         _ => {}
     }
     crawl.keep_seeds(&spec.seeds)?;
-    Ok(others.is_some())
+    Ok(others.unwrap_or_default())
 }
 
 /// Queues URLs again that had ended for a reason that is over: a budget, or a failure on our own side. Tells how many.

@@ -9,7 +9,7 @@ use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::Settings as Outlet;
 use curtsy_store::Place;
 
-use crate::{CrawlError, PageSharing, SpecError, Way, shown_url};
+use crate::{CrawlError, PageSharing, SpecError, Way, printable, shown_url};
 
 /// A crawl.
 #[derive(Clone, Debug)]
@@ -130,9 +130,13 @@ impl Order {
 /// assert_eq!(seed("localhost:8443").unwrap().as_str(), "https://localhost:8443/");
 /// assert_eq!(seed("http:/example.org").unwrap().as_str(), "http://example.org/");
 /// assert!(seed("file:/etc/passwd").is_err());
+/// assert!(seed("/etc/passwd").is_err());
 /// assert!(seed("https://me:secret@example.org/").is_err());
 /// ```
 pub fn seed(text: &str) -> Result<CrawlUrl, SpecError> {
+    if text.starts_with(['/', '.', '~']) && !text.starts_with("//") {
+        return Err(SpecError::Path { text: printable(text) });
+    }
     if has_scheme(text) {
         return url(text, text);
     }

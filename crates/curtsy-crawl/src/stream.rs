@@ -179,7 +179,7 @@ pub(crate) fn stream_on<K: Keeper>(
     let name = format!("{:016x}", chance());
     let planned = keeper.planned();
     let mut counted = tally.counted();
-    let waits = runtime()?.block_on(crew.waits(over, &counted));
+    let waits = runtime()?.block_on(crew.waits(over, &counted, began));
     crew.complete(&mut counted);
     let not_dialled = crew.outlet.refusals();
     let done = Done { name, over, counted, planned, sent, warnings, not_dialled, waits, began };

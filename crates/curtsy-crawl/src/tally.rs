@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use curtsy_core::evidence::friction_signal;
 use curtsy_core::host::{AskKind, Class, Confidence, Findings, Gate, Outcome, Reason};
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey};
-use curtsy_engine::{Batch, Boxed, Ending, Listener, Note, Row, Sink, SinkError, Step};
+use curtsy_engine::{Batch, Boxed, Ending, Listener, Note, PageSource, Row, Sink, SinkError, Step};
 use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::DecisionRow;
 use curtsy_sink::{Cause, error_name};
@@ -46,6 +47,10 @@ pub(crate) struct Counted {
     pub(crate) cached: u64,
     /// Pages by where their content comes from.
     pub(crate) sources: BTreeMap<&'static str, u64>,
+    /// Pages that needed no request because another crawl had fetched them.
+    pub(crate) cached_shared: u64,
+    /// URLs that needed no request because another crawl was answered that they are missing.
+    pub(crate) missing_shared: u64,
     pub(crate) used: u64,
     pub(crate) sitemaps: u64,
     pub(crate) retries: u64,
@@ -61,6 +66,8 @@ pub(crate) struct Counted {
     pub(crate) reasons: BTreeMap<String, Happened>,
     /// The last request to each host after which a host may be left alone.
     pub(crate) setbacks: BTreeMap<HostKey, Setback>,
+    /// When the last row was kept.
+    pub(crate) last_row: Option<Instant>,
     /// Hosts whose robots.txt could not be fetched, and that were asked all the same.
     pub(crate) unsure: BTreeMap<HostKey, Confidence>,
 }
@@ -81,6 +88,8 @@ pub(crate) struct Setback {
     pub(crate) url: CrawlUrl,
     /// What came of it, in words.
     pub(crate) answer: String,
+    /// How long it asked to be left alone (Retry-After).
+    pub(crate) asked: Option<Duration>,
     pub(crate) at: Time,
 }
 
@@ -91,7 +100,8 @@ impl Setback {
             Some(status) => format!("answered {status}"),
             None => format!("failed ({})", row.reason.as_deref().or(row.error.as_deref())?),
         };
-        Some(Setback { url: CrawlUrl::parse(&row.url).ok()?, answer, at: row.at? })
+        let url = CrawlUrl::parse(&row.url).ok()?;
+        Some(Setback { url, answer, asked: row.retry_after, at: row.at? })
     }
 }
 
@@ -134,6 +144,9 @@ impl Sink for Tally {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         *self.in_trouble() = None;
         let mut counted = self.lock();
+        if !batch.rows.is_empty() {
+            counted.last_row = Some(Instant::now());
+        }
         batch.rows.iter().for_each(|row| counted.row(row, self.body_max));
         batch.steps.iter().for_each(|step| counted.step(step));
         Box::pin(std::future::ready(Ok(())))
@@ -191,6 +204,13 @@ impl Counted {
         }
         if let Some(page) = &row.page {
             *self.sources.entry(page.source.name()).or_default() += 1;
+            if page.source == PageSource::Shared {
+                match row.ending {
+                    Ending::Cached => self.cached_shared += 1,
+                    Ending::Dead(_) => self.missing_shared += 1,
+                    _ => {}
+                }
+            }
         }
         if let Some(body) = row.page.as_ref().and_then(|p| p.body.as_ref()) {
             self.used += 1;
@@ -224,7 +244,11 @@ impl Counted {
             return;
         }
         let answer = answer_of(outcome, host);
-        self.setbacks.insert(host.clone(), Setback { url: url.clone(), answer, at });
+        let asked = match outcome {
+            Outcome::Answered { retry_after, .. } => *retry_after,
+            Outcome::Failed(_) | Outcome::NotSent => None,
+        };
+        self.setbacks.insert(host.clone(), Setback { url: url.clone(), answer, asked, at });
     }
 
     /// Notes a host that is asked although its robots.txt could not be fetched.

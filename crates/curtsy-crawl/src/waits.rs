@@ -43,12 +43,14 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// What is said about a host that waits, with the request that caused it, if that is known.
+    /// What is said about a host that waits, with the request that caused it, if that is known. `waited` is how long the crawl has
+    /// waited since its last progress, if it ended because of that.
     pub(crate) fn new(
         waiting: &Waiting,
         cause: Option<&Setback>,
         policy: &Policy,
         now: Time,
+        waited: Option<Duration>,
     ) -> Wait {
         let host = waiting.host.as_str();
         let until = (waiting.until != Time::NEVER).then_some(waiting.until);
@@ -69,12 +71,23 @@ impl Wait {
             None => "until somebody lifts it".to_owned(),
         };
         let preset = policy.preset.name();
+        let least = policy.for_host(host).backoff.curve.base;
+        let asked = cause.and_then(|cause| cause.asked);
+        let more_than_asked = asked.filter(|asked| *asked < least).map(|asked| (asked, least));
         let why = match reason {
             Reason::ToldToWait { .. } => {
                 let caused = caused
                     .unwrap_or_else(|| format!("{host} told an earlier or another crawl to wait"));
                 let span = span_text(span);
-                format!("{caused}; {preset} waits {span} before {host} is asked again ({again})")
+                let then = format!("before {host} is asked again ({again})");
+                match more_than_asked {
+                    Some((asked, least)) => format!(
+                        "{caused} and asked for {}; {preset} waits at least {}, this time {span}, {then}",
+                        span_text(asked),
+                        span_text(least),
+                    ),
+                    None => format!("{caused}; {preset} waits {span} {then}"),
+                }
             }
             Reason::Down { failures, .. } => {
                 let caused = caused.map(|caused| format!(": {caused}")).unwrap_or_default();
@@ -103,8 +116,9 @@ impl Wait {
         let mut hints = Vec::new();
         if reason == Reason::Stopped {
             hints.push(format!("`curtsy block {host} --lift` lets it be asked again"));
-        } else if until.is_some() {
-            hints.push(format!("`--patience {}` waits for it", patience(waiting.wait)));
+        } else if let (Some(_), Some(waited)) = (until, waited) {
+            let span = patience(waited.saturating_add(waiting.wait));
+            hints.push(format!("`--patience {span}` waits for it"));
         }
         if cause.is_some_and(|cause| cause.answer.contains(UNKNOWN_ISSUER)) {
             hints.push("`--ca-file` adds roots".to_owned());
@@ -115,6 +129,12 @@ impl Wait {
                 "`--set backoff.forbidden=permanent` gives up such a URL alone, from then on"
                     .to_owned(),
             );
+        }
+        if let (Reason::ToldToWait { .. }, Some((asked, _))) = (reason, more_than_asked) {
+            let asked = asked.as_secs().max(1);
+            hints.push(format!(
+                "`--set backoff.curve.base={asked}s` waits as long as the site asks, from then on"
+            ));
         }
         Wait {
             host: host.to_owned(),
@@ -131,11 +151,13 @@ impl Wait {
     }
 }
 
-/// A span for `--patience` that outlasts a wait: whole minutes, a fifth more.
+/// A span for `--patience` that outlasts a wait: a fifth more, in seconds, minutes or hours.
 fn patience(wait: Duration) -> String {
-    let minutes = (wait.as_secs() * 6 / 5).div_ceil(60) + 1;
-    match minutes {
-        0..120 => format!("{minutes}m"),
+    let secs = wait.as_secs() * 6 / 5 + 1;
+    let minutes = secs.div_ceil(60);
+    match secs {
+        0..120 => format!("{secs}s"),
+        120..7200 => format!("{minutes}m"),
         _ => format!("{}h", minutes.div_ceil(60)),
     }
 }
@@ -143,11 +165,58 @@ fn patience(wait: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use curtsy_core::policy::{Layers, Reach};
+    use curtsy_core::url::{CrawlUrl, HostKey};
 
     #[test]
     fn patience_outlasts_the_wait() {
-        for (secs, expected) in [(1, "2m"), (900, "19m"), (7200, "3h"), (86_400, "29h")] {
+        for (secs, expected) in
+            [(1, "2s"), (50, "61s"), (900, "19m"), (7200, "3h"), (86_400, "29h")]
+        {
             assert_eq!(patience(Duration::from_secs(secs)), expected);
         }
+    }
+
+    fn told_to_wait(asked: Option<Duration>, waited: Option<Duration>) -> Wait {
+        let policy = Layers::default().settle(Reach::AllowedNet).unwrap().policy;
+        let wait = Duration::from_secs(300);
+        let now = Time::from_secs(1_704_067_200);
+        let waiting = Waiting {
+            host: HostKey::parse("example.org").unwrap(),
+            until: now + wait,
+            wait,
+            queued: 1,
+            why: String::new(),
+            gate: Gate::Backoff,
+            reason: Reason::ToldToWait { micros: 1_022_000_000, streak: 1 },
+        };
+        let url = CrawlUrl::parse("https://example.org/b").unwrap();
+        let cause = Setback { url, answer: "answered 429".to_owned(), asked, at: now };
+        Wait::new(&waiting, Some(&cause), &policy, now, waited)
+    }
+
+    #[test]
+    fn the_advice_counts_what_was_waited_already() {
+        let secs = Duration::from_secs;
+        let hint = |waited| told_to_wait(None, waited).hints;
+        assert_eq!(hint(Some(secs(0))), ["`--patience 7m` waits for it"]);
+        assert_eq!(hint(Some(secs(301))), ["`--patience 13m` waits for it"]);
+        assert_eq!(hint(None), [""; 0], "a crawl that was stopped did not run out of patience");
+    }
+
+    #[test]
+    fn a_wait_that_is_longer_than_the_site_asked_for_says_so() {
+        let said = told_to_wait(Some(Duration::from_secs(15)), None);
+        assert!(
+            said.why.contains(
+                "answered 429 at 00:00:00 UTC and asked for 15 s; careful waits at least 15 min, this time 17 min 2 s, before"
+            ),
+            "{}",
+            said.why
+        );
+        assert!(said.hints[0].starts_with("`--set backoff.curve.base=15s`"), "{:?}", said.hints);
+        // What is kept as asked needs no explanation.
+        let said = told_to_wait(Some(Duration::from_secs(3600)), None);
+        assert!(!said.why.contains("asked for"), "{}", said.why);
     }
 }

@@ -29,6 +29,10 @@ pub struct Progress {
     pub requests: u64,
     /// URLs that are not settled.
     pub queued: u64,
+    /// Of these, as many as the budget of pages allows in this run.
+    pub in_budget: u64,
+    /// What is left of the budget of time.
+    pub time_left: Option<Duration>,
     /// Hosts with rows.
     pub hosts: usize,
     /// Since the run began.

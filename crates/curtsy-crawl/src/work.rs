@@ -6,8 +6,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use curtsy_core::host::Gate;
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{Cache, Counts, Memory, Outside, Over, Point, Settings, Worker, World};
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
@@ -161,15 +162,27 @@ impl<'c> Crew<'c> {
 }
 
 impl Crew<'_> {
-    /// The hosts that must wait longer than the crawl does, and why.
-    pub(crate) async fn waits(&self, over: Option<Over>, counted: &Counted) -> Vec<Wait> {
-        let Some(Over::Waits(_)) = over else {
-            return Vec::new();
+    /// The hosts that must wait and why, if the crawl ended because of them or was stopped while they waited. The crawl began then.
+    pub(crate) async fn waits(
+        &self,
+        over: Option<Over>,
+        counted: &Counted,
+        began: Instant,
+    ) -> Vec<Wait> {
+        let waited = match over {
+            // Rows are progress, so what was waited since the last row is never less than what counts for the patience.
+            Some(Over::Waits(_)) => Some(counted.last_row.unwrap_or(began).elapsed()),
+            Some(Over::Stopped) | None => None,
+            Some(Over::Empty | Over::Ours(_) | Over::Spent(_)) => return Vec::new(),
         };
         let now = self.crawl.now();
-        let waiting = attend::waiting(self).await;
-        let wait =
-            |w: &Waiting| Wait::new(w, counted.setbacks.get(&w.host), &self.spec.policy, now);
+        let mut waiting = attend::waiting(self).await;
+        if waited.is_none() {
+            // A crawl that was stopped: a host that only waits for its turn is nothing to tell.
+            waiting.retain(|w| !matches!(w.gate, Gate::Pace | Gate::Slots));
+        }
+        let policy = &self.spec.policy;
+        let wait = |w: &Waiting| Wait::new(w, counted.setbacks.get(&w.host), policy, now, waited);
         waiting.iter().map(wait).collect()
     }
 

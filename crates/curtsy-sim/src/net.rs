@@ -427,6 +427,10 @@ impl Line for SimLine {
         self.ip
     }
 
+    fn is_public(&self) -> bool {
+        false
+    }
+
     async fn send(
         &mut self,
         permit: &Permit,

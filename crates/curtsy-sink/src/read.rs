@@ -220,6 +220,19 @@ fn urls(json: Option<&str>) -> Vec<CrawlUrl> {
     texts.iter().filter_map(|text| CrawlUrl::parse(text).ok()).collect()
 }
 
+/// Where a crawl found a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkedFrom {
+    /// The page that links to it, or the sitemap that lists it.
+    pub url: String,
+    /// Links between a seed and that page.
+    pub depth: u64,
+    /// Whether the link says nofollow.
+    pub nofollow: bool,
+    /// Whether it is a sitemap.
+    pub is_sitemap: bool,
+}
+
 /// A URL that ended because of our own side or its settings.
 #[derive(Clone, Debug)]
 pub struct Unreached {
@@ -320,6 +333,30 @@ impl PagesFile {
         );
         let key = id(url.key());
         self.all(&sql, &[&&key[..]], decision_row)?.into_iter().collect()
+    }
+
+    /// The page nearest to a seed that links to a URL, or else a sitemap that lists it.
+    pub fn linked_from(&self, url: &CrawlUrl) -> Result<Option<LinkedFrom>, OpenError> {
+        // To look for the text first is much cheaper than to read the links of every page.
+        let pages = "SELECT p.url, p.depth, EXISTS
+                (SELECT 1 FROM json_each(p.links_nofollow) WHERE value = ?1)
+            FROM pages p WHERE p.kind = 'page' AND (
+                (instr(p.links, ?1) > 0 AND EXISTS (SELECT 1 FROM json_each(p.links) WHERE value = ?1))
+                OR (instr(p.frames, ?1) > 0 AND EXISTS (SELECT 1 FROM json_each(p.frames) WHERE value = ?1))
+                OR p.refresh = ?1)
+            ORDER BY 3, p.depth, p.number LIMIT 1";
+        let found = self.all(pages, &[&url.as_str()], |_, row| {
+            let (url, depth, nofollow) = (row.get(0)?, row.get::<_, u32>(1)?, row.get(2)?);
+            Ok(LinkedFrom { url, depth: depth.into(), nofollow, is_sitemap: false })
+        })?;
+        if let Some(found) = found.into_iter().next() {
+            return Ok(Some(found));
+        }
+        let sitemaps = "SELECT sitemap FROM sitemap_urls WHERE url = ?1 LIMIT 1";
+        let found = self.all(sitemaps, &[&url.as_str()], |_, row| {
+            Ok(LinkedFrom { url: row.get(0)?, depth: 0, nofollow: false, is_sitemap: true })
+        })?;
+        Ok(found.into_iter().next())
     }
 
     /// The last request to a host after which it was left alone: one that was refused, or told us to wait, or failed.

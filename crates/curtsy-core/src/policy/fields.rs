@@ -193,7 +193,7 @@ pub static FIELDS: &[Field] = &[
         "backoff.curve.base",
         backoff.curve.base,
         span(WAIT_MIN, DAY),
-        "The first wait of a host after a 429 without a Retry-After."
+        "The least wait of a host after its first 429; a longer Retry-After is kept."
     ),
     field!(
         "backoff.curve.growth",

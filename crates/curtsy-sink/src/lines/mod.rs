@@ -58,6 +58,11 @@ impl JsonlSink {
     pub fn open(path: &Path, options: FileOptions) -> Result<JsonlSink, OpenError> {
         Lines::open(path, options).map(JsonlSink)
     }
+
+    /// Refuses a file that is something else; nothing is made or changed.
+    pub fn check(path: &Path) -> Result<(), OpenError> {
+        check_file::<jsonl::Jsonl>(path)
+    }
 }
 
 /// Rows as CSV (RFC 4180), with a first line of names.
@@ -67,6 +72,11 @@ impl CsvSink {
     /// Opens or begins a file; `-` is the standard output.
     pub fn open(path: &Path, options: FileOptions) -> Result<CsvSink, OpenError> {
         Lines::open(path, options).map(CsvSink)
+    }
+
+    /// Refuses a file that is something else; nothing is made or changed.
+    pub fn check(path: &Path) -> Result<(), OpenError> {
+        check_file::<csv::Csv>(path)
     }
 }
 
@@ -242,6 +252,22 @@ fn is_unread(error: &io::Error) -> bool {
 }
 
 /// Opens a file, cuts off a torn last line and takes in what its last lines are called.
+fn check_file<F: Format>(path: &Path) -> Result<(), OpenError> {
+    if path.as_os_str() == "-" || !path.is_file() {
+        // What is not there yet, or can't be written, shows when it is opened.
+        return Ok(());
+    }
+    let of = |e| OpenError::io(path, e);
+    let mut file = File::open(path).map_err(of)?;
+    if file.metadata().map_err(of)?.len() == 0 {
+        return Ok(());
+    }
+    match F::survey(&mut file, &mut Recent::default()).map_err(of)? {
+        Some(_) => Ok(()),
+        None => Err(OpenError::OtherFile { path: path.to_owned(), what: F::WHAT }),
+    }
+}
+
 fn open_file<F: Format>(path: &Path, recent: &mut Recent) -> Result<Out, OpenError> {
     let of = |e| OpenError::io(path, e);
     let mut options = OpenOptions::new();

@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use curtsy_core::host::Problem;
 use curtsy_core::policy::{
     Field, FlagValue, Layers, Mode, Reach, SettingsFile, Settled, nearest, read_size, write_size,
 };
@@ -168,7 +168,7 @@ pub(super) struct MannersArgs {
     /// Links followed from a seed at most
     #[arg(long, value_name = "N")]
     pub(super) depth: Option<String>,
-    /// How long to wait for hosts that must wait before ending with "resume after"
+    /// How long to wait, since the last progress, for hosts that must wait before ending with "resume after"
     #[arg(long, value_name = "SPAN")]
     pub(super) patience: Option<String>,
     /// Set any field of the policy, as in `--set robots.ttl=2h` (see `curtsy policy show`)
@@ -206,6 +206,23 @@ pub(super) struct FindArgs {
     /// Ask too whether what pages link to on other sites is there (for `curtsy links`); nothing is crawled there
     #[arg(long)]
     pub(super) external: bool,
+}
+
+impl FindArgs {
+    /// What a crawl looks for; seeds and product are not known here.
+    pub(super) fn read(&self) -> DiscoverySpec {
+        DiscoverySpec {
+            scope: self.scope.unwrap_or_default(),
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            follow_sitemaps: !self.no_sitemaps,
+            follow_links: !self.no_links,
+            respect_nofollow: !self.follow_nofollow,
+            check_assets: self.assets,
+            check_external: self.external,
+            ..DiscoverySpec::default()
+        }
+    }
 }
 
 /// The way out.
@@ -307,18 +324,7 @@ pub(super) fn spec(
 ) -> anyhow::Result<(JobSpec, FileSpec)> {
     let command = shown_command(&args);
     let args = args.config.find()?.under(args);
-    let discovery = DiscoverySpec {
-        scope: args.find.scope.unwrap_or_default(),
-        include: args.find.include.clone(),
-        exclude: args.find.exclude.clone(),
-        follow_sitemaps: !args.find.no_sitemaps,
-        follow_links: !args.find.no_links,
-        respect_nofollow: !args.find.follow_nofollow,
-        check_assets: args.find.assets,
-        check_external: args.find.external,
-        ..DiscoverySpec::default()
-    };
-    let mut job = order(&args, discovery, console)?.job()?;
+    let mut job = order(&args, args.find.read(), console)?.job()?;
     let into = args.into.clone().unwrap_or_else(|| file_named_after(&job.seeds[0]));
     let target = Target::of(&into)?;
     let file = target.crawl_file(&into, job.ledger_file()?.parent().unwrap_or(Path::new(".")));
@@ -539,11 +545,30 @@ fn shown_command(args: &CrawlArgs) -> String {
     flag("time", args.manners.time.clone());
     flag("depth", args.manners.depth.clone());
     flag("scope", args.find.scope.map(|s| s.to_string()));
+    for pattern in &args.find.include {
+        flag("include", Some(format!("'{pattern}'")));
+    }
+    for pattern in &args.find.exclude {
+        flag("exclude", Some(format!("'{pattern}'")));
+    }
     flag("only", (!args.only.is_empty()).then(|| args.only.join(",")));
     for (key, value) in &args.manners.set {
         flag("set", Some(format!("{key}={value}")));
     }
     flag("into", path(&args.into));
+    let switches = [
+        ("--no-links", args.find.no_links),
+        ("--no-sitemaps", args.find.no_sitemaps),
+        ("--follow-nofollow", args.find.follow_nofollow),
+        ("--assets", args.find.assets),
+        ("--external", args.find.external),
+        ("--no-body", args.no_body),
+        ("--again", args.again),
+        ("--force", args.force),
+        ("--add", args.add),
+        ("--no-cache", args.cache.no_cache),
+    ];
+    words.extend(switches.iter().filter(|(_, given)| *given).map(|(name, _)| (*name).to_owned()));
     words.join(" ")
 }
 
@@ -580,6 +605,14 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
             "complete since {since}; `--again` asks again\n  {pages} page{} in {file}; nothing was sent",
             if pages == 1 { "" } else { "s" }
         );
+        if !report.changed_flags.is_empty() {
+            let flags: Vec<_> = report.changed_flags.iter().map(|f| format!("`{f}`")).collect();
+            let _ = writeln!(
+                text,
+                "  {} changed since then, without an effect on a complete crawl\nhint: the same command with `--again` crawls with it",
+                flags.join(" and "),
+            );
+        }
         return text;
     }
     let plural = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
@@ -607,10 +640,16 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         );
     }
     if report.cached > 0 {
-        let _ = writeln!(text, "  {} not asked for: held and fresh", plural(report.cached, "page"));
+        let shared = match report.cached_shared {
+            0 => String::new(),
+            n => format!(", {n} of them in the page cache"),
+        };
+        let pages = plural(report.cached, "page");
+        let _ = writeln!(text, "  {pages} not asked for: held and fresh{shared}");
     }
-    if let Some(shared) = report.sources.get("shared") {
-        let _ = writeln!(text, "  {} from the page cache", plural(*shared, "page"));
+    if report.missing_shared > 0 {
+        let urls = plural(report.missing_shared, "URL");
+        let _ = writeln!(text, "  {urls} not asked for: another crawl found nothing there");
     }
     text.push_str(&super::report::reasons(report));
     if report.retries > 0 {
@@ -650,28 +689,43 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         }
         let _ = writeln!(text, "  why a URL was fetched or not: curtsy why URL --in {file}");
     }
-    text.push_str(&super::report::budget(report));
+    text.push_str(&super::report::budget(report, super::report::resumed(into)));
     match report.how {
         // A limit that is reached was named above.
         Ended::Complete | Ended::Spent(_) => {}
         Ended::Stopped => {
+            text.push_str(&super::report::waits(report));
             let _ = writeln!(
                 text,
-                "  {} left; the same command goes on where this one ended",
-                plural(report.queued, "URL")
+                "  {} left; {}",
+                plural(report.queued, "URL"),
+                super::report::resumed(into)
             );
         }
         Ended::Ours(problem) => {
-            let _ = writeln!(text, "  {}", our_side(problem));
+            let _ = writeln!(text, "  {}", super::report::our_side(problem));
         }
         Ended::Waits(_) => {
             text.push_str(&super::report::waits(report));
-            let after = report.resume_after.as_deref().unwrap_or_default();
-            let _ = writeln!(
-                text,
-                "  {} must wait longer than the patience of this crawl; resume after {after} with the same command",
-                plural(report.queued, "URL")
-            );
+            let urls = plural(report.queued, "URL");
+            let _ = match &report.resume_after {
+                Some(after) => {
+                    let patience = report.patience_ms.map(|ms| {
+                        let span = super::progress::span(Duration::from_millis(ms));
+                        format!(" ({span} since its last progress)")
+                    });
+                    let patience = patience.unwrap_or_default();
+                    writeln!(
+                        text,
+                        "  {urls} must wait longer than the patience of this crawl{patience}; resume after {after} with the same command"
+                    )
+                }
+                None => writeln!(
+                    text,
+                    "  {urls} must wait until somebody lifts the block; then {}",
+                    super::report::resumed(into)
+                ),
+            };
         }
     }
     text
@@ -713,24 +767,6 @@ pub(super) fn failure(word: &str) -> String {
 
 /// Hosts that were not dialled, as many as anybody wants to read.
 const NOT_DIALLED_SHOWN: usize = 5;
-
-/// What failed on our own side, and what mends it.
-fn our_side(problem: Problem) -> &'static str {
-    match problem {
-        Problem::ProxyLogin => {
-            "the proxy (or the network) wants a user and a password: nothing was held against any site\n  \
-             hint: --proxy http://USER:PASSWORD@HOST:PORT, or the variable http_proxy"
-        }
-        Problem::OwnLogin => {
-            "the site refused the credentials that the policy has for it (robots.txt answered 401): nothing was held against it\n  \
-             hint: check `basic_auth`, `header` or `cookie` in the host's section, and the variable or file that it names"
-        }
-        _ => {
-            "the proxy can't be reached or does not let requests through: nothing was held against any site\n  \
-             hint: check --proxy or the variables http_proxy and https_proxy"
-        }
-    }
-}
 
 const HELP: &str = "\
 Examples:

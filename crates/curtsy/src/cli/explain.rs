@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 use curtsy_core::evidence::timestamp;
 use curtsy_core::host::{Action, Gate, Kind, Verdict};
+use curtsy_core::time::Time;
 use curtsy_crawl::{Dialable, Explained, dialable, explain, known_scheme, other_scheme};
 use curtsy_engine::discover::DiscoverySpec;
 use serde_json::json;
@@ -86,6 +87,9 @@ pub(super) fn now(
         }
         _ if problem.is_some() => {
             (format!("could not be fetched now: {}", failure("dns")), Outcome::NothingFetched)
+        }
+        Action::Wait(until, gate) if *until == Time::NEVER => {
+            (format!("would wait until somebody lifts it: {}", why(gate)), Outcome::Waits)
         }
         Action::Wait(until, gate) => (
             format!(

@@ -29,6 +29,10 @@ pub struct Failure {
 const USAGE: &str = "usage";
 /// A setting, in a flag, a variable or a file, that can't be followed.
 pub(super) const SETTINGS: &str = "settings";
+/// A URL that a crawl did not take.
+pub(super) const NOT_TAKEN: &str = "not_taken";
+/// A page that can't be had.
+pub(super) const NO_PAGE: &str = "no_page";
 /// A command that this program was built without.
 #[cfg(not(all(feature = "fleet", feature = "serve")))]
 pub(super) const NOT_BUILT: &str = "not_built";
@@ -132,7 +136,7 @@ fn code_of(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
     }
     if let Some(error) = cause.downcast_ref::<SpecError>() {
         return match error {
-            SpecError::Seed { .. } => Some("url"),
+            SpecError::Seed { .. } | SpecError::Path { .. } => Some("url"),
             SpecError::PolicyFile { source, .. } | SpecError::CaFile { source, .. } => {
                 Some(of_io(source))
             }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use curtsy_core::url::CrawlUrl;
+use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_crawl::file_named_after;
 use curtsy_sink::read::PagesFile;
 
@@ -34,7 +34,8 @@ pub(super) fn find(
     Ok(chosen)
 }
 
-fn choose(urls: &[CrawlUrl]) -> anyhow::Result<PathBuf> {
+/// The databases in this folder, the file named after a URL's host first, then the newest.
+fn candidates(urls: &[CrawlUrl]) -> anyhow::Result<impl Iterator<Item = PathBuf>> {
     let mut files: Vec<(bool, SystemTime, PathBuf)> = Vec::new();
     for entry in std::fs::read_dir(".")?.flatten() {
         let path = PathBuf::from(entry.file_name());
@@ -46,9 +47,26 @@ fn choose(urls: &[CrawlUrl]) -> anyhow::Result<PathBuf> {
         }
     }
     files.sort_unstable();
-    let crawls = files.into_iter().rev().take(FILES_MAX).map(|(_, _, path)| path);
+    Ok(files.into_iter().rev().take(FILES_MAX).map(|(_, _, path)| path))
+}
+
+/// Every crawl's file in this folder that has rows of a host, and the one that `curtsy.toml` names.
+pub(super) fn of_host(host: &HostKey, config: &ConfigArg) -> anyhow::Result<Vec<PathBuf>> {
+    let set = config.find()?.crawl_file().filter(|path| path.exists());
+    let mut files: Vec<PathBuf> = set.into_iter().collect();
+    for path in candidates(&[])? {
+        let Ok(pages) = PagesFile::open(&path) else { continue };
+        let has = pages.hosts()?.iter().any(|row| row.host == host.as_str());
+        if has && !files.contains(&path) {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn choose(urls: &[CrawlUrl]) -> anyhow::Result<PathBuf> {
     let mut first = None;
-    for path in crawls {
+    for path in candidates(urls)? {
         let Ok(pages) = PagesFile::open(&path) else { continue };
         let knows = |url: &CrawlUrl| {
             pages.row(url).is_ok_and(|row| row.is_some())

@@ -14,7 +14,6 @@ use super::config::ConfigArg;
 use super::crawl::LedgerArg;
 use super::progress::counted;
 use super::{Console, Outcome, file, printable};
-use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::seed;
 
 #[derive(Debug, Args)]
@@ -22,7 +21,7 @@ use curtsy_crawl::seed;
 pub(super) struct ForgetArgs {
     /// A URL (`https://example.org/page`), or a host (`example.org`)
     what: String,
-    /// The crawl's file [default: the crawl in this folder that knows the URL, or the newest]
+    /// The crawl's file [default: the crawl in this folder that knows the URL, or the newest; for a host, every crawl in this folder that has rows of it]
     #[arg(long = "in", value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
@@ -41,24 +40,30 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
         false => Forget::Host(host(&args.what)?),
     };
     let mut rows = 0;
-    let urls = match &what {
-        Forget::Url(url) => vec![url.clone()],
-        _ => vec![CrawlUrl::parse(&format!("https://{}/", host(&args.what)?))?],
+    let files = match (&args.file, &what) {
+        (Some(file), _) => vec![file.clone()],
+        (None, Forget::Host(host)) => {
+            let files = file::of_host(host, &args.config)?;
+            for file in &files {
+                console.note(&format!("in {}", file.display()))?;
+            }
+            files
+        }
+        (None, Forget::Url(url)) => {
+            vec![file::find(None, std::slice::from_ref(url), &args.config, console)?]
+        }
+        (None, Forget::Before(_)) => Vec::new(),
     };
-    // A host may be forgotten of which there is no crawl.
-    let file = match file::find(args.file.as_deref(), &urls, &args.config, console) {
-        Err(_) if !is_url => None,
-        found => Some(found?),
-    };
-    if let Some(file) = file.as_deref().filter(|file| file.exists()) {
+    for file in files.iter().filter(|file| file.exists()) {
         // To write to a file that holds no crawl would make it one.
         PagesFile::open(file)?;
         let sink = SqliteSink::open(file, Options::default())?;
-        rows = sink.forget(what.clone()).map_err(|e| anyhow::anyhow!("{}", e.why))?;
+        rows += sink.forget(what.clone()).map_err(|e| anyhow::anyhow!("{}", e.why))?;
     }
     let cached = forget_shared(args, is_url, console)?;
-    if !file.as_deref().is_some_and(std::path::Path::exists) && is_url && cached == 0 {
-        return Err(OpenError::Missing { path: file.unwrap_or_default() }.into());
+    if !files.iter().any(|file| file.exists()) && is_url && cached == 0 {
+        let path = files.into_iter().next().unwrap_or_default();
+        return Err(OpenError::Missing { path }.into());
     }
     let history = match &what {
         Forget::Host(host) => {
@@ -81,10 +86,10 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
         let history = if history { " and the host's history" } else { "" };
         writeln!(console.err, "forgot {shown}: {rows}{cached}{history}")?;
     } else {
-        let there = match &file {
+        let there = match files.first() {
             Some(file) if file.exists() => format!("`{}` has no row of it", file.display()),
             Some(file) => format!("there is no file `{}`", file.display()),
-            None => "there is no crawl in this folder".to_owned(),
+            None => "no crawl in this folder has a row of it".to_owned(),
         };
         let ledger = if is_url { "" } else { ", and the ledger of hosts has no history of it" };
         writeln!(console.err, "nothing to forget of {shown}: {there}{ledger}")?;
@@ -108,7 +113,7 @@ fn forget_shared(args: &ForgetArgs, is_url: bool, console: &Console<'_>) -> anyh
 }
 
 const HELP: &str = "\
-Rows leave the crawl's file with their content and history. The pages leave the page cache that \
+Rows leave the crawl's file with their content and history; those of a host leave every crawl's file in this folder. The pages leave the page cache that \
 all crawls share. For a host, its risk and the times \
 of its answers leave the ledger of hosts too; waits that it asked for, its robots.txt and blocks \
 stay, so nothing is asked earlier than before.

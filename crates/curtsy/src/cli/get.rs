@@ -2,13 +2,14 @@
 
 use clap::Args;
 use curtsy_core::evidence::timestamp;
-use curtsy_crawl::{OnePage, get};
+use curtsy_crawl::{OnePage, Report, get};
 use curtsy_engine::PageSource;
 use curtsy_engine::discover::DiscoverySpec;
 use serde_json::json;
 
 use super::config::ConfigArg;
 use super::crawl::{CacheArgs, CrawlArgs, LedgerArg, MannersArgs, WayArgs, order};
+use super::failure::{self, Failure};
 use super::progress::Progressing;
 use super::{Console, Outcome, printable};
 use crate::signals::Signals;
@@ -75,16 +76,29 @@ pub(super) fn run(args: GetArgs, console: &mut Console<'_>) -> anyhow::Result<Ou
                 }
                 PageSource::Stale => "from the page cache, stale; asked for again meanwhile",
             };
-            writeln!(console.err, "{}: {said}", printable(&crawl.urls[0]))?;
+            console.note(&format!("{}: {said}", printable(&crawl.urls[0])))?;
             Ok(Outcome::Fine)
         }
         None => {
-            let ends = report.endings.keys().chain(report.refused.keys());
-            let ends: Vec<_> = ends.map(|end| end.replace('_', " ")).collect();
-            writeln!(console.err, "{}: no page ({})", printable(&crawl.urls[0]), ends.join(", "))?;
+            let (why, hint) = no_page(&report);
+            let message = format!("{}: no page: {}", printable(&crawl.urls[0]), printable(&why));
+            console.refuse(Failure { code: failure::NO_PAGE, message, hint })?;
             Ok(super::crawl::outcome(&report).or_nothing())
         }
     }
+}
+
+/// Why there is no page, and what can be done.
+fn no_page(report: &Report) -> (String, Option<String>) {
+    if let Some(wait) = report.waits.first() {
+        return (wait.why.clone(), wait.hints.first().cloned());
+    }
+    if let Some(reason) = report.reasons.first() {
+        return (reason.reason.clone(), reason.hint.clone());
+    }
+    // A page that is there and has no body: what is not kept, or not of a kind that is wanted.
+    let ends = report.endings.keys().chain(report.refused.keys());
+    (ends.map(|end| end.replace('_', " ")).collect::<Vec<_>>().join(", "), None)
 }
 
 fn print(page: &OnePage, json: bool, out: &mut dyn std::io::Write) -> std::io::Result<()> {

@@ -133,6 +133,8 @@ struct Reading {
     unreadable_first: Vec<String>,
     formats: Vec<LogFormat>,
     policies: Policies,
+    /// Whether the delay that crawlers are held to was given.
+    delay_given: bool,
 }
 
 impl Reading {
@@ -166,6 +168,7 @@ fn judge(args: &JudgeArgs, policies: Policies) -> anyhow::Result<(Verdicts, Read
         unreadable_first: Vec::new(),
         formats: Vec::new(),
         policies,
+        delay_given: args.delay.is_some() || args.set.iter().any(|(key, _)| key == DELAY),
     };
     let made = Cell::new(0);
     let policies = &reading.policies;

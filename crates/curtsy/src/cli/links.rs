@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use super::config::ConfigArg;
 use super::crawl::{CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs};
 use super::{Console, Outcome, crawl, file, printable};
-use crate::linkcheck::{self, LinkReport, Look, Problem};
+use crate::linkcheck::{self, LinkReport, Look, Problem, ProblemKind};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -20,6 +20,9 @@ pub(super) struct LinksArgs {
     /// A crawl's file; or a URL, whose site is crawled first, into `--into` [default: the newest crawl in this folder]
     #[arg(value_name = "FILE|URL")]
     target: Option<String>,
+    /// A crawl's file; the same as to give it without a flag
+    #[arg(long = "in", value_name = "FILE", conflicts_with = "target")]
+    file: Option<PathBuf>,
     /// Check too whether pages have the places that fragments (`page.html#place`) name
     #[arg(long)]
     fragments: bool,
@@ -64,13 +67,13 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
     let (file, crawled) = match args.target.clone() {
         Some(target) if !is_file(&target) => args.crawl(target, console)?,
         named => {
-            let named = named.map(PathBuf::from);
+            let named = named.map(PathBuf::from).or_else(|| args.file.clone());
             args.refuse_crawl_flags(named.as_deref())?;
             (file::find(named.as_deref(), &[], &args.config, console)?, Outcome::Fine)
         }
     };
     let report = linkcheck::report(&PagesFile::open(&file)?, look)?;
-    let sifted = Sifted::new(&report, known.as_ref());
+    let sifted = Sifted::new(&report, known.as_ref(), look);
     match json {
         true => print_json(&report, &sifted, console)?,
         false => print(&report, &sifted, console)?,
@@ -167,16 +170,24 @@ struct Sifted<'r> {
     known: usize,
     /// How many are in the baseline and gone; none without a baseline.
     gone: Option<usize>,
+    /// How many are in the baseline and were not looked for: fragments.
+    not_looked_for: usize,
 }
 
 impl<'r> Sifted<'r> {
-    fn new(report: &'r LinkReport, baseline: Option<&Baseline>) -> Sifted<'r> {
+    fn new(report: &'r LinkReport, baseline: Option<&Baseline>, look: Look) -> Sifted<'r> {
         let key = |problem: &Problem| (problem.kind.name().to_owned(), problem.target.clone());
         let is_known =
             |problem: &&Problem| baseline.is_some_and(|known| known.contains(&key(problem)));
         let (known, new): (Vec<&Problem>, Vec<&Problem>) =
             report.problems.iter().partition(|problem| is_known(problem));
-        Sifted { new, known: known.len(), gone: baseline.map(|all| all.len() - known.len()) }
+        let of_fragments = |(kind, _): &&(String, String)| kind == ProblemKind::Fragment.name();
+        let not_looked_for = match baseline {
+            Some(all) if !look.fragments => all.iter().filter(of_fragments).count(),
+            _ => 0,
+        };
+        let gone = baseline.map(|all| all.len() - known.len() - not_looked_for);
+        Sifted { new, known: known.len(), gone, not_looked_for }
     }
 
     fn count(&self, broken: bool) -> usize {
@@ -232,6 +243,10 @@ fn print(
             "baseline: {} still there, {gone} gone",
             count(sifted.known as u64, "known problem")
         )?;
+        if sifted.not_looked_for > 0 {
+            let fragments = count(sifted.not_looked_for as u64, "fragment");
+            writeln!(err, "baseline: {fragments} not looked for: `--fragments` does")?;
+        }
     }
     let new = if sifted.gone.is_some() { "new " } else { "" };
     writeln!(
@@ -275,6 +290,7 @@ fn print_json(
         "warnings": sifted.count(false),
         "known": sifted.known,
         "gone": sifted.gone,
+        "not_looked_for": sifted.not_looked_for,
         "not_checked": report.not_checked,
         "links_cut": report.links_cut,
     }});

@@ -70,7 +70,7 @@ enum Command {
     Init(init::InitArgs),
     /// Say how many pages a site lists, and how long they take
     #[command(after_help = sitemap::PLAN_HELP)]
-    Plan(sitemap::SiteArgs),
+    Plan(sitemap::PlanArgs),
     /// Say what a crawl would do with a URL now; the same as `why --now`
     Explain(Box<explain::ExplainArgs>),
     /// Ask a robots.txt whether a URL may be fetched
@@ -272,6 +272,18 @@ impl Console<'_> {
         match self.json {
             true => writeln!(self.err, "{}", serde_json::json!({ "note": text })),
             false => writeln!(self.err, "{text}"),
+        }
+    }
+
+    /// Says that the answer is no, and why: as an error for a program, as a sentence for a person.
+    pub(crate) fn refuse(&mut self, failure: Failure) -> std::io::Result<()> {
+        if self.json {
+            return failure.tell_json(self.err);
+        }
+        writeln!(self.err, "{}", failure.message)?;
+        match &failure.hint {
+            Some(hint) => writeln!(self.err, "hint: {hint}"),
+            None => Ok(()),
         }
     }
 

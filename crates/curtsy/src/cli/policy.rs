@@ -94,7 +94,22 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     };
     let flags = CrawlArgs { manners: manners_args, ..CrawlArgs::default() };
     let crawl = args.config.find()?.under(flags);
-    let settled = match manners(&crawl, reach(&crawl)?, console) {
+    let reach = reach(&crawl)?;
+    let mut settled = manners(&crawl, reach, console);
+    let begins = !crawl.urls.is_empty() || crawl.from.is_some();
+    if settled.is_err()
+        && !begins
+        && reach == Reach::Public
+        && let Ok(here) = manners(&crawl, Reach::AllowedNet, console)
+    {
+        // Nobody said where the crawl begins, and somewhere this policy holds.
+        console.warn(&[
+            "this policy holds for your own machine and inside `--allow-net` only: a public site is not asked so fast"
+                .to_owned(),
+        ])?;
+        settled = Ok(here);
+    }
+    let settled = match settled {
         Ok(settled) => settled,
         Err(error) => match error.downcast_ref::<PolicyError>() {
             Some(wrong) => {

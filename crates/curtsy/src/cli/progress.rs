@@ -101,13 +101,14 @@ impl<'a> Progressing<'a> {
         self.last = Some((progress.took, progress.rows));
     }
 
-    /// How long what is queued takes, of what is known so far: what is found meanwhile comes on top. Hosts have their pace; where that is
-    /// no limit, the crawl goes as fast as it went.
+    /// How long what is queued and in the budget takes, of what is known so far: what is found meanwhile comes on top. Hosts have their pace;
+    /// where that is no limit, the crawl goes as fast as it went.
     fn left(&self, progress: &Progress) -> Option<Duration> {
         let by_pace = progress.left.filter(|left| *left >= Duration::from_secs(1));
-        let by_rate = (self.rate > 0.05).then(|| progress.queued as f64 / self.rate);
+        let by_rate = (self.rate > 0.05).then(|| progress.in_budget as f64 / self.rate);
         let left = by_pace.or(by_rate.and_then(|secs| Duration::try_from_secs_f64(secs).ok()));
-        left.filter(|_| progress.queued > 0)
+        let left = left.filter(|_| progress.in_budget > 0)?;
+        Some(progress.time_left.map_or(left, |time| left.min(time)))
     }
 
     /// The parts of the line for the crawl, with their weight: the lightest is left out first.
@@ -328,6 +329,8 @@ mod tests {
             body_bytes: 123_456,
             requests: fetched,
             queued,
+            in_budget: queued,
+            time_left: None,
             hosts: 1,
             took: Duration::from_millis(75_400),
             left: Some(Duration::from_secs(240)),
@@ -361,6 +364,24 @@ mod tests {
         }
         assert!(cut(&waits, 83).ends_with("東…"), "wide characters take two columns");
         assert!(!cut(&waits, 82).contains('東'), "and are not cut in two");
+    }
+
+    #[test]
+    fn what_is_left_ends_with_the_budget() {
+        let mut out = Vec::new();
+        let mut watch = Progressing::new(&mut out, true, false, false);
+        watch.rate = 2.0;
+        let secs = Duration::from_secs;
+        let left = |in_budget, time_left, pace| {
+            let progress = Progress { in_budget, time_left, left: pace, ..progress(10, 1000) };
+            watch.left(&progress)
+        };
+        assert_eq!(left(1000, None, Some(secs(240))), Some(secs(240)));
+        assert_eq!(left(1000, None, None), Some(secs(500)), "by its rate");
+        assert_eq!(left(6, None, Some(secs(0))), Some(secs(3)), "the pages of the budget");
+        assert_eq!(left(1000, Some(secs(0)), Some(secs(0))), Some(secs(0)), "its time is over");
+        assert_eq!(left(1000, Some(secs(7)), Some(secs(240))), Some(secs(7)));
+        assert_eq!(left(0, None, Some(secs(240))), None, "nothing more is asked for");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use curtsy_crawl::{ReasonCount, Report};
+use curtsy_core::host::Problem;
+use curtsy_crawl::{FileSpec, ReasonCount, Report, Target};
 use curtsy_sink::PRIVATE_ADDRESS;
 
 use super::{printable, progress};
@@ -62,8 +63,8 @@ fn line(reason: &ReasonCount, hints: bool) -> String {
     printable(&format!("{urls} {reason}{hosts}{hint}"))
 }
 
-/// The budget that is used up, and what is left.
-pub(super) fn budget(report: &Report) -> String {
+/// The budget that is used up, what is left, and how the crawl goes on.
+pub(super) fn budget(report: &Report, resumed: &str) -> String {
     let Some(budget) = &report.budget else {
         return String::new();
     };
@@ -75,7 +76,7 @@ pub(super) fn budget(report: &Report) -> String {
             format!("time limit reached: {span}")
         }
     };
-    format!("  {what}; {left} left, the same command goes on with them\n")
+    format!("  {what}; {left} left; {resumed}\n")
 }
 
 /// The hosts that have to wait, who caused it, and what can be done.
@@ -88,4 +89,30 @@ pub(super) fn waits(report: &Report) -> String {
         }
     }
     text
+}
+
+/// How a crawl goes on that has URLs left.
+pub(super) fn resumed(into: &FileSpec) -> &'static str {
+    match into.targets.iter().any(Target::is_stdout) {
+        true => "a crawl into standard output can't be resumed, one into a file can",
+        false => "the same command goes on where this one ended",
+    }
+}
+
+/// What failed on our own side, and what mends it.
+pub(super) fn our_side(problem: Problem) -> &'static str {
+    match problem {
+        Problem::ProxyLogin => {
+            "the proxy (or the network) wants a user and a password: nothing was held against any site\n  \
+             hint: --proxy http://USER:PASSWORD@HOST:PORT, or the variable http_proxy"
+        }
+        Problem::OwnLogin => {
+            "the site refused the credentials that the policy has for it (robots.txt answered 401): nothing was held against it\n  \
+             hint: check `basic_auth`, `header` or `cookie` in the host's section, and the variable or file that it names"
+        }
+        _ => {
+            "the proxy can't be reached or does not let requests through: nothing was held against any site\n  \
+             hint: check --proxy or the variables http_proxy and https_proxy"
+        }
+    }
 }

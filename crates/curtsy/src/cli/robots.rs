@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::{Args, Subcommand};
 use curtsy_core::policy::AgentMatch;
 use curtsy_core::robots::{AgentRules, Group, ROBOTS_BYTES_MAX, Robots, UsageKind};
@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use super::config::ConfigArg;
 use super::crawl::{CrawlArgs, manners, reach};
 use super::progress::{counted, size, span};
-use super::{Console, Outcome, printable};
+use super::{Console, Outcome, printable, refusal};
 
 #[derive(Debug, Args)]
 pub(super) struct RobotsArgs {
@@ -206,7 +206,17 @@ fn read(file: &str) -> anyhow::Result<Robots> {
         "-" => std::io::stdin().lock().take(limit).read_to_end(&mut text),
         path => std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut text)),
     };
-    read.with_context(|| format!("could not read the robots.txt `{file}`"))?;
+    read.map_err(|error| match file.contains("://") {
+        true => refusal(
+            "url",
+            format!(
+                "`{}` is a URL, and a file is read here: nothing is asked of a site\nhint: `curtsy get {0} | curtsy robots show -` fetches it; `curtsy explain URL` says what a crawl would do",
+                printable(file)
+            ),
+        ),
+        false => anyhow::Error::new(error)
+            .context(format!("could not read the robots.txt `{file}`")),
+    })?;
     Ok(Robots::parse(&text))
 }
 

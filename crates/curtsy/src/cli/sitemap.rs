@@ -10,7 +10,9 @@ use curtsy_store::{Ledger, Machine};
 use serde_json::json;
 
 use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, choose_schemes, order, unreached};
+use super::crawl::{
+    CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs, choose_schemes, order, unreached,
+};
 use super::progress::{Progressing, counted};
 use super::{Console, Outcome, printable, progress};
 use crate::signals::Signals;
@@ -46,10 +48,19 @@ pub(super) struct SiteArgs {
     json: bool,
 }
 
+/// A site, how it is asked, and what a crawl of it would look for.
+#[derive(Debug, Args)]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    site: SiteArgs,
+    #[command(flatten)]
+    find: FindArgs,
+}
+
 pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let SitemapCommand::List(args) = args.command;
     let json = args.json;
-    let (spec, listed, report) = list(args, console)?;
+    let (spec, listed, report) = list(args, FindArgs::default(), console)?;
     if listed.is_empty()
         && let Some(outcome) = kept_off(&spec, &report, console)?
     {
@@ -76,41 +87,69 @@ pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Resul
 }
 
 /// `curtsy plan`.
-pub(super) fn plan(args: SiteArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let json = args.json;
-    let (spec, listed, report) = list(args, console)?;
+pub(super) fn plan(args: PlanArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let json = args.site.json;
+    let (spec, mut listed, report) = list(args.site, args.find, console)?;
     if listed.is_empty()
         && let Some(outcome) = kept_off(&spec, &report, console)?
     {
         return Ok(outcome);
     }
+    if !spec.discovery.follow_sitemaps {
+        listed.clear();
+    }
     let url = &spec.seeds[0];
-    let plan = Plan::new(&spec, url.host(), &listed)?;
+    let plan = Plan::new(&spec, &listed)?;
+    // As the crawl would end: nothing is fetched if neither the seed nor a listed page may be.
+    let outcome = match plan.pages == 0 && plan.seed_refused.is_some() {
+        true => Outcome::NothingFetched,
+        false => Outcome::Fine,
+    };
     let by = plan.delay_by;
     if json {
         let plan = json!({
-            "url": url.as_str(), "pages_listed": plan.listed, "delay_ms": plan.delay.as_millis() as u64,
+            "url": url.as_str(), "urls_listed": plan.listed, "pages_listed": plan.pages,
+            "left_out": plan.left_out, "seed_refused": plan.seed_refused,
+            "delay_ms": plan.delay.as_millis() as u64,
             "delay_by": by, "all_take_s": plan.all_take.as_secs(), "pages_taken": plan.chosen.len(),
             "taken_take_s": plan.chosen_take.as_secs(), "kinds": plan.kinds(),
             "pages": plan.chosen.iter().map(|(_, url)| url).collect::<Vec<_>>(),
+            "exit_code": outcome.code(),
         });
         writeln!(console.out, "{plan:#}")?;
-        return Ok(Outcome::Fine);
+        return Ok(outcome);
     }
     let delay = progress::span(plan.delay);
-    if plan.listed == 0 {
-        writeln!(
-            console.out,
-            "no sitemap lists pages of {}: a crawl would follow its links, {delay} apart ({by})",
-            url.host().as_str(),
-        )?;
-        return Ok(Outcome::Fine);
+    let left_out: Vec<_> = plan.left_out.iter().map(|(why, n)| format!("{n} {why}")).collect();
+    if let Some(why) = &plan.seed_refused {
+        let (url, why) = (printable(url.as_str()), printable(why));
+        writeln!(console.out, "{url} would not be fetched: {why}")?;
+    }
+    if plan.pages == 0 {
+        let host = url.host().as_str();
+        let lists = match plan.listed {
+            0 => format!("no sitemap lists pages of {host}"),
+            n => {
+                let urls = counted(n, "URL");
+                format!("the sitemaps list {urls}, none for this crawl ({})", left_out.join(", "))
+            }
+        };
+        let then = match (&plan.seed_refused, spec.discovery.follow_links) {
+            (Some(_), _) => "a crawl would fetch nothing".to_owned(),
+            (None, true) => format!("a crawl would follow its links, {delay} apart ({by})"),
+            (None, false) => format!("a crawl would fetch {} alone", printable(url.as_str())),
+        };
+        writeln!(console.out, "{lists}: {then}")?;
+        return Ok(outcome);
     }
     let all = progress::span(plan.all_take);
-    let pages = counted(plan.listed, "page");
+    let pages = counted(plan.pages, "page");
     writeln!(console.out, "{pages}, {delay} apart ({by}): {all} in all")?;
+    if !left_out.is_empty() {
+        writeln!(console.out, "not counted: {}", left_out.join(", "))?;
+    }
     let chosen = plan.chosen.len();
-    if (chosen as u64) < plan.listed {
+    if (chosen as u64) < plan.pages {
         let take = progress::span(plan.chosen_take);
         writeln!(console.out, "the budget takes {chosen} of them in {take}:")?;
     }
@@ -122,7 +161,7 @@ pub(super) fn plan(args: SiteArgs, console: &mut Console<'_>) -> anyhow::Result<
     if chosen > 20 {
         writeln!(console.out, "  … and {} more (`--json` has all)", chosen - 20)?;
     }
-    Ok(Outcome::Fine)
+    Ok(outcome)
 }
 
 /// How a crawl would end that can't ask the site, with its reason; none if the site was asked.
@@ -161,11 +200,13 @@ fn kept_off(
 /// Asks for robots.txt and sitemaps, and for nothing else.
 fn list(
     args: SiteArgs,
+    find: FindArgs,
     console: &mut Console<'_>,
 ) -> anyhow::Result<(JobSpec, Vec<SitemapUrl>, Report)> {
     let flags = CrawlArgs {
         urls: vec![args.url],
         manners: args.manners,
+        find,
         way: args.way,
         ledger: args.ledger,
         ..CrawlArgs::default()
@@ -177,6 +218,9 @@ fn list(
     let mut signals = None;
     let (listed, report) =
         list_sitemaps(&spec, &mut watch, async || Signals::heard(&mut signals).await)?;
+    // Every sitemap is read; what a crawl would take of the list is another question.
+    let (seeds, product) = (spec.seeds.clone(), spec.discovery.product);
+    spec.discovery = DiscoverySpec { seeds, product, ..crawl.find.read() };
     Ok((spec, listed, report))
 }
 
@@ -187,8 +231,12 @@ Examples:
   curtsy plan https://example.org/ --contact me@example.org
   curtsy plan https://example.org/ --pages 100 --json
 
-Exit codes: 0 there is a plan; 2 a wrong argument or a file that can't be used; 3 the site must wait \
-longer than the patience; 4 it could not be reached.";
+What robots.txt refuses and what is out of scope is not counted as a page. Links are not followed, \
+so a crawl may find more.
+
+Exit codes are those that the crawl would end with: 0 there is something to fetch; 2 a wrong \
+argument or a file that can't be used; 3 the site must wait longer than the patience; 4 nothing \
+could be fetched: the site can't be reached, or robots.txt refuses everything.";
 
 const LIST_HELP: &str = "\
 Asks for robots.txt and sitemaps, and for nothing else.

@@ -19,8 +19,9 @@ use curtsy_store::queued_in;
 use serde_json::{Value as Json, json};
 
 use super::explain::{self, HowArgs};
+use super::failure::{self, Failure};
 use super::{Console, Outcome, file, printable, progress};
-use curtsy_crawl::{other_scheme, seed};
+use curtsy_crawl::{LeftOut, left_out, other_scheme, seed};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -53,12 +54,10 @@ pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Ou
         Some(why) if args.json => writeln!(console.out, "{:#}", why.json)?,
         Some(why) => write!(console.out, "{}", why.text)?,
         None => {
-            writeln!(
-                console.err,
-                "{} was not considered in `{}`: nobody linked to it in scope",
-                printable(&args.url),
-                file.display()
-            )?;
+            let LeftOut { why, hint, .. } = left_out(&PagesFile::open(&file)?, &urls[0])?;
+            let (url, file) = (printable(&args.url), file.display());
+            let message = format!("{url} is not in `{file}`: {}", printable(&why));
+            console.refuse(Failure { code: failure::NOT_TAKEN, message, hint })?;
             return Ok(Outcome::Refused);
         }
     }
@@ -138,14 +137,16 @@ impl Queued {
                 "the crawl is at work, or was killed; the same command goes on with it".to_owned()
             }
             Some((_, Some("waits"))) => {
-                let after = figures["resume_after"].as_str().unwrap_or("its wait is over");
+                let after = figures["resume_after"].as_str().unwrap_or("somebody lifts the block");
                 let why = host.and_then(|wait| wait["why"].as_str());
                 let why =
                     why.unwrap_or("what is left had to wait longer than the crawl's patience");
                 format!("{why}; the last run ended, resume after {after} with the same command")
             }
             Some((_, Some("stopped"))) => {
-                "the last run was stopped; the same command goes on with it".to_owned()
+                let why = host.and_then(|wait| wait["why"].as_str());
+                let why = why.map(|why| format!("{why}; ")).unwrap_or_default();
+                format!("{why}the last run was stopped; the same command goes on with it")
             }
             Some(_) => match figures["budget"]["limit"].as_str() {
                 Some("pages") => {
@@ -256,6 +257,7 @@ fn verdict(row: &PageRow) -> String {
         ("refused", _) => {
             let gate = row.gate.as_deref().unwrap_or("?");
             match &row.reason {
+                Some(reason) if reason.contains(gate) => format!("not fetched: {reason}"),
                 Some(reason) => format!("not fetched: {reason} (refused by the {gate} gate)"),
                 None => format!("not fetched: refused by the {gate} gate"),
             }
@@ -344,6 +346,7 @@ fn told(step: &DecisionRow) -> String {
         }
         ("follow", _, Some(to)) => format!(" → {to}"),
         ("decide", ..) => String::new(),
+        ("dead", ..) => " → given up".to_owned(),
         (other, ..) => format!(" → {}", other.replace('_', " ")),
     };
     let what = match step.kind.as_str() {

@@ -286,6 +286,16 @@ fn a_baseline_leaves_what_is_known_out_and_strict_counts_warnings() {
     std::fs::write(town.path("old.jsonl"), "no JSON\n").unwrap();
     let ran = links(&town, &["--baseline", "old.jsonl"]).ends(2);
     assert!(ran.err.contains("line 1 of the baseline"), "{}", ran.err);
+    // What is not looked for is not gone.
+    let fragment = format!("{{\"problem\":\"fragment\",\"target\":\"{home}#x\"}}\n");
+    std::fs::write(town.path("old.jsonl"), first.out.clone() + &fragment).unwrap();
+    let ran = links(&town, &["--baseline", "old.jsonl"]).ends(0);
+    assert!(ran.err.contains("2 known problems still there, 0 gone"), "{}", ran.err);
+    assert!(ran.err.contains("1 fragment not looked for: `--fragments` does"), "{}", ran.err);
+    let ran = links(&town, &["--baseline", "old.jsonl", "--fragments"]).ends(0);
+    assert!(ran.err.contains("2 known problems still there, 1 gone"), "{}", ran.err);
+    // A file may be named as it is for `why`.
+    links(&town, &["--in", "crawl.db"]).ends(1);
     // Flags of a crawl don't go with a file, and say so.
     let ran = links(&town, &["crawl.db", "--external"]).ends(2);
     assert!(ran.err.contains("only read"), "{}", ran.err);

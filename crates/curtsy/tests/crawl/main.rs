@@ -10,6 +10,7 @@ mod links;
 mod logins;
 mod own;
 mod plain;
+mod plan;
 mod promises;
 mod reasons;
 mod secrets;

@@ -66,8 +66,11 @@ fn a_budget_says_so_and_leaves_the_rest_in_the_queue() {
     let ran =
         town.crawl(&[&url, "--delay", "0s", "--policy", "warehouse", "--pages", "10"]).ends(0);
     // How many are left depends on which pages came first.
-    for said in ["page limit reached: 10 pages; ", " URLs left, the same command goes on with them"]
-    {
+    for said in [
+        " of the 10 pages of the budget are used",
+        "page limit reached: 10 pages; ",
+        " URLs left; the same command goes on where this one ended",
+    ] {
         assert!(ran.err.contains(said), "{}", ran.err);
     }
     let db = town.db("crawl.db");
@@ -175,7 +178,7 @@ fn why_links_and_the_rest_answer() {
     };
     check(
         "/private/diary",
-        &["refused by the robots gate", "line 4 forbids it: `Disallow: /private/`"],
+        &["not fetched: refused by robots.txt: line 4", "line 4 forbids it: `Disallow: /private/`"],
     );
     check("/private/open", &["fetched with 200", "allows it: `Allow: /private/open`"]);
     check("/busy", &["fetched with 200", "429, asks to wait 1 s → tried again not before"]);

@@ -1,5 +1,7 @@
 //! What a crawl says about pages that it did not get, about waits, and about robots.txt: in its report, in its file, and in `why`.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 use std::time::Duration;
 
 use curtsy_sim::loopback::{Answer, Body, Ending, Host, Range, Scene};
@@ -252,4 +254,109 @@ fn a_try_that_failed_is_shown_while_the_next_one_waits_and_after_it() {
     town.crawl(&[&[url.as_str()], &args[1..], &short].concat()).ends(0);
     let why = town.run(&["why", &url, "--in", "short.db"]).ends(0);
     has(&why.out, &["fetched with 200", "connection reset → tried again not before"]);
+}
+
+#[test]
+fn why_says_what_kept_a_url_out_and_where_it_is_linked_from() {
+    let page = |path: &str, links: &[&str]| Answer::page(path, "t", "", links);
+    let town = town(vec![
+        Host::named("h0.test")
+            .says_unlinked(page("/", &["/x", "/secret", "/blog/1", "http://other.test/a"]))
+            .says_unlinked(page("/x", &["/y"]))
+            .says_unlinked(page("/y", &[])),
+    ]);
+    let home = town.url(0, "/");
+    let fast = ["--policy", "warehouse", "--delay", "0s", "--no-sitemaps"];
+    let args = [home.as_str(), "--depth", "1", "--exclude", "*secret*", "--exclude", "*none*"];
+    town.crawl(&[&args[..], &fast].concat()).ends(0);
+    let why = |url: &str, parts: &[&str]| has(&town.run(&["why", url]).ends(1).err, parts);
+    let from = |path: &str| format!("linked from {}", town.url(0, path));
+    why(&town.url(0, "/y"), &[&from("/x"), ", but deeper than `--depth 1`", "`--depth 2`"]);
+    why(&town.url(0, "/secret"), &[&from("/"), ", but excluded by `--exclude '*secret*'`"]);
+    why("http://other.test/a", &[&from("/"), ", but on another host (`--scope host`)"]);
+    why(&town.url(0, "/never"), &["no page of this crawl links to it"]);
+    // A program gets the same as an error.
+    let ran = town.run(&["why", &town.url(0, "/y"), "--json"]).ends(1);
+    let error = json(ran.err.lines().last().unwrap());
+    assert_eq!((ran.out.as_str(), &error["error"]["code"]), ("", &json!("not_taken")));
+    has(error["error"]["message"].as_str().unwrap(), &["deeper than `--depth 1`"]);
+    let args = [home.as_str(), "--include", "/blog/*", "--into", "blog.db"];
+    town.crawl(&[&args[..], &fast].concat());
+    let ran = town.run(&["why", &town.url(0, "/x"), "--in", "blog.db"]).ends(1);
+    has(&ran.err, &[", but not matched by `--include '/blog/*'`"]);
+    // A complete crawl says which flags have no effect any more, and with `--again` they have.
+    let deeper = [&[home.as_str(), "--depth", "2", "--exclude", "*secret*"][..], &fast].concat();
+    let ran = town.crawl(&deeper).ends(0);
+    has(&ran.err, &["complete since", "`--exclude` and `--depth` changed since then", "`--again`"]);
+    town.crawl(&[&deeper[..], &["--again"]].concat()).ends(0);
+    town.run(&["why", &town.url(0, "/y")]).ends(0);
+}
+
+/// robots.txt that can't be fetched, asked for again every three seconds.
+fn shut() -> Town {
+    town(vec![Host::named("h0.test").pages(3, 2, 300).says(Answer::to("/robots.txt").status(503))])
+}
+
+#[test]
+fn the_advice_for_patience_is_more_than_the_patience_that_was_used_up() {
+    let town = shut();
+    let args = [&town.url(0, "/"), "--set", "robots.deny_ttl=3s", "--patience", "5s", "--json"];
+    let report = json(&town.crawl(&args).ends(3).out);
+    assert_eq!(report["patience_ms"], 5_000, "{report}");
+    let hints = report["waits"][0]["hints"].as_array().unwrap();
+    let advice = hints.iter().find_map(|hint| hint.as_str()?.strip_prefix("`--patience "));
+    let secs = advice.and_then(|text| text.split('s').next()?.parse::<u64>().ok());
+    assert!(secs.is_some_and(|secs| secs > 5), "{hints:?}");
+}
+
+#[test]
+fn a_crawl_that_is_stopped_while_a_host_waits_says_for_what() {
+    let town = shut();
+    let url = town.url(0, "/");
+    let args = ["crawl", &url, "--allow-net", "127.0.0.0/8", "--into", "crawl.db", "--json"];
+    let mut child = town.program(&args);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The first line of progress in which the host waits for its robots.txt.
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let told =
+        lines.map_while(Result::ok).find(|line| line.contains("robots.txt could not be had"));
+    assert!(told.is_some(), "no line of progress says that the host waits");
+    let id = child.id().to_string();
+    let stopped = std::process::Command::new("kill").args(["-INT", &id]).status().unwrap();
+    assert!(stopped.success());
+    let ran = crate::harness::Ran::of(child.wait_with_output().unwrap()).ends(130);
+    let report = json(&ran.out);
+    has(report["waits"][0]["why"].as_str().unwrap(), &["robots.txt answered 503 at"]);
+    assert_eq!(report["waits"][0]["hints"], json!([]), "its patience was not at an end");
+    let why = town.run(&["why", &url]).ends(0);
+    has(&why.out, &["queued: ", "robots.txt answered 503 at ", "the last run was stopped"]);
+}
+
+#[test]
+fn a_blocked_host_waits_for_a_person_and_not_for_a_date() {
+    let town = town(vec![Host::named("h0.test").pages(3, 2, 300)]);
+    let url = town.url(0, "/");
+    let host = url.split([':', '/']).nth(3).unwrap();
+    town.run(&["block", host]).ends(0);
+    let ran = town.crawl(&[&url, "--delay", "0s"]).ends(3);
+    has(&ran.err, &["is blocked", "--lift`", "must wait until somebody lifts the block"]);
+    assert!(!ran.err.contains("9999"), "{}", ran.err);
+    let why = town.run(&["why", &url]).ends(0);
+    assert!(!why.out.contains("9999"), "{}", why.out);
+    let now = town.run(&["why", "--now", &url, "--allow-net", "127.0.0.0/8"]).ends(3);
+    has(&now.out, &["would wait until somebody lifts it"]);
+}
+
+#[test]
+fn a_wait_that_is_longer_than_a_site_asked_for_says_so() {
+    let busy = Answer::to("/").status(429).retry_after_seconds(15);
+    let town = town(vec![Host::named("h0.test").pages(3, 2, 300).says(busy)]);
+    let ran = town.crawl(&[&town.url(0, "/"), "--delay", "0s", "--no-sitemaps"]).ends(3);
+    has(
+        &ran.err,
+        &[
+            " and asked for 15 s; careful waits at least 15 min, this time ",
+            "`--set backoff.curve.base=15s` waits as long as the site asks",
+        ],
+    );
 }

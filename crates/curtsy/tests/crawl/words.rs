@@ -342,3 +342,144 @@ fn the_wait_of_a_host_counts_for_what_is_left() {
     let left = line["left_ms"].as_u64().unwrap();
     assert!((1_000..=60_100).contains(&left), "{line}");
 }
+
+#[test]
+fn a_crawl_into_standard_output_does_not_say_that_it_goes_on() {
+    let town = Town::new(Scene::plain(1, 30, 6, 500));
+    let url = town.url(0, "/");
+    let args = [&url, "--delay", "0", "--policy", "warehouse", "--pages", "5", "--into", "-"];
+    let ran = town.crawl(&args).ends(0);
+    assert!(ran.err.contains("page limit reached: 5 pages"), "{}", ran.err);
+    assert!(ran.err.contains("a crawl into standard output can't be resumed"), "{}", ran.err);
+    assert!(!ran.err.contains("the same command"), "{}", ran.err);
+}
+
+#[test]
+fn get_says_why_there_is_no_page() {
+    let shut = Host::named("b.test").pages(2, 1, 300).robots("User-agent: *\nDisallow: /\n");
+    let town = Town::new(Scene { hosts: vec![site().hosts.remove(0), shut], ..Scene::default() });
+    let way = ["--allow-net", "127.0.0.0/8", "--delay", "0s"];
+    let get = |url: &str, more: &[&str]| town.run(&[&["get", url], &way[..], more].concat());
+    says(get(&town.url(0, "/none"), &[]), 4, &["no page: not found (404)"]);
+    says(get(&town.url(1, "/"), &[]), 4, &["no page: refused by robots.txt"]);
+    let ran = get(&town.url(1, "/"), &["--json"]).ends(4);
+    let error: Value = serde_json::from_str(ran.err.lines().last().unwrap()).unwrap();
+    assert_eq!((ran.out.as_str(), &error["error"]["code"]), ("", &"no_page".into()));
+    let ran = get(&town.url(0, "/"), &["--json"]).ends(0);
+    for line in ran.err.lines() {
+        serde_json::from_str::<Value>(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+    }
+}
+
+#[test]
+fn a_complete_crawl_without_a_page_is_no_success_the_second_time_either() {
+    let shut = Host::named("a.test").pages(2, 1, 300).robots("User-agent: *\nDisallow: /\n");
+    let town = Town::new(Scene { hosts: vec![shut], ..Scene::default() });
+    let url = town.url(0, "/");
+    town.crawl(&[&url, "--delay", "0"]).ends(4);
+    let report: Value =
+        serde_json::from_str(&town.crawl(&[&url, "--delay", "0", "--json"]).ends(4).out).unwrap();
+    assert!(report["complete_since"].is_string(), "{report}");
+    assert_eq!((&report["exit_code"], &report["pages_held"]), (&4.into(), &0.into()));
+    assert_eq!(report["reasons"][0]["reason"], "refused by robots.txt", "{report}");
+    assert_eq!(report["evidence"]["nm_ingest"]["outcome"], "error", "{report}");
+}
+
+#[test]
+fn what_is_left_is_what_the_budget_leaves() {
+    let town = Town::new(Scene::plain(1, 300, 6, 300));
+    let url = town.url(0, "/");
+    let args = [&url, "--delay", "1s", "--no-sitemaps", "--pages", "4", "--json"];
+    let ran = town.crawl(&args).ends(0);
+    let lines = ran.err.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let left: Vec<u64> = lines.filter_map(|line| line["left_ms"].as_u64()).collect();
+    // A host is held for ten seconds while it is visited: that is no wait.
+    assert!(!left.is_empty() && left.iter().all(|ms| *ms < 9_000), "{left:?}");
+}
+
+#[test]
+fn the_note_about_a_budget_comes_wherever_progress_goes() {
+    let town = Town::new(Scene::plain(1, 30, 6, 500));
+    let url = town.url(0, "/");
+    let crawl = |into: &str, pages: &str| {
+        let args = [&url, "--delay", "0", "--policy", "warehouse", "--no-sitemaps"];
+        town.crawl(&[&args[..], &["--no-cache", "--pages", pages, "--into", into]].concat()).err
+    };
+    let said = crawl("five.db", "5");
+    assert!(said.contains(" of the 5 pages of the budget are used"), "{said}");
+    let said = crawl("one.db", "1");
+    assert!(said.contains("note: 1 of the 1 pages of the budget are used"), "{said}");
+}
+
+#[test]
+fn hints_name_a_step_that_can_be_taken() {
+    let town = Town::empty();
+    let none = "there is no crawl in this folder";
+    says(town.run(&["links"]), 2, &[none, "`--in FILE`"]);
+    says(town.run(&["links", "--in", "x.db"]), 2, &["there is no file `x.db`"]);
+    says(
+        town.run(&["robots", "show", "http://127.0.0.1:1/robots.txt"]),
+        2,
+        &["is a URL", "hint: `curtsy get http://127.0.0.1:1/robots.txt | curtsy robots show -`"],
+    );
+    says(
+        town.run(&["crawl", "/etc/passwd", "--contact", "a@b.test"]),
+        2,
+        &["looks like the path of a file", "hint: `--from /etc/passwd`"],
+    );
+    assert!(!town.path("etc.db").exists());
+}
+
+#[test]
+fn a_file_of_somebody_else_is_refused_before_anything_is_begun() {
+    let town = Town::new(Scene::plain(1, 2, 1, 300));
+    for name in ["alien.csv", "alien.jsonl"] {
+        std::fs::write(town.path(name), "name;street\nMiller;Main\n").unwrap();
+        town.crawl(&[&town.url(0, "/"), "--delay", "0", "--into", name]).ends(2);
+        assert_eq!(std::fs::read_to_string(town.path(name)).unwrap().lines().count(), 2);
+    }
+    let mut left: Vec<_> = std::fs::read_dir(&town.folder).unwrap().collect();
+    left.retain(|entry| {
+        entry.as_ref().unwrap().file_name().to_string_lossy().contains(".crawl.db")
+    });
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn to_forget_a_host_is_to_forget_it_in_every_crawl_of_the_folder() {
+    let town = Town::new(Scene::plain(1, 3, 2, 500));
+    let url = town.url(0, "/");
+    for into in ["a.db", "b.db"] {
+        let args = [&url, "--delay", "0", "--policy", "warehouse", "--no-sitemaps"];
+        town.crawl(&[&args[..], &["--into", into]].concat()).ends(0);
+    }
+    let host = url.trim_start_matches("http://").split(':').next().unwrap();
+    says(town.run(&["forget", host]), 0, &["in a.db", "in b.db", ": 6 rows"]);
+    for into in ["a.db", "b.db"] {
+        assert_eq!(number(&town.db(into), "SELECT count(*) FROM pages"), 0, "{into}");
+    }
+    says(town.run(&["forget", host]), 1, &["nothing to forget of"]);
+}
+
+#[test]
+fn to_add_a_url_that_is_there_is_said() {
+    let town = Town::new(Scene::plain(1, 3, 2, 500));
+    let args = ["--delay", "0", "--policy", "warehouse", "--no-sitemaps"];
+    town.crawl(&[&[town.url(0, "/").as_str()], &args[..]].concat()).ends(0);
+    let known = town.url(0, "/p/1");
+    let ran = town.crawl(&[&[known.as_str(), "--add"], &args[..]].concat());
+    assert!(ran.err.contains(&format!("{known} is in this crawl already")), "{}", ran.err);
+}
+
+#[test]
+fn policy_show_shows_what_a_crawl_of_this_machine_takes() {
+    let town = Town::new(Scene::plain(1, 2, 1, 300));
+    std::fs::write(town.path("curtsy.toml"), "delay = '0s'\n").unwrap();
+    town.run(&["crawl", &town.url(0, "/"), "--into", "a.db"]).ends(0);
+    let ran = town.run(&["policy", "show", "--origin"]).ends(0);
+    assert!(ran.out.contains("# delay in curtsy.toml"), "{}", ran.out);
+    assert!(ran.err.contains("your own machine and inside `--allow-net` only"), "{}", ran.err);
+    // What holds nowhere is refused.
+    std::fs::write(town.path("curtsy.toml"), "delay = '3x'\n").unwrap();
+    town.run(&["policy", "show"]).ends(1);
+}

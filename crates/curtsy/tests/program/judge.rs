@@ -418,3 +418,12 @@ fn what_is_no_log_ends_with_2() {
     );
     assert_eq!(curtsy_with(&["judge", GOOD, "-"], &[], "\n").code, Some(0));
 }
+
+#[test]
+fn a_pace_that_breaks_the_preset_points_at_the_flag_for_a_crawl_with_another_delay() {
+    let hint = "hint: the delay is that of `careful`";
+    let run = curtsy(&["judge", "logs/rude.jsonl"]);
+    assert!(run.out.contains(hint) && run.out.contains("`--set pace.delay="), "{}", run.out);
+    let run = curtsy(&["judge", "logs/rude.jsonl", "--set", "pace.delay=200ms"]);
+    assert!(!run.out.contains("P4 on ") && !run.out.contains(hint), "{}", run.out);
+}

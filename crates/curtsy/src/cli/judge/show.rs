@@ -7,7 +7,7 @@ use curtsy_core::time::Time;
 use curtsy_judge::{AgentCase, AgentKind, HeldTo, Report, Rule, Verdicts, Violation};
 use serde_json::{Value, json};
 
-use super::Reading;
+use super::{NEUTRAL, Reading};
 use crate::cli::printable;
 
 /// Prints the report of one agent.
@@ -36,7 +36,18 @@ pub(super) fn one(
         // A log holds what strangers sent.
         writeln!(out, "{}", shortened(&printable(line)))?;
     }
+    if !reading.delay_given && policy != NEUTRAL && breaks_pace(report) {
+        writeln!(
+            out,
+            "hint: the delay is that of `{policy}`; a crawl with another `--delay` is judged by it with `--set pace.delay=200ms`"
+        )?;
+    }
     Ok(())
+}
+
+/// Whether requests came too close to each other.
+fn breaks_pace(report: &Report) -> bool {
+    report.rule(Rule::P4).violations > 0
 }
 
 /// Prints a table of the agents, and the worst violation of each.
