@@ -65,7 +65,7 @@ impl TableFunction for CrawlPlan {
                 Ok(())
             };
             let (listed, _) = list_sitemaps(&job, &mut Unseen, asked).map_err(fault)?;
-            Plan::new(&job, job.seeds[0].host(), &listed).map_err(fault)
+            Plan::new(&job, &listed).map_err(fault)
         })?;
         Ok(Running { task: Some(task), plan: None, next: 0 })
     }

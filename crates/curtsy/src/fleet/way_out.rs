@@ -161,6 +161,11 @@ impl<'l> WayOut<'l> {
                 format!("{proxy} wants a user and a password (407)"),
                 "`--proxy http://USER:PASSWORD@HOST:PORT`, or the variable `http_proxy`",
             ),
+            Problem::OwnLogin => (
+                "a site refused the credentials that the policy has for it (401)".to_owned(),
+                "check `basic_auth`, `header` or `cookie` in the host's section, and the variable or \
+                 file that it names",
+            ),
             _ => (
                 format!("{proxy} can't be reached, or refuses requests"),
                 "check that the proxy runs and lets this worker through: `--proxy`, or the variables \
@@ -175,9 +180,13 @@ fn reason(problem: Problem) -> Option<usize> {
     let name = match problem {
         Problem::Dns => "dns",
         Problem::ConnectTimeout => "timeout",
-        Problem::Tls | Problem::TlsExpired | Problem::TlsName | Problem::TlsIssuer => "tls",
+        Problem::Tls
+        | Problem::TlsExpired
+        | Problem::TlsName
+        | Problem::TlsIssuer
+        | Problem::TlsAbsent => "tls",
         Problem::Proxy | Problem::ProxyLogin => "proxy",
-        Problem::Guard | Problem::Port => return None,
+        Problem::Guard | Problem::Port | Problem::OwnLogin => return None,
         _ => "connect",
     };
     REASONS.iter().position(|reason| *reason == name)
