@@ -25,7 +25,7 @@ use crate::{
 /// The least time for which a URL whose answer is in hand is kept from others.
 const HELD_MIN: Duration = Duration::from_secs(30);
 /// The tries of a URL that is not tried again.
-const ENDED: Tries = Tries { counted: u8::MAX, doubt: None, open: false };
+pub(crate) const ENDED: Tries = Tries { counted: u8::MAX, doubt: None, open: false };
 /// Links of one page that get a row because they look like traps; the rest is counted among the links that were cut.
 pub(crate) const TRAPS_MAX: usize = 10_000;
 /// Pages that one sitemap may name (sitemaps.org).
@@ -109,7 +109,9 @@ impl<W: World> Worker<'_, W> {
     pub(crate) fn note_url(&self, record: &UrlRecord, becomes: &Becomes, claim: LeaseId) {
         let failed = match becomes {
             Becomes::Retry { at, tries, outcome } => Some((Some(*at), *tries, *outcome)),
-            Becomes::Held(Some(Ending::Dead(outcome))) => Some((None, ENDED, *outcome)),
+            Becomes::Held(Some(Ending::Dead(outcome) | Ending::LoginWall(outcome))) => {
+                Some((None, ENDED, *outcome))
+            }
             _ => None,
         };
         let mut memory = self.memory.borrow_mut();
@@ -470,7 +472,7 @@ impl Becomes {
                 let held = UrlRecord { ready: Some(now + held_for(policy)), held: true, ..same };
                 match ending {
                     // Whoever has it next, if its worker dies, must not ask again for what is final.
-                    Some(Ending::Dead(outcome)) => {
+                    Some(Ending::Dead(outcome) | Ending::LoginWall(outcome)) => {
                         UrlRecord { tries: ENDED, last: Some(*outcome), ..held }
                     }
                     _ => held,
@@ -490,6 +492,20 @@ impl Becomes {
 /// has it by then says so again; whoever died with it leaves it to the others.
 pub(crate) fn held_for(policy: &Policy) -> Duration {
     (policy.timeout.whole * 4).max(HELD_MIN)
+}
+
+/// The ending of a URL that is not asked again, by the last that was heard of it.
+pub(crate) fn final_ending(record: &UrlRecord) -> Ending {
+    match record.last {
+        None => Ending::Unheard,
+        // A redirect ends a URL only where it leads to a login.
+        Some(outcome)
+            if outcome.asks_for_login() || matches!(outcome.status(), Some(300..=399)) =>
+        {
+            Ending::LoginWall(outcome)
+        }
+        Some(outcome) => Ending::Dead(outcome),
+    }
 }
 
 /// The record of a URL whose turn was handed back.

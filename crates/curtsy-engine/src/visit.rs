@@ -16,7 +16,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::{Authority, HostKey};
 
 use crate::answer;
-use crate::becomes::behind_login;
+use crate::becomes::{ENDED, behind_login, final_ending};
 use crate::chain::Hop;
 use crate::dial::Dialled;
 use crate::exchange::counted_on;
@@ -242,9 +242,12 @@ impl<W: World> Worker<'_, W> {
                 let now = seen.stamp.earliest(self.world.clock().mono());
                 let mut record = urls.remove(index);
                 self.visiting.borrow_mut().asks(&seen.view.host, record.id);
-                let ending = record.last.map_or(Ending::Unheard, Ending::Dead);
+                let ending = final_ending(&record);
                 // A row has the tries before its last one, and the last one has been made.
-                record.tries.counted = record.tries.counted.saturating_sub(1);
+                record.tries.counted = match record.tries == ENDED {
+                    true => 0,
+                    false => record.tries.counted.saturating_sub(1),
+                };
                 settled.push(self.ended(&seen.view, &record, ending, Findings::CLEAR, now));
                 continue;
             }
