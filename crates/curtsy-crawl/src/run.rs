@@ -125,6 +125,7 @@ async fn crawl(
             ));
         }
     }
+    let is_first = runs.is_empty();
     let first = runs.into_iter().next().map_or(name.clone(), |run| run.trace_id);
     let comparing = Comparing::new(&pages, kept);
     let forced = Forced { pages: &pages, since: started_at };
@@ -187,8 +188,8 @@ async fn crawl(
         Done { name, over, counted, planned: None, sent, warnings, not_dialled, waits, began };
     let mut report = done.report(spec, &crawl);
     report.unread = unread.load(Ordering::Relaxed);
-    // Without bodies there is nothing to compare.
-    report.compared = (again && spec.policy.body.keep).then(|| comparing.compared());
+    // Without an earlier run, or without bodies, there is nothing to compare.
+    report.compared = (again && !is_first && spec.policy.body.keep).then(|| comparing.compared());
     pages.end_run(RunEnd {
         at: crawl.now(),
         outcome: report.ended.to_owned(),

@@ -283,7 +283,9 @@ fn work(
     (json, quiet): (bool, bool),
     console: &mut Console<'_>,
 ) -> anyhow::Result<Report> {
-    let terminal = std::io::stderr().is_terminal();
+    // Rows on their way through a pipe may end on the same screen.
+    let into_stdout = into.targets.iter().any(Target::is_stdout);
+    let terminal = std::io::stderr().is_terminal() && !into_stdout;
     let report = {
         let mut watch = Progressing::new(console.err, json, quiet, terminal);
         let mut signals = None;
@@ -291,7 +293,7 @@ fn work(
         watch.end();
         report
     };
-    if into.targets.iter().any(Target::is_stdout) {
+    if into_stdout {
         // Nobody could go on with it.
         for ending in ["", "-wal", "-shm", "-running"] {
             let mut name = into.file.clone().into_os_string();

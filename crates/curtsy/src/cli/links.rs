@@ -44,6 +44,9 @@ pub(super) struct LinksArgs {
     /// Crawl again what was crawled
     #[arg(long, help_heading = CRAWLING)]
     again: bool,
+    /// With `--again`: ask for pages that are still fresh, too
+    #[arg(long, requires = "again", help_heading = CRAWLING)]
+    force: bool,
     /// No progress
     #[arg(long, short, help_heading = CRAWLING)]
     quiet: bool,
@@ -96,6 +99,7 @@ impl LinksArgs {
             way: self.way,
             into: self.into,
             again: self.again,
+            force: self.force,
             ledger: self.ledger,
             config: self.config,
             quiet: self.quiet,

@@ -369,3 +369,15 @@ fn a_server_that_does_not_answer_is_broken() {
     assert_eq!(targets, ["/1", "/2"], "{}", ran.out);
     assert!(ran.out.contains("its server does not answer (connect)"), "{}", ran.out);
 }
+
+/// A page that was deleted a minute ago counted as there, since it was still fresh, and nothing could force a look.
+#[test]
+fn a_page_that_is_gone_is_found_by_force() {
+    let host = Host::named("a.test").pages(1, 0, 300).says(Answer::to("/b").first(1));
+    let town = Town::new(Scene { hosts: vec![host], ..Scene::default() });
+    let url = town.url(0, "/");
+    let args = ["links", url.as_str(), "--delay", "0s", "--into", "l.db"];
+    town.run(&args).ends(0);
+    town.run(&[&args[..], &["--again"]].concat()).ends(0);
+    town.run(&[&args[..], &["--again", "--force"]].concat()).ends(1);
+}
