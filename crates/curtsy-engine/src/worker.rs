@@ -512,7 +512,7 @@ impl<'o, W: World> Worker<'o, W> {
     /// Whether this worker has as many visits to a host as the host has slots: more would only stand in each other's way. Where the
     /// policy bounds the wait for a slot there is one more, which counts that wait.
     pub(crate) fn has_enough_visits(&self, host: &HostKey) -> bool {
-        let policy = self.policy_of(&host);
+        let policy = self.policy_of(host);
         let waits = usize::from(policy.slots.wait.is_some());
         self.visiting.borrow().count(host) >= usize::from(policy.slots.per_host) + waits
     }

@@ -1,5 +1,9 @@
 //! Errors: what is tried again, how often, and when.
 
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
 use curtsy_judge::Exchange;
 use curtsy_sim::loopback::{Answer, Ending, Host, Scene};
 use serde_json::json;
@@ -142,4 +146,30 @@ fn a_page_that_never_comes_has_no_status_and_an_error() {
     assert_eq!(tries, 6, "one try and five retries");
     assert_eq!(duck.number("SELECT count(*) FROM pages WHERE http_status = 200"), 39);
     town.close();
+}
+
+/// P17: connections that a host closes at once are a delay apart, however many threads a query has.
+#[test]
+fn connections_that_are_closed_at_once_are_a_delay_apart() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let accepted = Arc::new(Mutex::new(Vec::new()));
+    let times = Arc::clone(&accepted);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            times.lock().unwrap().push(Instant::now());
+            drop(stream);
+        }
+    });
+    let policy =
+        "preset = 'audit'\npatience = '4s'\n[pace]\ndelay = '300ms'\n[robots]\ndeny_ttl = '1s'\n";
+    let town = Town::new(Scene { hosts: vec![Host::named("h.test")], ..Scene::default() }, policy);
+    let duck = town.duck();
+    duck.crawl(&list((0..6).map(|n| format!("http://{address}/{n}"))), "threads 4");
+    let times = accepted.lock().unwrap();
+    assert!(times.len() >= 3, "it was dialled {} times", times.len());
+    for pair in times.windows(2) {
+        let gap = pair[1] - pair[0];
+        assert!(gap >= Duration::from_millis(300), "dialled again after {gap:?}");
+    }
 }
