@@ -63,7 +63,7 @@ script!(pub(super) PAGES, "Looks for many pages.", "look", "pages");
 script!(pub(super) KEEP, "Keeps a page.", "keep");
 script!(pub(super) PRESENT, "Asks which contents are there.", "present");
 script_when_full!(pub(super) FLOW, "Gives an order to all workers.", "flow");
-script!(pub(super) STOPS, "Reads stop orders.", "orders");
+script_when_full!(pub(super) STOPS, "Reads stop orders.", "orders");
 script!(pub(super) STATUS, "Asks how the fleet does.", "status");
 script!(pub(super) LEASE, "Takes or renews the schedulers' lease.", "lease");
 script!(pub(super) LEASE_END, "Gives up the schedulers' lease.", "lease_end");

@@ -89,7 +89,7 @@ fn hosts_that_cannot_be_reached_are_told_once_and_their_breakers_open() {
         .collect();
     told.sort();
     let expected = [
-        ("127.0.0.1".into(), "TLS handshake failed".into()),
+        ("127.0.0.1".into(), "no TLS spoken there".into()),
         ("127.0.0.8".into(), "connection refused or unreachable".into()),
     ];
     assert_eq!(told, expected);
