@@ -739,7 +739,7 @@ pub(super) fn unreached(report: &Report, told: impl Fn(&str) -> bool) -> String 
     let shown = all.clone().take(NOT_DIALLED_SHOWN);
     let mut text: String = shown
         .map(|(host, why)| {
-            format!("  {} could not be reached: {}\n", printable(host), failure(why))
+            format!("  {} could not be reached: {}\n", printable(host), super::report::failure(why))
         })
         .collect();
     let count = all.count();
@@ -747,24 +747,6 @@ pub(super) fn unreached(report: &Report, told: impl Fn(&str) -> bool) -> String 
         text += &format!("  and {} more that could not be reached\n", count - NOT_DIALLED_SHOWN);
     }
     text
-}
-
-/// What the word for a failure means.
-pub(super) fn failure(word: &str) -> String {
-    match word {
-        "dns" => "the name does not resolve",
-        "connect" => "the connection was refused",
-        "connect_timeout" => "no connection in time",
-        "reset" => "the connection was reset",
-        "tls" => "the TLS handshake failed: the server wants another version or cipher than ours (TLS 1.2 and 1.3)",
-        "tls_absent" => "no TLS is spoken there; perhaps the URL begins with `http://`",
-        "tls_expired" => "its certificate has expired or is not valid yet",
-        "tls_name" => "its certificate is for another name",
-        "tls_issuer" => "its certificate is from nobody whom we trust; `--ca-file FILE` trusts that certificate or its issuer",
-        "port" => "something else than HTTP is spoken on that port",
-        other => return other.replace('_', " "),
-    }
-    .to_owned()
 }
 
 /// Hosts that were not dialled, as many as anybody wants to read.

@@ -11,8 +11,9 @@ use curtsy_engine::discover::DiscoverySpec;
 use serde_json::json;
 
 use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, failure, order};
+use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, order};
 use super::progress::moment;
+use super::report::failure;
 use super::{Console, Outcome, progress};
 
 #[derive(Debug, Args)]

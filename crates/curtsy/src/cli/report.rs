@@ -99,6 +99,24 @@ pub(super) fn resumed(into: &FileSpec) -> &'static str {
     }
 }
 
+/// What the word for a failure means.
+pub(super) fn failure(word: &str) -> String {
+    match word {
+        "dns" => "the name does not resolve",
+        "connect" => "the connection was refused",
+        "connect_timeout" => "no connection in time",
+        "reset" => "the connection was reset",
+        "tls" => "the TLS handshake failed: the server wants another version or cipher than ours (TLS 1.2 and 1.3)",
+        "tls_absent" => "no TLS is spoken there; perhaps the URL begins with `http://`",
+        "tls_expired" => "its certificate has expired or is not valid yet",
+        "tls_name" => "its certificate is for another name",
+        "tls_issuer" => "its certificate is from nobody whom we trust; `--ca-file FILE` trusts that certificate or its issuer",
+        "port" => "something else than HTTP is spoken on that port",
+        other => return other.replace('_', " "),
+    }
+    .to_owned()
+}
+
 /// What failed on our own side, and what mends it.
 pub(super) fn our_side(problem: Problem) -> &'static str {
     match problem {
