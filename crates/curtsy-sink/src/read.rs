@@ -439,11 +439,10 @@ impl PagesFile {
     /// does not resolve, TLS, a connection that could not be made.
     pub fn unreached(&self) -> Result<Vec<Unreached>, OpenError> {
         let sql = "SELECT url, depth, kind, redirect_count = 0 AND error IN
-            ('guard', 'dns', 'connect', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'tls_absent',
-             'proxy')
+            ('guard', 'dns', 'connect', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy')
             FROM pages WHERE decision = 'dead' AND error IN
-            ('guard', 'dns', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'tls_absent', 'proxy',
-             'connect', 'connect_timeout')";
+            ('guard', 'dns', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy', 'connect',
+             'connect_timeout')";
         let mut found = Vec::new();
         self.each(sql, |row| {
             // What another program put there is passed over.
@@ -685,7 +684,7 @@ impl PagesFile {
 }
 
 /// Errors that say that nobody answers: its pages are there for nobody.
-const SILENT: [&str; 11] = [
+const SILENT: [&str; 10] = [
     "dns",
     "connect",
     "reset",
@@ -694,7 +693,6 @@ const SILENT: [&str; 11] = [
     "tls_expired",
     "tls_name",
     "tls_issuer",
-    "tls_absent",
     "first_byte_timeout",
     "whole_timeout",
 ];

@@ -57,7 +57,8 @@ pub(crate) fn problem(problem: Problem) -> &'static str {
         Problem::Connect => "connect",
         Problem::Reset => "reset",
         Problem::ConnectTimeout => "connect_timeout",
-        Problem::Tls => "tls",
+        // Which of the two it was is said by the reason.
+        Problem::Tls | Problem::TlsAbsent => "tls",
         Problem::FirstByteTimeout => "first_byte_timeout",
         Problem::WholeTimeout => "whole_timeout",
         Problem::Malformed => "malformed",
@@ -69,7 +70,6 @@ pub(crate) fn problem(problem: Problem) -> &'static str {
         Problem::TlsExpired => "tls_expired",
         Problem::TlsName => "tls_name",
         Problem::TlsIssuer => "tls_issuer",
-        Problem::TlsAbsent => "tls_absent",
         Problem::Coding => "coding",
         Problem::Port => "port",
         Problem::Proxy => "proxy",

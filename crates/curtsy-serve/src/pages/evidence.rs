@@ -98,7 +98,7 @@ fn problem(name: &str) -> &str {
         "connect" => "the site did not take the connection",
         "reset" => "the connection was cut",
         "connect_timeout" => "the site did not take the connection in time",
-        "tls" | "tls_expired" | "tls_name" | "tls_issuer" | "tls_absent" => {
+        "tls" | "tls_expired" | "tls_name" | "tls_issuer" => {
             "the site’s certificate or encryption is not in order"
         }
         "first_byte_timeout" | "whole_timeout" | "too_slow" => "the answer took too long",
