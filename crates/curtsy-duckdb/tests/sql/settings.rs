@@ -73,12 +73,12 @@ fn http_proxy_is_used_with_its_login() {
     let url = |n: u32| list([format!("{}p/{n}", served.url)]);
     // Without the login the proxy lets nobody through. What it answers is not the site's robots.txt.
     duck.crawl(&url(1), "patience '0s'");
-    assert_eq!((town.log().len(), duck.number("SELECT count(*) FROM pages")), (0, 0));
+    let settled = "SELECT count(*) FROM pages WHERE http_status IS NOT NULL OR decision = 'dead'";
+    assert_eq!((town.log().len(), duck.number(settled)), (0, 0));
     duck.run("SET http_proxy_username = 'ann'; SET http_proxy_password = 's3cr:t?'");
     duck.crawl(&url(2), "");
     duck.crawl(&url(1), "");
-    let refused = "SELECT count(*) FROM pages WHERE url LIKE '%/1' AND decision = 'refused'";
-    assert_eq!(duck.number(refused), 1);
+    assert!(!town.asked(0).contains(&"/p/1".to_owned()), "robots.txt forbids it");
     assert_eq!(duck.number("SELECT http_status FROM pages WHERE url LIKE '%/2'"), 200);
     let heard = proxy.heard();
     let whole = format!("GET {}p/2 HTTP/1.1\r\n", served.url);
