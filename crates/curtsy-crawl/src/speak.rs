@@ -30,7 +30,7 @@ pub fn spoken(
         Speaks::Yes | Speaks::Unknown => false,
         // Servers say that of http on a port for https.
         Speaks::BadRequest => likely.scheme() == Scheme::Http,
-        Speaks::No(problem) => !is_tls(problem),
+        Speaks::No(problem) => is_silence(problem),
     };
     if !silent {
         return Ok(likely.scheme());
@@ -41,6 +41,12 @@ pub fn spoken(
         Speaks::BadRequest | Speaks::Unknown => false,
     };
     Ok(if other_is_spoken { other.scheme() } else { likely.scheme() })
+}
+
+/// Whether a site that was reached, or would be, does not speak a scheme. A name that does not resolve or a proxy says nothing of that.
+fn is_silence(problem: Problem) -> bool {
+    use Problem::{Connect, ConnectTimeout, FirstByteTimeout, Malformed, Reset, TlsAbsent};
+    matches!(problem, Connect | ConnectTimeout | Reset | TlsAbsent | Malformed | FirstByteTimeout)
 }
 
 /// Whether a handshake that failed shows that TLS is spoken: then nothing is asked for in the clear.
