@@ -234,6 +234,19 @@ struct Found {
     fragments: usize,
 }
 
+/// Adds a referring page, in the order of the pages' URLs: a crawl reads pages in another order each time, and reports are compared.
+fn keep_first(
+    from: &mut Vec<Referrer>,
+    max: usize,
+    (page, used, text): (&str, &'static str, &str),
+) {
+    let at = from.partition_point(|other| *other.page <= *page);
+    if at < max {
+        from.insert(at, Referrer { page: page.to_owned(), used, text: text.to_owned() });
+        from.truncate(max);
+    }
+}
+
 /// Who uses a fragment.
 #[derive(Default)]
 struct Used {
@@ -352,10 +365,7 @@ impl Found {
             from: Vec::new(),
         });
         problem.pages += 1;
-        if problem.from.len() < self.look.from_max {
-            let (page, text) = (page.to_owned(), text.to_owned());
-            problem.from.push(Referrer { page, used, text });
-        }
+        keep_first(&mut problem.from, self.look.from_max, (page, used, text));
     }
 
     /// Remembers that a place of a page is linked to.
@@ -394,10 +404,8 @@ impl Found {
         let now = self.report.pages;
         if std::mem::replace(&mut used.last, now) != now {
             used.pages += 1;
-            if used.from.len() < self.look.from_max {
-                let (page, text) = (page.final_url.to_owned(), text.to_owned());
-                used.from.push(Referrer { page, used: Use::Link.name(), text });
-            }
+            let referrer = (page.final_url, Use::Link.name(), text);
+            keep_first(&mut used.from, self.look.from_max, referrer);
         }
     }
 
