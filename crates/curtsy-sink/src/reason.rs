@@ -135,7 +135,8 @@ fn failed(problem: Problem, host: &HostKey, page: Option<&Page>, body_max: Optio
         }
         Problem::Coding => "body in an encoding that can't be read",
         Problem::Port => "a port on which something else than HTTP is spoken",
-        Problem::Proxy => "the proxy did not let it through",
+        Problem::Proxy => "the proxy could not be reached",
+        Problem::ProxyRefused => "the proxy answered that it can't reach this site, or refuses it",
         Problem::ProxyLogin => "the proxy wants a user and a password",
         Problem::OwnLogin => "the policy's credentials for this host were refused",
     };

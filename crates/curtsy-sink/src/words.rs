@@ -75,6 +75,7 @@ pub(crate) fn problem(problem: Problem) -> &'static str {
         Problem::Proxy => "proxy",
         Problem::ProxyLogin => "proxy_login",
         Problem::OwnLogin => "own_login",
+        Problem::ProxyRefused => "proxy_refused",
     }
 }
 

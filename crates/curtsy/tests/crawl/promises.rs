@@ -140,7 +140,9 @@ fn two_crawls_dial_a_host_a_delay_apart() {
 /// A proxy's 407 was taken for "the site has no robots.txt", and a later crawl without the proxy fetched what robots.txt forbids.
 #[test]
 fn what_a_proxy_answers_is_never_the_sites_word() {
-    for (answer, words) in [(LOGIN, "a user and a password"), (BLOCKED, "the proxy can't be")] {
+    for (answer, words) in
+        [(LOGIN, "a user and a password"), (BLOCKED, "the proxy answered in the site's place")]
+    {
         let (proxy, _) = server(answer);
         let robots = "User-agent: *\nDisallow: /private\n";
         let host =
