@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use curtsy_core::evidence::timestamp;
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Outside, Over, Sink, UrlRecord};
+use curtsy_engine::{Batch, Outside, Over, Sink, UrlRecord};
 use curtsy_sink::read::PagesFile;
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
 use curtsy_store::{Crawl, Options};
@@ -62,10 +62,10 @@ async fn crawl(
     let began = Instant::now();
     let name = format!("{:016x}", chance());
     let crawl = Crawl::open(ledger, &into.file, Options::default())?;
-    let added = admit_seeds(spec, into, &crawl)?;
+    let Admitted { added, is_new } = admit_seeds(spec, into, &crawl)?;
     let adds = !added.is_empty();
     let again = into.begin != Begin::GoOn;
-    match again {
+    match again || is_new {
         true => crawl.begin_again()?,
         false => crawl.begin_run()?,
     }
@@ -77,7 +77,7 @@ async fn crawl(
     let pages = SqliteSink::open(&into.file, options)?;
     let kept = PagesFile::open(&into.file)?;
     let runs = kept.runs()?;
-    let back = match again {
+    let back = match again || is_new {
         true => 0,
         false => put_back(spec, &kept, &crawl)?,
     };
@@ -100,6 +100,7 @@ async fn crawl(
         if let Some(before) = LookedFor::of_run(run) {
             report.changed_flags = report.looked_for.changed(&before);
         }
+        crawl.end_run();
         return Ok(report);
     }
     let started_at = crawl.now();
@@ -165,10 +166,18 @@ async fn crawl(
         reader: &crew.discovery,
         listener: &tally,
     };
+    if !spec.prelude.steps.is_empty() {
+        let prelude = Batch { rows: Vec::new(), steps: spec.prelude.steps.clone() };
+        for sink in &outside.sinks {
+            sink.write(&prelude).await?;
+        }
+    }
     let work = crew.work(crew.store(0), outside, hears);
     let (over, counts) = attendant.attend(work, asked, &told).await?;
     let warnings = attendant.said();
-    let (mut counted, sent) = (tally.counted(), counts.sent);
+    let mut counted = tally.counted();
+    let mut sent = counts.sent;
+    sent.iter_mut().zip(spec.prelude.sent).for_each(|(sum, before)| *sum += before);
     if let None | Some(Over::Waits(_) | Over::Stopped) = over {
         // What a host waits for may be the answer to an earlier run.
         let kept = PagesFile::open(&into.file)?;
@@ -196,29 +205,42 @@ async fn crawl(
         figures: serde_json::to_value(&report).unwrap_or_default(),
         evidence: Some(report.evidence.clone()),
     })?;
+    // Without a word of the worker, requests were broken off.
+    if over.is_some() {
+        crawl.end_run();
+    }
     Ok(report)
 }
 
-/// Sees to it that the crawl in a file has these seeds; gives the new ones.
-fn admit_seeds(
-    spec: &JobSpec,
-    into: &FileSpec,
-    crawl: &Crawl,
-) -> Result<Vec<CrawlUrl>, CrawlError> {
+/// The seeds of a crawl that were not in its file.
+struct Admitted {
+    added: Vec<CrawlUrl>,
+    /// Whether they replace the seeds of an earlier crawl, to which no site ever answered.
+    is_new: bool,
+}
+
+/// Makes these seeds the seeds of the crawl in a file. Other seeds than those that it has are refused unless they are to be added, or
+/// unless no site ever answered that crawl: a host name with a typo, or the wrong scheme, is not a crawl worth keeping apart.
+fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<Admitted, CrawlError> {
     let others = crawl.other_seeds(&spec.seeds)?;
+    let mut is_new = false;
     match others.as_deref() {
-        Some([]) => return Ok(Vec::new()),
+        Some([]) => return Ok(Admitted { added: Vec::new(), is_new }),
         Some([first, more @ ..]) if !into.add => {
-            return Err(CrawlError::OtherSeeds {
-                file: into.file.clone(),
-                first: shown_url(first.as_str()),
-                more: more.len(),
-            });
+            if PagesFile::was_answered(&into.file) {
+                return Err(CrawlError::OtherSeeds {
+                    file: into.file.clone(),
+                    first: shown_url(first.as_str()),
+                    more: more.len(),
+                });
+            }
+            is_new = true;
+            crawl.drop_seeds()?;
         }
         _ => {}
     }
     crawl.keep_seeds(&spec.seeds)?;
-    Ok(others.unwrap_or_default())
+    Ok(Admitted { added: others.unwrap_or_default(), is_new })
 }
 
 /// Queues URLs again that had ended for a reason that is over: a budget, or a failure on our own side. Tells how many.

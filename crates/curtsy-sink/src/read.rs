@@ -439,10 +439,11 @@ impl PagesFile {
     /// does not resolve, TLS, a connection that could not be made.
     pub fn unreached(&self) -> Result<Vec<Unreached>, OpenError> {
         let sql = "SELECT url, depth, kind, redirect_count = 0 AND error IN
-            ('guard', 'dns', 'connect', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy')
+            ('guard', 'dns', 'connect', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy',
+             'proxy_refused')
             FROM pages WHERE decision = 'dead' AND error IN
-            ('guard', 'dns', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy', 'connect',
-             'connect_timeout')";
+            ('guard', 'dns', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy',
+             'proxy_refused', 'connect', 'connect_timeout')";
         let mut found = Vec::new();
         self.each(sql, |row| {
             // What another program put there is passed over.
@@ -458,6 +459,15 @@ impl PagesFile {
             Ok(())
         })?;
         Ok(found)
+    }
+
+    /// Whether any site ever answered the crawl in a file. A file that can't be read, or has no rows yet, was not answered.
+    pub fn was_answered(file: &Path) -> bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM decisions WHERE http_status IS NOT NULL)
+            OR EXISTS (SELECT 1 FROM pages WHERE decision IN ('fetched', 'confirmed', 'cached'))";
+        let found = PagesFile::open(file).ok();
+        let found = found.and_then(|it| it.db.query_row(sql, [], |row| row.get(0)).ok());
+        found == Some(true)
     }
 
     /// How many pages are held: fetched, confirmed or fresh.

@@ -16,6 +16,7 @@ use curtsy_crawl::{
 };
 use curtsy_engine::discover::{DiscoverySpec, Scope};
 use curtsy_fetch::{GuardRefusal, IpNet, NamePin};
+use curtsy_sink::read::PagesFile;
 use curtsy_store::{Ledger, Machine, SHARED_BYTES_MIN, has_seed};
 
 use super::config::{ConfigArg, FileManners};
@@ -383,7 +384,9 @@ pub(super) fn choose_schemes(
     for (at, text) in texts.iter().enumerate() {
         let Some(other) = other_scheme(text) else { continue };
         let likely = job.seeds[at].clone();
-        let begun = |url: &CrawlUrl| file.is_some_and(|file| has_seed(file, url));
+        // A crawl to which no site ever answered says nothing about the scheme.
+        let answered = file.filter(|file| PagesFile::was_answered(file));
+        let begun = |url: &CrawlUrl| answered.is_some_and(|file| has_seed(file, url));
         let chosen = match (begun(&likely), begun(&other)) {
             (true, _) => likely.scheme(),
             (false, true) => other.scheme(),
@@ -598,6 +601,18 @@ fn print(
 
 /// The report for a person.
 pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
+    summary_of(report, into, RowsAre::Kept)
+}
+
+/// Whether the rows of a crawl outlive the command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowsAre {
+    Kept,
+    Removed,
+}
+
+/// The report for a person; the place of the rows only if they are still there.
+pub(super) fn summary_of(report: &Report, into: &FileSpec, rows: RowsAre) -> String {
     use std::fmt::Write;
     let mut text = String::new();
     if let Some(since) = &report.complete_since {
@@ -679,7 +694,8 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         let _ = writeln!(text, "  and {more} more that were not dialled (`--json` has them)");
     }
     let file = into.file.display();
-    if report.rows > 0 && !into.targets.iter().any(Target::is_stdout) {
+    let is_kept = rows == RowsAre::Kept && !into.targets.iter().any(Target::is_stdout);
+    if report.rows > 0 && is_kept {
         match &into.targets[..] {
             [Target::JsonLines(path) | Target::Csv(path)] => {
                 let _ =

@@ -83,6 +83,75 @@ fn a_seed_without_a_scheme_is_tried_with_both() {
     assert!(plan.err.contains("http is used"), "{}", plan.err);
 }
 
+/// The requests that choose between https and http belong to the crawl: its report and its evidence have them.
+#[test]
+fn a_seed_without_a_scheme_has_all_its_requests_in_the_books() {
+    let mut town = Town::new(Scene::plain(1, 3, 2, 500));
+    let site = town.url(0, "/").replace("http://", "");
+    let ran = town.crawl(&[&site, "--delay", "0s", "--json"]).ends(0);
+    let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let robots = "SELECT count(*) FROM decisions WHERE kind = 'robots' AND http_status IS NOT NULL";
+    assert_eq!(number(&town.db("crawl.db"), robots), 1);
+    let sent = report["requests"].as_object().unwrap().values();
+    let sent: u64 = sent.map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(sent, town.close().len() as u64, "{report:#}");
+}
+
+#[test]
+fn a_typo_of_this_machines_name_is_named() {
+    let town = Town::empty();
+    let ran = town.run(&["crawl", "lcoalhost:8000"]).ends(2);
+    for part in ["`lcoalhost` is not this machine", "did you mean `localhost`?", "--contact"] {
+        assert!(ran.err.contains(part), "no `{part}` in {}", ran.err);
+    }
+    let ran = town.run(&["crawl", "https://example.org/"]).ends(2);
+    assert!(ran.err.contains("`example.org` is not this machine"), "{}", ran.err);
+    assert!(!ran.err.contains("did you mean"), "{}", ran.err);
+}
+
+/// A crawl to which nobody ever answered is no crawl that other seeds could spoil.
+#[test]
+fn a_crawl_without_one_answer_makes_room_for_the_right_seed() {
+    let town = Town::empty();
+    let site = three_pages(&town);
+    let way = ["--resolve", "*.test=127.0.0.1", "--allow-net", "127.0.0.0/8", "--delay", "0s"];
+    let crawl = |seed: &str| {
+        let args = ["crawl", seed, "--patience", "1s", "--into", "shop.db"];
+        town.run(&[&args[..], &way].concat())
+    };
+    // TLS is not spoken there, and an explicit scheme is not changed.
+    crawl(&format!("https://shop.test:{}/", site.port)).ends(4);
+    crawl(&format!("http://shop.test:{}/", site.port)).ends(0);
+    let db = town.db("shop.db");
+    assert_eq!(number(&db, FETCHED), 3);
+    assert_eq!(texts(&db, "SELECT url FROM seeds"), [format!("http://shop.test:{}/", site.port)]);
+    // From now on it is the crawl of this seed.
+    crawl(&format!("http://www.shop.test:{}/", site.port)).ends(2);
+
+    // A seed without a scheme is tried with both again.
+    let port = free_port();
+    let seed = format!("later.test:{port}");
+    let args = [&["crawl", &seed, "--patience", "1s"], &way[..]].concat();
+    town.run(&args).ends(4);
+    let _late = Served::folder_at(&town.path("site"), port);
+    town.run(&args).ends(0);
+    assert_eq!(number(&town.db(&format!("later.test-{port}.db")), FETCHED), 3);
+}
+
+#[test]
+fn a_crawl_that_ended_leaves_one_file() {
+    let town = Town::empty();
+    let site = three_pages(&town);
+    for _ in 0..2 {
+        town.run(&["crawl", &format!("localhost:{}", site.port), "--delay", "0s"]).ends(0);
+        let all = std::fs::read_dir(&town.folder).unwrap();
+        let names: Vec<_> = all.map(|entry| entry.unwrap().file_name()).collect();
+        let beside: Vec<_> =
+            names.iter().filter(|name| name.to_string_lossy().contains(".db-")).collect();
+        assert!(beside.is_empty(), "{beside:?}");
+    }
+}
+
 /// A real nginx that speaks TLS, with a certificate of its own.
 struct Nginx {
     server: Child,
