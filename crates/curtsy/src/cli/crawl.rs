@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use curtsy_core::policy::{
-    Field, FlagValue, Layers, Mode, Reach, SettingsFile, Settled, nearest, read_size, write_size,
+    Field, FlagValue, Layers, Mode, Reach, SettingsFile, Settled, Variables, nearest, read_size,
+    write_size,
 };
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{
@@ -235,12 +236,17 @@ pub(super) struct WayArgs {
     /// An address for a name, as `'*.test=127.0.0.1'`; repeatable
     #[arg(long, value_name = "NAME=ADDRESS")]
     pub(super) resolve: Vec<NamePin>,
-    /// A proxy, as `http://user:password@proxy.example:3128`
+    /// A proxy for every request, as `http://user:password@proxy.example:3128` [env: http_proxy, https_proxy, all_proxy, no_proxy]
     #[arg(long, value_name = "URL")]
     pub(super) proxy: Option<String>,
-    /// Further certificate authorities, in PEM
+    /// Further certificate authorities, in PEM [env: CURTSY_CA_FILE]
     #[arg(long, value_name = "FILE")]
     pub(super) ca_file: Option<PathBuf>,
+    /// The same two from the settings file, which comes behind the environment
+    #[arg(skip)]
+    pub(super) proxy_in_file: Option<String>,
+    #[arg(skip)]
+    pub(super) ca_file_in_file: Option<PathBuf>,
 }
 
 pub(super) fn run(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
@@ -353,7 +359,7 @@ pub(super) fn order(
     console: &mut Console<'_>,
 ) -> anyhow::Result<Order> {
     let seeds = seeds(args)?;
-    let mut way = args.way.read()?;
+    let mut way = args.way.read(&console.variables, &seeds)?;
     // What stands in a list (`--from`) comes from anywhere: a host of this machine is open only if the user wrote it out.
     seeds.iter().take(args.urls.len()).for_each(|url| way.name(url));
     args.urls.iter().filter_map(|text| other_scheme(text)).for_each(|url| way.name(&url));
@@ -366,7 +372,8 @@ pub(super) fn order(
 
 /// Where a crawl with these settings leads, for commands that begin none.
 pub(super) fn reach(args: &CrawlArgs) -> anyhow::Result<Reach> {
-    let mut way = args.way.read()?;
+    // Proxies don't matter here.
+    let mut way = args.way.read(&Variables::default(), &[])?;
     let seeds: Vec<CrawlUrl> = args.urls.iter().filter_map(|text| seed(text).ok()).collect();
     seeds.iter().for_each(|url| way.name(url));
     // A list may name anybody.
@@ -522,13 +529,30 @@ const KINDS: [(&str, &str); 7] = [
 ];
 
 impl WayArgs {
-    /// The way out.
-    pub(super) fn read(&self) -> Result<Way, SpecError> {
+    /// The way to these seeds (none: to anywhere); flag beats environment beats settings file.
+    pub(super) fn read(&self, variables: &Variables, seeds: &[CrawlUrl]) -> Result<Way, SpecError> {
         let mut way =
             Way { allow_net: self.allow_net.clone(), pins: self.resolve.clone(), ..Way::default() };
         // Read here and not with the other flags: an error there would repeat the password.
-        self.proxy.as_deref().map_or(Ok(()), |text| way.through(text))?;
-        self.ca_file.as_deref().map_or(Ok(()), |file| way.trust(file))?;
+        match &self.proxy {
+            Some(text) => way.through(text)?,
+            None => {
+                let read = way.through_environment(variables);
+                // A proxy that can't be used is no matter on the way to this machine.
+                let is_near = |seed: &CrawlUrl| seed.host().names_this_machine();
+                if seeds.is_empty() || !seeds.iter().all(is_near) {
+                    read?;
+                }
+            }
+        }
+        if let Some(text) = self.proxy_in_file.as_deref().filter(|_| way.proxies.any().is_none()) {
+            way.through(text)?;
+        }
+        let said = variables.get("CURTSY_CA_FILE").filter(|name| !name.is_empty());
+        let ca_file = self.ca_file.clone().or_else(|| said.map(PathBuf::from));
+        if let Some(file) = ca_file.as_ref().or(self.ca_file_in_file.as_ref()) {
+            way.trust(file)?;
+        }
         Ok(way)
     }
 }
