@@ -8,7 +8,7 @@ use std::time::Instant;
 use curtsy_core::evidence::timestamp;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Batch, Outside, Over, Sink, UrlRecord};
-use curtsy_sink::read::PagesFile;
+use curtsy_sink::read::{PagesFile, RunRow};
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
 use curtsy_store::{Crawl, Options};
 use tokio::sync::watch::channel;
@@ -20,7 +20,8 @@ use crate::sharing::Missing;
 use crate::tally::{Setback, Tally};
 use crate::work::{Crew, chance};
 use crate::{
-    Begin, CrawlError, FileSpec, JobSpec, LookedFor, ReasonCount, Report, Target, Watch, shown_url,
+    Begin, CrawlError, Ended, FileSpec, JobSpec, LookedFor, ReasonCount, Report, Target, Watch,
+    shown_url,
 };
 
 /// Rows that are written together, if so many come within the time that a row may wait: keys are all over their index, and each
@@ -127,7 +128,7 @@ async fn crawl(
         }
     }
     let is_first = runs.is_empty();
-    let first = runs.into_iter().next().map_or(name.clone(), |run| run.trace_id);
+    let job = if again { name.clone() } else { job_name(&runs).unwrap_or(&name).to_owned() };
     let comparing = Comparing::new(&pages, kept);
     let forced = Forced { pages: &pages, since: started_at };
     let (told, hears) = channel(0);
@@ -141,7 +142,7 @@ async fn crawl(
             told.send_modify(|times| *times += 2);
         })
     };
-    let files = files(spec, into, first, &name, &crawl, &nobody_reads)?;
+    let files = files(spec, into, job, &name, &crawl, &nobody_reads)?;
     let tally = Tally::new(&spec.policy);
     let mut sinks: Vec<&dyn Sink> = match again {
         true => vec![&comparing],
@@ -151,8 +152,11 @@ async fn crawl(
     let crew = Crew::new(spec, &crawl, (outlet, discovery), 1, FLUSH_ROWS);
     sinks.extend(crew.sharing.as_ref().map(|sharing| sharing as &dyn Sink));
     sinks.push(&tally);
-    // Whoever crawls again wants to know whether what was missing is there now.
-    let missing = if again { Missing::AskedAgain } else { Missing::Counts };
+    // What was missing a moment ago is as fresh an answer as a page.
+    let missing = match into.begin {
+        Begin::Forced => Missing::AskedAgain,
+        Begin::GoOn | Begin::Again => Missing::Counts,
+    };
     let shelves = crew.shelves(Box::new(pages.clone()), missing);
     let mut attendant = Attendant::new(&crew, &tally, began, watch);
     known.into_iter().for_each(|known| attendant.warn(known));
@@ -199,6 +203,9 @@ async fn crawl(
     report.unread = unread.load(Ordering::Relaxed);
     // Without an earlier run, or without bodies, there is nothing to compare.
     report.compared = (again && !is_first && spec.policy.body.keep).then(|| comparing.compared());
+    if let (Some(compared), Ended::Complete) = (&mut report.compared, report.how) {
+        compared.unlinked = PagesFile::open(&into.file)?.held_before(started_at)?;
+    }
     pages.end_run(RunEnd {
         at: crawl.now(),
         outcome: report.ended.to_owned(),
@@ -210,6 +217,13 @@ async fn crawl(
         crawl.end_run();
     }
     Ok(report)
+}
+
+/// The name under which files know the rows of a crawl that goes on: the name of its last run that began anew.
+fn job_name(runs: &[RunRow]) -> Option<&str> {
+    let anew = |run: &&RunRow| run.command.split(' ').any(|word| word == "--again");
+    let begun = runs.iter().rev().find(anew).or(runs.first());
+    begun.map(|run| run.trace_id.as_str())
 }
 
 /// The seeds of a crawl that were not in its file.
@@ -275,7 +289,7 @@ pub(crate) fn make_folder(file: &std::path::Path) -> Result<(), CrawlError> {
     }
 }
 
-/// The sinks besides the crawl's own file. The job's name is that of its first run.
+/// The sinks besides the crawl's own file.
 fn files(
     spec: &JobSpec,
     into: &FileSpec,

@@ -157,6 +157,7 @@ fn without_contact(mut missing: PolicyError, seeds: &[CrawlUrl]) -> PolicyError 
 /// assert_eq!(seed("localhost:8080").unwrap().as_str(), "http://localhost:8080/");
 /// assert_eq!(seed("localhost:8443").unwrap().as_str(), "https://localhost:8443/");
 /// assert_eq!(seed("http:/example.org").unwrap().as_str(), "http://example.org/");
+/// assert!(seed("http//example.org").unwrap_err().to_string().contains("did you mean `http://"));
 /// assert!(seed("file:/etc/passwd").is_err());
 /// assert!(seed("/etc/passwd").is_err());
 /// assert!(seed("https://me:secret@example.org/").is_err());
@@ -164,6 +165,12 @@ fn without_contact(mut missing: PolicyError, seeds: &[CrawlUrl]) -> PolicyError 
 pub fn seed(text: &str) -> Result<CrawlUrl, SpecError> {
     if text.starts_with(['/', '.', '~']) && !text.starts_with("//") {
         return Err(SpecError::Path { text: printable(text) });
+    }
+    for scheme in ["http", "https"] {
+        if let Some(rest) = text.strip_prefix(scheme).filter(|rest| rest.starts_with("//")) {
+            let (text, meant) = (shown_url(text), shown_url(&format!("{scheme}:{rest}")));
+            return Err(SpecError::Colon { text, meant });
+        }
     }
     if has_scheme(text) {
         return url(text, text);

@@ -368,9 +368,10 @@ impl<W: World> Worker<'_, W> {
             let mut visiting = self.visiting.borrow_mut();
             settled.iter().for_each(|e| visiting.asked(&seen.view.host, e.record.id, true));
             drop(visiting);
-            if !kept {
+            match kept {
+                true => settled.iter().for_each(|e| self.paid(e.record.id)),
                 // Kept for the next flush: nothing is lost.
-                settled.into_iter().for_each(|e| self.end(e));
+                false => settled.into_iter().for_each(|e| self.end(e)),
             }
         }
         let without = if left_out { Choice::InOtherHands } else { Choice::Nothing };

@@ -110,7 +110,7 @@ pub const COLUMNS: [Column; 51] = [
         "delay_ms",
         "INTEGER",
         Group::Decision,
-        "The span that two starts on the host keep, in milliseconds",
+        "The wait before this request, in milliseconds: the span that two starts on the host keep, or what the site asked for",
     ),
     column("robots_line", "INTEGER", Group::Decision, "The number of that line, counted from one"),
     column(

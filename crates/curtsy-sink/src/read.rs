@@ -470,6 +470,14 @@ impl PagesFile {
         found == Some(true)
     }
 
+    /// How many pages are held that no run since then has decided about.
+    pub fn held_before(&self, since: Time) -> Result<u64, OpenError> {
+        let sql = "SELECT count(*) FROM pages WHERE kind = 'page' AND decided_at < ?1
+            AND decision IN ('fetched', 'confirmed', 'cached') AND http_status < 400";
+        let since = moment::text(since);
+        self.db.query_row(sql, [since], |row| count(row, 0)).map_err(|e| self.unreadable(e))
+    }
+
     /// How many pages are held: fetched, confirmed or fresh.
     pub fn held(&self) -> Result<u64, OpenError> {
         let sql = "SELECT count(*) FROM pages
@@ -571,6 +579,15 @@ impl PagesFile {
             Ok(())
         })?;
         Ok(keys)
+    }
+
+    /// Whether the frontier has changes that its tables don't show yet: a crawl is at work, or was killed.
+    pub fn is_at_work(&self) -> Result<bool, OpenError> {
+        if !self.has_table("journal")? {
+            return Ok(false);
+        }
+        let sql = "SELECT EXISTS (SELECT 1 FROM journal)";
+        self.db.query_row(sql, [], |row| row.get(0)).map_err(|e| self.unreadable(e))
     }
 
     /// URLs that wait in the crawl's frontier, which lies in the same file; with what went wrong if the last that was heard of their server

@@ -52,7 +52,13 @@ impl Cause {
             Ending::LostRedirect => {
                 Some(Cause::plain("redirects that lead nowhere, or are too many"))
             }
-            Ending::LoginWall(_) => Some(Cause::plain("behind a login")),
+            Ending::LoginWall(_) => {
+                let own = row.page.as_ref().is_some_and(|page| page.head.own);
+                Some(Cause::plain(match own {
+                    true => "behind a login that the policy's credentials do not open",
+                    false => "behind a login",
+                }))
+            }
             Ending::Unheard => Some(Cause::plain("no answer before the crawl was killed")),
         }
     }

@@ -181,6 +181,10 @@ impl Said {
             said.delay_by = Some("breaker");
         } else if waits(Gate::Backoff) {
             said.delay_by = Some("retry_after");
+            if let Reason::ToldToWait { micros, .. } = findings.of(Gate::Backoff).reason {
+                let wait = i64::try_from(micros.div_ceil(1000)).ok();
+                said.delay_ms = said.delay_ms.max(wait);
+            }
         }
         let (worst, gate) = findings.worst();
         said.gate = (worst > Verdict::Go).then_some(gate);

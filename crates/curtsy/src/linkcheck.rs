@@ -132,6 +132,8 @@ struct Known {
     queued: HashSet<UrlKey>,
     /// Hosts whose pages were read for links.
     hosts: HashSet<String>,
+    /// Whether URLs may be queued that are not among these.
+    is_at_work: bool,
     /// Targets that some page refers to, with the reason if they were not checked.
     met: HashMap<UrlKey, Option<String>>,
 }
@@ -169,6 +171,7 @@ impl Known {
             rows.insert(key, target);
         })?;
         known.rows = rows;
+        known.is_at_work = file.is_at_work()?;
         for (url, silent) in file.queued()? {
             let Some(error) = silent else {
                 known.queued.insert(url.key());
@@ -209,6 +212,8 @@ impl Known {
             "it is still queued: the same crawl goes on with it"
         } else if !self.hosts.contains(url.host().as_str()) {
             "it is on another site: `--external` asks there"
+        } else if self.is_at_work {
+            "it is not decided yet: the crawl is at work, or was killed"
         } else if used.is_asset() || used == Use::Related {
             "it is a part of a page: `--assets` asks for images, scripts and style sheets"
         } else if nofollow {

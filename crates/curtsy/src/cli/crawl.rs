@@ -269,7 +269,7 @@ pub(super) fn run_for_report(
     args: CrawlArgs,
     console: &mut Console<'_>,
 ) -> anyhow::Result<(PathBuf, Outcome)> {
-    let quiet = args.quiet;
+    let (json, quiet) = (args.json, args.quiet);
     let (spec, into) = spec(args, console)?;
     if into.targets != [Target::Sqlite] {
         bail!(
@@ -277,8 +277,10 @@ pub(super) fn run_for_report(
             into.file.display()
         );
     }
-    let report = work(&spec, &into, (false, quiet), console)?;
-    if !quiet {
+    let report = work(&spec, &into, (json, quiet), console)?;
+    if json {
+        writeln!(console.err, "{}", serde_json::json!({ "crawl": &report }))?;
+    } else if !quiet {
         write!(console.err, "{}", summary(&report, &into))?;
     }
     Ok((into.file, outcome(&report)))
@@ -646,6 +648,7 @@ pub(super) fn summary_of(report: &Report, into: &FileSpec, rows: RowsAre) -> Str
             "complete since {since}; `--again` asks again\n  {pages} page{} in {file}; nothing was sent",
             if pages == 1 { "" } else { "s" }
         );
+        text.push_str(&super::report::reasons(report));
         if !report.changed_flags.is_empty() {
             let flags: Vec<_> = report.changed_flags.iter().map(|f| format!("`{f}`")).collect();
             let _ = writeln!(
@@ -674,10 +677,14 @@ pub(super) fn summary_of(report: &Report, into: &FileSpec, rows: RowsAre) -> Str
         plural(requests, "request"),
         super::progress::span(report.took),
     );
-    if let Some(Compared { changed, unchanged, gone, new }) = report.compared {
+    if let Some(Compared { changed, unchanged, gone, new, unlinked }) = report.compared {
+        let unlinked = match unlinked {
+            0 => String::new(),
+            n => format!("; {n} no longer linked (not asked for)"),
+        };
         let _ = writeln!(
             text,
-            "  since the last time: {changed} changed, {unchanged} unchanged, {gone} gone, {new} new"
+            "  since the last time: {changed} changed, {unchanged} unchanged, {gone} gone, {new} new{unlinked}"
         );
     }
     if report.cached > 0 {

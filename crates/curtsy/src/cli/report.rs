@@ -120,7 +120,7 @@ pub(super) fn failure(word: &str) -> String {
 pub(super) fn our_side(problem: Problem) -> &'static str {
     match problem {
         Problem::ProxyLogin => {
-            "the proxy (or the network) wants a user and a password: nothing was held against any site\n  \
+            "the proxy (or the network) wants a user and a password, or refuses those that it was given: nothing was held against any site\n  \
              hint: --proxy http://USER:PASSWORD@HOST:PORT, or the variable http_proxy"
         }
         Problem::OwnLogin => {

@@ -44,7 +44,8 @@ fn your_own_machine_is_crawled_without_a_flag() {
     std::fs::write(town.path("seeds.txt"), format!("http://localhost:{port}/\n")).unwrap();
     let list = ["crawl", "--from", "seeds.txt", "--into", "list.db", "--no-cache"];
     let ran = town.run(&list).ends(4);
-    assert!(ran.err.contains("`--allow-net 127.0.0.0/8` allows it"), "{}", ran.err);
+    let both = "`--allow-net 127.0.0.0/8 --allow-net ::1/128` allows it";
+    assert!(ran.err.contains(both), "{}", ran.err);
     // `plan` and `sitemap list` take the same way.
     let home = format!("localhost:{port}");
     let plan = town.run(&["plan", &home, "--delay", "0s"]).ends(0);
@@ -294,6 +295,68 @@ fn a_finished_crawl_says_since_when_and_again_says_what_changed() {
     let ran = crawl(&["--again", "--force"]).ends(0);
     assert!(ran.err.contains("0 changed, 3 unchanged, 0 gone, 0 new"), "{}", ran.err);
     crawl(&["--force"]).ends(2);
+}
+
+/// Rows of a second crawl were taken for repeats of the first.
+#[test]
+fn crawling_again_into_json_lines_writes_what_changed() {
+    let town = Town::empty();
+    let site = three_pages(&town);
+    let seed = format!("localhost:{}", site.port);
+    let crawl = |args: &[&str]| {
+        let all = ["crawl", &seed, "--delay", "0s", "--into", "pages.jsonl", "--no-cache"];
+        town.run(&[&all[..], args].concat()).ends(0)
+    };
+    let titles = || {
+        let text = std::fs::read_to_string(town.path("pages.jsonl")).unwrap();
+        let rows =
+            text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let pages = rows.filter(|row| row["kind"] == "page");
+        pages.map(|row| row["title"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    crawl(&[]);
+    assert_eq!(titles(), ["home", "a", "b"]);
+    let page = town.path("site/a.html");
+    std::fs::write(&page, "<title>another a</title><a href=b.html>b</a>").unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(2);
+    std::fs::File::options().write(true).open(&page).unwrap().set_modified(later).unwrap();
+    let ran = crawl(&["--again", "--force"]);
+    assert!(ran.err.contains("1 changed, 2 unchanged"), "{}", ran.err);
+    assert!(titles().contains(&"another a".to_owned()), "{:?}", titles());
+    // A page that nothing leads to any more is not asked for, and counted.
+    std::fs::write(town.path("site/index.html"), "<title>home</title>").unwrap();
+    let index = std::fs::File::options().write(true).open(town.path("site/index.html")).unwrap();
+    index.set_modified(later).unwrap();
+    let ran = crawl(&["--again", "--force"]);
+    assert!(ran.err.contains("; 2 no longer linked (not asked for)"), "{}", ran.err);
+}
+
+/// Several hosts write at once, and one of two sums got lost.
+#[test]
+fn pages_of_several_hosts_are_all_compared() {
+    let town = Town::new(Scene::plain(4, 20, 4, 300));
+    let seeds = town.seeds();
+    let args = ["--from", seeds.to_str().unwrap(), "--delay", "0s", "--json"];
+    town.crawl(&args).ends(0);
+    for _ in 0..3 {
+        let ran = town.crawl(&[&args[..], &["--again"]].concat()).ends(0);
+        let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(report["compared"]["unchanged"], 80, "{}", report["compared"]);
+    }
+}
+
+#[test]
+fn a_complete_crawl_without_a_page_says_why() {
+    let town = Town::empty();
+    let site = three_pages(&town);
+    let args = ["crawl", &format!("localhost:{}/gone.html", site.port), "--delay", "0s"];
+    town.run(&args).ends(4);
+    let ran = town.run(&args).ends(4);
+    for part in ["complete since", "1 not found (404)"] {
+        assert!(ran.err.contains(part), "no `{part}` in {}", ran.err);
+    }
+    let ran = town.run(&["crawl", "http//localhost:8000/"]).ends(2);
+    assert!(ran.err.contains("did you mean `http://localhost:8000/`?"), "{}", ran.err);
 }
 
 #[test]
