@@ -327,6 +327,43 @@ fn the_formats_of_other_servers_are_read() {
     assert_eq!(agents[0]["report"]["first"][0]["host"], "www.example.org");
 }
 
+/// A client behind a proxy sends the whole URL as its target, and servers log it so. The host in
+/// the target is the one that was asked, whatever the log's own field says.
+#[test]
+fn an_absolute_target_is_split_in_every_format() {
+    let [flag, file] = ASKS;
+    let site = "https://www.example.org/";
+    for (log, from, to, host) in [
+        ("logs/mixed.log", "GET /", format!("GET {site}"), "www.example.org:443 "),
+        ("logs/nginx.jsonl", "GET /", format!("GET {site}"), "\"host\": \"www.example.org\""),
+        (
+            "logs/caddy.jsonl",
+            "\"uri\":\"/",
+            format!("\"uri\":\"{site}"),
+            "\"host\":\"www.example.org\"",
+        ),
+        ("logs/cloudfront.log", ".net\t/", format!(".net\t{site}"), "\twww.example.org\t"),
+        ("logs/iis.log", "GET /", format!("GET {site}"), ""),
+    ] {
+        let text = std::fs::read_to_string(folder().join(log)).unwrap();
+        let sent = text.replace(from, &to).replace(host, &host.replace("www.example", "proxy"));
+        assert!(sent.contains(&to) && (host.is_empty() || sent.contains("proxy.org")), "{sent}");
+        let judge = |text: &str| {
+            let one = ["-", "--agent", "rudebot", "--host", "www.example.org", flag, file];
+            json_with(&one, text)
+        };
+        let (plain, absolute) = (judge(&text), judge(&sent));
+        assert_eq!(absolute["rules"], plain["rules"], "{log}");
+        assert_eq!(absolute["hosts"], 1, "{log}");
+        assert_ne!(broken(&absolute), "", "{log}");
+        let asked = |report: &Value| report["agent"]["robots_requests"].clone();
+        assert_eq!(asked(&absolute), asked(&plain), "{log}");
+    }
+    let line = "192.0.2.1 - - [10/Oct/2026:13:55:36 +0000] \"GET http://py.test/robots.txt HTTP/1.1\" 200 5 \"-\" \"Wget/1.21\"\n";
+    let shown = curtsy_with(&["judge", "-"], &[], line).out;
+    assert!(!shown.contains("never asked for robots.txt"), "{shown}");
+}
+
 #[test]
 fn times_in_whole_seconds_are_never_charged_for_their_coarseness() {
     let line = |second: u64, target: u64, tail: &str| {
