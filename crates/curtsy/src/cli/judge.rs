@@ -56,7 +56,7 @@ pub(super) struct JudgeArgs {
     #[arg(long, value_name = "[HOST=]FILE", value_parser = host_and_file)]
     robots: Vec<(String, String)>,
     /// The host of lines that don't name one
-    #[arg(long, value_name = "HOST")]
+    #[arg(long, value_name = "HOST", value_parser = host_name)]
     host: Option<String>,
     /// The log begins in the middle of a crawl: what was asked before it is not missed
     #[arg(long)]
@@ -78,7 +78,11 @@ pub(super) struct JudgeArgs {
 pub(super) fn run(args: &JudgeArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let policies = match Policies::choose(args)? {
         Ok(policies) => policies,
-        Err((name, error)) => return super::policy::refuse(&name, &error, console),
+        Err((name, error)) => {
+            // Not 1: that says that a crawler broke something.
+            super::policy::say_faults(&name, &error, console)?;
+            return Ok(Outcome::Usage);
+        }
     };
     let (verdicts, reading) = judge(args, policies)?;
     let outcome = if verdicts.clean() { Outcome::Fine } else { Outcome::Refused };
@@ -421,6 +425,13 @@ fn format(name: &str) -> Result<LogFormat, String> {
     LogFormat::named(name).ok_or_else(|| format!("expected one of {}", names()))
 }
 
+fn host_name(text: &str) -> Result<String, String> {
+    match text.is_empty() || text.contains(['/', '@', '?', '#', ' ']) {
+        true => Err("expected the name of a host, as in example.org".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
 fn host_and_file(text: &str) -> Result<(String, String), String> {
     let (host, file) = text.split_once('=').unwrap_or(("*", text));
     Ok((host.to_owned(), file.to_owned()))
@@ -467,4 +478,4 @@ virtual host, IIS (W3C extended) and CloudFront. Agents are told apart by the na
 User-Agent, and by address if it has no contact. curtsy is held to `careful`, all others to what \
 the site asks for: robots.txt, Crawl-delay, Retry-After, and --delay.
 
-Exit codes: 0 no agent broke anything; 1 an agent did; 2 nothing could be read, or no line was selected.";
+Exit codes: 0 no agent broke anything; 1 an agent did; 2 a wrong argument, nothing could be read, or no line was selected.";

@@ -43,8 +43,41 @@ fn the_policy_says_what_was_promised() {
     assert_eq!(ends("audit"), Some(0));
     // Two seconds were promised, three were kept.
     assert_eq!(ends("policies/mine.toml"), Some(0));
-    assert_eq!(ends("policies/mistakes.toml"), Some(1), "a policy that is refused");
+    assert_eq!(ends("policies/mistakes.toml"), Some(2), "a policy that is refused");
     assert_eq!(ends("polite"), Some(2));
+}
+
+/// Code 1 means that a crawler broke something: a script must not read it out of its own typing
+/// error.
+#[test]
+fn a_wrong_argument_ends_with_2() {
+    for wrong in [
+        &["--delay", "5"] as &[&str],
+        &["--delay", "soon", "--policy", "neutral"],
+        &["--set", "pace.delay=5"],
+        &["--set", "pace.dlay=5s", "--policy", "careful"],
+        &["--set", "slots.per_host=many", "--policy", "careful"],
+        &["--set", "pace.delay"],
+        &["--policy", "policies/mistakes.toml"],
+        &["--policy", "policies/nowhere.toml"],
+        &["--from", "example.org"],
+        &["--format", "xml"],
+        &["--host", ""],
+        &["--host", "https://example.org/"],
+        &["--robots", "nowhere.txt"],
+        &["--robots", "https://example.org/robots.txt"],
+        &["--plan", "nowhere.jsonl"],
+        &["--faults", "nowhere.jsonl"],
+        &["--mail", "--json"],
+    ] {
+        let run = curtsy(&[&["judge", GOOD], wrong].concat());
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{wrong:?}: {}", run.err);
+        assert!(run.err.contains("error"), "{wrong:?}: {}", run.err);
+    }
+    // The delay is the site owner's: no preset is to blame for it.
+    let run = curtsy(&["judge", GOOD, "--delay", "5"]);
+    assert!(run.err.starts_with("error: flag `--delay`: "), "{}", run.err);
+    assert!(run.err.contains("hint: did you mean `5s`?"), "{}", run.err);
 }
 
 #[test]
