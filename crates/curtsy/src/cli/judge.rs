@@ -25,7 +25,7 @@ use curtsy_sim::manners_of;
 
 use self::logs::{Logs, open};
 use super::policy::assignment;
-use super::{Console, Outcome, printable};
+use super::{Console, Outcome, columns, count, printable};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -108,7 +108,9 @@ pub(super) fn run(args: &JudgeArgs, console: &mut Console<'_>) -> anyhow::Result
             } else if args.json {
                 writeln!(console.out, "{:#}", show::one_json(&agent, &report, &reading))?;
             } else {
-                show::one(&agent, &report, &reading, console.out)?;
+                let mut text = Vec::new();
+                show::one(&agent, &report, &reading, &mut text)?;
+                print(&text, console)?;
             }
         }
         agents if args.mail => {
@@ -120,9 +122,18 @@ pub(super) fn run(args: &JudgeArgs, console: &mut Console<'_>) -> anyhow::Result
             );
         }
         _ if args.json => writeln!(console.out, "{:#}", show::table_json(&verdicts, &reading))?,
-        _ => show::table(&verdicts, &reading, console.out)?,
+        _ => {
+            let mut text = Vec::new();
+            show::table(&verdicts, &reading, columns::of_stdout(), &mut text)?;
+            print(&text, console)?;
+        }
     }
     Ok(outcome)
+}
+
+/// Prints a report so that it fits the terminal.
+fn print(text: &[u8], console: &mut Console<'_>) -> std::io::Result<()> {
+    columns::print(&String::from_utf8_lossy(text), columns::of_stdout(), console.out)
 }
 
 /// What was read beside the exchanges, and by which policies.
@@ -154,8 +165,9 @@ fn nothing_selected(reading: &Reading) -> String {
         false => format!("\nhint: agents in the log: {}", reading.names.join(", ")),
     };
     format!(
-        "no line was selected: {} are of other agents, {} of other addresses{agents}",
-        reading.other_agents, reading.other_addresses
+        "no line was selected: {} of other agents, {} of other addresses{agents}",
+        count(reading.other_agents, "line"),
+        reading.other_addresses
     )
 }
 

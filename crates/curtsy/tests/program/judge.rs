@@ -93,7 +93,7 @@ fn a_policy_file_with_a_product_judges_the_lines_of_that_product() {
     let other = named("OttoBot/1.0");
     assert_eq!((other.code, other.out.as_str()), (Some(2), ""));
     assert!(
-        other.err.contains("are of other agents") && other.err.contains("curtsy"),
+        other.err.contains("5 lines of other agents, 0 of") && other.err.contains("curtsy"),
         "{}",
         other.err
     );
@@ -422,6 +422,7 @@ fn times_in_whole_seconds_are_never_charged_for_their_coarseness() {
     assert_eq!(p4(&run, "1s"), Some(1));
     assert_eq!(p4(&run[..8], "1s"), Some(0));
     let shown = curtsy_with(&["judge", "-", "--delay", "1s"], &[], &run.concat()).out;
+    let shown = shown.replace("\n  ", " ");
     assert!(
         shown.contains(
             "16 starts in 3 s by the log, and surely in less than 14 s; the delay is 1 s"
@@ -496,4 +497,42 @@ fn a_pace_that_breaks_the_preset_points_at_the_flag_for_a_crawl_with_another_del
     assert!(run.out.contains(hint) && run.out.contains("`--set pace.delay="), "{}", run.out);
     let run = curtsy(&["judge", "logs/rude.jsonl", "--set", "pace.delay=200ms"]);
     assert!(!run.out.contains("P4 on ") && !run.out.contains(hint), "{}", run.out);
+}
+
+/// A terminal of 80 columns breaks what is longer, and the numbers of a rule land on another line.
+#[test]
+fn reports_fit_80_columns() {
+    let [flag, file] = ASKS;
+    let long = "203.0.113.9 - - [10/Oct/2026:13:55:36 +0000] \"GET /private/x HTTP/1.1\" 200 9 \"-\" \"a-crawler-with-a-rather-long-name-that-fills-a-column/1.0 (+me@example.org)\"\n";
+    let many = format!("{long}{}", long.replace("a-crawler", "another"));
+    for (run, lines_joined) in [
+        (curtsy(&["judge", GOOD]), "P16  uses the pace it may while work waits"),
+        (
+            curtsy(&["judge", "logs/rude.jsonl"]),
+            "\"status\": 429, \"complete\": true, \"retry_after\"",
+        ),
+        (curtsy(&["judge", "logs/mixed.log", flag, file]), "RudeBot/1.0 (+https://rude.example/)"),
+        (
+            curtsy_with(&["judge", "-", flag, file], &[], &many),
+            "\na-crawler-with-a-rather-long-name-that-fills-a-column\n",
+        ),
+    ] {
+        for line in run.out.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        // Broken lines go on with an indent, and nothing of them is lost.
+        let joined = run.out.replace("\n    ", " ");
+        assert!(joined.contains(lines_joined) || run.out.contains(lines_joined), "{}", run.out);
+    }
+    let rule = curtsy(&["judge", GOOD]).out;
+    let row = rule.lines().find(|line| line.starts_with("P0 ")).unwrap();
+    assert!(row.ends_with("     5      0       0           0"), "{row}");
+}
+
+#[test]
+fn one_is_not_a_plural() {
+    let one = "192.0.2.1 - - [10/Oct/2026:13:55:36 +0000] \"GET /private/ HTTP/1.1\" 200 5 \"-\" \"Some/1.0\"\n";
+    let shown = curtsy_with(&["judge", "-", "--robots", "logs/asks.txt"], &[], one).out;
+    let last = "manners broken: 1 exchange, 1 host, 1 violation, 0 lines unreadable\n";
+    assert!(shown.ends_with(last), "{shown}");
 }
