@@ -150,6 +150,8 @@ struct Reading {
     policies: Policies,
     /// Whether the delay that crawlers are held to was given.
     delay_given: bool,
+    /// Whether the log was said to begin in the middle of a crawl.
+    midway: bool,
 }
 
 impl Reading {
@@ -185,6 +187,7 @@ fn judge(args: &JudgeArgs, policies: Policies) -> anyhow::Result<(Verdicts, Read
         formats: Vec::new(),
         policies,
         delay_given: args.delay.is_some() || args.set.iter().any(|(key, _)| key == DELAY),
+        midway: args.midway,
     };
     let made = Cell::new(0);
     let policies = &reading.policies;

@@ -536,3 +536,31 @@ fn one_is_not_a_plural() {
     let last = "manners broken: 1 exchange, 1 host, 1 violation, 0 lines unreadable\n";
     assert!(shown.ends_with(last), "{shown}");
 }
+
+/// A rotated log begins long after the crawl did: its robots.txt is in the log of the day before.
+#[test]
+fn a_log_without_a_robots_txt_in_front_points_at_midway() {
+    let line = |second: u64, target: &str| {
+        format!(
+            "192.0.2.1 - - [10/Oct/2026:13:55:{second:02} +0000] \"GET {target} HTTP/1.1\" 200 5 \"-\" \"curtsy/0.1.0 (+me@example.org)\" 0.001\n"
+        )
+    };
+    let pages = [line(0, "/a"), line(10, "/b"), line(20, "/c")].concat();
+    let run = |more: &[&str], log: &str| {
+        curtsy_with(&[&["judge", "-", "--robots", "logs/asks.txt"], more].concat(), &[], log)
+    };
+    let hint = "hint: requests came before any robots.txt in the log (P1)";
+    let found = run(&[], &pages);
+    assert_eq!(found.code, Some(1));
+    assert!(found.out.contains(hint) && found.out.contains("--midway"), "{}", found.out);
+    let midway = run(&["--midway"], &pages);
+    assert_eq!(midway.code, Some(0), "{}", midway.out);
+    assert!(!midway.out.contains("--midway"), "{}", midway.out);
+    // The same in the table of several agents, and if a robots.txt comes later in the log.
+    let other = line(5, "/").replace("curtsy/0.1.0", "Other/1.0");
+    assert!(run(&[], &format!("{pages}{other}")).out.contains(hint));
+    assert!(run(&[], &format!("{pages}{}", line(30, "/robots.txt"))).out.contains(hint));
+    // Without such requests there is nothing to hint at.
+    let asked = [line(0, "/robots.txt"), line(10, "/b"), line(20, "/c")].concat();
+    assert!(!run(&[], &asked).out.contains("--midway"));
+}

@@ -42,7 +42,17 @@ pub(super) fn one(
             "hint: the delay is that of `{policy}`; a crawl with another `--delay` is judged by it with `--set pace.delay=200ms`"
         )?;
     }
+    if !reading.midway && misses_robots(report) {
+        writeln!(out, "{MIDWAY}")?;
+    }
     Ok(())
+}
+
+/// Whether requests came before any robots.txt in the log: perhaps it was fetched before the log
+/// begins.
+fn misses_robots(report: &Report) -> bool {
+    let first = report.first.iter().find(|violation| violation.rule == Rule::P1);
+    first.is_some_and(|violation| violation.earlier.is_none())
 }
 
 /// Whether requests came too close to each other.
@@ -124,6 +134,10 @@ pub(super) fn table(
     }
     if unknown_robots(verdicts) {
         writeln!(out, "{NO_ROBOTS}")?;
+    }
+    let mut reports = verdicts.agents.iter().filter_map(|agent| agent.report.as_ref());
+    if !reading.midway && reports.any(misses_robots) {
+        writeln!(out, "{MIDWAY}")?;
     }
     left_out(reading, out)?;
     let requests =
@@ -396,6 +410,7 @@ fn shortened(line: &str) -> String {
 }
 
 const NO_ROBOTS: &str = "note: the log does not hold the robots.txt, so P2 and the Crawl-delay were not judged everywhere; give it with --robots FILE";
+const MIDWAY: &str = "hint: requests came before any robots.txt in the log (P1); if the crawl began before the log, add --midway: P1 is then not judged until the first robots.txt in the log, for one TTL at most";
 /// The columns that a name has in the table at least.
 const NAME_LEAST: usize = 16;
 /// The columns that a policy has in the table at most.
