@@ -12,6 +12,7 @@
 //! starts, [`Judge::see`] takes them in, and [`Judge::finish`] returns the [`Report`]. A [`Docket`] has a judge for each agent
 //! of a log in which several are mixed. There is no clock, no file and no network here.
 
+mod absolute;
 mod agent;
 mod answer;
 mod bench;

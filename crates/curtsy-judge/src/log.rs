@@ -20,7 +20,7 @@ use crate::header::{iso_date, log_date};
 use crate::host_name::split_port;
 use crate::judge::LogDetail;
 use crate::w3c::Columns;
-use crate::{caddy, combined, w3c};
+use crate::{absolute, caddy, combined, w3c};
 
 /// Reads a log line by line.
 pub fn read_log<R: BufRead>(reader: R) -> LogReader<R> {
@@ -179,7 +179,9 @@ fn parse(
             }
         }
     };
-    found.map(|(exchange, detail)| (exchange, detail, format))
+    let (mut exchange, detail) = found?;
+    absolute::split(&mut exchange, names);
+    Ok((exchange, detail, format))
 }
 
 fn is_w3c(format: LogFormat) -> bool {

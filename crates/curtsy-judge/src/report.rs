@@ -117,58 +117,69 @@ impl Report {
         if !self.first.is_empty() || self.matchers_first.is_some() || self.unreadable > 0 {
             writeln!(out)?;
         }
-        writeln!(
-            out,
-            "{:<5} {:<58} {:>10} {:>8} {:>8} {:>10}",
-            "rule", "what it asks", "judged", "broken", "excused", "not judged"
-        )?;
-        for rule in Rule::ALL.into_iter().filter(|&rule| self.held_to.includes(rule)) {
-            let tally = self.rule(rule);
-            writeln!(
-                out,
-                "{:<5} {:<58} {:>10} {:>8} {:>8} {:>10}",
-                rule.to_string(),
-                rule.what(),
-                tally.judged,
-                tally.violations,
-                tally.excused,
-                tally.not_judged
-            )?;
-        }
-        let judge = "the judge: its two robots matchers agree";
-        writeln!(out, "{:<5} {:<58} {:>10} {:>8}", "–", judge, "", self.matchers_differ)?;
+        self.print_table(out)?;
         for limit in &self.limits {
             writeln!(out, "note: {limit}")?;
         }
         if self.forgotten > 0 {
-            writeln!(out, "note: the history of {} URLs was given up for memory", self.forgotten)?;
+            let urls = count(self.forgotten, "URL");
+            writeln!(out, "note: the history of {urls} was given up for memory")?;
         }
         if self.verdicts_by_one > 0 {
-            let verdicts = self.verdicts_by_one;
-            writeln!(
-                out,
-                "note: {verdicts} robots verdicts to allow were given by one matcher only"
-            )?;
+            let verdicts = count(self.verdicts_by_one, "robots verdict");
+            writeln!(out, "note: given by one matcher only: {verdicts} to allow")?;
         }
         if self.left_out > 0 {
-            writeln!(
-                out,
-                "note: {} exchanges of hosts beyond the first {}, not judged",
-                self.left_out, self.hosts
-            )?;
+            let exchanges = count(self.left_out, "exchange");
+            let hosts = self.hosts;
+            writeln!(out, "note: {exchanges} of hosts beyond the first {hosts}, not judged")?;
         }
         if self.out_of_order > 0 {
-            writeln!(out, "note: {} exchanges out of order, not judged", self.out_of_order)?;
+            let exchanges = count(self.out_of_order, "exchange");
+            writeln!(out, "note: {exchanges} out of order, not judged")?;
         }
         let verdict = if self.clean() { "no violation" } else { "manners broken" };
         writeln!(
             out,
-            "{verdict}: {} exchanges, {} hosts, {} violations, {} lines unreadable",
-            self.exchanges,
-            self.hosts,
-            self.violations(),
-            self.unreadable
+            "{verdict}: {}, {}, {}, {} unreadable",
+            count(self.exchanges, "exchange"),
+            count(self.hosts, "host"),
+            count(self.violations(), "violation"),
+            count(self.unreadable, "line")
         )
+    }
+
+    /// Prints the table of the rules, in 80 columns. Where long numbers leave too little room, the
+    /// text goes on in the next line: the numbers never do.
+    fn print_table(&self, out: &mut dyn Write) -> io::Result<()> {
+        let heads = ["judged", "broken", "excused", "not judged"].map(str::to_owned);
+        let mut rows = vec![("rule".to_owned(), "what it asks", heads)];
+        for rule in Rule::ALL.into_iter().filter(|&rule| self.held_to.includes(rule)) {
+            let tally = self.rule(rule);
+            let numbers = [tally.judged, tally.violations, tally.excused, tally.not_judged];
+            rows.push((rule.to_string(), rule.what(), numbers.map(|number| number.to_string())));
+        }
+        let none = String::new;
+        let differ = [none(), self.matchers_differ.to_string(), none(), none()];
+        rows.push(("–".to_owned(), "the judge: its two robots matchers agree", differ));
+        let width = |column: usize| rows.iter().map(|(_, _, cells)| cells[column].len()).max();
+        let [judged, broken, excused, not_judged] =
+            [0, 1, 2, 3].map(|column| width(column).unwrap_or(0));
+        // One space between columns, and two before the last, whose head is two words.
+        let numbers = judged + broken + excused + not_judged + 5;
+        let room = COLUMNS.saturating_sub(RULE + 1 + numbers).clamp(WHAT / 2, WHAT);
+        for (rule, what, cells) in &rows {
+            let (what, rest) = broken_at_a_space(what, room);
+            let [a, b, c, d] = cells;
+            let row = format!(
+                "{rule:<RULE$} {what:<room$} {a:>judged$} {b:>broken$} {c:>excused$}  {d:>not_judged$}"
+            );
+            writeln!(out, "{}", row.trim_end())?;
+            if !rest.is_empty() {
+                writeln!(out, "{:<RULE$} {rest}", "")?;
+            }
+        }
+        Ok(())
     }
 
     /// The same as JSON.
@@ -253,5 +264,76 @@ impl Violation {
             "earlier_line": source(&self.earlier_source),
             "later_line": source(&self.later_source),
         })
+    }
+}
+
+/// What fits into so many characters, and the rest.
+fn broken_at_a_space(text: &str, room: usize) -> (&str, &str) {
+    if text.len() <= room {
+        return (text, "");
+    }
+    let fits = text.char_indices().nth(room + 1).map_or(text, |(at, _)| &text[..at]);
+    fits.rfind(' ').map_or((text, ""), |space| (&text[..space], &text[space + 1..]))
+}
+
+/// `1 host`, `2 hosts`.
+fn count(number: u64, what: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{s}")
+}
+
+/// The columns of the table: those of the smallest usual terminal.
+const COLUMNS: usize = 80;
+/// The columns of a rule's number and of what it asks.
+const RULE: usize = 4;
+const WHAT: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(report: &Report) -> Vec<String> {
+        let mut out = Vec::new();
+        report.print(&mut out).unwrap();
+        String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_row_holds_its_numbers_in_80_columns_however_long_they_are() {
+        let mut report = Report::default();
+        for number in [0, 9_999_999, 12_345_678_901] {
+            for tally in &mut report.per_rule {
+                *tally = RuleTally {
+                    judged: number,
+                    violations: number / 17,
+                    excused: 0,
+                    not_judged: 0,
+                };
+            }
+            let lines = printed(&report);
+            for line in &lines[..lines.len() - 1] {
+                assert!(line.chars().count() <= COLUMNS, "{line}");
+            }
+            for rule in Rule::ALL {
+                let row = lines.iter().find(|line| line.starts_with(&format!("{rule} "))).unwrap();
+                let numbers: Vec<&str> = row.split_whitespace().rev().take(4).collect();
+                assert_eq!(numbers[3], number.to_string(), "{row}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_is_singular() {
+        let mut report = Report { exchanges: 1, hosts: 1, unreadable: 1, ..Report::default() };
+        report.per_rule[2].violations = 1;
+        (report.forgotten, report.out_of_order, report.left_out) = (1, 1, 1);
+        let lines = printed(&report);
+        let last = "manners broken: 1 exchange, 1 host, 1 violation, 1 line unreadable";
+        assert_eq!(lines.last().unwrap(), last);
+        assert!(lines.contains(&"note: 1 exchange out of order, not judged".to_owned()));
+        assert!(lines.contains(&"note: the history of 1 URL was given up for memory".to_owned()));
+        let lines = printed(&Report::default());
+        let last = "no violation: 0 exchanges, 0 hosts, 0 violations, 0 lines unreadable";
+        assert_eq!(lines.last().unwrap(), last);
     }
 }

@@ -47,26 +47,26 @@ impl Rule {
         Rule::P16,
     ];
 
-    /// What the rule asks, in a few words.
+    /// What the rule asks, in at most 40 characters: a row of the report's table fits 80 columns.
     pub fn what(self) -> &'static str {
         match self {
-            Rule::P0 => "says who it is: GET or HEAD, one product with a contact",
-            Rule::P1 => "asks for robots.txt first, and again after its TTL",
+            Rule::P0 => "says who it is; asks with GET or HEAD",
+            Rule::P1 => "asks for robots.txt first, and each TTL",
             Rule::P2 => "obeys the robots.txt that was served",
             Rule::P3 => "stays away while robots.txt can't be had",
-            Rule::P4 => "leaves the delay between two starts on a host",
+            Rule::P4 => "keeps the delay between starts on a host",
             Rule::P5 => "keeps to its slots on a host",
             Rule::P6 => "keeps to its slots on a server address",
             Rule::P7 => "waits when told to wait",
             Rule::P8 => "waits no less after each further refusal",
-            Rule::P9 => "retries a URL seldom, and ever more slowly",
-            Rule::P10 => "does not ask again for what is fresh; sends validators",
+            Rule::P9 => "retries a URL seldom, ever more slowly",
+            Rule::P10 => "asks anew only if stale, with validators",
             Rule::P11 => "asks for robots.txt once per TTL",
-            Rule::P12 => "keeps to its page budget and to stop orders",
-            Rule::P13 => "keeps its manners across crashes and losses",
-            Rule::P14 => "treats a redirect hop as a request on its own host",
-            Rule::P15 => "probes a host that is down ever more slowly",
-            Rule::P16 => "uses the pace it may use while work waits",
+            Rule::P12 => "keeps to its page budget and stop orders",
+            Rule::P13 => "keeps manners across crashes and losses",
+            Rule::P14 => "treats a redirect hop as its own request",
+            Rule::P15 => "asks a host that is down ever less often",
+            Rule::P16 => "uses the pace it may while work waits",
         }
     }
 

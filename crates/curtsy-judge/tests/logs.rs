@@ -322,11 +322,11 @@ fn the_report_shows_the_pair_and_the_table() {
     assert!(lines[2].starts_with("  {\"start\":2900000,") && lines[2].contains("\"/a\""));
     assert_eq!(
         lines[9],
-        "P4    leaves the delay between two starts on a host                       2        2        0          0"
+        "P4   keeps the delay between starts on a host      2      2       0           0"
     );
     assert_eq!(
         lines.last().unwrap(),
-        &"manners broken: 3 exchanges, 1 hosts, 2 violations, 0 lines unreadable"
+        &"manners broken: 3 exchanges, 1 host, 2 violations, 0 lines unreadable"
     );
     let json = report.to_json();
     assert_eq!(json["clean"], false);

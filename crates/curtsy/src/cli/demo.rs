@@ -15,7 +15,7 @@ use curtsy_sim::manners_of;
 
 use super::crawl::{RowsAre, summary_of};
 use super::progress::Progressing;
-use super::{Console, Outcome, printable, why};
+use super::{Console, Outcome, columns, printable, why};
 use crate::signals::Signals;
 use curtsy_crawl::{
     Begin, FileSpec, JobSpec, PageSharing, Prelude, Report, SeedsAre, Target, run as run_job,
@@ -90,9 +90,9 @@ fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Re
         let mut text = Vec::new();
         verdict.print(&mut text)?;
         writeln!(console.out, "The judge read the site's own access log:\n")?;
-        for line in String::from_utf8_lossy(&text).lines() {
-            writeln!(console.out, "{}", printable(line))?;
-        }
+        let text = String::from_utf8_lossy(&text);
+        let text: Vec<String> = text.lines().map(printable).collect();
+        columns::print(&text.join("\n"), columns::of_stdout(), console.out)?;
         let kept = match &args.keep {
             Some(folder) => format!("The crawl's file and the log are in {}.", folder.display()),
             None => "`--keep DIR` keeps the crawl's file and the log.".to_owned(),

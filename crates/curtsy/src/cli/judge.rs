@@ -25,7 +25,7 @@ use curtsy_sim::manners_of;
 
 use self::logs::{Logs, open};
 use super::policy::assignment;
-use super::{Console, Outcome, printable};
+use super::{Console, Outcome, columns, count, printable};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -56,7 +56,7 @@ pub(super) struct JudgeArgs {
     #[arg(long, value_name = "[HOST=]FILE", value_parser = host_and_file)]
     robots: Vec<(String, String)>,
     /// The host of lines that don't name one
-    #[arg(long, value_name = "HOST")]
+    #[arg(long, value_name = "HOST", value_parser = host_name)]
     host: Option<String>,
     /// The log begins in the middle of a crawl: what was asked before it is not missed
     #[arg(long)]
@@ -78,7 +78,11 @@ pub(super) struct JudgeArgs {
 pub(super) fn run(args: &JudgeArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let policies = match Policies::choose(args)? {
         Ok(policies) => policies,
-        Err((name, error)) => return super::policy::refuse(&name, &error, console),
+        Err((name, error)) => {
+            // Not 1: that says that a crawler broke something.
+            super::policy::say_faults(&name, &error, console)?;
+            return Ok(Outcome::Usage);
+        }
     };
     let (verdicts, reading) = judge(args, policies)?;
     let outcome = if verdicts.clean() { Outcome::Fine } else { Outcome::Refused };
@@ -104,7 +108,9 @@ pub(super) fn run(args: &JudgeArgs, console: &mut Console<'_>) -> anyhow::Result
             } else if args.json {
                 writeln!(console.out, "{:#}", show::one_json(&agent, &report, &reading))?;
             } else {
-                show::one(&agent, &report, &reading, console.out)?;
+                let mut text = Vec::new();
+                show::one(&agent, &report, &reading, &mut text)?;
+                print(&text, console)?;
             }
         }
         agents if args.mail => {
@@ -116,9 +122,18 @@ pub(super) fn run(args: &JudgeArgs, console: &mut Console<'_>) -> anyhow::Result
             );
         }
         _ if args.json => writeln!(console.out, "{:#}", show::table_json(&verdicts, &reading))?,
-        _ => show::table(&verdicts, &reading, console.out)?,
+        _ => {
+            let mut text = Vec::new();
+            show::table(&verdicts, &reading, columns::of_stdout(), &mut text)?;
+            print(&text, console)?;
+        }
     }
     Ok(outcome)
+}
+
+/// Prints a report so that it fits the terminal.
+fn print(text: &[u8], console: &mut Console<'_>) -> std::io::Result<()> {
+    columns::print(&String::from_utf8_lossy(text), columns::of_stdout(), console.out)
 }
 
 /// What was read beside the exchanges, and by which policies.
@@ -135,6 +150,8 @@ struct Reading {
     policies: Policies,
     /// Whether the delay that crawlers are held to was given.
     delay_given: bool,
+    /// Whether the log was said to begin in the middle of a crawl.
+    midway: bool,
 }
 
 impl Reading {
@@ -150,8 +167,9 @@ fn nothing_selected(reading: &Reading) -> String {
         false => format!("\nhint: agents in the log: {}", reading.names.join(", ")),
     };
     format!(
-        "no line was selected: {} are of other agents, {} of other addresses{agents}",
-        reading.other_agents, reading.other_addresses
+        "no line was selected: {} of other agents, {} of other addresses{agents}",
+        count(reading.other_agents, "line"),
+        reading.other_addresses
     )
 }
 
@@ -169,6 +187,7 @@ fn judge(args: &JudgeArgs, policies: Policies) -> anyhow::Result<(Verdicts, Read
         formats: Vec::new(),
         policies,
         delay_given: args.delay.is_some() || args.set.iter().any(|(key, _)| key == DELAY),
+        midway: args.midway,
     };
     let made = Cell::new(0);
     let policies = &reading.policies;
@@ -421,6 +440,13 @@ fn format(name: &str) -> Result<LogFormat, String> {
     LogFormat::named(name).ok_or_else(|| format!("expected one of {}", names()))
 }
 
+fn host_name(text: &str) -> Result<String, String> {
+    match text.is_empty() || text.contains(['/', '@', '?', '#', ' ']) {
+        true => Err("expected the name of a host, as in example.org".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
 fn host_and_file(text: &str) -> Result<(String, String), String> {
     let (host, file) = text.split_once('=').unwrap_or(("*", text));
     Ok((host.to_owned(), file.to_owned()))
@@ -467,4 +493,4 @@ virtual host, IIS (W3C extended) and CloudFront. Agents are told apart by the na
 User-Agent, and by address if it has no contact. curtsy is held to `careful`, all others to what \
 the site asks for: robots.txt, Crawl-delay, Retry-After, and --delay.
 
-Exit codes: 0 no agent broke anything; 1 an agent did; 2 nothing could be read, or no line was selected.";
+Exit codes: 0 no agent broke anything; 1 an agent did; 2 a wrong argument, nothing could be read, or no line was selected.";

@@ -5,6 +5,7 @@
 
 mod block;
 mod cache;
+mod columns;
 mod config;
 mod conformance;
 mod crawl;

@@ -1,10 +1,12 @@
 //! `curtsy policy`: show, compare and check policies.
 
+use std::io::ErrorKind;
+
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use curtsy_core::policy::{
-    Difference, FIELDS, Fault, HOST_FIELDS, Kind, Layers, Mode, Note, Origin, Policy, PolicyError,
-    Reach, Settled, Value,
+    Difference, FIELDS, Fault, HOST_FIELDS, Kind, Layers, Mode, Note, Origin, Place, Policy,
+    PolicyError, Preset, Reach, Settled, Value,
 };
 use curtsy_crawl::Choice;
 use serde_json::{Map, Value as Json, json};
@@ -12,7 +14,7 @@ use serde_json::{Map, Value as Json, json};
 use super::config::ConfigArg;
 use super::crawl::{CrawlArgs, MannersArgs, manners, reach};
 use super::progress::counted;
-use super::{Console, Failure, Outcome, SETTINGS};
+use super::{Console, Failure, Outcome, SETTINGS, refusal};
 
 #[derive(Debug, Args)]
 pub(super) struct PolicyArgs {
@@ -113,7 +115,8 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
         Ok(settled) => settled,
         Err(error) => match error.downcast_ref::<PolicyError>() {
             Some(wrong) => {
-                return refuse(args.policy.as_deref().unwrap_or("the policy"), wrong, console);
+                say_faults(args.policy.as_deref().unwrap_or("the policy"), wrong, console)?;
+                return Ok(Outcome::Usage);
             }
             None => return Err(error),
         },
@@ -138,7 +141,10 @@ fn diff(args: &DiffArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
         // Two named policies are compared as they are written, whatever the environment says.
         match read(&Choice::find(name)?) {
             Ok(policy) => policies.push(policy),
-            Err(error) => return refuse(name, &error, console),
+            Err(error) => {
+                say_faults(name, &error, console)?;
+                return Ok(Outcome::Usage);
+            }
         }
     }
     let found = policies[0].diff(&policies[1]);
@@ -148,6 +154,8 @@ fn diff(args: &DiffArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
             .map(|d| json!({ "field": d.key, "left": d.left, "right": d.right }))
             .collect();
         writeln!(console.out, "{:#}", Json::from(list))?;
+    } else if found.is_empty() {
+        writeln!(console.out, "{} and {} are equal: no field differs", args.left, args.right)?;
     } else {
         let head = Difference {
             key: "field".to_owned(),
@@ -166,8 +174,18 @@ fn diff(args: &DiffArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
 }
 
 fn check(args: &CheckArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let text = std::fs::read_to_string(&args.file)
-        .with_context(|| format!("could not read the policy file `{}`", args.file))?;
+    let text = match std::fs::read_to_string(&args.file) {
+        Err(error)
+            if error.kind() == ErrorKind::NotFound && Preset::parse(&args.file).is_some() =>
+        {
+            let name = &args.file;
+            let text = format!(
+                "`{name}` is a preset, not a file\nhint: `curtsy policy show {name}` shows it"
+            );
+            return Err(refusal(SETTINGS, text));
+        }
+        read => read.with_context(|| format!("could not read the policy file `{}`", args.file))?,
+    };
     let reach = if args.allow_net { Reach::AllowedNet } else { Reach::Public };
     let settled = Layers { file: Some(&text), ..Layers::default() }.settle(reach);
     if args.json {
@@ -200,7 +218,10 @@ fn check(args: &CheckArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
             Ok(Outcome::Fine)
         }
         Err(_) if args.json => Ok(Outcome::Refused),
-        Err(error) => refuse(&args.file, &error, console),
+        Err(error) => {
+            say_faults(&args.file, &error, console)?;
+            Ok(Outcome::Refused)
+        }
     }
 }
 
@@ -212,23 +233,29 @@ pub(super) fn read(choice: &Choice) -> Result<Policy, PolicyError> {
     }
 }
 
-/// Says what is wrong with a policy, one mistake after the other.
-pub(super) fn refuse(
+/// Prints what is wrong with a policy, one mistake after the other. Whether that is the answer
+/// (`policy check`) or keeps the command from its work is for the caller to say.
+pub(super) fn say_faults(
     name: &str,
     error: &PolicyError,
     console: &mut Console<'_>,
-) -> anyhow::Result<Outcome> {
+) -> std::io::Result<()> {
     for fault in &error.faults {
+        // A flag or a variable names itself: the policy under it is not to blame.
+        let name = match fault.at {
+            Some(Place::Line { .. }) | None => format!("{name}: "),
+            Some(_) => String::new(),
+        };
         match console.json {
             true => {
                 let message = Fault { hint: None, ..fault.clone() };
-                let (message, hint) = (format!("{name}: {message}"), fault.hint.clone());
+                let (message, hint) = (format!("{name}{message}"), fault.hint.clone());
                 Failure { code: SETTINGS, message, hint }.tell_json(console.err)?;
             }
-            false => writeln!(console.err, "error: {name}: {fault}")?,
+            false => writeln!(console.err, "error: {name}{fault}")?,
         }
     }
-    Ok(Outcome::Refused)
+    Ok(())
 }
 
 fn policy_json(settled: &Settled) -> Json {
@@ -290,7 +317,7 @@ Examples:
 
 Flag beats environment beats `curtsy.toml` beats policy file beats preset.
 
-Exit codes: 0 shown; 1 the policy is refused; 2 no such preset or file.";
+Exit codes: 0 shown; 2 no such preset or file, or a policy with mistakes.";
 
 const DIFF_HELP: &str = "\
 Compares two policies as they are written: the environment and `curtsy.toml` are not looked at.
@@ -299,7 +326,7 @@ Examples:
   curtsy policy diff audit fleet
   curtsy policy diff careful my.toml --json
 
-Exit codes: 0 compared; 1 a policy is refused; 2 no such preset or file.";
+Exit codes: 0 compared, equal or not; 2 no such preset or file, or a policy with mistakes.";
 
 const CHECK_HELP: &str = "\
 Each mistake names the line, the field, the value, and the values that would do.

@@ -43,8 +43,41 @@ fn the_policy_says_what_was_promised() {
     assert_eq!(ends("audit"), Some(0));
     // Two seconds were promised, three were kept.
     assert_eq!(ends("policies/mine.toml"), Some(0));
-    assert_eq!(ends("policies/mistakes.toml"), Some(1), "a policy that is refused");
+    assert_eq!(ends("policies/mistakes.toml"), Some(2), "a policy that is refused");
     assert_eq!(ends("polite"), Some(2));
+}
+
+/// Code 1 means that a crawler broke something: a script must not read it out of its own typing
+/// error.
+#[test]
+fn a_wrong_argument_ends_with_2() {
+    for wrong in [
+        &["--delay", "5"] as &[&str],
+        &["--delay", "soon", "--policy", "neutral"],
+        &["--set", "pace.delay=5"],
+        &["--set", "pace.dlay=5s", "--policy", "careful"],
+        &["--set", "slots.per_host=many", "--policy", "careful"],
+        &["--set", "pace.delay"],
+        &["--policy", "policies/mistakes.toml"],
+        &["--policy", "policies/nowhere.toml"],
+        &["--from", "example.org"],
+        &["--format", "xml"],
+        &["--host", ""],
+        &["--host", "https://example.org/"],
+        &["--robots", "nowhere.txt"],
+        &["--robots", "https://example.org/robots.txt"],
+        &["--plan", "nowhere.jsonl"],
+        &["--faults", "nowhere.jsonl"],
+        &["--mail", "--json"],
+    ] {
+        let run = curtsy(&[&["judge", GOOD], wrong].concat());
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{wrong:?}: {}", run.err);
+        assert!(run.err.contains("error"), "{wrong:?}: {}", run.err);
+    }
+    // The delay is the site owner's: no preset is to blame for it.
+    let run = curtsy(&["judge", GOOD, "--delay", "5"]);
+    assert!(run.err.starts_with("error: flag `--delay`: "), "{}", run.err);
+    assert!(run.err.contains("hint: did you mean `5s`?"), "{}", run.err);
 }
 
 #[test]
@@ -60,7 +93,7 @@ fn a_policy_file_with_a_product_judges_the_lines_of_that_product() {
     let other = named("OttoBot/1.0");
     assert_eq!((other.code, other.out.as_str()), (Some(2), ""));
     assert!(
-        other.err.contains("are of other agents") && other.err.contains("curtsy"),
+        other.err.contains("5 lines of other agents, 0 of") && other.err.contains("curtsy"),
         "{}",
         other.err
     );
@@ -327,6 +360,43 @@ fn the_formats_of_other_servers_are_read() {
     assert_eq!(agents[0]["report"]["first"][0]["host"], "www.example.org");
 }
 
+/// A client behind a proxy sends the whole URL as its target, and servers log it so. The host in
+/// the target is the one that was asked, whatever the log's own field says.
+#[test]
+fn an_absolute_target_is_split_in_every_format() {
+    let [flag, file] = ASKS;
+    let site = "https://www.example.org/";
+    for (log, from, to, host) in [
+        ("logs/mixed.log", "GET /", format!("GET {site}"), "www.example.org:443 "),
+        ("logs/nginx.jsonl", "GET /", format!("GET {site}"), "\"host\": \"www.example.org\""),
+        (
+            "logs/caddy.jsonl",
+            "\"uri\":\"/",
+            format!("\"uri\":\"{site}"),
+            "\"host\":\"www.example.org\"",
+        ),
+        ("logs/cloudfront.log", ".net\t/", format!(".net\t{site}"), "\twww.example.org\t"),
+        ("logs/iis.log", "GET /", format!("GET {site}"), ""),
+    ] {
+        let text = std::fs::read_to_string(folder().join(log)).unwrap();
+        let sent = text.replace(from, &to).replace(host, &host.replace("www.example", "proxy"));
+        assert!(sent.contains(&to) && (host.is_empty() || sent.contains("proxy.org")), "{sent}");
+        let judge = |text: &str| {
+            let one = ["-", "--agent", "rudebot", "--host", "www.example.org", flag, file];
+            json_with(&one, text)
+        };
+        let (plain, absolute) = (judge(&text), judge(&sent));
+        assert_eq!(absolute["rules"], plain["rules"], "{log}");
+        assert_eq!(absolute["hosts"], 1, "{log}");
+        assert_ne!(broken(&absolute), "", "{log}");
+        let asked = |report: &Value| report["agent"]["robots_requests"].clone();
+        assert_eq!(asked(&absolute), asked(&plain), "{log}");
+    }
+    let line = "192.0.2.1 - - [10/Oct/2026:13:55:36 +0000] \"GET http://py.test/robots.txt HTTP/1.1\" 200 5 \"-\" \"Wget/1.21\"\n";
+    let shown = curtsy_with(&["judge", "-"], &[], line).out;
+    assert!(!shown.contains("never asked for robots.txt"), "{shown}");
+}
+
 #[test]
 fn times_in_whole_seconds_are_never_charged_for_their_coarseness() {
     let line = |second: u64, target: u64, tail: &str| {
@@ -352,6 +422,7 @@ fn times_in_whole_seconds_are_never_charged_for_their_coarseness() {
     assert_eq!(p4(&run, "1s"), Some(1));
     assert_eq!(p4(&run[..8], "1s"), Some(0));
     let shown = curtsy_with(&["judge", "-", "--delay", "1s"], &[], &run.concat()).out;
+    let shown = shown.replace("\n  ", " ");
     assert!(
         shown.contains(
             "16 starts in 3 s by the log, and surely in less than 14 s; the delay is 1 s"
@@ -426,4 +497,70 @@ fn a_pace_that_breaks_the_preset_points_at_the_flag_for_a_crawl_with_another_del
     assert!(run.out.contains(hint) && run.out.contains("`--set pace.delay="), "{}", run.out);
     let run = curtsy(&["judge", "logs/rude.jsonl", "--set", "pace.delay=200ms"]);
     assert!(!run.out.contains("P4 on ") && !run.out.contains(hint), "{}", run.out);
+}
+
+/// A terminal of 80 columns breaks what is longer, and the numbers of a rule land on another line.
+#[test]
+fn reports_fit_80_columns() {
+    let [flag, file] = ASKS;
+    let long = "203.0.113.9 - - [10/Oct/2026:13:55:36 +0000] \"GET /private/x HTTP/1.1\" 200 9 \"-\" \"a-crawler-with-a-rather-long-name-that-fills-a-column/1.0 (+me@example.org)\"\n";
+    let many = format!("{long}{}", long.replace("a-crawler", "another"));
+    for (run, lines_joined) in [
+        (curtsy(&["judge", GOOD]), "P16  uses the pace it may while work waits"),
+        (
+            curtsy(&["judge", "logs/rude.jsonl"]),
+            "\"status\": 429, \"complete\": true, \"retry_after\"",
+        ),
+        (curtsy(&["judge", "logs/mixed.log", flag, file]), "RudeBot/1.0 (+https://rude.example/)"),
+        (
+            curtsy_with(&["judge", "-", flag, file], &[], &many),
+            "\na-crawler-with-a-rather-long-name-that-fills-a-column\n",
+        ),
+    ] {
+        for line in run.out.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        // Broken lines go on with an indent, and nothing of them is lost.
+        let joined = run.out.replace("\n    ", " ");
+        assert!(joined.contains(lines_joined) || run.out.contains(lines_joined), "{}", run.out);
+    }
+    let rule = curtsy(&["judge", GOOD]).out;
+    let row = rule.lines().find(|line| line.starts_with("P0 ")).unwrap();
+    assert!(row.ends_with("     5      0       0           0"), "{row}");
+}
+
+#[test]
+fn one_is_not_a_plural() {
+    let one = "192.0.2.1 - - [10/Oct/2026:13:55:36 +0000] \"GET /private/ HTTP/1.1\" 200 5 \"-\" \"Some/1.0\"\n";
+    let shown = curtsy_with(&["judge", "-", "--robots", "logs/asks.txt"], &[], one).out;
+    let last = "manners broken: 1 exchange, 1 host, 1 violation, 0 lines unreadable\n";
+    assert!(shown.ends_with(last), "{shown}");
+}
+
+/// A rotated log begins long after the crawl did: its robots.txt is in the log of the day before.
+#[test]
+fn a_log_without_a_robots_txt_in_front_points_at_midway() {
+    let line = |second: u64, target: &str| {
+        format!(
+            "192.0.2.1 - - [10/Oct/2026:13:55:{second:02} +0000] \"GET {target} HTTP/1.1\" 200 5 \"-\" \"curtsy/0.1.0 (+me@example.org)\" 0.001\n"
+        )
+    };
+    let pages = [line(0, "/a"), line(10, "/b"), line(20, "/c")].concat();
+    let run = |more: &[&str], log: &str| {
+        curtsy_with(&[&["judge", "-", "--robots", "logs/asks.txt"], more].concat(), &[], log)
+    };
+    let hint = "hint: requests came before any robots.txt in the log (P1)";
+    let found = run(&[], &pages);
+    assert_eq!(found.code, Some(1));
+    assert!(found.out.contains(hint) && found.out.contains("--midway"), "{}", found.out);
+    let midway = run(&["--midway"], &pages);
+    assert_eq!(midway.code, Some(0), "{}", midway.out);
+    assert!(!midway.out.contains("--midway"), "{}", midway.out);
+    // The same in the table of several agents, and if a robots.txt comes later in the log.
+    let other = line(5, "/").replace("curtsy/0.1.0", "Other/1.0");
+    assert!(run(&[], &format!("{pages}{other}")).out.contains(hint));
+    assert!(run(&[], &format!("{pages}{}", line(30, "/robots.txt"))).out.contains(hint));
+    // Without such requests there is nothing to hint at.
+    let asked = [line(0, "/robots.txt"), line(10, "/b"), line(20, "/c")].concat();
+    assert!(!run(&[], &asked).out.contains("--midway"));
 }

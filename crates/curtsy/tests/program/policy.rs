@@ -45,6 +45,9 @@ fn diff_shows_what_two_policies_do_not_share() {
     check("policy-diff-file", &curtsy(&["policy", "diff", "warehouse", "policies/mine.toml"]));
     let json = curtsy(&["policy", "diff", "careful", "careful", "--json"]);
     assert_eq!((json.code, json.out.as_str()), (Some(0), "[]\n"));
+    let equal = curtsy(&["policy", "diff", "careful", "careful"]);
+    let said = "careful and careful are equal: no field differs\n";
+    assert_eq!((equal.code, equal.out.as_str()), (Some(0), said));
 }
 
 #[test]
@@ -71,4 +74,29 @@ fn what_is_neither_preset_nor_file_ends_with_2() {
     check("policy-unknown", &curtsy(&["policy", "show", "polite"]));
     let run = curtsy(&["policy", "check", "policies/nowhere.toml"]);
     assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+}
+
+/// A file that can't be used ends with 2 everywhere. Only `check` is asked whether it can be used:
+/// its answer is no, which is 1.
+#[test]
+fn a_policy_with_mistakes_ends_with_2_where_it_is_needed() {
+    let mistakes = "policies/mistakes.toml";
+    for arguments in [&["show", mistakes] as &[&str], &["diff", "careful", mistakes]] {
+        let run = curtsy(&[&["policy"], arguments].concat());
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(run.err.starts_with("error: policies/mistakes.toml: line "), "{}", run.err);
+    }
+    let run = curtsy(&["policy", "show", "careful", "--set", "pace.delay=5"]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.err.starts_with("error: flag `--set`: `pace.delay`"), "{}", run.err);
+    assert_eq!(curtsy(&["policy", "check", mistakes]).code, Some(1));
+}
+
+#[test]
+fn check_of_a_preset_points_at_show() {
+    let run = curtsy(&["policy", "check", "careful"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    let said =
+        "error: `careful` is a preset, not a file\nhint: `curtsy policy show careful` shows it\n";
+    assert_eq!(run.err, said);
 }

@@ -8,7 +8,7 @@ const SHORT: [&str; 5] = ["sim", "--days=2", "--hosts=6", "--workers=3", "--hour
 fn a_short_run_ends_with_0_and_counts_everything() {
     let run = curtsy(&SHORT);
     assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
-    for part in ["\nP0    says who it is", "\nP16   ", "\nfault  ", "\nFetched  "] {
+    for part in ["\nP0   says who it is", "\nP16  ", "\nfault  ", "\nFetched  "] {
         assert!(run.out.contains(part), "{}", run.out);
     }
     let last = run.out.lines().last().unwrap();

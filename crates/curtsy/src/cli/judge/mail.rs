@@ -74,7 +74,8 @@ fn wishes(report: &Report) -> Vec<String> {
         })
         .collect();
     if report.disobeyed.len() > LINES_SHOWN {
-        wishes.push(format!("{} more lines of robots.txt", report.disobeyed.len() - LINES_SHOWN));
+        let more = count((report.disobeyed.len() - LINES_SHOWN) as u64, "more line");
+        wishes.push(format!("{more} of robots.txt"));
     }
     if report.crawl_delay > 0 {
         let seconds = report.crawl_delay as f64 / 1e6;

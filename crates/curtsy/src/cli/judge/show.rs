@@ -1,6 +1,6 @@
 //! What the judge found, as text and as JSON.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use curtsy_core::evidence::timestamp;
 use curtsy_core::time::Time;
@@ -42,7 +42,17 @@ pub(super) fn one(
             "hint: the delay is that of `{policy}`; a crawl with another `--delay` is judged by it with `--set pace.delay=200ms`"
         )?;
     }
+    if !reading.midway && misses_robots(report) {
+        writeln!(out, "{MIDWAY}")?;
+    }
     Ok(())
+}
+
+/// Whether requests came before any robots.txt in the log: perhaps it was fetched before the log
+/// begins.
+fn misses_robots(report: &Report) -> bool {
+    let first = report.first.iter().find(|violation| violation.rule == Rule::P1);
+    first.is_some_and(|violation| violation.earlier.is_none())
 }
 
 /// Whether requests came too close to each other.
@@ -54,6 +64,7 @@ fn breaks_pace(report: &Report) -> bool {
 pub(super) fn table(
     verdicts: &Verdicts,
     reading: &Reading,
+    columns: usize,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let mut shown = 0;
@@ -73,41 +84,18 @@ pub(super) fn table(
     if shown > 0 || reading.unreadable > 0 {
         writeln!(out)?;
     }
-    let row = |out: &mut dyn Write, cells: [&str; 7], manners: &str| {
-        let row = format!(
-            "{:<32} {:>9} {:>6} {:>10} {:>10} {:>8} {:>7}  {manners}",
-            cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6]
-        );
-        writeln!(out, "{}", row.trim_end())
-    };
-    let head = ["agent", "requests", "hosts", "robots.txt", "addresses", "policy", "broken"];
-    row(out, head, "by manner")?;
-    for agent in verdicts.agents.iter().take(ROWS_SHOWN) {
-        let name: String = label(agent).chars().take(32).collect();
-        let requests = agent.requests.to_string();
-        let robots = agent.robots_requests.to_string();
-        let more = if agent.more_addresses { "+" } else { "" };
-        let addresses = format!("{}{more}", agent.addresses.len());
-        let (hosts, policy, broken, manners) = match &agent.report {
-            Some(report) => (
-                report.hosts.to_string(),
-                reading.policy_of(&agent.name),
-                report.violations().to_string(),
-                by_manner(report),
-            ),
-            None => ("–".into(), "–".into(), "–".into(), "browsers are not judged".into()),
-        };
-        let policy: String = policy.chars().take(9).collect();
-        row(out, [&name, &requests, &hosts, &robots, &addresses, &policy, &broken], &manners)?;
-    }
+    let agents = verdicts.agents.iter().take(ROWS_SHOWN);
+    let mut rows = vec![Row::head()];
+    rows.extend(agents.map(|agent| Row::of(agent, reading)));
+    print_rows(&rows, columns, out)?;
     if verdicts.agents.len() > ROWS_SHOWN {
         let rest = &verdicts.agents[ROWS_SHOWN..];
         let requests: u64 = rest.iter().map(|agent| agent.requests).sum();
         let broken: u64 = rest.iter().map(AgentCase::violations).sum();
         writeln!(
             out,
-            "{} more agents with {} and {}; --json lists them",
-            rest.len(),
+            "{} with {} and {}; --json lists them",
+            count(rest.len() as u64, "more agent"),
             count(requests, "request"),
             count(broken, "violation")
         )?;
@@ -147,6 +135,10 @@ pub(super) fn table(
     if unknown_robots(verdicts) {
         writeln!(out, "{NO_ROBOTS}")?;
     }
+    let mut reports = verdicts.agents.iter().filter_map(|agent| agent.report.as_ref());
+    if !reading.midway && reports.any(misses_robots) {
+        writeln!(out, "{MIDWAY}")?;
+    }
     left_out(reading, out)?;
     let requests =
         verdicts.agents.iter().map(|agent| agent.requests).sum::<u64>() + others.requests;
@@ -160,6 +152,85 @@ pub(super) fn table(
         count(broken, "violation"),
         count(reading.unreadable, "line")
     )?;
+    Ok(())
+}
+
+/// A row of the table of agents.
+struct Row {
+    name: String,
+    cells: [String; 6],
+    /// How often each rule was broken.
+    by_manner: String,
+}
+
+impl Row {
+    fn head() -> Row {
+        let cells = ["requests", "hosts", "robots.txt", "addresses", "policy", "broken"];
+        let cells = cells.map(str::to_owned);
+        Row { name: "agent".to_owned(), cells, by_manner: "by manner".to_owned() }
+    }
+
+    fn of(agent: &AgentCase, reading: &Reading) -> Row {
+        let more = if agent.more_addresses { "+" } else { "" };
+        let (hosts, policy, broken, by_manner) = match &agent.report {
+            Some(report) => (
+                report.hosts.to_string(),
+                policy_name(&reading.policy_of(&agent.name)),
+                report.violations().to_string(),
+                by_manner(report),
+            ),
+            None => ("–".into(), "–".into(), "–".into(), "browsers are not judged".into()),
+        };
+        let cells = [
+            agent.requests.to_string(),
+            hosts,
+            agent.robots_requests.to_string(),
+            format!("{}{more}", agent.addresses.len()),
+            policy,
+            broken,
+        ];
+        Row { name: label(agent), cells, by_manner }
+    }
+}
+
+/// A policy as the table names it: a file without its folder, and no longer than a column may be.
+fn policy_name(policy: &str) -> String {
+    let file = policy.rsplit(['/', '\\']).next().unwrap_or(policy);
+    match file.chars().count() > POLICY_MOST {
+        true => printable(file).chars().take(POLICY_MOST - 1).chain(['…']).collect(),
+        false => printable(file),
+    }
+}
+
+/// Prints rows in columns as wide as their cells. Where they don't fit, the rules that an agent broke
+/// stand in a line of their own below its numbers, and so does a long name above them.
+fn print_rows(rows: &[Row], columns: usize, out: &mut dyn Write) -> io::Result<()> {
+    let length = |text: &str| text.chars().count();
+    let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
+    let widths = [0, 1, 2, 3, 4, 5].map(|cell| widest(&|row| length(&row.cells[cell])));
+    let numbers: usize = widths.iter().map(|width| width + 1).sum();
+    let room = columns.saturating_sub(numbers).max(NAME_LEAST);
+    let name = widest(&|row| Some(length(&row.name)).filter(|&name| name <= room).unwrap_or(0));
+    let beside = name + numbers + 2 + widest(&|row| length(&row.by_manner)) <= columns;
+    for (nth, row) in rows.iter().enumerate() {
+        let mut line = match length(&row.name) <= name {
+            true => format!("{:<name$}", row.name),
+            false => {
+                writeln!(out, "{}", row.name)?;
+                " ".repeat(name)
+            }
+        };
+        for (cell, width) in row.cells.iter().zip(widths) {
+            line.push_str(&format!(" {cell:>width$}"));
+        }
+        match beside {
+            true => writeln!(out, "{}", format!("{line}  {}", row.by_manner).trim_end())?,
+            false => writeln!(out, "{line}")?,
+        }
+        if !beside && nth > 0 && !row.by_manner.is_empty() {
+            writeln!(out, "  {}", row.by_manner)?;
+        }
+    }
     Ok(())
 }
 
@@ -339,6 +410,11 @@ fn shortened(line: &str) -> String {
 }
 
 const NO_ROBOTS: &str = "note: the log does not hold the robots.txt, so P2 and the Crawl-delay were not judged everywhere; give it with --robots FILE";
+const MIDWAY: &str = "hint: requests came before any robots.txt in the log (P1); if the crawl began before the log, add --midway: P1 is then not judged until the first robots.txt in the log, for one TTL at most";
+/// The columns that a name has in the table at least.
+const NAME_LEAST: usize = 16;
+/// The columns that a policy has in the table at most.
+const POLICY_MOST: usize = 16;
 /// Agents in the table.
 const ROWS_SHOWN: usize = 40;
 /// Agents whose worst violation is shown.
