@@ -342,6 +342,12 @@ fn told(step: &DecisionRow) -> String {
     if was_not_asked(step) {
         return format!("{at} {} given up without a further try: {came}", step.url);
     }
+    if is_head(step) {
+        let url = &step.url;
+        return format!(
+            "{at} HEAD {url} {came}{friction}{wait} → asked again with GET: some servers refuse HEAD alone"
+        );
+    }
     let then = match (step.decision.as_str(), step.not_before, &step.follows) {
         ("retry", Some(next), _) => {
             let wait = step.at.map(|at| format!(", {} later", progress::span(next - at)));
@@ -357,6 +363,11 @@ fn told(step: &DecisionRow) -> String {
         kind => format!("{kind} {}", step.url),
     };
     format!("{at} {what} {came}{friction}{wait}{then}")
+}
+
+/// Whether this was a `HEAD` after which the same URL was asked for with `GET`: nothing else follows a URL to itself.
+fn is_head(step: &DecisionRow) -> bool {
+    step.decision == "follow" && step.follows.as_ref() == Some(&step.url)
 }
 
 /// Whether a URL was given up at this decision without a request: its host had to wait, and nothing else was left to do.
@@ -409,6 +420,7 @@ fn in_json(
                 "http_status": step.http_status, "error": step.error, "friction": step.friction,
                 "retry_after_ms": step.retry_after.map(|w| w.as_millis() as u64), "gate": step.gate,
                 "not_before": step.not_before.map(timestamp), "follows": step.follows,
+                "get_after_head": is_head(step),
                 "delay_ms": step.delay.map(|d| d.as_millis() as u64), "delay_by": step.delay_by,
                 "robots_line": step.robots_line, "findings": gates, "reason": step.reason,
                 "wait_ms": step.not_before.zip(step.at).map(|(next, at)| (next - at).as_millis() as u64),

@@ -364,6 +364,20 @@ fn a_blocked_host_waits_for_a_person_and_not_for_a_date() {
 }
 
 #[test]
+fn why_shows_get_after_head_and_no_redirect_to_itself() {
+    let page = Answer::page("/", "t", "<img src=\"/gone.png\">", &[]);
+    let town = town(vec![Host::named("h0.test").says_unlinked(page)]);
+    let args = [&town.url(0, "/"), "--policy", "warehouse", "--delay", "0s", "--no-sitemaps"];
+    town.crawl(&[&args[..], &["--assets"]].concat()).ends(0);
+    let image = town.url(0, "/gone.png");
+    let why = town.run(&["why", &image]).ends(0).out;
+    has(&why, &[&format!("HEAD {image} 404 → asked again with GET"), "→ given up"]);
+    assert!(!why.contains(&format!("→ {image}")), "{why}");
+    let why = json(&town.run(&["why", &image, "--json"]).ends(0).out);
+    assert_eq!(why["steps"][0]["get_after_head"], true, "{why}");
+}
+
+#[test]
 fn a_wait_that_is_longer_than_a_site_asked_for_says_so() {
     let busy = Answer::to("/").status(429).retry_after_seconds(15);
     let town = town(vec![Host::named("h0.test").pages(3, 2, 300).says(busy)]);
