@@ -36,7 +36,7 @@ pub(super) struct HowArgs {
     #[command(flatten)]
     way: WayArgs,
     #[command(flatten)]
-    ledger: LedgerArg,
+    pub(super) ledger: LedgerArg,
     #[command(flatten)]
     pub(super) config: ConfigArg,
 }

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::Args;
 use curtsy_core::evidence::{
     Names, RobotsEvidence, SLOT_TIMEOUT_TEXT, Sureness, sentence, timestamp,
 };
 use curtsy_core::host::{Finding, Gate, Reason, Verdict};
 use curtsy_core::time::Time;
-use curtsy_core::url::CrawlUrl;
+use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::UrlRecord;
 use curtsy_fetch::GuardRefusal;
 use curtsy_sink::PRIVATE_ADDRESS;
@@ -18,6 +19,7 @@ use curtsy_sink::read::{DecisionRow, PageRow, PagesFile, RunRow};
 use curtsy_store::queued_in;
 use serde_json::{Value as Json, json};
 
+use super::crawl::{CrawlArgs, LedgerArg};
 use super::explain::{self, HowArgs};
 use super::failure::{self, Failure};
 use super::{Console, Outcome, file, printable, progress};
@@ -48,8 +50,12 @@ pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Ou
     let mut urls = vec![seed(&args.url)?];
     urls.extend(other_scheme(&args.url));
     let file = file::find(args.file.as_deref(), &urls, &args.how.config, console)?;
+    let flags = CrawlArgs { ledger: args.how.ledger, ..CrawlArgs::default() };
+    let ledger = args.how.config.find()?.under(flags).ledger;
+    let is_blocked = |host: &HostKey| is_blocked(&ledger, host, console);
     // A URL that was written without a scheme is the one that the crawl knows.
-    let found = urls.iter().find_map(|url| find(&file, url.as_str()).transpose()).transpose()?;
+    let found = urls.iter().find_map(|url| find(&file, url.as_str(), is_blocked).transpose());
+    let found = found.transpose()?;
     match found {
         Some(why) if args.json => writeln!(console.out, "{:#}", why.json)?,
         Some(why) => write!(console.out, "{}", why.text)?,
@@ -70,8 +76,21 @@ pub(super) struct Why {
     pub(super) json: Json,
 }
 
-/// What a crawl's file says about a URL.
-pub(super) fn find(file: &Path, url: &str) -> anyhow::Result<Option<Why>> {
+/// Whether the ledger has an order that blocks a host. Without a ledger nobody can have lifted the order of a run.
+fn is_blocked(ledger: &LedgerArg, host: &HostKey, console: &Console<'_>) -> anyhow::Result<bool> {
+    if !ledger.find(console)?.exists() {
+        return Ok(true);
+    }
+    let stops = ledger.open(console)?.stops().context("could not read the ledger of hosts")?;
+    Ok(stops.iter().any(|(blocked, _)| blocked == host))
+}
+
+/// What a crawl's file says about a URL. `is_blocked` says whether a host is blocked now, which the file does not know.
+pub(super) fn find(
+    file: &Path,
+    url: &str,
+    is_blocked: impl Fn(&HostKey) -> anyhow::Result<bool>,
+) -> anyhow::Result<Option<Why>> {
     let url = seed(url)?;
     let pages = PagesFile::open(file)?;
     let row = pages.row(&url)?;
@@ -85,7 +104,7 @@ pub(super) fn find(file: &Path, url: &str) -> anyhow::Result<Option<Why>> {
         return Ok(None);
     }
     let queued = match queued {
-        Some(record) => Some(Queued::of(&record, pages.runs()?.last())),
+        Some(record) => Some(Queued::of(&record, pages.runs()?.last(), is_blocked)?),
         None => None,
     };
     Ok(Some(Why {
@@ -127,11 +146,27 @@ struct Queued {
 
 impl Queued {
     /// What the last run says of it.
-    fn of(record: &UrlRecord, run: Option<&RunRow>) -> Queued {
+    fn of(
+        record: &UrlRecord,
+        run: Option<&RunRow>,
+        is_blocked: impl Fn(&HostKey) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<Queued> {
         let figures = run.and_then(|run| run.figures.as_deref());
         let figures: Json = figures.and_then(|f| serde_json::from_str(f).ok()).unwrap_or_default();
         let waits = figures["waits"].as_array().map(Vec::as_slice).unwrap_or_default();
         let host = waits.iter().find(|wait| wait["host"] == record.host().as_str());
+        if host.is_some_and(|wait| wait["gate"] == Gate::Stop.name()) {
+            let name = record.host().as_str();
+            let why = match is_blocked(record.host())? {
+                true => format!(
+                    "{name} is blocked; `curtsy block {name} --lift` lets it be asked again, and then the same command goes on with it"
+                ),
+                false => format!(
+                    "{name} was blocked when the last run ended; the block was lifted since, and the same command goes on with it"
+                ),
+            };
+            return Ok(Queued { ready: record.ready, why });
+        }
         let why = match run.map(|run| (run.ended_at, run.outcome.as_deref())) {
             None | Some((None, _)) => {
                 "the crawl is at work, or was killed; the same command goes on with it".to_owned()
@@ -156,7 +191,7 @@ impl Queued {
                 _ => "the same command goes on with it".to_owned(),
             },
         };
-        Queued { ready: record.ready, why }
+        Ok(Queued { ready: record.ready, why })
     }
 }
 

@@ -378,6 +378,22 @@ fn why_shows_get_after_head_and_no_redirect_to_itself() {
 }
 
 #[test]
+fn why_knows_that_a_block_was_lifted_since_the_last_run() {
+    let town = town(vec![Host::named("h0.test").pages(3, 2, 300)]);
+    let url = town.url(0, "/");
+    let host = url.split([':', '/']).nth(3).unwrap();
+    town.run(&["block", host]).ends(0);
+    town.crawl(&[&url, "--delay", "0s"]).ends(3);
+    let why = town.run(&["why", &url]).ends(0).out;
+    has(&why, &[&format!("{host} is blocked; `curtsy block {host} --lift`")]);
+    town.run(&["block", host, "--lift"]).ends(0);
+    let why = town.run(&["why", &url]).ends(0).out;
+    let lifted = format!("{host} was blocked when the last run ended; the block was lifted since");
+    has(&why, &["queued: ", &lifted, "the same command goes on"]);
+    assert!(!why.contains("is blocked"), "{why}");
+}
+
+#[test]
 fn a_wait_that_is_longer_than_a_site_asked_for_says_so() {
     let busy = Answer::to("/").status(429).retry_after_seconds(15);
     let town = town(vec![Host::named("h0.test").pages(3, 2, 300).says(busy)]);
