@@ -101,16 +101,86 @@ pub(super) fn find(
     };
     let queued = queued_in(file, &url)?.filter(|record| !record.held || row.is_none());
     if row.is_none() && decisions.is_empty() && queued.is_none() {
-        return Ok(None);
+        let found = Found::beside_pages(&pages, &url)?;
+        return Ok(found.map(|found| Why { text: text(&url, &found), json: in_json(&url, &found) }));
     }
     let queued = match queued {
         Some(record) => Some(Queued::of(&record, pages.runs()?.last(), is_blocked)?),
         None => None,
     };
-    Ok(Some(Why {
-        text: text(&url, row.as_ref(), refused.as_deref(), &decisions, queued.as_ref()),
-        json: in_json(&url, row.as_ref(), refused.as_deref(), &decisions, queued.as_ref()),
-    }))
+    let found = Found { row, refused, decisions, queued, role: None };
+    Ok(Some(Why { text: text(&url, &found), json: in_json(&url, &found) }))
+}
+
+/// Everything that a crawl's file has about a URL.
+struct Found {
+    row: Option<PageRow>,
+    /// Why its host was not dialled.
+    refused: Option<String>,
+    decisions: Vec<DecisionRow>,
+    queued: Option<Queued>,
+    /// What it is, if it is no page.
+    role: Option<Role>,
+}
+
+/// What a URL is that a crawl asks for on behalf of pages.
+enum Role {
+    /// The robots.txt of a site: how many pages it refused, and how many others have a row.
+    Robots { refused: u64, others: u64 },
+    /// A sitemap: how many pages it lists.
+    Sitemap { listed: u64 },
+}
+
+impl Found {
+    /// What the file has about a robots.txt or a sitemap; none if the URL is neither.
+    fn beside_pages(pages: &PagesFile, url: &CrawlUrl) -> anyhow::Result<Option<Found>> {
+        let (refused, queued) = (None, None);
+        if let Some(row) = pages.sitemap_row(url)? {
+            let role = Some(Role::Sitemap { listed: pages.listed_by(&row.final_url)? });
+            let decisions = pages.sitemap_decisions(url)?;
+            return Ok(Some(Found { row: Some(row), refused, decisions, queued, role }));
+        }
+        let authority = url.authority();
+        if *url != authority.robots_url() {
+            return Ok(None);
+        }
+        let decisions = pages.robots_requests(url)?;
+        let (forbidden, others) = pages.ruled_by_robots(&authority)?;
+        if decisions.is_empty() && forbidden + others == 0 {
+            return Ok(None);
+        }
+        let role = Some(Role::Robots { refused: forbidden, others });
+        Ok(Some(Found { row: None, refused, decisions, queued, role }))
+    }
+}
+
+impl Role {
+    /// What is said about it, each in a line.
+    fn lines(&self, requests: usize) -> Vec<String> {
+        match self {
+            Role::Sitemap { listed } => {
+                vec![format!("a sitemap; it lists {}", super::count(*listed, "URL"))]
+            }
+            Role::Robots { refused, others } => {
+                let asked = match requests {
+                    0 => "not asked for by this crawl: the ledger of hosts had it".to_owned(),
+                    1 => "the robots.txt of the site, asked for once".to_owned(),
+                    n => format!("the robots.txt of the site, asked for {n} times"),
+                };
+                let pages = super::count(refused + others, "page");
+                vec![asked, format!("it refused {refused} of the {pages} of its site in this file")]
+            }
+        }
+    }
+
+    fn in_json(&self) -> Json {
+        match self {
+            Role::Sitemap { listed } => json!({"is": "sitemap", "urls_listed": listed}),
+            Role::Robots { refused, others } => {
+                json!({"is": "robots", "pages_refused": refused, "pages_not_refused": others})
+            }
+        }
+    }
 }
 
 /// Why the host of a row was not dialled, and what would allow it: by its address, or as the run that tried has it.
@@ -195,13 +265,9 @@ impl Queued {
     }
 }
 
-fn text(
-    url: &CrawlUrl,
-    row: Option<&PageRow>,
-    refused: Option<&str>,
-    decisions: &[DecisionRow],
-    queued: Option<&Queued>,
-) -> String {
+fn text(url: &CrawlUrl, found: &Found) -> String {
+    let Found { row, refused, decisions, queued, role } = found;
+    let row = row.as_ref();
     let mut text = format!("{}\n", printable(url.as_str()));
     match row {
         Some(row) => {
@@ -228,8 +294,11 @@ fn text(
                 );
             }
         }
-        None if queued.is_none() => text.push_str("  has not ended yet\n"),
+        None if queued.is_none() && role.is_none() => text.push_str("  has not ended yet\n"),
         None => {}
+    }
+    for line in role.iter().flat_map(|role| role.lines(decisions.len())) {
+        let _ = writeln!(text, "  {line}");
     }
     if let Some(Queued { ready, why }) = queued {
         let _ = writeln!(text, "  queued: {}", printable(why));
@@ -430,13 +499,9 @@ fn evidence(step: &DecisionRow) -> Option<Json> {
     serde_json::to_value(evidence).ok()
 }
 
-fn in_json(
-    url: &CrawlUrl,
-    row: Option<&PageRow>,
-    refused: Option<&str>,
-    decisions: &[DecisionRow],
-    queued: Option<&Queued>,
-) -> Json {
+fn in_json(url: &CrawlUrl, found: &Found) -> Json {
+    let Found { row, refused, decisions, queued, role } = found;
+    let (row, queued) = (row.as_ref(), queued.as_ref());
     let rule = row.and_then(|row| row.robots_rule.as_deref());
     let steps: Vec<Json> = decisions
         .iter()
@@ -473,6 +538,7 @@ fn in_json(
     };
     json!({
         "url": url,
+        "role": role.as_ref().map(Role::in_json),
         "queued": queued.map(|q| json!({"why": q.why, "ready": q.ready.map(timestamp)})),
         "warnings": warnings,
         "reason": row.and_then(|r| r.reason.clone()),

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::Duration;
 
-use curtsy_sim::loopback::{Answer, Body, Ending, Host, Range, Scene};
+use curtsy_sim::loopback::{Answer, Body, Ending, Host, Range, Scene, Sitemap};
 use serde_json::{Value, json};
 
 use crate::harness::{Town, number, texts};
@@ -391,6 +391,34 @@ fn why_knows_that_a_block_was_lifted_since_the_last_run() {
     let lifted = format!("{host} was blocked when the last run ended; the block was lifted since");
     has(&why, &["queued: ", &lifted, "the same command goes on"]);
     assert!(!why.contains("is blocked"), "{why}");
+}
+
+#[test]
+fn why_says_what_a_crawl_asked_for_besides_pages() {
+    let sitemap = Sitemap {
+        path: "/sitemap.xml".to_owned(),
+        locs: vec!["/p/1".to_owned(), "/p/2".to_owned()],
+        ..Sitemap::default()
+    };
+    let host = Host::named("h0.test").pages(3, 2, 300).robots(ROBOTS).sitemap(sitemap);
+    let town = town(vec![host]);
+    let args = [&town.url(0, "/"), "--policy", "warehouse", "--delay", "0s"];
+    town.crawl(&args).ends(0);
+    let (robots, sitemap) = (town.url(0, "/robots.txt"), town.url(0, "/sitemap.xml"));
+    let why = town.run(&["why", &robots]).ends(0).out;
+    has(&why, &["asked for once", "it refused 1 of the 3 pages", &format!("robots {robots} 200")]);
+    let why = json(&town.run(&["why", &robots, "--json"]).ends(0).out);
+    let role = json!({"is": "robots", "pages_refused": 1, "pages_not_refused": 2});
+    assert_eq!(why["role"], role, "{why}");
+    let why = town.run(&["why", &sitemap]).ends(0).out;
+    has(&why, &["fetched with 200", "a sitemap; it lists 2 URLs"]);
+    let why = json(&town.run(&["why", &sitemap, "--json"]).ends(0).out);
+    assert_eq!(why["role"], json!({"is": "sitemap", "urls_listed": 2}), "{why}");
+    // Another crawl does with what the ledger knows of robots.txt.
+    town.crawl(&[&args[..], &["--into", "other.db"]].concat()).ends(0);
+    let why = town.run(&["why", &robots, "--in", "other.db"]).ends(0).out;
+    has(&why, &["not asked for by this crawl: the ledger of hosts had it", "it refused 1 of"]);
+    town.run(&["why", &town.url(0, "/sitemap2.xml")]).ends(1);
 }
 
 #[test]
