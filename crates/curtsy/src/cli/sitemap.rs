@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use curtsy_core::evidence::timestamp;
+use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{Ended, JobSpec, Plan, Report, explain, list_sitemaps};
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::GuardRefusal;
@@ -105,7 +106,7 @@ pub(super) fn plan(args: PlanArgs, console: &mut Console<'_>) -> anyhow::Result<
         true => Outcome::NothingFetched,
         false => Outcome::Fine,
     };
-    let by = plan.delay_by;
+    let by = setter(&plan, url);
     if json {
         let plan = json!({
             "url": url.as_str(), "urls_listed": plan.listed, "pages_listed": plan.pages,
@@ -195,6 +196,15 @@ fn kept_off(
         console.note(line)?;
     }
     Ok(Some(outcome))
+}
+
+/// Who asks for the span between two requests, in words.
+fn setter(plan: &Plan, url: &CrawlUrl) -> String {
+    match &plan.delay_by {
+        None => "the policy".to_owned(),
+        Some(by) if *by == url.authority() => "its robots.txt".to_owned(),
+        Some(by) => format!("{}: a host has one pace", by.robots_url().as_str()),
+    }
 }
 
 /// Asks for robots.txt and sitemaps, and for nothing else.

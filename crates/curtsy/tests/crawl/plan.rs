@@ -41,7 +41,7 @@ fn a_plan_of_a_site_that_refuses_everything_ends_as_the_crawl_does() {
     let url = town.url(0, "/");
     let said = town.run(&["plan", &url, "--allow-net", "127.0.0.0/8", "--delay", "0"]).ends(4).out;
     assert!(said.contains("robots.txt line 2"), "{said}");
-    assert!(said.contains("`Disallow: /`"), "{said}");
+    assert_eq!(said.matches("`Disallow: /`").count(), 1, "the rule is quoted once: {said}");
     assert!(said.contains("a crawl would fetch nothing"), "{said}");
 }
 
@@ -73,4 +73,42 @@ fn a_plan_names_the_budget_only_if_there_is_one() {
     assert!(said.starts_with("3 pages, ") && !said.contains("budget"), "{said}");
     assert!(said.contains("not counted: 1 refused by robots.txt"), "{said}");
     assert!(plan(&["--pages", "2"]).contains("the budget takes 2 of them"), "{said}");
+}
+
+/// One pace for a host: the longest Crawl-delay of all its ports counts, and is named with its port.
+#[test]
+fn a_crawl_delay_of_another_port_is_named() {
+    let slow = "User-agent: *\nCrawl-delay: 0.5\n";
+    let town = Town::new(Scene {
+        hosts: vec![Host::named("a.test").pages(2, 1, 300).robots(slow)],
+        ..Scene::default()
+    });
+    let other = town.url(0, "/");
+    let host = other.split([':', '/']).nth(3).unwrap();
+    let listener = std::net::TcpListener::bind((host, 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    std::thread::spawn(move || serve_nothing(listener));
+    let near = ["--allow-net", "127.0.0.0/8", "--delay", "0"];
+    let run = |args: &[&str]| town.run(&[args, &near[..]].concat()).ends(0).out;
+    assert!(run(&["plan", &other]).contains("500 ms apart (its robots.txt)"));
+    let said = run(&["plan", &url]);
+    assert!(
+        said.contains(&format!("500 ms apart ({other}robots.txt: a host has one pace)")),
+        "{said}"
+    );
+    let said = run(&["why", "--now", &url]);
+    assert!(said.contains("(Crawl-delay)"), "{said}");
+    assert!(said.contains(&format!("; {other}robots.txt asks for it")), "{said}");
+    let said = run(&["why", "--now", &other]);
+    assert!(!said.contains("asks for it"), "its own needs no name: {said}");
+}
+
+/// A site without robots.txt, sitemaps and pages.
+fn serve_nothing(listener: std::net::TcpListener) {
+    use std::io::{Read, Write};
+    for mut stream in listener.incoming().flatten() {
+        let _ = stream.read(&mut [0; 4096]);
+        let _ = stream
+            .write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    }
 }
