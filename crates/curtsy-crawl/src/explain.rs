@@ -8,8 +8,11 @@ use curtsy_core::policy::Policy;
 use curtsy_core::robots::Robots;
 use curtsy_core::time::Time;
 use curtsy_core::url::{Authority, CrawlUrl, HostKey};
-use curtsy_engine::{UrlRecord, decide, ruling};
-use curtsy_store::{Hours, Ledger, OpenError};
+use curtsy_engine::{CachedPage, UrlRecord, decide, ruling};
+use curtsy_store::{Hours, Ledger, OpenError, SharedPages};
+
+use crate::JobSpec;
+use crate::sharing::Sharing;
 
 /// A decision and its reasons.
 #[derive(Clone, Debug)]
@@ -24,15 +27,46 @@ pub struct Explained {
     pub delay: Duration,
     /// The authority of the host whose robots.txt asks for that; none if the policy does.
     pub delay_by: Option<Authority>,
+    /// The status of the copy that the page cache holds, if the decision is to use it.
+    pub held_status: Option<u16>,
     /// The ledger's time.
     pub now: Time,
 }
 
-/// What a crawl with this policy would do with a URL now.
+/// What a new crawl with this order would do with a URL now. A page that the shared cache holds is used as the crawl would use it.
+pub fn explain_job<H: Hours>(
+    ledger: &mut Ledger<H>,
+    spec: &JobSpec,
+    url: &CrawlUrl,
+) -> Result<Explained, OpenError> {
+    // Opening would make the folder of a cache that nobody has begun.
+    let begun = spec.ledger.file().is_some_and(|file| SharedPages::beside(file).exists());
+    let sharing = if begun { Sharing::open(spec).0 } else { None };
+    let held = sharing.and_then(|sharing| {
+        let held = sharing.find(url.key())?;
+        // A page that is not whole is asked for.
+        sharing.page(url.key()).map(|_| held)
+    });
+    let mut explained = explain_with(ledger, &spec.policy, url, held.as_ref().map(|h| &h.kept))?;
+    let held = held.filter(|_| matches!(explained.decision.action, Action::UseCached));
+    explained.held_status = held.map(|held| held.head.status);
+    Ok(explained)
+}
+
+/// What a crawl with this policy that holds no page would do with a URL now.
 pub fn explain<H: Hours>(
     ledger: &mut Ledger<H>,
     policy: &Policy,
     url: &CrawlUrl,
+) -> Result<Explained, OpenError> {
+    explain_with(ledger, policy, url, None)
+}
+
+fn explain_with<H: Hours>(
+    ledger: &mut Ledger<H>,
+    policy: &Policy,
+    url: &CrawlUrl,
+    held: Option<&CachedPage>,
 ) -> Result<Explained, OpenError> {
     let path = ledger.path().to_owned();
     let of = |e| OpenError::sqlite(&path, e);
@@ -42,7 +76,7 @@ pub fn explain<H: Hours>(
         Some(id) => ledger.robots(id).map_err(of)?,
         None => None,
     };
-    let decision = decide(&view, robots.as_deref(), policy, policy.product_token(), &record, None);
+    let decision = decide(&view, robots.as_deref(), policy, policy.product_token(), &record, held);
     let parsed = robots.as_ref().map(|file| Robots::parse(&file.text));
     let names = Names { robots: parsed.as_ref(), now: view.now };
     let (delay, delay_by) = pace(&view.state, &policy.for_host(url.host().as_str()), url.host());
@@ -65,7 +99,8 @@ pub fn explain<H: Hours>(
     };
     let text = line.zip(parsed.as_ref()).and_then(|(line, robots)| robots.line_text(line));
     let rule = line.zip(text).map(|(line, text)| (line, text.trim().to_owned()));
-    Ok(Explained { decision, gates, rule, delay, delay_by, now: view.now })
+    let held_status = None;
+    Ok(Explained { decision, gates, rule, delay, delay_by, held_status, now: view.now })
 }
 
 impl Explained {
