@@ -211,7 +211,7 @@ fn left(crew: &Crew<'_>, room: &Room, waiting: &[Waiting]) -> Option<Duration> {
     let now = crawl.now();
     let each = busiest.into_iter().filter_map(|(host, due, queued)| {
         let state = crawl.state(&host).ok()?;
-        let (delay, _) = pace(&state, &spec.policy.for_host(host.as_str()));
+        let (delay, _) = pace(&state, &spec.policy.for_host(host.as_str()), &host);
         let turns = u32::try_from(queued.min(share).saturating_sub(1)).unwrap_or(u32::MAX);
         // A host that is asked or visited is held longer than it waits; its next turn is a delay away.
         let waits = |w: &&Waiting| w.reason != Reason::Clear && w.gate != Gate::Slots;

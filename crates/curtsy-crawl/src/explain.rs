@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use curtsy_core::evidence::{Names, sentence};
-use curtsy_core::host::{Action, Decision, Gate, HostState, Kind, Reason, Verdict};
+use curtsy_core::host::{Action, Decision, DelayBy, Gate, HostState, Kind, Reason, Verdict};
 use curtsy_core::policy::Policy;
 use curtsy_core::robots::Robots;
 use curtsy_core::time::Time;
-use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{UrlRecord, decide, ruling};
-use curtsy_store::{Hours, Ledger};
+use curtsy_core::url::{Authority, CrawlUrl, HostKey};
+use curtsy_engine::{CachedPage, UrlRecord, decide, ruling};
+use curtsy_store::{Hours, Ledger, OpenError, SharedPages};
+
+use crate::JobSpec;
+use crate::sharing::Sharing;
 
 /// A decision and its reasons.
 #[derive(Clone, Debug)]
@@ -22,32 +25,73 @@ pub struct Explained {
     pub rule: Option<(u32, String)>,
     /// The span between two requests to the host.
     pub delay: Duration,
-    /// Whether its robots.txt asks for that.
-    pub delay_by_robots: bool,
+    /// The authority of the host whose robots.txt asks for that; none if the policy does.
+    pub delay_by: Option<Authority>,
+    /// The status of the copy that the page cache holds, if the decision is to use it.
+    pub held_status: Option<u16>,
     /// The ledger's time.
     pub now: Time,
 }
 
-/// What a crawl with this policy would do with a URL now.
+/// What a new crawl with this order would do with a URL now. A page that the shared cache holds is used as the crawl would use it.
+pub fn explain_job<H: Hours>(
+    ledger: &mut Ledger<H>,
+    spec: &JobSpec,
+    url: &CrawlUrl,
+) -> Result<Explained, OpenError> {
+    // Opening would make the folder of a cache that nobody has begun.
+    let begun = spec.ledger.file().is_some_and(|file| SharedPages::beside(file).exists());
+    let sharing = if begun { Sharing::open(spec).0 } else { None };
+    let held = sharing.and_then(|sharing| {
+        let held = sharing.find(url.key())?;
+        // A page that is not whole is asked for.
+        sharing.page(url.key()).map(|_| held)
+    });
+    let mut explained = explain_with(ledger, &spec.policy, url, held.as_ref().map(|h| &h.kept))?;
+    let held = held.filter(|_| matches!(explained.decision.action, Action::UseCached));
+    explained.held_status = held.map(|held| held.head.status);
+    Ok(explained)
+}
+
+/// What a crawl with this policy that holds no page would do with a URL now.
 pub fn explain<H: Hours>(
     ledger: &mut Ledger<H>,
     policy: &Policy,
     url: &CrawlUrl,
-) -> Result<Explained, curtsy_store::OpenError> {
+) -> Result<Explained, OpenError> {
+    explain_with(ledger, policy, url, None)
+}
+
+fn explain_with<H: Hours>(
+    ledger: &mut Ledger<H>,
+    policy: &Policy,
+    url: &CrawlUrl,
+    held: Option<&CachedPage>,
+) -> Result<Explained, OpenError> {
     let path = ledger.path().to_owned();
-    let of = |e| curtsy_store::OpenError::sqlite(&path, e);
+    let of = |e| OpenError::sqlite(&path, e);
     let view = ledger.view(url.host()).map_err(of)?;
     let record = UrlRecord::page(url.clone(), 0);
     let robots = match ruling(&view, policy, &record) {
         Some(id) => ledger.robots(id).map_err(of)?,
         None => None,
     };
-    let decision = decide(&view, robots.as_deref(), policy, policy.product_token(), &record, None);
+    let decision = decide(&view, robots.as_deref(), policy, policy.product_token(), &record, held);
     let parsed = robots.as_ref().map(|file| Robots::parse(&file.text));
     let names = Names { robots: parsed.as_ref(), now: view.now };
+    let (delay, delay_by) = pace(&view.state, &policy.for_host(url.host().as_str()), url.host());
     let gates = decision.findings.iter();
     let gates = gates
-        .map(|(gate, finding)| (gate, finding.verdict, sentence(gate, finding, &names)))
+        .map(|(gate, finding)| {
+            let mut text = sentence(gate, finding, &names);
+            if let (Reason::Delay { by: DelayBy::CrawlDelay | DelayBy::Parked, .. }, Some(by)) =
+                (finding.reason, delay_by.as_ref().filter(|by| **by != url.authority()))
+            {
+                // A host has one pace: that of the authority that asks for the longest delay.
+                text.push_str(&format!("; {} asks for it", by.robots_url().as_str()));
+            }
+            (gate, finding.verdict, text)
+        })
         .collect();
     let line = match decision.findings.of(Gate::Robots).reason {
         Reason::RobotsAllows { line, .. } | Reason::RobotsForbids { line, .. } => line,
@@ -55,8 +99,8 @@ pub fn explain<H: Hours>(
     };
     let text = line.zip(parsed.as_ref()).and_then(|(line, robots)| robots.line_text(line));
     let rule = line.zip(text).map(|(line, text)| (line, text.trim().to_owned()));
-    let (delay, delay_by_robots) = pace(&view.state, &policy.for_host(url.host().as_str()));
-    Ok(Explained { decision, gates, rule, delay, delay_by_robots, now: view.now })
+    let held_status = None;
+    Ok(Explained { decision, gates, rule, delay, delay_by, held_status, now: view.now })
 }
 
 impl Explained {
@@ -71,12 +115,19 @@ impl Explained {
     }
 }
 
-/// The span between two requests to a host, and whether its robots.txt asks for that.
-pub(crate) fn pace(state: &HostState, policy: &Policy) -> (Duration, bool) {
-    let asked = state.all_robots().map(|robots| robots.crawl_delay_micros).max();
-    let asked = Duration::from_micros(asked.unwrap_or(0));
-    match asked > policy.pace.delay_max {
-        true => (asked, true),
-        false => (policy.pace.delay_max, false),
-    }
+/// The span between two requests to a host, and the authority whose robots.txt asks for it; none if the policy does.
+pub(crate) fn pace(
+    state: &HostState,
+    policy: &Policy,
+    host: &HostKey,
+) -> (Duration, Option<Authority>) {
+    let longest = state.all_robots().max_by_key(|robots| robots.crawl_delay_micros);
+    let asked = longest.map_or(Duration::ZERO, |r| Duration::from_micros(r.crawl_delay_micros));
+    let longest = longest.filter(|_| asked > policy.pace.delay_max);
+    let by = longest.map(|robots| Authority {
+        scheme: robots.scheme,
+        host: host.clone(),
+        port: robots.port,
+    });
+    (asked.max(policy.pace.delay_max), by)
 }

@@ -35,7 +35,7 @@ mod work;
 pub use choice::Choice;
 pub use compare::Compared;
 pub use error::{CrawlError, SpecError};
-pub use explain::{Explained, explain};
+pub use explain::{Explained, explain, explain_job};
 pub use kinds::PageKind;
 pub use limits::limits;
 pub use looked_for::{LeftOut, LookedFor, left_out};

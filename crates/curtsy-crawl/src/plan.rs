@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use curtsy_core::host::{Action, Gate};
+use curtsy_core::host::Action;
 use curtsy_core::robots::{AgentRules, Robots};
 use curtsy_core::url::{Authority, CrawlUrl};
 use curtsy_engine::discover::{Discovery, DiscoverySpec};
@@ -27,8 +27,8 @@ pub struct Plan {
     pub seed_refused: Option<String>,
     /// The span between two requests.
     pub delay: Duration,
-    /// Who asks for it: `its robots.txt` or `the policy`.
-    pub delay_by: &'static str,
+    /// The authority of the host whose robots.txt asks for it; none if the policy does.
+    pub delay_by: Option<Authority>,
     /// How long all pages take.
     pub all_take: Duration,
     /// How long those take that the budget allows.
@@ -45,8 +45,7 @@ impl Plan {
         let seed = &spec.seeds[0];
         let policy = spec.policy.for_host(seed.host().as_str());
         let view = ledger.view(seed.host()).map_err(|e| OpenError::sqlite(file, e))?;
-        let (delay, by_robots) = pace(&view.state, &policy);
-        let delay_by = if by_robots { "its robots.txt" } else { "the policy" };
+        let (delay, delay_by) = pace(&view.state, &policy, seed.host());
         let mut sieve = Sieve::new(spec, &mut ledger)?;
         let mut left_out = BTreeMap::new();
         let mut queues: BTreeMap<PageKind, Vec<&str>> = BTreeMap::new();
@@ -61,10 +60,7 @@ impl Plan {
         let seed_refused = match explained.decision.action {
             Action::Refuse(gate) => {
                 let why = explained.gates.iter().find(|(of, ..)| *of == gate);
-                let why = why.map_or(gate.name(), |(_, _, why)| why);
-                let rule = explained.rule.filter(|_| gate == Gate::Robots);
-                let rule = rule.map(|(_, rule)| format!(": `{rule}`")).unwrap_or_default();
-                Some(format!("{why}{rule}"))
+                Some(why.map_or(gate.name(), |(_, _, why)| why).to_owned())
             }
             _ => None,
         };

@@ -303,11 +303,11 @@ impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Surveyor<'_, K, P> {
             return (policy.pace.delay_max, "mode", false);
         };
         let known = state.all_robots().next().is_some();
-        let (delay, by_robots) = pace(&state, &policy);
+        let (delay, by) = pace(&state, &policy, home.host());
         let risk = state.risk_delay(&policy, self.crawl.now());
         match () {
             () if risk > delay => (risk, "risk", known),
-            () if by_robots => (delay, "robots.txt", known),
+            () if by.is_some() => (delay, "robots.txt", known),
             () => (delay, "mode", known),
         }
     }

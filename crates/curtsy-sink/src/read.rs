@@ -308,8 +308,17 @@ impl PagesFile {
 
     /// The row of a URL.
     pub fn row(&self, url: &CrawlUrl) -> Result<Option<PageRow>, OpenError> {
+        self.row_of(url.key())
+    }
+
+    /// The row of a URL that was asked for as a sitemap. The same URL as a page has a row of its own.
+    pub fn sitemap_row(&self, url: &CrawlUrl) -> Result<Option<PageRow>, OpenError> {
+        self.row_of(UrlRecord::sitemap(url.clone()).id)
+    }
+
+    fn row_of(&self, key: UrlKey) -> Result<Option<PageRow>, OpenError> {
         let sql = format!("SELECT {PAGE_ROW} FROM pages WHERE id = ?1");
-        let key = id(url.key());
+        let key = id(key);
         let found = self
             .db
             .prepare_cached(&sql)
@@ -327,11 +336,47 @@ impl PagesFile {
 
     /// Everything that was decided about a URL and asked for on its behalf, in its order.
     pub fn decisions(&self, url: &CrawlUrl) -> Result<Vec<DecisionRow>, OpenError> {
+        self.decisions_of(url.key())
+    }
+
+    /// The same for a URL that was asked for as a sitemap.
+    pub fn sitemap_decisions(&self, url: &CrawlUrl) -> Result<Vec<DecisionRow>, OpenError> {
+        self.decisions_of(UrlRecord::sitemap(url.clone()).id)
+    }
+
+    /// Requests for a robots.txt, on behalf of whichever URL they were made, in their order. Reads the whole history.
+    pub fn robots_requests(&self, robots: &CrawlUrl) -> Result<Vec<DecisionRow>, OpenError> {
+        let sql = format!(
+            "SELECT {DECISION_ROW} FROM history
+                WHERE url = ?1 AND kind IN ('robots', 'robots_hop') ORDER BY at"
+        );
+        self.all(&sql, &[&robots.as_str()], decision_row)?.into_iter().collect()
+    }
+
+    /// How many pages of an authority its robots.txt refused, and how many others have a row.
+    pub fn ruled_by_robots(&self, authority: &Authority) -> Result<(u64, u64), OpenError> {
+        let sql = "SELECT coalesce(sum(refused), 0), coalesce(sum(NOT refused), 0) FROM (
+            SELECT decision = 'refused' AND gate = 'robots' AS refused
+            FROM pages WHERE kind = 'page' AND substr(final_url, 1, length(?1)) = ?1)";
+        let root = authority.root();
+        let counts =
+            |row: &Row<'_>| Ok((row.get::<_, u32>(0)?.into(), row.get::<_, u32>(1)?.into()));
+        self.db.query_row(sql, [root.as_str()], counts).map_err(|e| self.unreadable(e))
+    }
+
+    /// How many pages a sitemap lists.
+    pub fn listed_by(&self, sitemap: &str) -> Result<u64, OpenError> {
+        let sql = "SELECT count(*) FROM sitemap_urls WHERE sitemap = ?1";
+        let listed = self.db.query_row(sql, [sitemap], |row| row.get::<_, u32>(0));
+        listed.map(u64::from).map_err(|e| self.unreadable(e))
+    }
+
+    fn decisions_of(&self, key: UrlKey) -> Result<Vec<DecisionRow>, OpenError> {
         let sql = format!(
             "SELECT {DECISION_ROW} FROM decisions WHERE id = ?1
                 ORDER BY at, decision NOT IN ('decide', 'retry', 'follow')"
         );
-        let key = id(url.key());
+        let key = id(key);
         self.all(&sql, &[&&key[..]], decision_row)?.into_iter().collect()
     }
 

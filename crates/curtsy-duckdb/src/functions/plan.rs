@@ -101,7 +101,7 @@ impl TableFunction for CrawlPlan {
             out.bigint(4, line, count(plan.chosen.len()));
             out.double(5, line, plan.delay.as_secs_f64());
             // As the table of pages calls them.
-            out.text(6, line, if plan.delay_by == "the policy" { "floor" } else { "robots" });
+            out.text(6, line, if plan.delay_by.is_none() { "floor" } else { "robots" });
             out.double(7, line, plan.chosen_take.as_secs_f64());
             out.double(8, line, plan.all_take.as_secs_f64());
             running.next += 1;

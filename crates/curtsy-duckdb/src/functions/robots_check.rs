@@ -142,7 +142,7 @@ impl Running {
             let explained = explain(&mut ledger, &job.policy, url).map_err(fault)?;
             let of_robots = explained.gates.iter().find(|(gate, ..)| *gate == Gate::Robots);
             let allowed = explained.allowed();
-            let by = if explained.delay_by_robots { "robots" } else { "floor" };
+            let by = if explained.delay_by.is_some() { "robots" } else { "floor" };
             let (line, rule) = explained.rule.unzip();
             self.answers.push_back(Answer {
                 url: url.as_str().to_owned(),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use curtsy_core::evidence::timestamp;
 use curtsy_core::host::{Action, Kind, Verdict};
-use curtsy_crawl::{Explained, explain};
+use curtsy_crawl::{Explained, explain_job};
 use curtsy_store::{Ledger, Machine, Options as StoreOptions};
 
 use crate::duck::{Bind, Chunk, Fault, TableFunction, Type};
@@ -43,7 +43,7 @@ impl TableFunction for CrawlWhy {
         let quiet = StoreOptions::default().quiet;
         let mut ledger =
             Ledger::open(job.ledger_file().map_err(fault)?, Machine, quiet).map_err(fault)?;
-        let explained = explain(&mut ledger, &job.policy, &job.seeds[0]).map_err(fault)?;
+        let explained = explain_job(&mut ledger, job, &job.seeds[0]).map_err(fault)?;
         Ok(told(&explained).collect())
     }
 

@@ -121,7 +121,8 @@ fn tell(
 
 /// Three answers to "why?".
 fn whys(into: &FileSpec, port: u16) -> anyhow::Result<Vec<why::Why>> {
-    let find = |path: &str| why::find(&into.file, &format!("http://demo.test:{port}{path}"));
+    let find =
+        |path: &str| why::find(&into.file, &format!("http://demo.test:{port}{path}"), |_| Ok(true));
     let mut found = Vec::new();
     for path in ["/private/diary", "/busy"] {
         found.extend(find(path)?);

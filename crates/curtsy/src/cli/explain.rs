@@ -6,12 +6,12 @@ use clap::Args;
 use curtsy_core::evidence::timestamp;
 use curtsy_core::host::{Action, Gate, Kind, Verdict};
 use curtsy_core::time::Time;
-use curtsy_crawl::{Dialable, Explained, dialable, explain, known_scheme, other_scheme};
+use curtsy_crawl::{Dialable, Explained, dialable, explain_job, known_scheme, other_scheme};
 use curtsy_engine::discover::DiscoverySpec;
 use serde_json::json;
 
 use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, LedgerArg, MannersArgs, WayArgs, order};
+use super::crawl::{CacheArgs, CrawlArgs, LedgerArg, MannersArgs, WayArgs, order};
 use super::progress::moment;
 use super::report::failure;
 use super::{Console, Outcome, progress};
@@ -36,7 +36,9 @@ pub(super) struct HowArgs {
     #[command(flatten)]
     way: WayArgs,
     #[command(flatten)]
-    ledger: LedgerArg,
+    pub(super) ledger: LedgerArg,
+    #[command(flatten)]
+    cache: CacheArgs,
     #[command(flatten)]
     pub(super) config: ConfigArg,
 }
@@ -52,8 +54,8 @@ pub(super) fn now(
     json: bool,
     console: &mut Console<'_>,
 ) -> anyhow::Result<Outcome> {
-    let HowArgs { manners, way, ledger, config } = how;
-    let flags = CrawlArgs { urls: vec![text], manners, way, ledger, ..CrawlArgs::default() };
+    let HowArgs { manners, way, ledger, cache, config } = how;
+    let flags = CrawlArgs { urls: vec![text], manners, way, ledger, cache, ..CrawlArgs::default() };
     let crawl = config.find()?.under(flags);
     let job = order(&crawl, DiscoverySpec::default(), console)?.job()?;
     let url = match other_scheme(&crawl.urls[0]) {
@@ -66,7 +68,8 @@ pub(super) fn now(
     let file = job.ledger_file()?;
     std::fs::create_dir_all(file.parent().unwrap_or(Path::new(".")))?;
     let mut ledger = crawl.ledger.open(console)?;
-    let Explained { decision, gates: findings, now, .. } = explain(&mut ledger, policy, &url)?;
+    let explained = explain_job(&mut ledger, &job, &url)?;
+    let Explained { decision, gates: findings, now, held_status, .. } = explained;
     let Dialable { problem, refused } = dialable(&job, &url)?;
     let why = |gate: &Gate| {
         let found = findings.iter().find(|(of, ..)| of == gate);
@@ -77,7 +80,22 @@ pub(super) fn now(
             (format!("would not be fetched: {}", why(gate)), Outcome::NothingFetched)
         }
         Action::UseCached => {
-            ("needs no request: the page that we hold is fresh".to_owned(), Outcome::Fine)
+            let until = match decision.findings.of(Gate::Freshness).verdict {
+                Verdict::NotBefore(until) => format!(" until {}", moment(until)),
+                _ => String::new(),
+            };
+            match held_status.filter(|status| *status >= 400) {
+                Some(status) => (
+                    format!(
+                        "needs no request: another crawl of yours was answered with {status}, which counts{until}"
+                    ),
+                    Outcome::NothingFetched,
+                ),
+                None => (
+                    format!("needs no request: the page that the page cache holds is fresh{until}"),
+                    Outcome::Fine,
+                ),
+            }
         }
         _ if problem.is_some_and(|problem| problem.is_refusal()) => {
             let why = match &refused {
@@ -145,15 +163,15 @@ pub(super) fn now(
         }
         writeln!(
             console.out,
-            "  nothing was sent to the site; this is by what the ledger of hosts knows now"
+            "  nothing was sent to the site; this is by what the ledger of hosts and the page cache know now"
         )?;
     }
     Ok(outcome)
 }
 
 const HELP: &str = "\
-The same as `curtsy why --now URL`: the decision that a crawl would make now, by what is known of \
-the host. The name is looked up; nothing is sent to the site. A robots.txt that is not known yet \
+The same as `curtsy why --now URL`: the decision that a new crawl would make now, by what is known \
+of the host and what the page cache holds. The name is looked up; nothing is sent to the site. A robots.txt that is not known yet \
 would be asked for first; `curtsy crawl URL --pages 1 --no-sitemaps` does that. What became of a \
 URL in a crawl is `curtsy why URL`.
 

@@ -33,6 +33,14 @@ pub(super) const SETTINGS: &str = "settings";
 pub(super) const NOT_TAKEN: &str = "not_taken";
 /// A page that can't be had.
 pub(super) const NO_PAGE: &str = "no_page";
+/// A site that must wait longer than the patience.
+pub(super) const WAITS: &str = "waits";
+/// A site that could not be reached, or may not be.
+pub(super) const UNREACHED: &str = "unreached";
+/// Trouble on our own side, such as a proxy that wants a password.
+pub(super) const OUR_SIDE: &str = "our_side";
+/// Ctrl-C or SIGTERM before there was an answer.
+pub(super) const STOPPED: &str = "stopped";
 /// A command that this program was built without.
 #[cfg(not(all(feature = "fleet", feature = "serve")))]
 pub(super) const NOT_BUILT: &str = "not_built";

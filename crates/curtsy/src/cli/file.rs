@@ -70,6 +70,7 @@ fn choose(urls: &[CrawlUrl]) -> anyhow::Result<PathBuf> {
         let Ok(pages) = PagesFile::open(&path) else { continue };
         let knows = |url: &CrawlUrl| {
             pages.row(url).is_ok_and(|row| row.is_some())
+                || pages.sitemap_row(url).is_ok_and(|row| row.is_some())
                 || pages.decisions(url).is_ok_and(|decisions| !decisions.is_empty())
         };
         if urls.iter().any(knows) {

@@ -25,6 +25,7 @@ const ROWS: usize = 24;
 pub(super) struct Progressing<'a> {
     out: &'a mut dyn Write,
     how: How,
+    counts: Counts,
     /// The columns that each line of the live picture takes, as it stands on the terminal.
     drawn: Vec<usize>,
     last: Option<(Duration, u64)>,
@@ -41,7 +42,24 @@ enum How {
     Silent,
 }
 
+/// What the line for the crawl counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    Pages,
+    Requests,
+}
+
 impl<'a> Progressing<'a> {
+    /// Progress of a job that asks for robots.txt and sitemaps alone: it has requests, and no pages.
+    pub(super) fn of_requests(
+        out: &'a mut dyn Write,
+        json: bool,
+        terminal: bool,
+    ) -> Progressing<'a> {
+        let counts = Counts::Requests;
+        Progressing { counts, ..Progressing::new(out, json, false, terminal) }
+    }
+
     pub(super) fn new(
         out: &'a mut dyn Write,
         json: bool,
@@ -54,7 +72,8 @@ impl<'a> Progressing<'a> {
             (_, _, true) => How::Live,
             _ => How::Lines,
         };
-        Progressing { out, how, drawn: Vec::new(), last: None, told: None, rate: 0.0 }
+        let (counts, drawn) = (Counts::Pages, Vec::new());
+        Progressing { out, how, counts, drawn, last: None, told: None, rate: 0.0 }
     }
 
     /// Takes the live picture away.
@@ -114,6 +133,13 @@ impl<'a> Progressing<'a> {
     /// The parts of the line for the crawl, with their weight: the lightest is left out first.
     fn parts(&self, progress: &Progress) -> Vec<(u8, String)> {
         let Progress { rows, fetched, queued, hosts, took, .. } = progress;
+        if self.counts == Counts::Requests {
+            let requests = counted(progress.requests, "request");
+            let mut parts = vec![(6, whole(*took)), (9, requests), (8, format!("{queued} queued"))];
+            let left = self.left(progress).map(|left| format!("at least {} left", whole(left)));
+            parts.extend(left.map(|left| (7, left)));
+            return parts;
+        }
         let mut pages = counted(*fetched, "page");
         if rows != fetched {
             pages.push_str(&format!(" ({})", counted(*rows, "row")));

@@ -1,18 +1,21 @@
 //! `curtsy sitemap list`, `curtsy plan`: what a site lists, and what crawling it would take. Only robots.txt and sitemaps are asked for.
 
+use std::io::IsTerminal;
+
 use clap::{Args, Subcommand};
 use curtsy_core::evidence::timestamp;
-use curtsy_crawl::{Ended, JobSpec, Plan, Report, explain, list_sitemaps};
+use curtsy_core::url::CrawlUrl;
+use curtsy_crawl::{Ended, JobSpec, Plan, Report, list_sitemaps};
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::SitemapUrl;
-use curtsy_store::{Ledger, Machine};
 use serde_json::json;
 
 use super::config::ConfigArg;
 use super::crawl::{
     CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs, choose_schemes, order, unreached,
 };
+use super::failure::{self, Failure};
 use super::progress::{Progressing, counted};
 use super::{Console, Outcome, printable, progress};
 use crate::signals::Signals;
@@ -61,9 +64,7 @@ pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Resul
     let SitemapCommand::List(args) = args.command;
     let json = args.json;
     let (spec, listed, report) = list(args, FindArgs::default(), console)?;
-    if listed.is_empty()
-        && let Some(outcome) = kept_off(&spec, &report, console)?
-    {
+    if let Some(outcome) = kept_off(&spec, &listed, &report, console)? {
         return Ok(outcome);
     }
     for entry in &listed {
@@ -90,9 +91,7 @@ pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Resul
 pub(super) fn plan(args: PlanArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let json = args.site.json;
     let (spec, mut listed, report) = list(args.site, args.find, console)?;
-    if listed.is_empty()
-        && let Some(outcome) = kept_off(&spec, &report, console)?
-    {
+    if let Some(outcome) = kept_off(&spec, &listed, &report, console)? {
         return Ok(outcome);
     }
     if !spec.discovery.follow_sitemaps {
@@ -105,7 +104,7 @@ pub(super) fn plan(args: PlanArgs, console: &mut Console<'_>) -> anyhow::Result<
         true => Outcome::NothingFetched,
         false => Outcome::Fine,
     };
-    let by = plan.delay_by;
+    let by = setter(&plan, url);
     if json {
         let plan = json!({
             "url": url.as_str(), "urls_listed": plan.listed, "pages_listed": plan.pages,
@@ -164,37 +163,77 @@ pub(super) fn plan(args: PlanArgs, console: &mut Console<'_>) -> anyhow::Result<
     Ok(outcome)
 }
 
-/// How a crawl would end that can't ask the site, with its reason; none if the site was asked.
+/// How a crawl would end that can't ask the site, with its reason; none if there is a list. A list that is not complete is warned of.
 fn kept_off(
     spec: &JobSpec,
+    listed: &[SitemapUrl],
     report: &Report,
     console: &mut Console<'_>,
 ) -> anyhow::Result<Option<Outcome>> {
-    let outcome = match report.how {
-        Ended::Waits(_) => Outcome::Waits,
-        Ended::Stopped => Outcome::Stopped,
-        Ended::Ours(_) => Outcome::OurSide,
-        Ended::Complete if report.unreached.contains_key(&GuardRefusal::host(&spec.seeds[0])) => {
-            Outcome::NothingFetched
+    let is_unreached = report.unreached.contains_key(&GuardRefusal::host(&spec.seeds[0]));
+    let (outcome, failure) = match report.how {
+        Ended::Waits(_) => (Outcome::Waits, waits(report)),
+        Ended::Stopped => (Outcome::Stopped, stopped(report)),
+        Ended::Ours(problem) => {
+            let said = super::report::our_side(problem);
+            let (message, hint) = said.split_once("\n  hint: ").unwrap_or((said, ""));
+            let hint = (!hint.is_empty()).then(|| hint.to_owned());
+            let failure = Failure { code: failure::OUR_SIDE, message: message.to_owned(), hint };
+            (Outcome::OurSide, failure)
         }
+        Ended::Complete if is_unreached => (Outcome::NothingFetched, not_reached(report)),
         Ended::Complete | Ended::Spent(_) => return Ok(None),
     };
+    if !listed.is_empty() && outcome != Outcome::Stopped {
+        let hint = failure.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+        console.warn(&[format!("not every sitemap could be read: {}{hint}", failure.message)])?;
+        return Ok(None);
+    }
+    console.refuse(failure)?;
+    Ok(Some(outcome))
+}
+
+/// Whom the site waits for, until when, and what can be done.
+fn waits(report: &Report) -> Failure {
+    let whys: Vec<String> = report.waits.iter().map(|wait| printable(&wait.why)).collect();
+    let mut hints: Vec<&str> = report.waits.iter().flat_map(|w| &w.hints).map(|h| &**h).collect();
+    hints.dedup();
+    let message = match (whys.is_empty(), &report.resume_after) {
+        (false, _) => whys.join("; "),
+        (true, Some(after)) => {
+            format!("the site must wait longer than the patience, until {after}")
+        }
+        (true, None) => "the site must wait until somebody lifts the block".to_owned(),
+    };
+    let hint = (!hints.is_empty()).then(|| printable(&hints.join("; ")));
+    Failure { code: failure::WAITS, message, hint }
+}
+
+/// What was waited for when somebody stopped it.
+fn stopped(report: &Report) -> Failure {
+    let whys: Vec<String> = report.waits.iter().map(|wait| printable(&wait.why)).collect();
+    let message = match whys.is_empty() {
+        true => "stopped before all sitemaps were read".to_owned(),
+        false => format!("stopped while the site had to wait: {}", whys.join("; ")),
+    };
+    Failure { code: failure::STOPPED, message, hint: None }
+}
+
+/// Why nobody could be reached.
+fn not_reached(report: &Report) -> Failure {
     let unreached = unreached(report, |_| false);
     let mut said: Vec<String> = unreached.lines().map(|line| line.trim().to_owned()).collect();
     said.extend(report.not_dialled.iter().map(|refused| printable(&refused.to_string())));
-    if let Some(after) = &report.resume_after {
-        let quiet = curtsy_store::Options::default().quiet;
-        let mut ledger = Ledger::open(spec.ledger_file()?, Machine, quiet)?;
-        let explained = explain(&mut ledger, &spec.policy, &spec.seeds[0])?;
-        let (_, gate) = explained.decision.findings.worst();
-        let held_up = explained.gates.iter().filter(|(of, ..)| *of == gate);
-        said.extend(held_up.map(|(_, _, why)| printable(why)));
-        said.push(format!("the site must wait longer than the patience; try again after {after}"));
+    Failure { code: failure::UNREACHED, message: said.join("; "), hint: None }
+}
+
+/// Who asks for the span between two requests, in words.
+fn setter(plan: &Plan, url: &CrawlUrl) -> String {
+    match &plan.delay_by {
+        None => "the policy".to_owned(),
+        Some(by) if *by == url.authority() => "its robots.txt".to_owned(),
+        Some(by) => format!("{}: a host has one pace", by.robots_url().as_str()),
     }
-    for line in &said {
-        console.note(line)?;
-    }
-    Ok(Some(outcome))
 }
 
 /// Asks for robots.txt and sitemaps, and for nothing else.
@@ -214,10 +253,12 @@ fn list(
     let crawl = args.config.find()?.under(flags);
     let mut spec = order(&crawl, DiscoverySpec::default(), console)?.job()?;
     choose_schemes(&mut spec, &crawl.urls, None, console)?;
-    let mut watch = Progressing::new(console.err, false, true, false);
+    let terminal = std::io::stderr().is_terminal();
+    let mut watch = Progressing::of_requests(console.err, args.json, terminal);
     let mut signals = None;
-    let (listed, report) =
-        list_sitemaps(&spec, &mut watch, async || Signals::heard(&mut signals).await)?;
+    let done = list_sitemaps(&spec, &mut watch, async || Signals::heard(&mut signals).await);
+    watch.end();
+    let (listed, report) = done?;
     // Every sitemap is read; what a crawl would take of the list is another question.
     let (seeds, product) = (spec.seeds.clone(), spec.discovery.product);
     spec.discovery = DiscoverySpec { seeds, product, ..crawl.find.read() };

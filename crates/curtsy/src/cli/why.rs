@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::Args;
 use curtsy_core::evidence::{
     Names, RobotsEvidence, SLOT_TIMEOUT_TEXT, Sureness, sentence, timestamp,
 };
 use curtsy_core::host::{Finding, Gate, Reason, Verdict};
 use curtsy_core::time::Time;
-use curtsy_core::url::CrawlUrl;
+use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::UrlRecord;
 use curtsy_fetch::GuardRefusal;
 use curtsy_sink::PRIVATE_ADDRESS;
@@ -18,6 +19,7 @@ use curtsy_sink::read::{DecisionRow, PageRow, PagesFile, RunRow};
 use curtsy_store::queued_in;
 use serde_json::{Value as Json, json};
 
+use super::crawl::{CrawlArgs, LedgerArg};
 use super::explain::{self, HowArgs};
 use super::failure::{self, Failure};
 use super::{Console, Outcome, file, printable, progress};
@@ -48,8 +50,12 @@ pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Ou
     let mut urls = vec![seed(&args.url)?];
     urls.extend(other_scheme(&args.url));
     let file = file::find(args.file.as_deref(), &urls, &args.how.config, console)?;
+    let flags = CrawlArgs { ledger: args.how.ledger, ..CrawlArgs::default() };
+    let ledger = args.how.config.find()?.under(flags).ledger;
+    let is_blocked = |host: &HostKey| is_blocked(&ledger, host, console);
     // A URL that was written without a scheme is the one that the crawl knows.
-    let found = urls.iter().find_map(|url| find(&file, url.as_str()).transpose()).transpose()?;
+    let found = urls.iter().find_map(|url| find(&file, url.as_str(), is_blocked).transpose());
+    let found = found.transpose()?;
     match found {
         Some(why) if args.json => writeln!(console.out, "{:#}", why.json)?,
         Some(why) => write!(console.out, "{}", why.text)?,
@@ -70,8 +76,21 @@ pub(super) struct Why {
     pub(super) json: Json,
 }
 
-/// What a crawl's file says about a URL.
-pub(super) fn find(file: &Path, url: &str) -> anyhow::Result<Option<Why>> {
+/// Whether the ledger has an order that blocks a host. Without a ledger nobody can have lifted the order of a run.
+fn is_blocked(ledger: &LedgerArg, host: &HostKey, console: &Console<'_>) -> anyhow::Result<bool> {
+    if !ledger.find(console)?.exists() {
+        return Ok(true);
+    }
+    let stops = ledger.open(console)?.stops().context("could not read the ledger of hosts")?;
+    Ok(stops.iter().any(|(blocked, _)| blocked == host))
+}
+
+/// What a crawl's file says about a URL. `is_blocked` says whether a host is blocked now, which the file does not know.
+pub(super) fn find(
+    file: &Path,
+    url: &str,
+    is_blocked: impl Fn(&HostKey) -> anyhow::Result<bool>,
+) -> anyhow::Result<Option<Why>> {
     let url = seed(url)?;
     let pages = PagesFile::open(file)?;
     let row = pages.row(&url)?;
@@ -82,16 +101,86 @@ pub(super) fn find(file: &Path, url: &str) -> anyhow::Result<Option<Why>> {
     };
     let queued = queued_in(file, &url)?.filter(|record| !record.held || row.is_none());
     if row.is_none() && decisions.is_empty() && queued.is_none() {
-        return Ok(None);
+        let found = Found::beside_pages(&pages, &url)?;
+        return Ok(found.map(|found| Why { text: text(&url, &found), json: in_json(&url, &found) }));
     }
     let queued = match queued {
-        Some(record) => Some(Queued::of(&record, pages.runs()?.last())),
+        Some(record) => Some(Queued::of(&record, pages.runs()?.last(), is_blocked)?),
         None => None,
     };
-    Ok(Some(Why {
-        text: text(&url, row.as_ref(), refused.as_deref(), &decisions, queued.as_ref()),
-        json: in_json(&url, row.as_ref(), refused.as_deref(), &decisions, queued.as_ref()),
-    }))
+    let found = Found { row, refused, decisions, queued, role: None };
+    Ok(Some(Why { text: text(&url, &found), json: in_json(&url, &found) }))
+}
+
+/// Everything that a crawl's file has about a URL.
+struct Found {
+    row: Option<PageRow>,
+    /// Why its host was not dialled.
+    refused: Option<String>,
+    decisions: Vec<DecisionRow>,
+    queued: Option<Queued>,
+    /// What it is, if it is no page.
+    role: Option<Role>,
+}
+
+/// What a URL is that a crawl asks for on behalf of pages.
+enum Role {
+    /// The robots.txt of a site: how many pages it refused, and how many others have a row.
+    Robots { refused: u64, others: u64 },
+    /// A sitemap: how many pages it lists.
+    Sitemap { listed: u64 },
+}
+
+impl Found {
+    /// What the file has about a robots.txt or a sitemap; none if the URL is neither.
+    fn beside_pages(pages: &PagesFile, url: &CrawlUrl) -> anyhow::Result<Option<Found>> {
+        let (refused, queued) = (None, None);
+        if let Some(row) = pages.sitemap_row(url)? {
+            let role = Some(Role::Sitemap { listed: pages.listed_by(&row.final_url)? });
+            let decisions = pages.sitemap_decisions(url)?;
+            return Ok(Some(Found { row: Some(row), refused, decisions, queued, role }));
+        }
+        let authority = url.authority();
+        if *url != authority.robots_url() {
+            return Ok(None);
+        }
+        let decisions = pages.robots_requests(url)?;
+        let (forbidden, others) = pages.ruled_by_robots(&authority)?;
+        if decisions.is_empty() && forbidden + others == 0 {
+            return Ok(None);
+        }
+        let role = Some(Role::Robots { refused: forbidden, others });
+        Ok(Some(Found { row: None, refused, decisions, queued, role }))
+    }
+}
+
+impl Role {
+    /// What is said about it, each in a line.
+    fn lines(&self, requests: usize) -> Vec<String> {
+        match self {
+            Role::Sitemap { listed } => {
+                vec![format!("a sitemap; it lists {}", super::count(*listed, "URL"))]
+            }
+            Role::Robots { refused, others } => {
+                let asked = match requests {
+                    0 => "not asked for by this crawl: the ledger of hosts had it".to_owned(),
+                    1 => "the robots.txt of the site, asked for once".to_owned(),
+                    n => format!("the robots.txt of the site, asked for {n} times"),
+                };
+                let pages = super::count(refused + others, "page");
+                vec![asked, format!("it refused {refused} of the {pages} of its site in this file")]
+            }
+        }
+    }
+
+    fn in_json(&self) -> Json {
+        match self {
+            Role::Sitemap { listed } => json!({"is": "sitemap", "urls_listed": listed}),
+            Role::Robots { refused, others } => {
+                json!({"is": "robots", "pages_refused": refused, "pages_not_refused": others})
+            }
+        }
+    }
 }
 
 /// Why the host of a row was not dialled, and what would allow it: by its address, or as the run that tried has it.
@@ -127,11 +216,27 @@ struct Queued {
 
 impl Queued {
     /// What the last run says of it.
-    fn of(record: &UrlRecord, run: Option<&RunRow>) -> Queued {
+    fn of(
+        record: &UrlRecord,
+        run: Option<&RunRow>,
+        is_blocked: impl Fn(&HostKey) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<Queued> {
         let figures = run.and_then(|run| run.figures.as_deref());
         let figures: Json = figures.and_then(|f| serde_json::from_str(f).ok()).unwrap_or_default();
         let waits = figures["waits"].as_array().map(Vec::as_slice).unwrap_or_default();
         let host = waits.iter().find(|wait| wait["host"] == record.host().as_str());
+        if host.is_some_and(|wait| wait["gate"] == Gate::Stop.name()) {
+            let name = record.host().as_str();
+            let why = match is_blocked(record.host())? {
+                true => format!(
+                    "{name} is blocked; `curtsy block {name} --lift` lets it be asked again, and then the same command goes on with it"
+                ),
+                false => format!(
+                    "{name} was blocked when the last run ended; the block was lifted since, and the same command goes on with it"
+                ),
+            };
+            return Ok(Queued { ready: record.ready, why });
+        }
         let why = match run.map(|run| (run.ended_at, run.outcome.as_deref())) {
             None | Some((None, _)) => {
                 "the crawl is at work, or was killed; the same command goes on with it".to_owned()
@@ -156,17 +261,13 @@ impl Queued {
                 _ => "the same command goes on with it".to_owned(),
             },
         };
-        Queued { ready: record.ready, why }
+        Ok(Queued { ready: record.ready, why })
     }
 }
 
-fn text(
-    url: &CrawlUrl,
-    row: Option<&PageRow>,
-    refused: Option<&str>,
-    decisions: &[DecisionRow],
-    queued: Option<&Queued>,
-) -> String {
+fn text(url: &CrawlUrl, found: &Found) -> String {
+    let Found { row, refused, decisions, queued, role } = found;
+    let row = row.as_ref();
     let mut text = format!("{}\n", printable(url.as_str()));
     match row {
         Some(row) => {
@@ -193,8 +294,11 @@ fn text(
                 );
             }
         }
-        None if queued.is_none() => text.push_str("  has not ended yet\n"),
+        None if queued.is_none() && role.is_none() => text.push_str("  has not ended yet\n"),
         None => {}
+    }
+    for line in role.iter().flat_map(|role| role.lines(decisions.len())) {
+        let _ = writeln!(text, "  {line}");
     }
     if let Some(Queued { ready, why }) = queued {
         let _ = writeln!(text, "  queued: {}", printable(why));
@@ -342,6 +446,12 @@ fn told(step: &DecisionRow) -> String {
     if was_not_asked(step) {
         return format!("{at} {} given up without a further try: {came}", step.url);
     }
+    if is_head(step) {
+        let url = &step.url;
+        return format!(
+            "{at} HEAD {url} {came}{friction}{wait} → asked again with GET: some servers refuse HEAD alone"
+        );
+    }
     let then = match (step.decision.as_str(), step.not_before, &step.follows) {
         ("retry", Some(next), _) => {
             let wait = step.at.map(|at| format!(", {} later", progress::span(next - at)));
@@ -357,6 +467,11 @@ fn told(step: &DecisionRow) -> String {
         kind => format!("{kind} {}", step.url),
     };
     format!("{at} {what} {came}{friction}{wait}{then}")
+}
+
+/// Whether this was a `HEAD` after which the same URL was asked for with `GET`: nothing else follows a URL to itself.
+fn is_head(step: &DecisionRow) -> bool {
+    step.decision == "follow" && step.follows.as_ref() == Some(&step.url)
 }
 
 /// Whether a URL was given up at this decision without a request: its host had to wait, and nothing else was left to do.
@@ -384,13 +499,9 @@ fn evidence(step: &DecisionRow) -> Option<Json> {
     serde_json::to_value(evidence).ok()
 }
 
-fn in_json(
-    url: &CrawlUrl,
-    row: Option<&PageRow>,
-    refused: Option<&str>,
-    decisions: &[DecisionRow],
-    queued: Option<&Queued>,
-) -> Json {
+fn in_json(url: &CrawlUrl, found: &Found) -> Json {
+    let Found { row, refused, decisions, queued, role } = found;
+    let (row, queued) = (row.as_ref(), queued.as_ref());
     let rule = row.and_then(|row| row.robots_rule.as_deref());
     let steps: Vec<Json> = decisions
         .iter()
@@ -409,6 +520,7 @@ fn in_json(
                 "http_status": step.http_status, "error": step.error, "friction": step.friction,
                 "retry_after_ms": step.retry_after.map(|w| w.as_millis() as u64), "gate": step.gate,
                 "not_before": step.not_before.map(timestamp), "follows": step.follows,
+                "get_after_head": is_head(step),
                 "delay_ms": step.delay.map(|d| d.as_millis() as u64), "delay_by": step.delay_by,
                 "robots_line": step.robots_line, "findings": gates, "reason": step.reason,
                 "wait_ms": step.not_before.zip(step.at).map(|(next, at)| (next - at).as_millis() as u64),
@@ -426,6 +538,7 @@ fn in_json(
     };
     json!({
         "url": url,
+        "role": role.as_ref().map(Role::in_json),
         "queued": queued.map(|q| json!({"why": q.why, "ready": q.ready.map(timestamp)})),
         "warnings": warnings,
         "reason": row.and_then(|r| r.reason.clone()),

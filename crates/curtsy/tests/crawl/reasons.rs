@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::Duration;
 
-use curtsy_sim::loopback::{Answer, Body, Ending, Host, Range, Scene};
+use curtsy_sim::loopback::{Answer, Body, Ending, Host, Range, Scene, Sitemap};
 use serde_json::{Value, json};
 
 use crate::harness::{Town, number, texts};
@@ -361,6 +361,82 @@ fn a_blocked_host_waits_for_a_person_and_not_for_a_date() {
     assert!(!why.out.contains("9999"), "{}", why.out);
     let now = town.run(&["why", "--now", &url, "--allow-net", "127.0.0.0/8"]).ends(3);
     has(&now.out, &["would wait until somebody lifts it"]);
+}
+
+#[test]
+fn why_knows_that_a_block_was_lifted_since_the_last_run() {
+    let town = town(vec![Host::named("h0.test").pages(3, 2, 300)]);
+    let url = town.url(0, "/");
+    let host = url.split([':', '/']).nth(3).unwrap();
+    town.run(&["block", host]).ends(0);
+    town.crawl(&[&url, "--delay", "0s"]).ends(3);
+    let why = town.run(&["why", &url]).ends(0).out;
+    has(&why, &[&format!("{host} is blocked; `curtsy block {host} --lift`")]);
+    town.run(&["block", host, "--lift"]).ends(0);
+    let why = town.run(&["why", &url]).ends(0).out;
+    let lifted = format!("{host} was blocked when the last run ended; the block was lifted since");
+    has(&why, &["queued: ", &lifted, "the same command goes on"]);
+    assert!(!why.contains("is blocked"), "{why}");
+}
+
+#[test]
+fn why_says_what_a_crawl_asked_for_besides_pages() {
+    let sitemap = Sitemap {
+        path: "/sitemap.xml".to_owned(),
+        locs: vec!["/p/1".to_owned(), "/p/2".to_owned()],
+        ..Sitemap::default()
+    };
+    let host = Host::named("h0.test").pages(3, 2, 300).robots(ROBOTS).sitemap(sitemap);
+    let town = town(vec![host]);
+    let args = [&town.url(0, "/"), "--policy", "warehouse", "--delay", "0s"];
+    town.crawl(&args).ends(0);
+    let (robots, sitemap) = (town.url(0, "/robots.txt"), town.url(0, "/sitemap.xml"));
+    let why = town.run(&["why", &robots]).ends(0).out;
+    has(&why, &["asked for once", "it refused 1 of the 3 pages", &format!("robots {robots} 200")]);
+    let why = json(&town.run(&["why", &robots, "--json"]).ends(0).out);
+    let role = json!({"is": "robots", "pages_refused": 1, "pages_not_refused": 2});
+    assert_eq!(why["role"], role, "{why}");
+    let why = town.run(&["why", &sitemap]).ends(0).out;
+    has(&why, &["fetched with 200", "a sitemap; it lists 2 URLs"]);
+    let why = json(&town.run(&["why", &sitemap, "--json"]).ends(0).out);
+    assert_eq!(why["role"], json!({"is": "sitemap", "urls_listed": 2}), "{why}");
+    // Another crawl does with what the ledger knows of robots.txt.
+    town.crawl(&[&args[..], &["--into", "other.db"]].concat()).ends(0);
+    let why = town.run(&["why", &robots, "--in", "other.db"]).ends(0).out;
+    has(&why, &["not asked for by this crawl: the ledger of hosts had it", "it refused 1 of"]);
+    town.run(&["why", &town.url(0, "/sitemap2.xml")]).ends(1);
+}
+
+#[test]
+fn why_shows_get_after_head_and_no_redirect_to_itself() {
+    let page = Answer::page("/", "t", "<img src=\"/gone.png\">", &[]);
+    let town = town(vec![Host::named("h0.test").says_unlinked(page)]);
+    let args = [&town.url(0, "/"), "--policy", "warehouse", "--delay", "0s", "--no-sitemaps"];
+    town.crawl(&[&args[..], &["--assets"]].concat()).ends(0);
+    let image = town.url(0, "/gone.png");
+    let why = town.run(&["why", &image]).ends(0).out;
+    has(&why, &[&format!("HEAD {image} 404 → asked again with GET"), "→ given up"]);
+    assert!(!why.contains(&format!("→ {image}")), "{why}");
+    let why = json(&town.run(&["why", &image, "--json"]).ends(0).out);
+    assert_eq!(why["steps"][0]["get_after_head"], true, "{why}");
+}
+
+/// A crawl does not ask for what another one fetched and what is still fresh: `why --now` says the same.
+#[test]
+fn why_now_looks_into_the_page_cache_as_a_crawl_does() {
+    let fresh = Answer::page("/", "t", "", &[]).header("Cache-Control: max-age=3600");
+    let town = town(vec![Host::named("h0.test").says_unlinked(fresh)]);
+    let url = town.url(0, "/");
+    let near = ["--allow-net", "127.0.0.0/8", "--delay", "0s"];
+    town.crawl(&[&url, "--delay", "0s", "--no-sitemaps"]).ends(0);
+    let now =
+        |more: &[&str]| town.run(&[&["why", "--now", &url], &near[..], more].concat()).ends(0).out;
+    has(&now(&[]), &["needs no request: the page that the page cache holds is fresh until 20"]);
+    has(&now(&["--no-cache"]), &["would be fetched", "no fresh copy of the page is held"]);
+    let ran = town.crawl(&[&url, "--delay", "0s", "--no-sitemaps", "--into", "b.db"]).ends(0);
+    has(&ran.err, &["1 page not asked for: held and fresh"]);
+    town.run(&["cache", "clear"]).ends(0);
+    has(&now(&[]), &["would be fetched"]);
 }
 
 #[test]
