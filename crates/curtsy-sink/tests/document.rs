@@ -1,4 +1,4 @@
-//! The tables of `docs/rows.md` are what the program goes by. `UPDATE_DOCS=1 cargo test -p curtsy-sink` writes them anew.
+//! The tables of `docs/reference/columns.md` are what the program goes by. `UPDATE_DOCS=1 cargo test -p curtsy-sink` writes them anew.
 
 mod sample;
 
@@ -11,8 +11,8 @@ use sample::Folder;
 
 #[test]
 fn generated_tables_are_fresh() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rows.md");
-    let mut text = std::fs::read_to_string(&path).expect("docs/rows.md is there");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/columns.md");
+    let mut text = std::fs::read_to_string(&path).expect("docs/reference/columns.md is there");
     let mut stale = Vec::new();
     for (name, table) in [("columns", columns()), ("tables", tables())] {
         let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"));
@@ -24,12 +24,12 @@ fn generated_tables_are_fresh() {
         text.replace_range(from..to, &table);
     }
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, text).expect("docs/rows.md can be written");
+        std::fs::write(&path, text).expect("docs/reference/columns.md can be written");
         return;
     }
     assert!(
         stale.is_empty(),
-        "docs/rows.md is stale in {stale:?}\nhint: UPDATE_DOCS=1 cargo test -p curtsy-sink --test document"
+        "docs/reference/columns.md is stale in {stale:?}\nhint: UPDATE_DOCS=1 cargo test -p curtsy-sink --test document"
     );
 }
 
@@ -48,7 +48,7 @@ fn the_examples_are_queries() {
     let path = folder.file("crawl.db");
     drop(SqliteSink::open(&path, Options::default()).unwrap());
     let db = Connection::open(&path).unwrap();
-    let text = include_str!("../../../docs/rows.md");
+    let text = include_str!("../../../docs/reference/columns.md");
     let examples = text.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next());
     let mut count = 0;
     for query in examples.flat_map(|example| example.split_inclusive(';')) {

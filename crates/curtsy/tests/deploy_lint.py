@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the files in `deploy/` without starting anything: that they can be read, that versions are pinned, that nothing runs as root or listens
-to the world, and that they and docs/operations.md name the same metrics, variables, alerts and sections.
+to the world, and that they and docs/reference/fleet.md name the same metrics, variables, alerts and sections.
 
     deploy_lint.py [ROOT]
 
@@ -19,7 +19,7 @@ except ImportError:
     print("deploy files: not checked, PyYAML is missing\nhint: install `python3-yaml`", file=sys.stderr)
     sys.exit(77)
 
-DOCS = "docs/operations.md"
+DOCS = "docs/reference/fleet.md"
 DOCKERFILE = "deploy/Dockerfile"
 COMPOSE = "deploy/compose.yaml"
 SEEDS = "deploy/seeds.example.yaml"

@@ -1,4 +1,4 @@
-//! The tables of `docs/policy.md`, made from the lists that the program itself goes by.
+//! The tables of `docs/reference/policy.md`, made from the lists that the program itself goes by.
 //!
 //! A block of the document stands between `<!-- begin NAME -->` and `<!-- end NAME -->`; a test compares it with what is made here.
 

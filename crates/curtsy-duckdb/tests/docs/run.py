@@ -1,4 +1,4 @@
-"""Runs docs/sql.md: its queries, one after the other, against the site of examples/sql.toml, and compares what they give with the tables
+"""Runs docs/reference/sql.md: its queries, one after the other, against the site of examples/sql.toml, and compares what they give with the tables
 that follow them. Also compares the tables of options, settings, functions and columns with what the extension says.
 
     python run.py DOCUMENT EXTENSION PORT [--write]

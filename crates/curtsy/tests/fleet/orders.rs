@@ -118,9 +118,9 @@ fn a_worker_tells_its_health_and_the_metrics_of_the_page_fetcher() {
     for (name, kind, _) in curtsy::fleet::METRICS {
         assert!(text.contains(&format!("# TYPE {name} {kind}\n")), "{name} is a {kind}");
     }
-    let operations = include_str!("../../../../docs/operations.md");
+    let operations = include_str!("../../../../docs/reference/fleet.md");
     for (name, ..) in curtsy::fleet::METRICS {
-        assert!(operations.contains(name), "{name} is told in docs/operations.md");
+        assert!(operations.contains(name), "{name} is told in docs/reference/fleet.md");
     }
 }
 
