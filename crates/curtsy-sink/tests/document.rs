@@ -62,8 +62,7 @@ fn the_examples_are_queries() {
 }
 
 fn columns() -> String {
-    let mut text =
-        String::from("| column | type | what it holds | changed by |\n|---|---|---|---|\n");
+    let mut text = String::from("| column | type | content | changed by |\n|---|---|---|---|\n");
     for column in COLUMNS {
         let kind = match column.name {
             "run" => "INTEGER",
@@ -73,8 +72,8 @@ fn columns() -> String {
             Group::Url => "nothing",
             Group::Decision => "every decision",
             Group::Outcome => "every request",
-            Group::Fresh => "an answer, a 304",
-            Group::Content | Group::Bulk => "an answer",
+            Group::Fresh => "a response, a 304",
+            Group::Content | Group::Bulk => "a response",
         };
         text.push_str(&format!("| `{}` | {kind} | {} | {changed} |\n", column.name, column.about));
     }
@@ -97,7 +96,7 @@ fn tables() -> String {
     let mut text = String::from("| | name | columns |\n|---|---|---|\n");
     for (kind, name, columns) in rows.unwrap().map(Result::unwrap) {
         let columns = match name.as_str() {
-            "pages" => "`number`, `id`, `final_id`, and those above".to_owned(),
+            "pages" => "`number`, `id`, `final_id`, and the columns above".to_owned(),
             _ => columns,
         };
         text.push_str(&format!("| {kind} | `{name}` | {columns} |\n"));

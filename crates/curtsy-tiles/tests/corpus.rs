@@ -1,6 +1,6 @@
 //! How much of what a careful reader finds on small business sites is found here, and how much of what is found is true?
 //!
-//! `corpus/develop` was looked at while the rules were written; `corpus/measure` never was. Sites, labels and what they mean: `docs/reference/tiles.md`.
+//! `corpus/develop` was looked at while the rules were written; `corpus/measure` never was. Sites, labels and what they mean: `docs/internals/tiles.md`.
 //! `CURTSY_TILES_SHOW=1 CURTSY_TILES_AUTHORS=ef cargo test -p curtsy-tiles --test corpus develop -- --nocapture` lists what is missing and what is too much, for `develop` only.
 
 // The corpus is files, and its figures are for whoever runs it.

@@ -92,7 +92,7 @@ def told(con, lines):
     yield from compare("functions", set(functions), set(CALLS))
     for name, call in CALLS.items():
         found = described(con, call)
-        found = "the nineteen columns" if found == columns else ", ".join(" ".join(column) for column in found)
+        found = "all columns of the table" if found == columns else ", ".join(" ".join(column) for column in found)
         yield from compare(f"columns of {name}", functions.get(name), found)
 
 
