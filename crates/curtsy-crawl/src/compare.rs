@@ -9,7 +9,7 @@ use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Ending, Fetched, Head, Row, Sink, SinkError, UrlRecord,
 };
 use curtsy_sink::SqliteSink;
-use curtsy_sink::read::PagesFile;
+use curtsy_sink::read::{PageRow, PagesFile};
 use serde::Serialize;
 
 /// What became of pages since they were last asked for.
@@ -23,6 +23,18 @@ pub struct Compared {
     pub gone: u64,
     /// Not held before.
     pub new: u64,
+    /// Held before, and not asked for: nothing that was found leads there any more. Known when nothing is left to do.
+    pub unlinked: u64,
+}
+
+impl std::ops::AddAssign for Compared {
+    fn add_assign(&mut self, more: Compared) {
+        self.changed += more.changed;
+        self.unchanged += more.unchanged;
+        self.gone += more.gone;
+        self.new += more.new;
+        self.unlinked += more.unlinked;
+    }
 }
 
 /// The rows of a crawl's file, each compared with the one before it.
@@ -55,7 +67,11 @@ impl<'p> Comparing<'p> {
         if before.as_ref().is_some_and(|before| before.decided_at == Some(row.at)) {
             return Ok(());
         }
-        let held = before.is_some_and(|before| before.content_hash.is_some());
+        // Of a page that asks not to be indexed nothing may be kept.
+        let was_there = |before: PageRow| {
+            before.content_hash.is_some() || ["fetched", "confirmed"].contains(&&*before.decision)
+        };
+        let held = before.is_some_and(was_there);
         match &row.ending {
             Ending::Cached => sum.unchanged += 1,
             Ending::Fetched(outcome) | Ending::Dead(outcome) => match outcome.status() {
@@ -78,13 +94,14 @@ impl<'p> Comparing<'p> {
 impl Sink for Comparing<'_> {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         Box::pin(async move {
-            let mut sum = self.compared();
+            let mut more = Compared::default();
             for row in &batch.rows {
-                let compared = self.compare(row, &mut sum);
+                let compared = self.compare(row, &mut more);
                 compared.map_err(|e| SinkError { rows: batch.rows.len(), why: e.to_string() })?;
             }
             self.pages.write(batch).await?;
-            *self.lock() = sum;
+            // Several visits write at once.
+            *self.lock() += more;
             Ok(())
         })
     }

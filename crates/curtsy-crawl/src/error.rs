@@ -34,6 +34,16 @@ pub enum SpecError {
         /// The text.
         text: String,
     },
+    /// A scheme without its colon.
+    #[error(
+        "`{text}` is no URL that can be crawled: its scheme has no colon\nhint: did you mean `{meant}`?"
+    )]
+    Colon {
+        /// The text.
+        text: String,
+        /// The same with a colon.
+        meant: String,
+    },
     /// Not a network.
     #[error("`{text}` {why}\nhint: {hint}")]
     Network {

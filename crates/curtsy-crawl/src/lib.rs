@@ -48,8 +48,8 @@ pub use shown::{is_bidi, printable, shown_time, shown_url, without_login};
 pub use sitemaps::list_sitemaps;
 pub use speak::{Dialable, dialable, known as known_scheme, spoken};
 pub use spec::{
-    Begin, FileSpec, JobSpec, Order, SeedsAre, Target, file_named_after, ledger_file, other_scheme,
-    seed, state_dir,
+    Begin, FileSpec, JobSpec, Order, Prelude, SeedsAre, Target, file_named_after, ledger_file,
+    other_scheme, seed, state_dir,
 };
 pub use stream::{Keeper, Left, NoCache, Streaming, stream};
 pub use survey::{Depth, Planned, SurveyPlan, survey};

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use curtsy_core::evidence::timestamp;
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Outside, Over, Sink, UrlRecord};
-use curtsy_sink::read::PagesFile;
+use curtsy_engine::{Batch, Outside, Over, Sink, UrlRecord};
+use curtsy_sink::read::{PagesFile, RunRow};
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
 use curtsy_store::{Crawl, Options};
 use tokio::sync::watch::channel;
@@ -20,7 +20,8 @@ use crate::sharing::Missing;
 use crate::tally::{Setback, Tally};
 use crate::work::{Crew, chance};
 use crate::{
-    Begin, CrawlError, FileSpec, JobSpec, LookedFor, ReasonCount, Report, Target, Watch, shown_url,
+    Begin, CrawlError, Ended, FileSpec, JobSpec, LookedFor, ReasonCount, Report, Target, Watch,
+    shown_url,
 };
 
 /// Rows that are written together, if so many come within the time that a row may wait: keys are all over their index, and each
@@ -62,10 +63,10 @@ async fn crawl(
     let began = Instant::now();
     let name = format!("{:016x}", chance());
     let crawl = Crawl::open(ledger, &into.file, Options::default())?;
-    let added = admit_seeds(spec, into, &crawl)?;
+    let Admitted { added, is_new } = admit_seeds(spec, into, &crawl)?;
     let adds = !added.is_empty();
     let again = into.begin != Begin::GoOn;
-    match again {
+    match again || is_new {
         true => crawl.begin_again()?,
         false => crawl.begin_run()?,
     }
@@ -77,7 +78,7 @@ async fn crawl(
     let pages = SqliteSink::open(&into.file, options)?;
     let kept = PagesFile::open(&into.file)?;
     let runs = kept.runs()?;
-    let back = match again {
+    let back = match again || is_new {
         true => 0,
         false => put_back(spec, &kept, &crawl)?,
     };
@@ -100,6 +101,7 @@ async fn crawl(
         if let Some(before) = LookedFor::of_run(run) {
             report.changed_flags = report.looked_for.changed(&before);
         }
+        crawl.end_run();
         return Ok(report);
     }
     let started_at = crawl.now();
@@ -126,7 +128,7 @@ async fn crawl(
         }
     }
     let is_first = runs.is_empty();
-    let first = runs.into_iter().next().map_or(name.clone(), |run| run.trace_id);
+    let job = if again { name.clone() } else { job_name(&runs).unwrap_or(&name).to_owned() };
     let comparing = Comparing::new(&pages, kept);
     let forced = Forced { pages: &pages, since: started_at };
     let (told, hears) = channel(0);
@@ -140,7 +142,7 @@ async fn crawl(
             told.send_modify(|times| *times += 2);
         })
     };
-    let files = files(spec, into, first, &name, &crawl, &nobody_reads)?;
+    let files = files(spec, into, job, &name, &crawl, &nobody_reads)?;
     let tally = Tally::new(&spec.policy);
     let mut sinks: Vec<&dyn Sink> = match again {
         true => vec![&comparing],
@@ -150,8 +152,11 @@ async fn crawl(
     let crew = Crew::new(spec, &crawl, (outlet, discovery), 1, FLUSH_ROWS);
     sinks.extend(crew.sharing.as_ref().map(|sharing| sharing as &dyn Sink));
     sinks.push(&tally);
-    // Whoever crawls again wants to know whether what was missing is there now.
-    let missing = if again { Missing::AskedAgain } else { Missing::Counts };
+    // What was missing a moment ago is as fresh an answer as a page.
+    let missing = match into.begin {
+        Begin::Forced => Missing::AskedAgain,
+        Begin::GoOn | Begin::Again => Missing::Counts,
+    };
     let shelves = crew.shelves(Box::new(pages.clone()), missing);
     let mut attendant = Attendant::new(&crew, &tally, began, watch);
     known.into_iter().for_each(|known| attendant.warn(known));
@@ -165,10 +170,18 @@ async fn crawl(
         reader: &crew.discovery,
         listener: &tally,
     };
+    if !spec.prelude.steps.is_empty() {
+        let prelude = Batch { rows: Vec::new(), steps: spec.prelude.steps.clone() };
+        for sink in &outside.sinks {
+            sink.write(&prelude).await?;
+        }
+    }
     let work = crew.work(crew.store(0), outside, hears);
     let (over, counts) = attendant.attend(work, asked, &told).await?;
     let warnings = attendant.said();
-    let (mut counted, sent) = (tally.counted(), counts.sent);
+    let mut counted = tally.counted();
+    let mut sent = counts.sent;
+    sent.iter_mut().zip(spec.prelude.sent).for_each(|(sum, before)| *sum += before);
     if let None | Some(Over::Waits(_) | Over::Stopped) = over {
         // What a host waits for may be the answer to an earlier run.
         let kept = PagesFile::open(&into.file)?;
@@ -190,35 +203,58 @@ async fn crawl(
     report.unread = unread.load(Ordering::Relaxed);
     // Without an earlier run, or without bodies, there is nothing to compare.
     report.compared = (again && !is_first && spec.policy.body.keep).then(|| comparing.compared());
+    if let (Some(compared), Ended::Complete) = (&mut report.compared, report.how) {
+        compared.unlinked = PagesFile::open(&into.file)?.held_before(started_at)?;
+    }
     pages.end_run(RunEnd {
         at: crawl.now(),
         outcome: report.ended.to_owned(),
         figures: serde_json::to_value(&report).unwrap_or_default(),
         evidence: Some(report.evidence.clone()),
     })?;
+    // Without a word of the worker, requests were broken off.
+    if over.is_some() {
+        crawl.end_run();
+    }
     Ok(report)
 }
 
-/// Sees to it that the crawl in a file has these seeds; gives the new ones.
-fn admit_seeds(
-    spec: &JobSpec,
-    into: &FileSpec,
-    crawl: &Crawl,
-) -> Result<Vec<CrawlUrl>, CrawlError> {
+/// The name under which files know the rows of a crawl that goes on: the name of its last run that began anew.
+fn job_name(runs: &[RunRow]) -> Option<&str> {
+    let anew = |run: &&RunRow| run.command.split(' ').any(|word| word == "--again");
+    let begun = runs.iter().rev().find(anew).or(runs.first());
+    begun.map(|run| run.trace_id.as_str())
+}
+
+/// The seeds of a crawl that were not in its file.
+struct Admitted {
+    added: Vec<CrawlUrl>,
+    /// Whether they replace the seeds of an earlier crawl, to which no site ever answered.
+    is_new: bool,
+}
+
+/// Makes these seeds the seeds of the crawl in a file. Other seeds than those that it has are refused unless they are to be added, or
+/// unless no site ever answered that crawl: a host name with a typo, or the wrong scheme, is not a crawl worth keeping apart.
+fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<Admitted, CrawlError> {
     let others = crawl.other_seeds(&spec.seeds)?;
+    let mut is_new = false;
     match others.as_deref() {
-        Some([]) => return Ok(Vec::new()),
+        Some([]) => return Ok(Admitted { added: Vec::new(), is_new }),
         Some([first, more @ ..]) if !into.add => {
-            return Err(CrawlError::OtherSeeds {
-                file: into.file.clone(),
-                first: shown_url(first.as_str()),
-                more: more.len(),
-            });
+            if PagesFile::was_answered(&into.file) {
+                return Err(CrawlError::OtherSeeds {
+                    file: into.file.clone(),
+                    first: shown_url(first.as_str()),
+                    more: more.len(),
+                });
+            }
+            is_new = true;
+            crawl.drop_seeds()?;
         }
         _ => {}
     }
     crawl.keep_seeds(&spec.seeds)?;
-    Ok(others.unwrap_or_default())
+    Ok(Admitted { added: others.unwrap_or_default(), is_new })
 }
 
 /// Queues URLs again that had ended for a reason that is over: a budget, or a failure on our own side. Tells how many.
@@ -253,7 +289,7 @@ pub(crate) fn make_folder(file: &std::path::Path) -> Result<(), CrawlError> {
     }
 }
 
-/// The sinks besides the crawl's own file. The job's name is that of its first run.
+/// The sinks besides the crawl's own file.
 fn files(
     spec: &JobSpec,
     into: &FileSpec,

@@ -185,10 +185,10 @@ impl Sharing {
 
 /// How a crawl reaches public servers, and how it reaches others: each a number that is the same for crawls with the same settings.
 fn ways(outlet: &OutletSettings) -> (u64, u64) {
-    let OutletSettings { proxy, pins, allow_net, named, .. } = outlet;
-    let way = match (proxy, pins.as_slice()) {
+    let OutletSettings { proxies, pins, allow_net, named, .. } = outlet;
+    let way = match (proxies.any(), pins.as_slice()) {
         (None, []) => FNV_START,
-        _ => fnv(FNV_START, format!("{proxy:?} {pins:?}").bytes()),
+        _ => fnv(FNV_START, format!("{proxies:?} {pins:?}").bytes()),
     };
     (way, fnv(way, format!("{allow_net:?} {named:?}").bytes()))
 }

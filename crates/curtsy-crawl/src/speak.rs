@@ -8,18 +8,19 @@ use std::time::Duration;
 
 use curtsy_core::host::{Outcome, Problem};
 use curtsy_core::url::{CrawlUrl, Scheme};
-use curtsy_engine::{Batch, Boxed, Cache, Sink, SinkError};
+use curtsy_engine::{Batch, Boxed, Cache, Sink, SinkError, Step};
 use curtsy_fetch::{GuardRefusal, HttpFetch, Outlet, TokioClock};
 use curtsy_store::{Handle, Ledger, Machine, Options, Shows};
 
 use crate::attend::runtime;
+use crate::report::REQUEST_KINDS;
 use crate::stream::{Keeper, NoCache, Streaming};
 use crate::{CrawlError, Ended, JobSpec, Progress, SeedsAre, Watch, stream};
 
 /// Chooses between a seed as it is likely and the same with the other scheme: the other one only where the likely one is not spoken and
-/// the other is.
+/// the other is. The requests that this takes are added to the job's prelude.
 pub fn spoken(
-    spec: &JobSpec,
+    spec: &mut JobSpec,
     [likely, other]: [&CrawlUrl; 2],
     mut asked: impl AsyncFnMut() -> std::io::Result<()>,
 ) -> Result<Scheme, CrawlError> {
@@ -106,11 +107,11 @@ enum Speaks {
 }
 
 fn ask(
-    spec: &JobSpec,
+    job: &mut JobSpec,
     url: &CrawlUrl,
     asked: &mut impl AsyncFnMut() -> std::io::Result<()>,
 ) -> Result<Speaks, CrawlError> {
-    let mut spec = spec.clone();
+    let mut spec = job.clone();
     spec.seeds = vec![url.clone()];
     spec.seeds_are = SeedsAre::Rules;
     spec.discovery.seeds = spec.seeds.clone();
@@ -118,10 +119,15 @@ fn ask(
     let mut policy = (*spec.policy).clone();
     policy.patience = Some(Duration::ZERO);
     spec.policy = Arc::new(policy);
-    let heard = Heard(Mutex::new(None));
+    let heard = Heard(Mutex::default());
     let how = Streaming { workers: 1, rows: 100, known: Vec::new(), shows: Shows::Nothing };
     let report = stream(&spec, how, |_| &heard, &mut Unseen, async || asked().await)?;
-    let last = *heard.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let steps = heard.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let last = steps.last().map(|step| step.outcome);
+    job.prelude.steps.extend(steps);
+    for (sum, kind) in job.prelude.sent.iter_mut().zip(REQUEST_KINDS) {
+        *sum += report.requests.get(kind).copied().unwrap_or(0);
+    }
     Ok(match (last, report.how) {
         (Some(Outcome::Failed(problem)), _) => Speaks::No(problem),
         (Some(Outcome::Answered { status: 400, .. }), _) => Speaks::BadRequest,
@@ -130,8 +136,8 @@ fn ask(
     })
 }
 
-/// What the last request came to.
-struct Heard(Mutex<Option<Outcome>>);
+/// The requests that were made: robots.txt and its redirects.
+struct Heard(Mutex<Vec<Step>>);
 
 impl Keeper for &Heard {
     fn sink(&self) -> Box<dyn Sink + '_> {
@@ -143,12 +149,12 @@ impl Keeper for &Heard {
     }
 }
 
-struct Hearing<'h>(&'h Mutex<Option<Outcome>>);
+struct Hearing<'h>(&'h Mutex<Vec<Step>>);
 
 impl Sink for Hearing<'_> {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *heard = batch.steps.last().map(|step| step.outcome).or(*heard);
+        heard.extend(batch.steps.iter().cloned());
         Box::pin(std::future::ready(Ok(())))
     }
 }

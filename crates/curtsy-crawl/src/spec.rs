@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use curtsy_core::policy::{Origin, Policy, Settled, Variables};
+use curtsy_core::policy::{Origin, Policy, PolicyError, Settled, Variables, nearest};
 use curtsy_core::url::{CrawlUrl, Scheme, parse_whatwg};
+use curtsy_engine::Step;
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::Settings as Outlet;
 use curtsy_store::Place;
@@ -30,6 +31,17 @@ pub struct JobSpec {
     pub ledger: Place,
     /// Whether it uses the page cache beside the ledger.
     pub sharing: PageSharing,
+    /// Requests that were sent before the crawl began, to choose between http and https.
+    pub prelude: Prelude,
+}
+
+/// Requests that belong to a crawl and were sent before it began.
+#[derive(Clone, Debug, Default)]
+pub struct Prelude {
+    /// The requests, for the crawl's evidence.
+    pub steps: Vec<Step>,
+    /// Their number by kind, as a report counts them.
+    pub sent: [u64; 5],
 }
 
 impl JobSpec {
@@ -107,8 +119,9 @@ impl Order {
             outlet.public = false;
         }
         let product = policy.product_token().to_owned();
+        let user_agent = policy.user_agent().map_err(|missing| without_contact(missing, &seeds))?;
         Ok(JobSpec {
-            user_agent: policy.user_agent()?,
+            user_agent,
             discovery: DiscoverySpec { seeds: seeds.clone(), product, ..discovery },
             policy: Arc::new(policy),
             seeds,
@@ -116,8 +129,23 @@ impl Order {
             outlet,
             ledger,
             sharing,
+            prelude: Prelude::default(),
         })
     }
+}
+
+/// Names the host for which a contact is missing, and this machine if the name looks like a typo of it.
+fn without_contact(mut missing: PolicyError, seeds: &[CrawlUrl]) -> PolicyError {
+    let stranger = seeds.iter().map(CrawlUrl::host).find(|host| !host.names_this_machine());
+    let (Some(host), [fault]) = (stranger, &mut missing.faults[..]) else {
+        return missing;
+    };
+    fault.problem = format!("{}, and `{host}` is not this machine", fault.problem);
+    if nearest(host.as_str(), ["localhost"].into_iter()).is_some() {
+        let hint = fault.hint.take().unwrap_or_default();
+        fault.hint = Some(format!("did you mean `localhost`? Otherwise {hint}"));
+    }
+    missing
 }
 
 /// A seed as people write it: `example.org` is `https://example.org/`, and `localhost:8080` is `http://localhost:8080/`, since hardly any
@@ -129,6 +157,7 @@ impl Order {
 /// assert_eq!(seed("localhost:8080").unwrap().as_str(), "http://localhost:8080/");
 /// assert_eq!(seed("localhost:8443").unwrap().as_str(), "https://localhost:8443/");
 /// assert_eq!(seed("http:/example.org").unwrap().as_str(), "http://example.org/");
+/// assert!(seed("http//example.org").unwrap_err().to_string().contains("did you mean `http://"));
 /// assert!(seed("file:/etc/passwd").is_err());
 /// assert!(seed("/etc/passwd").is_err());
 /// assert!(seed("https://me:secret@example.org/").is_err());
@@ -136,6 +165,12 @@ impl Order {
 pub fn seed(text: &str) -> Result<CrawlUrl, SpecError> {
     if text.starts_with(['/', '.', '~']) && !text.starts_with("//") {
         return Err(SpecError::Path { text: printable(text) });
+    }
+    for scheme in ["http", "https"] {
+        if let Some(rest) = text.strip_prefix(scheme).filter(|rest| rest.starts_with("//")) {
+            let (text, meant) = (shown_url(text), shown_url(&format!("{scheme}:{rest}")));
+            return Err(SpecError::Colon { text, meant });
+        }
     }
     if has_scheme(text) {
         return url(text, text);

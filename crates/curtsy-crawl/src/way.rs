@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use curtsy_core::policy::{Policy, Reach};
+use curtsy_core::policy::{Policy, Reach, Variables};
 use curtsy_core::url::{CrawlUrl, HostKey};
-use curtsy_fetch::{IpNet, NamePin, NamedHost, Proxy, Settings};
+use curtsy_fetch::{IpNet, NamePin, NamedHost, Proxies, Proxy, Settings};
 
 use crate::{SpecError, printable, without_login};
 
@@ -18,8 +18,8 @@ pub struct Way {
     pub named: Vec<NamedHost>,
     /// Addresses for names.
     pub pins: Vec<NamePin>,
-    /// A proxy for everything.
-    pub proxy: Option<Proxy>,
+    /// Which requests go through which proxy.
+    pub proxies: Proxies,
     /// Further certificate authorities, in PEM.
     pub ca_pem: Vec<u8>,
 }
@@ -29,7 +29,16 @@ impl Way {
     pub fn through(&mut self, proxy: &str) -> Result<(), SpecError> {
         let read = proxy.parse::<Proxy>();
         let read = read.map_err(|why| SpecError::Proxy { text: without_login(proxy), why })?;
-        self.proxy = Some(read);
+        self.proxies = Proxies::all(read);
+        Ok(())
+    }
+
+    /// Takes the proxies that the environment names (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`).
+    pub fn through_environment(&mut self, variables: &Variables) -> Result<(), SpecError> {
+        let value = |name: &str| variables.get(name).map(String::as_str);
+        let read = Proxies::of_environment(value);
+        let read = read.map_err(|(name, why)| SpecError::Proxy { text: name.to_owned(), why })?;
+        self.proxies = read.sparing(&self.pins);
         Ok(())
     }
 
@@ -70,7 +79,7 @@ impl Way {
         settings.allow_net = self.allow_net.clone();
         settings.named = self.named.clone();
         settings.pins = self.pins.clone();
-        settings.proxy = self.proxy.clone();
+        settings.proxies = self.proxies.clone();
         settings.ca_pem = self.ca_pem.clone();
         settings
     }

@@ -36,6 +36,7 @@ pub(crate) const OPTIONS: &[Named] = &[
     Named("reject_content_types", "content types to discard; none"),
     Named("max_response_bytes", "a larger response is an error; 10485760"),
     Named("compress", "ask for compressed answers; true"),
+    Named("cache", "use the page cache that all crawls of this user share; true"),
     Named(
         "update_stale",
         "fetch pages again that the table already holds and that may have changed; false",
@@ -355,7 +356,10 @@ pub(crate) fn asked(
     Discovery::new(discovery.clone()).map_err(fault)?;
     let settled = layers.settle(reach).map_err(fault)?;
     let ledger = session.ledger(&variables)?.into();
-    let sharing = PageSharing::default();
+    let sharing = match options.flag("cache")?.unwrap_or(true) {
+        true => PageSharing::default(),
+        false => PageSharing::Off,
+    };
     let mut job = Order { seeds, settled, way, discovery, ledger, sharing }.job().map_err(fault)?;
     job.outlet.compress = options.flag("compress")?.unwrap_or(true);
     if session.keep_alive == Some(false) {

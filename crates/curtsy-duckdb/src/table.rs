@@ -8,7 +8,7 @@ use curtsy_sink::{Facts, Rules};
 use crate::duck::{Chunk, Type};
 
 /// The columns, in their order.
-pub(crate) const COLUMNS: [(&str, Type); 19] = [
+pub(crate) const COLUMNS: [(&str, Type); 20] = [
     ("url", Type::Varchar),
     ("surt_key", Type::Varchar),
     ("http_status", Type::Integer),
@@ -28,6 +28,7 @@ pub(crate) const COLUMNS: [(&str, Type); 19] = [
     ("delay_by", Type::Varchar),
     ("decision", Type::Varchar),
     ("reason", Type::Varchar),
+    ("source", Type::Varchar),
 ];
 
 /// A row of a crawl, or a text that was given as a URL and is none.
@@ -135,6 +136,7 @@ fn write_fact(
         }
         "delay_by" => text(out, facts.delay_by),
         "reason" => text(out, facts.reason(rules.body_max).as_deref()),
+        "source" => text(out, row.page.as_ref().map(|page| page.source.name())),
         _ => out.text(at, line, facts.decision),
     }
 }

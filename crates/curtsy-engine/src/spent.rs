@@ -11,7 +11,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 
 use crate::becomes::{Becomes, unsent};
-use crate::{UrlRecord, Worker, World};
+use crate::{UrlRecord, UrlWrite, Worker, World};
 
 /// A host with nothing that the budget reaches is not handed out again for this long. A new run looks at every host anew.
 const PARKED: Duration = Duration::from_secs(3600);
@@ -54,6 +54,24 @@ impl<W: World> Worker<'_, W> {
     pub(crate) fn owe(&self, record: &UrlRecord) {
         if record.charged && self.policy.budget.pages.is_some() {
             self.budget.borrow_mut().owed.insert(record.id, record.clone());
+        }
+    }
+
+    /// The store has written these records: a page that is owed a row is known by its new claim from now on.
+    pub(crate) fn owe_as_written(&self, urls: &[UrlWrite]) {
+        let mut budget = self.budget.borrow_mut();
+        for record in urls.iter().filter_map(|write| write.to.as_ref()) {
+            if let Some(owed) = budget.owed.get_mut(&record.id) {
+                *owed = record.clone();
+            }
+        }
+    }
+
+    /// The store does not know a record by this claim. If that is the claim that we know, the record is in other hands, or has ended.
+    pub(crate) fn owe_no_longer(&self, record: &UrlRecord) {
+        let owed = self.budget.borrow().owed.get(&record.id).map(|owed| owed.claim);
+        if owed == Some(record.claim) {
+            self.paid(record.id);
         }
     }
 

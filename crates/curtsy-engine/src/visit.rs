@@ -368,9 +368,10 @@ impl<W: World> Worker<'_, W> {
             let mut visiting = self.visiting.borrow_mut();
             settled.iter().for_each(|e| visiting.asked(&seen.view.host, e.record.id, true));
             drop(visiting);
-            if !kept {
+            match kept {
+                true => settled.iter().for_each(|e| self.paid(e.record.id)),
                 // Kept for the next flush: nothing is lost.
-                settled.into_iter().for_each(|e| self.end(e));
+                false => settled.into_iter().for_each(|e| self.end(e)),
             }
         }
         let without = if left_out { Choice::InOtherHands } else { Choice::Nothing };
@@ -521,6 +522,7 @@ impl<W: World> Worker<'_, W> {
             }
             Granted::Gone(seen) => {
                 // Another visit has it, and probably those after it too: the host is handed out anew, with what is left.
+                self.owe_no_longer(&asked.record);
                 let due = self.look_due(&seen.view);
                 Box::pin(self.release(seen, due, Vec::new())).await;
                 return Next::End;
@@ -579,8 +581,12 @@ impl<W: World> Worker<'_, W> {
                     seen = self.newer(view, stamp);
                     not_before = not_before.max(self.look_due(&seen.view));
                 }
+                Ok(Committed::Done(_)) => {
+                    self.owe_as_written(&urls);
+                    break;
+                }
                 // If this does not get through, the host falls due again by itself.
-                Ok(Committed::Done(_) | Committed::Refused(_)) | Err(_) => break,
+                Ok(Committed::Refused(_)) | Err(_) => break,
             }
         }
         self.wake_by(seen.stamp.not_before(not_before));

@@ -167,12 +167,13 @@ impl Inner {
         let began = self.clock.mono();
         let deadline = began + shared.timeouts.connect;
         // Behind a proxy the lookup is for the guard alone, and may fail: it must not use up the proxy's time.
-        let lookup_by = match shared.proxy {
+        let proxy = shared.proxies.of(url);
+        let lookup_by = match proxy {
             Some(_) => began + shared.timeouts.connect / 2,
             None => deadline,
         };
         let site = self.site_addresses(url, lookup_by).await?;
-        let (found, port) = match &shared.proxy {
+        let (found, port) = match proxy {
             None => (Arc::clone(&site), url.port()),
             Some(proxy) => {
                 let found = self.look_up(&proxy.host, deadline).await;
@@ -180,7 +181,7 @@ impl Inner {
             }
         };
         let addresses = found.iter().map(|ip| SocketAddr::new(*ip, port)).collect();
-        let site = site.first().copied().filter(|_| shared.proxy.is_some());
+        let site = site.first().copied().filter(|_| proxy.is_some());
         Ok(Route { addresses, site, time: deadline - self.clock.mono(), place })
     }
 
@@ -189,7 +190,8 @@ impl Inner {
         let shared = &self.shared;
         let Route { addresses, site, time, place } = route;
         let deadline = self.clock.mono() + time;
-        let (mut tcp, peer) = match &shared.proxy {
+        let proxy = shared.proxies.of(url);
+        let (mut tcp, peer) = match proxy {
             None => self.dial_first(addresses, To::Site(url.host()), deadline).await?,
             Some(_) => {
                 let dialled = self.dial_first(addresses, To::Proxy, deadline).await;
@@ -199,11 +201,11 @@ impl Inner {
             }
         };
         if url.scheme() == Scheme::Http {
-            let proxied = if shared.proxy.is_some() { Proxied::Plainly } else { Proxied::No };
+            let proxied = if proxy.is_some() { Proxied::Plainly } else { Proxied::No };
             let stream = Stream::Plain(Wire::new(tcp));
             return Connection::http1(stream, self.clock, peer, proxied, place).await;
         }
-        if let Some(proxy) = &shared.proxy {
+        if let Some(proxy) = proxy {
             self.by(deadline, proxy::tunnel(&mut tcp, proxy, url))
                 .await
                 .unwrap_or(Err(Problem::Proxy))?;
@@ -222,7 +224,7 @@ impl Inner {
         if port::is_spoken_for(url.port()) {
             return Err(Problem::Port);
         }
-        let proxied = self.shared.proxy.is_some();
+        let proxied = self.shared.proxies.of(url).is_some();
         let found = match self.look_up(url.host(), deadline).await {
             Ok(found) => found,
             Err(_) if proxied && guard::is_never_public(url.host().as_str()) => {

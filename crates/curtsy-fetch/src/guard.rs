@@ -60,6 +60,10 @@ impl GuardRefusal {
     /// The refusal of a URL's host because of one of its addresses.
     pub fn new(url: &CrawlUrl, address: IpAddr, forbidden: Forbidden) -> GuardRefusal {
         let allow = match forbidden.net {
+            // This machine has an address of each family, and either may be dialled.
+            Some(_) if url.host().is_localhost() => {
+                Some("--allow-net 127.0.0.0/8 --allow-net ::1/128".to_owned())
+            }
             Some(net) => Some(format!("--allow-net {net}")),
             None if forbidden == NO_CONTACT => Some("--contact me@example.org".to_owned()),
             None => None,

@@ -12,8 +12,9 @@ use crate::ask::Manner;
 use crate::guard::{Guard, GuardRefusal};
 use crate::memory::BodyMemory;
 use crate::own;
+use crate::proxies::Proxies;
 use crate::resolve::{Names, OsResolver, Resolve};
-use crate::settings::{Proxy, Settings, SettingsError, SpeedFloor};
+use crate::settings::{Settings, SettingsError, SpeedFloor};
 use crate::tls;
 
 /// One for a process; cheap to clone, may go to every worker's thread.
@@ -25,7 +26,7 @@ pub(crate) struct Shared {
     pub(crate) body: Body,
     pub(crate) floor: SpeedFloor,
     pub(crate) idle_per_authority: usize,
-    pub(crate) proxy: Option<Proxy>,
+    pub(crate) proxies: Proxies,
     pub(crate) guard: Guard,
     /// Whether addresses that the user allowed by name have their requests counted.
     pub(crate) count_allowed: bool,
@@ -65,7 +66,6 @@ impl Outlet {
         settings: &Settings,
         resolver: Arc<dyn Resolve>,
     ) -> Result<Outlet, SettingsError> {
-        let login = settings.proxy.as_ref().and_then(|proxy| proxy.authorization.as_deref());
         let shared = Shared {
             timeouts: settings.timeouts.clone(),
             body: settings.body.clone(),
@@ -81,8 +81,8 @@ impl Outlet {
             manner: Manner::new(
                 settings.from.as_deref(),
                 settings.compress,
-                login,
-                own::read(&settings.own, settings.proxy.is_some())?,
+                settings.proxies.plain_login(),
+                own::read(&settings.own, &settings.proxies)?,
             ),
             tls: tls::config(&settings.ca_pem, settings.http2)?,
             places: Arc::new(Semaphore::new(settings.connections_max.max(1) as usize)),
@@ -92,7 +92,7 @@ impl Outlet {
                 settings.body.decoded_max,
                 settings.connections_max,
             ),
-            proxy: settings.proxy.clone(),
+            proxies: settings.proxies.clone(),
             refusals: Mutex::default(),
         };
         Ok(Outlet(Arc::new(shared)))

@@ -11,6 +11,7 @@ use curtsy_core::policy::{BasicAuth, OwnHost, Secret};
 use curtsy_core::url::{Authority, Scheme};
 use http::header::{self, HeaderName, HeaderValue};
 
+use crate::proxies::Proxies;
 use crate::settings::{SettingsError, basic};
 
 /// What is sent to one origin.
@@ -21,8 +22,12 @@ pub(crate) struct Credentials {
 }
 
 /// Reads the credentials of own hosts.
-pub(crate) fn read(hosts: &[OwnHost], proxied: bool) -> Result<Vec<Credentials>, SettingsError> {
-    hosts.iter().map(|host| read_one(host, proxied)).collect()
+pub(crate) fn read(
+    hosts: &[OwnHost],
+    proxies: &Proxies,
+) -> Result<Vec<Credentials>, SettingsError> {
+    let is_proxied = |at: &Authority| proxies.of_origin(at.scheme, &at.host, at.port).is_some();
+    hosts.iter().map(|host| read_one(host, is_proxied(&host.at))).collect()
 }
 
 fn read_one(host: &OwnHost, proxied: bool) -> Result<Credentials, SettingsError> {

@@ -36,6 +36,7 @@ pub(crate) async fn tunnel(
     match status {
         Some([b'2', _, _]) => Ok(()),
         Some(b"407" | b"511") => Err(Problem::ProxyLogin),
+        Some([b'4' | b'5', _, _]) => Err(Problem::ProxyRefused),
         _ => Err(Problem::Proxy),
     }
 }
@@ -55,7 +56,7 @@ pub(crate) fn answered_itself(head: &Head, proxied: bool) -> Option<Problem> {
         "server" => PROXIES.iter().any(|proxy| starts_with(value, proxy)),
         _ => false,
     });
-    (failed && marked).then_some(Problem::Proxy)
+    (failed && marked).then_some(Problem::ProxyRefused)
 }
 
 fn starts_with(value: &str, prefix: &str) -> bool {

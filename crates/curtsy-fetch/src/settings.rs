@@ -12,6 +12,7 @@ use url::Url;
 
 use crate::ask::{ACCEPT, ACCEPT_ENCODING};
 use crate::guard::NamedHost;
+use crate::proxies::Proxies;
 
 /// Everything that an [`Outlet`](crate::Outlet) is made from.
 #[derive(Clone, Debug)]
@@ -40,8 +41,8 @@ pub struct Settings {
     pub public: bool,
     /// Names that are not looked up; the first that fits counts.
     pub pins: Vec<NamePin>,
-    /// A proxy for everything.
-    pub proxy: Option<Proxy>,
+    /// Which requests go through which proxy.
+    pub proxies: Proxies,
     /// Further certificate authorities, in PEM: the content of `--ca-file`.
     pub ca_pem: Vec<u8>,
     /// Hosts of the user's own, and where the credentials for them are found.
@@ -79,7 +80,7 @@ impl Settings {
             count_allowed: false,
             public: true,
             pins: Vec::new(),
-            proxy: None,
+            proxies: Proxies::default(),
             ca_pem: Vec::new(),
             own: policy.own_hosts(),
             compress: true,
@@ -91,10 +92,13 @@ impl Settings {
 impl Settings {
     /// A number for everything that decides whether a host can be reached: other settings give another.
     pub fn fingerprint(&self) -> u64 {
-        let Settings { allow_net, named, public, pins, proxy, ca_pem, .. } = self;
-        let login = proxy.as_ref().and_then(|proxy| proxy.authorization.as_deref());
+        let Settings { allow_net, named, public, pins, proxies, ca_pem, .. } = self;
         let mut hasher = DefaultHasher::new();
-        (format!("{allow_net:?} {named:?} {public} {pins:?} {proxy:?}"), login, ca_pem)
+        (
+            format!("{allow_net:?} {named:?} {public} {pins:?} {proxies:?}"),
+            proxies.logins(),
+            ca_pem,
+        )
             .hash(&mut hasher);
         hasher.finish()
     }

@@ -46,7 +46,7 @@ impl Inner {
         let deadline = self.clock.mono() + shared.timeouts.connect;
         let site = self.site_addresses(url, deadline).await?;
         let at = |port: u16| move |ip: &std::net::IpAddr| std::net::SocketAddr::new(*ip, port);
-        let tcp = match &shared.proxy {
+        let tcp = match shared.proxies.of(url) {
             None => {
                 let addresses = site.iter().map(at(url.port())).collect();
                 self.dial_first(addresses, To::Site(url.host()), deadline).await?.0

@@ -1,12 +1,11 @@
 //! Opening an SQLite file: how it is set up, and which version its tables have.
 
-use std::io::Read;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 
 use crate::{OpenError, vfs};
 
@@ -101,8 +100,7 @@ pub fn open_to_read(path: &Path, schema: &Schema<'_>) -> Result<Connection, Open
     }
     check_kind(path)?;
     let of = |e| OpenError::sqlite(path, e);
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut db = Connection::open_with_flags(path, flags).map_err(of)?;
+    let mut db = Connection::open_with_flags(path, TO_READ).map_err(of)?;
     set_up(&mut db).map_err(of)?;
     let (what, known) = (schema.what, schema.known());
     match version(&db, what).map_err(of)? {
@@ -120,8 +118,7 @@ pub fn look_first(path: &Path) -> Result<(), OpenError> {
     if !path.exists() || !check_kind(path)? {
         return Ok(());
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut db = Connection::open_with_flags(path, flags).map_err(of)?;
+    let mut db = Connection::open_with_flags(path, TO_READ).map_err(of)?;
     set_up(&mut db).map_err(of)?;
     // Whoever makes tables of ours makes the table of versions with the first of them, in one transaction.
     let sql = "SELECT count(*), count(*) FILTER (WHERE name = 'store_version') FROM sqlite_schema
@@ -134,27 +131,36 @@ pub fn look_first(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Whether a file is a database by its first bytes; an empty one may become one. An error if it is something else.
+/// Whether a file is a database; an empty one may become one. An error if it is something else.
+///
+/// SQLite itself looks: it knows a file by its locks, and the system drops all locks that a process has on a file when the process closes
+/// any descriptor of it. A look of our own would so take the file from under a connection that is open, and another program that comes
+/// and goes would remove the write-ahead log.
 fn check_kind(path: &Path) -> Result<bool, OpenError> {
-    if path.is_dir() {
-        return Err(OpenError::Folder { path: path.to_owned() });
-    }
-    let mut start = Vec::new();
     let unreadable = |source: std::io::Error| OpenError::Unreadable {
         path: path.to_owned(),
         source: Box::new(source),
     };
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    file.take(MAGIC.len() as u64).read_to_end(&mut start).map_err(unreadable)?;
-    match start.is_empty() {
-        true => Ok(false),
-        false if start == MAGIC => Ok(true),
-        false => Err(OpenError::NotDatabase { path: path.to_owned() }),
+    let file = std::fs::metadata(path).map_err(unreadable)?;
+    if file.is_dir() {
+        return Err(OpenError::Folder { path: path.to_owned() });
+    }
+    if file.len() == 0 {
+        return Ok(false);
+    }
+    let of = |e| OpenError::sqlite(path, e);
+    let db = Connection::open_with_flags(path, TO_READ).map_err(of)?;
+    match db.query_row("PRAGMA schema_version", [], |_| Ok(())) {
+        Err(rusqlite::Error::SqliteFailure(error, _)) if error.code == ErrorCode::NotADatabase => {
+            Err(OpenError::NotDatabase { path: path.to_owned() })
+        }
+        // What can't be read now is said by the connection that is opened next.
+        _ => Ok(true),
     }
 }
 
-/// How every SQLite file begins.
-const MAGIC: &[u8] = b"SQLite format 3\0";
+/// How a file is opened that is not written.
+const TO_READ: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 fn connect(path: &Path, schema: &Schema<'_>) -> Result<Connection, rusqlite::Error> {
     let mut db = match vfs::name() {

@@ -54,6 +54,15 @@ fn what_a_page_loads() {
         "<video src=v poster=p.png><source src=w><track src=t></video><audio src=u></audio>",
         &["media /dir/v", "image /dir/p.png", "media /dir/w", "media /dir/t", "media /dir/u"],
     );
+    check(
+        "<svg><image href=i.png /><image xlink:href=j.png /><use href='s.svg#x'/></svg>",
+        &["image /dir/i.png", "image /dir/j.png", "image /dir/s.svg#x"],
+    );
+    check("<body background=b.png><use href='#here'/>", &["image /dir/b.png"]);
+    check(
+        "<link rel=preload as=image href=p.png imagesrcset='q.png 2x'>",
+        &["icon /dir/p.png", "image /dir/q.png"],
+    );
     check("<input type=image src=b.png><input type=text src=no>", &["image /dir/b.png"]);
     check("<object data=d.svg></object><embed src=e>", &["related /dir/d.svg", "related /dir/e"]);
     check("<iframe src=f><a href=no></iframe><img src=''>", &["frame /dir/f"]);

@@ -134,7 +134,8 @@ pub const COLUMNS: [Column; 51] = [
         "delay_ms",
         "INTEGER",
         Group::Decision,
-        "Delay between two request starts on the host, in milliseconds",
+        "Wait before this request, in milliseconds: the delay between two request starts on the \
+         host, or the wait that the site asked for",
     ),
     column("robots_line", "INTEGER", Group::Decision, "Line number of `robots_rule`, from 1"),
     column(

@@ -439,10 +439,11 @@ impl PagesFile {
     /// does not resolve, TLS, a connection that could not be made.
     pub fn unreached(&self) -> Result<Vec<Unreached>, OpenError> {
         let sql = "SELECT url, depth, kind, redirect_count = 0 AND error IN
-            ('guard', 'dns', 'connect', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy')
+            ('guard', 'dns', 'connect', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy',
+             'proxy_refused')
             FROM pages WHERE decision = 'dead' AND error IN
-            ('guard', 'dns', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy', 'connect',
-             'connect_timeout')";
+            ('guard', 'dns', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy',
+             'proxy_refused', 'connect', 'connect_timeout')";
         let mut found = Vec::new();
         self.each(sql, |row| {
             // What another program put there is passed over.
@@ -458,6 +459,23 @@ impl PagesFile {
             Ok(())
         })?;
         Ok(found)
+    }
+
+    /// Whether any site ever answered the crawl in a file. A file that can't be read, or has no rows yet, was not answered.
+    pub fn was_answered(file: &Path) -> bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM decisions WHERE http_status IS NOT NULL)
+            OR EXISTS (SELECT 1 FROM pages WHERE decision IN ('fetched', 'confirmed', 'cached'))";
+        let found = PagesFile::open(file).ok();
+        let found = found.and_then(|it| it.db.query_row(sql, [], |row| row.get(0)).ok());
+        found == Some(true)
+    }
+
+    /// How many pages are held that no run since then has decided about.
+    pub fn held_before(&self, since: Time) -> Result<u64, OpenError> {
+        let sql = "SELECT count(*) FROM pages WHERE kind = 'page' AND decided_at < ?1
+            AND decision IN ('fetched', 'confirmed', 'cached') AND http_status < 400";
+        let since = moment::text(since);
+        self.db.query_row(sql, [since], |row| count(row, 0)).map_err(|e| self.unreadable(e))
     }
 
     /// How many pages are held: fetched, confirmed or fresh.
@@ -561,6 +579,15 @@ impl PagesFile {
             Ok(())
         })?;
         Ok(keys)
+    }
+
+    /// Whether the frontier has changes that its tables don't show yet: a crawl is at work, or was killed.
+    pub fn is_at_work(&self) -> Result<bool, OpenError> {
+        if !self.has_table("journal")? {
+            return Ok(false);
+        }
+        let sql = "SELECT EXISTS (SELECT 1 FROM journal)";
+        self.db.query_row(sql, [], |row| row.get(0)).map_err(|e| self.unreadable(e))
     }
 
     /// URLs that wait in the crawl's frontier, which lies in the same file; with what went wrong if the last that was heard of their server

@@ -52,7 +52,13 @@ impl Cause {
             Ending::LostRedirect => {
                 Some(Cause::plain("redirects that lead nowhere, or are too many"))
             }
-            Ending::LoginWall(_) => Some(Cause::plain("behind a login")),
+            Ending::LoginWall(_) => {
+                let own = row.page.as_ref().is_some_and(|page| page.head.own);
+                Some(Cause::plain(match own {
+                    true => "behind a login that the policy's credentials do not open",
+                    false => "behind a login",
+                }))
+            }
             Ending::Unheard => Some(Cause::plain("no answer before the crawl was killed")),
         }
     }
@@ -135,7 +141,8 @@ fn failed(problem: Problem, host: &HostKey, page: Option<&Page>, body_max: Optio
         }
         Problem::Coding => "body in an encoding that can't be read",
         Problem::Port => "a port on which something else than HTTP is spoken",
-        Problem::Proxy => "the proxy did not let it through",
+        Problem::Proxy => "the proxy could not be reached",
+        Problem::ProxyRefused => "the proxy answered that it can't reach this site, or refuses it",
         Problem::ProxyLogin => "the proxy wants a user and a password",
         Problem::OwnLogin => "the policy's credentials for this host were refused",
     };

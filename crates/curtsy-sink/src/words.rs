@@ -75,6 +75,7 @@ pub(crate) fn problem(problem: Problem) -> &'static str {
         Problem::Proxy => "proxy",
         Problem::ProxyLogin => "proxy_login",
         Problem::OwnLogin => "own_login",
+        Problem::ProxyRefused => "proxy_refused",
     }
 }
 
@@ -180,6 +181,10 @@ impl Said {
             said.delay_by = Some("breaker");
         } else if waits(Gate::Backoff) {
             said.delay_by = Some("retry_after");
+            if let Reason::ToldToWait { micros, .. } = findings.of(Gate::Backoff).reason {
+                let wait = i64::try_from(micros.div_ceil(1000)).ok();
+                said.delay_ms = said.delay_ms.max(wait);
+            }
         }
         let (worst, gate) = findings.worst();
         said.gate = (worst > Verdict::Go).then_some(gate);

@@ -158,6 +158,11 @@ impl<H: Hours> Crawl<H> {
         })
     }
 
+    /// Notes that a run has come to its end with nothing in flight: the next process has no leases of this one to look for.
+    pub fn end_run(&self) {
+        self.with(|core| core.file.end_run());
+    }
+
     /// Begins a run: budgets of time and of pages count from here.
     pub fn begin_run(&self) -> Result<(), StoreError> {
         self.with(|core| {
@@ -190,6 +195,11 @@ impl<H: Hours> Crawl<H> {
     /// Keeps the seeds of the crawl, besides those that it has.
     pub fn keep_seeds(&self, seeds: &[CrawlUrl]) -> Result<(), StoreError> {
         self.with(|core| core.file.keep_seeds(seeds).map_err(|e| core.refused("seeds", e)))
+    }
+
+    /// Forgets the seeds that the crawl was begun with.
+    pub fn drop_seeds(&self) -> Result<(), StoreError> {
+        self.with(|core| core.file.drop_seeds().map_err(|e| core.refused("seeds", e)))
     }
 
     /// Keeps a number that stands for the settings of this run; tells whether the last run had others.

@@ -17,7 +17,11 @@ use crate::OpenError;
 #[derive(Debug)]
 pub(crate) struct Running {
     locked: File,
+    /// The crawl's file, beside which the lock file lies.
+    path: PathBuf,
     before: RunsBefore,
+    /// Whether the lock file is removed with this lock: no request of this process is in flight.
+    ended: bool,
 }
 
 /// The workers of the processes that crawled into a file before this one. All of them are dead: they held the lock.
@@ -46,8 +50,14 @@ impl RunsBefore {
 impl Running {
     /// Locks a crawl's file for this process.
     pub(crate) fn lock(path: &Path, now: Time) -> Result<Running, OpenError> {
-        let mut file = side_file(path, "-running")?;
-        let locked = file.try_lock();
+        let (mut file, locked) = loop {
+            let file = side_file(path, RUNNING)?;
+            let locked = file.try_lock();
+            // The process that held the lock may have removed the file in between.
+            if locked.is_err() || is_at(&file, &beside(path, RUNNING)) {
+                break (file, locked);
+            }
+        };
         let mut text = String::new();
         // The process id is only for a message, and leases of workers that can't be read run to their ends.
         let _ = file.read_to_string(&mut text);
@@ -64,7 +74,8 @@ impl Running {
         workers.drain(..workers.len().saturating_sub(WORKERS_KEPT));
         let mut text = format!("{}\n", std::process::id());
         workers.iter().for_each(|worker| text.extend([&worker.to_string(), "\n"]));
-        let mut running = Running { locked: file, before: RunsBefore { workers, since: now } };
+        let before = RunsBefore { workers, since: now };
+        let mut running = Running { locked: file, path: path.to_owned(), before, ended: false };
         let rewritten = running.locked.set_len(0);
         let rewritten = rewritten.and_then(|()| running.locked.seek(SeekFrom::Start(0)));
         // Without room for these lines the lock is as good.
@@ -81,6 +92,38 @@ impl Running {
     pub(crate) fn note_worker(&mut self, worker: u64) {
         let _ = writeln!(self.locked, "{worker}");
     }
+
+    /// Notes that this process has nothing in flight any more. The lock file goes with the lock.
+    pub(crate) fn end(&mut self) {
+        self.ended = true;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.ended {
+            // A lock file that stays does no harm.
+            let _ = std::fs::remove_file(beside(&self.path, RUNNING));
+        }
+    }
+}
+
+/// How the name of a crawl's lock file ends.
+const RUNNING: &str = "-running";
+
+/// Whether an open file is still the one at this path.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    let (here, there) = (file.metadata().map(place), std::fs::metadata(path).map(place));
+    matches!((here, there), (Ok(here), Ok(there)) if here == there)
+}
+
+/// A file that is open can't be removed here.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
 }
 
 /// One of the processes that use a ledger.

@@ -132,6 +132,8 @@ struct Known {
     queued: HashSet<UrlKey>,
     /// Hosts whose pages were read for links.
     hosts: HashSet<String>,
+    /// Whether URLs may be queued that are not among these.
+    is_at_work: bool,
     /// Targets that some page refers to, with the reason if they were not checked.
     met: HashMap<UrlKey, Option<String>>,
 }
@@ -169,6 +171,7 @@ impl Known {
             rows.insert(key, target);
         })?;
         known.rows = rows;
+        known.is_at_work = file.is_at_work()?;
         for (url, silent) in file.queued()? {
             let Some(error) = silent else {
                 known.queued.insert(url.key());
@@ -209,6 +212,8 @@ impl Known {
             "it is still queued: the same crawl goes on with it"
         } else if !self.hosts.contains(url.host().as_str()) {
             "it is on another site: `--external` asks there"
+        } else if self.is_at_work {
+            "it is not decided yet: the crawl is at work, or was killed"
         } else if used.is_asset() || used == Use::Related {
             "it is a part of a page: `--assets` asks for images, scripts and style sheets"
         } else if nofollow {
@@ -232,6 +237,19 @@ struct Found {
     /// Fragments that are used, by the page that should have such a place.
     wanted: HashMap<UrlKey, HashMap<String, Used>>,
     fragments: usize,
+}
+
+/// Adds a referring page, in the order of the pages' URLs: a crawl reads pages in another order each time, and reports are compared.
+fn keep_first(
+    from: &mut Vec<Referrer>,
+    max: usize,
+    (page, used, text): (&str, &'static str, &str),
+) {
+    let at = from.partition_point(|other| *other.page <= *page);
+    if at < max {
+        from.insert(at, Referrer { page: page.to_owned(), used, text: text.to_owned() });
+        from.truncate(max);
+    }
 }
 
 /// Who uses a fragment.
@@ -352,10 +370,7 @@ impl Found {
             from: Vec::new(),
         });
         problem.pages += 1;
-        if problem.from.len() < self.look.from_max {
-            let (page, text) = (page.to_owned(), text.to_owned());
-            problem.from.push(Referrer { page, used, text });
-        }
+        keep_first(&mut problem.from, self.look.from_max, (page, used, text));
     }
 
     /// Remembers that a place of a page is linked to.
@@ -394,10 +409,8 @@ impl Found {
         let now = self.report.pages;
         if std::mem::replace(&mut used.last, now) != now {
             used.pages += 1;
-            if used.from.len() < self.look.from_max {
-                let (page, text) = (page.final_url.to_owned(), text.to_owned());
-                used.from.push(Referrer { page, used: Use::Link.name(), text });
-            }
+            let referrer = (page.final_url, Use::Link.name(), text);
+            keep_first(&mut used.from, self.look.from_max, referrer);
         }
     }
 

@@ -68,7 +68,7 @@ pub enum Problem {
     Coding,
     /// A port on which something else than HTTP is spoken.
     Port,
-    /// The proxy that the user named could not be reached, refused the request, or answered in the site's place.
+    /// The proxy that the user named could not be reached.
     Proxy,
     /// The proxy wants a user and a password (407), or the network a login (511).
     ProxyLogin,
@@ -76,6 +76,8 @@ pub enum Problem {
     TlsAbsent,
     /// The site refused the credentials that the user named for it, and with them its robots.txt.
     OwnLogin,
+    /// The proxy answered in the site's place: it can't reach the site, or refuses it.
+    ProxyRefused,
 }
 
 /// A friction signal in an answer that its status does not show.
@@ -196,7 +198,9 @@ impl Problem {
             | Problem::Guard
             | Problem::Port
             | Problem::Coding => Class::UrlSpecific,
-            Problem::Proxy | Problem::ProxyLogin | Problem::OwnLogin => Class::Ours,
+            Problem::Proxy | Problem::ProxyLogin | Problem::ProxyRefused | Problem::OwnLogin => {
+                Class::Ours
+            }
         }
     }
 

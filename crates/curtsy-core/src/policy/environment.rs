@@ -255,8 +255,15 @@ const fn inherit(
 const BEGINNINGS: &[&str] = &["CURTS", "PAGE_FETCH", "ROBOTS_", "FETCH_CACHE_", "MAX_SCAN_"];
 
 /// Variables of ours that are no fields of the policy.
-const OTHERS: &[&str] =
-    &["CURTSY_PRESET", "CURTSY_MODE", "CURTSY_LEDGER", "CURTSY_SERVE_STORE", "CURTSY_SERVE_TOKEN"];
+const OTHERS: &[&str] = &[
+    "CURTSY_PRESET",
+    "CURTSY_MODE",
+    "CURTSY_LEDGER",
+    "CURTSY_CACHE_MAX",
+    "CURTSY_CA_FILE",
+    "CURTSY_SERVE_STORE",
+    "CURTSY_SERVE_TOKEN",
+];
 
 /// Variables of the page fetcher that are no fields of the policy: its worker, scheduler and operator's commands read them.
 pub const WORKER: &[&str] = &[

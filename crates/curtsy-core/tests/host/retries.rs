@@ -124,7 +124,7 @@ fn the_hosts_word_is_asked_for_by_a_probe_when_the_retry_is_due() {
 #[test]
 fn our_own_sides_failure_costs_the_url_nothing() {
     let policy = policy(Preset::Fleet);
-    for problem in [Problem::Proxy, Problem::ProxyLogin] {
+    for problem in [Problem::Proxy, Problem::ProxyLogin, Problem::ProxyRefused] {
         let before = Tries { counted: 3, doubt: Some(at("9s")), open: false };
         let outcome = Outcome::Failed(problem);
         let fate = fate(&outcome, before, &policy, 7, START);

@@ -117,3 +117,21 @@ fn crawls_into_one_database_are_not_in_each_others_way() {
     }
     town.close();
 }
+
+/// A page that another crawl of this user holds fresh is not asked for again, unless the query says so.
+#[test]
+fn a_row_says_where_its_page_comes_from() {
+    let mut town = Town::new(Scene::plain(1, 4, 2, 500), &DELAY.replace("warehouse", "careful"));
+    let page = list([town.url(0, "/p/1")]);
+    let duck = town.duck();
+    let sources = |options: &str| {
+        let sql = format!("SELECT source FROM crawl({page}, sitemaps := false{options})");
+        json!(duck.rows(&sql))
+    };
+    assert_eq!(sources(""), json!([["network"]]));
+    assert_eq!(sources(""), json!([["shared"]]));
+    assert_eq!(sources(", cache := false"), json!([["network"]]));
+    let log = town.close();
+    let asked = log.iter().filter(|exchange| &*exchange.target == "/p/1").count();
+    assert_eq!(asked, 2, "the second query needed no request");
+}

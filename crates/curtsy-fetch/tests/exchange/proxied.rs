@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use curtsy_fetch::{Outlet, Settings};
+use curtsy_fetch::{Outlet, Proxies, Settings};
 
 use crate::client::{Client, run, settings};
 use crate::guard::Scripted;
@@ -48,7 +48,7 @@ fn copy(from: &mut TcpStream, to: &mut TcpStream) {
 fn through(proxy: &Site, login: &str) -> impl FnOnce(&mut Settings) {
     let url = format!("http://{login}{}", proxy.address);
     move |settings| {
-        settings.proxy = Some(url.parse().unwrap());
+        settings.proxies = Proxies::all(url.parse().unwrap());
         // The proxy is on loopback; no site may be.
         settings.allow_net = Vec::new();
     }
@@ -144,7 +144,7 @@ fn our_own_address_is_refused_behind_a_proxy_too() {
 #[test]
 fn a_proxy_that_is_not_there_or_goes_on_and_on() {
     let gone = "http://127.0.0.1:1".parse().unwrap();
-    let client = Client::with(|settings| settings.proxy = Some(gone));
+    let client = Client::with(|settings| settings.proxies = Proxies::all(gone));
     assert_eq!(run(async { client.get("http://192.0.1.7/").await.said }), "no line: Proxy");
     let endless = Site::new(|talk| {
         talk.hear();

@@ -14,8 +14,8 @@ use super::address::CrawlAddresses;
 use super::entity;
 use super::fact::WHITE;
 use super::name::{
-    A, AREA, AUDIO, BASE, EMBED, FRAME, IFRAME, IMG, INPUT, LINK, NOEMBED, NOFRAMES, Name, OBJECT,
-    SCRIPT, SOURCE, STYLE, TEMPLATE, TEXTAREA, TITLE, TRACK, VIDEO, XMP,
+    A, AREA, AUDIO, BASE, BODY, EMBED, FRAME, IFRAME, IMAGE, IMG, INPUT, LINK, NOEMBED, NOFRAMES,
+    Name, OBJECT, SCRIPT, SOURCE, STYLE, TEMPLATE, TEXTAREA, TITLE, TRACK, USE, VIDEO, XMP,
 };
 use super::token::{Span, Token, Tokens};
 use crate::charset::Charset;
@@ -29,7 +29,7 @@ pub enum Use {
     Frame,
     /// Another document that belongs to it: `link` with `next`, `alternate` and the like, `object`, `embed`.
     Related,
-    /// `img`, `srcset`, `input type=image`, `video poster`.
+    /// `img`, `srcset`, `input type=image`, `video poster`, `image` and `use` in SVG, `body background`.
     Image,
     /// `script`.
     Script,
@@ -185,6 +185,16 @@ fn of_element<'t>(
         AREA => one(Use::Link, "href"),
         IFRAME | FRAME => one(Use::Frame, "src"),
         IMG => one(Use::Image, "src"),
+        // In SVG; outside of it `image` is another word for `img`.
+        IMAGE | USE => {
+            for reference in ["src", "href", "xlink:href"].into_iter().filter_map(filled) {
+                // `#x` is a part of this page.
+                if !reference.starts_with('#') {
+                    tell(Use::Image, reference);
+                }
+            }
+        }
+        BODY => one(Use::Image, "background"),
         SCRIPT => one(Use::Script, "src"),
         AUDIO | TRACK => one(Use::Media, "src"),
         VIDEO => {
@@ -212,9 +222,12 @@ fn of_element<'t>(
         }
         _ => {}
     }
-    if matches!(name, IMG | SOURCE)
-        && let Some(list) = filled("srcset")
-    {
+    let list = match name {
+        IMG | SOURCE => filled("srcset"),
+        LINK => filled("imagesrcset"),
+        _ => None,
+    };
+    if let Some(list) = list {
         for address in candidates(&list) {
             tell(Use::Image, Cow::Owned(address.to_owned()));
         }

@@ -142,5 +142,5 @@ names! {
     S "s", SCRIPT "script", SEARCH "search", SECTION "section", SELECT "select", SMALL "small", SOURCE "source", SPAN "span",
     STRIKE "strike", STRONG "strong", STYLE "style", SUB "sub", SUMMARY "summary", SUP "sup", SVG_ROOT "svg", TABLE "table",
     TBODY "tbody", TD "td", TEMPLATE "template", TEXTAREA "textarea", TFOOT "tfoot", TH "th", THEAD "thead", TITLE "title",
-    TR "tr", TRACK "track", TT "tt", U "u", UL "ul", VAR "var", VIDEO "video", WBR "wbr", XMP "xmp",
+    TR "tr", TRACK "track", TT "tt", U "u", UL "ul", USE "use", VAR "var", VIDEO "video", WBR "wbr", XMP "xmp",
 }

@@ -22,6 +22,9 @@ const START: u64 = 1_800_000_000 * SECOND;
 /// No crawl here takes longer: whoever does, does not end.
 const LONGEST: u64 = 86_400 * SECOND;
 
+/// Steps of the executor: hundreds of times as many as any crawl here takes.
+const STEPS_MAX: u64 = 200_000;
+
 /// A crawl to come.
 pub(crate) struct Crawl {
     pub(crate) policy: Policy,
@@ -114,7 +117,11 @@ impl Crawl {
             ended.set(Some((over, universe.now())));
         });
         let mut lines: Vec<Exchange> = Vec::new();
-        while ended.get().is_none() {
+        for step in 0.. {
+            if ended.get().is_some() {
+                break;
+            }
+            assert!(step < STEPS_MAX, "it does not end, and no time passes");
             let stepped = executor.step(START + LONGEST);
             assert!(!matches!(stepped, Stepped::Limit), "it does not end");
             lines.extend(std::iter::from_fn(|| web.next_line()));

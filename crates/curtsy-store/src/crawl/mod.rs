@@ -152,6 +152,13 @@ impl CrawlFile {
         }
     }
 
+    /// Notes that this process has nothing in flight any more.
+    pub(crate) fn end_run(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.end();
+        }
+    }
+
     /// The crawl lives by this ledger's clock.
     pub(crate) fn set_ledger(&mut self, ledger: i64) -> Result<(), rusqlite::Error> {
         let sql = "INSERT INTO job (one, ledger, started_at, pages) VALUES (1, ?1, ?2, ?3)
@@ -201,6 +208,11 @@ impl CrawlFile {
             }
         }
         tx.commit()
+    }
+
+    /// Forgets the seeds that the crawl was begun with.
+    pub(crate) fn drop_seeds(&mut self) -> Result<(), rusqlite::Error> {
+        self.db.execute("DELETE FROM seeds", []).map(drop)
     }
 
     /// Keeps the settings of this run; gives those of the last.

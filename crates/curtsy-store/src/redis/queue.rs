@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::time::Duration;
 
-use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_core::url::{CrawlUrl, UrlKey, parse_whatwg};
 use curtsy_engine::{Boxed, Source, UrlRecord, Want, Wish};
 
 use super::letters::{Letter, Letters, strange};
@@ -190,12 +190,23 @@ fn read(claimed: &[u8]) -> Entry {
         return malformed("is not UTF-8".into());
     };
     let sitemap = SitemapEntry::read(spelt);
+    let address = sitemap.map_or(spelt, |sitemap| sitemap.url);
+    let read = parse_whatwg(None, address);
+    if let Ok(mut url) = read
+        && (!url.username().is_empty() || url.password().is_some())
+    {
+        // Neither events nor letters may carry a password. Only a URL without a host takes no user name.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        let why = "has a user name or a password, which is not shown here and never sent";
+        return Entry::Malformed(url.as_str().as_bytes().to_vec(), why.into());
+    }
     let wish = Wish {
         spelt: spelt.to_owned(),
         number: wish,
         priority: priority_of(u8::try_from(priority).unwrap_or(u8::MAX)),
     };
-    match CrawlUrl::parse(sitemap.map_or(spelt, |sitemap| sitemap.url)) {
+    match CrawlUrl::parse(address) {
         Ok(url) => Entry::Url(UrlRecord {
             want: if sitemap.is_some() { Want::Sitemap } else { Want::Page },
             ..UrlRecord::wished(url, wish)
@@ -233,6 +244,16 @@ mod tests {
         let wish = bound.wish.unwrap();
         assert_eq!(wish.spelt, "sitemap:20:https://example.org/sitemap.xml");
         assert_eq!((wish.number, wish.priority), (3, Priority::Low));
+    }
+
+    #[test]
+    fn a_password_is_refused_and_not_repeated() {
+        for entry in [&b"1 1 http://bob:hunter3@a.test/x"[..], b"1 1 sitemap:https://bob@a.test/x"]
+        {
+            let Entry::Malformed(shown, why) = read(entry) else { panic!("{entry:?}") };
+            let shown = String::from_utf8(shown).unwrap();
+            assert!(shown.ends_with("://a.test/x") && why.contains("password"), "{shown}: {why}");
+        }
     }
 
     #[test]

@@ -228,8 +228,8 @@ impl Config {
         for pin in &config.resolve {
             args.way.resolve.push(pin.parse().context("`resolve`")?);
         }
-        args.way.proxy = config.proxy;
-        args.way.ca_file = config.ca_file;
+        args.way.proxy_in_file = config.proxy;
+        args.way.ca_file_in_file = config.ca_file;
         Ok(Found { args })
     }
 }
@@ -291,8 +291,9 @@ impl Found {
             way: WayArgs {
                 allow_net: list(w.allow_net, file.way.allow_net),
                 resolve: list(w.resolve, file.way.resolve),
-                proxy: w.proxy.or(file.way.proxy),
-                ca_file: w.ca_file.or(file.way.ca_file),
+                proxy_in_file: file.way.proxy_in_file,
+                ca_file_in_file: file.way.ca_file_in_file,
+                ..w
             },
             into: flags.into.or(file.into),
             ledger: LedgerArg { path: flags.ledger.path.or(file.ledger.path) },

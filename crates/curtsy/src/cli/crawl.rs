@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use curtsy_core::policy::{
-    Field, FlagValue, Layers, Mode, Reach, SettingsFile, Settled, nearest, read_size, write_size,
+    Field, FlagValue, Layers, Mode, Reach, SettingsFile, Settled, Variables, nearest, read_size,
+    write_size,
 };
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{
@@ -16,6 +17,7 @@ use curtsy_crawl::{
 };
 use curtsy_engine::discover::{DiscoverySpec, Scope};
 use curtsy_fetch::{GuardRefusal, IpNet, NamePin};
+use curtsy_sink::read::PagesFile;
 use curtsy_store::{Ledger, Machine, SHARED_BYTES_MIN, has_seed};
 
 use super::config::{ConfigArg, FileManners};
@@ -234,12 +236,17 @@ pub(super) struct WayArgs {
     /// An address for a name, as `'*.test=127.0.0.1'`; repeatable
     #[arg(long, value_name = "NAME=ADDRESS")]
     pub(super) resolve: Vec<NamePin>,
-    /// A proxy, as `http://user:password@proxy.example:3128`
+    /// A proxy for every request, as `http://user:password@proxy.example:3128` [env: http_proxy, https_proxy, all_proxy, no_proxy]
     #[arg(long, value_name = "URL")]
     pub(super) proxy: Option<String>,
-    /// Further certificate authorities, in PEM
+    /// Further certificate authorities, in PEM [env: CURTSY_CA_FILE]
     #[arg(long, value_name = "FILE")]
     pub(super) ca_file: Option<PathBuf>,
+    /// The same two from the settings file, which comes behind the environment
+    #[arg(skip)]
+    pub(super) proxy_in_file: Option<String>,
+    #[arg(skip)]
+    pub(super) ca_file_in_file: Option<PathBuf>,
 }
 
 pub(super) fn run(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
@@ -262,7 +269,7 @@ pub(super) fn run_for_report(
     args: CrawlArgs,
     console: &mut Console<'_>,
 ) -> anyhow::Result<(PathBuf, Outcome)> {
-    let quiet = args.quiet;
+    let (json, quiet) = (args.json, args.quiet);
     let (spec, into) = spec(args, console)?;
     if into.targets != [Target::Sqlite] {
         bail!(
@@ -270,8 +277,10 @@ pub(super) fn run_for_report(
             into.file.display()
         );
     }
-    let report = work(&spec, &into, (false, quiet), console)?;
-    if !quiet {
+    let report = work(&spec, &into, (json, quiet), console)?;
+    if json {
+        writeln!(console.err, "{}", serde_json::json!({ "crawl": &report }))?;
+    } else if !quiet {
         write!(console.err, "{}", summary(&report, &into))?;
     }
     Ok((into.file, outcome(&report)))
@@ -352,7 +361,7 @@ pub(super) fn order(
     console: &mut Console<'_>,
 ) -> anyhow::Result<Order> {
     let seeds = seeds(args)?;
-    let mut way = args.way.read()?;
+    let mut way = args.way.read(&console.variables, &seeds)?;
     // What stands in a list (`--from`) comes from anywhere: a host of this machine is open only if the user wrote it out.
     seeds.iter().take(args.urls.len()).for_each(|url| way.name(url));
     args.urls.iter().filter_map(|text| other_scheme(text)).for_each(|url| way.name(&url));
@@ -365,7 +374,8 @@ pub(super) fn order(
 
 /// Where a crawl with these settings leads, for commands that begin none.
 pub(super) fn reach(args: &CrawlArgs) -> anyhow::Result<Reach> {
-    let mut way = args.way.read()?;
+    // Proxies don't matter here.
+    let mut way = args.way.read(&Variables::default(), &[])?;
     let seeds: Vec<CrawlUrl> = args.urls.iter().filter_map(|text| seed(text).ok()).collect();
     seeds.iter().for_each(|url| way.name(url));
     // A list may name anybody.
@@ -383,7 +393,9 @@ pub(super) fn choose_schemes(
     for (at, text) in texts.iter().enumerate() {
         let Some(other) = other_scheme(text) else { continue };
         let likely = job.seeds[at].clone();
-        let begun = |url: &CrawlUrl| file.is_some_and(|file| has_seed(file, url));
+        // A crawl to which no site ever answered says nothing about the scheme.
+        let answered = file.filter(|file| PagesFile::was_answered(file));
+        let begun = |url: &CrawlUrl| answered.is_some_and(|file| has_seed(file, url));
         let chosen = match (begun(&likely), begun(&other)) {
             (true, _) => likely.scheme(),
             (false, true) => other.scheme(),
@@ -519,13 +531,30 @@ const KINDS: [(&str, &str); 7] = [
 ];
 
 impl WayArgs {
-    /// The way out.
-    pub(super) fn read(&self) -> Result<Way, SpecError> {
+    /// The way to these seeds (none: to anywhere); flag beats environment beats settings file.
+    pub(super) fn read(&self, variables: &Variables, seeds: &[CrawlUrl]) -> Result<Way, SpecError> {
         let mut way =
             Way { allow_net: self.allow_net.clone(), pins: self.resolve.clone(), ..Way::default() };
         // Read here and not with the other flags: an error there would repeat the password.
-        self.proxy.as_deref().map_or(Ok(()), |text| way.through(text))?;
-        self.ca_file.as_deref().map_or(Ok(()), |file| way.trust(file))?;
+        match &self.proxy {
+            Some(text) => way.through(text)?,
+            None => {
+                let read = way.through_environment(variables);
+                // A proxy that can't be used is no matter on the way to this machine.
+                let is_near = |seed: &CrawlUrl| seed.host().names_this_machine();
+                if seeds.is_empty() || !seeds.iter().all(is_near) {
+                    read?;
+                }
+            }
+        }
+        if let Some(text) = self.proxy_in_file.as_deref().filter(|_| way.proxies.any().is_none()) {
+            way.through(text)?;
+        }
+        let said = variables.get("CURTSY_CA_FILE").filter(|name| !name.is_empty());
+        let ca_file = self.ca_file.clone().or_else(|| said.map(PathBuf::from));
+        if let Some(file) = ca_file.as_ref().or(self.ca_file_in_file.as_ref()) {
+            way.trust(file)?;
+        }
         Ok(way)
     }
 }
@@ -598,6 +627,18 @@ fn print(
 
 /// The report for a person.
 pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
+    summary_of(report, into, RowsAre::Kept)
+}
+
+/// Whether the rows of a crawl outlive the command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowsAre {
+    Kept,
+    Removed,
+}
+
+/// The report for a person; the place of the rows only if they are still there.
+pub(super) fn summary_of(report: &Report, into: &FileSpec, rows: RowsAre) -> String {
     use std::fmt::Write;
     let mut text = String::new();
     if let Some(since) = &report.complete_since {
@@ -607,6 +648,7 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
             "complete since {since}; `--again` asks again\n  {pages} page{} in {file}; nothing was sent",
             if pages == 1 { "" } else { "s" }
         );
+        text.push_str(&super::report::reasons(report));
         if !report.changed_flags.is_empty() {
             let flags: Vec<_> = report.changed_flags.iter().map(|f| format!("`{f}`")).collect();
             let _ = writeln!(
@@ -635,10 +677,14 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         plural(requests, "request"),
         super::progress::span(report.took),
     );
-    if let Some(Compared { changed, unchanged, gone, new }) = report.compared {
+    if let Some(Compared { changed, unchanged, gone, new, unlinked }) = report.compared {
+        let unlinked = match unlinked {
+            0 => String::new(),
+            n => format!("; {n} no longer linked (not asked for)"),
+        };
         let _ = writeln!(
             text,
-            "  since the last time: {changed} changed, {unchanged} unchanged, {gone} gone, {new} new"
+            "  since the last time: {changed} changed, {unchanged} unchanged, {gone} gone, {new} new{unlinked}"
         );
     }
     if report.cached > 0 {
@@ -679,7 +725,8 @@ pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
         let _ = writeln!(text, "  and {more} more that were not dialled (`--json` has them)");
     }
     let file = into.file.display();
-    if report.rows > 0 && !into.targets.iter().any(Target::is_stdout) {
+    let is_kept = rows == RowsAre::Kept && !into.targets.iter().any(Target::is_stdout);
+    if report.rows > 0 && is_kept {
         match &into.targets[..] {
             [Target::JsonLines(path) | Target::Csv(path)] => {
                 let _ =

@@ -13,12 +13,12 @@ use curtsy_judge::{InStartOrder, Judge};
 use curtsy_sim::loopback::{Scene, Settings, Sites};
 use curtsy_sim::manners_of;
 
-use super::crawl::summary;
+use super::crawl::{RowsAre, summary_of};
 use super::progress::Progressing;
 use super::{Console, Outcome, printable, why};
 use crate::signals::Signals;
 use curtsy_crawl::{
-    Begin, FileSpec, JobSpec, PageSharing, Report, SeedsAre, Target, run as run_job,
+    Begin, FileSpec, JobSpec, PageSharing, Prelude, Report, SeedsAre, Target, run as run_job,
 };
 
 #[derive(Debug, Args)]
@@ -85,7 +85,8 @@ fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Re
         });
         writeln!(console.out, "{all:#}")?;
     } else {
-        tell(&report, &into, port, console)?;
+        let rows = if args.keep.is_some() { RowsAre::Kept } else { RowsAre::Removed };
+        tell(&report, (&into, rows), port, console)?;
         let mut text = Vec::new();
         verdict.print(&mut text)?;
         writeln!(console.out, "The judge read the site's own access log:\n")?;
@@ -106,11 +107,11 @@ fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Re
 
 fn tell(
     report: &Report,
-    into: &FileSpec,
+    (into, rows): (&FileSpec, RowsAre),
     port: u16,
     console: &mut Console<'_>,
 ) -> anyhow::Result<()> {
-    write!(console.out, "{}", summary(report, into))?;
+    write!(console.out, "{}", summary_of(report, into, rows))?;
     for why in whys(into, port)? {
         write!(console.out, "\n{}", why.text)?;
     }
@@ -165,6 +166,7 @@ fn spec(port: u16, folder: &Path) -> anyhow::Result<(JobSpec, FileSpec)> {
         ledger: folder.join("hosts.db").into(),
         seeds_are: SeedsAre::Pages,
         sharing: PageSharing::default(),
+        prelude: Prelude::default(),
     };
     let into = FileSpec {
         file: folder.join("crawl.db"),

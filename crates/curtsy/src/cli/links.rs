@@ -103,6 +103,7 @@ impl LinksArgs {
             ledger: self.ledger,
             config: self.config,
             quiet: self.quiet,
+            json: self.json,
             ..CrawlArgs::default()
         };
         crawl::run_for_report(args, console)

@@ -120,15 +120,19 @@ pub(super) fn failure(word: &str) -> String {
 pub(super) fn our_side(problem: Problem) -> &'static str {
     match problem {
         Problem::ProxyLogin => {
-            "the proxy (or the network) wants a user and a password: nothing was held against any site\n  \
+            "the proxy (or the network) wants a user and a password, or refuses those that it was given: nothing was held against any site\n  \
              hint: --proxy http://USER:PASSWORD@HOST:PORT, or the variable http_proxy"
         }
         Problem::OwnLogin => {
             "the site refused the credentials that the policy has for it (robots.txt answered 401): nothing was held against it\n  \
              hint: check `basic_auth`, `header` or `cookie` in the host's section, and the variable or file that it names"
         }
+        Problem::ProxyRefused => {
+            "the proxy answered in the site's place: it can't reach the site, or refuses it; nothing was held against the site\n  \
+             hint: check the host's name, then what the proxy allows (--proxy, or the variables http_proxy and https_proxy)"
+        }
         _ => {
-            "the proxy can't be reached or does not let requests through: nothing was held against any site\n  \
+            "the proxy can't be reached: nothing was held against any site\n  \
              hint: check --proxy or the variables http_proxy and https_proxy"
         }
     }

@@ -133,7 +133,7 @@ fn spec(
     let patience = ("patience".to_owned(), "patience".to_owned(), PATIENCE.to_owned());
     // What somebody says comes later, and wins.
     wanted.settings.values.insert(0, patience);
-    let mut way = crawl.way.read()?;
+    let mut way = crawl.way.read(&console.variables, &[])?;
     if let Some(demo) = demo {
         let Way { named, pins, .. } = demo.way();
         way.named.extend(named);

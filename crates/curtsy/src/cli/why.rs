@@ -339,6 +339,9 @@ fn told(step: &DecisionRow) -> String {
     };
     let friction = step.friction.as_ref().map(|f| format!(" ({f})")).unwrap_or_default();
     let wait = step.retry_after.map(|w| format!(", asks to wait {}", span(w))).unwrap_or_default();
+    if was_not_asked(step) {
+        return format!("{at} {} given up without a further try: {came}", step.url);
+    }
     let then = match (step.decision.as_str(), step.not_before, &step.follows) {
         ("retry", Some(next), _) => {
             let wait = step.at.map(|at| format!(", {} later", progress::span(next - at)));
@@ -354,6 +357,13 @@ fn told(step: &DecisionRow) -> String {
         kind => format!("{kind} {}", step.url),
     };
     format!("{at} {what} {came}{friction}{wait}{then}")
+}
+
+/// Whether a URL was given up at this decision without a request: its host had to wait, and nothing else was left to do.
+fn was_not_asked(step: &DecisionRow) -> bool {
+    let waits = |finding: &Finding| matches!((finding.verdict, step.at), (Verdict::NotBefore(until), Some(at)) if until > at);
+    let failed = step.decision == "dead" && step.http_status.is_none();
+    failed && step.findings.iter().any(|(_, finding)| waits(finding))
 }
 
 /// What robots.txt said at a decision, as a record of its own; or that no slot came free.
@@ -403,6 +413,7 @@ fn in_json(
                 "robots_line": step.robots_line, "findings": gates, "reason": step.reason,
                 "wait_ms": step.not_before.zip(step.at).map(|(next, at)| (next - at).as_millis() as u64),
                 "evidence": evidence(step),
+                "requested": (step.http_status.is_some() || step.error.is_some()) && !was_not_asked(step),
             })
         })
         .collect();

@@ -141,7 +141,7 @@ fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpe
     let flags = CrawlArgs { manners: manners_args, way, ..CrawlArgs::default() };
     let mut order = args.config.named()?.under(flags);
     order.manners.settings.policy.get_or_insert_with(|| "fleet".into());
-    let way = order.way.read()?;
+    let way = order.way.read(&console.variables, &[])?;
     let settled = manners(&order, way.reach(&[]), console)?;
     console.warn(&settled.warnings)?;
     let policy = settled.policy;

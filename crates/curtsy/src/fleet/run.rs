@@ -218,7 +218,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
     );
     let pages = Pages::new(cache_link, spec.policy.cache.ttl);
     let dead = DeadLetters::new(&link, &spec.names, &spec.policy, log);
-    let way_out = WayOut::new(log, spec.outlet.proxy.as_ref());
+    let way_out = WayOut::new(log, spec.outlet.proxies.any());
     let meter = Meter::new(log, &way_out);
     let reader = FleetReader::new(&spec.policy, spec.follow, log)?;
     let sinks: Vec<&dyn Sink> = vec![&pages, &kafka, &dead, &meter];

@@ -166,8 +166,12 @@ impl<'l> WayOut<'l> {
                 "check `basic_auth`, `header` or `cookie` in the host's section, and the variable or \
                  file that it names",
             ),
+            Problem::ProxyRefused => (
+                format!("{proxy} answers in a site's place: it can't reach it, or refuses it"),
+                "check what the proxy allows this worker to reach",
+            ),
             _ => (
-                format!("{proxy} can't be reached, or refuses requests"),
+                format!("{proxy} can't be reached"),
                 "check that the proxy runs and lets this worker through: `--proxy`, or the variables \
                  `http_proxy` and `https_proxy`",
             ),
@@ -185,7 +189,7 @@ fn reason(problem: Problem) -> Option<usize> {
         | Problem::TlsName
         | Problem::TlsIssuer
         | Problem::TlsAbsent => "tls",
-        Problem::Proxy | Problem::ProxyLogin => "proxy",
+        Problem::Proxy | Problem::ProxyLogin | Problem::ProxyRefused => "proxy",
         Problem::Guard | Problem::Port | Problem::OwnLogin => return None,
         _ => "connect",
     };

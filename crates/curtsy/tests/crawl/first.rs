@@ -44,7 +44,8 @@ fn your_own_machine_is_crawled_without_a_flag() {
     std::fs::write(town.path("seeds.txt"), format!("http://localhost:{port}/\n")).unwrap();
     let list = ["crawl", "--from", "seeds.txt", "--into", "list.db", "--no-cache"];
     let ran = town.run(&list).ends(4);
-    assert!(ran.err.contains("`--allow-net 127.0.0.0/8` allows it"), "{}", ran.err);
+    let both = "`--allow-net 127.0.0.0/8 --allow-net ::1/128` allows it";
+    assert!(ran.err.contains(both), "{}", ran.err);
     // `plan` and `sitemap list` take the same way.
     let home = format!("localhost:{port}");
     let plan = town.run(&["plan", &home, "--delay", "0s"]).ends(0);
@@ -81,6 +82,75 @@ fn a_seed_without_a_scheme_is_tried_with_both() {
     assert!(why.out.starts_with("http://plain.test"), "{}", why.out);
     let plan = town.run(&[&["plan", &seed], &way[..]].concat()).ends(0);
     assert!(plan.err.contains("http is used"), "{}", plan.err);
+}
+
+/// The requests that choose between https and http belong to the crawl: its report and its evidence have them.
+#[test]
+fn a_seed_without_a_scheme_has_all_its_requests_in_the_books() {
+    let mut town = Town::new(Scene::plain(1, 3, 2, 500));
+    let site = town.url(0, "/").replace("http://", "");
+    let ran = town.crawl(&[&site, "--delay", "0s", "--json"]).ends(0);
+    let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let robots = "SELECT count(*) FROM decisions WHERE kind = 'robots' AND http_status IS NOT NULL";
+    assert_eq!(number(&town.db("crawl.db"), robots), 1);
+    let sent = report["requests"].as_object().unwrap().values();
+    let sent: u64 = sent.map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(sent, town.close().len() as u64, "{report:#}");
+}
+
+#[test]
+fn a_typo_of_this_machines_name_is_named() {
+    let town = Town::empty();
+    let ran = town.run(&["crawl", "lcoalhost:8000"]).ends(2);
+    for part in ["`lcoalhost` is not this machine", "did you mean `localhost`?", "--contact"] {
+        assert!(ran.err.contains(part), "no `{part}` in {}", ran.err);
+    }
+    let ran = town.run(&["crawl", "https://example.org/"]).ends(2);
+    assert!(ran.err.contains("`example.org` is not this machine"), "{}", ran.err);
+    assert!(!ran.err.contains("did you mean"), "{}", ran.err);
+}
+
+/// A crawl to which nobody ever answered is no crawl that other seeds could spoil.
+#[test]
+fn a_crawl_without_one_answer_makes_room_for_the_right_seed() {
+    let town = Town::empty();
+    let site = three_pages(&town);
+    let way = ["--resolve", "*.test=127.0.0.1", "--allow-net", "127.0.0.0/8", "--delay", "0s"];
+    let crawl = |seed: &str| {
+        let args = ["crawl", seed, "--patience", "1s", "--into", "shop.db"];
+        town.run(&[&args[..], &way].concat())
+    };
+    // TLS is not spoken there, and an explicit scheme is not changed.
+    crawl(&format!("https://shop.test:{}/", site.port)).ends(4);
+    crawl(&format!("http://shop.test:{}/", site.port)).ends(0);
+    let db = town.db("shop.db");
+    assert_eq!(number(&db, FETCHED), 3);
+    assert_eq!(texts(&db, "SELECT url FROM seeds"), [format!("http://shop.test:{}/", site.port)]);
+    // From now on it is the crawl of this seed.
+    crawl(&format!("http://www.shop.test:{}/", site.port)).ends(2);
+
+    // A seed without a scheme is tried with both again.
+    let port = free_port();
+    let seed = format!("later.test:{port}");
+    let args = [&["crawl", &seed, "--patience", "1s"], &way[..]].concat();
+    town.run(&args).ends(4);
+    let _late = Served::folder_at(&town.path("site"), port);
+    town.run(&args).ends(0);
+    assert_eq!(number(&town.db(&format!("later.test-{port}.db")), FETCHED), 3);
+}
+
+#[test]
+fn a_crawl_that_ended_leaves_one_file() {
+    let town = Town::empty();
+    let site = three_pages(&town);
+    for _ in 0..2 {
+        town.run(&["crawl", &format!("localhost:{}", site.port), "--delay", "0s"]).ends(0);
+        let all = std::fs::read_dir(&town.folder).unwrap();
+        let names: Vec<_> = all.map(|entry| entry.unwrap().file_name()).collect();
+        let beside: Vec<_> =
+            names.iter().filter(|name| name.to_string_lossy().contains(".db-")).collect();
+        assert!(beside.is_empty(), "{beside:?}");
+    }
 }
 
 /// A real nginx that speaks TLS, with a certificate of its own.
@@ -225,6 +295,68 @@ fn a_finished_crawl_says_since_when_and_again_says_what_changed() {
     let ran = crawl(&["--again", "--force"]).ends(0);
     assert!(ran.err.contains("0 changed, 3 unchanged, 0 gone, 0 new"), "{}", ran.err);
     crawl(&["--force"]).ends(2);
+}
+
+/// Rows of a second crawl were taken for repeats of the first.
+#[test]
+fn crawling_again_into_json_lines_writes_what_changed() {
+    let town = Town::empty();
+    let site = three_pages(&town);
+    let seed = format!("localhost:{}", site.port);
+    let crawl = |args: &[&str]| {
+        let all = ["crawl", &seed, "--delay", "0s", "--into", "pages.jsonl", "--no-cache"];
+        town.run(&[&all[..], args].concat()).ends(0)
+    };
+    let titles = || {
+        let text = std::fs::read_to_string(town.path("pages.jsonl")).unwrap();
+        let rows =
+            text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let pages = rows.filter(|row| row["kind"] == "page");
+        pages.map(|row| row["title"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    crawl(&[]);
+    assert_eq!(titles(), ["home", "a", "b"]);
+    let page = town.path("site/a.html");
+    std::fs::write(&page, "<title>another a</title><a href=b.html>b</a>").unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(2);
+    std::fs::File::options().write(true).open(&page).unwrap().set_modified(later).unwrap();
+    let ran = crawl(&["--again", "--force"]);
+    assert!(ran.err.contains("1 changed, 2 unchanged"), "{}", ran.err);
+    assert!(titles().contains(&"another a".to_owned()), "{:?}", titles());
+    // A page that nothing leads to any more is not asked for, and counted.
+    std::fs::write(town.path("site/index.html"), "<title>home</title>").unwrap();
+    let index = std::fs::File::options().write(true).open(town.path("site/index.html")).unwrap();
+    index.set_modified(later).unwrap();
+    let ran = crawl(&["--again", "--force"]);
+    assert!(ran.err.contains("; 2 no longer linked (not asked for)"), "{}", ran.err);
+}
+
+/// Several hosts write at once, and one of two sums got lost.
+#[test]
+fn pages_of_several_hosts_are_all_compared() {
+    let town = Town::new(Scene::plain(4, 20, 4, 300));
+    let seeds = town.seeds();
+    let args = ["--from", seeds.to_str().unwrap(), "--delay", "0s", "--json"];
+    town.crawl(&args).ends(0);
+    for _ in 0..3 {
+        let ran = town.crawl(&[&args[..], &["--again"]].concat()).ends(0);
+        let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(report["compared"]["unchanged"], 80, "{}", report["compared"]);
+    }
+}
+
+#[test]
+fn a_complete_crawl_without_a_page_says_why() {
+    let town = Town::empty();
+    let site = three_pages(&town);
+    let args = ["crawl", &format!("localhost:{}/gone.html", site.port), "--delay", "0s"];
+    town.run(&args).ends(4);
+    let ran = town.run(&args).ends(4);
+    for part in ["complete since", "1 not found (404)"] {
+        assert!(ran.err.contains(part), "no `{part}` in {}", ran.err);
+    }
+    let ran = town.run(&["crawl", "http//localhost:8000/"]).ends(2);
+    assert!(ran.err.contains("did you mean `http://localhost:8000/`?"), "{}", ran.err);
 }
 
 #[test]

@@ -118,7 +118,12 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn folder(folder: &Path) -> Served {
-        let args = ["-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory"];
+        Served::folder_at(folder, 0)
+    }
+
+    pub(crate) fn folder_at(folder: &Path, port: u16) -> Served {
+        let port = port.to_string();
+        let args = ["-u", "-m", "http.server", &port, "--bind", "127.0.0.1", "--directory"];
         let mut server = Command::new("python3");
         server.args(args).arg(folder).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut server = server.spawn().unwrap();

@@ -3,6 +3,7 @@
 //! `CURTSY_KILLS=100 cargo nextest run -p curtsy --test crawl killed` is the long version, with 5,000 pages.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 use std::time::Duration;
 
 use curtsy_judge::Fault;
@@ -90,4 +91,34 @@ fn a_request_that_a_kill_broke_off_holds_its_host_up_for_seconds_and_says_so() {
     let log = town.close();
     let fault = Fault::Kill { at, in_flight: open_at(&log, at) };
     assert_clean(&judge(log, &policy(&town.path("p.toml")), &[fault]));
+}
+
+/// Another program that read the file and closed it took itself for its last user and removed the write-ahead log from under the crawl.
+#[test]
+fn a_reader_that_comes_and_goes_takes_nothing_from_a_crawl_that_is_killed() {
+    let mut town = Town::new(Scene::plain(1, 60, 8, 1_000));
+    let url = town.url(0, "/");
+    let args = [url.as_str(), "--delay", "40ms", "--policy", "warehouse", "--quiet"];
+    let mut child = town.start_crawl(&args);
+    // As `sqlite3 crawl.db 'SELECT …'` does it, by a program that nobody here wrote.
+    let read = "import sqlite3, sys; db = sqlite3.connect('crawl.db')
+print(db.execute(\"SELECT count(*) FROM pages WHERE decision = 'fetched'\").fetchone()[0]); db.close()";
+    let count = || {
+        let ran = Command::new("python3").args(["-c", read]).current_dir(&town.folder).output();
+        String::from_utf8(ran.unwrap().stdout).unwrap().trim().parse::<i64>().unwrap_or(0)
+    };
+    while count() < 5 {}
+    let wal = town.path("crawl.db-wal");
+    assert!(wal.exists(), "the log is still there");
+    while count() < 15 {}
+    assert!(wal.exists(), "the log is still there");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let kept = count();
+    assert!(kept >= 15, "{kept} of at least 15 rows are there after the kill");
+    town.crawl(&args).ends(0);
+    assert_eq!(count(), 60);
+    let log = town.close();
+    let asked = log.iter().filter(|x| x.target.starts_with("/p/") || &*x.target == "/").count();
+    assert!(asked <= 60 + 5, "{asked} requests for 60 pages and one kill");
 }

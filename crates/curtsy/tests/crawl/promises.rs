@@ -140,7 +140,9 @@ fn two_crawls_dial_a_host_a_delay_apart() {
 /// A proxy's 407 was taken for "the site has no robots.txt", and a later crawl without the proxy fetched what robots.txt forbids.
 #[test]
 fn what_a_proxy_answers_is_never_the_sites_word() {
-    for (answer, words) in [(LOGIN, "a user and a password"), (BLOCKED, "the proxy can't be")] {
+    for (answer, words) in
+        [(LOGIN, "a user and a password"), (BLOCKED, "the proxy answered in the site's place")]
+    {
         let (proxy, _) = server(answer);
         let robots = "User-agent: *\nDisallow: /private\n";
         let host =
@@ -159,6 +161,39 @@ fn what_a_proxy_answers_is_never_the_sites_word() {
         let asked: Vec<_> = town.close().into_iter().map(|x| x.target.to_string()).collect();
         assert_eq!(asked, ["/robots.txt", "/"]);
     }
+}
+
+/// The variables that other programs read name a proxy here, too; `no_proxy` and this machine go around it.
+#[test]
+fn the_environment_names_the_proxy() {
+    let (proxy, accepted) = server(LOGIN);
+    let town = Town::new(Scene::plain(1, 2, 2, 300));
+    let home = town.url(0, "/");
+    let crawl = |url: &str, variables: &[(&str, &str)], flags: &[&str]| {
+        let args = ["crawl", url, "--no-sitemaps", "--contact", "a@b.test", "--patience", "1s"];
+        let file = format!("{}.db", variables.len() + flags.len());
+        let mut program = town.program(&[&args[..], &["--into", &file], flags].concat());
+        program.envs(variables.iter().copied());
+        Ran::of(program.output().unwrap())
+    };
+    let proxy = proxy.to_string();
+    let elsewhere = "http://site.invalid/";
+    let ran = crawl(elsewhere, &[("http_proxy", &proxy)], &[]).ends(5);
+    assert!(ran.err.contains("a user and a password"), "{}", ran.err);
+    crawl(elsewhere, &[("ALL_PROXY", &proxy), ("x", "")], &[]).ends(5);
+    let asked = accepted.lock().unwrap().len();
+    assert_eq!(asked, 2);
+    // Around it: hosts of `no_proxy`, names with an address, and this machine.
+    crawl(elsewhere, &[("http_proxy", &proxy), ("no_proxy", ".invalid"), ("x", "")], &[]).ends(4);
+    crawl(&home, &[("http_proxy", &proxy)], &["--delay", "0s", "--no-cache"]).ends(0);
+    let pinned = ["--resolve", "site.invalid=127.0.0.1", "--allow-net", "127.0.0.0/8"];
+    crawl(elsewhere, &[("http_proxy", &proxy)], &pinned).ends(4);
+    assert_eq!(accepted.lock().unwrap().len(), asked);
+    // A proxy that can't be used is refused, except on the way to this machine.
+    let socks = [("all_proxy", "socks5://127.0.0.1:1080")];
+    let ran = crawl(elsewhere, &socks, &["--json"]).ends(2);
+    assert!(ran.err.contains("`all_proxy`: SOCKS"), "{}", ran.err);
+    crawl(&home, &socks, &["--delay", "0s", "--no-cache", "-q"]).ends(0);
 }
 
 /// A budget that is reached leaves the queue as it is: no row for each URL that it did not reach.

@@ -256,6 +256,22 @@ fn a_try_that_failed_is_shown_while_the_next_one_waits_and_after_it() {
     has(&why.out, &["fetched with 200", "connection reset → tried again not before"]);
 }
 
+/// A URL that is given up because its host can't be reached was listed as if it had been asked for once more.
+#[test]
+fn giving_up_is_not_shown_as_a_further_try() {
+    let town = Town::empty();
+    let url = "http://nowhere.invalid/";
+    let contact = ["--contact", "a@b.test", "--into", "typo.db"];
+    town.run(&[&["crawl", url], &contact[..]].concat()).ends(4);
+    let why = town.run(&["why", url, "--in", "typo.db"]).ends(0);
+    has(&why.out, &["robots.txt name not resolved", "given up without a further try: name not"]);
+    let why = json(&town.run(&["why", url, "--in", "typo.db", "--json"]).ends(0).out);
+    let steps = why["steps"].as_array().unwrap();
+    let is_requested =
+        |kind: &str| &steps.iter().find(|step| step["kind"] == kind).unwrap()["requested"];
+    assert_eq!((is_requested("robots"), is_requested("page")), (&true.into(), &false.into()));
+}
+
 #[test]
 fn why_says_what_kept_a_url_out_and_where_it_is_linked_from() {
     let page = |path: &str, links: &[&str]| Answer::page(path, "t", "", links);
