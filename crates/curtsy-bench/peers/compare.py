@@ -26,7 +26,7 @@ sys.dont_write_bytecode = True
 import polite
 from run import ROOT, SCRAPY, built, scrapy_python, spider_program
 
-DOCUMENT = ROOT / "docs" / "comparison.md"
+DOCUMENT = ROOT / "docs" / "internals" / "comparison.md"
 # A case that has not ended by then is ended, and not survived.
 DEADLINE_S = 60
 SITES_DEADLINE_S = 120
