@@ -1,6 +1,6 @@
 //! House rules that can be checked: who may use whom, names and lengths of files, lints, links.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
