@@ -2,7 +2,7 @@
 """The zoo and the judge, with curtsy, Scrapy and spider in turn, each with its polite settings. `./bench compare` calls this.
 
 Each case of the zoo is served and crawled by itself: what a crawler does with it is nobody else's. The sites of mixed moods are crawled in one go, and the
-judge reads the server's log. What was found is kept in target/peers/compare.json; the tables go to stdout, and with --write into docs/comparison.md.
+judge reads the server's log. What was found is kept in target/peers/compare.json; the tables go to stdout, and with --write into docs/internals/comparison.md.
 """
 
 import argparse
@@ -26,7 +26,7 @@ sys.dont_write_bytecode = True
 import polite
 from run import ROOT, SCRAPY, built, scrapy_python, spider_program
 
-DOCUMENT = ROOT / "docs" / "comparison.md"
+DOCUMENT = ROOT / "docs" / "internals" / "comparison.md"
 # A case that has not ended by then is ended, and not survived.
 DEADLINE_S = 60
 SITES_DEADLINE_S = 120
@@ -80,7 +80,7 @@ def main():
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="writes the tables into docs/comparison.md")
+    parser.add_argument("--write", action="store_true", help="writes the tables into docs/internals/comparison.md")
     parser.add_argument("--told", action="store_true", help="runs nothing: tables of what the last run found")
     parser.add_argument("--only", choices=["zoo", "judge"], help="runs this half; the other stays what the last run found")
     parser.add_argument("--crawler", nargs="*", choices=["curtsy", "Scrapy", "spider"], help="runs these; the others stay what the last run found")

@@ -1,6 +1,6 @@
 //! What has a bound, and what comes of it when somebody goes past?
 //!
-//! Each crate lists its own limits from the constants that it goes by (`limits()`), so that the table of `docs/limits.md`, which is made from
+//! Each crate lists its own limits from the constants that it goes by (`limits()`), so that the table of `docs/reference/limits.md`, which is made from
 //! these lists, can't say something else than the code does. A limit that is hit is an outcome, never an error.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The tables of `docs/policy.md` are what the program goes by. `UPDATE_DOCS=1 cargo test -p curtsy-core` writes them anew.
+//! The tables of `docs/reference/policy.md` are what the program goes by. `UPDATE_DOCS=1 cargo test -p curtsy-core` writes them anew.
 #![allow(clippy::disallowed_methods, reason = "this test is about a file")]
 
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::path::Path;
 use curtsy_core::policy::{Policy, tables};
 
 fn document() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policy.md")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/policy.md")
 }
 
 #[test]
 fn generated_tables_are_fresh() {
     let path = document();
-    let mut text = std::fs::read_to_string(&path).expect("docs/policy.md is there");
+    let mut text = std::fs::read_to_string(&path).expect("docs/reference/policy.md is there");
     let stale = tables().into_iter().filter(|(name, table)| {
         let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"));
         let from = text.find(&begin).unwrap_or_else(|| panic!("no `{begin}`")) + begin.len();
@@ -23,18 +23,18 @@ fn generated_tables_are_fresh() {
     });
     let stale: Vec<_> = stale.map(|(name, _)| name).collect();
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, text).expect("docs/policy.md can be written");
+        std::fs::write(&path, text).expect("docs/reference/policy.md can be written");
         return;
     }
     assert!(
         stale.is_empty(),
-        "docs/policy.md is stale in {stale:?}\nhint: UPDATE_DOCS=1 cargo test -p curtsy-core --test policy_document"
+        "docs/reference/policy.md is stale in {stale:?}\nhint: UPDATE_DOCS=1 cargo test -p curtsy-core --test policy_document"
     );
 }
 
 #[test]
 fn examples_in_the_document_are_policies() {
-    let text = std::fs::read_to_string(document()).expect("docs/policy.md is there");
+    let text = std::fs::read_to_string(document()).expect("docs/reference/policy.md is there");
     let examples: Vec<_> =
         text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(!examples.is_empty());

@@ -286,7 +286,7 @@ impl Target {
             "warc" | "gz" | "zst" => wrong("WARC and packed files can't be written yet", ""),
             "duckdb" | "ddb" => wrong(
                 "a database of DuckDB can't be written from here",
-                "in DuckDB itself, `CRAWL (…) INTO pages` does (docs/sql.md); ",
+                "in DuckDB itself, `CRAWL (…) INTO pages` does (docs/reference/sql.md); ",
             ),
             "json" => wrong("one JSON document can't grow with a crawl", "did you mean `.jsonl`? "),
             "tsv" | "xlsx" | "xls" => wrong("that form can't be written", "did you mean `.csv`? "),

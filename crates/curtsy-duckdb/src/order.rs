@@ -24,39 +24,36 @@ pub(crate) struct Named(pub(crate) &'static str, pub(crate) &'static str);
 
 /// The options of every crawl, as named parameters and after `WITH`.
 pub(crate) const OPTIONS: &[Named] = &[
-    Named("threads", "threads that read pages; by default DuckDB's own, 1 to 32"),
-    Named("max_total_connections", "connections at once; 32"),
+    Named("threads", "worker threads, 1 to 32; DuckDB's setting threads"),
+    Named("max_total_connections", "open connections at once; 32"),
     Named("max_parallel_per_domain", "requests in flight on one host; 2"),
-    Named("follow_links", "follow what pages link to; false"),
+    Named("follow_links", "follow the links of pages; false"),
     Named("max_crawl_depth", "links followed from a seed; 10"),
-    Named("max_crawl_pages", "pages asked for; 10000"),
-    Named("respect_nofollow", "leave links alone that say nofollow; true"),
-    Named("follow_canonical", "follow the address that a page gives as its own; true"),
-    Named(
-        "accept_content_types",
-        "content types that are kept, as 'text/*, application/json'; all",
-    ),
-    Named("reject_content_types", "content types that are not kept; none"),
-    Named("max_response_bytes", "a larger answer is an error; 10485760"),
+    Named("max_crawl_pages", "pages fetched at most; 10000"),
+    Named("respect_nofollow", "do not follow links marked nofollow; true"),
+    Named("follow_canonical", "follow the canonical URL that a page names; true"),
+    Named("accept_content_types", "content types to keep, as 'text/*, application/json'; all"),
+    Named("reject_content_types", "content types to discard; none"),
+    Named("max_response_bytes", "a larger response is an error; 10485760"),
     Named("compress", "ask for compressed answers; true"),
     Named("cache", "use the page cache that all crawls of this user share; true"),
     Named(
         "update_stale",
-        "ask again for pages that the table holds and that may have changed; false",
+        "fetch pages again that the table already holds and that may have changed; false",
     ),
-    Named("max_retry_backoff_seconds", "the longest wait that we choose ourselves; 600"),
+    Named("max_retry_backoff_seconds", "the longest wait that the crawler chooses itself; 600"),
     Named("user_agent", "your crawler's name, as product/version"),
     Named("policy", "a preset or a policy file; warehouse"),
     Named("contact", "where a site owner reaches you; the setting curtsy_contact"),
-    Named("delay", "the least span between two requests to a host, as '500ms'; the policy's"),
+    Named("delay", "the least time between two requests to a host, as '500ms'; the policy's"),
     Named(
         "sitemaps",
         "read sitemaps: of whole sites (by default), of every host (true), of none (false)",
     ),
     Named("scope", "how far links lead: host, subdomains, prefix, everywhere; host"),
     Named("include", "only found URLs that match, as '/blog/*'; all"),
-    Named("exclude", "no found URLs that match; none"),
-    Named("patience", "how long hosts are waited for that must wait, as '10m'; 1m"),
+    Named("exclude", "skip found URLs that match; none"),
+    Named("patience", "how long to wait for hosts that must wait, as '10m'; 1m"),
 ];
 
 /// What was asked for by name.

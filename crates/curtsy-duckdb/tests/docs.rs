@@ -1,4 +1,4 @@
-//! `docs/sql.md` is true: its queries run as they stand there, in stock DuckDB, and give what it says.
+//! `docs/reference/sql.md` is true: its queries run as they stand there, in stock DuckDB, and give what it says.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +22,7 @@ fn the_queries_of_the_document_give_what_it_says() {
     std::fs::create_dir_all(&folder).unwrap();
     let ran = Command::new(python)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/docs/run.py"))
-        .arg(root.join("docs/sql.md"))
+        .arg(root.join("docs/reference/sql.md"))
         .arg(extension)
         .arg(sites.port().to_string())
         .current_dir(&folder)

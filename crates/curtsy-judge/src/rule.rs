@@ -53,7 +53,7 @@ impl Rule {
             Rule::P0 => "says who it is; asks with GET or HEAD",
             Rule::P1 => "asks for robots.txt first, and each TTL",
             Rule::P2 => "obeys the robots.txt that was served",
-            Rule::P3 => "stays away while robots.txt can't be had",
+            Rule::P3 => "stays away if robots.txt is unreachable",
             Rule::P4 => "keeps the delay between starts on a host",
             Rule::P5 => "keeps to its slots on a host",
             Rule::P6 => "keeps to its slots on a server address",

@@ -1,4 +1,4 @@
-//! The table of `docs/zoo.md` is that of the code. `UPDATE_DOCS=1 cargo test -p curtsy-sim --test zoo_document` writes it anew.
+//! The table of `docs/reference/zoo.md` is that of the code. `UPDATE_DOCS=1 cargo test -p curtsy-sim --test zoo_document` writes it anew.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -7,8 +7,8 @@ use curtsy_sim::zoo::{Group, cases};
 
 #[test]
 fn the_table_of_cases_is_fresh() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/zoo.md");
-    let mut text = std::fs::read_to_string(&path).expect("docs/zoo.md is there");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/zoo.md");
+    let mut text = std::fs::read_to_string(&path).expect("docs/reference/zoo.md is there");
     let (begin, end) = ("<!-- begin cases -->\n", "<!-- end cases -->");
     let from = text.find(begin).expect("the table begins") + begin.len();
     let to = from + text[from..].find(end).expect("the table ends");
@@ -16,12 +16,12 @@ fn the_table_of_cases_is_fresh() {
     let stale = text[from..to] != table;
     text.replace_range(from..to, &table);
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, text).expect("docs/zoo.md can be written");
+        std::fs::write(&path, text).expect("docs/reference/zoo.md can be written");
         return;
     }
     assert!(
         !stale,
-        "docs/zoo.md is stale\nhint: UPDATE_DOCS=1 cargo test -p curtsy-sim --test zoo_document"
+        "docs/reference/zoo.md is stale\nhint: UPDATE_DOCS=1 cargo test -p curtsy-sim --test zoo_document"
     );
 }
 

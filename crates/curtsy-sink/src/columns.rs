@@ -1,4 +1,4 @@
-//! What a row is made of: the one list of columns, for every sink and for the documents.
+//! The columns of a row: one list for every sink and for the documents.
 
 /// A column of a row.
 #[derive(Clone, Copy, Debug)]
@@ -13,20 +13,20 @@ pub struct Column {
     pub about: &'static str,
 }
 
-/// What changes a column of a row that is there already.
+/// What changes a column of an existing row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Nothing: it is which URL it is.
+    /// Nothing: the column identifies the URL.
     Url,
     /// Every decision.
     Decision,
     /// Every request.
     Outcome,
-    /// An answer, or the word of the site that the last one still holds.
+    /// A response, or a 304 that confirms the last one.
     Fresh,
-    /// An answer.
+    /// A response.
     Content,
-    /// An answer; large, so it lies behind the others.
+    /// A response; large, so it is stored behind the others.
     Bulk,
 }
 
@@ -41,180 +41,216 @@ const fn column(
 
 /// The columns of a row. The first nineteen are those of the SQL face, in its order.
 pub const COLUMNS: [Column; 51] = [
-    column("url", "TEXT NOT NULL", Group::Url, "The URL as it was offered, in its one spelling"),
-    column("surt_key", "TEXT NOT NULL", Group::Url, "The key under which web archives file it"),
+    column("url", "TEXT NOT NULL", Group::Url, "The URL as it was queued, in normalised form"),
+    column(
+        "surt_key",
+        "TEXT NOT NULL",
+        Group::Url,
+        "The SURT key of the URL, as web archives use it",
+    ),
     column(
         "http_status",
         "INTEGER",
         Group::Outcome,
-        "The answer's status; none if nothing was asked or no answer came. A page that was confirmed (304) keeps the status of its content",
+        "Status of the response. NULL if no request was sent or no response came. After a 304, \
+         the status of the stored content",
     ),
     column(
         "body",
         "BLOB",
         Group::Bulk,
-        "The bytes of the answer, decoded from their packing; none unless the status is 2xx, none of a login form in the place of a page, and none if the policy does not keep it (`noindex`)",
+        "Body of the response, decompressed. NULL unless the status is 2xx, for a login form in \
+         place of a page, and if the policy does not keep it (`body.keep`, `cache.noindex`)",
     ),
-    column("content_type", "TEXT", Group::Content, "`Content-Type`, as it was sent"),
+    column("content_type", "TEXT", Group::Content, "The `Content-Type` header"),
     column(
         "crawl_time",
         "TEXT",
         Group::Content,
-        "When it was fetched: the server's `Date` if that is within five minutes of ours, else ours",
+        "When the page was fetched: the server's `Date` if it is within five minutes of the local \
+         clock, else the local clock",
     ),
     column(
         "error",
         "TEXT",
         Group::Outcome,
-        "Why there is no page where the status does not tell: `dns`, `whole_timeout`, `over_limit`, `challenge`, `login_wall`, `lost_redirect`, `unheard`, …",
+        "Why there is no page, where the status does not say: `dns`, `whole_timeout`, \
+         `over_limit`, `challenge`, `login_wall`, `lost_redirect`, `unheard`, …",
     ),
-    column("etag", "TEXT", Group::Fresh, "`ETag`, as it was sent"),
-    column("last_modified", "TEXT", Group::Fresh, "`Last-Modified`, as it was sent"),
-    column("content_hash", "TEXT", Group::Content, "SHA-256 of `body`, in hexadecimal digits"),
-    column("final_url", "TEXT NOT NULL", Group::Content, "Where it was found, after all redirects"),
-    column("redirect_count", "INTEGER NOT NULL", Group::Content, "Redirects that were followed"),
-    column("fetched_at", "TEXT", Group::Content, "When it was fetched, by our clock"),
+    column("etag", "TEXT", Group::Fresh, "The `ETag` header"),
+    column("last_modified", "TEXT", Group::Fresh, "The `Last-Modified` header"),
+    column("content_hash", "TEXT", Group::Content, "SHA-256 of `body`, in hexadecimal"),
+    column("final_url", "TEXT NOT NULL", Group::Content, "The URL after all redirects"),
+    column(
+        "redirect_count",
+        "INTEGER NOT NULL",
+        Group::Content,
+        "Number of redirects that were followed",
+    ),
+    column("fetched_at", "TEXT", Group::Content, "When the page was fetched, by the local clock"),
     column("title", "TEXT", Group::Content, "The page's title"),
     column(
         "links",
         "TEXT",
         Group::Bulk,
-        "What it links to: a JSON array of URLs, each once, in the order of the page",
+        "URLs that the page links to: a JSON array, without duplicates, in page order",
     ),
     column(
         "robots_rule",
         "TEXT",
         Group::Decision,
-        "The line of robots.txt that decided, or its number if the text is not at hand; none if no rule matched",
+        "The line of robots.txt that decided, or its number if the text is not available. NULL if \
+         no rule matched",
     ),
     column(
         "delay_by",
         "TEXT",
         Group::Decision,
-        "Who set the wait in force: `floor` (the policy), `robots`, `latency`, `risk`, `retry_after`, `breaker`",
+        "What set the delay: `floor` (the policy), `robots`, `latency`, `risk`, `retry_after`, \
+         `breaker`",
     ),
     column(
         "decision",
         "TEXT NOT NULL",
         Group::Decision,
-        "How it ended: `fetched`, `confirmed` (304), `cached`, `refused`, `dead`, `login_wall` (the site wants a login, which is never tried), `lost_redirect`, `unheard`",
+        "Outcome: `fetched`, `confirmed` (304), `cached`, `refused` (not requested), `dead` \
+         (failed), `login_wall` (the site requires a login; none is tried), `lost_redirect`, \
+         `unheard`",
     ),
     column(
         "reason",
         "TEXT",
         Group::Decision,
-        "Why there is no page, in words: `not found (404)`, `larger than 10 MiB`, `refused by robots.txt: line 4`, …; none if there is a page",
+        "Why there is no page, in words: `not found (404)`, `larger than 10 MiB`, `refused by \
+         robots.txt: line 4`, … NULL if there is a page",
     ),
-    column("gate", "TEXT", Group::Decision, "Which gate refused it: `robots`, `budget`, `risk`, …"),
+    column(
+        "gate",
+        "TEXT",
+        Group::Decision,
+        "The gate that refused the URL: `robots`, `budget`, `risk`, …",
+    ),
     column(
         "delay_ms",
         "INTEGER",
         Group::Decision,
-        "The wait before this request, in milliseconds: the span that two starts on the host keep, or what the site asked for",
+        "Wait before this request, in milliseconds: the delay between two request starts on the \
+         host, or the wait that the site asked for",
     ),
-    column("robots_line", "INTEGER", Group::Decision, "The number of that line, counted from one"),
+    column("robots_line", "INTEGER", Group::Decision, "Line number of `robots_rule`, from 1"),
     column(
         "robots_confidence",
         "TEXT",
         Group::Decision,
-        "How sure it is what robots.txt says: `high`, or `low` if it could not be fetched (a last good copy, or the policy, decided); none if robots.txt had no say",
+        "`high`; `low` if robots.txt could not be fetched and an older copy or the policy \
+         decided. NULL if robots.txt was not consulted",
     ),
     column(
         "crawl_delay_ms",
         "INTEGER",
         Group::Decision,
-        "The site's Crawl-delay for us, in milliseconds; none if it has none",
+        "The site's Crawl-delay for this crawler, in milliseconds. NULL if there is none",
     ),
-    column("decided_at", "TEXT NOT NULL", Group::Decision, "When it ended, by our clock"),
+    column(
+        "decided_at",
+        "TEXT NOT NULL",
+        Group::Decision,
+        "When the outcome was decided, by the local clock",
+    ),
     column("host", "TEXT NOT NULL", Group::Url, "The host of `url`"),
     column(
         "kind",
         "TEXT NOT NULL",
         Group::Decision,
-        "`page`; `sitemap` on the way to pages; `check` if it was only asked whether it is there (`--assets`, `--external`)",
+        "`page`, `sitemap`, or `check` (only checked for existence: `--assets`, `--external`)",
     ),
-    column("depth", "INTEGER NOT NULL", Group::Decision, "Links followed from a seed"),
-    column("tries", "INTEGER NOT NULL", Group::Decision, "Tries that failed before"),
+    column("depth", "INTEGER NOT NULL", Group::Decision, "Number of links from a seed to this URL"),
+    column("tries", "INTEGER NOT NULL", Group::Decision, "Number of failed tries before this one"),
     column(
         "run",
         "",
         Group::Decision,
-        "The run that decided: number in `runs`; in files its trace id",
+        "The run that decided: its number in `runs`; in JSON lines and CSV its trace id",
     ),
-    column("friction", "TEXT", Group::Outcome, "`challenge` or `unusual`, if the answer was that"),
+    column("friction", "TEXT", Group::Outcome, "`challenge` or `unusual` if the response was one"),
     column(
         "retry_after_ms",
         "INTEGER",
         Group::Outcome,
-        "How long the answer asked us to wait, in milliseconds",
+        "The wait that `Retry-After` asked for, in milliseconds",
     ),
     column(
         "robots_file",
         "BLOB",
         Group::Decision,
-        "The robots.txt that decided: its id in the ledger, in files in hexadecimal digits",
+        "Id of the robots.txt that decided, as in the ledger; hexadecimal in JSON lines and CSV",
     ),
     column(
         "findings",
         "BLOB",
         Group::Decision,
-        "What every gate found, encoded; in files a JSON object of sentences by gate, those that are clear left out",
+        "Finding of every gate, encoded; in JSON lines and CSV a JSON object of sentences by \
+         gate, without gates that found nothing",
     ),
     column(
         "fresh_until",
         "TEXT",
         Group::Fresh,
-        "Not asked for again before this; none if it is not kept for the next time",
+        "The page is not fetched again before this time. NULL if the page is not cached",
     ),
     column(
         "source",
         "TEXT",
         Group::Content,
-        "Where the content comes from: `network`, `crawl` (held by this crawl), `shared` (fetched by another crawl of this user)",
+        "Where the content came from: `network`, `crawl` (this crawl's own cache), `shared` \
+         (fetched by another crawl of this user)",
     ),
-    column("peer", "TEXT", Group::Content, "The address that answered"),
+    column("peer", "TEXT", Group::Content, "The IP address that responded"),
     column(
         "latency_ms",
         "REAL",
         Group::Content,
-        "From the request to the first byte, in milliseconds",
+        "Time from the request to the first byte, in milliseconds",
     ),
-    column("charset", "TEXT", Group::Content, "The encoding in which it was read"),
-    column("canonical", "TEXT", Group::Content, "The address that the page gives as its own"),
-    column("refresh", "TEXT", Group::Content, "Where the page sends its readers by itself"),
-    column("noindex", "INTEGER", Group::Content, "1 if page or headers say `noindex`"),
-    column("nofollow", "INTEGER", Group::Content, "1 if page or headers say `nofollow`"),
-    column("body_bytes", "INTEGER", Group::Content, "Length of `body`"),
-    column("links_count", "INTEGER", Group::Content, "Length of `links`"),
-    column("sitemap_count", "INTEGER", Group::Content, "URLs that a sitemap lists"),
+    column("charset", "TEXT", Group::Content, "The encoding in which the page was read"),
+    column("canonical", "TEXT", Group::Content, "The canonical URL that the page declares"),
+    column("refresh", "TEXT", Group::Content, "Target of the page's `meta` refresh"),
+    column("noindex", "INTEGER", Group::Content, "1 if the page or its headers say `noindex`"),
+    column("nofollow", "INTEGER", Group::Content, "1 if the page or its headers say `nofollow`"),
+    column("body_bytes", "INTEGER", Group::Content, "Length of `body` in bytes"),
+    column("links_count", "INTEGER", Group::Content, "Number of URLs in `links`"),
+    column("sitemap_count", "INTEGER", Group::Content, "Number of URLs that the sitemap lists"),
     column(
         "headers",
         "TEXT",
         Group::Bulk,
-        "The head of the answer: a JSON object of names and values (an array where a name came twice); no cookies, tokens or sessions",
+        "Response headers: a JSON object of names and values (an array if a name was repeated), \
+         without cookies, tokens and sessions",
     ),
     column(
         "links_nofollow",
         "TEXT",
         Group::Bulk,
-        "Those of `links` that say `nofollow`: a JSON array",
+        "The part of `links` that is marked `nofollow`: a JSON array",
     ),
-    column("frames", "TEXT", Group::Bulk, "What it shows in frames: a JSON array of URLs"),
+    column("frames", "TEXT", Group::Bulk, "URLs of the page's frames: a JSON array"),
     column(
         "links_cut",
         "INTEGER",
         Group::Content,
-        "How many different links and frames were not read because the page has more than are read of one; none if all were",
+        "Number of links and frames that were not read because the page has too many. NULL if all \
+         were read",
     ),
     column(
         "access",
         "TEXT",
         Group::Content,
-        "`own` if it was asked for with the credentials that the policy has for its host; `login` if the page is a login form",
+        "`own` if the request carried the credentials that the policy has for its host; `login` \
+         if the page is a login form",
     ),
 ];
 
-/// Where a column is in [`COLUMNS`].
+/// Returns the index of a column in [`COLUMNS`].
 pub(crate) const fn place(name: &str) -> usize {
     let mut at = 0;
     while at < COLUMNS.len() {

@@ -1,4 +1,4 @@
-//! The tables of `docs/rows.md` are what the program goes by. `UPDATE_DOCS=1 cargo test -p curtsy-sink` writes them anew.
+//! The tables of `docs/reference/columns.md` are what the program goes by. `UPDATE_DOCS=1 cargo test -p curtsy-sink` writes them anew.
 
 mod sample;
 
@@ -11,8 +11,8 @@ use sample::Folder;
 
 #[test]
 fn generated_tables_are_fresh() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rows.md");
-    let mut text = std::fs::read_to_string(&path).expect("docs/rows.md is there");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/columns.md");
+    let mut text = std::fs::read_to_string(&path).expect("docs/reference/columns.md is there");
     let mut stale = Vec::new();
     for (name, table) in [("columns", columns()), ("tables", tables())] {
         let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"));
@@ -24,12 +24,12 @@ fn generated_tables_are_fresh() {
         text.replace_range(from..to, &table);
     }
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, text).expect("docs/rows.md can be written");
+        std::fs::write(&path, text).expect("docs/reference/columns.md can be written");
         return;
     }
     assert!(
         stale.is_empty(),
-        "docs/rows.md is stale in {stale:?}\nhint: UPDATE_DOCS=1 cargo test -p curtsy-sink --test document"
+        "docs/reference/columns.md is stale in {stale:?}\nhint: UPDATE_DOCS=1 cargo test -p curtsy-sink --test document"
     );
 }
 
@@ -48,7 +48,7 @@ fn the_examples_are_queries() {
     let path = folder.file("crawl.db");
     drop(SqliteSink::open(&path, Options::default()).unwrap());
     let db = Connection::open(&path).unwrap();
-    let text = include_str!("../../../docs/rows.md");
+    let text = include_str!("../../../docs/reference/columns.md");
     let examples = text.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next());
     let mut count = 0;
     for query in examples.flat_map(|example| example.split_inclusive(';')) {
@@ -62,8 +62,7 @@ fn the_examples_are_queries() {
 }
 
 fn columns() -> String {
-    let mut text =
-        String::from("| column | type | what it holds | changed by |\n|---|---|---|---|\n");
+    let mut text = String::from("| column | type | content | changed by |\n|---|---|---|---|\n");
     for column in COLUMNS {
         let kind = match column.name {
             "run" => "INTEGER",
@@ -73,8 +72,8 @@ fn columns() -> String {
             Group::Url => "nothing",
             Group::Decision => "every decision",
             Group::Outcome => "every request",
-            Group::Fresh => "an answer, a 304",
-            Group::Content | Group::Bulk => "an answer",
+            Group::Fresh => "a response, a 304",
+            Group::Content | Group::Bulk => "a response",
         };
         text.push_str(&format!("| `{}` | {kind} | {} | {changed} |\n", column.name, column.about));
     }
@@ -97,7 +96,7 @@ fn tables() -> String {
     let mut text = String::from("| | name | columns |\n|---|---|---|\n");
     for (kind, name, columns) in rows.unwrap().map(Result::unwrap) {
         let columns = match name.as_str() {
-            "pages" => "`number`, `id`, `final_id`, and those above".to_owned(),
+            "pages" => "`number`, `id`, `final_id`, and the columns above".to_owned(),
             _ => columns,
         };
         text.push_str(&format!("| {kind} | `{name}` | {columns} |\n"));

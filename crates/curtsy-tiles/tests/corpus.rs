@@ -1,6 +1,6 @@
 //! How much of what a careful reader finds on small business sites is found here, and how much of what is found is true?
 //!
-//! `corpus/develop` was looked at while the rules were written; `corpus/measure` never was. Sites, labels and what they mean: `docs/tiles.md`.
+//! `corpus/develop` was looked at while the rules were written; `corpus/measure` never was. Sites, labels and what they mean: `docs/internals/tiles.md`.
 //! `CURTSY_TILES_SHOW=1 CURTSY_TILES_AUTHORS=ef cargo test -p curtsy-tiles --test corpus develop -- --nocapture` lists what is missing and what is too much, for `develop` only.
 
 // The corpus is files, and its figures are for whoever runs it.
@@ -23,7 +23,7 @@ fn develop() {
 const PROMISED: [(&str, f64, f64); 4] =
     [("contact", 0.95, 0.85), ("pricing", 0.95, 0.85), ("menu", 0.95, 0.85), ("faq", 0.95, 0.85)];
 
-/// What was reached so far. Nothing may fall below it; whoever raises it writes the new table into `docs/tiles.md`.
+/// What was reached so far. Nothing may fall below it; whoever raises it writes the new table into `docs/reference/tiles.md`.
 const REACHED: [(&str, f64, f64); 4] =
     [("contact", 0.97, 0.94), ("pricing", 0.95, 0.94), ("menu", 0.97, 0.97), ("faq", 0.99, 0.99)];
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the files in `deploy/` without starting anything: that they can be read, that versions are pinned, that nothing runs as root or listens
-to the world, and that they and docs/operations.md name the same metrics, variables, alerts and sections.
+to the world, and that they and the reference (docs/reference/fleet.md, docs/reference/metrics.md) name the same metrics, variables, alerts and sections.
 
     deploy_lint.py [ROOT]
 
@@ -19,7 +19,8 @@ except ImportError:
     print("deploy files: not checked, PyYAML is missing\nhint: install `python3-yaml`", file=sys.stderr)
     sys.exit(77)
 
-DOCS = "docs/operations.md"
+DOCS = "docs/reference/fleet.md"
+METRICS = "docs/reference/metrics.md"
 DOCKERFILE = "deploy/Dockerfile"
 COMPOSE = "deploy/compose.yaml"
 SEEDS = "deploy/seeds.example.yaml"
@@ -124,7 +125,7 @@ class OnceLoader(yaml.SafeLoader):
 
 
 class Docs:
-    """What the operations page says."""
+    """What the reference pages of the fleet say."""
 
     def __init__(self, files):
         text = files.text(DOCS)
@@ -136,14 +137,15 @@ class Docs:
             self.anchors.add(anchor)
         for anchor in re.findall(r"\]\(#([^)]+)\)", text):
             files.check(anchor in self.anchors, DOCS, f"links `#{anchor}`, which isn't there")
-        listed = re.search(r"<!-- begin fleet metrics -->(.*?)<!-- end fleet metrics -->", text, re.S)
-        files.check(listed, DOCS, "has no list of metrics between its marks")
+        marked = r"<!-- begin fleet metrics -->(.*?)<!-- end fleet metrics -->"
+        listed = re.search(marked, files.text(METRICS), re.S)
+        files.check(listed, METRICS, "has no list of metrics between its marks")
         rows = re.findall(r"^\| `(\w+)` \| (\w+) \|", listed[1] if listed else "", re.M)
         self.metrics = dict(rows)
-        files.check(len(rows) == len(self.metrics), DOCS, "lists a metric twice")
+        files.check(len(rows) == len(self.metrics), METRICS, "lists a metric twice")
         for name, kind in rows:
-            files.check(kind in ("counter", "gauge", "histogram"), DOCS, f"`{name}` is a `{kind}`")
-            files.check(name.endswith("_total") == (kind == "counter"), DOCS, f"`{name}` is a {kind}: `_total` ends counters only")
+            files.check(kind in ("counter", "gauge", "histogram"), METRICS, f"`{name}` is a `{kind}`")
+            files.check(name.endswith("_total") == (kind == "counter"), METRICS, f"`{name}` is a {kind}: `_total` ends counters only")
         self.alerts = set(re.findall(r"`(Curtsy\w+)`", text))
 
     def knows_series(self, name):
@@ -344,7 +346,7 @@ def check_expression(files, docs, name, where, expression):
     used = series(expression)
     files.check(used, name, f"{where} asks for no series")
     for one in sorted(used - MADE_BY_PROMETHEUS):
-        files.check(docs.knows_series(one), name, f"{where} asks for `{one}`, which is not among the metrics in {DOCS}")
+        files.check(docs.knows_series(one), name, f"{where} asks for `{one}`, which is not among the metrics in {METRICS}")
 
 
 def series(expression):

@@ -1,4 +1,4 @@
-//! The table of `docs/limits.md` is what the code goes by. `UPDATE_DOCS=1 cargo test -p curtsy --features fleet,serve --test limits`
+//! The table of `docs/reference/limits.md` is what the code goes by. `UPDATE_DOCS=1 cargo test -p curtsy --features fleet,serve --test limits`
 //! writes it anew; it has the limits of every part, so both features must be there.
 
 use std::collections::BTreeSet;
@@ -9,20 +9,20 @@ use curtsy_core::policy::Field;
 
 #[test]
 fn the_table_of_limits_is_fresh() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/limits.md");
-    let mut text = std::fs::read_to_string(&path).expect("docs/limits.md is there");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/limits.md");
+    let mut text = std::fs::read_to_string(&path).expect("docs/reference/limits.md is there");
     let (begin, end) = ("<!-- begin limits -->\n", "<!-- end limits -->");
     let from = text.find(begin).expect("the table begins") + begin.len();
     let to = text.find(end).expect("the table ends");
     let fresh = text[from..to] == table();
     text.replace_range(from..to, &table());
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, text).expect("docs/limits.md can be written");
+        std::fs::write(&path, text).expect("docs/reference/limits.md can be written");
         return;
     }
     assert!(
         fresh,
-        "docs/limits.md is stale\nhint: UPDATE_DOCS=1 cargo test -p curtsy --features fleet,serve --test limits"
+        "docs/reference/limits.md is stale\nhint: UPDATE_DOCS=1 cargo test -p curtsy --features fleet,serve --test limits"
     );
 }
 

@@ -1,6 +1,6 @@
 //! House rules that can be checked: who may use whom, names and lengths of files, lints, links.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -223,13 +223,25 @@ fn nothing_looks_outside_the_repository() {
     assert!(looked_at > 20, "the walk finds the repository");
 }
 
+/// The start page leads to every document that a user may look for, by way of the others.
 #[test]
-fn every_document_is_linked_from_the_readme() {
-    let readme = read(&root().join("README.md"));
-    let documents = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+fn every_document_can_be_reached_from_the_start_page() {
+    let start = root().join("docs/index.md");
+    let (mut reached, mut next) = (BTreeSet::from([start.clone()]), vec![start]);
+    while let Some(page) = next.pop() {
+        for link in links(&read(&page)) {
+            let target = page.parent().unwrap().join(link);
+            if let Ok(target) = target.canonicalize()
+                && target.extension().is_some_and(|end| end == "md")
+                && reached.insert(target.clone())
+            {
+                next.push(target);
+            }
+        }
+    }
+    let documents = tracked().into_iter().filter(|path| path.starts_with(root().join("docs")));
     for path in documents.filter(|path| path.extension().is_some_and(|end| end == "md")) {
-        let name = format!("docs/{}", path.file_name().unwrap().to_str().unwrap());
-        assert!(readme.contains(&format!("({name})")), "README.md links `{name}`");
+        assert!(reached.contains(&path), "no document leads to `{}`", path.display());
     }
 }
 
@@ -239,14 +251,19 @@ fn links_of_the_documents_lead_to_files() {
         tracked().into_iter().filter(|path| path.extension().is_some_and(|end| end == "md"));
     for path in markdown {
         let text = read(&path);
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
-            if link.is_empty() || link.contains("://") || link.starts_with("mailto:") {
-                continue;
-            }
+        for link in links(&text) {
             let target = path.parent().unwrap().join(link);
             assert!(target.exists(), "`{}` links `{link}`, which isn't there", path.display());
         }
     }
+}
+
+/// The files that a document links to.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+    links.filter(|link| {
+        !(link.is_empty() || link.contains("://") || link.starts_with("mailto:"))
+    })
 }
 
 fn root() -> PathBuf {

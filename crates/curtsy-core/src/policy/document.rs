@@ -1,4 +1,4 @@
-//! The tables of `docs/policy.md`, made from the lists that the program itself goes by.
+//! The tables of `docs/reference/policy.md`, made from the lists that the program itself goes by.
 //!
 //! A block of the document stands between `<!-- begin NAME -->` and `<!-- end NAME -->`; a test compares it with what is made here.
 
@@ -38,7 +38,7 @@ fn presets() -> String {
 
 fn fields() -> String {
     let mut text =
-        String::from("| field | what it is for | would do | variable |\n|---|---|---|---|\n");
+        String::from("| field | meaning | allowed values | variable |\n|---|---|---|---|\n");
     for field in FIELDS {
         text.push_str(&format!(
             "| `{}` | {} | {} | `{}` |\n",
@@ -52,7 +52,7 @@ fn fields() -> String {
 }
 
 fn host_fields() -> String {
-    let mut text = String::from("| field | what it is for | would do |\n|---|---|---|\n");
+    let mut text = String::from("| field | meaning | allowed values |\n|---|---|---|\n");
     for field in HOST_FIELDS {
         text.push_str(&format!(
             "| `{}` | {} | {} |\n",
@@ -65,7 +65,7 @@ fn host_fields() -> String {
 }
 
 fn inherited() -> String {
-    let mut text = String::from("| preset | variable | sets | from |\n|---|---|---|---|\n");
+    let mut text = String::from("| preset | variable | sets | value |\n|---|---|---|---|\n");
     for variable in INHERITED {
         let keys: Vec<_> = variable.keys.iter().map(|key| format!("`{key}`")).collect();
         text.push_str(&format!(

@@ -1,7 +1,8 @@
-//! Every field of a policy, once: its key, what it is for, and what would do.
+//! Every field of a policy, once: its key, its meaning, and its allowed values.
 //!
-//! Files, variables, flags, `policy show`, `policy diff`, the hash and the tables in the documents are all made from this list. A
-//! new field of the struct is one entry here and one line in each preset; tests fail until both stand.
+//! Files, variables, flags, `policy show`, `policy diff`, the hash and the tables in the documents
+//! are all made from this list. A new field of the struct is one entry here and one line in each
+//! preset; tests fail until both exist.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ pub struct Field {
     pub key: &'static str,
     /// What it is for, in one line.
     pub doc: &'static str,
-    /// Which values would do.
+    /// Which values are allowed.
     pub kind: Kind,
     get: fn(&Policy) -> Value,
     set: fn(&mut Policy, &Value) -> bool,
@@ -71,65 +72,65 @@ pub static FIELDS: &[Field] = &[
         "patience",
         patience,
         span_or("forever", ZERO, YEAR),
-        "How long a crawl waits for hosts that must wait before it ends and says when to resume."
+        "How long a crawl without progress waits for hosts before it ends and says when to resume."
     ),
     field!(
         "identity.product",
         identity.product,
         Kind::Product,
-        "The `product/version` of the user agent; robots.txt is matched with the product."
+        "The `product/version` of the user agent. robots.txt groups are matched by the product."
     ),
     field!(
         "identity.contact",
         identity.contact,
         Kind::Contact,
-        "Where a site owner reaches a person. No contact, no crawl (loopback excepted)."
+        "How a site owner reaches a person. Required, except for crawls of this machine."
     ),
     field!(
         "robots.ttl",
         robots.ttl,
         span(SECOND, DAY),
-        "How long a robots.txt that was served stays in force; it is not asked for again before."
+        "How long a fetched robots.txt applies. It is not fetched again before that."
     ),
     field!(
         "robots.deny_ttl",
         robots.deny_ttl,
         span(SECOND, DAY),
-        "How long to wait after a robots.txt that could not be had."
+        "How long to wait before the next try after robots.txt could not be fetched."
     ),
     field!(
         "robots.unreachable",
         robots.unreachable,
         Kind::Word(Unreachable::WORDS),
-        "What a robots.txt that can't be had means (5xx, 429, time-out, DNS, TLS, truncated)."
+        "What to do while robots.txt is unreachable (5xx, 429, timeout, DNS, TLS, truncated)."
     ),
     field!(
         "robots.forbidden",
         robots.forbidden,
         Kind::Word(Forbidden::WORDS),
-        "What 401 and 403 on robots.txt mean; `allow` is RFC 9309."
+        "What 401 and 403 on robots.txt mean. RFC 9309 says `allow`."
     ),
     field!(
         "robots.agent_match",
         robots.agent_match,
         Kind::Word(AgentMatch::WORDS),
-        "How a group's agent is compared with our product: as in RFC 9309, or partially too."
+        "How robots.txt groups are matched with our product; `loose` accepts partial names."
     ),
     field!(
         "robots.keep",
         robots.keep,
         span(HOUR, YEAR),
-        "How long a last good copy is obeyed while robots.txt can't be had; then it counts as a 404."
+        "How long a last good copy counts while robots.txt is unreachable; then as a 404."
     ),
     field!(
         "robots.chain_deadline",
         robots.chain_deadline,
         span(SECOND, Duration::from_secs(600)),
-        "How long a chain of robots.txt redirects may take."
+        "Time limit for a chain of robots.txt redirects."
     ),
     Field {
         key: "pace.delay",
-        doc: "The span between two starts on a host without a Crawl-delay; a range is random. Below 200ms only for your own hosts.",
+        doc: "Least time between two request starts on a host; below 200ms only on your own.",
         kind: Kind::Range { max: DAY },
         get: |policy| Value::Range(policy.pace.delay_min, policy.pace.delay_max),
         set: |policy, value| {
@@ -144,99 +145,104 @@ pub static FIELDS: &[Field] = &[
         "pace.adaptive",
         pace.adaptive,
         Kind::Switch,
-        "Whether answers slower than the host's usual lengthen the delay in proportion."
+        "Whether the delay grows in proportion when a host responds more slowly than usual."
     ),
     field!(
         "pace.adaptive_max",
         pace.adaptive_max,
         span(ZERO, DAY),
-        "What an adaptive delay never exceeds by itself."
+        "Upper limit of the adaptive delay."
     ),
     field!(
         "pace.crawl_delay_park",
         pace.crawl_delay_park,
         span(SECOND, MONTH),
-        "A Crawl-delay above this parks the host, with a finding; it is never shortened."
+        "A host with a longer Crawl-delay is parked. A Crawl-delay is never shortened."
     ),
-    field!("slots.per_host", slots.per_host, count(1, 64), "Requests in flight on one host."),
+    field!(
+        "slots.per_host",
+        slots.per_host,
+        count(1, 64),
+        "Maximum requests in flight to one host."
+    ),
     field!(
         "slots.wait",
         slots.wait,
         span_or("none", Duration::from_millis(100), HOUR),
-        "How long a URL waits for a slot before `slot_timeout` is recorded."
+        "How long a URL waits for a free slot of its host before `slot_timeout` is recorded."
     ),
     field!(
         "slots.per_address",
         slots.per_address,
         count_or(1, 65_535),
-        "Requests in flight on one address."
+        "Maximum requests in flight to one IP address."
     ),
     field!(
         "slots.total_connections",
         slots.total_connections,
         count(1, 1_000_000),
-        "Connections of the whole process."
+        "Maximum connections of the whole process."
     ),
     field!(
         "slots.body_memory",
         slots.body_memory,
         Kind::Size { min: 1 << 20, max: 1 << 40 },
-        "Bodies in memory at once; when it is used up, reading waits."
+        "Maximum memory for bodies. When it is used up, reading waits."
     ),
     field!(
         "backoff.forbidden",
         backoff.forbidden,
         Kind::Word(OnForbidden::WORDS),
-        "What a 403 does: the host backs off as after a 429, or only that URL fails for good."
+        "Effect of a 403: the whole host backs off as after a 429, or only that URL fails for good."
     ),
     field!(
         "backoff.curve.base",
         backoff.curve.base,
         span(WAIT_MIN, DAY),
-        "The least wait of a host after its first 429; a longer Retry-After is kept."
+        "Least wait of a host after its first 429. A longer Retry-After wins."
     ),
     field!(
         "backoff.curve.growth",
         backoff.curve.growth,
         Kind::Growth,
-        "How the wait grows with each 429 in a row."
+        "How the wait grows with each further 429 in a row."
     ),
     field!(
         "backoff.curve.cap",
         backoff.curve.cap,
         span(WAIT_MIN, MONTH),
-        "What the wait never exceeds, jitter included. A Retry-After is never capped."
+        "Upper limit of the wait, jitter included. A Retry-After is never cut."
     ),
     field!(
         "backoff.curve.jitter",
         backoff.curve.jitter_percent,
         Kind::Jitter,
-        "The part of the wait that chance adds; it only ever lengthens."
+        "Random share that is added to the wait. It never shortens the wait."
     ),
-    field!("retry.max", retry.max, count(0, 20), "Retries of one URL after its first try."),
+    field!("retry.max", retry.max, count(0, 20), "Maximum retries of one URL after its first try."),
     field!(
         "retry.curve.base",
         retry.curve.base,
         span(WAIT_MIN, DAY),
-        "The wait before the first retry of a URL."
+        "Wait before the first retry of a URL."
     ),
     field!(
         "retry.curve.growth",
         retry.curve.growth,
         Kind::Growth,
-        "How the wait grows with each retry."
+        "How the wait grows with each further retry."
     ),
     field!(
         "retry.curve.cap",
         retry.curve.cap,
         span(WAIT_MIN, MONTH),
-        "What the wait before a retry never exceeds, jitter included."
+        "Upper limit of the wait before a retry, jitter included."
     ),
     field!(
         "retry.curve.jitter",
         retry.curve.jitter_percent,
         Kind::Jitter,
-        "The part of the wait that chance adds; it only ever lengthens."
+        "Random share that is added to the wait. It never shortens the wait."
     ),
     field!(
         "breaker.failures",
@@ -248,132 +254,132 @@ pub static FIELDS: &[Field] = &[
         "breaker.curve.base",
         breaker.curve.base,
         span(WAIT_MIN, DAY),
-        "The wait before the first probe of a host that is down."
+        "Wait before the first probe of a host that is down."
     ),
     field!(
         "breaker.curve.growth",
         breaker.curve.growth,
         Kind::Growth,
-        "How the wait grows with each probe that fails."
+        "How the wait grows with each failed probe."
     ),
     field!(
         "breaker.curve.cap",
         breaker.curve.cap,
         span(WAIT_MIN, MONTH),
-        "What the wait between probes never exceeds, jitter included."
+        "Upper limit of the wait between probes, jitter included."
     ),
     field!(
         "breaker.curve.jitter",
         breaker.curve.jitter_percent,
         Kind::Jitter,
-        "The part of the wait that chance adds; it only ever lengthens."
+        "Random share that is added to the wait. It never shortens the wait."
     ),
     field!(
         "risk.active",
         risk.active,
         Kind::Switch,
-        "Whether a host's risk score decides anything; it is kept in every preset."
+        "Whether a host's risk score affects the crawl. The score is recorded in every preset."
     ),
     field!(
         "risk.early_stop",
         risk.early_stop,
         count(1, 100),
-        "Friction signals in a row that stop an automated run early."
+        "Friction signals in a row after which an automated run stops early."
     ),
     field!(
         "risk.daily_percent",
         risk.daily_percent,
         count(1, 100),
-        "How much of the score a day leaves, in percent."
+        "Share of the risk score that remains after a day, in percent."
     ),
     field!(
         "risk.delay",
         risk.delay,
         Kind::ThreeSpans { max: HOUR },
-        "The delays at low, medium and high risk; critical stops automated modes."
+        "Delays at low, medium and high risk. Critical risk stops automated modes."
     ),
     field!(
         "cache.mode",
         cache.mode,
         Kind::Word(CacheMode::WORDS),
-        "What decides how long a page stays fresh: nothing, Cache-Control, validators, or the ttl alone."
+        "What decides freshness: nothing, Cache-Control (`http`), validators, or `cache.ttl` alone."
     ),
     field!(
         "cache.ttl",
         cache.ttl,
         span(ZERO, YEAR),
-        "How long a page stays fresh that says nothing about it."
+        "How long a page stays fresh if it does not say so itself."
     ),
     field!(
         "cache.stale_while_revalidate",
         cache.stale_while_revalidate,
         Kind::Switch,
-        "Whether a stale page may be used while it is asked for again."
+        "Whether a stale page may be used while it is fetched again."
     ),
     field!(
         "cache.noindex",
         cache.noindex,
         Kind::Word(Noindex::WORDS),
-        "What becomes of pages marked `noindex`: kept and marked, kept without body, or not used."
+        "Pages marked `noindex` are kept and marked, kept without their body, or not used."
     ),
+    field!("budget.pages", budget.pages, count_or(1, 1_000_000_000_000), "Page limit of one run."),
+    field!("budget.time", budget.time, span_or("none", SECOND, YEAR), "Time limit of one run."),
     field!(
-        "budget.pages",
-        budget.pages,
-        count_or(1, 1_000_000_000_000),
-        "Pages after which a job ends."
+        "budget.depth",
+        budget.depth,
+        count_or(0, 65_535),
+        "How many links deep to follow from a seed."
     ),
-    field!(
-        "budget.time",
-        budget.time,
-        span_or("none", SECOND, YEAR),
-        "Time after which a job ends."
-    ),
-    field!("budget.depth", budget.depth, count_or(0, 65_535), "Links followed from a seed."),
     field!(
         "budget.warn_percent",
         budget.warn_percent,
         count(1, 100),
-        "The part of a budget at which a warning is given, in percent."
+        "Share of a budget at which a warning is printed, in percent."
     ),
     field!(
         "body.decoded_max",
         body.decoded_max,
         Kind::Size { min: 1 << 10, max: 1 << 32 },
-        "The largest body after decoding; a larger one is an error and is discarded."
+        "Largest body after decompression. A larger one is discarded and recorded as an error."
     ),
     field!(
         "body.accept",
         body.accept,
         Kind::MediaTypes,
-        "Content types that are read; none named is all."
+        "Content types to read. An empty list means all."
     ),
     field!(
         "body.reject",
         body.reject,
         Kind::MediaTypes,
-        "Content types that are refused, checked after `body.accept`."
+        "Content types to refuse. Checked after `body.accept`."
     ),
     field!(
         "body.keep",
         body.keep,
         Kind::Switch,
-        "Whether rows keep the bodies of pages; links and titles are read either way."
+        "Whether rows keep page bodies. Links and titles are read either way."
     ),
-    field!("body.redirects_max", body.redirects_max, count(0, 20), "Redirect hops of one URL."),
+    field!("body.redirects_max", body.redirects_max, count(0, 20), "Maximum redirects of one URL."),
     field!(
         "timeout.connect",
         timeout.connect,
         span(TIMEOUT_MIN, HOUR),
-        "Name lookup and TCP connect."
+        "Timeout for name lookup and TCP connect."
     ),
-    field!("timeout.tls", timeout.tls, span(TIMEOUT_MIN, HOUR), "The TLS handshake."),
+    field!("timeout.tls", timeout.tls, span(TIMEOUT_MIN, HOUR), "Timeout for the TLS handshake."),
     field!(
         "timeout.first_byte",
         timeout.first_byte,
         span(TIMEOUT_MIN, HOUR),
-        "From the request to the first byte of the answer."
+        "Timeout from the request to the first byte of the response."
     ),
-    field!("timeout.whole", timeout.whole, span(TIMEOUT_MIN, HOUR), "The whole exchange."),
+    field!(
+        "timeout.whole",
+        timeout.whole,
+        span(TIMEOUT_MIN, HOUR),
+        "Timeout for the whole exchange."
+    ),
 ];
 
 const fn span(min: Duration, max: Duration) -> Kind {

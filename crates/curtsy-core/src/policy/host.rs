@@ -155,7 +155,7 @@ pub struct HostField {
     pub doc: &'static str,
     /// The field of the policy that it stands in for.
     pub overrides: &'static str,
-    /// Which values would do.
+    /// Which values are allowed.
     pub kind: Kind,
     get: fn(&HostOverride) -> Option<Value>,
     set: fn(&mut HostOverride, &Value) -> bool,
@@ -177,7 +177,7 @@ impl HostField {
 pub static HOST_FIELDS: &[HostField] = &[
     HostField {
         key: "delay",
-        doc: "The span between two starts on this host; any delay goes, for you name it.",
+        doc: "Least time between two request starts on this host. Any delay is allowed.",
         overrides: "pace.delay",
         kind: Kind::Range { max: Duration::from_secs(86_400) },
         get: |section| section.delay.map(|(low, high)| Value::Range(low, high)),
@@ -191,7 +191,7 @@ pub static HOST_FIELDS: &[HostField] = &[
     },
     HostField {
         key: "slots",
-        doc: "Requests in flight on this host.",
+        doc: "Maximum requests in flight to this host.",
         overrides: "slots.per_host",
         kind: Kind::Count { min: 1, max: 64, absent: None },
         get: |section| section.slots.map(|slots| Value::Count(slots.into())),
@@ -199,7 +199,7 @@ pub static HOST_FIELDS: &[HostField] = &[
     },
     HostField {
         key: "adaptive",
-        doc: "Whether the delay of this host follows its latency.",
+        doc: "Whether the delay of this host grows with its response time.",
         overrides: "pace.adaptive",
         kind: Kind::Switch,
         get: |section| section.adaptive.map(Value::Switch),
@@ -213,7 +213,7 @@ pub static HOST_FIELDS: &[HostField] = &[
     },
     HostField {
         key: "retries",
-        doc: "Retries of one URL of this host after its first try.",
+        doc: "Maximum retries of one URL of this host after its first try.",
         overrides: "retry.max",
         kind: Kind::Count { min: 0, max: 20, absent: None },
         get: |section| section.retries.map(|retries| Value::Count(retries.into())),
@@ -221,7 +221,7 @@ pub static HOST_FIELDS: &[HostField] = &[
     },
     HostField {
         key: "header",
-        doc: "Headers that are sent to this host, which is your own; their values come from variables or files.",
+        doc: "Headers to send to this host, which is yours. Values are in variables or files.",
         overrides: "",
         kind: Kind::Headers,
         get: |section| {
@@ -237,7 +237,7 @@ pub static HOST_FIELDS: &[HostField] = &[
     },
     HostField {
         key: "basic_auth",
-        doc: "A login by HTTP Basic for this host, which is your own.",
+        doc: "HTTP Basic credentials for this host, which is yours.",
         overrides: "",
         kind: Kind::BasicAuth,
         get: |section| section.basic_auth.clone().map(Value::BasicAuth),
@@ -251,7 +251,7 @@ pub static HOST_FIELDS: &[HostField] = &[
     },
     HostField {
         key: "cookie",
-        doc: "The `Cookie` header for this host, which is your own.",
+        doc: "The `Cookie` header for this host, which is yours.",
         overrides: "",
         kind: Kind::Secret,
         get: |section| section.cookie.clone().map(Value::Secret),
@@ -265,7 +265,7 @@ pub static HOST_FIELDS: &[HostField] = &[
     },
     HostField {
         key: "origin",
-        doc: "The one origin to which the three above are sent; without it `https` on port 443.",
+        doc: "The only origin that gets the three above. Default: `https` on port 443.",
         overrides: "",
         kind: Kind::Origin,
         get: |section| section.origin.clone().map(Value::Text),
@@ -279,7 +279,7 @@ pub static HOST_FIELDS: &[HostField] = &[
     },
     HostField {
         key: "plain_http",
-        doc: "Whether that may be an `http` origin of another machine; on this machine it always may.",
+        doc: "Whether that origin may be `http` on another machine. On this machine it always may.",
         overrides: "",
         kind: Kind::Switch,
         get: |section| section.plain_http.map(Value::Switch),

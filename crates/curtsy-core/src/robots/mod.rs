@@ -3,7 +3,7 @@
 //! [`Robots::parse`] reads the bytes once and never fails: whatever a site serves is a robots.txt, perhaps one without
 //! rules. [`Robots::for_agent`] picks the groups that speak to us and prepares their rules; [`AgentRules::decide`] then
 //! answers one path with the line that decided. The rules are RFC 9309's; where the RFC is silent the reader is as lenient as
-//! Google's, because a site owner who misspells `Disallow` still means it. Every choice is listed in `docs/robots.md`.
+//! Google's, because a site owner who misspells `Disallow` still means it. Every choice is listed in `docs/reference/robots.md`.
 //!
 //! Three bounds hold whatever the bytes are: only the first 500 KiB count, a line counts up to its first 16,663 octets, and
 //! there is no backtracking and no regex, so that file and path add to the cost of a decision and don't multiply.

@@ -143,7 +143,7 @@ fn alone(write: impl FnOnce(&mut String) -> Result<Place, UrlError>) -> Result<C
 /// The WHATWG parse alone, for who needs the fragment or the fields as they were written.
 ///
 /// It is the crate `url` with one repair: after a base it reads `///host` as an empty host, where the standard skips every further
-/// slash ("special authority ignore slashes state"). Where else it deviates is written in `docs/urls.md`.
+/// slash ("special authority ignore slashes state"). Where else it deviates is written in `docs/reference/urls.md`.
 pub fn parse_whatwg(base: Option<&Url>, text: &str) -> Result<Url, ::url::ParseError> {
     match base {
         Some(base) if base.scheme().parse::<Scheme>().is_ok() && names_a_host(text) => {

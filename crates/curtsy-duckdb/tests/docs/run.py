@@ -1,4 +1,4 @@
-"""Runs docs/sql.md: its queries, one after the other, against the site of examples/sql.toml, and compares what they give with the tables
+"""Runs docs/reference/sql.md: its queries, one after the other, against the site of examples/sql.toml, and compares what they give with the tables
 that follow them. Also compares the tables of options, settings, functions and columns with what the extension says.
 
     python run.py DOCUMENT EXTENSION PORT [--write]
@@ -92,7 +92,7 @@ def told(con, lines):
     yield from compare("functions", set(functions), set(CALLS))
     for name, call in CALLS.items():
         found = described(con, call)
-        found = "the nineteen columns" if found == columns else ", ".join(" ".join(column) for column in found)
+        found = "all columns of the table" if found == columns else ", ".join(" ".join(column) for column in found)
         yield from compare(f"columns of {name}", functions.get(name), found)
 
 

@@ -9,7 +9,7 @@ use super::answer::{Answer, Body};
 use super::scene::{Host, Scene, Sitemap, SitemapKind, TrapKind};
 
 impl Scene {
-    /// The demonstration: `demo.test`, `shop.demo.test` and `members.demo.test`, about 40 pages.
+    /// The demonstration: `demo.localhost`, `shop.demo.localhost` and `members.demo.localhost`, about 40 pages.
     pub fn demo() -> Scene {
         let hosts = vec![demo(), shop(), members()];
         let hosts = hosts.into_iter().map(|host| host.at(Ipv4Addr::LOCALHOST));
@@ -37,7 +37,7 @@ fn demo() -> Host {
         locs: vec!["/news".to_owned()],
         ..Sitemap::default()
     };
-    Host::named("demo.test")
+    Host::named("demo.localhost")
         .pages(20, 4, 2_000)
         .robots(
             "# Welcome. Take your time.\n\
@@ -60,7 +60,7 @@ fn demo() -> Host {
         .says(Answer::to("/shaky").first(1).status(503))
         .says(Answer::page("/shaky", "Up again", "", &[]))
         .says(Answer::moved("/old", 301, "/p/3"))
-        .says(Answer::moved("/offers", 302, "http://shop.demo.test:{port}/"))
+        .says(Answer::moved("/offers", 302, "http://shop.demo.localhost:{port}/"))
         .says(Answer::page("/drafts", "Drafts", NOINDEX, &["/p/2"]))
         .says(Answer::page("/print", "Printable", "<link rel=\"canonical\" href=\"/p/1\">\n", &[]))
         .links_to("/missing")
@@ -69,21 +69,21 @@ fn demo() -> Host {
             ..Answer::to("/menu.pdf")
                 .body(Body::Text("%PDF-1.4\n% not much of a menu\n".to_owned()))
         })
-        .links_to("http://shop.demo.test:{port}/")
-        .links_to("http://members.demo.test:{port}/")
+        .links_to("http://shop.demo.localhost:{port}/")
+        .links_to("http://members.demo.localhost:{port}/")
         .trap("/calendar/", TrapKind::Calendar)
 }
 
 fn shop() -> Host {
-    Host::named("shop.demo.test")
+    Host::named("shop.demo.localhost")
         .pages(8, 3, 1_500)
         .robots("User-agent: *\nCrawl-delay: 0.3\nDisallow: /basket\n")
         .links_to("/basket")
-        .links_to("http://demo.test:{port}/")
+        .links_to("http://demo.localhost:{port}/")
 }
 
 fn members() -> Host {
-    Host::named("members.demo.test").robots("User-agent: *\nAllow: /\n").says(Answer::wall("/"))
+    Host::named("members.demo.localhost").robots("User-agent: *\nAllow: /\n").says(Answer::wall("/"))
 }
 
 const NOINDEX: &str = "<meta name=\"robots\" content=\"noindex\">\n";

@@ -25,11 +25,11 @@ fn linked(sites: &Sites, host: usize) -> Vec<(String, Option<Reply>)> {
 fn the_demo_has_everything_that_a_crawler_meets() {
     let sites = Sites::start(Scene::demo(), Settings::default()).unwrap();
     let names: Vec<&str> = sites.hosts().iter().map(|host| host.name.as_str()).collect();
-    assert_eq!(names, ["demo.test", "shop.demo.test", "members.demo.test"]);
+    assert_eq!(names, ["demo.localhost", "shop.demo.localhost", "members.demo.localhost"]);
     assert!(sites.hosts().iter().all(|host| host.address.ip().to_string() == "127.0.0.1"));
     let mut client = Client::of(&sites, 0);
     let robots = client.get("/robots.txt").text();
-    assert!(robots.contains("Crawl-delay: 0.2") && robots.contains("Sitemap: http://demo.test/"));
+    assert!(robots.contains("Crawl-delay: 0.2") && robots.contains("Sitemap: http://demo.localhost/"));
     for (path, statuses) in [
         ("/busy", [429, 200]),
         ("/shaky", [503, 200]),

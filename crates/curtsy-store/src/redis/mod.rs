@@ -1,7 +1,7 @@
 //! Host states and frontier in Redis, for a fleet.
 //!
 //! Every verb of the engine's `Store` is one script, so it happens as a whole or not at all, in Redis' own time. Scripts compare versions, claims
-//! and caps, write and reschedule; they hold no rule of politeness. What is where is in `docs/redis.md`.
+//! and caps, write and reschedule; they hold no rule of politeness. What is where is in `docs/internals/redis.md`.
 //!
 //! What must stay true:
 //! - **A receipt is given after the write is in Redis.** Whether it outlives Redis is told by how that is set up: with `appendfsync always` a

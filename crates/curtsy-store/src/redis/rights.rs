@@ -51,7 +51,7 @@ impl Rights {
     /// What is to be done so that a user has them.
     pub(super) fn hint(&self, user: &str) -> String {
         match self.commands.is_empty() {
-            true => "hint: docs/redis.md says which rights a user needs".into(),
+            true => "hint: docs/internals/redis.md says which rights a user needs".into(),
             false => format!("hint: as an administrator, `{}`", self.line(user)),
         }
     }

@@ -53,7 +53,7 @@ fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Re
     if !args.json {
         writeln!(
             console.err,
-            "a small town's site stands on this machine: http://demo.test:{port}/ and two more hosts, with a robots.txt that asks for 0.2 s between\nrequests, sitemaps, a page that says 429, one that says 503, redirects, a bot wall and a calendar without end\n"
+            "a small town's site stands on this machine: http://demo.localhost:{port}/ and two more hosts, with a robots.txt that asks for 0.2 s between\nrequests, sitemaps, a page that says 429, one that says 503, redirects, a bot wall and a calendar without end\n"
         )?;
     }
     let (spec, into) = spec(port, folder)?;
@@ -122,7 +122,7 @@ fn tell(
 /// Three answers to "why?".
 fn whys(into: &FileSpec, port: u16) -> anyhow::Result<Vec<why::Why>> {
     let find =
-        |path: &str| why::find(&into.file, &format!("http://demo.test:{port}{path}"), |_| Ok(true));
+        |path: &str| why::find(&into.file, &format!("http://demo.localhost:{port}{path}"), |_| Ok(true));
     let mut found = Vec::new();
     for path in ["/private/diary", "/busy"] {
         found.extend(find(path)?);
@@ -146,11 +146,11 @@ fn spec(port: u16, folder: &Path) -> anyhow::Result<(JobSpec, FileSpec)> {
     ];
     let layers = Layers { preset: Some(Preset::Warehouse), flags: &flags, ..Layers::default() };
     let policy = layers.settle(Reach::AllowedNet)?.policy;
-    let seeds = vec![CrawlUrl::parse(&format!("http://demo.test:{port}/"))?];
+    let seeds = vec![CrawlUrl::parse(&format!("http://demo.localhost:{port}/"))?];
     let mut outlet = Outlet::of(&policy);
     outlet.allow_net = vec!["127.0.0.0/8".parse()?];
     outlet.public = false;
-    outlet.pins = vec!["*.test=127.0.0.1".parse()?];
+    outlet.pins = vec!["*.localhost=127.0.0.1".parse()?];
     let job = JobSpec {
         user_agent: policy.user_agent()?,
         discovery: DiscoverySpec {

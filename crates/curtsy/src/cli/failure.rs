@@ -17,7 +17,7 @@ use serde_json::json;
 /// A failure as it is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What kind of failure it is: one of the codes in docs/crawling.md.
+    /// What kind of failure it is: one of the codes in docs/reference/crawl.md.
     pub code: &'static str,
     /// What was tried, on what, and why it failed.
     pub message: String,

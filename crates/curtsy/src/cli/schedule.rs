@@ -98,4 +98,4 @@ The file:
 
 Run two or more for one Redis: one leads, the others take over within seconds when it is gone. \
 No moment is queued twice, and one that was missed is queued once. The scheduler fetches \
-nothing: workers do, sitemaps too. More in docs/scheduling.md.";
+nothing: workers do, sitemaps too. More in docs/reference/scheduling.md.";

@@ -232,7 +232,7 @@ Examples:
       --name ingest.example.org
 
 Whatever changes something needs `Authorization: Bearer TOKEN`; a browser signs in with the link \
-that is printed at the start. The API is described at /openapi.json, and in docs/service.md. The \
+that is printed at the start. The API is described at /openapi.json, and in docs/reference/service.md. The \
 service speaks plain HTTP: put a proxy with TLS before it if it is not on loopback. \
 `curtsy.toml` is read only if `--config` names it.
 

@@ -173,15 +173,15 @@ Tests any crawler's manners in three steps:
   3. Ctrl-C, then: curtsy judge access.jsonl         which manners it broke
 
 Each host has an address of its own in 127.0.0.0/8 and answers to its name and to the bare \
-address. For names, the crawler must be told where they are. With curtsy:
-  curtsy crawl http://demo.test:8080/ --allow-net 127.0.0.0/8 \\
+address. Names under `localhost` need no setting. For other names, curtsy takes their address:
+  curtsy crawl http://town.test:8080/ --allow-net 127.0.0.0/8 \\
       --resolve '*.test=127.0.0.1'
 
 More examples:
   curtsy site --hosts 50 --pages 200 --bytes 10240 --port 8080
       a benchmark's web: 10,000 pages of 10 KB
   curtsy site --moods demo --port 8080        what `curtsy demo` crawls
-  curtsy site town.toml --log access.jsonl    your own, as in docs/site.md
+  curtsy site town.toml --log access.jsonl    your own, as in docs/reference/test-sites.md
   curtsy site --tls --ca-out ca.pem           over TLS
 
 Listens on this machine only.

@@ -251,5 +251,5 @@ Examples:
 SIGTERM or Ctrl-C: what was sent is waited for, the rest is given back, within 10 s; once more \
 ends at once. Nothing is lost either way.
 
-Every PAGE_FETCHER_* variable is in docs/operations.md. `curtsy.toml` is read only if `--config` \
+Every PAGE_FETCHER_* variable is in docs/reference/fleet.md. `curtsy.toml` is read only if `--config` \
 names it.";

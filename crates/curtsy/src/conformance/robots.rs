@@ -118,7 +118,7 @@ impl Row {
         (if fast { "allow" } else { "disallow" }).to_owned()
     }
 
-    /// Why we answer otherwise than Google, if that is decided. See the table in `docs/robots.md`.
+    /// Why we answer otherwise than Google, if that is decided. See the table in `docs/reference/robots.md`.
     fn decision(&self, text: &[u8], url: &str, ours: &str) -> Option<&'static str> {
         if self.strength.as_deref() != Some("google-only")
             || self.verdicts["rfc9309_reading"] != ours

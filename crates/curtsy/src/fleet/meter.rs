@@ -61,26 +61,26 @@ pub const METRICS: [(&str, &str, &str); 29] = [
     ),
     ("page_fetcher_fetch_duration_seconds", "histogram", "HTTP request duration"),
     ("page_fetcher_content_size_bytes", "histogram", "Downloaded page size"),
-    ("page_fetcher_cache_hits_total", "counter", "Pages that were held"),
-    ("page_fetcher_cache_misses_total", "counter", "Pages that were not held"),
-    ("page_fetcher_rejected_total", "counter", "Entries that are no URLs, or that nobody survives"),
-    ("page_fetcher_events_published_total", "counter", "Events that the brokers acknowledged"),
-    ("page_fetcher_requests_total", "counter", "Requests by what for"),
-    ("page_fetcher_redis_round_trips_total", "counter", "Questions to Redis"),
-    ("page_fetcher_recoveries_total", "counter", "Times the store had lost something"),
+    ("page_fetcher_cache_hits_total", "counter", "Pages that were still fresh"),
+    ("page_fetcher_cache_misses_total", "counter", "Pages that were not fresh"),
+    ("page_fetcher_rejected_total", "counter", "Entries that are not URLs or cannot be processed"),
+    ("page_fetcher_events_published_total", "counter", "Events acknowledged by the brokers"),
+    ("page_fetcher_requests_total", "counter", "Requests sent, by kind"),
+    ("page_fetcher_redis_round_trips_total", "counter", "Round trips to Redis"),
+    ("page_fetcher_recoveries_total", "counter", "Times Redis may have lost writes"),
     ("page_fetcher_circuit_breaker_hosts", "gauge", "Hosts by the state of their breaker"),
     ("page_fetcher_hosts_waiting", "gauge", "Hosts that must wait, by reason"),
     ("page_fetcher_rejected_size", "gauge", "Current size of the list of rejected entries"),
-    ("page_fetcher_paused", "gauge", "Whether nothing new is begun, by reason"),
-    ("page_fetcher_limit_hits_total", "counter", "Exchanges that a limit ended, by limit"),
-    ("page_fetcher_unreached_total", "counter", "Connections that could not be made, by reason"),
+    ("page_fetcher_paused", "gauge", "Whether the worker is paused, by reason"),
+    ("page_fetcher_limit_hits_total", "counter", "Requests ended by a limit, by limit"),
+    ("page_fetcher_unreached_total", "counter", "Failed connections, by reason"),
 ];
 
 /// One more, which has its own shape.
 const LATENESS: (&str, &str, &str) = (
     "page_fetcher_start_lateness_seconds",
     "histogram",
-    "How much later than its turn a request started",
+    "How long after its turn a request started",
 );
 
 const DURATIONS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];

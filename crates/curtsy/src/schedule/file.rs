@@ -70,7 +70,7 @@ pub enum FileError {
     #[error("has {0} bytes\nhint: at most {FILE_BYTES_MAX}")]
     Long(u64),
     /// It is no YAML, or has keys that mean nothing.
-    #[error("{0}\nhint: docs/scheduling.md has an example")]
+    #[error("{0}\nhint: docs/reference/scheduling.md has an example")]
     Yaml(String),
     /// A value can't be meant.
     #[error("`{key}` {what}\nhint: {hint}")]

@@ -160,7 +160,7 @@ fn rows_go_to_json_lines_and_csv_too() {
 fn why_links_and_the_rest_answer() {
     let town = Town::new(Scene::demo());
     let port = town.sites.as_ref().unwrap().port();
-    let demo = format!("http://demo.test:{port}");
+    let demo = format!("http://demo.localhost:{port}");
     let pins = ["--resolve", "*.test=127.0.0.1"];
     let home = format!("{demo}/");
     let args = [
@@ -224,9 +224,9 @@ fn why_links_and_the_rest_answer() {
         let explain = town.run(&[asked, &how, &pins].concat()).ends(4);
         assert!(explain.out.contains("would not be fetched: robots.txt line "), "{}", explain.out);
     }
-    town.run(&["stop", "demo.test"]).ends(0);
-    assert!(town.run(&["stop"]).ends(0).out.starts_with("demo.test\t"));
-    town.run(&["stop", "demo.test", "--lift"]).ends(0);
+    town.run(&["stop", "demo.localhost"]).ends(0);
+    assert!(town.run(&["stop"]).ends(0).out.starts_with("demo.localhost\t"));
+    town.run(&["stop", "demo.localhost", "--lift"]).ends(0);
     town.run(&["forget", &format!("{demo}/busy")]).ends(0);
     assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE url LIKE '%/busy'"), 0);
 }

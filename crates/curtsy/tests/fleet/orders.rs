@@ -118,9 +118,10 @@ fn a_worker_tells_its_health_and_the_metrics_of_the_page_fetcher() {
     for (name, kind, _) in curtsy::fleet::METRICS {
         assert!(text.contains(&format!("# TYPE {name} {kind}\n")), "{name} is a {kind}");
     }
-    let operations = include_str!("../../../../docs/operations.md");
-    for (name, ..) in curtsy::fleet::METRICS {
-        assert!(operations.contains(name), "{name} is told in docs/operations.md");
+    let document = include_str!("../../../../docs/reference/metrics.md");
+    for (name, kind, _) in curtsy::fleet::METRICS {
+        let row = format!("| `{name}` | {kind} |");
+        assert!(document.contains(&row), "{name} is a {kind} in docs/reference/metrics.md");
     }
 }
 

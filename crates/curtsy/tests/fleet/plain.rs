@@ -78,7 +78,7 @@ fn pages_events_and_letters_are_where_consumers_look_for_them() {
     assert!(text.contains("skipped_robots"), "a refusal is a line of the log: {text}");
 }
 
-/// "docs/operations.md": how an operator looks through letters.
+/// "docs/reference/fleet.md": how an operator looks through letters.
 #[test]
 fn letters_are_listed_shown_replayed_and_purged() {
     let fleet = Fleet::new(Scene::plain(1, 5, 3, 500));

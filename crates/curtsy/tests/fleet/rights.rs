@@ -13,11 +13,11 @@ use crate::trouble::refused;
 
 const LISTS: [&str; 3] = ["crawler_queue", "page_fetcher_dlq", "page_fetcher_rejected"];
 
-/// The line of `docs/redis.md`, as it is.
+/// The line of `docs/internals/redis.md`, as it is.
 fn documented() -> &'static str {
-    let docs = include_str!("../../../../docs/redis.md");
+    let docs = include_str!("../../../../docs/internals/redis.md");
     let line = docs.lines().find(|line| line.starts_with("ACL SETUSER curtsy "));
-    line.expect("docs/redis.md has a line for administrators")
+    line.expect("docs/internals/redis.md has a line for administrators")
 }
 
 /// The same with a password.

@@ -54,10 +54,10 @@ fn sites_are_served_until_stdin_closes_and_the_judge_reads_their_log() {
     let sites = ready(&mut child);
     assert_eq!(sites["hosts"].as_array().map(Vec::len), Some(3));
     let host = &sites["hosts"][0];
-    assert_eq!(host["name"], "demo.test");
+    assert_eq!(host["name"], "demo.localhost");
     let address = host["address"].as_str().unwrap();
-    assert!(get(address, "demo.test", "/robots.txt").contains("Crawl-delay: 0.2"));
-    assert!(get(address, "shop.demo.test", "/").contains("Page 0 of shop.demo.test"));
+    assert!(get(address, "demo.localhost", "/robots.txt").contains("Crawl-delay: 0.2"));
+    assert!(get(address, "shop.demo.localhost", "/").contains("Page 0 of shop.demo.localhost"));
     drop(child.stdin.take());
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(0));
