@@ -32,7 +32,8 @@ fn the_reference_of_exit_codes_is_fresh() {
 
 #[test]
 fn the_reference_of_the_settings_file_is_fresh() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("init-{}", std::process::id()));
+    let folder =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("init-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("curtsy.toml");
     let ran = Command::new(env!("CARGO_BIN_EXE_curtsy")).arg("init").arg(&file).output().unwrap();
@@ -60,7 +61,8 @@ fn commands() -> Vec<String> {
 }
 
 fn help(command: &[&str]) -> String {
-    let ran = Command::new(env!("CARGO_BIN_EXE_curtsy")).arg("help").args(command).output().unwrap();
+    let ran =
+        Command::new(env!("CARGO_BIN_EXE_curtsy")).arg("help").args(command).output().unwrap();
     assert!(ran.status.success(), "{command:?}: {}", String::from_utf8_lossy(&ran.stderr));
     let text = String::from_utf8(ran.stdout).unwrap();
     // Clap fills lines up.

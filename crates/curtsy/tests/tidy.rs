@@ -261,9 +261,7 @@ fn links_of_the_documents_lead_to_files() {
 /// The files that a document links to.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
-    links.filter(|link| {
-        !(link.is_empty() || link.contains("://") || link.starts_with("mailto:"))
-    })
+    links.filter(|link| !(link.is_empty() || link.contains("://") || link.starts_with("mailto:")))
 }
 
 fn root() -> PathBuf {

@@ -83,7 +83,9 @@ fn shop() -> Host {
 }
 
 fn members() -> Host {
-    Host::named("members.demo.localhost").robots("User-agent: *\nAllow: /\n").says(Answer::wall("/"))
+    Host::named("members.demo.localhost")
+        .robots("User-agent: *\nAllow: /\n")
+        .says(Answer::wall("/"))
 }
 
 const NOINDEX: &str = "<meta name=\"robots\" content=\"noindex\">\n";

@@ -29,7 +29,9 @@ fn the_demo_has_everything_that_a_crawler_meets() {
     assert!(sites.hosts().iter().all(|host| host.address.ip().to_string() == "127.0.0.1"));
     let mut client = Client::of(&sites, 0);
     let robots = client.get("/robots.txt").text();
-    assert!(robots.contains("Crawl-delay: 0.2") && robots.contains("Sitemap: http://demo.localhost/"));
+    assert!(
+        robots.contains("Crawl-delay: 0.2") && robots.contains("Sitemap: http://demo.localhost/")
+    );
     for (path, statuses) in [
         ("/busy", [429, 200]),
         ("/shaky", [503, 200]),

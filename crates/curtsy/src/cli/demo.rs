@@ -121,8 +121,9 @@ fn tell(
 
 /// Three answers to "why?".
 fn whys(into: &FileSpec, port: u16) -> anyhow::Result<Vec<why::Why>> {
-    let find =
-        |path: &str| why::find(&into.file, &format!("http://demo.localhost:{port}{path}"), |_| Ok(true));
+    let find = |path: &str| {
+        why::find(&into.file, &format!("http://demo.localhost:{port}{path}"), |_| Ok(true))
+    };
     let mut found = Vec::new();
     for path in ["/private/diary", "/busy"] {
         found.extend(find(path)?);

@@ -161,7 +161,8 @@ impl Fleet {
     /// Has a consumer of its own kind check every event and find its page; gives how many there were.
     #[track_caller]
     pub(crate) fn check_events(&self) -> usize {
-        let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/webpage_event.schema.json");
+        let schema =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/webpage_event.schema.json");
         let said = self.consume(&[&self.redis.port.to_string(), schema]);
         said.trim().parse().unwrap()
     }
