@@ -181,7 +181,8 @@ More examples:
   curtsy site --hosts 50 --pages 200 --bytes 10240 --port 8080
       a benchmark's web: 10,000 pages of 10 KB
   curtsy site --moods demo --port 8080        what `curtsy demo` crawls
-  curtsy site town.toml --log access.jsonl    your own, as in docs/reference/test-sites.md
+  curtsy site town.toml --log access.jsonl
+      your own, as in docs/reference/test-sites.md
   curtsy site --tls --ca-out ca.pem           over TLS
 
 Listens on this machine only.

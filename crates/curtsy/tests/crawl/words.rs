@@ -481,5 +481,5 @@ fn policy_show_shows_what_a_crawl_of_this_machine_takes() {
     assert!(ran.err.contains("your own machine and inside `--allow-net` only"), "{}", ran.err);
     // What holds nowhere is refused.
     std::fs::write(town.path("curtsy.toml"), "delay = '3x'\n").unwrap();
-    town.run(&["policy", "show"]).ends(1);
+    town.run(&["policy", "show"]).ends(2);
 }
