@@ -109,7 +109,7 @@ impl Folder {
     #[track_caller]
     pub(crate) fn run(&self, text: &str, exit: i32, at: &str) -> String {
         let script = format!("exec 2>&1\n{}", self.real(text));
-        let ran = self.command("bash").args(["-eu", "-o", "pipefail", "-c", &script]).output();
+        let ran = self.command("bash").args(["-eu", "-c", &script]).output();
         let ran = ran.unwrap();
         let printed = self.shown(&String::from_utf8_lossy(&ran.stdout));
         assert_eq!(ran.status.code(), Some(exit), "{at}:\n{text}\nprinted:\n{printed}");
