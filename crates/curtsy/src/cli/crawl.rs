@@ -697,7 +697,8 @@ pub(super) fn summary_of(report: &Report, into: &FileSpec, rows: RowsAre) -> Str
     }
     if report.missing_shared > 0 {
         let urls = plural(report.missing_shared, "URL");
-        let _ = writeln!(text, "  {urls} not asked for: a crawl found nothing there a short while ago");
+        let _ =
+            writeln!(text, "  {urls} not asked for: a crawl found nothing there a short while ago");
     }
     text.push_str(&super::report::reasons(report));
     if report.retries > 0 {

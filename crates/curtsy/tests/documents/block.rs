@@ -100,16 +100,20 @@ fn table(lines: &[&str]) -> Option<Vec<Vec<String>>> {
 pub(crate) fn assert_shown(shown: &str, printed: &str, at: &str) {
     let shown: Vec<&str> = shown.lines().map(str::trim_end).collect();
     let found: Vec<&str> = printed.lines().map(str::trim_end).collect();
-    assert!(fits(&shown, &found), "{at} shows\n{}\nbut this was printed:\n{printed}", shown.join("\n"));
+    assert!(
+        fits(&shown, &found),
+        "{at} shows\n{}\nbut this was printed:\n{printed}",
+        shown.join("\n")
+    );
 }
 
 fn fits(shown: &[&str], found: &[&str]) -> bool {
     match shown.split_first() {
         None => found.is_empty(),
         Some((&"…", rest)) => (0..=found.len()).any(|skip| fits(rest, &found[skip..])),
-        Some((line, rest)) => {
-            found.split_first().is_some_and(|(first, after)| line_fits(line, first) && fits(rest, after))
-        }
+        Some((line, rest)) => found
+            .split_first()
+            .is_some_and(|(first, after)| line_fits(line, first) && fits(rest, after)),
     }
 }
 

@@ -62,7 +62,8 @@ impl Database {
             let cells = row.as_array().unwrap().iter().map(|cell| cell.as_str().unwrap());
             cells.map(|cell| folder.shown(cell)).collect()
         };
-        let found: Vec<Vec<String>> = answer["table"].as_array().unwrap().iter().map(cells).collect();
+        let found: Vec<Vec<String>> =
+            answer["table"].as_array().unwrap().iter().map(cells).collect();
         let plain = |rows: &[Vec<String>]| -> Vec<Vec<String>> {
             let row = |row: &Vec<String>| row.iter().map(|cell| cell.replace('`', "")).collect();
             rows.iter().map(row).collect()
@@ -82,7 +83,8 @@ impl Database {
         writeln!(self.orders, "{order}").unwrap();
         let mut line = String::new();
         self.answers.read_line(&mut line).unwrap();
-        let answer: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{at}: {e}: {line}"));
+        let answer: Value =
+            serde_json::from_str(&line).unwrap_or_else(|e| panic!("{at}: {e}: {line}"));
         assert!(answer["error"].is_null(), "{at}:\n{order}\n{}", answer["error"].as_str().unwrap());
         answer
     }

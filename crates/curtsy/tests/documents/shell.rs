@@ -29,8 +29,7 @@ impl Folder {
         std::fs::create_dir_all(path.join("bin")).unwrap();
         std::fs::create_dir_all(path.join("here")).unwrap();
         symlink(env!("CARGO_BIN_EXE_curtsy"), path.join("bin/curtsy")).unwrap();
-        let mut folder =
-            Folder { path, places: Vec::new(), web: None, _sites: None, _redis: None };
+        let mut folder = Folder { path, places: Vec::new(), web: None, _sites: None, _redis: None };
         for setup in setups {
             match setup.as_str() {
                 "demo" => {
