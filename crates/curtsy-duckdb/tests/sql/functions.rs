@@ -161,7 +161,7 @@ fn crawl_options_names_every_option_of_the_statement() {
     for name in &names {
         let value = match name.as_str() {
             "follow_links" | "update_stale" | "respect_nofollow" | "follow_canonical"
-            | "compress" | "sitemaps" => "true",
+            | "compress" | "cache" | "sitemaps" => "true",
             "accept_content_types" | "reject_content_types" => "'text/*'",
             "user_agent" => "'shopbot/1.0'",
             "policy" => "warehouse",

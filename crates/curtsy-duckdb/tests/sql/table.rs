@@ -13,7 +13,7 @@ fn town(host: Host) -> Town {
 }
 
 /// The columns of the seed in their order, then ours.
-const COLUMNS: [(&str, &str); 19] = [
+const COLUMNS: [(&str, &str); 20] = [
     ("url", "VARCHAR"),
     ("surt_key", "VARCHAR"),
     ("http_status", "INTEGER"),
@@ -33,6 +33,7 @@ const COLUMNS: [(&str, &str); 19] = [
     ("delay_by", "VARCHAR"),
     ("decision", "VARCHAR"),
     ("reason", "VARCHAR"),
+    ("source", "VARCHAR"),
 ];
 
 /// "Auto-created if not exists", "Schema includes: url, surt_key, http_status, body, content_type, crawl_time, error, etag, last_modified,

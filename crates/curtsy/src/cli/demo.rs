@@ -13,8 +13,8 @@ use curtsy_judge::{InStartOrder, Judge};
 use curtsy_sim::loopback::{Scene, Settings, Sites};
 use curtsy_sim::manners_of;
 
-use super::crawl::{RowsAre, summary_of};
 use super::progress::Progressing;
+use super::report::{RowsAre, summary_of};
 use super::{Console, Outcome, columns, printable, why};
 use crate::signals::Signals;
 use curtsy_crawl::{

@@ -4,10 +4,179 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use curtsy_core::host::Problem;
-use curtsy_crawl::{FileSpec, ReasonCount, Report, Target};
+use curtsy_crawl::{Compared, Ended, FileSpec, ReasonCount, Report, Target};
 use curtsy_sink::PRIVATE_ADDRESS;
 
 use super::{printable, progress};
+
+/// The report for a person.
+pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
+    summary_of(report, into, RowsAre::Kept)
+}
+
+/// Whether the rows of a crawl outlive the command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowsAre {
+    Kept,
+    Removed,
+}
+
+/// The report for a person; the place of the rows only if they are still there.
+pub(super) fn summary_of(report: &Report, into: &FileSpec, rows: RowsAre) -> String {
+    let mut text = String::new();
+    if let Some(since) = &report.complete_since {
+        let (file, pages) = (into.file.display(), report.pages_held.unwrap_or(0));
+        let _ = writeln!(
+            text,
+            "complete since {since}; `--again` asks again\n  {pages} page{} in {file}; nothing was sent",
+            if pages == 1 { "" } else { "s" }
+        );
+        text.push_str(&reasons(report));
+        if !report.changed_flags.is_empty() {
+            let flags: Vec<_> = report.changed_flags.iter().map(|f| format!("`{f}`")).collect();
+            let _ = writeln!(
+                text,
+                "  {} changed since then, without an effect on a complete crawl\nhint: the same command with `--again` crawls with it",
+                flags.join(" and "),
+            );
+        }
+        return text;
+    }
+    let plural = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let ended = match report.how {
+        Ended::Complete => "done",
+        Ended::Stopped => "stopped",
+        Ended::Waits(_) => "waiting",
+        Ended::Spent(_) => "budget used up",
+        Ended::Ours(_) => "ended by trouble on our own side",
+    };
+    let requests: u64 = report.requests.values().sum();
+    let _ = writeln!(
+        text,
+        "{ended}: {} ({} fetched) on {} with {} in {}",
+        plural(report.rows, "row"),
+        report.fetched,
+        plural(report.hosts as u64, "host"),
+        plural(requests, "request"),
+        progress::span(report.took),
+    );
+    if let Some(Compared { changed, unchanged, gone, new, unlinked }) = report.compared {
+        let unlinked = match unlinked {
+            0 => String::new(),
+            n => format!("; {n} no longer linked (not asked for)"),
+        };
+        let _ = writeln!(
+            text,
+            "  since the last time: {changed} changed, {unchanged} unchanged, {gone} gone, {new} new{unlinked}"
+        );
+    }
+    if report.cached > 0 {
+        let shared = match report.cached_shared {
+            0 => String::new(),
+            n => format!(", {n} of them in the page cache"),
+        };
+        let pages = plural(report.cached, "page");
+        let _ = writeln!(text, "  {pages} not asked for: held and fresh{shared}");
+    }
+    if report.missing_shared > 0 {
+        let urls = plural(report.missing_shared, "URL");
+        let _ =
+            writeln!(text, "  {urls} not asked for: a crawl found nothing there a short while ago");
+    }
+    text.push_str(&reasons(report));
+    if report.retries > 0 {
+        let _ =
+            writeln!(text, "  {}", plural(report.retries, "retry").replace("retrys", "retries"));
+    }
+    if report.links_cut_pages > 0 {
+        let _ = writeln!(
+            text,
+            "  {} had more links than are read of one page ({}): {} not read",
+            plural(report.links_cut_pages, "page"),
+            super::links_max(),
+            match report.links_cut {
+                1 => "1 link was".to_owned(),
+                n => format!("{n} links were"),
+            },
+        );
+    }
+    text += &unreached(report, |host| names(report, host));
+    for refused in report.not_dialled.iter().take(NOT_DIALLED_SHOWN) {
+        let _ = writeln!(text, "  {}", printable(&refused.to_string()));
+    }
+    if report.not_dialled.len() > NOT_DIALLED_SHOWN {
+        let more = report.not_dialled.len() - NOT_DIALLED_SHOWN;
+        let _ = writeln!(text, "  and {more} more that were not dialled (`--json` has them)");
+    }
+    let file = into.file.display();
+    let is_kept = rows == RowsAre::Kept && !into.targets.iter().any(Target::is_stdout);
+    if report.rows > 0 && is_kept {
+        match &into.targets[..] {
+            [Target::JsonLines(path) | Target::Csv(path)] => {
+                let _ =
+                    writeln!(text, "  rows: {} (and, with the evidence, {file})", path.display());
+            }
+            _ => {
+                let _ = writeln!(text, "  rows: {file} (tables pages, decisions, links, runs)");
+            }
+        }
+        let _ = writeln!(text, "  why a URL was fetched or not: curtsy why URL --in {file}");
+    }
+    text.push_str(&budget(report, resumed(into)));
+    match report.how {
+        // A limit that is reached was named above.
+        Ended::Complete | Ended::Spent(_) => {}
+        Ended::Stopped => {
+            text.push_str(&waits(report));
+            let _ = writeln!(text, "  {} left; {}", plural(report.queued, "URL"), resumed(into));
+        }
+        Ended::Ours(problem) => {
+            let _ = writeln!(text, "  {}", our_side(problem));
+        }
+        Ended::Waits(_) => {
+            text.push_str(&waits(report));
+            let urls = plural(report.queued, "URL");
+            let _ = match &report.resume_after {
+                Some(after) => {
+                    let patience = report.patience_ms.map(|ms| {
+                        let span = progress::span(Duration::from_millis(ms));
+                        format!(" ({span} since its last progress)")
+                    });
+                    let patience = patience.unwrap_or_default();
+                    writeln!(
+                        text,
+                        "  {urls} must wait longer than the patience of this crawl{patience}; resume after {after} with the same command"
+                    )
+                }
+                None => writeln!(
+                    text,
+                    "  {urls} must wait until somebody lifts the block; then {}",
+                    resumed(into)
+                ),
+            };
+        }
+    }
+    text
+}
+
+/// The hosts that could not be reached, and why, for a person; without those that were told of already.
+pub(super) fn unreached(report: &Report, told: impl Fn(&str) -> bool) -> String {
+    let all = report.unreached.iter().filter(|(host, why)| **why != "guard" && !told(host));
+    let shown = all.clone().take(NOT_DIALLED_SHOWN);
+    let mut text: String = shown
+        .map(|(host, why)| {
+            format!("  {} could not be reached: {}\n", printable(host), failure(why))
+        })
+        .collect();
+    let count = all.count();
+    if count > NOT_DIALLED_SHOWN {
+        text += &format!("  and {} more that could not be reached\n", count - NOT_DIALLED_SHOWN);
+    }
+    text
+}
+
+/// Hosts that were not dialled, as many as anybody wants to read.
+const NOT_DIALLED_SHOWN: usize = 5;
 
 /// Reasons that have a line of their own.
 const LINES_MAX: usize = 11;

@@ -12,11 +12,10 @@ use curtsy_sink::read::SitemapUrl;
 use serde_json::json;
 
 use super::config::ConfigArg;
-use super::crawl::{
-    CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs, choose_schemes, order, unreached,
-};
+use super::crawl::{CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs, choose_schemes, order};
 use super::failure::{self, Failure};
 use super::progress::{Progressing, counted};
+use super::report::unreached;
 use super::{Console, Outcome, printable, progress};
 use crate::signals::Signals;
 

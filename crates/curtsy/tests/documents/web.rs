@@ -69,6 +69,7 @@ fn sitemap(name: &str) -> String {
     format!("<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">{urls}</urlset>")
 }
 
+#[expect(clippy::disallowed_methods, reason = "the test's own proxy, on loopback")]
 /// One client of the proxy: a tunnel for https, a request with a whole URL for http.
 fn serve(mut client: TcpStream, (plain, secure): (u16, u16)) -> std::io::Result<()> {
     let mut head = Vec::new();
