@@ -107,9 +107,11 @@ impl Sink for Comparing<'_> {
     }
 }
 
-/// The pages of a crawl's file, none of them fresh that were held before this moment: each is asked for again, with its validators.
+/// The pages of a crawl's file, none of them fresh that were held before this moment: each is asked for again, with its validators. What is
+/// answered is kept for other crawls, too: it is newer than what they hold.
 pub(crate) struct Forced<'p> {
     pub(crate) pages: &'p SqliteSink,
+    pub(crate) shelves: &'p dyn Cache,
     pub(crate) since: Time,
 }
 
@@ -127,12 +129,20 @@ impl Cache for Forced<'_> {
         self.pages.page(key)
     }
 
+    fn remembers_missing(&self) -> bool {
+        self.shelves.remembers_missing()
+    }
+
+    fn is_shared(&self) -> bool {
+        self.shelves.is_shared()
+    }
+
     fn put(
         &self,
         asked: &UrlRecord,
         page: CachedPage,
         answer: Option<(&Arc<Head>, &Fetched)>,
     ) -> Boxed<'_, ()> {
-        self.pages.put(asked, page, answer)
+        self.shelves.put(asked, page, answer)
     }
 }

@@ -16,7 +16,6 @@ use tokio::sync::watch::channel;
 use crate::attend::{Attendant, WAITING_SHOWN, runtime};
 use crate::compare::{Comparing, Forced};
 use crate::report::Done;
-use crate::sharing::Missing;
 use crate::tally::{Setback, Tally};
 use crate::work::{Crew, chance};
 use crate::{
@@ -130,7 +129,6 @@ async fn crawl(
     let is_first = runs.is_empty();
     let job = if again { name.clone() } else { job_name(&runs).unwrap_or(&name).to_owned() };
     let comparing = Comparing::new(&pages, kept);
-    let forced = Forced { pages: &pages, since: started_at };
     let (told, hears) = channel(0);
     let told = Arc::new(told);
     let unread = Arc::new(AtomicBool::new(false));
@@ -152,12 +150,8 @@ async fn crawl(
     let crew = Crew::new(spec, &crawl, (outlet, discovery), 1, FLUSH_ROWS);
     sinks.extend(crew.sharing.as_ref().map(|sharing| sharing as &dyn Sink));
     sinks.push(&tally);
-    // What was missing a moment ago is as fresh an answer as a page.
-    let missing = match into.begin {
-        Begin::Forced => Missing::AskedAgain,
-        Begin::GoOn | Begin::Again => Missing::Counts,
-    };
-    let shelves = crew.shelves(Box::new(pages.clone()), missing);
+    let shelves = crew.shelves(Box::new(pages.clone()));
+    let forced = Forced { pages: &pages, shelves: &*shelves, since: started_at };
     let mut attendant = Attendant::new(&crew, &tally, began, watch);
     known.into_iter().for_each(|known| attendant.warn(known));
     let outside = Outside {

@@ -114,14 +114,9 @@ impl Sharing {
     }
 
     /// The pages of a crawl, with those of all others behind them.
-    pub(crate) fn behind<'c>(
-        &self,
-        own: Box<dyn Cache + 'c>,
-        crawl: &'c Crawl,
-        missing: Missing,
-    ) -> Shelves<'c> {
+    pub(crate) fn behind<'c>(&self, own: Box<dyn Cache + 'c>, crawl: &'c Crawl) -> Shelves<'c> {
         let (pinned, last, looked) = (RefCell::default(), RefCell::default(), Cell::new(None));
-        Shelves { own, shared: self.clone(), crawl, missing, pinned, last, looked }
+        Shelves { own, shared: self.clone(), crawl, pinned, last, looked }
     }
 
     /// A page of the shared cache that this crawl may use, fresh or not.
@@ -224,21 +219,11 @@ impl Sink for Sharing {
     }
 }
 
-/// Whether it counts that a page was not there (404, 410) when another crawl asked for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
-    /// It is not asked for while that is fresh.
-    Counts,
-    /// It is asked for again.
-    AskedAgain,
-}
-
 /// The pages of a crawl, with those of all others behind them.
 pub(crate) struct Shelves<'c> {
     own: Box<dyn Cache + 'c>,
     shared: Sharing,
     crawl: &'c Crawl,
-    missing: Missing,
     /// Pages of the shared cache that are asked for with their validators: they must be there when the answer says that nothing has changed.
     pinned: RefCell<HashMap<UrlKey, Whole>>,
     /// The page that was read last: whoever hears that it is there asks for it next.
@@ -250,9 +235,8 @@ pub(crate) struct Shelves<'c> {
 impl Shelves<'_> {
     /// What is held of a page, and by whom: what is fresh longest counts.
     fn best(&self, own: Option<CachedPage>, key: UrlKey) -> (Option<CachedPage>, PageSource) {
-        let may_be_used = |held: &Held| held.head.status == 200 || self.missing == Missing::Counts;
         self.keep_up();
-        let shared = self.shared.find(key).filter(may_be_used);
+        let shared = self.shared.find(key);
         match (own, shared) {
             (Some(own), Some(shared)) if shared.kept.fresh_until <= own.fresh_until => {
                 (Some(own), PageSource::Crawl)
@@ -358,7 +342,7 @@ impl Cache for Shelves<'_> {
     }
 
     fn remembers_missing(&self) -> bool {
-        self.own.remembers_missing() || self.missing == Missing::Counts
+        true
     }
 
     fn put(

@@ -20,7 +20,6 @@ use tokio::sync::watch::{Receiver, channel};
 use crate::attend::{Attendant, runtime};
 use crate::report::Done;
 use crate::run::{make_folder, texts};
-use crate::sharing::Missing;
 use crate::tally::Tally;
 use crate::work::{Crew, chance};
 use crate::{CrawlError, JobSpec, Report, Watch};
@@ -194,7 +193,7 @@ async fn one<K: Keeper>(
     hears: Receiver<u32>,
 ) -> (Option<Over>, Counts) {
     let store = crew.store(which);
-    let (sink, cache) = (keeper.sink(), crew.shelves(keeper.cache(&store), Missing::Counts));
+    let (sink, cache) = (keeper.sink(), crew.shelves(keeper.cache(&store)));
     let reader = Found { discovery: &crew.discovery, keeper };
     let mut sinks: Vec<&dyn Sink> = vec![&*sink];
     sinks.extend(crew.sharing.as_ref().map(|sharing| sharing as &dyn Sink));

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 use crate::asking::{Asking, Noted};
 use crate::feed::Seeds;
-use crate::sharing::{Missing, Sharing};
+use crate::sharing::Sharing;
 use crate::tally::Counted;
 use crate::{CrawlError, JobSpec, Wait, Waiting, attend};
 
@@ -96,13 +96,9 @@ impl<'c> Crew<'c> {
     }
 
     /// The pages that a crawl holds, with those of all others behind them.
-    pub(crate) fn shelves<'s>(
-        &'s self,
-        own: Box<dyn Cache + 's>,
-        missing: Missing,
-    ) -> Box<dyn Cache + 's> {
+    pub(crate) fn shelves<'s>(&'s self, own: Box<dyn Cache + 's>) -> Box<dyn Cache + 's> {
         match &self.sharing {
-            Some(sharing) => Box::new(sharing.behind(own, self.crawl, missing)),
+            Some(sharing) => Box::new(sharing.behind(own, self.crawl)),
             None => own,
         }
     }

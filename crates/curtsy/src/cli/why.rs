@@ -444,7 +444,11 @@ fn told(step: &DecisionRow) -> String {
     let friction = step.friction.as_ref().map(|f| format!(" ({f})")).unwrap_or_default();
     let wait = step.retry_after.map(|w| format!(", asks to wait {}", span(w))).unwrap_or_default();
     if was_not_asked(step) {
-        return format!("{at} {} given up without a further try: {came}", step.url);
+        let what = match step.http_status {
+            Some(_) => "not asked for: the last answer is still fresh",
+            None => "given up without a further try",
+        };
+        return format!("{at} {} {what}: {came}", step.url);
     }
     if is_head(step) {
         let url = &step.url;
@@ -474,11 +478,13 @@ fn is_head(step: &DecisionRow) -> bool {
     step.decision == "follow" && step.follows.as_ref() == Some(&step.url)
 }
 
-/// Whether a URL was given up at this decision without a request: its host had to wait, and nothing else was left to do.
+/// Whether a URL ended at this decision without a request: its host had to wait and nothing else was left to do, or the answer that it is
+/// missing was still fresh.
 fn was_not_asked(step: &DecisionRow) -> bool {
     let waits = |finding: &Finding| matches!((finding.verdict, step.at), (Verdict::NotBefore(until), Some(at)) if until > at);
-    let failed = step.decision == "dead" && step.http_status.is_none();
-    failed && step.findings.iter().any(|(_, finding)| waits(finding))
+    let remembered = waits(step.findings.of(Gate::Freshness));
+    let failed = step.http_status.is_none() && step.findings.iter().any(|(_, f)| waits(f));
+    step.decision == "dead" && (remembered || failed)
 }
 
 /// What robots.txt said at a decision, as a record of its own; or that no slot came free.

@@ -331,6 +331,39 @@ fn crawling_again_into_json_lines_writes_what_changed() {
     assert!(ran.err.contains("; 2 no longer linked (not asked for)"), "{}", ran.err);
 }
 
+/// What `--again --force` was answered did not reach the page cache: later crawls got the older page, and a missing page came back.
+#[test]
+fn what_a_forced_crawl_was_answered_counts_for_later_crawls() {
+    let town = Town::empty();
+    let site = three_pages(&town);
+    let seed = format!("localhost:{}", site.port);
+    let crawl =
+        |args: &[&str]| town.run(&[&["crawl", &seed, "--delay", "0s"], args].concat()).ends(0);
+    crawl(&["--into", "one.db"]);
+    let page = town.path("site/a.html");
+    std::fs::write(&page, "<title>another a</title><a href=b.html>b</a>").unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(2);
+    std::fs::File::options().write(true).open(&page).unwrap().set_modified(later).unwrap();
+    std::fs::remove_file(town.path("site/b.html")).unwrap();
+    let forced = crawl(&["--into", "one.db", "--again", "--force"]);
+    assert!(forced.err.contains("1 changed, 1 unchanged, 1 gone, 0 new"), "{}", forced.err);
+
+    // Another crawl, and the same one again.
+    crawl(&["--into", "two.db"]);
+    let titles = "SELECT title FROM pages WHERE kind = 'page' AND title IS NOT NULL ORDER BY 1";
+    assert_eq!(texts(&town.db("two.db"), titles), ["another a", "home"]);
+    crawl(&["--into", "one.db", "--again"]);
+    let gone = "SELECT decision || ' ' || http_status FROM pages WHERE url LIKE '%/b.html'";
+    assert_eq!(texts(&town.db("one.db"), gone), ["dead 404"]);
+    // An answer that was still fresh is no request.
+    let url = format!("http://{seed}/b.html");
+    let why = town.run(&["why", &url, "--in", "one.db", "--json"]).ends(0);
+    let why: serde_json::Value = serde_json::from_str(&why.out).unwrap();
+    let steps = why["steps"].as_array().unwrap().iter();
+    let requested: Vec<bool> = steps.map(|step| step["requested"].as_bool().unwrap()).collect();
+    assert_eq!(requested, [true, true, false], "{why:#}");
+}
+
 /// Several hosts write at once, and one of two sums got lost.
 #[test]
 fn pages_of_several_hosts_are_all_compared() {

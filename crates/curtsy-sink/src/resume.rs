@@ -1,0 +1,172 @@
+//! What a crawl that goes on, or a report on one that is at work, reads in its file: which pages are held and known, which URLs ended for a
+//! reason that may be over, and which are queued.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use curtsy_core::evidence;
+use curtsy_core::host::{Gate, Reason};
+use curtsy_core::time::Time;
+use curtsy_core::url::{Authority, CrawlUrl};
+use curtsy_engine::UrlRecord;
+use curtsy_file::OpenError;
+
+use crate::moment;
+use crate::read::{PagesFile, count};
+
+/// A URL that ended because of our own side or its settings.
+#[derive(Clone, Debug)]
+pub struct Unreached {
+    /// The URL as it was offered.
+    pub record: UrlRecord,
+    /// Whether it is a page, and neither a sitemap nor something that is only looked for.
+    pub is_page: bool,
+    /// Whether no connection was made because of it: neither to its own host nor, after a redirect, to another.
+    pub nobody_asked: bool,
+}
+
+impl PagesFile {
+    /// Every page that was taken up, with where it was found in the end and how far from a seed: what a reader has to know again when a
+    /// crawl goes on. Links that looked like traps are left out.
+    pub fn known(&self, mut each: impl FnMut(CrawlUrl, CrawlUrl, u16)) -> Result<(), OpenError> {
+        let sql = "SELECT url, coalesce(final_url, url), depth FROM pages
+            WHERE kind = 'page' AND NOT (decision = 'refused' AND gate = 'budget')";
+        self.each(sql, |row| {
+            let urls = (
+                CrawlUrl::parse(row.get_ref(0)?.as_str()?),
+                CrawlUrl::parse(row.get_ref(1)?.as_str()?),
+            );
+            // What another program put there is passed over.
+            if let (Ok(url), Ok(last)) = urls {
+                each(url, last, row.get(2)?);
+            }
+            Ok(())
+        })
+    }
+
+    /// What a budget of pages or time kept from being asked for, as it was offered: a larger one may take it.
+    pub fn over_budget(&self) -> Result<Vec<UrlRecord>, OpenError> {
+        let sql = "SELECT p.url, p.depth, d.findings, p.kind FROM pages p
+            JOIN decisions d ON d.id = p.id AND d.at = p.decided_at
+            WHERE p.decision = 'refused' AND p.gate = 'budget' AND d.decision = 'refused'";
+        let mut found = Vec::new();
+        self.each(sql, |row| {
+            let url = CrawlUrl::parse(row.get_ref(0)?.as_str()?);
+            let findings = evidence::decode(row.get_ref(2)?.as_blob()?);
+            // What another program put there is passed over.
+            if let (Ok(url), Ok(findings)) = (url, findings)
+                && matches!(
+                    findings.of(Gate::Budget).reason,
+                    Reason::PageLimit { .. } | Reason::TimeLimit
+                )
+            {
+                let depth = row.get(1)?;
+                found.push(match row.get_ref(3)?.as_str()? {
+                    "check" => UrlRecord::check(url, depth),
+                    _ => UrlRecord::page(url, depth),
+                });
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// URLs that ended because of our own side or its settings, as far as a row can tell: an address that may not be dialled, a name that
+    /// does not resolve, TLS, a connection that could not be made.
+    pub fn unreached(&self) -> Result<Vec<Unreached>, OpenError> {
+        let sql = "SELECT url, depth, kind, redirect_count = 0 AND error IN
+            ('guard', 'dns', 'connect', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy',
+             'proxy_refused')
+            FROM pages WHERE decision = 'dead' AND error IN
+            ('guard', 'dns', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy',
+             'proxy_refused', 'connect', 'connect_timeout')";
+        let mut found = Vec::new();
+        self.each(sql, |row| {
+            // What another program put there is passed over.
+            if let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) {
+                let (depth, nobody_asked) = (row.get(1)?, row.get(3)?);
+                let (record, is_page) = match row.get_ref(2)?.as_str()? {
+                    "sitemap" => (UrlRecord::sitemap(url), false),
+                    "check" => (UrlRecord::check(url, depth), false),
+                    _ => (UrlRecord::page(url, depth), true),
+                };
+                found.push(Unreached { record, is_page, nobody_asked });
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Whether any site ever answered the crawl in a file. A file that can't be read, or has no rows yet, was not answered.
+    pub fn was_answered(file: &Path) -> bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM decisions WHERE http_status IS NOT NULL)
+            OR EXISTS (SELECT 1 FROM pages WHERE decision IN ('fetched', 'confirmed', 'cached'))";
+        let found = PagesFile::open(file).ok();
+        let found = found.and_then(|it| it.db.query_row(sql, [], |row| row.get(0)).ok());
+        found == Some(true)
+    }
+
+    /// How many pages are held that no run since then has decided about.
+    pub fn held_before(&self, since: Time) -> Result<u64, OpenError> {
+        let sql = "SELECT count(*) FROM pages WHERE kind = 'page' AND decided_at < ?1
+            AND decision IN ('fetched', 'confirmed', 'cached') AND http_status < 400";
+        let since = moment::text(since);
+        self.db.query_row(sql, [since], |row| count(row, 0)).map_err(|e| self.unreadable(e))
+    }
+
+    /// How many pages are held: fetched, confirmed or fresh.
+    pub fn held(&self) -> Result<u64, OpenError> {
+        let sql = "SELECT count(*) FROM pages
+            WHERE kind = 'page' AND decision IN ('fetched', 'confirmed', 'cached')";
+        self.db.query_row(sql, [], |row| count(row, 0)).map_err(|e| self.unreadable(e))
+    }
+
+    /// Whether the frontier has changes that its tables don't show yet: a crawl is at work, or was killed.
+    pub fn is_at_work(&self) -> Result<bool, OpenError> {
+        if !self.has_table("journal")? {
+            return Ok(false);
+        }
+        let sql = "SELECT EXISTS (SELECT 1 FROM journal)";
+        self.db.query_row(sql, [], |row| row.get(0)).map_err(|e| self.unreadable(e))
+    }
+
+    /// URLs that wait in the crawl's frontier, which lies in the same file; with what went wrong if the last that was heard of their server
+    /// is that nobody answers.
+    pub fn queued(&self) -> Result<Vec<(CrawlUrl, Option<String>)>, OpenError> {
+        if !self.has_table("frontier")? {
+            return Ok(Vec::new());
+        }
+        let mut last: HashMap<Authority, Option<String>> = HashMap::new();
+        let sql = "SELECT url, error FROM decisions WHERE host IN
+            (SELECT host FROM frontier_hosts WHERE id IN (SELECT host FROM frontier)) ORDER BY at";
+        self.each(sql, |row| {
+            if let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) {
+                last.insert(url.authority(), row.get(1)?);
+            }
+            Ok(())
+        })?;
+        let mut queued = Vec::new();
+        self.each("SELECT url FROM frontier", |row| {
+            if let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) {
+                let error = last.get(&url.authority()).cloned().flatten();
+                queued.push((url, error.filter(|error| SILENT.contains(&error.as_str()))));
+            }
+            Ok(())
+        })?;
+        Ok(queued)
+    }
+}
+
+/// Errors that say that nobody answers: its pages are there for nobody.
+const SILENT: [&str; 10] = [
+    "dns",
+    "connect",
+    "reset",
+    "connect_timeout",
+    "tls",
+    "tls_expired",
+    "tls_name",
+    "tls_issuer",
+    "first_byte_timeout",
+    "whole_timeout",
+];
