@@ -154,4 +154,5 @@ def plain(text):
     return text.replace("`", "")
 
 
-main()
+if __name__ == "__main__":
+    main()

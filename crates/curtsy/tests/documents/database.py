@@ -7,10 +7,14 @@
 import contextlib
 import io
 import json
+import pathlib
 import sys
 import traceback
 
 import duckdb
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "curtsy-duckdb/tests/docs"))
+from run import cell  # noqa: E402
 
 
 def main():
@@ -36,20 +40,6 @@ def table(con, sql):
     result = con.execute(sql)
     names = [column[0] for column in result.description or []]
     return [names] + [[cell(value) for value in row] for row in result.fetchall()]
-
-
-def cell(value):
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return str(value).lower()
-        case float():
-            return f"{value:g}"
-        case list():
-            return ", ".join(map(cell, value))
-        case _:
-            return str(value)
 
 
 main()
