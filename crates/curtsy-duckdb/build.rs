@@ -1,6 +1,6 @@
 //! Compiles `shim/statement.cpp` against DuckDB's own headers, which come with `libduckdb-sys`.
 //!
-//! Whoever has no C++ compiler, or builds for another system than Linux, gets the extension without the CRAWL statement.
+//! Without a C++ compiler, and on other systems than Linux, the extension has no CRAWL statement.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -35,9 +35,18 @@ fn build(out: &Path, object: &Path) -> Outcome<()> {
     let manifest: Json = serde_json::from_slice(&fs::read(headers.join("manifest.json"))?)?;
     let folders = manifest["base"]["include_dirs"].as_array().ok_or("no include_dirs")?;
 
-    let compiler = cc::Build::new().cpp(true).cargo_warnings(false).try_get_compiler()?;
+    // DuckDB is built with GNU's C++ library, and the shim must be too. A build by another compiler
+    // (the packages', by Zig) names GNU's here.
+    println!("cargo:rerun-if-env-changed=CURTSY_SHIM_CXX");
+    let compiler = match env::var_os("CURTSY_SHIM_CXX") {
+        Some(compiler) => PathBuf::from(compiler),
+        None => {
+            let compiler = cc::Build::new().cpp(true).cargo_warnings(false).try_get_compiler()?;
+            compiler.path().to_owned()
+        }
+    };
     // The flags that cc would give follow the profile; these must be what DuckDB itself was built with.
-    let mut command = Command::new(compiler.path());
+    let mut command = Command::new(&compiler);
     command.args([
         "-std=c++17",
         "-O1",
@@ -52,11 +61,11 @@ fn build(out: &Path, object: &Path) -> Outcome<()> {
         command.arg("-I").arg(headers.join(folder));
     }
     let done = command.arg("shim/statement.cpp").arg("-o").arg(object).output();
-    let done = done.map_err(|error| format!("{}: {error}", compiler.path().display()))?;
+    let done = done.map_err(|error| format!("{}: {error}", compiler.display()))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr);
         let first = said.lines().find(|line| line.contains("error")).unwrap_or("it failed");
-        return Err(format!("{}: {first}", compiler.path().display()).into());
+        return Err(format!("{}: {first}", compiler.display()).into());
     }
     Ok(())
 }

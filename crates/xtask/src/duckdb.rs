@@ -1,12 +1,12 @@
 //! Builds the extension and writes the file that DuckDB loads: the library and a footer.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use anyhow::{Context, bail};
-use serde_json::Value as Json;
 
+use crate::cargo;
+use crate::dist::Toolchain;
 use crate::footer::Footer;
 
 /// The version of DuckDB's C API that the extension asks for when it is loaded.
@@ -22,22 +22,38 @@ struct Choice {
 
 pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let choice = choice(words)?;
-    let library = build(&choice.profile)?;
+    let library = build(&Toolchain::native(), &choice.profile)?;
     let out = match choice.out {
         Some(out) => out,
         None => library.with_file_name(FILE),
     };
+    put(&library, &out)?;
+    crate::print(&out);
+    Ok(())
+}
+
+/// Builds the extension with a toolchain and writes the file that DuckDB loads.
+pub(crate) fn write(toolchain: &Toolchain, profile: &str, out: &Path) -> anyhow::Result<()> {
+    put(&build(toolchain, profile)?, out)
+}
+
+fn build(toolchain: &Toolchain, profile: &str) -> anyhow::Result<PathBuf> {
+    let mut command = toolchain.cargo();
+    command.args(["--package", "curtsy-duckdb", "--lib", "--profile", profile]);
+    cargo::build(&mut command, "curtsy_duckdb")
+}
+
+/// Writes the library and its footer.
+fn put(library: &Path, out: &Path) -> anyhow::Result<()> {
     let mut bytes =
-        fs::read(&library).with_context(|| format!("reading `{}`", library.display()))?;
+        fs::read(library).with_context(|| format!("reading `{}`", library.display()))?;
     let extension = format!("v{}", env!("CARGO_PKG_VERSION"));
     let footer = Footer { abi: "C_STRUCT", api: API, extension: &extension, platform: platform()? };
     bytes.extend(footer.bytes());
     // A DuckDB that has the old file loaded keeps it: the new one comes under the same name, not into the same file.
     let fresh = out.with_extension("new");
     fs::write(&fresh, bytes).with_context(|| format!("writing `{}`", fresh.display()))?;
-    fs::rename(&fresh, &out).with_context(|| format!("writing `{}`", out.display()))?;
-    print(&out);
-    Ok(())
+    fs::rename(&fresh, out).with_context(|| format!("writing `{}`", out.display()))
 }
 
 fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<Choice> {
@@ -54,38 +70,6 @@ fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<Choice> {
     Ok(choice)
 }
 
-/// Builds the library and says where it is, as cargo reports it.
-fn build(profile: &str) -> anyhow::Result<PathBuf> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--package", "curtsy-duckdb", "--lib", "--profile", profile])
-        .args(["--message-format", "json-render-diagnostics"])
-        .stderr(Stdio::inherit())
-        .output()
-        .context("starting cargo")?;
-    if !built.status.success() {
-        bail!("the extension could not be built");
-    }
-    let messages = serde_json::Deserializer::from_slice(&built.stdout).into_iter::<Json>();
-    let mut library = None;
-    for message in messages {
-        let message = message.context("reading what cargo says")?;
-        if message["reason"] != "compiler-artifact" || message["target"]["name"] != "curtsy_duckdb"
-        {
-            continue;
-        }
-        let files = message["filenames"].as_array().into_iter().flatten();
-        let files = files.filter_map(Json::as_str).map(PathBuf::from);
-        library = files.into_iter().find(|file| is_library(file)).or(library);
-    }
-    library.context("cargo built no library")
-}
-
-fn is_library(file: &Path) -> bool {
-    let end = file.extension().and_then(|end| end.to_str());
-    matches!(end, Some("so" | "dylib" | "dll"))
-}
-
 /// DuckDB's name for the machine that this is built on.
 fn platform() -> anyhow::Result<&'static str> {
     match (env::consts::OS, env::consts::ARCH) {
@@ -96,9 +80,4 @@ fn platform() -> anyhow::Result<&'static str> {
         ("windows", "x86_64") => Ok("windows_amd64"),
         (os, arch) => bail!("DuckDB has no name for {os} on {arch}"),
     }
-}
-
-#[expect(clippy::print_stdout, reason = "this is a program")]
-fn print(path: &Path) {
-    println!("{}", path.display());
 }

@@ -1,15 +1,19 @@
 //! `cargo xtask`: what building this repository needs beyond cargo.
 
+mod cargo;
+mod dist;
 mod duckdb;
 mod footer;
 
 use std::env;
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut words = env::args().skip(1);
     let done = match words.next().as_deref() {
         Some("duckdb") => duckdb::run(words),
+        Some("dist") => dist::run(words),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };
     match done {
@@ -26,7 +30,19 @@ fn say(text: &str) {
     eprintln!("{text}");
 }
 
-const HELP: &str = "\
-usage: cargo xtask duckdb [--release | --profile PROFILE] [--out FILE]
+#[expect(clippy::print_stdout, reason = "this is a program")]
+fn print(path: &Path) {
+    println!("{}", path.display());
+}
 
-Builds the DuckDB extension and prints the path of the file that LOAD takes.";
+const HELP: &str = "\
+usage: cargo xtask COMMAND
+
+duckdb [--release | --profile PROFILE] [--out FILE]
+    Builds the DuckDB extension and prints the path of the file that LOAD takes.
+dist [--out DIR] [--native] [--profile PROFILE] [--try]
+dist --program FILE --extension FILE [--out DIR] [--try]
+    Builds the packages of a release (tar.gz, .deb, wheel, SBOM, SHA256SUMS) into DIR
+    [default: target/packages] and prints their paths. Installs Zig from PyPI, so that the
+    packages run with an older C library than this machine's; --native does without.
+    --try installs, uses and removes each package in a fresh Debian (root, debootstrap).";
