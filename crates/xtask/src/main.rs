@@ -1,7 +1,8 @@
-//! `cargo xtask`: what building this repository needs beyond cargo.
+//! `cargo xtask`: what building this repository and its documents needs beyond cargo.
 
 mod duckdb;
 mod footer;
+mod picture;
 
 use std::env;
 use std::process::ExitCode;
@@ -10,6 +11,7 @@ fn main() -> ExitCode {
     let mut words = env::args().skip(1);
     let done = match words.next().as_deref() {
         Some("duckdb") => duckdb::run(words),
+        Some("picture") => picture::run(words),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };
     match done {
@@ -28,5 +30,7 @@ fn say(text: &str) {
 
 const HELP: &str = "\
 usage: cargo xtask duckdb [--release | --profile PROFILE] [--out FILE]
+       cargo xtask picture CURTSY [--out FILE]
 
-Builds the DuckDB extension and prints the path of the file that LOAD takes.";
+duckdb   builds the DuckDB extension and prints the path of the file that LOAD takes
+picture  records the program CURTSY in a terminal and draws docs/images/curtsy.svg";
