@@ -15,19 +15,27 @@ const FONT: f64 = 14.0;
 const LINE: f64 = 20.0;
 /// Space around the text.
 const PAD: f64 = 22.0;
+/// From the bar to the base of the first line, and from the base of the last line to the end of the window.
+const TOP: f64 = 28.0;
+const BOTTOM: f64 = 22.0;
 /// Height of the bar at the top of the window.
 const BAR: f64 = 34.0;
 
 /// Seconds before the first key.
-const BEGIN: f64 = 0.8;
+const BEGIN: f64 = 0.5;
 /// Seconds between two keys.
-const KEY: f64 = 0.035;
+const KEY: f64 = 0.025;
 /// Seconds between the last key and the output.
-const ENTER: f64 = 0.3;
+const ENTER: f64 = 0.2;
 /// Seconds to read the output before the next command is typed.
-const READ: f64 = 1.6;
+const READ: f64 = 0.8;
 /// A command that shows progress is played at this many times its speed.
-const SPEED: f64 = 2.0;
+const SPEED: f64 = 3.0;
+/// Frames of progress that follow closer are left out: they would flicker.
+const FRAME: Duration = Duration::from_millis(450);
+
+/// Seconds for which two covers of a command overlap: without them the command would flash between the two.
+const OVERLAP: f64 = 0.03;
 
 const BACKGROUND: &str = "#171b26";
 const TEXT: &str = "#c9d1dc";
@@ -49,7 +57,7 @@ pub(crate) fn rows(scenes: &[Scene]) -> usize {
 
 pub(crate) fn draw(scenes: &[Scene], columns: usize) -> String {
     let width = columns as f64 * CELL + 2.0 * PAD;
-    let height = BAR + rows(scenes) as f64 * LINE + 2.0 * PAD - 8.0;
+    let height = base(rows(scenes) - 1) + BOTTOM;
     let mut body = String::new();
     let (mut row, mut time) = (0, BEGIN);
     for (number, scene) in scenes.iter().enumerate() {
@@ -67,14 +75,11 @@ pub(crate) fn draw(scenes: &[Scene], columns: usize) -> String {
 <style>
 text{{font:{FONT}px ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace;fill:{TEXT}}}
 .b{{font-weight:700}}.d{{opacity:.7}}.i{{font-style:italic}}.u{{text-decoration:underline}}
-.l{{animation:l .01s backwards}}
 .p,.k{{visibility:hidden}}
-.p{{animation:p 1s}}
-.k{{animation:k 1s steps(1)}}
+@media screen and (prefers-reduced-motion:no-preference){{.l{{animation:l .01s backwards}}.p{{animation:p 1s}}.k{{animation:k 1s}}}}
 @keyframes l{{from,to{{visibility:hidden}}}}
 @keyframes p{{from,to{{visibility:visible}}}}
 @keyframes k{{from{{visibility:visible;transform:none}}to{{visibility:visible;transform:translateX(var(--w))}}}}
-@media (prefers-reduced-motion:reduce){{.l,.p,.k{{animation:none}}}}
 </style>
 <clipPath id="w"><rect width="{width}" height="{height}" rx="10"/></clipPath>
 <g clip-path="url(#w)">
@@ -99,7 +104,7 @@ fn draw_scene(out: &mut String, scene: &Scene, row: usize, prompt: Option<f64>, 
         draw_row(out, &scene.prompt, row);
     });
     // A cover in the colour of the background slides off the command, one column with each key. The cursor is its first column.
-    let (x, y) = (x(scene.typed_from), BAR + PAD + row as f64 * LINE - 15.0);
+    let (x, y) = (x(scene.typed_from), base(row) - 15.0);
     let width = typed as f64 * CELL;
     // The command does not show before its first key, and the cover waits for that together with the cursor.
     let from = prompt.map_or(0.0, |time| time - READ);
@@ -112,7 +117,7 @@ fn draw_scene(out: &mut String, scene: &Scene, row: usize, prompt: Option<f64>, 
         )
         .expect("writing to a string");
     };
-    cover("p", &timing(from, begin - from));
+    cover("p", &timing(from, begin - from + OVERLAP));
     cover(
         "k",
         &format!(
@@ -123,15 +128,10 @@ fn draw_scene(out: &mut String, scene: &Scene, row: usize, prompt: Option<f64>, 
 
     let start = begin + typing + ENTER;
     let end = start + scene.time.as_secs_f64() / SPEED;
-    let frames = &scene.frames;
-    // A command that prints its output at once has no progress to show.
-    let progress = if scene.time < Duration::from_secs(1) { &[] } else { frames.as_slice() };
+    let progress = progress(scene);
     for (at, (since, rows)) in progress.iter().enumerate() {
         let until = progress.get(at + 1).map_or(scene.time, |(next, _)| *next);
         let span = (until - *since).as_secs_f64() / SPEED;
-        if rows.is_empty() || *rows == scene.output {
-            continue;
-        }
         let shown = Motion::Pass(start + since.as_secs_f64() / SPEED, span);
         group(out, Some(shown), |out| {
             for (below, line) in rows.iter().enumerate() {
@@ -145,6 +145,21 @@ fn draw_scene(out: &mut String, scene: &Scene, row: usize, prompt: Option<f64>, 
         }
     });
     end
+}
+
+/// The screens that are drawn while a command runs. A command that prints its output at once has none.
+fn progress(scene: &Scene) -> Vec<&(Duration, Vec<Row>)> {
+    let mut kept: Vec<&(Duration, Vec<Row>)> = Vec::new();
+    for frame in &scene.frames {
+        let (since, rows) = frame;
+        let is_late = kept.last().is_none_or(|(last, _)| *since - *last >= FRAME);
+        let is_progress = !rows.is_empty() && *rows != scene.output;
+        // Less than that before the end, a frame would not be seen.
+        if is_late && is_progress && *since + FRAME / 2 <= scene.time {
+            kept.push(frame);
+        }
+    }
+    kept
 }
 
 /// When a group is to be seen, in seconds.
@@ -176,12 +191,17 @@ fn x(column: usize) -> f64 {
     PAD + column as f64 * CELL
 }
 
+/// The base line of a row's text.
+fn base(row: usize) -> f64 {
+    BAR + TOP + row as f64 * LINE
+}
+
 fn draw_row(out: &mut String, row: &Row, number: usize) {
     let runs = runs(&row.0);
     if runs.is_empty() {
         return;
     }
-    let y = BAR + PAD + number as f64 * LINE;
+    let y = base(number);
     write!(out, r#"<text y="{y}">"#).expect("writing to a string");
     for run in runs {
         let (x, length) = (x(run.column), run.columns as f64 * CELL);
