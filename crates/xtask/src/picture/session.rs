@@ -6,6 +6,7 @@
 
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -39,9 +40,11 @@ pub(crate) struct Session {
     _folder: Folder,
 }
 
-/// Brings loopback up, serves the site, waits until it answers, and hands the terminal to a shell.
+/// Brings loopback up, serves the site, waits until it answers, and hands the terminal to a shell. Standard input is closed when this program
+/// is killed: then the shell ends, and the folder is removed here.
 const SETUP: &str = r#"
 ip link set lo up || exit 1
+: >../site.log
 curtsy site --moods demo --port 8080 >../site.log 2>&1 </dev/null &
 tries=0
 until grep -q '^ready' ../site.log; do
@@ -54,6 +57,7 @@ until grep -q '^ready' ../site.log; do
     sleep 0.1
 done
 script --quiet --flush --return --command "stty cols $COLUMNS rows 40; exec bash --noprofile --norc --noediting" /dev/null
+cd / && rm -rf "${FOLDER:?}"
 "#;
 
 /// An empty row, a green `$`, and bold for what is typed after it.
@@ -88,6 +92,7 @@ impl Session {
             .env_clear()
             .env("PATH", format!("{}:{path}:/usr/sbin:/sbin", bin.display()))
             .env("HOME", &home)
+            .env("FOLDER", &folder.0)
             .env("XDG_STATE_HOME", folder.0.join("state"))
             .env("XDG_CACHE_HOME", folder.0.join("cache"))
             .env("LANG", "C.UTF-8")
@@ -96,6 +101,8 @@ impl Session {
             .env("HISTFILE", "/dev/null")
             .env("PS1", PROMPT)
             .env("PS0", BEFORE)
+            // Ctrl-C ends this program only; the closed input then ends the shell, which leaves time to remove the folder.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -147,8 +154,8 @@ impl Session {
                 Ok(bytes) => bytes,
                 Err(RecvTimeoutError::Timeout) => bail!("no prompt after {DEADLINE:?}"),
                 Err(RecvTimeoutError::Disconnected) => bail!(
-                    "the shell ended; it needs `unshare`, `script`, `ip` and `bash`, and a kernel \
-                     that lets this user make namespaces"
+                    "the shell ended without a prompt; it needs `unshare`, `script`, `ip` and `bash`, \
+                     and a kernel that lets this user make namespaces"
                 ),
             };
             let since = begin.elapsed();
