@@ -28,7 +28,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
         None => library.with_file_name(FILE),
     };
     put(&library, &out)?;
-    crate::print(&out);
+    crate::print(out.display());
     Ok(())
 }
 

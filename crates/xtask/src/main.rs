@@ -1,19 +1,21 @@
-//! `cargo xtask`: what building this repository needs beyond cargo.
+//! `cargo xtask`: what building this repository and its documents needs beyond cargo.
 
 mod cargo;
 mod dist;
 mod duckdb;
 mod footer;
+mod picture;
 
 use std::env;
-use std::path::Path;
+use std::fmt::Display;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut words = env::args().skip(1);
     let done = match words.next().as_deref() {
-        Some("duckdb") => duckdb::run(words),
         Some("dist") => dist::run(words),
+        Some("duckdb") => duckdb::run(words),
+        Some("picture") => picture::run(words),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };
     match done {
@@ -31,8 +33,8 @@ fn say(text: &str) {
 }
 
 #[expect(clippy::print_stdout, reason = "this is a program")]
-fn print(path: &Path) {
-    println!("{}", path.display());
+fn print(text: impl Display) {
+    println!("{text}");
 }
 
 const HELP: &str = "\
@@ -45,4 +47,10 @@ dist --program FILE --extension FILE [--out DIR] [--try]
     Builds the packages of a release (tar.gz, .deb, wheel, SBOM, SHA256SUMS) into DIR
     [default: target/packages] and prints their paths. Installs Zig from PyPI, so that the
     packages run with an older C library than this machine's; --native does without.
-    --try installs, uses and removes each package in a fresh Debian (root, debootstrap).";
+    --try installs, uses and removes each package in a fresh Debian (root, debootstrap).
+picture CURTSY [--out FILE]
+    Records the program CURTSY in a terminal and draws docs/images/curtsy.svg.
+site [--out DIR] [--check CURTSY]
+    Builds the web site of the documents with MkDocs (from PyPI) and prints its folder.
+    --check serves it on 127.0.0.1 and fails if the program CURTSY finds a broken link,
+    image or fragment.";

@@ -69,7 +69,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
         let path = choice.out.join(&name);
         fs::write(&path, &bytes).with_context(|| format!("writing `{}`", path.display()))?;
         sums.push_str(&format!("{}  {name}\n", hex(&Sha256::digest(&bytes))));
-        crate::print(&path);
+        crate::print(path.display());
         Ok(path)
     };
     let tarball = put(format!("curtsy-{VERSION}-linux-x86_64.tar.gz"), tarball(&contents)?)?;
@@ -79,7 +79,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     put(format!("curtsy-{VERSION}.cdx.json"), contents.sbom.clone())?;
     let path = choice.out.join("SHA256SUMS");
     fs::write(&path, sums).with_context(|| format!("writing `{}`", path.display()))?;
-    crate::print(&path);
+    crate::print(path.display());
 
     if choice.attempt {
         attempt(&[&deb, &tarball, &wheel])?;
