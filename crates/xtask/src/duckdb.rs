@@ -36,7 +36,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let fresh = out.with_extension("new");
     fs::write(&fresh, bytes).with_context(|| format!("writing `{}`", fresh.display()))?;
     fs::rename(&fresh, &out).with_context(|| format!("writing `{}`", out.display()))?;
-    print(&out);
+    crate::print(&out.display().to_string());
     Ok(())
 }
 
@@ -96,9 +96,4 @@ fn platform() -> anyhow::Result<&'static str> {
         ("windows", "x86_64") => Ok("windows_amd64"),
         (os, arch) => bail!("DuckDB has no name for {os} on {arch}"),
     }
-}
-
-#[expect(clippy::print_stdout, reason = "this is a program")]
-fn print(path: &Path) {
-    println!("{}", path.display());
 }

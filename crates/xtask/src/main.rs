@@ -1,7 +1,10 @@
 //! `cargo xtask`: what building this repository needs beyond cargo.
 
+mod check;
 mod duckdb;
 mod footer;
+mod markdown;
+mod site;
 
 use std::env;
 use std::process::ExitCode;
@@ -10,6 +13,7 @@ fn main() -> ExitCode {
     let mut words = env::args().skip(1);
     let done = match words.next().as_deref() {
         Some("duckdb") => duckdb::run(words),
+        Some("site") => site::run(words),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };
     match done {
@@ -26,7 +30,16 @@ fn say(text: &str) {
     eprintln!("{text}");
 }
 
+#[expect(clippy::print_stdout, reason = "this is a program")]
+fn print(text: &str) {
+    println!("{text}");
+}
+
 const HELP: &str = "\
 usage: cargo xtask duckdb [--release | --profile PROFILE] [--out FILE]
+       cargo xtask site [--out DIR] [--check CURTSY]
 
-Builds the DuckDB extension and prints the path of the file that LOAD takes.";
+duckdb  builds the DuckDB extension and prints the path of the file that LOAD takes
+site    builds the web site of the documents with MkDocs (from PyPI, into target/venv) and prints
+        its folder; with --check, serves it on 127.0.0.1 and fails if the program CURTSY finds a
+        broken link, image or fragment";
