@@ -1,10 +1,13 @@
 //! `cargo xtask`: what building this repository and its documents needs beyond cargo.
 
 mod cargo;
+mod check;
 mod dist;
 mod duckdb;
 mod footer;
+mod markdown;
 mod picture;
+mod site;
 
 use std::env;
 use std::fmt::Display;
@@ -16,6 +19,7 @@ fn main() -> ExitCode {
         Some("dist") => dist::run(words),
         Some("duckdb") => duckdb::run(words),
         Some("picture") => picture::run(words),
+        Some("site") => site::run(words),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };
     match done {
