@@ -4,6 +4,8 @@ mod check;
 mod duckdb;
 mod footer;
 mod markdown;
+mod prose;
+mod rules;
 mod site;
 
 use std::env;
@@ -13,6 +15,7 @@ fn main() -> ExitCode {
     let mut words = env::args().skip(1);
     let done = match words.next().as_deref() {
         Some("duckdb") => duckdb::run(words),
+        Some("prose") => prose::run(),
         Some("site") => site::run(words),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };
