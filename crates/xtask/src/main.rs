@@ -40,9 +40,12 @@ fn print(text: &str) {
 
 const HELP: &str = "\
 usage: cargo xtask duckdb [--release | --profile PROFILE] [--out FILE]
+       cargo xtask prose
        cargo xtask site [--out DIR] [--check CURTSY]
 
 duckdb  builds the DuckDB extension and prints the path of the file that LOAD takes
+prose   checks the documents: lines of at most 100 columns, sentences of at most 40 words, and the
+        house rules for words in crates/xtask/src/rules.rs
 site    builds the web site of the documents with MkDocs (from PyPI, into target/venv) and prints
         its folder; with --check, serves it on 127.0.0.1 and fails if the program CURTSY finds a
         broken link, image or fragment";

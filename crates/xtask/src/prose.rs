@@ -11,7 +11,7 @@ use anyhow::Context;
 use regex::{Regex, RegexBuilder};
 
 use crate::markdown::{Block, Kind, blocks, code_spans};
-use crate::rules::RULES;
+use crate::rules::{DIARIES, DIARY, RULES};
 use crate::site::{documents, root};
 
 const COLUMNS_MAX: usize = 100;
@@ -98,9 +98,10 @@ impl Checker {
                 for hit in pattern.find_iter(&words) {
                     let is_right = |except: &Regex| {
                         let mut right = except.find_iter(&words);
-                        right.any(|right| right.start() <= hit.start() && hit.end() <= right.end())
+                        right.any(|right| right.start() < hit.end() && hit.start() < right.end())
                     };
-                    if !except.iter().any(is_right) {
+                    let is_in_its_place = *reason == DIARY && DIARIES.contains(&file);
+                    if !is_in_its_place && !except.iter().any(is_right) {
                         add(hit.start(), hit.as_str(), (*reason).to_owned(), instead);
                     }
                 }
@@ -112,7 +113,10 @@ impl Checker {
                     let reason = format!("a sentence of {count} words, at most {WORDS_MAX}");
                     add(at, &format!("{start}…"), reason, "two sentences, or a list");
                 }
+                // A title in bold or of a link may begin so.
+                let is_title = block.text[..at].ends_with(['*', '[']);
                 let opens_with_what = sentence.starts_with("What ") && sentence.ends_with('.');
+                let opens_with_what = opens_with_what && !is_title;
                 if opens_with_what && block.kind == Kind::Text {
                     let start: String = sentence.chars().take(60).collect();
                     let reason = "a clause as the subject".to_owned();

@@ -23,17 +23,22 @@ const ORDER: &str = "needs a second reading";
 const NOUN: &str = "a pronoun where a noun belongs";
 const PRIVATE: &str = "a private word where the field has a common one";
 const BRITISH: &str = "the documents use British spelling";
-const DIARY: &str = "a diary belongs in the benchmark history or the commit";
+pub(crate) const DIARY: &str = "a diary belongs in the benchmark history or the commit";
+
+/// Where diaries belong.
+pub(crate) const DIARIES: &[&str] = &["docs/internals/benchmark-history.md"];
 
 pub(crate) const RULES: &[Rule] = &[
     // One small verb for many acts.
     rule(r"\b(tell|tells|told|telling)\b", &[], VAGUE, "say, report, print, show, distinguish"),
     rule(
         r"\bask(s|ed|ing)? for\b",
-        // A site asks for a wait, a program asks for a password: these are requests in the common sense.
+        // A site asks for a wait, and a person for something: both are requests in the common sense.
+        // The rule is about requests over HTTP.
         &[
-            r"\bask(s|ed|ing)? for (a |an |the |your |more |longer |\d+ ?\w* of )*(wait|waits|delay|delays|pause|time|password|help|changes?|silence)\b",
-            r"\bask(s|ed|ing)? for (a )?(longer|shorter)\b",
+            r"\bask(s|ed|ing)? for (a |an |the |more |\d+ )*(wait|waits|delay|pause|slower pace|more)\b",
+            r"\bwaits? that (\S+ ){1,3}asked for\b",
+            r"\bask(s|ed|ing)? for (an apology|deletion|the lines|help|a password|your password)\b",
         ],
         VAGUE,
         "request, fetch, require, need",
@@ -64,7 +69,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(r"\bleave to\b", &[r"\bleave to (the|a|its|your) "], PRIVATE, "permission to"),
     // Pronouns.
     rule(r"\b(whoever|whomever)\b", &[], NOUN, "name the person: a user, an operator"),
-    rule(r"\b(whatever|whichever)\b", &[], NOUN, "any, every, and the noun"),
+    rule(r"\bwhatever\b", &[], NOUN, "any, every, even if, and the noun"),
     rule(r"\b(that|those) which\b", &[], NOUN, "the noun: the page that"),
     rule(
         r"\bof it\b",
@@ -100,7 +105,11 @@ pub(crate) const RULES: &[Rule] = &[
     // Private words.
     rule(
         r"\bsigns\b",
-        &[r"\bsigns (of|in|up|out|off)\b", r"\b(plus|minus|equals|percent|dollar) signs\b"],
+        // The verb, and signs with a name.
+        &[
+            r"\bsigns (of|in|up|out|off|a|an|the|it)\b",
+            r"\b(plus|minus|equals|percent|dollar) signs\b",
+        ],
         PRIVATE,
         "characters",
     ),
