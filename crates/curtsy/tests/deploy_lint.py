@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
-"""Checks the files in `deploy/` without starting anything: that they can be read, that versions are pinned, that nothing runs as root or listens
-to the world, and that they and the reference (docs/reference/fleet.md, docs/reference/metrics.md) name the same metrics, variables, alerts and sections.
+"""Checks the files in `deploy/` and `.github/` without starting anything.
+
+Deployment files: they can be parsed, versions are pinned, nothing runs as root or listens on public
+addresses, and they name the same metrics, variables, alerts and sections as the reference
+(docs/reference/fleet.md, docs/reference/metrics.md). Workflows: actions are pinned by commit,
+permissions and time limits are set, and the paths that they name exist. Issue forms: every answer
+is text.
 
     deploy_lint.py [ROOT]
 
-ROOT is the repository; by default the one that this file is in. Prints a line for each failure and ends with 1 if there are any, with 77 if
-PyYAML is missing. Deliberately not here: whether the images exist, and whether they start.
+ROOT is the repository; the default is the one with this file. Prints a line for each failure. Exits
+with 1 after a failure and with 77 if PyYAML is missing. Not checked: whether images exist and
+start, and whether workflows run.
 """
 
 import json
@@ -30,6 +36,8 @@ DATASOURCES = "deploy/grafana/provisioning/datasources/prometheus.yaml"
 PROVIDERS = "deploy/grafana/provisioning/dashboards/curtsy.yaml"
 DASHBOARD = "deploy/grafana/dashboards/curtsy.json"
 KUBERNETES = "deploy/kubernetes/curtsy.yaml"
+WORKFLOWS = (".github/workflows/test.yml", ".github/workflows/release.yml")
+FORMS = ".github/ISSUE_TEMPLATE"
 
 # Files of the user, which the repository doesn't hold.
 OWN_FILES = {"./seeds.yaml"}
@@ -51,6 +59,8 @@ def main():
         (PROMETHEUS, lambda: check_prometheus(files, docs)),
         (DASHBOARD, lambda: check_dashboard(files, docs)),
         (KUBERNETES, lambda: check_kubernetes(files, docs, user)),
+        *((name, lambda name=name: check_workflow(files, name)) for name in WORKFLOWS),
+        (FORMS, lambda: check_forms(files)),
     ):
         try:
             check()
@@ -60,7 +70,7 @@ def main():
         print(failure)
     if files.failures:
         return 1
-    print(f"deploy files: {files.checks} checks passed")
+    print(f"deploy files and workflows: {files.checks} checks passed")
     return 0
 
 
@@ -494,6 +504,56 @@ def is_exec_form(rest):
     except ValueError:
         return False
     return isinstance(parts, list) and len(parts) > 0 and all(isinstance(part, str) for part in parts)
+
+
+def check_workflow(files, name):
+    """Checks a workflow of GitHub Actions."""
+    workflow = files.yaml(name)
+    files.check(
+        workflow.get("permissions") == {"contents": "read"},
+        name,
+        "the permissions of the whole workflow are not `contents: read`",
+    )
+    files.check("concurrency" in workflow, name, "has no `concurrency`")
+    for job, body in workflow.get("jobs", {}).items():
+        files.check("timeout-minutes" in body, name, f"the job `{job}` has no `timeout-minutes`")
+        for need in body.get("needs", []):
+            files.check(need in workflow["jobs"], name, f"`{job}` needs `{need}`, which is no job")
+        for step in body["steps"]:
+            action = step.get("uses")
+            if action:
+                pinned = re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action)
+                files.check(pinned, name, f"`uses: {action}` is not pinned by a commit")
+                if action.startswith("actions/checkout@"):
+                    kept = step.get("with", {}).get("persist-credentials")
+                    files.check(kept is False, name, f"`{job}` keeps git's credentials")
+            commands = step.get("run", "")
+            files.check("${{" not in commands, name, f"`{job}` has an expression in a script")
+            for path in re.findall(r"(?:^|\s)\./([\w.-]+)", commands):
+                files.check((files.root / path).is_file(), name, f"runs `./{path}`, which is missing")
+    for paths in re.findall(r"hashFiles\(([^)]*)\)", files.text(name)):
+        for path in re.findall(r"'([^']+)'", paths):
+            files.check(any(files.root.glob(path)), name, f"no file is called `{path}`")
+
+
+def check_forms(files):
+    """Checks the issue forms: GitHub refuses a form with an answer such as `No` without quotes."""
+    forms = sorted((files.root / FORMS).glob("*.yml"))
+    files.check(forms, FORMS, "has no form")
+    for path in forms:
+        name = f"{FORMS}/{path.name}"
+        form = files.yaml(name)
+        for key in ("name", "description", "body"):
+            files.check(form.get(key), name, f"has no `{key}`")
+        seen = set()
+        for field in form["body"]:
+            if field["type"] == "markdown":
+                continue
+            files.check(field["id"] not in seen, name, f"two fields are called `{field['id']}`")
+            seen.add(field["id"])
+            files.check(field["attributes"].get("label"), name, f"`{field['id']}` has no label")
+            for option in field["attributes"].get("options", []):
+                files.check(isinstance(option, str), name, f"the answer `{option}` is not text")
 
 
 def is_pinned(image):

@@ -26,7 +26,11 @@ impl Database {
         let mut process = folder
             .command(python)
             .arg(script)
-            .arg(extension)
+            .arg(&extension)
+            // The Python package finds the program on the path.
+            .env("PYTHONPATH", crate::root().join("python"))
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("CURTSY_DUCKDB_EXTENSION", &extension)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

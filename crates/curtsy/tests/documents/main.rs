@@ -44,12 +44,13 @@ documents! {
     guide_links_in_ci "docs/guides/links-in-ci.md",
     guide_own_site "docs/guides/own-site.md",
     guide_polite_at_scale "docs/guides/polite-at-scale.md",
+    guide_python "docs/guides/python.md",
     guide_site_owner_wrote "docs/guides/site-owner-wrote.md",
     guide_warehouse "docs/guides/warehouse.md",
 }
 
 /// Blocks that are not run, in all documents together. Whoever adds one says why in the document, and counts it here.
-const NOT_RUN: usize = 18;
+const NOT_RUN: usize = 21;
 
 #[test]
 fn every_document_is_run_and_every_block_that_is_not_is_counted() {
