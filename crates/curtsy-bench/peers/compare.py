@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -287,14 +288,20 @@ def spoilt(found):
     for name in names:
         took = [f"`{case}`" for of in cases.values() for case in of if found[name][case]["took"]]
         if took:
-            lines += ["", f"{name}: {', '.join(took)}."]
+            lines += ["", wrapped(f"{name}: {', '.join(took)}.")]
     # A redirect's page is another address, which not all of them report with the first.
     fine = [case for case, fact in first.items() if fact["expected"].startswith("fetched, 200") and fact["group"] != "redirect"]
-    lines += ["", f"And the other way round, {len(fine)} cases in which a page is expected (redirects apart), and what was not reported as one:", ""]
+    reverse = f"The reverse: {len(fine)} cases in which a page is expected (without redirects), and those that the crawler did not report as a page:"
+    lines += ["", wrapped(reverse), ""]
     for name in names:
         missed = [f"`{case}`" for case in fine if not found[name][case]["took"]]
-        lines.append(f"- {name}: {', '.join(missed) or 'nothing'}")
+        lines.append(wrapped(f"- {name}: {', '.join(missed) or 'nothing'}", "  "))
     return lines
+
+
+def wrapped(text, indent=""):
+    """The text in lines of at most 100 columns, as `cargo xtask prose` wants them."""
+    return textwrap.fill(text, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 # The judge.
@@ -351,11 +358,11 @@ def judge_table(found):
     lines.append("| requests | " + " | ".join(f"{found[name]['report']['exchanges']:,}" for name in names) + " |")
     lines.append("| of these read late by the server | " + " | ".join(f"{found[name]['late']:,}" for name in names) + " |")
     lines.append("| ended | " + " | ".join(f"{found[name]['ended']}, {found[name]['wall_s']:.0f} s" for name in names) + " |")
-    lines += ["", "The first breach of each rule, as the judge tells it:", ""]
+    lines += ["", "The first breach of each rule, as the judge reported it:", "", "```text"]
     for name in names:
         for first in found[name]["report"]["first"]:
-            lines.append(f"- {name}, {first['rule']}, {first['host']}: {first['what']}")
-    return "\n".join(lines)
+            lines.append(f"{name}, {first['rule']}, {first['host']}: {first['what']}")
+    return "\n".join(lines + ["```"])
 
 
 def told(tally):
@@ -391,7 +398,7 @@ def settings():
     parts += ["Scrapy, in the zoo, with the zoo's authority in `SSL_CERT_FILE`:", code("json", scrapy(zoo))]
     different = {name: value for name, value in polite.scrapy_settings(sites).items() if polite.scrapy_settings(zoo).get(name) != value}
     parts += ["Scrapy, on the sites, where it differs (and no `CLOSESPIDER_PAGECOUNT`):", code("json", json.dumps(different, indent=2))]
-    parts += ["spider, built with its feature `headers` (without it no Retry-After is read); the zoo's authority is in `SSL_CERT_FILE`:"]
+    parts += ["spider, built with its feature `headers` (without it no Retry-After is read).\nThe zoo's authority is in `SSL_CERT_FILE`:"]
     parts += [code("sh", f"{spider(zoo)}     # in the zoo\n{spider(sites)}      # on the sites"), code("rust", polite.spider_code())]
     return "\n\n".join(parts)
 

@@ -35,7 +35,7 @@ pub(crate) const OPTIONS: &[Named] = &[
     Named("accept_content_types", "content types to keep, as 'text/*, application/json'; all"),
     Named("reject_content_types", "content types to discard; none"),
     Named("max_response_bytes", "a larger response is an error; 10485760"),
-    Named("compress", "ask for compressed answers; true"),
+    Named("compress", "accept compressed answers; true"),
     Named("cache", "use the page cache that all crawls of this user share; true"),
     Named(
         "update_stale",

@@ -10,7 +10,7 @@ pub fn limits() -> Vec<Limit> {
     let limit = |name, what, bound, outcome| Limit { name, what, bound, outcome, hit: None };
     let count = |count: usize| Bound::Count(count as u64);
     let (traps, settings) = (TrapLimits::default(), Settings::default());
-    let trap = "passed by as a trap, with a row that says so";
+    let trap = "skipped as a trap; the URL's row says so";
     vec![
         limit(
             "offer.traps",
@@ -28,37 +28,37 @@ pub fn limits() -> Vec<Limit> {
             "robots.hops",
             "redirects of a robots.txt",
             Bound::Count(chain::HOPS_MAX.into()),
-            "as a robots.txt that is not there (404)",
+            "counts as a missing robots.txt (404)",
         ),
         limit(
             "sitemaps.named",
             "sitemaps of one robots.txt",
             count(discover::NAMED_MAX),
-            "the rest is not asked for",
+            "the rest is not fetched",
         ),
         limit(
             "sitemaps.nesting",
             "indexes above a sitemap",
             Bound::Count(discover::NESTING_MAX.into()),
-            "not asked for",
+            "not fetched",
         ),
         limit("filters.patterns", "patterns of a crawl", count(discover::PATTERNS_MAX), "refused"),
         limit(
             "filters.pattern_bytes",
-            "one of them",
+            "one pattern of a crawl",
             Bound::Bytes(discover::PATTERN_BYTES_MAX as u64),
             "refused",
         ),
         limit(
             "trap.url_bytes",
-            "a URL that a page leads to",
+            "a URL in a link of a page",
             Bound::Bytes(traps.url_bytes_max.into()),
             trap,
         ),
-        limit("trap.segments", "parts of a path", Bound::Count(traps.segments_max.into()), trap),
+        limit("trap.segments", "segments of a path", Bound::Count(traps.segments_max.into()), trap),
         limit(
             "trap.repeats",
-            "times that one part comes in a path",
+            "repetitions of one segment in a path",
             Bound::Count(traps.repeats_max.into()),
             trap,
         ),
@@ -77,21 +77,21 @@ pub fn limits() -> Vec<Limit> {
         limit("trap.queries", "queries of one path", Bound::Count(traps.queries_max.into()), trap),
         limit(
             "trap.lookups",
-            "queries of one path that look something up",
+            "queries of one path that look like searches",
             Bound::Count(traps.lookups_max.into()),
             trap,
         ),
         limit(
             "trap.lookups_depth",
-            "and how far from a seed",
+            "links from a seed to such a query",
             Bound::Count(traps.lookups_depth_max.into()),
             trap,
         ),
         limit(
             "trap.sitemaps",
-            "sitemaps of one host that indexes name",
+            "sitemaps of one host that indexes list",
             Bound::Count(traps.sitemaps_max.into()),
-            "not asked for",
+            "not fetched",
         ),
         limit(
             "trap.shapes",
@@ -101,49 +101,49 @@ pub fn limits() -> Vec<Limit> {
         ),
         limit(
             "rows.batch_bytes",
-            "bytes of bodies that go to the sinks together",
+            "bytes of bodies that are written to the sinks together",
             Bound::Bytes(settings.flush_bytes as u64),
-            "the rest follows",
+            "the rest is in the next batch",
         ),
         limit(
             "rows.batches",
-            "batches that wait behind one that is on its way",
+            "batches that wait while one is written",
             count(worker::SINK_BATCHES),
-            "nothing more is fetched",
+            "fetching stops until the sinks are faster",
         ),
         limit(
             "rows.patience",
-            "how long one may be on its way",
+            "how long the write of one batch may take",
             Bound::Within(worker::SINK_PATIENCE),
-            "nothing more is fetched",
+            "fetching stops until the write ends",
         ),
         limit(
             "rows.steps",
-            "requests on the way to a row that wait for a sink",
+            "requests on the way to a row, such as redirects, that wait for a sink",
             count(flush::STEPS_MAX),
-            "the oldest are left out",
+            "the oldest are not written",
         ),
         limit(
             "worker.rules",
-            "robots.txt files that a worker has in memory",
+            "robots.txt files in a worker's memory",
             count(worker::RULES_MAX),
-            "one of them is read again when it is needed",
+            "one of them is removed, and read from the store when it is needed",
         ),
         limit(
             "worker.hosts",
-            "host states that a worker remembers for a store that loses its own",
+            "host states that a worker remembers in case the store loses them",
             count(memo::HOSTS_MAX),
-            "those that wait for nothing are forgotten, then any",
+            "states without a wait are forgotten first, then any",
         ),
         limit(
             "worker.urls",
-            "URLs with failed tries that it remembers",
+            "URLs with failed tries that a worker remembers in case the store loses them",
             count(memo::URLS_MAX),
             "the oldest are forgotten",
         ),
         limit(
             "orders.lifted",
-            "stop orders that were lifted and are remembered",
+            "lifted stop orders that are remembered",
             count(orders::LIFTED_MAX),
             "the oldest are forgotten",
         ),

@@ -35,13 +35,13 @@ fn askers() -> Vec<Limit> {
         limit("service.body", "the body of a request", Bound::Within(listen.body), "400"),
         limit(
             "service.last",
-            "answers that are under way when the service ends",
+            "the time for open answers when the service stops",
             Bound::Within(LAST),
             "the connections are closed",
         ),
         limit(
             "service.changes",
-            "calls a minute by which one address changes something",
+            "changing calls a minute from one address",
             Bound::Count(CHANGES_A_MINUTE.into()),
             full,
         ),
@@ -55,7 +55,7 @@ fn askers() -> Vec<Limit> {
             "service.addresses",
             "addresses whose calls are counted",
             count(rate::ADDRESSES_MAX),
-            "those that made none for a minute are forgotten",
+            "addresses without a call in the last minute are forgotten",
         ),
         limit(
             "service.sessions",
@@ -67,17 +67,17 @@ fn askers() -> Vec<Limit> {
             "service.session",
             "a session",
             Bound::Within(Duration::from_secs(session::SESSION_SECONDS)),
-            "whoever comes later signs in again",
+            "the session ends; the user signs in again",
         ),
         limit(
             "service.code",
-            "a code that signs a browser in",
+            "a sign-in code for a browser",
             Bound::Within(Duration::from_secs(session::CODE_SECONDS)),
-            "it is worth nothing",
+            "the code is no longer valid",
         ),
         limit(
             "service.listed",
-            "runs of a list that is asked for",
+            "runs in one list",
             Bound::Count(records::SHOWN_MAX.unsigned_abs()),
             "400; `before` has the next ones",
         ),
@@ -85,26 +85,31 @@ fn askers() -> Vec<Limit> {
 }
 
 fn orders() -> Vec<Limit> {
-    let (large, refused) = ("413", "422, with what would do");
+    let (large, refused) = ("413", "422; the message names the allowed values");
     vec![
         limit("service.order_bytes", "an order", bytes(api::BODY_BYTES_MAX), large),
         limit("service.form_bytes", "a form", bytes(pages::FORM_BYTES_MAX), large),
         limit(
             "service.import_bytes",
-            "what is brought by hand",
+            "content that a person imports by hand",
             bytes(api::IMPORT_BYTES_MAX),
             "413; the form says so",
         ),
-        limit("service.import_form_bytes", "and its form", bytes(by_hand::FORM_BYTES_MAX), large),
+        limit(
+            "service.import_form_bytes",
+            "the form of such an import",
+            bytes(by_hand::FORM_BYTES_MAX),
+            large,
+        ),
         limit(
             "service.line_bytes",
-            "a field of a form with one line",
+            "a one-line field of a form",
             bytes(by_hand::LINE_BYTES_MAX),
             "the form says so",
         ),
         limit("service.slug_bytes", "the slug of an orbit", bytes(orbit::SLUG_BYTES_MAX), "400"),
         limit("service.url_bytes", "an address in an order", bytes(order::URL_BYTES_MAX), refused),
-        limit("service.urls", "pages that a person may name", count(order::URLS_MAX), refused),
+        limit("service.urls", "pages that a person may list", count(order::URLS_MAX), refused),
     ]
 }
 
@@ -113,51 +118,51 @@ fn runs() -> Vec<Limit> {
         limit("service.runs", "runs at once", count(run::RUNS_MAX), "503 with `Retry-After`"),
         limit(
             "service.starts",
-            "starts of a run that the service never ends",
+            "starts of a run that never ends",
             Bound::Count(run::STARTS_MAX.unsigned_abs()),
-            "the run is closed, by a fault of ours",
+            "the run is closed with an error of the service",
         ),
         limit(
             "service.grace",
-            "what a run had sent when it was told to end",
+            "the time for open requests when a run is stopped",
             Bound::Within(run::GRACE),
-            "no longer waited for",
+            "the run no longer waits for them",
         ),
         limit(
             "service.sitemaps_light",
             "sitemaps that a light run reads",
             Bound::Count(run::SITEMAPS_LIGHT.into()),
-            "the rest is not asked for",
+            "the rest is not fetched",
         ),
         limit(
             "service.sitemaps_standard",
-            "and a standard run",
+            "sitemaps that a standard run reads",
             Bound::Count(run::SITEMAPS_STANDARD.into()),
-            "the rest is not asked for",
+            "the rest is not fetched",
         ),
         limit(
             "service.page_bytes",
-            "a page that tiles are made of",
+            "a page from which tiles are extracted",
             bytes(keeper::PAGE_BYTES_MAX),
-            "the rest of it is not read",
+            "the rest of the page is not read",
         ),
         limit(
             "service.pages_bytes",
-            "all of them, of one run",
+            "all such pages of one run",
             bytes(keeper::PAGES_BYTES_MAX),
-            "no tiles are made of the others",
+            "no tiles are extracted from the other pages",
         ),
         limit(
             "service.title_chars",
-            "characters of a title that is kept",
+            "characters of a stored title",
             count(keeper::TITLE_MAX),
-            "cut",
+            "truncated",
         ),
         limit(
             "service.callbacks",
-            "tries to tell somebody that a run has ended",
+            "attempts to deliver the callback of a run",
             count(callback::TRIES.len()),
-            "the run says that they were not told",
+            "the run says that the callback was not delivered",
         ),
         limit(
             "service.database_idle",
@@ -169,15 +174,20 @@ fn runs() -> Vec<Limit> {
             "service.database_connect",
             "connecting to Postgres",
             Bound::Within(postgres::CONNECT),
-            "500, with what went wrong",
+            "500, with the error",
         ),
         limit(
             "service.database_statement",
             "a statement",
             Bound::Within(postgres::STATEMENT),
-            "500, with what went wrong",
+            "500, with the error",
         ),
-        limit("service.database_lock", "its wait for a lock", Bound::Within(postgres::LOCK), "500"),
+        limit(
+            "service.database_lock",
+            "a statement's wait for a lock",
+            Bound::Within(postgres::LOCK),
+            "500",
+        ),
     ]
 }
 

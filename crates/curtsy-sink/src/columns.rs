@@ -59,8 +59,8 @@ pub const COLUMNS: [Column; 51] = [
         "body",
         "BLOB",
         Group::Bulk,
-        "Body of the response, decompressed. NULL unless the status is 2xx, for a login form in \
-         place of a page, and if the policy does not keep it (`body.keep`, `cache.noindex`)",
+        "Body of the response, decompressed. NULL if the status is not 2xx, if the page is a login \
+         form, or if the policy does not keep it (`body.keep`, `cache.noindex`)",
     ),
     column("content_type", "TEXT", Group::Content, "The `Content-Type` header"),
     column(

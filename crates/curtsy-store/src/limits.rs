@@ -22,15 +22,15 @@ fn on_this_machine() -> Vec<Limit> {
     vec![
         limit(
             "file.log_bytes",
-            "the write-ahead log of a file, when it begins anew",
+            "the write-ahead log of a file, after its content was merged",
             Bound::Bytes(LOG_BYTES_MAX.unsigned_abs()),
-            "cut to this",
+            "truncated to this size",
         ),
         limit(
             "file.busy",
-            "looks at a file that another process writes, 100 µs to 2 ms apart",
+            "checks for a file that another process writes, 100 µs to 2 ms apart",
             Bound::Count(BUSY_STEPS_MAX.unsigned_abs().into()),
-            "the write is refused, and is tried again later",
+            "the write fails, and is tried again later",
         ),
         limit(
             "file.opens",
@@ -42,43 +42,43 @@ fn on_this_machine() -> Vec<Limit> {
             "hosts.kept",
             "hosts of the ledger in memory",
             count(kept::KEPT_MAX),
-            "all are read again",
+            "the memory is cleared, and hosts are read again",
         ),
         limit(
             "hosts.hold",
-            "a host that was handed out and of which nothing is heard",
+            "the time without news from a host that was handed out",
             Bound::Within(HOLD),
             "it is handed out again",
         ),
         limit(
             "hosts.old",
-            "a robots.txt that nobody asked for, and an order that was lifted",
+            "an unused robots.txt, and a lifted stop order",
             Bound::Within(ledger::OLD),
-            "thrown away",
+            "deleted",
         ),
         limit(
             "cache.bytes",
             "the page cache that all crawls of a user share (`--cache-max`)",
             Bound::Bytes(shared::SHARED_BYTES),
-            "its oldest pages make room; the report says so once, `curtsy cache show` how many",
+            "the oldest pages are removed; the report says so once, `curtsy cache show` says how many",
         ),
         limit(
             "cache.segments",
-            "parts of the page cache, of which the oldest goes as a whole; a page that is larger than a part is not kept",
+            "parts of the page cache; a page that is larger than a part is not stored",
             Bound::Count(shared::SEGMENTS),
-            "the oldest is removed",
+            "the oldest part is removed",
         ),
         limit(
             "cache.segment_pages",
             "pages in one part of the page cache",
             Bound::Count(shared::SEGMENT_PAGES),
-            "the next part is begun",
+            "the next part begins",
         ),
         limit(
             "hosts.friction_events",
             "friction signals of a host that its row shows",
             Bound::Count(shows::FRICTION_EVENTS_MAX.unsigned_abs().into()),
-            "the last ones are shown",
+            "only the newest are shown",
         ),
         limit(
             "frontier.window",
@@ -96,25 +96,25 @@ fn on_this_machine() -> Vec<Limit> {
             "cache.content_bytes",
             "the text of a page in the service's cache",
             bytes(pages::CONTENT_BYTES_MAX),
-            "not kept: the page is asked for again",
+            "not stored: the page is fetched again",
         ),
         limit(
             "cache.waiting",
-            "pages that wait for their commit",
+            "pages that wait to be stored with the next commit",
             count(handle::PAGES_MAX),
-            "these are not kept",
+            "further pages are not stored",
         ),
         limit(
             "cache.ahead",
-            "pages that are looked for ahead",
+            "cached pages that are looked up in advance",
             count(pages::AHEAD_MAX),
-            "looked for again, one by one",
+            "looked up again, one by one",
         ),
         limit(
             "cache.stale",
             "how long a page that went stale stays in the cache",
             Bound::Within(shows::STALE_FOR),
-            "thrown away when the ledger is opened",
+            "deleted when the ledger is opened",
         ),
     ]
 }
@@ -122,7 +122,7 @@ fn on_this_machine() -> Vec<Limit> {
 #[cfg(feature = "postgres")]
 fn in_postgres() -> Vec<Limit> {
     use crate::postgres::link;
-    let waits = "nothing is sent to any site until it answers";
+    let waits = "nothing is sent to any site until Postgres answers";
     vec![
         limit(
             "postgres.connect",
@@ -145,7 +145,7 @@ fn in_postgres() -> Vec<Limit> {
         ),
         limit(
             "postgres.migration",
-            "bringing tables up to date",
+            "an upgrade of the tables",
             Bound::Within(link::MIGRATE_WITHIN),
             "the program says so and ends",
         ),
@@ -160,13 +160,13 @@ fn in_redis() -> Vec<Limit> {
             "redis.answer",
             "an answer of Redis",
             Bound::Within(LinkOptions::default().timeout),
-            "what was asked may be done or not: it is asked again, and nothing is sent meanwhile",
+            "the command may have been executed or not: it is repeated, and nothing is sent to sites meanwhile",
         ),
         limit(
             "redis.rounds",
-            "questions in a row whose answer another worker made old",
+            "attempts in a row that fail because another worker changed the state",
             count(redis::ROUNDS_MAX),
-            "as a Redis that refuses: asked again later",
+            "treated as a Redis error: tried again later",
         ),
         limit(
             "redis.visit",
@@ -176,37 +176,37 @@ fn in_redis() -> Vec<Limit> {
         ),
         limit(
             "redis.ahead",
-            "pages that are looked for ahead",
+            "cached pages that are looked up in advance",
             count(pages::AHEAD_MAX),
-            "looked for again",
+            "looked up again",
         ),
         limit(
             "queue.gone",
-            "how long a worker may be silent that has entries of the queue",
+            "the silence of a worker that holds entries of the queue",
             Bound::Within(queue::GONE),
-            "the others have them",
+            "other workers take the entries",
         ),
         limit(
             "queue.shown_chars",
             "characters of the reason with a rejected entry",
             count(queue::SHOWN_MAX),
-            "cut; the entry itself is whole",
+            "truncated; the entry itself is stored in full",
         ),
         limit(
             "letters.at_once",
-            "dead letters that are put or read at once",
+            "dead letters that are written or read at once",
             count(letters::AT_ONCE),
-            "the rest follows",
+            "the rest is in the next batch",
         ),
         limit(
             "schedule.searched",
-            "entries of a queue among which a seed that still waits is looked for",
+            "entries of a queue that are searched for a seed that still waits",
             count(schedule::SEARCHED_MAX),
-            "it may be queued once more",
+            "the seed may be queued once more",
         ),
         limit(
             "memory.files",
-            "workers with one folder of state",
+            "workers that share one state folder",
             count(memory_file::WORKERS_MAX),
             "the next one is refused",
         ),

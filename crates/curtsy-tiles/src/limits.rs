@@ -14,15 +14,10 @@ pub fn limits() -> Vec<Limit> {
     let (rest, cut) = ("the rest is not read", "cut");
     vec![
         limit("tiles.pages", "pages of one site", count(site::PAGES_MAX), rest),
-        limit("tiles.page_bytes", "a page as it was sent", bytes(site::BODY_BYTES_MAX), rest),
-        limit("tiles.text_bytes", "its text", bytes(tree::TEXT_BYTES_MAX), rest),
+        limit("tiles.page_bytes", "a page as received", bytes(site::BODY_BYTES_MAX), rest),
+        limit("tiles.text_bytes", "the text of a page", bytes(tree::TEXT_BYTES_MAX), rest),
         limit("tiles.nodes", "nodes of a page", count(tree::NODES_MAX), "the page ends there"),
-        limit(
-            "tiles.depth",
-            "elements in each other",
-            count(tree::DEPTH_MAX),
-            "the page ends there",
-        ),
+        limit("tiles.depth", "nested elements", count(tree::DEPTH_MAX), "the page ends there"),
         limit(
             "tiles.tag_gaps",
             "gaps between the words of one tag",
@@ -39,19 +34,19 @@ pub fn limits() -> Vec<Limit> {
         limit("tiles.raw_bytes", "the text of one element", bytes(tree::RAW_BYTES_MAX), rest),
         limit("tiles.styles", "rules of one `style` element", count(tree::STYLES_MAX), rest),
         limit("tiles.lines", "lines of a page", count(lines::LINES_MAX), rest),
-        limit("tiles.line_bytes", "one of them", bytes(lines::LINE_BYTES_MAX), rest),
+        limit("tiles.line_bytes", "one line of a page", bytes(lines::LINE_BYTES_MAX), rest),
         limit("tiles.tables", "tables of a page", count(table::TABLES_MAX), rest),
         limit("tiles.table_rows", "rows of a table", count(table::ROWS_MAX), rest),
         limit("tiles.table_cells", "cells of a row", count(table::COLUMNS_MAX), rest),
         limit("tiles.jsonld_blocks", "blocks of JSON-LD", count(jsonld::BLOCKS_MAX), rest),
         limit(
             "tiles.jsonld_bytes",
-            "one of them",
+            "one block of JSON-LD",
             bytes(jsonld::BLOCK_BYTES_MAX),
             "the block is not read",
         ),
         limit("tiles.items", "items of microdata or RDFa", count(microdata::ITEMS_MAX), rest),
-        limit("tiles.item_depth", "items in each other", count(microdata::DEPTH_MAX), rest),
+        limit("tiles.item_depth", "nested items", count(microdata::DEPTH_MAX), rest),
         limit(
             "tiles.item_chars",
             "characters of an item's value",
@@ -62,7 +57,7 @@ pub fn limits() -> Vec<Limit> {
         limit("tiles.object_texts", "texts of one property", count(schema::TEXTS_MAX), rest),
         limit(
             "tiles.object_chars",
-            "characters of one of them",
+            "characters of one text of a property",
             count(schema::TEXT_CHARS_MAX),
             cut,
         ),
@@ -72,9 +67,9 @@ pub fn limits() -> Vec<Limit> {
             count(schema::INTERVALS_MAX),
             rest,
         ),
-        limit("tiles.links", "links of a page that are looked at", count(contact::LINKS_MAX), rest),
+        limit("tiles.links", "links of a page that are read", count(contact::LINKS_MAX), rest),
         limit("tiles.priced", "things with a price on a page", count(priced::ITEMS_MAX), rest),
-        limit("tiles.prices", "prices of one of them", count(priced::PRICES_MAX), rest),
+        limit("tiles.prices", "prices of one such thing", count(priced::PRICES_MAX), rest),
         limit(
             "tiles.description_chars",
             "characters of a description",
@@ -85,14 +80,14 @@ pub fn limits() -> Vec<Limit> {
             "tiles.question_chars",
             "characters of a question",
             count(faq::QUESTION_CHARS_MAX),
-            "cut; a longer line is none",
+            "truncated; a longer line is not a question",
         ),
         limit("tiles.answer_chars", "characters of an answer", count(faq::ANSWER_CHARS_MAX), cut),
         limit(
             "tiles.name_chars",
             "characters of a name",
             count(merge::NAME_CHARS_MAX),
-            "no tile is made",
+            "no tile is created",
         ),
         limit(
             "tiles.kind",
@@ -108,7 +103,7 @@ pub fn limits() -> Vec<Limit> {
         ),
         limit(
             "tiles.evidence_chars",
-            "characters of the words it was read from",
+            "characters of the text that proves a fact",
             count(merge::EVIDENCE_CHARS_MAX),
             cut,
         ),

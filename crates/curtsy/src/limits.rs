@@ -23,7 +23,7 @@ fn on_terminals() -> Vec<Limit> {
             "shown.note_chars",
             "characters of a note on the terminal",
             count(NOTE_MAX),
-            "cut; control characters are shown, not obeyed",
+            "truncated; control characters are shown, not executed",
         ),
         limit(
             "links.fragments",
@@ -40,51 +40,51 @@ fn of_workers() -> Vec<Limit> {
     vec![
         limit(
             "worker.rows",
-            "rows that a worker tells together",
+            "rows that a worker writes together",
             count(run::FLUSH_ROWS),
-            "the rest follows",
+            "the rest is in the next batch",
         ),
         limit(
             "worker.end",
-            "what is under way when a worker is told to end",
+            "the time for open requests when a worker is stopped",
             Bound::Within(run::ENDS_WITHIN),
-            "left to the others",
+            "the URLs are left to other workers",
         ),
         limit(
             "worker.log_field_bytes",
             "a field of a line in a worker's log",
             Bound::Bytes(log::FIELD_MAX as u64),
-            "cut; control characters are spaces",
+            "truncated; control characters are replaced by spaces",
         ),
         limit(
             "worker.askers",
-            "askers for health and metrics at once",
+            "open requests for health and metrics",
             count(listen::ASKERS_MAX),
             "the next one waits",
         ),
         limit(
             "worker.asking",
-            "how long one of them may take",
+            "the time for one of these requests",
             Bound::Within(listen::WITHIN),
             "the connection is closed",
         ),
         limit(
             "worker.request_bytes",
-            "the request of one of them",
+            "the size of one of these requests",
             Bound::Bytes(listen::REQUEST_BYTES_MAX as u64),
             "the connection is closed",
         ),
         limit(
             "worker.sitemap_urls",
-            "URLs of a queued sitemap, with all that it leads to, unless its entry has a bound",
+            "URLs of a queued sitemap and its nested sitemaps, unless its entry has a limit",
             Bound::Count(reader::LISTED_MAX.into()),
             "the rest is counted in the log",
         ),
         limit(
             "worker.sitemap_nesting",
-            "indexes above one that was queued",
+            "nested sitemap indexes below a queued one",
             Bound::Count(reader::NESTING_MAX.into()),
-            "not asked for",
+            "not fetched",
         ),
     ]
 }
@@ -92,16 +92,16 @@ fn of_workers() -> Vec<Limit> {
 #[cfg(feature = "fleet")]
 fn of_schedulers() -> Vec<Limit> {
     use crate::schedule::file;
-    let refused = "the file is refused, with what would do";
+    let refused = "the file is refused; the message names the allowed values";
     let (shortest, longest) = file::EVERY;
     vec![
         limit("seeds.file_bytes", "a file of seeds", Bound::Bytes(file::FILE_BYTES_MAX), refused),
-        limit("seeds.count", "seeds of one", count(file::SEEDS_MAX), refused),
+        limit("seeds.count", "seeds in one file", count(file::SEEDS_MAX), refused),
         limit("seeds.every_min", "the shortest span of `every`", Bound::Within(shortest), refused),
-        limit("seeds.every_max", "and the longest", Bound::Within(longest), refused),
+        limit("seeds.every_max", "the longest span of `every`", Bound::Within(longest), refused),
         limit(
             "seeds.sitemap_urls",
-            "what `limit` may say of a sitemap",
+            "the value of `limit` for a sitemap",
             Bound::Count(file::LIMIT_MAX.into()),
             refused,
         ),

@@ -63,7 +63,7 @@ fn all() -> Vec<Limit> {
 
 fn table() -> String {
     let mut text = String::from(
-        "| limit | what is bounded | bound | what comes of it | counted as |\n|---|---|---|---|---|\n",
+        "| limit | what is bounded | bound | when it is reached | counted as |\n|---|---|---|---|---|\n",
     );
     for Limit { name, what, bound, outcome, hit } in all() {
         let hit = hit.map_or_else(|| "–".to_owned(), |hit| format!("`{}`", hit.name()));

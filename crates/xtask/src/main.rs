@@ -7,6 +7,8 @@ mod duckdb;
 mod footer;
 mod markdown;
 mod picture;
+mod prose;
+mod rules;
 mod site;
 
 use std::env;
@@ -19,6 +21,7 @@ fn main() -> ExitCode {
         Some("dist") => dist::run(words),
         Some("duckdb") => duckdb::run(words),
         Some("picture") => picture::run(words),
+        Some("prose") => prose::run(),
         Some("site") => site::run(words),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };
@@ -54,6 +57,9 @@ dist --program FILE --extension FILE [--out DIR] [--try]
     --try installs, uses and removes each package in a fresh Debian (root, debootstrap).
 picture CURTSY [--out FILE]
     Records the program CURTSY in a terminal and draws docs/images/curtsy.svg.
+prose
+    Checks the documents: lines of at most 100 columns, sentences of at most 40 words, and the
+    house rules for words in crates/xtask/src/rules.rs.
 site [--out DIR] [--check CURTSY]
     Builds the web site of the documents with MkDocs (from PyPI) and prints its folder.
     --check serves it on 127.0.0.1 and fails if the program CURTSY finds a broken link,

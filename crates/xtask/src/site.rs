@@ -144,7 +144,7 @@ fn stage(root: &Path, work: &Path) -> anyhow::Result<()> {
     for document in documents(root)? {
         let text = fs::read_to_string(root.join(&document))
             .with_context(|| format!("reading `{}`", document.display()))?;
-        write(&pages.join(&document), &for_mkdocs(root, &document, &text, &mut linked))?;
+        write(&pages.join(&document), for_mkdocs(root, &document, &text, &mut linked))?;
     }
     for file in files(&root.join("docs"))? {
         let path = file.strip_prefix(root)?;

@@ -28,8 +28,8 @@ fn bytes() -> Vec<Case> {
         says("title-controls", "Escapes and directions of a terminal in a title", b"<title>\x1b[2J\x07\xe2\x80\xae evil \x1b]0;x\x07</title><p>text"),
         says("links-nul", "Links with NULs, line ends and broken bytes", b"<title>Links</title><a href='/a\0b'>x</a><a href='/c\nd'>y</a><a href='/\xff\xfe'>z</a><a href='http://[::1'>w</a><a href='http://a b/'>v</a><a href='%%%'>u</a>").requests(12),
         typed("utf-16", "A page in UTF-16", "text/html; charset=utf-16", || wide("<title>wide</title><p>text", true)),
-        typed("utf-16-by-mark", "A page in UTF-16 that only its mark tells", "text/html", || wide("<title>wide</title><p>text", true)),
-        typed("utf-16-lone-surrogates", "UTF-16 with halves of signs", "text/html; charset=utf-16le", || {
+        typed("utf-16-by-mark", "A page in UTF-16 that only its byte-order mark shows", "text/html", || wide("<title>wide</title><p>text", true)),
+        typed("utf-16-lone-surrogates", "UTF-16 with halves of surrogate pairs", "text/html; charset=utf-16le", || {
             [wide("<title>a", false), vec![0x00, 0xd8, 0x41, 0x00, 0x00, 0xdc], wide("</title><p>t", false)].concat()
         }),
         typed("utf-16-odd", "UTF-16 with a byte too few", "text/html; charset=utf-16le", || {

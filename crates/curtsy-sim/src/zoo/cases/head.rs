@@ -78,7 +78,7 @@ fn lines() -> Vec<Case> {
         says("header-nul", "A NUL in a header", b"HTTP/1.1 200 OK\r\nX-Nul: a\0b\r\nContent-Length: 4\r\n\r\npage"),
         says("header-no-name", "A header without a name", b"HTTP/1.1 200 OK\r\n: empty\r\nContent-Length: 4\r\n\r\npage"),
         says("header-folded", "A header in two lines, as of old", b"HTTP/1.1 200 OK\r\nX-Long: a\r\n b\r\nContent-Length: 4\r\n\r\npage"),
-        says("switching", "101 Switching Protocols, which nobody asked for", b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: smtp\r\nConnection: upgrade\r\n\r\n220 hello\r\n"),
+        says("switching", "101 Switching Protocols, although the request had no Upgrade", b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: smtp\r\nConnection: upgrade\r\n\r\n220 hello\r\n"),
         Case::new(
             Group::Head,
             "empty-lines",
@@ -122,15 +122,18 @@ fn statuses() -> Vec<Case> {
         case("not-modified-unasked", "304, though nothing is held", Expect::Page(304))
             .home(|_| Script::say("HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n\r\n"))
             .because("an answer without content; there is nothing that it could confirm"),
-        case("partial-unasked", "206 with a part that nobody asked for", Expect::Page(206)).home(
-            |_| {
-                answer(
-                    "206 Partial Content",
-                    "Content-Type: text/html\r\nContent-Range: bytes 0-9/100\r\n",
-                    "<p>a part.",
-                )
-            },
-        ),
+        case(
+            "partial-unasked",
+            "206 with a part, although the request had no Range",
+            Expect::Page(206),
+        )
+        .home(|_| {
+            answer(
+                "206 Partial Content",
+                "Content-Type: text/html\r\nContent-Range: bytes 0-9/100\r\n",
+                "<p>a part.",
+            )
+        }),
         case("payment", "402 Payment Required", Expect::Page(402))
             .home(|_| answer("402 Payment Required", "Content-Type: text/html\r\n", page("Pay"))),
         case("teapot", "418", Expect::Page(418))

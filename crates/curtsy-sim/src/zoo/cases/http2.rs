@@ -96,15 +96,10 @@ fn faults() -> Vec<Case> {
         once("h2-goaway-calm", "Says GOAWAY: enhance your calm", "reset", |_| {
             frame(GOAWAY, 0, 0, &[0, 0, 0, 0, 0, 0, 0, 11])
         }),
-        once(
-            "h2-push",
-            "Pushes what nobody asked for, though that is switched off",
-            "malformed",
-            |asked| {
-                let promise = [&2u32.to_be_bytes()[..], &field(":path", "/pushed")].concat();
-                frame(PUSH_PROMISE, END_HEADERS, asked.stream, &promise)
-            },
-        ),
+        once("h2-push", "Pushes a page, though push is switched off", "malformed", |asked| {
+            let promise = [&2u32.to_be_bytes()[..], &field(":path", "/pushed")].concat();
+            frame(PUSH_PROMISE, END_HEADERS, asked.stream, &promise)
+        }),
         once("h2-frame-too-large", "A frame of 1 MiB", "malformed", |asked| {
             frame(DATA, 0, asked.stream, &[0; 1 << 20])
         }),
@@ -187,7 +182,7 @@ fn bodies() -> Vec<Case> {
                 .and(frame(DATA, END_STREAM, asked.stream, page("Half").as_bytes()))
                 .broken()
         }),
-        case("h2-beyond-window", "A body that doesn't care for the window", "malformed")
+        case("h2-beyond-window", "A body that ignores the window", "malformed")
             .home(|asked| {
                 Script::say(head(asked)).endless(frame(DATA, 0, asked.stream, &[b'y'; 16_000]))
             })

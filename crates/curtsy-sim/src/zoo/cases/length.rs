@@ -68,7 +68,7 @@ fn lengths() -> Vec<Case> {
         Case::new(
             Group::Length,
             "video-10-gb",
-            "A video of 10 GB, and all of it is sent",
+            "A video of 10 GB, which is sent in full",
             Expect::Error("over_limit"),
         )
         .home(|_| {
@@ -225,7 +225,7 @@ fn surplus() -> Vec<Case> {
                 _ => None,
             },
         ),
-        case("smuggled", "A second answer behind the first, for whoever asks next").answers(
+        case("smuggled", "A second answer behind the first, for the next request").answers(
             move |asked| match asked.path {
                 "/" => Some(html(next("First")).and(poison())),
                 "/next" => Some(html(page("Second"))),

@@ -76,7 +76,7 @@ pub(super) fn cases() -> Vec<Case> {
         maze("long-urls", "Links that grow beyond what any server reads", |path| {
             vec![format!("{path}{}", "long".repeat(120))]
         }),
-        maze("everything-is-there", "Status 200 for whatever is asked", |_| {
+        maze("everything-is-there", "Status 200 for every URL", |_| {
             vec!["/missing".to_owned(), "/gone".to_owned(), "/never/was".to_owned()]
         }),
     ]

@@ -125,7 +125,7 @@ fn places() -> Vec<Case> {
         )
         .requests(5)
         .home(|_| redirect("302 Found", "/a%0d%0aX-Evil:%20yes"))
-        .because("escaped it is a path like any other, and is asked for escaped"),
+        .because("escaped, it is an ordinary path, and it is requested escaped"),
         Case::new(
             Group::Redirect,
             "redirect-broken-utf8",

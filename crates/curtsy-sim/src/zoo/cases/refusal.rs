@@ -98,7 +98,7 @@ fn waits() -> Vec<Case> {
         Case::new(
             Group::Refusal,
             "wait-and-late-page",
-            "A page that comes a second late, and a 429 for the page that is asked for meanwhile",
+            "A page that comes a second late, and a 429 for the page that is requested meanwhile",
             Expect::Page(200),
         )
         .requests(6)

@@ -61,7 +61,7 @@ fn texts() -> Vec<Case> {
         case("robots-html-rule", "HTML with a rule in it", Expect::Forbidden)
             .robots(|_| html("<html><pre>\nUser-agent: *\nDisallow: /\n</pre>"))
             .requests(1)
-            .because("lines are read whatever the type is called"),
+            .because("lines are read under any content type"),
         case("robots-gzip-file", "A gzip file without a coding", Expect::Page(200))
             .robots(|_| robots(gzip(b"User-agent: *\nDisallow: /\n")))
             .because("nobody unpacks what is not said to be packed"),

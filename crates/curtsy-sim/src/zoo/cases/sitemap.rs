@@ -127,7 +127,7 @@ fn documents() -> Vec<Case> {
             }),
             "truncated",
         )
-        .because("never half a sitemap: `/never` is not asked for"),
+        .because("half a sitemap is never used: `/never` is not requested"),
         fails(
             says("sitemap-silence", "Never answers", |_| Script::new().silence()),
             "first_byte_timeout",

@@ -34,7 +34,7 @@ fn connections() -> Vec<Case> {
             .because("a line that speaks unasked is given up, or what it said is no answer"),
         case("answers-unasked", "Sends a whole answer before it is asked", "reset")
             .or(Expect::Page(200))
-            .because("what comes just before the request can't be told from an answer to it; what follows is dropped").opens(|| {
+            .because("bytes that arrive just before the request look like its answer; bytes that follow are dropped").opens(|| {
             answer("200 OK", "Content-Type: text/plain\r\n", "User-agent: *\nAllow: /\n")
         }),
     ]
