@@ -207,7 +207,7 @@ impl Counted {
             if page.source == PageSource::Shared {
                 match row.ending {
                     Ending::Cached => self.cached_shared += 1,
-                    Ending::Dead(_) => self.missing_shared += 1,
+                    Ending::Dead(Outcome::Answered { .. }) => self.missing_shared += 1,
                     _ => {}
                 }
             }

@@ -79,9 +79,13 @@ pub(crate) fn is_missing(status: u16) -> bool {
     matches!(status, 404 | 410)
 }
 
-/// How a URL ends whose last answer is remembered.
-pub(crate) fn remembered(page: &Page) -> Ending {
+/// How a URL ends whose last answer is remembered. A crawl with other settings may have fetched the page, so its content type is checked as
+/// that of a new response is.
+pub(crate) fn remembered(page: &Page, policy: &Policy) -> Ending {
     match page.head.status {
+        200..300 if !policy.body.wants(page.head.content_type.as_deref()) => {
+            Ending::Dead(Outcome::Failed(Problem::ContentType))
+        }
         status if is_missing(status) => {
             Ending::Dead(Outcome::Answered { status, retry_after: None, friction: None })
         }

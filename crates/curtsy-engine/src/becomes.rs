@@ -215,7 +215,8 @@ impl<W: World> Worker<'_, W> {
     ) -> Option<Arc<Page>> {
         let source = self.outside.cache.source(record.url.key()).await;
         let (head, page) = self.outside.cache.page(record.url.key()).await?;
-        let (page, kept) = (Some(page), cached);
+        let page = policy.body.wants(head.content_type.as_deref()).then_some(page);
+        let kept = cached;
         let answer = Answer { head, page, kept, peer: None, latency: None, source };
         self.take_in(seen, policy, record, Some(answer), now).await
     }

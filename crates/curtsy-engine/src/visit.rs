@@ -345,7 +345,9 @@ impl<W: World> Worker<'_, W> {
                 Action::UseCached => {
                     let held =
                         Box::pin(self.take_in_cached(seen, policy, record, cached, now)).await;
-                    let ending = held.as_deref().map_or(Ending::Cached, answer::remembered);
+                    let ending = held
+                        .as_deref()
+                        .map_or(Ending::Cached, |page| answer::remembered(page, policy));
                     let (ending, held) = behind_login(ending, held, record);
                     page = held;
                     ending

@@ -1,6 +1,6 @@
 //! The head of an answer, from the wire's form to the engine's; and whether what follows it is wanted.
 
-use curtsy_core::headers::{Coding, ContentType, codings};
+use curtsy_core::headers::{Coding, codings};
 use curtsy_core::host::{Kind, Problem};
 use curtsy_core::limits::Hit;
 use curtsy_core::policy::Body;
@@ -86,30 +86,10 @@ pub(crate) fn is_framed_well(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Whether the policy wants what the head announces. Robots.txt and sitemaps are read whatever they are called.
+/// Whether the policy wants what the head announces. Robots.txt and sitemaps are read whatever their content type is.
 pub(crate) fn is_wanted(head: &Head, kind: Kind, body: &Body) -> bool {
-    if kind != Kind::Page || !(200..300).contains(&head.status) {
-        return true;
-    }
-    if body.accept.is_empty() && body.reject.is_empty() {
-        return true;
-    }
-    let essence = head.content_type.as_deref().and_then(ContentType::parse).map(|t| t.essence);
-    let fits = |patterns: &[String]| {
-        let name = essence.as_deref().unwrap_or(UNNAMED);
-        patterns.iter().any(|pattern| is_like(name, pattern))
-    };
-    (body.accept.is_empty() || fits(&body.accept)) && !fits(&body.reject)
-}
-
-/// `text/html` is like `text/html`, `text/*` and `*/*`.
-fn is_like(essence: &str, pattern: &str) -> bool {
-    let pattern = pattern.trim();
-    match pattern.strip_suffix('*') {
-        Some("" | "*/") => true,
-        Some(start) => essence.get(..start.len()).is_some_and(|s| s.eq_ignore_ascii_case(start)),
-        None => essence.eq_ignore_ascii_case(pattern),
-    }
+    let is_page = kind == Kind::Page && (200..300).contains(&head.status);
+    !is_page || body.wants(head.content_type.as_deref())
 }
 
 /// How long the server says that it keeps an idle connection, in seconds.
@@ -204,8 +184,6 @@ const NAMED: [HeaderName; 12] = [
     header::LINK,
 ];
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
-/// What a body without a type counts as (RFC 9110 §8.3).
-const UNNAMED: &str = "application/octet-stream";
 /// Other headers that are kept, and their bytes.
 pub(crate) const OTHERS_MAX: usize = 64;
 pub(crate) const OTHERS_BYTES_MAX: usize = 16 * 1024;
@@ -213,31 +191,6 @@ pub(crate) const OTHERS_BYTES_MAX: usize = 16 * 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn content_types_by_name_and_wildcard() {
-        let check = |content_type: Option<&str>, accept: &[&str], reject: &[&str]| {
-            let list = |l: &[&str]| l.iter().map(|s| (*s).to_owned()).collect();
-            let body = Body {
-                decoded_max: 1,
-                accept: list(accept),
-                reject: list(reject),
-                keep: true,
-                redirects_max: 5,
-            };
-            let content_type = content_type.map(str::to_owned);
-            is_wanted(&Head { status: 200, content_type, ..Head::default() }, Kind::Page, &body)
-        };
-        assert!(check(Some("image/png"), &[], &[]));
-        assert!(check(Some("Text/HTML; charset=utf-8"), &["text/html"], &[]));
-        assert!(check(Some("text/plain"), &["text/*"], &[]));
-        assert!(check(Some("text/plain"), &["*/*"], &["image/*"]));
-        assert!(!check(Some("text/plain"), &["text/*"], &["text/plain"]));
-        assert!(!check(Some("application/pdf"), &["text/*", "application/xhtml+xml"], &[]));
-        assert!(!check(None, &["text/*"], &[]));
-        assert!(!check(None, &[], &["application/octet-stream"]));
-        assert!(check(None, &[], &["image/*"]));
-    }
 
     #[test]
     fn addresses_of_a_head_are_kept_without_a_login() {

@@ -144,69 +144,14 @@ fn by_first_tag(start: &[u8]) -> Option<BodyKind> {
     }
 }
 
-/// Which content types a user wants and doesn't want: `text/html`, `text/*`, `*/*`, parted by commas or white space.
-///
-/// ```
-/// use curtsy_parse::content_type::ContentTypes;
-/// let types = ContentTypes::new("text/*, application/pdf", "text/css");
-/// assert!(types.takes(Some("Text/HTML; charset=utf-8")) && types.takes(Some("application/pdf")));
-/// assert!(!types.takes(Some("text/css")) && !types.takes(Some("image/png")));
-/// assert!(types.takes(None), "what is not named can't be refused");
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ContentTypes {
-    accept: Vec<String>,
-    reject: Vec<String>,
-}
-
-impl ContentTypes {
-    /// Reads both lists. An empty list to accept takes everything.
-    pub fn new(accept: &str, reject: &str) -> ContentTypes {
-        ContentTypes { accept: patterns(accept), reject: patterns(reject) }
-    }
-
-    /// Whether a body of this type is wanted. A refusal is stronger than a wish.
-    pub fn takes(&self, content_type: Option<&str>) -> bool {
-        let Some(found) = content_type.and_then(ContentType::parse) else {
-            return true;
-        };
-        let any = |list: &[String]| list.iter().any(|pattern| matches(pattern, &found.essence));
-        (self.accept.is_empty() || any(&self.accept)) && !any(&self.reject)
-    }
-}
-
-fn patterns(list: &str) -> Vec<String> {
-    list.split([',', ' ', '\t', '\n', ';'])
-        .filter(|pattern| !pattern.is_empty())
-        .take(PATTERNS_MAX)
-        .map(str::to_ascii_lowercase)
-        .collect()
-}
-
-/// `type/subtype`, `type/*`, `type`, `*/*`, `*`, `*/subtype`, and `*+xml` for a suffix.
-fn matches(pattern: &str, essence: &str) -> bool {
-    let (kind, subtype) = essence.split_once('/').unwrap_or((essence, ""));
-    let part = |pattern: &str, text: &str| match pattern.strip_prefix('*') {
-        Some(end) => text.ends_with(end),
-        None => pattern == text,
-    };
-    match pattern.split_once('/') {
-        Some((wanted, rest)) => part(wanted, kind) && part(rest, subtype),
-        None if pattern.starts_with('*') => part(pattern, essence),
-        None => pattern == kind,
-    }
-}
-
 /// A look goes no further.
 const LOOK_BYTES: usize = 1_024;
 /// More comments and declarations than this before the first tag are not looked at.
 const DECLARATIONS_MAX: usize = 16;
-/// Patterns of one list that are kept.
-const PATTERNS_MAX: usize = 256;
 
 #[cfg(test)]
 mod tests {
-    use super::{BodyKind, ContentTypes};
+    use super::BodyKind;
 
     #[test]
     fn the_header_is_believed_where_it_knows() {
@@ -236,26 +181,5 @@ mod tests {
         check("", b"", BodyKind::Text);
         check("", b"<!doctype", BodyKind::Text);
         check("", b"PK\x03\x04", BodyKind::Binary);
-    }
-
-    #[test]
-    fn lists_with_wildcards() {
-        let check = |accept: &str, reject: &str, content_type: &str, expected: bool| {
-            let takes = ContentTypes::new(accept, reject).takes(Some(content_type));
-            assert_eq!(takes, expected, "{accept:?} {reject:?} {content_type:?}");
-        };
-        check("", "", "image/png", true);
-        check("text/*", "", "text/plain", true);
-        check("text/*", "", "application/text", false);
-        check("text", "", "text/plain", true);
-        check("*/*", "", "image/png", true);
-        check("*", "image/*", "image/png", false);
-        check("text/html", "", "TEXT/HTML; charset=utf-8", true);
-        check("text/html", "", "text/htmlx", false);
-        check("*/json", "", "application/json", true);
-        check("application/*+xml", "", "application/rss+xml", true);
-        check("*+xml", "", "application/rss+xml", true);
-        check("", "application/*", "application/pdf", false);
-        check("application/pdf", "application/*", "application/pdf", false);
     }
 }

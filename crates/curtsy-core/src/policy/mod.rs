@@ -8,6 +8,7 @@
 //! form and the documents are made from that list.
 
 mod amount;
+mod body;
 mod document;
 mod environment;
 mod error;

@@ -9,7 +9,7 @@ use curtsy_core::headers::{
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_parse::charset::Charset;
-use curtsy_parse::content_type::{BodyKind, ContentTypes};
+use curtsy_parse::content_type::BodyKind;
 use curtsy_parse::link_header::canonical;
 
 use crate::{Target, latin};
@@ -101,7 +101,6 @@ fn directive((name, value): &(String, Option<String>)) -> String {
 
 fn content_type(line: &str) {
     let _ = BodyKind::of(Some(line), line.as_bytes());
-    let _ = ContentTypes::new(line, line).takes(Some("text/html"));
     let charset = Charset::of(line.as_bytes(), Some(line), Some("site.example"));
     let _ = charset.decode(line.as_bytes());
     let Some(read) = ContentType::parse(line) else {

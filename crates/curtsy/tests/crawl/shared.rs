@@ -266,6 +266,24 @@ fn pages_can_be_seen_forgotten_and_cleared() {
     assert_eq!(asked(&town.close())["/p/1"], 3);
 }
 
+/// A crawl with `--only html` kept the PDF that another crawl had fetched.
+#[test]
+fn a_page_from_the_cache_has_the_content_type_that_is_wanted() {
+    let pdf = Answer { content_type: Some("application/pdf".to_owned()), ..Answer::to("/p/1") };
+    let mut scene = Scene::plain(1, 4, 3, 500);
+    scene.hosts[0].answers = vec![pdf];
+    let mut town = town(scene);
+    let url = town.url(0, "/");
+    let args = |into| [url.as_str(), "--policy", "p.toml", "--no-sitemaps", "--into", into];
+    town.crawl(&args("a.db")).ends(0);
+    town.crawl(&[&args("b.db")[..], &["--only", "html"]].concat()).ends(0);
+    let db = town.db("b.db");
+    let unwanted = "SELECT error || ' ' || (body IS NULL) FROM pages WHERE url LIKE '%/p/1'";
+    assert_eq!(texts(&db, unwanted), ["content_type 1"]);
+    assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE decision = 'cached'"), 3);
+    assert_eq!(asked(&town.close())["/p/1"], 1);
+}
+
 #[test]
 fn a_full_cache_says_so_and_keeps_the_newest() {
     let mut town = town(Scene::plain(1, 120, 30, 20_000));
