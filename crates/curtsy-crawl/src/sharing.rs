@@ -212,7 +212,8 @@ impl Sink for Sharing {
             let login = matches!(row.ending, Ending::LoginWall(_)) && page.document.is_login();
             let unwanted = login || by_itself && page.document.rules.noindex;
             if unwanted && !self.is_private(&row.final_url, Some(&page.head)) {
-                self.pages.forget(row.final_url.key());
+                let key = row.final_url.key();
+                self.pages.forget(|found| found == key);
             }
         }
         Box::pin(std::future::ready(Ok(())))

@@ -287,6 +287,12 @@ fn what_is_forgotten_is_gone() {
     let folder = Folder::new("forget");
     let sink = open(&folder);
     let urls = ["http://a.test/1", "http://a.test/2", "https://b.test/1", "http://c.test/1"];
+    for url in ["http://a.test:81/1", "https://a.test:81/2", "http://a.test:811/1"] {
+        keep(&sink, vec![row(url, 0, Some(page_of("x")))]);
+    }
+    let port = |port| Forget::Port(HostKey::parse("a.test").unwrap(), port);
+    assert_eq!(sink.forget(port(81)).unwrap(), 2);
+    assert_eq!((sink.forget(port(81)).unwrap(), sink.forget(port(811)).unwrap()), (0, 1));
     for (n, url) in urls.iter().enumerate() {
         let secs = 10 * n as u64;
         keep(&sink, vec![row(url, secs, Some(page_of("x")))]);

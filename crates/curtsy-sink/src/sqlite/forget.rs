@@ -1,7 +1,7 @@
 //! Taking rows out again: on somebody's order, or because they are too old.
 
 use curtsy_core::time::Time;
-use curtsy_core::url::{CrawlUrl, HostKey};
+use curtsy_core::url::{CrawlUrl, HostKey, Scheme};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::write::id;
@@ -14,6 +14,8 @@ pub enum Forget {
     Url(CrawlUrl),
     /// Every URL of a host.
     Host(HostKey),
+    /// Every URL of a host on one port.
+    Port(HostKey, u16),
     /// Every URL whose last decision is older than this.
     Before(Time),
 }
@@ -36,11 +38,26 @@ pub(super) fn forget(db: &mut Connection, what: &Forget) -> Result<usize, rusqli
             for scheme in ["http", "https"] {
                 for end in ["/", ":"] {
                     let begins = format!("{scheme}://{host}{end}");
-                    let listed = "DELETE FROM sitemap_urls WHERE substr(url, 1, length(?1)) = ?1";
-                    tx.execute(listed, [begins])?;
+                    tx.execute(LISTED, [begins])?;
                 }
             }
             tx.execute("DELETE FROM pages WHERE host = ?1", [host.as_str()])?
+        }
+        Forget::Port(host, port) => {
+            let mut rows = 0;
+            for scheme in [Scheme::Http, Scheme::Https] {
+                let begins = match *port == scheme.default_port() {
+                    true => format!("{}://{host}/", scheme.as_str()),
+                    false => format!("{}://{host}:{port}/", scheme.as_str()),
+                };
+                let of_its_pages = "DELETE FROM history WHERE id IN
+                    (SELECT id FROM pages WHERE host = ?1 AND substr(url, 1, length(?2)) = ?2)";
+                tx.execute(of_its_pages, [host.as_str(), &begins])?;
+                tx.execute(LISTED, [&begins])?;
+                let pages = "DELETE FROM pages WHERE host = ?1 AND substr(url, 1, length(?2)) = ?2";
+                rows += tx.execute(pages, [host.as_str(), &begins])?;
+            }
+            rows
         }
         Forget::Before(time) => {
             let before = moment::text(*time);
@@ -51,3 +68,6 @@ pub(super) fn forget(db: &mut Connection, what: &Forget) -> Result<usize, rusqli
     tx.commit()?;
     Ok(rows)
 }
+
+/// Removes sitemap entries whose URLs have a beginning.
+const LISTED: &str = "DELETE FROM sitemap_urls WHERE substr(url, 1, length(?1)) = ?1";

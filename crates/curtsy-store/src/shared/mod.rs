@@ -178,9 +178,9 @@ impl SharedPages {
         self.lock().flush();
     }
 
-    /// Forgets a page: its bytes are overwritten.
-    pub fn forget(&self, key: UrlKey) -> usize {
-        self.lock().forget(|found, _| found == key)
+    /// Forgets pages by their keys, and returns how many: their bytes are overwritten.
+    pub fn forget(&self, wanted: impl Fn(UrlKey) -> bool) -> usize {
+        self.lock().forget(|key, _| wanted(key))
     }
 
     /// Forgets every page of a host.

@@ -1,9 +1,11 @@
 //! `curtsy forget`: takes rows out of a crawl's file, pages out of the page cache, and the history of a host out of the ledger.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_sink::read::PagesFile;
 use curtsy_sink::{Forget, Options, SqliteSink};
 use curtsy_store::OpenError;
@@ -19,7 +21,7 @@ use curtsy_crawl::seed;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct ForgetArgs {
-    /// A URL (`https://example.org/page`), or a host (`example.org`)
+    /// A URL (`https://example.org/page`), a host (`example.org`), or one port of a host (`localhost:8000`)
     what: String,
     /// The crawl's file [default: the crawl in this folder that knows the URL, or the newest; for a host, every crawl in this folder that has rows of it]
     #[arg(long = "in", value_name = "FILE")]
@@ -35,14 +37,15 @@ pub(super) struct ForgetArgs {
 
 pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let is_url = args.what.contains("://");
-    let what = match is_url {
-        true => Forget::Url(seed(&args.what)?),
-        false => Forget::Host(host(&args.what)?),
+    let what = match (is_url, port(&args.what)) {
+        (true, _) => Forget::Url(seed(&args.what)?),
+        (false, Some(port)) => Forget::Port(host(&args.what)?, port),
+        (false, None) => Forget::Host(host(&args.what)?),
     };
     let mut rows = 0;
     let files = match (&args.file, &what) {
         (Some(file), _) => vec![file.clone()],
-        (None, Forget::Host(host)) => {
+        (None, Forget::Host(host) | Forget::Port(host, _)) => {
             let files = file::of_host(host, &args.config)?;
             for file in &files {
                 console.note(&format!("in {}", file.display()))?;
@@ -54,13 +57,21 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
         }
         (None, Forget::Before(_)) => Vec::new(),
     };
+    let mut keys = HashSet::new();
     for file in files.iter().filter(|file| file.exists()) {
         // To write to a file that holds no crawl would make it one.
-        PagesFile::open(file)?;
+        let kept = PagesFile::open(file)?;
+        if let Forget::Port(host, port) = &what {
+            kept.known(|url, last, _| {
+                let of_port = |url: &CrawlUrl| url.host() == host && url.port() == *port;
+                keys.extend([url, last].iter().filter(|url| of_port(url)).map(CrawlUrl::key));
+            })?;
+        }
+        drop(kept);
         let sink = SqliteSink::open(file, Options::default())?;
         rows += sink.forget(what.clone()).map_err(|e| anyhow::anyhow!("{}", e.why))?;
     }
-    let cached = forget_shared(args, is_url, console)?;
+    let cached = forget_shared(args, &what, &keys, console)?;
     if !files.iter().any(|file| file.exists()) && is_url && cached == 0 {
         let path = files.into_iter().next().unwrap_or_default();
         return Err(OpenError::Missing { path }.into());
@@ -72,6 +83,7 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
         }
         _ => false,
     };
+    let history_stays = !matches!(what, Forget::Host(_));
     let known = rows > 0 || cached > 0 || history;
     let shown = printable(&args.what);
     if args.json {
@@ -91,20 +103,35 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
             Some(file) => format!("there is no file `{}`", file.display()),
             None => "no crawl in this folder has a row of it".to_owned(),
         };
-        let ledger = if is_url { "" } else { ", and the ledger of hosts has no history of it" };
+        let ledger =
+            if history_stays { "" } else { ", and the ledger of hosts has no history of it" };
         writeln!(console.err, "nothing to forget of {shown}: {there}{ledger}")?;
     }
     Ok(if known { Outcome::Fine } else { Outcome::Refused })
 }
 
-/// Takes pages out of the page cache that all crawls share; tells how many.
-fn forget_shared(args: &ForgetArgs, is_url: bool, console: &Console<'_>) -> anyhow::Result<usize> {
+/// The port in `localhost:8000`.
+fn port(text: &str) -> Option<u16> {
+    let (_, port) = text.rsplit_once(':')?;
+    port.parse().ok()
+}
+
+/// Removes pages from the page cache that all crawls share, and returns how many. The cache knows its pages by their keys: those of one port are
+/// the ones that the crawls' files name.
+fn forget_shared(
+    args: &ForgetArgs,
+    what: &Forget,
+    of_port: &HashSet<UrlKey>,
+    console: &Console<'_>,
+) -> anyhow::Result<usize> {
     let Some(pages) = super::cache::open_existing(&args.ledger, console)? else {
         return Ok(0);
     };
-    let forgotten = match is_url {
-        true => pages.forget(seed(&args.what)?.key()),
-        false => pages.forget_host(&host(&args.what)?),
+    let forgotten = match what {
+        Forget::Url(url) => pages.forget(|key| key == url.key()),
+        Forget::Host(host) => pages.forget_host(host),
+        Forget::Port(..) => pages.forget(|key| of_port.contains(&key)),
+        Forget::Before(_) => 0,
     };
     match pages.trouble() {
         Some(why) => Err(anyhow::anyhow!("{why}")),
@@ -116,11 +143,13 @@ const HELP: &str = "\
 Rows leave the crawl's file with their content and history; those of a host leave every crawl's file in this folder. The pages leave the page cache that \
 all crawls share. For a host, its risk and the times \
 of its answers leave the ledger of hosts too; waits that it asked for, its robots.txt and blocks \
-stay, so nothing is asked earlier than before.
+stay, so nothing is asked earlier than before. That history is one for all ports of a host: with a port \
+it stays.
 
 Examples:
   curtsy forget https://example.org/page --in example.org.db
   curtsy forget example.org
+  curtsy forget localhost:8000    the other ports of localhost stay
 
 Exit codes: 0 forgotten; 1 there was nothing to forget; 2 not a URL or host, or a file that \
 can't be used.";

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use curtsy_sim::loopback::{Answer, Body, Host, Scene};
 use serde_json::Value;
 
-use crate::harness::{Ran, Town, number, texts};
+use crate::harness::{Ran, Served, Town, number, texts};
 
 /// What the program says on stderr when it ends with a code.
 #[track_caller]
@@ -459,6 +459,24 @@ fn to_forget_a_host_is_to_forget_it_in_every_crawl_of_the_folder() {
         assert_eq!(number(&town.db(into), "SELECT count(*) FROM pages"), 0, "{into}");
     }
     says(town.run(&["forget", host]), 1, &["nothing to forget of"]);
+}
+
+/// All ports of a machine are one host, and `forget localhost:8001` emptied the crawls of every port.
+#[test]
+fn to_forget_one_port_leaves_the_other_ports_of_the_host() {
+    let town = Town::empty();
+    std::fs::write(town.path("index.html"), "<title>x</title>").unwrap();
+    let (one, other) = (Served::folder(&town.folder), Served::folder(&town.folder));
+    let at = |served: &Served| format!("localhost:{}", served.port);
+    for (served, into) in [(&one, "one.db"), (&other, "other.db")] {
+        town.run(&["crawl", &at(served), "--delay", "0", "--quiet", "--into", into]).ends(0);
+    }
+    says(town.run(&["forget", &at(&one)]), 0, &["1 row, 1 page of the page cache"]);
+    assert_eq!(number(&town.db("one.db"), "SELECT count(*) FROM pages WHERE kind = 'page'"), 0);
+    assert_eq!(number(&town.db("other.db"), "SELECT count(*) FROM pages WHERE kind = 'page'"), 1);
+    says(town.run(&["forget", &at(&one)]), 1, &["nothing to forget of"]);
+    let again = ["crawl", &at(&other), "--delay", "0", "--quiet", "--into", "again.db"];
+    says(town.run(&again), 0, &["1 of them in the page cache"]);
 }
 
 #[test]
