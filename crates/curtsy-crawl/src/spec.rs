@@ -113,13 +113,15 @@ impl Order {
         let mut outlet = way.settings(&policy);
         // Many names of one's own machine are not many visitors at once, unless the user says so.
         outlet.count_allowed = matches!(settled.origin["slots.per_address"], Origin::Said(_));
-        if policy.identity.contact.is_none() && way.is_local(&seeds) {
+        if policy.identity.contact.is_none() && way.is_local(&seeds) && !discovery.check_external {
             // Our own machine needs no address to complain to. It may not be left without one either.
             policy.identity.contact = Some("this-machine".to_owned());
             outlet.public = false;
         }
         let product = policy.product_token().to_owned();
-        let user_agent = policy.user_agent().map_err(|missing| without_contact(missing, &seeds))?;
+        let user_agent = policy
+            .user_agent()
+            .map_err(|missing| without_contact(missing, &seeds, discovery.check_external))?;
         Ok(JobSpec {
             user_agent,
             discovery: DiscoverySpec { seeds: seeds.clone(), product, ..discovery },
@@ -134,9 +136,16 @@ impl Order {
     }
 }
 
-/// Names the host for which a contact is missing, and this machine if the name looks like a typo of it.
-fn without_contact(mut missing: PolicyError, seeds: &[CrawlUrl]) -> PolicyError {
+/// Names the host for which a contact is missing, and this machine if the name looks like a typo of it; or the flag that leads to other sites.
+fn without_contact(
+    mut missing: PolicyError,
+    seeds: &[CrawlUrl],
+    check_external: bool,
+) -> PolicyError {
     let stranger = seeds.iter().map(CrawlUrl::host).find(|host| !host.names_this_machine());
+    if let (None, true, [fault]) = (stranger, check_external, &mut missing.faults[..]) {
+        fault.problem = format!("{}, and `--external` requests other sites", fault.problem);
+    }
     let (Some(host), [fault]) = (stranger, &mut missing.faults[..]) else {
         return missing;
     };

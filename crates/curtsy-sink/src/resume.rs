@@ -106,6 +106,13 @@ impl PagesFile {
         found == Some(true)
     }
 
+    /// Whether the last run of the crawl in a file came to its end. A file that can't be read has none.
+    pub fn is_complete(file: &Path) -> bool {
+        let runs = PagesFile::open(file).and_then(|it| it.runs());
+        let last = runs.ok().and_then(|mut runs| runs.pop());
+        last.is_some_and(|run| run.outcome.as_deref() == Some("complete"))
+    }
+
     /// How many pages are held that no run since then has decided about.
     pub fn held_before(&self, since: Time) -> Result<u64, OpenError> {
         let sql = "SELECT count(*) FROM pages WHERE kind = 'page' AND decided_at < ?1

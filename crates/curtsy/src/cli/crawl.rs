@@ -264,18 +264,39 @@ pub(super) fn run(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result<
     Ok(outcome(&report))
 }
 
-/// Crawls into a file that somebody reports on: gives the file, and the code that the crawl alone would end with.
+/// A crawl that was made for a report on its links.
+pub(super) struct Checked {
+    pub(super) file: PathBuf,
+    /// The code that the crawl alone would end with.
+    pub(super) outcome: Outcome,
+    /// URLs that were not requested because an earlier response is still fresh.
+    pub(super) from_cache: Option<u64>,
+}
+
+/// Crawls into a file for a report on the present state of a site. A crawl that is complete starts over. The page cache is not used for a site on
+/// this machine: its owner has just changed it, and no stranger is spared a request.
 pub(super) fn run_for_report(
-    args: CrawlArgs,
+    mut args: CrawlArgs,
     console: &mut Console<'_>,
-) -> anyhow::Result<(PathBuf, Outcome)> {
+) -> anyhow::Result<Checked> {
     let (json, quiet) = (args.json, args.quiet);
-    let (spec, into) = spec(args, console)?;
+    let is_near = |text: &String| seed(text).is_ok_and(|url| url.host().names_this_machine());
+    let is_local = args.urls.iter().all(is_near);
+    args.cache.no_cache |= is_local;
+    let (spec, mut into) = spec(args, console)?;
     if into.targets != [Target::Sqlite] {
         bail!(
             "`--into {}` is no crawl's file\nhint: a name that ends with `.db`",
             into.file.display()
         );
+    }
+    if into.begin == Begin::GoOn && PagesFile::is_complete(&into.file) {
+        into.begin = Begin::Again;
+        into.command.push_str(" --again");
+    }
+    if into.begin == Begin::Again && is_local {
+        into.begin = Begin::Forced;
+        into.command.push_str(" --force");
     }
     let report = work(&spec, &into, (json, quiet), console)?;
     if json {
@@ -283,7 +304,13 @@ pub(super) fn run_for_report(
     } else if !quiet {
         write!(console.err, "{}", summary(&report, &into))?;
     }
-    Ok((into.file, outcome(&report)))
+    // The summary says the same. A page that two URLs of this run lead to is held too, and was requested in this run.
+    let held = match into.begin {
+        Begin::Again => report.cached + report.missing_shared,
+        Begin::GoOn | Begin::Forced => report.cached_shared + report.missing_shared,
+    };
+    let from_cache = (quiet && held > 0).then_some(held);
+    Ok(Checked { file: into.file, outcome: outcome(&report), from_cache })
 }
 
 fn work(

@@ -10,7 +10,7 @@ use curtsy_sink::read::PagesFile;
 use serde_json::{Value as Json, json};
 
 use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs};
+use super::crawl::{CacheArgs, Checked, CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs};
 use super::{Console, Outcome, crawl, file, printable};
 use crate::linkcheck::{self, LinkReport, Look, Problem, ProblemKind};
 
@@ -41,10 +41,10 @@ pub(super) struct LinksArgs {
     /// Where the site is crawled into, if a URL is given [default: the site's host, as `example.org.db`]
     #[arg(long, value_name = "FILE", help_heading = CRAWLING)]
     into: Option<PathBuf>,
-    /// Crawl again what was crawled
+    /// Start the check over, even if an earlier one was interrupted (a finished one is always started over)
     #[arg(long, help_heading = CRAWLING)]
     again: bool,
-    /// With `--again`: ask for pages that are still fresh, too
+    /// With `--again`: request pages that are still fresh, too (on your own machine every page is requested)
     #[arg(long, requires = "again", help_heading = CRAWLING)]
     force: bool,
     /// No progress
@@ -60,6 +60,8 @@ pub(super) struct LinksArgs {
     way: WayArgs,
     #[command(flatten, next_help_heading = CRAWLING)]
     ledger: LedgerArg,
+    #[command(flatten, next_help_heading = CRAWLING)]
+    cache: CacheArgs,
 }
 
 pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
@@ -68,7 +70,16 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
     let look = Look { fragments: args.fragments, from_max };
     let (json, strict) = (args.json, args.strict);
     let (file, crawled) = match args.target.clone() {
-        Some(target) if !is_file(&target) => args.crawl(target, console)?,
+        Some(target) if !is_file(&target) => {
+            let checked = args.crawl(target, console)?;
+            if let Some(held) = checked.from_cache {
+                console.note(&format!(
+                    "{} not requested, because an earlier response is still fresh: `--no-cache --again --force` requests everything",
+                    count(held, "URL")
+                ))?;
+            }
+            (checked.file, checked.outcome)
+        }
         named => {
             let named = named.map(PathBuf::from).or_else(|| args.file.clone());
             args.refuse_crawl_flags(named.as_deref())?;
@@ -91,7 +102,7 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
 
 impl LinksArgs {
     /// Crawls the site, with everything that the report looks at.
-    fn crawl(self, url: String, console: &mut Console<'_>) -> anyhow::Result<(PathBuf, Outcome)> {
+    fn crawl(self, url: String, console: &mut Console<'_>) -> anyhow::Result<Checked> {
         let args = CrawlArgs {
             urls: vec![url],
             manners: self.manners,
@@ -101,6 +112,7 @@ impl LinksArgs {
             again: self.again,
             force: self.force,
             ledger: self.ledger,
+            cache: self.cache,
             config: self.config,
             quiet: self.quiet,
             json: self.json,
@@ -111,13 +123,17 @@ impl LinksArgs {
 
     /// A file is only read: what is for a crawl would be passed over without a word.
     fn refuse_crawl_flags(&self, named: Option<&Path>) -> anyhow::Result<()> {
-        let is_plain = format!("{:?}{:?}{:?}{:?}", self.manners, self.find, self.way, self.ledger)
+        let given = (&self.manners, &self.find, &self.way, &self.ledger, &self.cache);
+        let is_plain = format!("{given:?}")
             == format!(
-                "{:?}{:?}{:?}{:?}",
-                MannersArgs::default(),
-                FindArgs::default(),
-                WayArgs::default(),
-                LedgerArg::default()
+                "{:?}",
+                (
+                    MannersArgs::default(),
+                    FindArgs::default(),
+                    WayArgs::default(),
+                    LedgerArg::default(),
+                    CacheArgs::default()
+                )
             );
         // Without a name, the settings file says which crawl is meant.
         let idle_config = named.is_some() && self.config.is_given();
@@ -316,7 +332,7 @@ const HELP: &str = "\
 Examples:
   curtsy links https://example.org/ --contact me@example.org
       crawls the site, images, scripts and style sheets included, and reports;
-      again later with --again
+      the same command again starts a new check
   curtsy links https://example.org/ --external --fragments \\
       --contact me@example.org
       asks other sites too (HEAD, then GET), under the same manners, and looks

@@ -362,7 +362,8 @@ fn a_server_that_does_not_answer_is_broken() {
     let town = Town::new(Scene { hosts: vec![own], ..Scene::default() });
     let seed = format!("http://own.test:{}/", town.sites.as_ref().unwrap().port());
     let net = ["--allow-net", "127.0.0.0/8", "--resolve", "*.test=127.0.0.1", "--quiet", "--json"];
-    let args = [&[seed.as_str(), "--external"], &FAST[..], &net].concat();
+    let asked = [seed.as_str(), "--external", "--contact", "me@example.org"];
+    let args = [&asked[..], &FAST[..], &net].concat();
     let ran = links(&town, &args).ends(1);
     let (told, _) = problems(&ran);
     let targets: Vec<&str> = told.iter().map(|(_, target, _)| target.as_str()).collect();
@@ -370,14 +371,32 @@ fn a_server_that_does_not_answer_is_broken() {
     assert!(ran.out.contains("its server does not answer (connect)"), "{}", ran.out);
 }
 
-/// A page that was deleted a minute ago counted as there, since it was still fresh, and nothing could force a look.
+/// A page that was deleted a minute ago counted as there, since it was still fresh: a check of a site on this machine passed with its server off.
 #[test]
-fn a_page_that_is_gone_is_found_by_force() {
+fn a_check_of_a_site_on_this_machine_looks_at_the_present() {
     let host = Host::named("a.test").pages(1, 0, 300).says(Answer::to("/b").first(1));
-    let town = Town::new(Scene { hosts: vec![host], ..Scene::default() });
+    let mut town = Town::new(Scene { hosts: vec![host], ..Scene::default() });
     let url = town.url(0, "/");
-    let args = ["links", url.as_str(), "--delay", "0s", "--into", "l.db"];
-    town.run(&args).ends(0);
-    town.run(&[&args[..], &["--again"]].concat()).ends(0);
-    town.run(&[&args[..], &["--again", "--force"]].concat()).ends(1);
+    let links = |town: &Town, into: &str| {
+        town.run(&["links", url.as_str(), "--delay", "0s", "--quiet", "--into", into])
+    };
+    // Pages in the page cache are no answer to what is there now.
+    town.crawl(&[url.as_str(), "--delay", "0s", "--quiet"]).ends(0);
+    links(&town, "l.db").ends(1);
+    // The same command starts a new check.
+    let ran = links(&town, "l.db").ends(1);
+    assert!(ran.out.contains("/b: 404"), "{}", ran.out);
+    town.close();
+    let ran = links(&town, "l.db").ends(1);
+    assert!(ran.out.contains("does not answer"), "{}", ran.out);
+    links(&town, "new.db").ends(1);
+}
+
+/// The check passed, and had checked no other site.
+#[test]
+fn a_check_of_other_sites_needs_a_contact() {
+    let town = site(vec![html("/", "<a href='https://example.org/'>x</a>")]);
+    let ran = links(&town, &[&town.url(0, "/"), "--external", "--delay", "0s"]).ends(2);
+    assert!(ran.err.contains("`--external` requests other sites"), "{}", ran.err);
+    assert!(ran.err.contains("--contact"), "{}", ran.err);
 }
