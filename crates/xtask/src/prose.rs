@@ -21,7 +21,7 @@ const WORDS_MAX: usize = 40;
 pub(crate) fn run() -> anyhow::Result<()> {
     let findings = findings(&root())?;
     for finding in &findings {
-        crate::print(&finding.to_string());
+        crate::print(finding);
     }
     anyhow::ensure!(findings.is_empty(), "{} findings", findings.len());
     Ok(())
