@@ -16,7 +16,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use cpu_time::ProcessTime;
 use curtsy_core::host::{
-    AskKind, Confidence, DelayBy, Finding, Findings, Gate, Outcome, Reason, RobotsId, Verdict,
+    AskKind, Confidence, DelayBy, Finding, Findings, Gate, Outcome, PaceReason, Reason, RobotsId,
+    RobotsReason, Verdict,
 };
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
@@ -174,9 +175,10 @@ fn row(n: usize, links: usize, bytes: usize) -> Row {
     };
     let mut findings = Findings::CLEAR;
     let file = RobotsId([host as u8; 16]);
-    let allows = Reason::RobotsAllows { file, line: Some(3), standing: Confidence::Current };
+    let allows =
+        Reason::Robots(RobotsReason::Allows { file, line: Some(3), standing: Confidence::Current });
     findings.set(Gate::Robots, Finding::new(Verdict::Go, allows));
-    let delay = Reason::Delay { micros: 1_000_000, by: DelayBy::Policy };
+    let delay = Reason::Pace(PaceReason::Delay { micros: 1_000_000, by: DelayBy::Policy });
     findings.set(Gate::Pace, Finding::new(Verdict::Go, delay));
     let outcome = Outcome::Answered { status: 200, retry_after: None, friction: None };
     Row {

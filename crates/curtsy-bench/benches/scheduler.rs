@@ -17,7 +17,7 @@ use std::rc::Rc;
 use cpu_time::ThreadTime;
 use curtsy_bench::host::{Around, START, answered, approach, ask};
 use curtsy_bench::scheduler::{Scheduler, Tour, host, rested};
-use curtsy_core::host::{HostState, LeaseId, Receipt};
+use curtsy_core::host::{HostState, LeaseId, Receipt, SlotEnds};
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::memory::{Control, MemoryStore, Options};
 use curtsy_engine::{Clock, Commit, Committed, Grant, Mono, Store, UrlRecord, UrlWrite, View};
@@ -138,7 +138,7 @@ impl Fleet {
             unreachable!("what was admitted can be reserved at the same moment");
         };
         let receipt = self.commit(Commit {
-            not_before: reserved.state.next_due(&scene),
+            not_before: reserved.state.hand_out_at(&scene, SlotEnds::Deadline),
             grant: Some(Grant {
                 lease,
                 url: Some((record.id, record.claim)),
@@ -155,7 +155,7 @@ impl Fleet {
         let (state, _) = reserved.state.observe(&permit, &seen, &scene);
         let granted = UrlRecord { claim: Some(lease), ..record.clone() };
         let receipt = self.commit(Commit {
-            not_before: state.next_due(&scene),
+            not_before: state.hand_out_at(&scene, SlotEnds::Deadline),
             urls: vec![becomes(&granted, lease)],
             state: Some(state.into()),
             ..plain(&view)

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use curtsy_core::host::{HostState, LeaseId};
+use curtsy_core::host::{HostState, LeaseId, SlotEnds};
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use hashbrown::HashTable;
@@ -66,7 +66,7 @@ impl Scheduler {
         let name = taken.name.clone();
         let mut state = HostState::decode(&taken.state).expect("written by us");
         around.round(&mut state, now, id);
-        self.put(&name, &state, state.next_due(&around.scene(now)));
+        self.put(&name, &state, state.hand_out_at(&around.scene(now), SlotEnds::Deadline));
     }
 
     fn put(&mut self, name: &HostKey, state: &HostState, due: Time) {

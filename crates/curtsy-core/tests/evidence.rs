@@ -7,8 +7,9 @@ use curtsy_core::evidence::{
     SLOT_TIMEOUT_TEXT, circuit_open, decode, encode, friction_signal, sentence,
 };
 use curtsy_core::host::{
-    Confidence, DelayBy, Finding, Findings, Friction, Gate, Outcome, Problem, Reason, RobotsId,
-    Trap, Verdict,
+    AddressReason, BackoffReason, BreakerReason, BudgetReason, Confidence, DelayBy, Finding,
+    Findings, FreshnessReason, Friction, Gate, Outcome, PaceReason, Problem, Reason, RiskReason,
+    RobotsId, RobotsReason, SlotsReason, StopReason, Trap, TrapReason, Verdict,
 };
 use curtsy_core::policy::Mode;
 use curtsy_core::robots::Robots;
@@ -47,13 +48,17 @@ fn until(span: Duration) -> Verdict {
 }
 
 fn line(line: u32) -> Reason {
-    Reason::RobotsForbids { file: FILE, line: Some(line), standing: Confidence::Current }
+    Reason::Robots(RobotsReason::Forbids {
+        file: FILE,
+        line: Some(line),
+        standing: Confidence::Current,
+    })
 }
 
 #[test]
 fn a_rule_is_quoted_with_its_line() {
     let go = |line, standing, expected| {
-        let reason = Reason::RobotsAllows { file: FILE, line, standing };
+        let reason = Reason::Robots(RobotsReason::Allows { file: FILE, line, standing });
         check(Gate::Robots, Verdict::Go, reason, expected);
     };
     go(Some(2), Confidence::Current, "robots.txt line 2 allows it: `Allow: /public`");
@@ -69,7 +74,11 @@ fn a_rule_is_quoted_with_its_line() {
     no(7, "robots.txt line 7 forbids it: `Disallow: /bell\u{FFFD}\u{FFFD}[31m`");
     // A text that is not the one that decided has no such line: the number stands alone.
     no(99, "robots.txt line 99 forbids it");
-    let reason = Reason::RobotsForbids { file: FILE, line: None, standing: Confidence::Current };
+    let reason = Reason::Robots(RobotsReason::Forbids {
+        file: FILE,
+        line: None,
+        standing: Confidence::Current,
+    });
     check(Gate::Robots, Verdict::Never, reason, "robots.txt forbids it");
 }
 
@@ -92,42 +101,45 @@ fn a_long_rule_is_cut() {
 #[test]
 fn robots_without_a_rule() {
     let go = |reason, expected| check(Gate::Robots, Verdict::Go, reason, expected);
-    go(Reason::RobotsUnknown, "robots.txt is not known yet and is asked for first");
-    go(Reason::RobotsDue, "robots.txt is past its time and is asked for again first");
+    go(Reason::Robots(RobotsReason::Unknown), "robots.txt is not known yet and is asked for first");
+    go(
+        Reason::Robots(RobotsReason::Due),
+        "robots.txt is past its time and is asked for again first",
+    );
     check(
         Gate::Robots,
         until(Duration::from_secs(90)),
-        Reason::RobotsDue,
+        Reason::Robots(RobotsReason::Due),
         "robots.txt is asked for again when its time is over; until 2024-01-01T00:01:30.000Z, in 1 min 30 s",
     );
     check(
         Gate::Robots,
         until(Duration::from_secs(60)),
-        Reason::RobotsAsked,
+        Reason::Robots(RobotsReason::Asked),
         "robots.txt is being asked for right now; until 2024-01-01T00:01:00.000Z, in 1 min",
     );
-    go(Reason::RobotsAbsent, "the site has no robots.txt, so there are no rules");
+    go(Reason::Robots(RobotsReason::Absent), "the site has no robots.txt, so there are no rules");
     check(
         Gate::Robots,
         Verdict::Never,
-        Reason::RobotsRefused,
+        Reason::Robots(RobotsReason::Refused),
         "the site refuses its robots.txt, and the policy takes that as a no",
     );
     check(
         Gate::Robots,
         until(Duration::from_secs(300)),
-        Reason::RobotsUnreachable,
+        Reason::Robots(RobotsReason::Unreachable),
         "robots.txt could not be had, so nothing else may be asked; until 2024-01-01T00:05:00.000Z, in 5 min",
     );
     go(
-        Reason::RobotsUnreachableAllowed,
+        Reason::Robots(RobotsReason::UnreachableAllowed),
         "robots.txt could not be fetched: allowed, low confidence",
     );
-    go(Reason::RobotsExempt, "robots.txt has no say in requests for robots.txt");
+    go(Reason::Robots(RobotsReason::Exempt), "robots.txt has no say in requests for robots.txt");
     check(
         Gate::Robots,
         Verdict::Never,
-        Reason::AuthorityLimit,
+        Reason::Robots(RobotsReason::AuthorityLimit),
         "robots.txt is kept for 64 authorities of a host, and this is one more",
     );
 }
@@ -135,7 +147,7 @@ fn robots_without_a_rule() {
 #[test]
 fn pace_says_who_set_it() {
     let delay = |micros, by, expected| {
-        check(Gate::Pace, Verdict::Go, Reason::Delay { micros, by }, expected);
+        check(Gate::Pace, Verdict::Go, Reason::Pace(PaceReason::Delay { micros, by }), expected);
     };
     delay(3_000_000, DelayBy::Policy, "waits 3 s between two starts (policy)");
     delay(2_500_000, DelayBy::CrawlDelay, "waits 2.5 s between two starts (Crawl-delay)");
@@ -150,7 +162,7 @@ fn pace_says_who_set_it() {
         "waits 9 s between two starts (answers take longer than usual)",
     );
     delay(1_200_000, DelayBy::Risk, "waits 1.2 s between two starts (risk)");
-    let reason = Reason::Delay { micros: 3_000_000, by: DelayBy::Policy };
+    let reason = Reason::Pace(PaceReason::Delay { micros: 3_000_000, by: DelayBy::Policy });
     check(
         Gate::Pace,
         until(Duration::from_millis(1_250)),
@@ -160,7 +172,7 @@ fn pace_says_who_set_it() {
     check(
         Gate::Pace,
         until(Duration::from_secs(30)),
-        Reason::StoreRestarted,
+        Reason::Pace(PaceReason::StoreRestarted),
         "the store began anew; what was in flight before must surely have ended; until 2024-01-01T00:00:30.000Z, in 30 s",
     );
 }
@@ -173,17 +185,17 @@ fn slots_and_freshness() {
         check(Gate::Slots, later, reason, &format!("{expected}{tail}"));
     };
     slots(
-        Reason::SlotsTaken { in_flight: 2 },
+        Reason::Slots(SlotsReason::Taken { in_flight: 2 }),
         "all slots of the host are taken: 2 requests in flight",
     );
     slots(
-        Reason::SlotsTaken { in_flight: 1 },
+        Reason::Slots(SlotsReason::Taken { in_flight: 1 }),
         "all slots of the host are taken: 1 request in flight",
     );
-    slots(Reason::SingleFlight, "this very URL is being fetched");
-    slots(Reason::SlotTimeout, "Timeout waiting for host concurrency slot");
-    slots(Reason::AddressTaken, "all slots of the server's address are taken");
-    slots(Reason::Fresh, "the page that we hold is still fresh");
+    slots(Reason::Slots(SlotsReason::SingleFlight), "this very URL is being fetched");
+    slots(Reason::Slots(SlotsReason::Timeout), "Timeout waiting for host concurrency slot");
+    slots(Reason::Address(AddressReason::Taken), "all slots of the server's address are taken");
+    slots(Reason::Freshness(FreshnessReason::Fresh), "the page that we hold is still fresh");
     assert_eq!(
         curtsy_core::evidence::SLOT_TIMEOUT_TEXT,
         "Timeout waiting for host concurrency slot"
@@ -192,7 +204,7 @@ fn slots_and_freshness() {
 
 #[test]
 fn waits_and_failures() {
-    let told = Reason::ToldToWait { streak: 2, micros: 900_000_000 };
+    let told = Reason::Backoff(BackoffReason::ToldToWait { streak: 2, micros: 900_000_000 });
     check(
         Gate::Backoff,
         until(Duration::from_secs(840)),
@@ -208,10 +220,10 @@ fn waits_and_failures() {
     check(
         Gate::Backoff,
         until(Duration::from_secs(2)),
-        Reason::Retry { tries: 1 },
+        Reason::Backoff(BackoffReason::Retry { tries: 1 }),
         "waits for its next try after 1 try; until 2024-01-01T00:00:02.000Z, in 2 s",
     );
-    let down = Reason::Down { failures: 5, level: 1 };
+    let down = Reason::Breaker(BreakerReason::Down { failures: 5, level: 1 });
     check(
         Gate::Breaker,
         until(Duration::from_secs(30)),
@@ -236,7 +248,7 @@ fn waits_and_failures() {
 #[test]
 fn risk_budget_and_stop() {
     let risk = |score, verdict, expected| {
-        check(Gate::Risk, verdict, Reason::RiskScore { score }, expected);
+        check(Gate::Risk, verdict, Reason::Risk(RiskReason::Score { score }), expected);
     };
     risk(20, Verdict::Go, "risk score 20 of 100, low");
     risk(21, Verdict::Go, "risk score 21 of 100, medium");
@@ -246,32 +258,41 @@ fn risk_budget_and_stop() {
     let no = |gate, reason, expected| check(gate, Verdict::Never, reason, expected);
     no(
         Gate::Risk,
-        Reason::EarlyStop { streak: 3 },
+        Reason::Risk(RiskReason::EarlyStop { streak: 3 }),
         "3 friction signals in a row stopped this run early",
     );
-    no(Gate::Budget, Reason::PageLimit { pages: 200 }, "page limit: 200 pages are charged already");
-    no(Gate::Budget, Reason::TimeLimit, "time limit: the job's time is used up");
+    no(
+        Gate::Budget,
+        Reason::Budget(BudgetReason::PageLimit { pages: 200 }),
+        "page limit: 200 pages are charged already",
+    );
+    no(
+        Gate::Budget,
+        Reason::Budget(BudgetReason::TimeLimit),
+        "time limit: the job's time is used up",
+    );
     check(
         Gate::Stop,
         Verdict::NotBefore(Time::NEVER),
-        Reason::Stopped,
+        Reason::Stop(StopReason::Ordered),
         "somebody ordered us to stop asking this host; until a person lifts it",
     );
 }
 
 #[test]
 fn a_clear_gate_says_what_is_clear() {
-    let expected = [
+    let expected: [_; Gate::ALL.len()] = [
         "robots.txt is not against it",
         "no fresh copy of the page is held",
         "no start of the host is to be kept away from",
         "a slot of the host is free",
-        "a slot of the server's address is free",
+        "not looked at: no request was granted",
         "the host has not told us to wait",
         "circuit closed: the host answers",
         "no friction counts against the host",
         "within the job's budget",
         "no order to stop is in force",
+        "does not look like a trap",
     ];
     for (gate, expected) in Gate::ALL.into_iter().zip(expected) {
         check(gate, Verdict::Go, Reason::Clear, expected);
@@ -300,7 +321,11 @@ fn robots_allowed_to_the_letter() {
     let robots = Robots::parse(ROBOTS);
     let names = Names { robots: Some(&robots), now: NOW };
     let url = CrawlUrl::parse("https://example.com/page").unwrap();
-    let reason = Reason::RobotsAllows { file: FILE, line: Some(2), standing: Confidence::Current };
+    let reason = Reason::Robots(RobotsReason::Allows {
+        file: FILE,
+        line: Some(2),
+        standing: Confidence::Current,
+    });
     let found = Finding::new(Verdict::Go, reason);
     let evidence = RobotsEvidence::of(&found, &url, Some(Duration::from_secs(2)), &names).unwrap();
     assert_eq!(
@@ -366,18 +391,19 @@ fn how_sure_robots_evidence_is() {
         assert_eq!(text, expected, "{reason:?}");
     };
     let later = until(Duration::from_secs(300));
-    let allows = |standing| Reason::RobotsAllows { file: FILE, line: None, standing };
+    let allows =
+        |standing| Reason::Robots(RobotsReason::Allows { file: FILE, line: None, standing });
     check(Verdict::Go, allows(Confidence::Current), "robots_allowed high");
     check(Verdict::Go, allows(Confidence::LastGood), "robots_allowed low");
-    check(Verdict::Go, Reason::RobotsAbsent, "robots_allowed high");
-    check(Verdict::Go, Reason::RobotsUnreachableAllowed, "robots_allowed low");
-    check(later, Reason::RobotsUnreachable, "blocked_by_robots low");
-    check(Verdict::Never, Reason::RobotsRefused, "blocked_by_robots high");
-    check(Verdict::Never, Reason::AuthorityLimit, "blocked_by_robots low");
-    check(Verdict::Go, Reason::RobotsUnknown, "nothing");
-    check(Verdict::Go, Reason::RobotsDue, "nothing");
-    check(later, Reason::RobotsAsked, "nothing");
-    check(Verdict::Go, Reason::RobotsExempt, "nothing");
+    check(Verdict::Go, Reason::Robots(RobotsReason::Absent), "robots_allowed high");
+    check(Verdict::Go, Reason::Robots(RobotsReason::UnreachableAllowed), "robots_allowed low");
+    check(later, Reason::Robots(RobotsReason::Unreachable), "blocked_by_robots low");
+    check(Verdict::Never, Reason::Robots(RobotsReason::Refused), "blocked_by_robots high");
+    check(Verdict::Never, Reason::Robots(RobotsReason::AuthorityLimit), "blocked_by_robots low");
+    check(Verdict::Go, Reason::Robots(RobotsReason::Unknown), "nothing");
+    check(Verdict::Go, Reason::Robots(RobotsReason::Due), "nothing");
+    check(later, Reason::Robots(RobotsReason::Asked), "nothing");
+    check(Verdict::Go, Reason::Robots(RobotsReason::Exempt), "nothing");
 }
 
 #[test]
@@ -485,33 +511,35 @@ fn friction_signals_name_no_query() {
 fn place(reason: &Reason) -> usize {
     match reason {
         Reason::Clear => 0,
-        Reason::RobotsUnknown => 1,
-        Reason::RobotsDue => 2,
-        Reason::RobotsAsked => 3,
-        Reason::RobotsAllows { .. } => 4,
-        Reason::RobotsForbids { .. } => 5,
-        Reason::RobotsAbsent => 6,
-        Reason::RobotsRefused => 7,
-        Reason::RobotsUnreachable => 8,
-        Reason::RobotsUnreachableAllowed => 9,
-        Reason::RobotsExempt => 10,
-        Reason::AuthorityLimit => 11,
-        Reason::Fresh => 12,
-        Reason::Delay { .. } => 13,
-        Reason::SlotsTaken { .. } => 14,
-        Reason::SingleFlight => 15,
-        Reason::SlotTimeout => 16,
-        Reason::AddressTaken => 17,
-        Reason::ToldToWait { .. } => 18,
-        Reason::Retry { .. } => 19,
-        Reason::Down { .. } => 20,
-        Reason::RiskScore { .. } => 21,
-        Reason::EarlyStop { .. } => 22,
-        Reason::PageLimit { .. } => 23,
-        Reason::TimeLimit => 24,
-        Reason::Stopped => 25,
-        Reason::StoreRestarted => 26,
-        Reason::Trap { .. } => 27,
+        Reason::Robots(RobotsReason::Unknown) => 1,
+        Reason::Robots(RobotsReason::Due) => 2,
+        Reason::Robots(RobotsReason::Asked) => 3,
+        Reason::Robots(RobotsReason::Allows { .. }) => 4,
+        Reason::Robots(RobotsReason::Forbids { .. }) => 5,
+        Reason::Robots(RobotsReason::Absent) => 6,
+        Reason::Robots(RobotsReason::Refused) => 7,
+        Reason::Robots(RobotsReason::Unreachable) => 8,
+        Reason::Robots(RobotsReason::UnreachableAllowed) => 9,
+        Reason::Robots(RobotsReason::Exempt) => 10,
+        Reason::Robots(RobotsReason::AuthorityLimit) => 11,
+        Reason::Freshness(FreshnessReason::Fresh) => 12,
+        Reason::Pace(PaceReason::Delay { .. }) => 13,
+        Reason::Slots(SlotsReason::Taken { .. }) => 14,
+        Reason::Slots(SlotsReason::SingleFlight) => 15,
+        Reason::Slots(SlotsReason::Timeout) => 16,
+        Reason::Address(AddressReason::Taken) => 17,
+        Reason::Backoff(BackoffReason::ToldToWait { .. }) => 18,
+        Reason::Backoff(BackoffReason::Retry { .. }) => 19,
+        Reason::Breaker(BreakerReason::Down { .. }) => 20,
+        Reason::Risk(RiskReason::Score { .. }) => 21,
+        Reason::Risk(RiskReason::EarlyStop { .. }) => 22,
+        Reason::Budget(BudgetReason::PageLimit { .. }) => 23,
+        Reason::Budget(BudgetReason::TimeLimit) => 24,
+        Reason::Stop(StopReason::Ordered) => 25,
+        Reason::Pace(PaceReason::StoreRestarted) => 26,
+        Reason::Trap(TrapReason { .. }) => 27,
+        Reason::Address(AddressReason::Held { .. }) => 28,
+        Reason::Address(AddressReason::Uncounted) => 29,
     }
 }
 
@@ -539,33 +567,35 @@ fn reasons(file: [u8; 16], a: u64, b: u8) -> Vec<Reason> {
     };
     vec![
         Reason::Clear,
-        Reason::RobotsUnknown,
-        Reason::RobotsDue,
-        Reason::RobotsAsked,
-        Reason::RobotsAllows { file, line, standing },
-        Reason::RobotsForbids { file, line, standing },
-        Reason::RobotsAbsent,
-        Reason::RobotsRefused,
-        Reason::RobotsUnreachable,
-        Reason::RobotsUnreachableAllowed,
-        Reason::RobotsExempt,
-        Reason::AuthorityLimit,
-        Reason::Fresh,
-        Reason::Delay { micros: a, by },
-        Reason::SlotsTaken { in_flight: b },
-        Reason::SingleFlight,
-        Reason::SlotTimeout,
-        Reason::AddressTaken,
-        Reason::ToldToWait { streak: b, micros: a },
-        Reason::Retry { tries: b },
-        Reason::Down { failures: b, level: a as u8 },
-        Reason::RiskScore { score: b },
-        Reason::EarlyStop { streak: b },
-        Reason::PageLimit { pages: a },
-        Reason::TimeLimit,
-        Reason::Stopped,
-        Reason::StoreRestarted,
-        Reason::Trap { trap, limit: a as u32 },
+        Reason::Robots(RobotsReason::Unknown),
+        Reason::Robots(RobotsReason::Due),
+        Reason::Robots(RobotsReason::Asked),
+        Reason::Robots(RobotsReason::Allows { file, line, standing }),
+        Reason::Robots(RobotsReason::Forbids { file, line, standing }),
+        Reason::Robots(RobotsReason::Absent),
+        Reason::Robots(RobotsReason::Refused),
+        Reason::Robots(RobotsReason::Unreachable),
+        Reason::Robots(RobotsReason::UnreachableAllowed),
+        Reason::Robots(RobotsReason::Exempt),
+        Reason::Robots(RobotsReason::AuthorityLimit),
+        Reason::Freshness(FreshnessReason::Fresh),
+        Reason::Pace(PaceReason::Delay { micros: a, by }),
+        Reason::Slots(SlotsReason::Taken { in_flight: b }),
+        Reason::Slots(SlotsReason::SingleFlight),
+        Reason::Slots(SlotsReason::Timeout),
+        Reason::Address(AddressReason::Taken),
+        Reason::Backoff(BackoffReason::ToldToWait { streak: b, micros: a }),
+        Reason::Backoff(BackoffReason::Retry { tries: b }),
+        Reason::Breaker(BreakerReason::Down { failures: b, level: a as u8 }),
+        Reason::Risk(RiskReason::Score { score: b }),
+        Reason::Risk(RiskReason::EarlyStop { streak: b }),
+        Reason::Budget(BudgetReason::PageLimit { pages: a }),
+        Reason::Budget(BudgetReason::TimeLimit),
+        Reason::Stop(StopReason::Ordered),
+        Reason::Pace(PaceReason::StoreRestarted),
+        Reason::Trap(TrapReason { trap, limit: a as u32 }),
+        Reason::Address(AddressReason::Held { slots: a as u16 }),
+        Reason::Address(AddressReason::Uncounted),
     ]
 }
 
@@ -589,27 +619,35 @@ fn every_reason_has_a_sentence_and_survives_its_bytes() {
 fn a_row_spends_few_bytes() {
     let allowed = Finding::new(
         Verdict::Go,
-        Reason::RobotsAllows { file: FILE, line: Some(60_000), standing: Confidence::Current },
+        Reason::Robots(RobotsReason::Allows {
+            file: FILE,
+            line: Some(60_000),
+            standing: Confidence::Current,
+        }),
     );
-    let delay = Reason::Delay { micros: 3_000_000, by: DelayBy::Policy };
+    let delay = Reason::Pace(PaceReason::Delay { micros: 3_000_000, by: DelayBy::Policy });
     let mut fetched = Findings::CLEAR;
     fetched.set(Gate::Robots, allowed);
     fetched.set(Gate::Pace, Finding::new(Verdict::Go, delay));
-    fetched.set(Gate::Risk, Finding::new(Verdict::Go, Reason::RiskScore { score: 0 }));
+    fetched
+        .set(Gate::Risk, Finding::new(Verdict::Go, Reason::Risk(RiskReason::Score { score: 0 })));
     assert_eq!(encode(&fetched).len(), 30);
 
     let mut waits = fetched;
     let mut wait = |gate, span, reason| waits.set(gate, Finding::new(until(span), reason));
     let day = Duration::from_secs(86_400);
-    let parked = Reason::Delay { micros: 86_400_000_000, by: DelayBy::Parked };
+    let parked = Reason::Pace(PaceReason::Delay { micros: 86_400_000_000, by: DelayBy::Parked });
     wait(Gate::Pace, day, parked);
-    wait(Gate::Slots, Duration::from_secs(30), Reason::SlotsTaken { in_flight: 2 });
-    wait(Gate::Address, Duration::from_secs(31), Reason::AddressTaken);
-    let told = Reason::ToldToWait { streak: 200, micros: 86_400_000_000 };
+    wait(Gate::Slots, Duration::from_secs(30), Reason::Slots(SlotsReason::Taken { in_flight: 2 }));
+    wait(Gate::Address, Duration::from_secs(31), Reason::Address(AddressReason::Taken));
+    let told = Reason::Backoff(BackoffReason::ToldToWait { streak: 200, micros: 86_400_000_000 });
     wait(Gate::Backoff, day * 30, told);
-    let down = Reason::Down { failures: 255, level: 200 };
+    let down = Reason::Breaker(BreakerReason::Down { failures: 255, level: 200 });
     wait(Gate::Breaker, Duration::from_secs(300), down);
-    waits.set(Gate::Stop, Finding::new(Verdict::NotBefore(Time::NEVER), Reason::Stopped));
+    waits.set(
+        Gate::Stop,
+        Finding::new(Verdict::NotBefore(Time::NEVER), Reason::Stop(StopReason::Ordered)),
+    );
     let bytes = encode(&waits).len();
     assert!(bytes <= 100, "{bytes} bytes");
     assert_eq!(decode(&encode(&waits)), Ok(waits));
@@ -621,12 +659,23 @@ fn damaged_findings_are_refused() {
     assert_eq!(decode(&[0]), Err(FindingsError::Damaged));
     assert_eq!(decode(&[0, 0]), Err(FindingsError::Layout(0)));
     let mut findings = Findings::CLEAR;
-    findings.set(Gate::Budget, Finding::new(Verdict::Never, Reason::TimeLimit));
+    findings
+        .set(Gate::Budget, Finding::new(Verdict::Never, Reason::Budget(BudgetReason::TimeLimit)));
     let mut bytes = encode(&findings);
     bytes.push(0);
     assert_eq!(decode(&bytes), Err(FindingsError::Damaged));
     bytes.truncate(2);
     assert_eq!(decode(&bytes), Err(FindingsError::Damaged));
+}
+
+/// A row of version 0.1.0 holds a trap as a finding of the budget: gate 8 of ten, verdict `Never`, tag 27, a calendar, limit 4.
+#[test]
+fn a_trap_in_an_old_row_is_the_trap_gates_finding() {
+    let bytes = [0x00, 0x05, 2 << 6 | 27, 3, 4];
+    let expected = TrapReason { trap: Trap::Calendar, limit: 4 }.refusal();
+    assert_eq!(decode(&bytes), Ok(expected));
+    // The eleventh gate has a byte of its own; rows without it are as before.
+    assert_eq!(encode(&expected), [0x00, 0x08, 1, 2 << 6 | 27, 3, 4]);
 }
 
 fn findings() -> impl Strategy<Value = Findings> {
@@ -638,13 +687,13 @@ fn findings() -> impl Strategy<Value = Findings> {
         (0..90_000_000_000_u64).prop_map(|t| Verdict::NotBefore(NOW + Duration::from_micros(t))),
     ];
     let number = prop_oneof![any::<u64>(), 0..100_u64, 0..4_000_000_000_u64];
-    let reason = (any::<[u8; 16]>(), number, any::<u8>(), 0..27_usize)
+    let reason = (any::<[u8; 16]>(), number, any::<u8>(), prop_oneof![0..27_usize, 28..30_usize])
         .prop_map(|(file, a, b, n)| reasons(file, a, b)[n]);
     let finding = prop_oneof![
         Just(Finding::CLEAR),
         (moment, reason).prop_map(|(verdict, reason)| Finding::new(verdict, reason)),
     ];
-    proptest::array::uniform10(finding).prop_map(Findings)
+    proptest::array::uniform11(finding).prop_map(Findings)
 }
 
 proptest! {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use curtsy_core::evidence::{Names, sentence};
-use curtsy_core::host::{Action, Decision, DelayBy, Gate, HostState, Kind, Reason, Verdict};
+use curtsy_core::host::{
+    Action, Decision, DelayBy, Gate, HostState, Kind, PaceReason, Reason, RobotsReason, Verdict,
+};
 use curtsy_core::policy::Policy;
 use curtsy_core::robots::Robots;
 use curtsy_core::time::Time;
@@ -84,8 +86,12 @@ fn explain_with<H: Hours>(
     let gates = gates
         .map(|(gate, finding)| {
             let mut text = sentence(gate, finding, &names);
-            if let (Reason::Delay { by: DelayBy::CrawlDelay | DelayBy::Parked, .. }, Some(by)) =
-                (finding.reason, delay_by.as_ref().filter(|by| **by != url.authority()))
+            if let (
+                Reason::Pace(PaceReason::Delay {
+                    by: DelayBy::CrawlDelay | DelayBy::Parked, ..
+                }),
+                Some(by),
+            ) = (finding.reason, delay_by.as_ref().filter(|by| **by != url.authority()))
             {
                 // A host has one pace: that of the authority that asks for the longest delay.
                 text.push_str(&format!("; {} asks for it", by.robots_url().as_str()));
@@ -94,7 +100,9 @@ fn explain_with<H: Hours>(
         })
         .collect();
     let line = match decision.findings.of(Gate::Robots).reason {
-        Reason::RobotsAllows { line, .. } | Reason::RobotsForbids { line, .. } => line,
+        Reason::Robots(RobotsReason::Allows { line, .. } | RobotsReason::Forbids { line, .. }) => {
+            line
+        }
         _ => None,
     };
     let text = line.zip(parsed.as_ref()).and_then(|(line, robots)| robots.line_text(line));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use curtsy_core::evidence::{DiscoverySource, RunEvidence, RunFigures, timestamp};
-use curtsy_core::host::{Gate, Problem, Reason};
+use curtsy_core::host::{BudgetReason, Gate, Problem};
 use curtsy_core::policy::Mode;
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
@@ -27,7 +27,7 @@ pub enum Ended {
     /// What is left must wait longer than the crawl's patience, at least until then.
     Waits(Time),
     /// The budget is used up: pages, or time.
-    Spent(Reason),
+    Spent(BudgetReason),
     /// Our own side failed in a way that waiting does not mend.
     Ours(Problem),
 }
@@ -173,7 +173,7 @@ impl BudgetEnd {
     fn of(spec: &JobSpec, how: &Ended, left: u64) -> Option<BudgetEnd> {
         let budget = &spec.policy.budget;
         match how {
-            Ended::Spent(Reason::TimeLimit) => {
+            Ended::Spent(BudgetReason::TimeLimit) => {
                 let max = u64::try_from(budget.time?.as_millis()).unwrap_or(u64::MAX);
                 Some(BudgetEnd { limit: "time", max, left })
             }

@@ -5,7 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use curtsy_core::evidence::friction_signal;
-use curtsy_core::host::{AskKind, Class, Confidence, Findings, Gate, Outcome, Reason};
+use curtsy_core::host::{
+    AskKind, Class, Confidence, Findings, Gate, Outcome, Reason, RobotsReason,
+};
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey};
@@ -255,8 +257,10 @@ impl Counted {
     fn look_at_robots(&mut self, url: &CrawlUrl, findings: &Findings) {
         let found = findings.of(Gate::Robots);
         let standing = match found.reason {
-            Reason::RobotsUnreachableAllowed => Confidence::Current,
-            Reason::RobotsAllows { standing: Confidence::LastGood, .. } => Confidence::LastGood,
+            Reason::Robots(RobotsReason::UnreachableAllowed) => Confidence::Current,
+            Reason::Robots(RobotsReason::Allows { standing: Confidence::LastGood, .. }) => {
+                Confidence::LastGood
+            }
             _ => return,
         };
         if self.unsure.len() < NAMES_MAX && !self.unsure.contains_key(url.host()) {

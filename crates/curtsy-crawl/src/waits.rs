@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use curtsy_core::evidence::{span_text, timestamp};
-use curtsy_core::host::{DelayBy, Gate, Reason};
+use curtsy_core::host::{
+    BackoffReason, BreakerReason, DelayBy, Gate, PaceReason, Reason, RobotsReason, StopReason,
+};
 use curtsy_core::policy::{OnForbidden, Policy};
 use curtsy_core::time::Time;
 use curtsy_sink::UNKNOWN_ISSUER;
@@ -63,7 +65,9 @@ impl Wait {
             format!("{url} {} at {}", cause.answer, shown_time(cause.at, now))
         });
         let span = match reason {
-            Reason::ToldToWait { micros, .. } => Duration::from_micros(micros),
+            Reason::Backoff(BackoffReason::ToldToWait { micros, .. }) => {
+                Duration::from_micros(micros)
+            }
             _ => waiting.wait,
         };
         let again = match until {
@@ -75,7 +79,7 @@ impl Wait {
         let asked = cause.and_then(|cause| cause.asked);
         let more_than_asked = asked.filter(|asked| *asked < least).map(|asked| (asked, least));
         let why = match reason {
-            Reason::ToldToWait { .. } => {
+            Reason::Backoff(BackoffReason::ToldToWait { .. }) => {
                 let caused = caused
                     .unwrap_or_else(|| format!("{host} told an earlier or another crawl to wait"));
                 let span = span_text(span);
@@ -89,32 +93,35 @@ impl Wait {
                     None => format!("{caused}; {preset} waits {span} {then}"),
                 }
             }
-            Reason::Down { failures, .. } => {
+            Reason::Breaker(BreakerReason::Down { failures, .. }) => {
                 let caused = caused.map(|caused| format!(": {caused}")).unwrap_or_default();
                 format!(
                     "{host} appears down after {failures} failures in a row{caused}; it is left alone {again}"
                 )
             }
-            Reason::RobotsUnreachable => {
+            Reason::Robots(RobotsReason::Unreachable) => {
                 let caused =
                     caused.unwrap_or_else(|| format!("robots.txt of {host} could not be fetched"));
                 format!("{caused}; without its robots.txt nothing of {host} may be asked, {again}")
             }
-            Reason::Delay { micros, by: DelayBy::CrawlDelay | DelayBy::Parked } => {
+            Reason::Pace(PaceReason::Delay {
+                micros,
+                by: DelayBy::CrawlDelay | DelayBy::Parked,
+            }) => {
                 let span = span_text(Duration::from_micros(micros));
                 format!(
                     "robots.txt of {host} asks for a Crawl-delay of {span}; its next turn is not {again}"
                 )
             }
-            Reason::Retry { .. } => {
+            Reason::Backoff(BackoffReason::Retry { .. }) => {
                 let caused = caused.unwrap_or_else(|| format!("a request to {host} failed"));
                 format!("{caused}; the URL is not tried again {again}")
             }
-            Reason::Stopped => format!("{host} is blocked"),
+            Reason::Stop(StopReason::Ordered) => format!("{host} is blocked"),
             _ => format!("{host} waits {again}: {}", waiting.why),
         };
         let mut hints = Vec::new();
-        if reason == Reason::Stopped {
+        if reason == Reason::Stop(StopReason::Ordered) {
             hints.push(format!("`curtsy block {host} --lift` lets it be asked again"));
         } else if let (Some(_), Some(waited)) = (until, waited) {
             let span = patience(waited.saturating_add(waiting.wait));
@@ -130,7 +137,9 @@ impl Wait {
                     .to_owned(),
             );
         }
-        if let (Reason::ToldToWait { .. }, Some((asked, _))) = (reason, more_than_asked) {
+        if let (Reason::Backoff(BackoffReason::ToldToWait { .. }), Some((asked, _))) =
+            (reason, more_than_asked)
+        {
             let asked = asked.as_secs().max(1);
             hints.push(format!(
                 "`--set backoff.curve.base={asked}s` waits as long as the site asks, from then on"
@@ -188,7 +197,7 @@ mod tests {
             queued: 1,
             why: String::new(),
             gate: Gate::Backoff,
-            reason: Reason::ToldToWait { micros: 1_022_000_000, streak: 1 },
+            reason: Reason::Backoff(BackoffReason::ToldToWait { micros: 1_022_000_000, streak: 1 }),
         };
         let url = CrawlUrl::parse("https://example.org/b").unwrap();
         let cause = Setback { url, answer: "answered 429".to_owned(), asked, at: now };

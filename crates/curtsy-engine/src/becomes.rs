@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Class, Fate, Finding, Findings, Friction, Gate, LeaseId, Outcome, Reason, RobotsNews, Tries,
-    Verdict, fate,
+    Class, Fate, Friction, Gate, LeaseId, Outcome, RobotsNews, TrapReason, Tries, fate,
 };
 use curtsy_core::policy::{Noindex, OnForbidden, Policy};
 use curtsy_core::time::Time;
@@ -317,13 +316,12 @@ impl<W: World> Worker<'_, W> {
         seen: &Seen,
         found_in: &UrlRecord,
         url: CrawlUrl,
-        reason: Reason,
+        reason: TrapReason,
         now: Time,
     ) -> Ended {
         let record = UrlRecord::page(url, found_in.depth.saturating_add(1));
-        let mut findings = Findings::CLEAR;
-        findings.set(Gate::Budget, Finding::new(Verdict::Never, reason));
-        let ended = self.ended(&seen.view, &record, Ending::Refused(Gate::Budget), findings, now);
+        let ending = Ending::Refused(Gate::Trap);
+        let ended = self.ended(&seen.view, &record, ending, reason.refusal(), now);
         Ended { write: None, ..ended }
     }
 

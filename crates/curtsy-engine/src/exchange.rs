@@ -9,7 +9,7 @@ use std::time::Duration;
 use curtsy_core::evidence::friction_signal;
 use curtsy_core::host::{
     Class, Friction, HostState, Kind, LeaseId, Observation, Outcome, Permit, Problem, Receipt,
-    RobotsId, RobotsNews, Scene, Settled,
+    RobotsId, RobotsNews, Scene, Settled, SlotEnds,
 };
 use curtsy_core::limits::Hit;
 use curtsy_core::policy::Unreachable;
@@ -441,7 +441,7 @@ impl<W: World> Worker<'_, W> {
         scene: &Scene<'_>,
         more: bool,
     ) -> (Time, Stay) {
-        let due = state.next_due(scene);
+        let due = state.hand_out_at(scene, SlotEnds::Deadline);
         match more && self.may_linger(scene.now, due) {
             true => (self.others_at(view, state, scene.now), Stay::Kept),
             false => (due, Stay::GivenBack),
@@ -455,13 +455,13 @@ impl<W: World> Worker<'_, W> {
         let policy = self.policy_of(&view.host);
         let scene = self.scene(&policy, view, now, None);
         if policy.slots.wait.is_some() && !self.has_enough_visits(&view.host) {
-            state.next_look(&scene)
+            state.hand_out_at(&scene, SlotEnds::Likely)
         } else if policy.slots.per_host == 1 {
-            state.next_due(&scene) + HOLD
+            state.hand_out_at(&scene, SlotEnds::Deadline) + HOLD
         } else if self.has_enough_visits(&view.host) {
-            state.next_turn(&scene) + Duration::from_millis(50)
+            state.earliest_start(&scene, SlotEnds::Deadline) + Duration::from_millis(50)
         } else {
-            state.next_due(&scene)
+            state.hand_out_at(&scene, SlotEnds::Deadline)
         }
     }
 

@@ -7,7 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{Action, Ask, Findings, HostState, Kind, LeaseId, Permit, Reserved};
+use curtsy_core::host::{
+    Action, AddressSlot, Ask, Findings, Gate, HostState, Kind, LeaseId, Permit, Reserved,
+};
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 
@@ -170,7 +172,10 @@ impl<W: World> Worker<'_, W> {
         }
         let lease = *state.lease(id).expect("reserve put it there");
         let state = Arc::new(state);
-        let cap = wanted.asked.policy.slots.per_address;
+        let claim = wanted.counted_on.zip(wanted.asked.policy.slots.per_address);
+        let slot = claim.map_or(AddressSlot::Uncounted, |(_, cap)| AddressSlot::Held(cap));
+        let mut findings = reserved.decision.findings;
+        findings.set(Gate::Address, slot.finding());
         let commit = Commit {
             host: seen.view.host.clone(),
             version: seen.view.version,
@@ -183,7 +188,7 @@ impl<W: World> Worker<'_, W> {
                 lease: id,
                 url: for_url.then_some((record.id, wanted.asked.record.claim)),
                 charge: charge.then(|| wanted.asked.policy.budget.pages.unwrap_or(u64::MAX)),
-                address: wanted.counted_on.zip(cap).map(|(address, cap)| AddressClaim {
+                address: claim.map(|(address, cap)| AddressClaim {
                     address,
                     cap,
                     until: lease.until,
@@ -201,7 +206,7 @@ impl<W: World> Worker<'_, W> {
                 let permit =
                     reserved.permit.open(&receipt).expect("the receipt of this very state");
                 self.owe(&record);
-                wanted.is_granted(record, reserved.decision.findings);
+                wanted.is_granted(record, findings);
                 Booked::End(Granted::Open(permit, self.wrote(seen, state, &receipt, stamp)))
             }
             Committed::Stale(view) => match reserved.permit.open(&view.receipt()) {
@@ -209,7 +214,7 @@ impl<W: World> Worker<'_, W> {
                     // Its answer had got lost: it had worked.
                     self.remember(&view.host, &view.state, view.now);
                     self.owe(&record);
-                    wanted.is_granted(record, reserved.decision.findings);
+                    wanted.is_granted(record, findings);
                     Booked::End(Granted::Open(permit, Seen { view, stamp }))
                 }
                 Err(_) => {
@@ -218,7 +223,11 @@ impl<W: World> Worker<'_, W> {
                 }
             },
             Committed::Refused(refusal) => Booked::End(match refusal {
-                Refusal::Address(until) => Granted::Wait(seen, until),
+                Refusal::Address(until) => {
+                    let slot = AddressSlot::Full(until);
+                    wanted.asked.findings.set(Gate::Address, slot.finding());
+                    Granted::Wait(seen, until)
+                }
                 Refusal::Stopped => Granted::Wait(seen, Time::NEVER),
                 Refusal::Budget => Granted::Spent(seen),
                 Refusal::Gone => Granted::Gone(seen),

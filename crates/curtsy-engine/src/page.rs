@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use curtsy_core::headers::RobotsRules;
-use curtsy_core::host::{Friction, Kind, Reason};
+use curtsy_core::host::{Friction, Kind, TrapReason};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_parse::html;
@@ -61,7 +61,7 @@ pub struct Document {
     /// What is offered to the frontier.
     pub offers: Vec<UrlRecord>,
     /// What is not, although it is in scope: it looks like a trap.
-    pub traps: Vec<(CrawlUrl, Reason)>,
+    pub traps: Vec<(CrawlUrl, TrapReason)>,
 }
 
 impl Document {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use curtsy_core::host::{LeaseId, Reason};
+use curtsy_core::host::{BudgetReason, LeaseId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 
@@ -19,21 +19,21 @@ const PARKED: Duration = Duration::from_secs(3600);
 /// A budget, and the pages that it has been charged with and that have no row yet.
 #[derive(Default)]
 pub(crate) struct Budget {
-    spent: Option<Reason>,
+    spent: Option<BudgetReason>,
     owed: BTreeMap<UrlKey, UrlRecord>,
 }
 
 impl Budget {
     /// Whether the budget is used up, and nothing that it was charged with is left to do.
-    pub(crate) fn is_over(&self) -> Option<Reason> {
-        let done = self.owed.is_empty() || self.spent == Some(Reason::TimeLimit);
+    pub(crate) fn is_over(&self) -> Option<BudgetReason> {
+        let done = self.owed.is_empty() || self.spent == Some(BudgetReason::TimeLimit);
         self.spent.filter(|_| done)
     }
 }
 
 impl<W: World> Worker<'_, W> {
     /// The budget does not reach a URL.
-    pub(crate) fn budget_is_spent(&self, reason: Reason) {
+    pub(crate) fn budget_is_spent(&self, reason: BudgetReason) {
         self.budget.borrow_mut().spent.get_or_insert(reason);
         self.stop_if_over();
     }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, Decision, Findings, Gate, HostState, Kind, Outcome, Reason, RobotsId, Scene,
+    Action, Approach, BackoffReason, BudgetReason, Findings, Gate, HostState, Kind, Outcome,
+    Reason, RobotsId, RobotsReason, Scene, SlotEnds, SlotsReason, Verdict,
 };
 use curtsy_core::policy::Policy;
 use curtsy_core::robots::AgentRules;
@@ -263,9 +264,11 @@ impl<W: World> Worker<'_, W> {
                 let ask = ask_of(record, cached.as_ref(), &seen.view.state, policy);
                 seen.view.state.admit(&ask, &scene)
             };
-            if let Action::Refuse(Gate::Budget) = decision.action {
+            if let (Action::Refuse(Gate::Budget), Reason::Budget(reason)) =
+                (&decision.action, decision.findings.of(Gate::Budget).reason)
+            {
                 // It stays in the queue: a larger budget takes it up.
-                self.budget_is_spent(decision.findings.of(Gate::Budget).reason);
+                self.budget_is_spent(reason);
                 urls.remove(index);
                 continue;
             }
@@ -289,7 +292,8 @@ impl<W: World> Worker<'_, W> {
                     break;
                 }
                 Action::Wait(until, Gate::Robots) => {
-                    let asked = decision.findings.of(Gate::Robots).reason == Reason::RobotsAsked;
+                    let asked =
+                        decision.findings.of(Gate::Robots).reason == RobotsReason::Asked.into();
                     let until = if asked { until.min(now + CHASE_LOOK) } else { until };
                     blocked.push(self.put_behind(seen, urls.remove(index), until));
                     continue;
@@ -297,7 +301,7 @@ impl<W: World> Worker<'_, W> {
                 Action::Wait(_, Gate::Backoff)
                     if matches!(
                         decision.findings.of(Gate::Backoff).reason,
-                        Reason::Retry { .. }
+                        Reason::Backoff(BackoffReason::Retry { .. })
                     ) =>
                 {
                     // Its own wait, not the host's: others may come meanwhile, and the store knows when it is ready.
@@ -305,21 +309,27 @@ impl<W: World> Worker<'_, W> {
                     continue;
                 }
                 Action::Wait(until, Gate::Slots) => {
-                    let mut until = seen.view.state.slot_look(until, &scene);
+                    let mut until = seen.view.state.likely_free(until, &scene);
                     match decision.findings.of(Gate::Slots).reason {
-                        Reason::SlotTimeout if self.settings.slot_timeout_ends => {
+                        Reason::Slots(SlotsReason::Timeout) if self.settings.slot_timeout_ends => {
                             let record = urls.remove(index);
                             let ending = Ending::Refused(Gate::Slots);
                             let findings = decision.findings;
                             settled.push(self.ended(&seen.view, &record, ending, findings, now));
                             continue;
                         }
-                        Reason::SlotTimeout => {
+                        Reason::Slots(SlotsReason::Timeout) => {
                             let record = urls.remove(index);
-                            blocked.push(self.without_slot(seen, record, &decision, now, until));
+                            blocked.push(self.without_slot(
+                                seen,
+                                record,
+                                decision.findings,
+                                now,
+                                until,
+                            ));
                         }
                         // The first of them is the one that would have had it.
-                        Reason::SlotsTaken { .. } if look.is_none() => {
+                        Reason::Slots(SlotsReason::Taken { .. }) if look.is_none() => {
                             let since = *urls[index].slot_since.get_or_insert(now);
                             // The end of its wait is looked at too.
                             until = policy.slots.wait.map_or(until, |wait| until.min(since + wait));
@@ -427,10 +437,16 @@ impl<W: World> Worker<'_, W> {
         &self,
         seen: &Seen,
         record: UrlRecord,
-        decision: &Decision,
+        findings: Findings,
         now: Time,
         until: Time,
     ) -> UrlWrite {
+        self.held_up(seen, &record, findings, now);
+        self.put_behind(seen, UrlRecord { slot_since: None, ..record }, until)
+    }
+
+    /// Records that a gate held a URL up, and nothing was sent.
+    fn held_up(&self, seen: &Seen, record: &UrlRecord, findings: Findings, now: Time) {
         self.step(Step {
             id: record.id,
             url: record.url.clone(),
@@ -440,13 +456,12 @@ impl<W: World> Worker<'_, W> {
                 Want::RobotsHop { .. } => Kind::RobotsHop,
                 Want::Rules => Kind::Robots,
             },
-            findings: decision.findings,
+            findings,
             crawl_delay: seen.view.state.crawl_delay_of(&record.url.authority()),
             outcome: Outcome::NotSent,
             then: Then::Decide,
             at: now,
         });
-        self.put_behind(seen, UrlRecord { slot_since: None, ..record }, until)
     }
 
     /// A URL that began to wait for a slot in this visit: whoever has it next goes on counting.
@@ -517,6 +532,9 @@ impl<W: World> Worker<'_, W> {
             Granted::Changed(seen) => return Next::Again(seen, Url::Left),
             Granted::Wait(seen, until) => {
                 let now = seen.stamp.earliest(self.world.clock().mono());
+                if asked.findings.of(Gate::Address).verdict > Verdict::Go {
+                    self.held_up(&seen, &asked.record, asked.findings, now);
+                }
                 let scene = self.scene(asked.policy, &seen.view, now, None);
                 let due = until.back(seen.view.state.lead(&scene));
                 Box::pin(self.release(seen, due, Vec::new())).await;
@@ -531,7 +549,7 @@ impl<W: World> Worker<'_, W> {
             }
             Granted::Spent(seen) => {
                 let pages = asked.policy.budget.pages.unwrap_or(u64::MAX);
-                self.budget_is_spent(Reason::PageLimit { pages });
+                self.budget_is_spent(BudgetReason::PageLimit { pages });
                 return Next::Again(seen, Url::Through);
             }
         };
@@ -640,13 +658,13 @@ impl<W: World> Worker<'_, W> {
     /// When a host with this state may be handed out again.
     pub(crate) fn scene_due(&self, view: &View, state: &HostState) -> Time {
         let policy: Cow<'_, Policy> = self.policy_of(&view.host);
-        state.next_due(&self.scene(&policy, view, view.now, None))
+        state.hand_out_at(&self.scene(&policy, view, view.now, None), SlotEnds::Deadline)
     }
 
     /// When a host that a visit gives back is handed out again.
     pub(crate) fn look_due(&self, view: &View) -> Time {
         let policy: Cow<'_, Policy> = self.policy_of(&view.host);
-        view.state.next_look(&self.scene(&policy, view, view.now, None))
+        view.state.hand_out_at(&self.scene(&policy, view, view.now, None), SlotEnds::Likely)
     }
 
     /// The rules for us in the text that rules an authority, parsed once.

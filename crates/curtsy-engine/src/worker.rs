@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use curtsy_core::host::{LeaseId, Problem, Reason, RobotsId};
+use curtsy_core::host::{BudgetReason, LeaseId, Problem, RobotsId};
 use curtsy_core::policy::{AgentMatch, Policy};
 use curtsy_core::robots::{AgentRules, Robots};
 use curtsy_core::time::Time;
@@ -135,7 +135,7 @@ pub enum Over {
     /// Our own side failed in a way that waiting does not mend.
     Ours(Problem),
     /// The job's budget is used up.
-    Spent(Reason),
+    Spent(BudgetReason),
 }
 
 /// One worker.

@@ -9,7 +9,7 @@ use std::thread::Thread;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    AskKind, Finding, Findings, Gate, Kind, Outcome, Problem, Reason, Verdict,
+    AskKind, BudgetReason, Finding, Findings, Gate, Kind, Outcome, Problem, Reason, Verdict,
 };
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
@@ -212,7 +212,10 @@ fn every_ending_has_its_word<R: SinkRig>(rig: &R) {
 
 fn a_row_without_a_page_has_no_content<R: SinkRig>(rig: &R) {
     let mut findings = Findings::CLEAR;
-    findings.set(Gate::Budget, Finding::new(Verdict::Never, Reason::PageLimit { pages: 7 }));
+    findings.set(
+        Gate::Budget,
+        Finding::new(Verdict::Never, Reason::Budget(BudgetReason::PageLimit { pages: 7 })),
+    );
     let row = Row { ending: Ending::Refused(Gate::Budget), findings, ..bare(1) };
     write(&*rig.open(), &[row]);
     let kept = find(rig, "http://a.test/001");

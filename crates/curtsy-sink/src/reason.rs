@@ -5,7 +5,10 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use curtsy_core::evidence::SLOT_TIMEOUT_TEXT;
-use curtsy_core::host::{Class, Findings, Friction, Gate, Outcome, Problem, Reason, Trap};
+use curtsy_core::host::{
+    BudgetReason, Class, Findings, Friction, Gate, Outcome, Problem, Reason, RiskReason,
+    RobotsReason, SlotsReason, Trap, TrapReason,
+};
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Ending, Page, Row};
 
@@ -154,15 +157,17 @@ fn refused(gate: Gate, findings: &Findings) -> Cause {
     let detailed =
         |what: &'static str, detail| Cause { detail: Some(detail), ..Cause::plain(what) };
     match findings.of(gate).reason {
-        Reason::RobotsForbids { line: Some(line), .. } => {
+        Reason::Robots(RobotsReason::Forbids { line: Some(line), .. }) => {
             detailed("refused by robots.txt", format!("line {line}"))
         }
-        Reason::RobotsForbids { .. } => Cause::plain("refused by robots.txt"),
-        Reason::RobotsRefused => Cause::plain("the site refuses its robots.txt"),
-        Reason::AuthorityLimit => Cause::plain("too many ports of one host"),
-        Reason::PageLimit { pages } => Cause::plain(format!("over the page limit ({pages})")),
-        Reason::TimeLimit => Cause::plain("over the time limit"),
-        Reason::Trap { trap, limit } => detailed(
+        Reason::Robots(RobotsReason::Forbids { .. }) => Cause::plain("refused by robots.txt"),
+        Reason::Robots(RobotsReason::Refused) => Cause::plain("the site refuses its robots.txt"),
+        Reason::Robots(RobotsReason::AuthorityLimit) => Cause::plain("too many ports of one host"),
+        Reason::Budget(BudgetReason::PageLimit { pages }) => {
+            Cause::plain(format!("over the page limit ({pages})"))
+        }
+        Reason::Budget(BudgetReason::TimeLimit) => Cause::plain("over the time limit"),
+        Reason::Trap(TrapReason { trap, limit }) => detailed(
             "left out as a trap",
             match trap {
                 Trap::Repetition => format!("a part of its path comes more than {limit} times"),
@@ -172,13 +177,13 @@ fn refused(gate: Gate, findings: &Findings) -> Cause {
                 Trap::Queries => format!("more than {limit} URLs differ by their query only"),
             },
         ),
-        Reason::RiskScore { score } => {
+        Reason::Risk(RiskReason::Score { score }) => {
             detailed("risk of the host too high", format!("score {score} of 100"))
         }
-        Reason::EarlyStop { streak } => {
+        Reason::Risk(RiskReason::EarlyStop { streak }) => {
             detailed("stopped early", format!("{streak} friction signals in a row"))
         }
-        Reason::SlotTimeout => Cause::plain(SLOT_TIMEOUT_TEXT),
+        Reason::Slots(SlotsReason::Timeout) => Cause::plain(SLOT_TIMEOUT_TEXT),
         _ => Cause::plain(format!("refused by the {} gate", gate.name())),
     }
 }

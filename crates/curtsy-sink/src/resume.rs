@@ -30,7 +30,7 @@ impl PagesFile {
     /// crawl goes on. Links that looked like traps are left out.
     pub fn known(&self, mut each: impl FnMut(CrawlUrl, CrawlUrl, u16)) -> Result<(), OpenError> {
         let sql = "SELECT url, coalesce(final_url, url), depth FROM pages
-            WHERE kind = 'page' AND NOT (decision = 'refused' AND gate = 'budget')";
+            WHERE kind = 'page' AND NOT (decision = 'refused' AND gate IN ('budget', 'trap'))";
         self.each(sql, |row| {
             let urls = (
                 CrawlUrl::parse(row.get_ref(0)?.as_str()?),
@@ -55,10 +55,8 @@ impl PagesFile {
             let findings = evidence::decode(row.get_ref(2)?.as_blob()?);
             // What another program put there is passed over.
             if let (Ok(url), Ok(findings)) = (url, findings)
-                && matches!(
-                    findings.of(Gate::Budget).reason,
-                    Reason::PageLimit { .. } | Reason::TimeLimit
-                )
+                // A trap in a row of version 0.1.0 is no finding of the budget.
+                && matches!(findings.of(Gate::Budget).reason, Reason::Budget(_))
             {
                 let depth = row.get(1)?;
                 found.push(match row.get_ref(3)?.as_str()? {

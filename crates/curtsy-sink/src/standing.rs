@@ -37,11 +37,13 @@ impl Standing {
     pub fn of(row: &RowEnd<'_>) -> Standing {
         match (row.decision, row.gate) {
             ("refused", Some("robots")) => return Standing::NotChecked("robots.txt forbids it"),
+            // In a file of version 0.1.0 a trap was the budget's.
             ("refused", Some("budget")) => {
                 return Standing::NotChecked(
                     "the crawl's budget is used up, or it looks like a trap",
                 );
             }
+            ("refused", Some("trap")) => return Standing::NotChecked("it looks like a trap"),
             ("refused", Some("risk")) => return Standing::NotChecked("the site showed friction"),
             ("refused", _) => return Standing::NotChecked("a gate refused it"),
             ("login_wall", _) => return Standing::NotChecked("it is behind a login"),
@@ -115,6 +117,7 @@ mod tests {
     fn what_was_not_looked_at_is_not_broken() {
         let refused = |gate| RowEnd { decision: "refused", gate: Some(gate), ..RowEnd::default() };
         check(refused("robots"), "not checked: robots.txt forbids it");
+        check(refused("trap"), "not checked: it looks like a trap");
         // A row keeps the answer of an earlier run.
         let earlier = RowEnd { http_status: Some(404), ..refused("budget") };
         check(earlier, "not checked: the crawl's budget is used up, or it looks like a trap");

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use curtsy_core::host::{
-    AskKind, DelayBy, Findings, Friction, Gate, Kind, Outcome, Problem, Reason, RobotsId, Verdict,
+    AskKind, BackoffReason, DelayBy, Findings, Friction, Gate, Kind, Outcome, PaceReason, Problem,
+    Reason, RobotsId, RobotsReason, SlotsReason, Verdict,
 };
 use curtsy_engine::{Ending, Page, Step, Then};
 
@@ -121,7 +122,8 @@ pub(crate) fn step_error(step: &Step) -> Option<&'static str> {
 
 /// Whether a URL waited for a slot of its host for as long as the policy has it wait.
 pub(crate) fn is_slot_timeout(step: &Step) -> bool {
-    step.outcome == Outcome::NotSent && step.findings.of(Gate::Slots).reason == Reason::SlotTimeout
+    step.outcome == Outcome::NotSent
+        && step.findings.of(Gate::Slots).reason == SlotsReason::Timeout.into()
 }
 
 /// The same for a whole URL.
@@ -161,12 +163,13 @@ impl Said {
     /// What these findings say.
     pub fn by(findings: &Findings) -> Said {
         let mut said = Said::default();
-        if let Reason::RobotsAllows { file, line, .. } | Reason::RobotsForbids { file, line, .. } =
-            findings.of(Gate::Robots).reason
+        if let Reason::Robots(
+            RobotsReason::Allows { file, line, .. } | RobotsReason::Forbids { file, line, .. },
+        ) = findings.of(Gate::Robots).reason
         {
             said.robots = Some((file, line));
         }
-        if let Reason::Delay { micros, by } = findings.of(Gate::Pace).reason {
+        if let Reason::Pace(PaceReason::Delay { micros, by }) = findings.of(Gate::Pace).reason {
             said.delay_ms = i64::try_from(micros.div_ceil(1000)).ok();
             said.delay_by = Some(match by {
                 DelayBy::Policy => "floor",
@@ -181,7 +184,9 @@ impl Said {
             said.delay_by = Some("breaker");
         } else if waits(Gate::Backoff) {
             said.delay_by = Some("retry_after");
-            if let Reason::ToldToWait { micros, .. } = findings.of(Gate::Backoff).reason {
+            if let Reason::Backoff(BackoffReason::ToldToWait { micros, .. }) =
+                findings.of(Gate::Backoff).reason
+            {
                 let wait = i64::try_from(micros.div_ceil(1000)).ok();
                 said.delay_ms = said.delay_ms.max(wait);
             }

@@ -6,7 +6,9 @@ mod sample;
 use std::path::Path;
 use std::process::Command;
 
-use curtsy_core::host::{DelayBy, Finding, Findings, Gate, Reason, Verdict};
+use curtsy_core::host::{
+    BudgetReason, DelayBy, Finding, Findings, Gate, PaceReason, Reason, Verdict,
+};
 use curtsy_engine::{Batch, Ending, Row, Sink};
 use curtsy_sink::{COLUMNS, CsvSink, FileOptions, JsonlSink};
 
@@ -25,8 +27,11 @@ fn options() -> FileOptions {
 
 fn rows() -> Vec<Row> {
     let mut findings = Findings::CLEAR;
-    findings.set(Gate::Budget, Finding::new(Verdict::Never, Reason::PageLimit { pages: 7 }));
-    let delay = Reason::Delay { micros: 3_000_000, by: DelayBy::Policy };
+    findings.set(
+        Gate::Budget,
+        Finding::new(Verdict::Never, Reason::Budget(BudgetReason::PageLimit { pages: 7 })),
+    );
+    let delay = Reason::Pace(PaceReason::Delay { micros: 3_000_000, by: DelayBy::Policy });
     findings.set(Gate::Pace, Finding::new(Verdict::Go, delay));
     let mut latin = row("http://a.test/2", 1, Some(page_of("caf\u{e9}")));
     if let Some(page) = &mut latin.page {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use curtsy_core::evidence::{DiscoverySource, RunEvidence, RunFigures};
 use curtsy_core::host::{
-    AskKind, Finding, Findings, Friction, Gate, Kind, Outcome, Problem, Reason, Verdict,
+    AskKind, BackoffReason, Finding, Findings, Friction, Gate, Kind, Outcome, Problem, Reason,
+    RobotsReason, Verdict,
 };
 use curtsy_core::policy::Mode;
 use curtsy_core::url::CrawlUrl;
@@ -72,8 +73,11 @@ fn why_a_url_ended_as_it_did() {
     ];
     block(sink.write(&Batch { rows: Vec::new(), steps })).unwrap();
     let mut findings = Findings::CLEAR;
-    findings.set(Gate::Robots, Finding::new(Verdict::Go, Reason::RobotsAbsent));
-    findings.set(Gate::Backoff, Finding::new(Verdict::Go, Reason::Retry { tries: 1 }));
+    findings.set(Gate::Robots, Finding::new(Verdict::Go, Reason::Robots(RobotsReason::Absent)));
+    findings.set(
+        Gate::Backoff,
+        Finding::new(Verdict::Go, Reason::Backoff(BackoffReason::Retry { tries: 1 })),
+    );
     let ended = Row {
         final_url: url("http://b.test/new"),
         redirects: 1,

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    AskKind, Confidence, DelayBy, Finding, Findings, Gate, Outcome, Problem, Reason, RobotsId,
-    Verdict,
+    AskKind, Confidence, DelayBy, Finding, Findings, Gate, Outcome, PaceReason, Problem, Reason,
+    RobotsId, RobotsReason, Verdict,
 };
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::{
@@ -241,9 +241,13 @@ fn the_rule_that_decided_is_in_the_row() {
     let options = Options { robots: Some(Arc::new(texts)), ..Options::default() };
     let sink = SqliteSink::open(&folder.file("crawl.db"), options).unwrap();
     let mut findings = Findings::CLEAR;
-    let forbids = Reason::RobotsForbids { file, line: Some(3), standing: Confidence::Current };
+    let forbids = Reason::Robots(RobotsReason::Forbids {
+        file,
+        line: Some(3),
+        standing: Confidence::Current,
+    });
     findings.set(Gate::Robots, Finding::new(Verdict::Never, forbids));
-    let delay = Reason::Delay { micros: 2_000_000, by: DelayBy::CrawlDelay };
+    let delay = Reason::Pace(PaceReason::Delay { micros: 2_000_000, by: DelayBy::CrawlDelay });
     findings.set(Gate::Pace, Finding::new(Verdict::Go, delay));
     let ending = Ending::Refused(Gate::Robots);
     keep(&sink, vec![Row { ending, findings, ..row("http://a.test/private/1", 0, None) }]);

@@ -6,7 +6,9 @@ mod sample;
 use std::path::Path;
 use std::sync::Arc;
 
-use curtsy_core::host::{Confidence, Finding, Findings, Gate, Reason, RobotsId, Verdict};
+use curtsy_core::host::{
+    Confidence, Finding, Findings, Gate, Reason, RobotsId, RobotsReason, Verdict,
+};
 use curtsy_engine::{Batch, Row, Sink};
 use curtsy_sink::read::PagesFile;
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, OpenError, Options, SqliteSink};
@@ -130,7 +132,8 @@ fn a_writer_that_dies_leaves_nobody_waiting() {
     let sink = SqliteSink::open(&folder.file("crawl.db"), options).unwrap();
     let mut findings = Findings::CLEAR;
     let standing = Confidence::Current;
-    let reason = Reason::RobotsAllows { file: RobotsId([1; 16]), line: Some(1), standing };
+    let reason =
+        Reason::Robots(RobotsReason::Allows { file: RobotsId([1; 16]), line: Some(1), standing });
     findings.set(Gate::Robots, Finding::new(Verdict::Go, reason));
     let rows = vec![Row { findings, ..row("http://a.test/1", 0, None) }];
     for batch in [Batch::of_rows(rows), batch(2)] {

@@ -4,20 +4,23 @@
 //! a byte for its reason and the kind of its verdict, the moment as a difference from the one before (waits of one decision lie close
 //! together), then the reason's numbers. Numbers take seven bits a byte, the lowest first.
 
-use crate::host::{Confidence, DelayBy, Finding, Findings, Gate, Reason, RobotsId, Trap, Verdict};
+use crate::host::{Finding, Findings, Gate, Reason, Verdict};
 use crate::time::Time;
 
-/// The layout that this program writes, in the upper six bits of the first two bytes.
-const LAYOUT: u16 = 1;
-const GATES: u16 = 10;
-const GATES_MASK: u16 = (1 << GATES) - 1;
+/// The layout of findings of the first ten gates, in the upper six bits of the first two bytes.
+const TEN_GATES: u16 = 1;
+/// The same with a third byte for further gates, after the first two. Written only if one of them has something to tell.
+const MORE_GATES: u16 = 2;
+/// Gates in the first two bytes.
+const TEN: u16 = 10;
+const TEN_MASK: u16 = (1 << TEN) - 1;
 
 /// Bytes that are not findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindingsError {
     /// Written by a newer program, or not by us.
     #[error(
-        "findings have layout {0}, this program reads {LAYOUT}\nhint: a newer curtsy wrote them; upgrade this one"
+        "findings have layout {0}, this program reads up to {MORE_GATES}\nhint: a newer curtsy wrote them; upgrade this one"
     )]
     Layout(u16),
     /// They end early, go on too long, or name what is not known.
@@ -35,11 +38,17 @@ pub enum FindingsError {
 /// assert_eq!(decode(&bytes).unwrap(), Findings::CLEAR);
 /// ```
 pub fn encode(findings: &Findings) -> Vec<u8> {
-    let mut mask = 0;
+    let mut mask: u32 = 0;
     for (gate, finding) in findings.iter() {
-        mask |= u16::from(*finding != Finding::CLEAR) << gate as u16;
+        mask |= u32::from(*finding != Finding::CLEAR) << gate as u32;
     }
-    let mut out = Writer { bytes: (LAYOUT << GATES | mask).to_le_bytes().to_vec(), moment: 0 };
+    let more = mask >> TEN;
+    let layout = if more == 0 { TEN_GATES } else { MORE_GATES };
+    let head = layout << TEN | (mask as u16 & TEN_MASK);
+    let mut out = Writer { bytes: head.to_le_bytes().to_vec(), moment: 0 };
+    if more != 0 {
+        out.byte(more as u8);
+    }
     for (_, finding) in findings.iter().filter(|(_, f)| **f != Finding::CLEAR) {
         out.finding(finding);
     }
@@ -50,21 +59,34 @@ pub fn encode(findings: &Findings) -> Vec<u8> {
 pub fn decode(bytes: &[u8]) -> Result<Findings, FindingsError> {
     let (head, rest) = bytes.split_first_chunk().ok_or(FindingsError::Damaged)?;
     let head = u16::from_le_bytes(*head);
-    if head >> GATES != LAYOUT {
-        return Err(FindingsError::Layout(head >> GATES));
-    }
     let mut input = Reader { bytes: rest, moment: 0 };
+    let more = match head >> TEN {
+        TEN_GATES => 0,
+        MORE_GATES => input.byte().ok_or(FindingsError::Damaged)?,
+        other => return Err(FindingsError::Layout(other)),
+    };
+    let mask = u32::from(head & TEN_MASK) | u32::from(more) << TEN;
+    if mask >> Gate::ALL.len() != 0 {
+        return Err(FindingsError::Damaged);
+    }
     let mut findings = Findings::CLEAR;
-    for gate in Gate::ALL {
-        if head & GATES_MASK & (1 << gate as u16) != 0 {
-            let finding = input.finding().ok_or(FindingsError::Damaged)?;
-            findings.set(gate, finding);
-        }
+    for gate in Gate::ALL.into_iter().filter(|gate| mask & (1 << *gate as u32) != 0) {
+        let finding = input.finding().ok_or(FindingsError::Damaged)?;
+        // Rows of version 0.1.0 hold traps as findings of the budget.
+        let gate = match (gate, finding.reason) {
+            (Gate::Budget, Reason::Trap(_)) => Gate::Trap,
+            _ => gate,
+        };
+        findings.set(gate, finding);
     }
     if input.bytes.is_empty() { Ok(findings) } else { Err(FindingsError::Damaged) }
 }
 
-struct Writer {
+/// Each further gate has a bit in the third byte.
+const _: () = assert!(Gate::ALL.len() <= TEN as usize + 8);
+
+/// Bytes that findings are written to.
+pub(crate) struct Writer {
     bytes: Vec<u8>,
     /// The moment written last, in microseconds.
     moment: u64,
@@ -85,85 +107,8 @@ impl Writer {
         {
             self.moment(moment.micros());
         }
-        let tag = self.reason(&finding.reason);
+        let tag = finding.reason.write(self);
         self.bytes[at] = verdict << VERDICT_SHIFT | tag;
-    }
-
-    /// Writes a reason's numbers and gives its tag.
-    fn reason(&mut self, reason: &Reason) -> u8 {
-        match *reason {
-            Reason::Clear => 0,
-            Reason::RobotsUnknown => 1,
-            Reason::RobotsDue => 2,
-            Reason::RobotsAsked => 3,
-            Reason::RobotsAllows { file, line, standing } => {
-                self.rule(file, line, standing);
-                4
-            }
-            Reason::RobotsForbids { file, line, standing } => {
-                self.rule(file, line, standing);
-                5
-            }
-            Reason::RobotsAbsent => 6,
-            Reason::RobotsRefused => 7,
-            Reason::RobotsUnreachable => 8,
-            Reason::RobotsUnreachableAllowed => 9,
-            Reason::RobotsExempt => 10,
-            Reason::AuthorityLimit => 11,
-            Reason::Fresh => 12,
-            Reason::Delay { micros, by } => {
-                self.bytes.push(by as u8);
-                self.number(micros);
-                13
-            }
-            Reason::SlotsTaken { in_flight } => {
-                self.bytes.push(in_flight);
-                14
-            }
-            Reason::SingleFlight => 15,
-            Reason::SlotTimeout => 16,
-            Reason::AddressTaken => 17,
-            Reason::ToldToWait { streak, micros } => {
-                self.bytes.push(streak);
-                self.number(micros);
-                18
-            }
-            Reason::Retry { tries } => {
-                self.bytes.push(tries);
-                19
-            }
-            Reason::Down { failures, level } => {
-                self.bytes.extend([failures, level]);
-                20
-            }
-            Reason::RiskScore { score } => {
-                self.bytes.push(score);
-                21
-            }
-            Reason::EarlyStop { streak } => {
-                self.bytes.push(streak);
-                22
-            }
-            Reason::PageLimit { pages } => {
-                self.number(pages);
-                23
-            }
-            Reason::TimeLimit => 24,
-            Reason::Stopped => 25,
-            Reason::StoreRestarted => 26,
-            Reason::Trap { trap, limit } => {
-                self.bytes.push(trap as u8);
-                self.number(limit.into());
-                27
-            }
-        }
-    }
-
-    fn rule(&mut self, file: RobotsId, line: Option<u32>, standing: Confidence) {
-        self.bytes.extend(file.0);
-        // The line, its presence and the standing in one number: most are below 32, which is one byte.
-        let line = line.map_or(0, |line| u64::from(line) + 1);
-        self.number(line << 1 | u64::from(standing == Confidence::LastGood));
     }
 
     fn moment(&mut self, micros: u64) {
@@ -173,7 +118,15 @@ impl Writer {
         self.number((gap << 1 ^ gap >> 63) as u64);
     }
 
-    fn number(&mut self, mut number: u64) {
+    pub(crate) fn byte(&mut self, byte: u8) {
+        self.bytes.push(byte);
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);
             number >>= 7;
@@ -182,7 +135,8 @@ impl Writer {
     }
 }
 
-struct Reader<'a> {
+/// Bytes that findings are read from.
+pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     moment: u64,
 }
@@ -197,85 +151,8 @@ impl Reader<'_> {
             FOR_A_PERSON => Verdict::NotBefore(Time::NEVER),
             _ => return None,
         };
-        let reason = self.reason(head & TAG_MASK)?;
+        let reason = Reason::read(head & TAG_MASK, self)?;
         Some(Finding::new(verdict, reason))
-    }
-
-    fn reason(&mut self, tag: u8) -> Option<Reason> {
-        Some(match tag {
-            0 => Reason::Clear,
-            1 => Reason::RobotsUnknown,
-            2 => Reason::RobotsDue,
-            3 => Reason::RobotsAsked,
-            4 => {
-                let (file, line, standing) = self.rule()?;
-                Reason::RobotsAllows { file, line, standing }
-            }
-            5 => {
-                let (file, line, standing) = self.rule()?;
-                Reason::RobotsForbids { file, line, standing }
-            }
-            6 => Reason::RobotsAbsent,
-            7 => Reason::RobotsRefused,
-            8 => Reason::RobotsUnreachable,
-            9 => Reason::RobotsUnreachableAllowed,
-            10 => Reason::RobotsExempt,
-            11 => Reason::AuthorityLimit,
-            12 => Reason::Fresh,
-            13 => {
-                let by = match self.byte()? {
-                    0 => DelayBy::Policy,
-                    1 => DelayBy::CrawlDelay,
-                    2 => DelayBy::Parked,
-                    3 => DelayBy::Latency,
-                    4 => DelayBy::Risk,
-                    _ => return None,
-                };
-                let micros = self.number()?;
-                Reason::Delay { micros, by }
-            }
-            14 => Reason::SlotsTaken { in_flight: self.byte()? },
-            15 => Reason::SingleFlight,
-            16 => Reason::SlotTimeout,
-            17 => Reason::AddressTaken,
-            18 => Reason::ToldToWait { streak: self.byte()?, micros: self.number()? },
-            19 => Reason::Retry { tries: self.byte()? },
-            20 => Reason::Down { failures: self.byte()?, level: self.byte()? },
-            21 => Reason::RiskScore { score: self.byte()? },
-            22 => Reason::EarlyStop { streak: self.byte()? },
-            23 => Reason::PageLimit { pages: self.number()? },
-            24 => Reason::TimeLimit,
-            25 => Reason::Stopped,
-            26 => Reason::StoreRestarted,
-            27 => {
-                let trap = match self.byte()? {
-                    0 => Trap::Repetition,
-                    1 => Trap::Length,
-                    2 => Trap::Session,
-                    3 => Trap::Calendar,
-                    4 => Trap::Queries,
-                    _ => return None,
-                };
-                Reason::Trap { trap, limit: u32::try_from(self.number()?).ok()? }
-            }
-            _ => return None,
-        })
-    }
-
-    fn rule(&mut self) -> Option<(RobotsId, Option<u32>, Confidence)> {
-        let (file, rest) = self.bytes.split_first_chunk()?;
-        self.bytes = rest;
-        let file = RobotsId(*file);
-        let number = self.number()?;
-        let line = match number >> 1 {
-            0 => None,
-            line => Some(u32::try_from(line - 1).ok()?),
-        };
-        let standing = match number & 1 {
-            0 => Confidence::Current,
-            _ => Confidence::LastGood,
-        };
-        Some((file, line, standing))
     }
 
     fn moment(&mut self) -> Option<Time> {
@@ -285,7 +162,7 @@ impl Reader<'_> {
         Some(Time::from_micros(self.moment))
     }
 
-    fn number(&mut self) -> Option<u64> {
+    pub(crate) fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -301,7 +178,13 @@ impl Reader<'_> {
         None
     }
 
-    fn byte(&mut self) -> Option<u8> {
+    pub(crate) fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.bytes.split_first_chunk()?;
+        self.bytes = rest;
+        Some(*first)
+    }
+
+    pub(crate) fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.bytes.split_first()?;
         self.bytes = rest;
         Some(*first)

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::sentence::Names;
 use super::timestamp::timestamp;
-use crate::host::{Confidence, Finding, Reason, Verdict};
+use crate::host::{Confidence, Finding, Reason, RobotsReason, Verdict};
 use crate::robots::Robots;
 use crate::time::Time;
 use crate::url::CrawlUrl;
@@ -17,11 +17,11 @@ use crate::url::CrawlUrl;
 ///
 /// ```
 /// use curtsy_core::evidence::{Names, RobotsEvidence};
-/// use curtsy_core::host::{Finding, Reason, Verdict};
+/// use curtsy_core::host::{Finding, RobotsReason, Verdict};
 /// use curtsy_core::time::Time;
 /// use curtsy_core::url::CrawlUrl;
 /// let names = Names { robots: None, now: Time::from_secs(1_704_067_200) };
-/// let found = Finding::new(Verdict::Go, Reason::RobotsAbsent);
+/// let found = Finding::new(Verdict::Go, RobotsReason::Absent);
 /// let url = CrawlUrl::parse("https://example.com/page").unwrap();
 /// let evidence = RobotsEvidence::of(&found, &url, None, &names).unwrap();
 /// assert!(evidence.content.allowed);
@@ -112,7 +112,9 @@ impl RobotsEvidence {
         names: &Names<'_>,
     ) -> Option<RobotsEvidence> {
         let line = match finding.reason {
-            Reason::RobotsAllows { line, .. } | Reason::RobotsForbids { line, .. } => line,
+            Reason::Robots(
+                RobotsReason::Allows { line, .. } | RobotsReason::Forbids { line, .. },
+            ) => line,
             _ => None,
         };
         let rule = line.and_then(|line| names.robots.and_then(|robots| rule_text(robots, line)));
@@ -147,14 +149,15 @@ impl RobotsEvidence {
 impl Sureness {
     /// How sure a robots finding is; none if robots.txt has not spoken, or has no say.
     pub fn of(finding: &Finding) -> Option<Sureness> {
-        match finding.reason {
-            Reason::RobotsAllows { standing, .. } | Reason::RobotsForbids { standing, .. } => {
+        let Reason::Robots(said) = finding.reason else { return None };
+        match said {
+            RobotsReason::Allows { standing, .. } | RobotsReason::Forbids { standing, .. } => {
                 Some(standing.into())
             }
-            Reason::RobotsAbsent | Reason::RobotsRefused => Some(Sureness::High),
-            Reason::RobotsUnreachable
-            | Reason::RobotsUnreachableAllowed
-            | Reason::AuthorityLimit => Some(Sureness::Low),
+            RobotsReason::Absent | RobotsReason::Refused => Some(Sureness::High),
+            RobotsReason::Unreachable
+            | RobotsReason::UnreachableAllowed
+            | RobotsReason::AuthorityLimit => Some(Sureness::Low),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::HostState;
+use super::{HostState, Kind};
 use crate::chance::{Purpose, draw};
 use crate::policy::{OnForbidden, Policy};
 use crate::time::Time;
@@ -166,6 +166,16 @@ impl Outcome {
             (503, _) => Some(15),
             (_, Some(Friction::Unusual)) => Some(10),
             _ => None,
+        }
+    }
+
+    /// What the answer to a request of this kind says of its host. A 501 to `HEAD` speaks of the method, as a 405 does: the host is there.
+    pub(super) fn said_by_host(&self, kind: Kind) -> Outcome {
+        match *self {
+            Outcome::Answered { status: 501, retry_after, friction } if kind == Kind::Probe => {
+                Outcome::Answered { status: 405, retry_after, friction }
+            }
+            other => other,
         }
     }
 

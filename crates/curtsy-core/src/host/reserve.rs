@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use super::admit::{Action, Approach, Ask, Decision, Scene};
+use super::gates::Booking;
 use super::{HostState, Kind, Lease, LeaseId};
 use crate::time::Time;
 use crate::url::HostKey;
@@ -105,7 +106,17 @@ impl Permit {
     }
 }
 
+/// From a turn to the latest write, with one slot. Grant to write stays below the 250 ms in which a signal reaches all workers.
+const WINDOW_ONE: Duration = Duration::from_millis(200);
+/// The same with several slots, where the next start may wait for it.
+const WINDOW_MANY: Duration = Duration::from_millis(50);
+
 impl HostState {
+    /// From the turn to the latest write.
+    pub(super) fn window(slots: u8) -> Duration {
+        if slots > 1 { WINDOW_MANY } else { WINDOW_ONE }
+    }
+
     /// Books the turn of `approach`, if every gate still lets it go on this state at this time; else gives the new decision.
     pub fn reserve(
         &self,
@@ -140,15 +151,7 @@ impl HostState {
             until: send_by + scene.policy.timeout.whole,
         };
         let mut state = self.clone();
-        state.leases.retain(|l| l.until > scene.now);
-        state.leases.push(lease);
-        state.turn = lease.turn;
-        // If nothing more is heard, the start may have reached the server as late as this.
-        let latest = send_by + HostState::margin(delay);
-        state.last_start = state.last_start.max(Some(latest));
-        if booked.probe {
-            state.book_probe(scene.policy, scene.seed, send_by);
-        }
+        state.book(&Booking { lease, delay, scene });
         let permit = SealedPermit { permit: Permit { lease, turn_at, delay, approach: booked } };
         Ok(Reserved { state, permit, decision })
     }

@@ -4,9 +4,9 @@
 //! test is about it, and robots.txt is known to be absent unless a test is about that.
 
 mod backoff;
+mod breaker;
 mod budget;
 mod manners;
-mod outage;
 mod pace;
 mod retries;
 mod risk;

@@ -51,16 +51,13 @@ fn the_line_that_decides_is_in_the_finding() {
     let file = "00000000000000000000000000000000";
     assert_eq!(
         reason("/private/diary"),
-        format!("RobotsForbids {{ file: {file}, line: Some(2), standing: Current }}")
+        format!("Forbids {{ file: {file}, line: Some(2), standing: Current }}")
     );
     assert_eq!(
         reason("/private/press"),
-        format!("RobotsAllows {{ file: {file}, line: Some(3), standing: Current }}")
+        format!("Allows {{ file: {file}, line: Some(3), standing: Current }}")
     );
-    assert_eq!(
-        reason("/"),
-        format!("RobotsAllows {{ file: {file}, line: None, standing: Current }}")
-    );
+    assert_eq!(reason("/"), format!("Allows {{ file: {file}, line: None, standing: Current }}"));
 }
 
 /// A page must be sent by 1 h less 100 ms, and may be sent two windows of 200 ms after it is admitted. robots.txt itself was read at
@@ -138,7 +135,7 @@ fn unreachable_allows_with_low_confidence_where_the_preset_says_so() {
             let mut play = cold(preset);
             play.play(&format!("0s {reply}"));
             assert_eq!(play.answer("/private", at("4s")), "go", "{preset}");
-            assert_eq!(play.reason("/private", at("4s"), Gate::Robots), "RobotsUnreachableAllowed");
+            assert_eq!(play.reason("/private", at("4s"), Gate::Robots), "UnreachableAllowed");
             // Asked again after the deny-TTL all the same.
             assert_eq!(play.answer("/a", at("5m")), "not before 5m25ms: robots");
             assert_eq!(play.answer("/a", at("5m25ms")), "go: robots");
@@ -198,7 +195,7 @@ fn where_unreachable_robots_allow_everything_the_last_good_copy_is_obeyed() {
     assert_eq!(play.answer("/a", at("1h1m")), "go");
     assert_eq!(
         play.reason("/private", at("1h1m"), Gate::Robots),
-        "RobotsForbids { file: 00000000000000000000000000000000, line: Some(2), standing: LastGood }"
+        "Forbids { file: 00000000000000000000000000000000, line: Some(2), standing: LastGood }"
     );
     assert_eq!(play.answer("/a", at("1h5m")), "not before 1h5m50ms: robots");
     assert_eq!(play.answer("/a", at("1h5m50ms")), "go: robots");

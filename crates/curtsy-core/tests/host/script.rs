@@ -218,7 +218,9 @@ impl Play {
 
     /// What one gate found.
     pub(crate) fn reason(&self, path: &str, now: Time, gate: Gate) -> String {
-        format!("{:?}", self.decide(path, now).findings.of(gate).reason)
+        let reason = format!("{:?}", self.decide(path, now).findings.of(gate).reason);
+        let inner = reason.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+        inner.unwrap_or(&reason).to_owned()
     }
 
     /// When the URL may be asked: what a worker finds that waits as long as it is told to, and asks again.

@@ -1,6 +1,6 @@
 //! Requests at once, stop orders, and a store that began anew.
 
-use curtsy_core::host::{Action, Ask, AskKind, Gate, LeaseId, Receipt, Reserved};
+use curtsy_core::host::{Action, Ask, AskKind, Gate, LeaseId, Receipt, Reserved, SlotEnds};
 use curtsy_core::time::Time;
 
 use crate::script::{Play, at, check, url, written};
@@ -49,17 +49,20 @@ fn slots_of_others_are_looked_at_again_soon() {
     (0..16).for_each(|_| play.state.note_handshake(std::time::Duration::from_millis(120)));
     let page = url("/b");
     let scene = play.scene(&page, at("4s"));
-    assert_eq!(written(play.state.next_due(&scene)), "30s");
+    assert_eq!(written(play.state.hand_out_at(&scene, SlotEnds::Deadline)), "30s");
     // It may have been sent at 200 ms: it has taken so long, and may take as long again.
-    assert_eq!(written(play.state.next_look(&scene)), "7s800ms");
+    assert_eq!(written(play.state.hand_out_at(&scene, SlotEnds::Likely)), "7s800ms");
     let scene = play.scene(&page, at("29s500ms"));
-    assert_eq!(written(play.state.next_look(&scene)), "30s");
+    assert_eq!(written(play.state.hand_out_at(&scene, SlotEnds::Likely)), "30s");
     // What the host itself asks for is waited for.
     let mut play = Play::new("careful");
     play.play("0s 429");
     let scene = play.scene(&page, at("1s"));
-    assert_eq!(play.state.next_look(&scene), play.state.next_due(&scene));
-    assert!(play.state.next_look(&scene) > at("5m"));
+    assert_eq!(
+        play.state.hand_out_at(&scene, SlotEnds::Likely),
+        play.state.hand_out_at(&scene, SlotEnds::Deadline)
+    );
+    assert!(play.state.hand_out_at(&scene, SlotEnds::Likely) > at("5m"));
 }
 
 /// Without a delay nothing is kept apart, not even from a start that was not heard of yet.
@@ -77,14 +80,14 @@ fn slot_timeout_after_ten_seconds_in_audit() {
     let mut play = Play::new("audit");
     play.play("0s /a send | 1s /b send");
     play.slot_since.insert("/c".to_owned(), at("2s"));
-    assert_eq!(play.reason("/c", at("11s999ms"), Gate::Slots), "SlotsTaken { in_flight: 2 }");
-    assert_eq!(play.reason("/c", at("12s"), Gate::Slots), "SlotTimeout");
+    assert_eq!(play.reason("/c", at("11s999ms"), Gate::Slots), "Taken { in_flight: 2 }");
+    assert_eq!(play.reason("/c", at("12s"), Gate::Slots), "Timeout");
     assert_eq!(play.answer("/c", at("12s")), "not before 30s50ms: slots");
     // No other preset gives up.
     let mut play = Play::new("warehouse");
     play.play("0s /a send | 2s /b send");
     play.slot_since.insert("/c".to_owned(), at("2s"));
-    assert_eq!(play.reason("/c", at("29s"), Gate::Slots), "SlotsTaken { in_flight: 2 }");
+    assert_eq!(play.reason("/c", at("29s"), Gate::Slots), "Taken { in_flight: 2 }");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::time::Duration;
 use curtsy_core::evidence::{decode, encode};
 use curtsy_core::host::{
     Ask, AskKind, Backoff, Breaker, Chase, Findings, Gate, Handshake, HostState, Kind, Latency,
-    Lease, LeaseId, Risk, RobotsId, RobotsNews, RobotsStanding, RobotsState, Scene, Verdict,
+    Lease, LeaseId, Risk, RobotsId, RobotsNews, RobotsStanding, RobotsState, Scene, SlotEnds,
+    Verdict,
 };
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::robots::RobotsClass;
@@ -192,7 +193,7 @@ proptest! {
         let decision = state.admit(&ask, &scene);
         let findings: Findings = decision.findings;
         prop_assert_eq!(decode(&encode(&findings)), Ok(findings));
-        state.next_due(&scene);
+        state.hand_out_at(&scene, SlotEnds::Deadline);
     }
 
     /// What a worker remembers can only lengthen a wait, and what the store has stays.
@@ -401,7 +402,9 @@ fn a_host_is_handed_out_shortly_before_its_turn() {
     let mut play = Play::new("careful");
     play.play("0s ok");
     let page = url("/page");
-    let due = |play: &Play, now| written(play.state.next_due(&play.scene(&page, at(now))));
+    let due = |play: &Play, now| {
+        written(play.state.hand_out_at(&play.scene(&page, at(now)), SlotEnds::Deadline))
+    };
     // Of a host that is not known a slow handshake is reckoned with: a third of the delay, and 50 ms.
     assert_eq!(due(&play, "1s"), "1s950ms");
     for _ in 0..16 {

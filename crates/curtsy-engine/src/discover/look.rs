@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use curtsy_core::host::{Reason, Trap};
+use curtsy_core::host::{Trap, TrapReason};
 use curtsy_core::url::CrawlUrl;
 use memchr::memchr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -21,7 +21,7 @@ pub(super) enum Look {
     /// Like any other.
     Plain,
     /// Like no address that was meant.
-    Trap(Reason),
+    Trap(TrapReason),
     /// Like one of many.
     Shapes(Shapes),
 }
@@ -84,7 +84,7 @@ pub(super) fn at(url: &CrawlUrl, limits: &TrapLimits) -> Look {
 }
 
 /// Longer or deeper than addresses are.
-pub(super) fn too_long(url: &CrawlUrl, limits: &TrapLimits) -> Option<Reason> {
+pub(super) fn too_long(url: &CrawlUrl, limits: &TrapLimits) -> Option<TrapReason> {
     if url.as_str().len() > limits.url_bytes_max as usize {
         return Some(reason(Trap::Length, limits.url_bytes_max));
     }
@@ -92,8 +92,8 @@ pub(super) fn too_long(url: &CrawlUrl, limits: &TrapLimits) -> Option<Reason> {
     (segments > limits.segments_max as usize).then(|| reason(Trap::Length, limits.segments_max))
 }
 
-fn reason(trap: Trap, limit: u32) -> Reason {
-    Reason::Trap { trap, limit }
+fn reason(trap: Trap, limit: u32) -> TrapReason {
+    TrapReason { trap, limit }
 }
 
 /// The shapes of an address, whatever it looks like otherwise.
@@ -214,7 +214,7 @@ const QUERY_SEED: u64 = 4;
 mod tests {
     use super::{Look, Shapes, at};
     use crate::discover::TrapLimits;
-    use curtsy_core::host::Reason;
+    use curtsy_core::host::TrapReason;
     use curtsy_core::url::CrawlUrl;
 
     fn look(target: &str) -> Look {
@@ -225,8 +225,7 @@ mod tests {
     fn check(target: &str, expected: &str) {
         let said = match look(target) {
             Look::Plain => "plain".to_owned(),
-            Look::Trap(Reason::Trap { trap, limit }) => format!("{trap:?} {limit}"),
-            Look::Trap(other) => format!("{other:?}"),
+            Look::Trap(TrapReason { trap, limit }) => format!("{trap:?} {limit}"),
             Look::Shapes(Shapes { session, calendar, query }) => {
                 let query = query.map(|query| match query.single {
                     true => "look-up".to_owned(),

@@ -34,7 +34,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use curtsy_core::headers::RobotsRules;
-use curtsy_core::host::{Friction, Kind, Reason};
+use curtsy_core::host::{Friction, Kind, TrapReason};
 use curtsy_core::time::Time;
 use curtsy_core::url::{Authority, CrawlUrl, UrlKey};
 use curtsy_parse::challenge::wall;
@@ -330,7 +330,7 @@ struct Found<'d> {
     depth: u16,
     by: By,
     offers: Vec<UrlRecord>,
-    traps: Vec<(CrawlUrl, Reason)>,
+    traps: Vec<(CrawlUrl, TrapReason)>,
     /// Keys of what was looked at, once a URL may come twice: the document itself names each only once.
     seen: Option<HashSet<UrlKey>>,
 }
@@ -398,7 +398,7 @@ impl<'d> Found<'d> {
     }
 
     /// A trap, with its reason unless that was told before.
-    fn trap(&self, url: &CrawlUrl, key: UrlKey) -> Option<Option<Reason>> {
+    fn trap(&self, url: &CrawlUrl, key: UrlKey) -> Option<Option<TrapReason>> {
         let traps = || self.discovery.traps();
         let limits = &self.discovery.spec.traps;
         match self.by {

@@ -1,6 +1,6 @@
 //! What is found, from a page or a sitemap to the offers.
 
-use curtsy_core::host::{Friction, Kind, Reason};
+use curtsy_core::host::{Friction, Kind, TrapReason};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use proptest::prelude::*;
@@ -285,9 +285,8 @@ fn a_trap_has_its_reason_once() {
     let read = |body: &str| {
         let record = UrlRecord::page(url("http://a.org/p"), 2);
         let document = found.read(&record, &html(), &fetched(body), NOW);
-        let traps = document.traps.iter().map(|(url, reason)| match reason {
-            Reason::Trap { trap, limit } => format!("{} {trap:?} {limit}", url.path_and_query()),
-            other => format!("{other:?}"),
+        let traps = document.traps.iter().map(|(url, TrapReason { trap, limit })| {
+            format!("{} {trap:?} {limit}", url.path_and_query())
         });
         (said(&document), traps.collect::<Vec<_>>().join(", "))
     };

@@ -10,7 +10,7 @@
 
 use std::collections::hash_map::Entry;
 
-use curtsy_core::host::{Reason, Trap};
+use curtsy_core::host::{Trap, TrapReason};
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -72,7 +72,12 @@ impl Traps {
     }
 
     /// Takes a URL into its shapes, or says which of them has enough.
-    pub(super) fn refuse(&mut self, shapes: &Shapes, key: UrlKey, depth: u16) -> Option<Reason> {
+    pub(super) fn refuse(
+        &mut self,
+        shapes: &Shapes,
+        key: UrlKey,
+        depth: u16,
+    ) -> Option<TrapReason> {
         let url = short(key);
         let limits = self.limits;
         let simple = [
@@ -82,13 +87,13 @@ impl Traps {
         // All are asked before any is told: a URL that is refused counts nowhere.
         for (shape, trap, limit) in simple {
             if shape.is_some_and(|shape| self.shape(shape).is_full_for(url, limit)) {
-                return Some(Reason::Trap { trap, limit });
+                return Some(TrapReason { trap, limit });
             }
         }
         if let Some(query) = &shapes.query
             && let Some(limit) = self.over_queries(query, url, depth)
         {
-            return Some(Reason::Trap { trap: Trap::Queries, limit });
+            return Some(TrapReason { trap: Trap::Queries, limit });
         }
         self.take(shapes, url);
         None
@@ -206,7 +211,7 @@ mod tests {
     use super::Traps;
     use crate::discover::TrapLimits;
     use crate::discover::look::{self, Look};
-    use curtsy_core::host::Reason;
+    use curtsy_core::host::TrapReason;
     use curtsy_core::url::CrawlUrl;
     use proptest::prelude::*;
 
@@ -214,7 +219,7 @@ mod tests {
         CrawlUrl::parse(&format!("http://a.org{target}")).unwrap()
     }
 
-    fn ask(traps: &mut Traps, url: &CrawlUrl, depth: u16) -> Option<Reason> {
+    fn ask(traps: &mut Traps, url: &CrawlUrl, depth: u16) -> Option<TrapReason> {
         match look::at(url, &traps.limits) {
             Look::Plain => None,
             Look::Trap(reason) => Some(reason),
@@ -228,7 +233,7 @@ mod tests {
         let urls: Vec<CrawlUrl> = targets.map(|target| url(&target)).collect();
         let reasons: Vec<_> = urls.iter().map(|url| ask(&mut traps, url, depth)).collect();
         let said = match reasons.iter().flatten().next() {
-            Some(Reason::Trap { trap, limit }) => format!("{trap:?} {limit}"),
+            Some(TrapReason { trap, limit }) => format!("{trap:?} {limit}"),
             other => other.map(|other| format!("{other:?}")).unwrap_or_default(),
         };
         let first = urls[0].as_str();

@@ -131,7 +131,7 @@ fn whys(into: &FileSpec, port: u16) -> anyhow::Result<Vec<why::Why>> {
     // Where the calendar became a trap depends on which of its pages came first.
     for month in 1..=24 {
         let why = find(&format!("/calendar/{}/{}", 2025 + (month - 1) / 12, (month - 1) % 12 + 1))?;
-        if let Some(why) = why.filter(|why| why.json["gate"] == "budget") {
+        if let Some(why) = why.filter(|why| why.json["gate"] == "trap") {
             found.push(why);
             break;
         }

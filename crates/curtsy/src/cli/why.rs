@@ -9,7 +9,7 @@ use clap::Args;
 use curtsy_core::evidence::{
     Names, RobotsEvidence, SLOT_TIMEOUT_TEXT, Sureness, sentence, timestamp,
 };
-use curtsy_core::host::{Finding, Gate, Reason, Verdict};
+use curtsy_core::host::{Finding, Gate, Reason, RiskReason, RobotsReason, Verdict};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::UrlRecord;
@@ -398,7 +398,7 @@ fn login(row: &PageRow) -> String {
 fn findings(last: &DecisionRow, rule: Option<&str>) -> Vec<String> {
     let now = last.at.unwrap_or(Time::START);
     let names = Names { robots: None, now };
-    let quiet = [Reason::Clear, Reason::RiskScore { score: 0 }];
+    let quiet = [Reason::Clear, Reason::Risk(RiskReason::Score { score: 0 })];
     let said = last.findings.iter().filter(|(_, f)| !quiet.contains(&f.reason));
     said.map(|(gate, finding)| {
         // A wait that was over when the request was made is a wait that was kept.
@@ -413,9 +413,9 @@ fn findings(last: &DecisionRow, rule: Option<&str>) -> Vec<String> {
             Verdict::Never => "✗",
         };
         let rule = match finding.reason {
-            Reason::RobotsAllows { line: Some(_), .. } | Reason::RobotsForbids { .. } => {
-                rule.map(|rule| format!(": `{rule}`")).unwrap_or_default()
-            }
+            Reason::Robots(
+                RobotsReason::Allows { line: Some(_), .. } | RobotsReason::Forbids { .. },
+            ) => rule.map(|rule| format!(": `{rule}`")).unwrap_or_default(),
             _ => String::new(),
         };
         format!("{mark} {:<9} {}{rule}", gate.name(), sentence(gate, finding, &names))

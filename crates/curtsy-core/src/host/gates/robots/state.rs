@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::verdict::{Confidence, Finding, Reason, Verdict};
-use super::{AUTHORITIES_MAX, HostState, MARGIN_MIN};
+use super::{Confidence, RobotsReason};
+use crate::host::{AUTHORITIES_MAX, Finding, HostState, MARGIN_MIN, Verdict};
 use crate::policy::{RobotsPolicy, Unreachable};
 use crate::robots::RobotsClass;
 use crate::time::Time;
@@ -160,27 +160,27 @@ impl RobotsState {
     }
 
     /// What this answer says where no text rules.
-    pub(super) fn without_text(&self, policy: &RobotsPolicy, now: Time) -> Finding {
+    pub(in crate::host) fn without_text(&self, policy: &RobotsPolicy, now: Time) -> Finding {
         match &self.standing {
             RobotsStanding::Rules | RobotsStanding::Absent => {
-                Finding::new(Verdict::Go, Reason::RobotsAbsent)
+                Finding::new(Verdict::Go, RobotsReason::Absent)
             }
-            RobotsStanding::Refused => Finding::new(Verdict::Never, Reason::RobotsRefused),
+            RobotsStanding::Refused => Finding::new(Verdict::Never, RobotsReason::Refused),
             RobotsStanding::Chasing(chase) if now < chase.deadline => {
-                Finding::new(Verdict::NotBefore(chase.deadline), Reason::RobotsAsked)
+                Finding::new(Verdict::NotBefore(chase.deadline), RobotsReason::Asked)
             }
             RobotsStanding::Unreachable(_) | RobotsStanding::Chasing(_) => {
                 // RFC 9309 §2.3.1.4: after a reasonably long time (30 days) it may count as unavailable.
                 if self.failing_since.is_some_and(|since| since + policy.keep <= now) {
-                    return Finding::new(Verdict::Go, Reason::RobotsAbsent);
+                    return Finding::new(Verdict::Go, RobotsReason::Absent);
                 }
                 match policy.unreachable {
                     Unreachable::Allow if self.was_asked(policy, now) => {
-                        Finding::new(Verdict::Go, Reason::RobotsUnreachableAllowed)
+                        Finding::new(Verdict::Go, RobotsReason::UnreachableAllowed)
                     }
                     _ => Finding::new(
                         Verdict::NotBefore(self.due(policy)),
-                        Reason::RobotsUnreachable,
+                        RobotsReason::Unreachable,
                     ),
                 }
             }
@@ -237,14 +237,14 @@ impl RobotsState {
     }
 
     /// Whether this comes of a later request than the other, or is what the other's chain has led to.
-    pub(super) fn is_newer_than(&self, other: &RobotsState) -> bool {
+    pub(in crate::host) fn is_newer_than(&self, other: &RobotsState) -> bool {
         let ended = |state: &RobotsState| !matches!(state.standing, RobotsStanding::Chasing(_));
         (self.asked_by, ended(self)) > (other.asked_by, ended(other))
     }
 
     /// Takes over another's last good copy where that is newer, while it can't be had. That the site said it has none is as good as a
     /// copy: what was there before is not good any more.
-    pub(super) fn keep_good(&mut self, other: &RobotsState) {
+    pub(in crate::host) fn keep_good(&mut self, other: &RobotsState) {
         let gone =
             matches!(self.standing, RobotsStanding::Unreachable(_) | RobotsStanding::Chasing(_));
         if gone && other.good_at > self.good_at {
@@ -262,8 +262,24 @@ impl RobotsState {
 }
 
 impl HostState {
+    /// The robots state of an authority of this host.
+    pub fn robots_of(&self, authority: &Authority) -> Option<&RobotsState> {
+        self.all_robots().find(|r| r.is_of(authority))
+    }
+
+    /// The Crawl-delay that an authority's robots.txt has for us, if it has one.
+    pub fn crawl_delay_of(&self, authority: &Authority) -> Option<Duration> {
+        let micros = self.robots_of(authority)?.crawl_delay_micros;
+        (micros > 0).then(|| Duration::from_micros(micros))
+    }
+
+    /// Every authority's robots state.
+    pub fn all_robots(&self) -> impl Iterator<Item = &RobotsState> {
+        self.robots.iter().chain(&self.more_robots)
+    }
+
     /// Whether a further authority of this host can be taken up.
-    pub(super) fn has_room_for(&self, authority: &Authority) -> bool {
+    pub(in crate::host) fn has_room_for(&self, authority: &Authority) -> bool {
         self.robots_of(authority).is_some() || self.all_robots().count() < AUTHORITIES_MAX
     }
 
@@ -295,12 +311,16 @@ impl HostState {
         }
     }
 
-    pub(super) fn robots_mut(&mut self, scheme: Scheme, port: u16) -> Option<&mut RobotsState> {
+    pub(in crate::host) fn robots_mut(
+        &mut self,
+        scheme: Scheme,
+        port: u16,
+    ) -> Option<&mut RobotsState> {
         let all = self.robots.iter_mut().chain(&mut self.more_robots);
         all.into_iter().find(|r| r.scheme == scheme && r.port == port)
     }
 
-    pub(super) fn add_robots(&mut self, state: RobotsState) {
+    pub(in crate::host) fn add_robots(&mut self, state: RobotsState) {
         if self.robots.is_none() {
             self.robots = Some(state);
         } else if self.more_robots.len() + 1 < AUTHORITIES_MAX {

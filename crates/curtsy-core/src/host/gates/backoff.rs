@@ -1,0 +1,172 @@
+//! Backoff: waits that a host asked for, and the waits of a URL between its tries.
+//!
+//! Retry-After is a floor for every worker. Waits never shrink within a streak, and only a request that was granted after the wait, with
+//! nothing refused since, ends the streak.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Case, Check, Errand, Heard, SlotEnds, Step, Telling};
+use crate::chance::{Purpose, draw};
+use crate::evidence::{Reader, Writer, counted, span_text};
+use crate::host::{Finding, HostState, Kind, MARGIN_MIN, Outcome, Permit, Scene, Settled, Verdict};
+use crate::time::{Time, micros};
+
+/// Keeps the waits that the host asked for.
+pub(super) struct BackoffGate;
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BackoffReason {
+    /// The host told us to wait, or refused us.
+    ToldToWait {
+        /// Refusals in a row.
+        streak: u8,
+        /// The wait, in microseconds.
+        micros: u64,
+    },
+    /// This URL failed and waits for its next try.
+    Retry {
+        /// Tries so far.
+        tries: u8,
+    },
+}
+
+/// What the host told us to wait.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Backoff {
+    /// Nothing starts before this.
+    pub until: Option<Time>,
+    /// The wait last in force, which the next of the streak does not undercut.
+    pub last_wait: Duration,
+    /// Refusals in a row.
+    pub streak: u8,
+    /// Raised with each refusal that counts, so that two at once count once and a late success clears nothing.
+    pub generation: u32,
+}
+
+impl Check for BackoffGate {
+    type Reason = BackoffReason;
+    const NAME: &'static str = "backoff";
+    const CLEAR: &'static str = "the host has not told us to wait";
+
+    fn of_request(case: &Case<'_>, errand: &Errand) -> Option<Finding> {
+        let Case { host, ask, scene } = *case;
+        let of_host = host.backoff.until.map(|until| {
+            let (streak, wait) = (host.backoff.streak, host.backoff.last_wait);
+            let reason = BackoffReason::ToldToWait { streak, micros: micros(wait) };
+            Finding::wait(until, scene.now, reason)
+        });
+        // A request for robots.txt, or the probe of a host that is down, is not held up by the URL that needs it.
+        let for_host =
+            errand.kind == Kind::Robots || errand.kind == Kind::Probe && host.breaker.is_open();
+        let of_url = ask.retry_at.filter(|at| *at > scene.now && !for_host).map(Verdict::NotBefore);
+        match (of_url, of_host) {
+            (Some(later), of_host) if of_host.is_none_or(|host| later > host.verdict) => {
+                Some(Finding::new(later, BackoffReason::Retry { tries: ask.tries }))
+            }
+            (_, of_host) => of_host,
+        }
+    }
+
+    fn earliest(host: &HostState, _: &Scene<'_>, _: SlotEnds) -> Time {
+        host.backoff.until.unwrap_or(Time::START)
+    }
+
+    fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
+        let Step::Sent { permit, .. } = heard.step else { return };
+        if heard.outcome.refuses(heard.scene.policy) {
+            host.refused(permit.lease().generation, heard.outcome, heard.scene);
+        }
+        if let Some((permit, _)) = heard.ended()
+            && heard.outcome.said_by_host(permit.approach().kind).is_ordinary()
+        {
+            host.backoff.end_streak(permit);
+        }
+    }
+
+    fn restore(host: &mut HostState, remembered: &HostState, _: Time) {
+        let (ours, theirs) = (&mut host.backoff, &remembered.backoff);
+        if theirs.until > ours.until {
+            // The lease that brought it may be of the old count.
+            (ours.until, ours.generation) = (theirs.until, theirs.generation);
+        }
+        ours.streak = ours.streak.max(theirs.streak);
+        ours.last_wait = ours.last_wait.max(theirs.last_wait);
+    }
+
+    fn sentence(reason: BackoffReason, telling: &Telling<'_>) -> String {
+        match reason {
+            BackoffReason::ToldToWait { streak, micros } => {
+                let wait = span_text(Duration::from_micros(micros));
+                let refusals = counted(streak, "refusal");
+                let over = if telling.waits() { "" } else { "; that is over" };
+                format!("told to wait {wait} after {refusals} in a row{over}")
+            }
+            BackoffReason::Retry { tries: 1 } => "waits for its next try after 1 try".to_owned(),
+            BackoffReason::Retry { tries } => format!("waits for its next try after {tries} tries"),
+        }
+    }
+
+    fn write(reason: BackoffReason, out: &mut Writer) -> u8 {
+        match reason {
+            BackoffReason::ToldToWait { streak, micros } => {
+                out.byte(streak);
+                out.number(micros);
+                18
+            }
+            BackoffReason::Retry { tries } => {
+                out.byte(tries);
+                19
+            }
+        }
+    }
+
+    fn read(tag: u8, input: &mut Reader<'_>) -> Option<BackoffReason> {
+        match tag {
+            18 => {
+                Some(BackoffReason::ToldToWait { streak: input.byte()?, micros: input.number()? })
+            }
+            19 => Some(BackoffReason::Retry { tries: input.byte()? }),
+            _ => None,
+        }
+    }
+}
+
+impl Backoff {
+    /// A success ends the streak only if it was granted after the wait and nothing was refused since.
+    fn end_streak(&mut self, permit: &Permit) {
+        let current = permit.lease().generation == self.generation;
+        let after = self.until.is_none_or(|until| permit.turn_at() >= until);
+        if current && after {
+            self.until = None;
+            self.streak = 0;
+            self.last_wait = Duration::ZERO;
+        }
+    }
+}
+
+impl HostState {
+    /// The host refused or told us to wait, in the answer to a request that was granted under `generation`.
+    fn refused(&mut self, generation: u32, outcome: &Outcome, scene: &Scene<'_>) {
+        let told = match outcome {
+            Outcome::Answered { retry_after, .. } => retry_after.unwrap_or_default(),
+            _ => Duration::ZERO,
+        };
+        let backoff = &mut self.backoff;
+        if generation == backoff.generation {
+            let chance = draw(scene.seed, self.turn, Purpose::Backoff);
+            let own = scene.policy.backoff.curve.wait(u32::from(backoff.streak), chance);
+            backoff.streak = backoff.streak.saturating_add(1);
+            backoff.generation = backoff.generation.wrapping_add(1);
+            backoff.last_wait = own.max(told).max(backoff.last_wait);
+        }
+        // A refusal that is heard of twice, or was under way when another came, only moves the wait later.
+        backoff.last_wait = backoff.last_wait.max(told);
+        let wait =
+            if generation.wrapping_add(1) == backoff.generation { backoff.last_wait } else { told };
+        let wait = wait.max(scene.policy.backoff.curve.base);
+        backoff.until = backoff.until.max(Some(scene.now + wait + MARGIN_MIN));
+    }
+}

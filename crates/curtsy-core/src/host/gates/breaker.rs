@@ -1,0 +1,258 @@
+//! Breaker: when a host counts as down, and how it is tried again.
+//!
+//! Five site-wide failures in a row open the breaker. While it is open nothing of the host is asked but one probe at a time, after
+//! 30, 60, 120, 240, 300 s…; only the probe's own result moves it. The probe's wait is booked with its grant: if the worker dies
+//! with it, the server saw a start all the same, and the next one keeps the longer gap.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Booking, Case, Check, Errand, Heard, SlotEnds, Step, Telling};
+use crate::chance::{Purpose, draw};
+use crate::evidence::{Reader, Writer, counted};
+use crate::host::{
+    Class, Finding, HostState, JobView, Lease, MARGIN_MIN, Outcome, Problem, Scene, Settled,
+};
+use crate::policy::Policy;
+use crate::time::Time;
+
+/// Keeps from a host that is down.
+pub(super) struct BreakerGate;
+
+/// That the host is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BreakerReason {
+    /// The host counts as down; the next probe is due then.
+    Down {
+        /// Site-wide failures in a row.
+        failures: u8,
+        /// The wait that is in force, counted from one.
+        level: u8,
+    },
+}
+
+/// Whether the host counts as down.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Breaker {
+    /// Site-wide failures in a row.
+    pub failures: u8,
+    /// When the last of them ended: an answer that had come before, and is told only now, does not end the row.
+    pub failed_at: Option<Time>,
+    /// Waits taken since it opened; zero is closed.
+    pub level: u8,
+    /// When the next probe may start, while open.
+    pub until: Option<Time>,
+}
+
+impl Check for BreakerGate {
+    type Reason = BreakerReason;
+    const NAME: &'static str = "breaker";
+    const CLEAR: &'static str = "circuit closed: the host answers";
+
+    fn of_request(case: &Case<'_>, _: &Errand) -> Option<Finding> {
+        let breaker = &case.host.breaker;
+        let until = breaker.until.filter(|_| breaker.is_open())?;
+        let reason = BreakerReason::Down { failures: breaker.failures, level: breaker.level };
+        Some(Finding::wait(until, case.scene.now, reason))
+    }
+
+    fn earliest(host: &HostState, _: &Scene<'_>, _: SlotEnds) -> Time {
+        host.breaker.until.filter(|_| host.breaker.is_open()).unwrap_or(Time::START)
+    }
+
+    fn book(host: &mut HostState, booking: &Booking<'_>) {
+        if booking.lease.probe {
+            host.book_probe(booking.scene, booking.lease.send_by);
+        }
+    }
+
+    fn learn(host: &mut HostState, heard: &Heard<'_>, settled: &mut Settled) {
+        match heard.step {
+            Step::NoLine if heard.is_theirs() => host.learn_of_no_line(heard, settled),
+            Step::NoLine => {}
+            // The probe was not sent, or failed by our own fault.
+            Step::Sent { permit, ours: true, .. } if !heard.is_theirs() && permit.lease().probe => {
+                host.unbook_probe(heard.scene.now);
+            }
+            Step::Sent { .. } => {}
+        }
+        if let Some((permit, _)) = heard.ended() {
+            host.unreached = None;
+            let outcome = heard.outcome.said_by_host(permit.approach().kind);
+            host.learn_of_exchange(&outcome, heard, Some(permit.lease()), settled);
+        }
+        if heard.ended_late().is_some()
+            && host.breaker.is_open()
+            && matches!(heard.outcome.class(), Class::SiteWide | Class::Ambiguous)
+        {
+            host.lengthen_outage(heard.scene, heard.at);
+        }
+    }
+
+    fn restore(host: &mut HostState, remembered: &HostState, _: Time) {
+        let theirs = &remembered.breaker;
+        if theirs.until > host.breaker.until {
+            host.breaker = theirs.clone();
+        } else if host.last_ok <= remembered.last_ok {
+            // No ordinary answer since: the row of failures goes on.
+            host.breaker.failures = host.breaker.failures.max(theirs.failures);
+            host.breaker.failed_at = host.breaker.failed_at.max(theirs.failed_at);
+        }
+        host.last_ok = host.last_ok.max(remembered.last_ok);
+        host.unreached = host.unreached.or(remembered.unreached);
+    }
+
+    fn sentence(
+        BreakerReason::Down { failures, level }: BreakerReason,
+        telling: &Telling<'_>,
+    ) -> String {
+        let due = if telling.waits() { "" } else { "; the probe is due" };
+        let failures = counted(failures, "failure");
+        format!(
+            "circuit open: the host appears down after {failures} in a row, wait {level} is in force{due}"
+        )
+    }
+
+    fn write(BreakerReason::Down { failures, level }: BreakerReason, out: &mut Writer) -> u8 {
+        out.byte(failures);
+        out.byte(level);
+        20
+    }
+
+    fn read(tag: u8, input: &mut Reader<'_>) -> Option<BreakerReason> {
+        if tag != 20 {
+            return None;
+        }
+        Some(BreakerReason::Down { failures: input.byte()?, level: input.byte()? })
+    }
+}
+
+impl Breaker {
+    /// Whether the host counts as down, a probe on its way included.
+    pub fn is_open(&self) -> bool {
+        self.level > 0
+    }
+
+    /// Closes it.
+    pub(in crate::host) fn close(&mut self) {
+        *self = Breaker::default();
+    }
+
+    /// The host answered something, and that ended at `ended`: failures until then are over. How many came after is not kept, so all
+    /// of them count on.
+    fn answered(&mut self, ended: Time) {
+        if self.failed_at <= Some(ended) {
+            (self.failures, self.failed_at) = (0, None);
+        }
+    }
+}
+
+impl HostState {
+    /// Takes failures back that turned out to be ours: our own network, DNS, descriptors or disk.
+    pub fn forgive(&mut self, failures: u8) {
+        self.breaker.failures = self.breaker.failures.saturating_sub(failures);
+        if self.breaker.level == 1 {
+            // It was opened by failures that were ours.
+            (self.breaker.level, self.breaker.until) = (0, None);
+        }
+    }
+
+    /// Whether the last connection could not be made, and that was before this job began.
+    pub(super) fn failed_before(&self, scene: &Scene<'_>) -> bool {
+        self.unreached.is_some() && self.last_start < Some(scene.job.started_at)
+    }
+
+    /// Whether no connection to the host could be made since the job began, and why.
+    pub fn never_reached(&self, job: &JobView) -> Option<Problem> {
+        let tried = self.last_start >= Some(job.started_at);
+        self.unreached.filter(|_| tried && self.last_ok < Some(job.started_at))
+    }
+
+    fn learn_of_no_line(&mut self, heard: &Heard<'_>, settled: &mut Settled) {
+        if let Outcome::Failed(problem) = heard.outcome {
+            self.unreached = Some(*problem).filter(|problem| problem.is_unreached());
+        }
+        if self.breaker.is_open() {
+            // The failed dial was the probe.
+            self.book_probe(heard.scene, heard.at);
+            settled.probe_in = self.breaker.until.map(|until| until - heard.at);
+        } else {
+            self.learn_of_exchange(heard.outcome, heard, None, settled);
+        }
+    }
+
+    fn learn_of_exchange(
+        &mut self,
+        outcome: &Outcome,
+        heard: &Heard<'_>,
+        lease: Option<&Lease>,
+        settled: &mut Settled,
+    ) {
+        let (scene, probe) = (heard.scene, lease.is_some_and(|l| l.probe));
+        match outcome.class() {
+            Class::SiteWide | Class::Ambiguous => {
+                let opened = self.note_failure(scene, probe, heard.at);
+                if opened || probe {
+                    settled.probe_in = self.breaker.until.map(|until| until - scene.now);
+                }
+            }
+            Class::Nothing | Class::Ours => {}
+            class => {
+                // Only the probe's own result moves an open breaker.
+                if !self.breaker.is_open() {
+                    self.breaker.answered(heard.at);
+                } else if probe {
+                    self.breaker.close();
+                    settled.closed = true;
+                }
+                if class != Class::ToldToWait {
+                    self.last_ok = self.last_ok.max(Some(scene.now));
+                }
+            }
+        }
+    }
+
+    /// Books a probe: the wait that follows if it fails, or is never heard of again, counts from its latest start.
+    fn book_probe(&mut self, scene: &Scene<'_>, from: Time) {
+        let wait = self.breaker_wait(scene.policy, scene.seed, u32::from(self.breaker.level));
+        self.breaker.level = self.breaker.level.saturating_add(1);
+        self.breaker.until = Some(from + wait);
+    }
+
+    /// Takes a booked probe back that was never sent.
+    fn unbook_probe(&mut self, now: Time) {
+        // One level is what `book_probe` added; an open breaker keeps at least one.
+        self.breaker.level = self.breaker.level.saturating_sub(1).max(1);
+        self.breaker.until = Some(now);
+    }
+
+    /// Counts a site-wide failure that ended at `ended`. Returns whether it opened the breaker.
+    fn note_failure(&mut self, scene: &Scene<'_>, probe: bool, ended: Time) -> bool {
+        if self.breaker.is_open() {
+            // Only the probe moves an open breaker: it raised the level when it was booked, and this is the wait that belongs to it, now
+            // from the end of the failure. One that was in flight when it opened may fail later still: the wait counts from then.
+            self.lengthen_outage(scene, scene.now);
+            self.breaker.failures = self.breaker.failures.saturating_add(u8::from(probe));
+            return false;
+        }
+        self.breaker.failures = self.breaker.failures.saturating_add(1);
+        self.breaker.failed_at = self.breaker.failed_at.max(Some(ended));
+        if self.breaker.failures < scene.policy.breaker.failures {
+            return false;
+        }
+        self.breaker.level = 1;
+        self.breaker.until = Some(scene.now + self.breaker_wait(scene.policy, scene.seed, 0));
+        true
+    }
+
+    /// The wait of an open breaker counts from this end of a failure, if that is later.
+    fn lengthen_outage(&mut self, scene: &Scene<'_>, ended: Time) {
+        let level = u32::from(self.breaker.level.saturating_sub(1));
+        let wait = self.breaker_wait(scene.policy, scene.seed, level);
+        self.breaker.until = self.breaker.until.max(Some(ended + wait));
+    }
+
+    fn breaker_wait(&self, policy: &Policy, seed: u64, n: u32) -> std::time::Duration {
+        let wait = policy.breaker.curve.wait(n, draw(seed, self.turn, Purpose::Breaker));
+        wait + MARGIN_MIN
+    }
+}

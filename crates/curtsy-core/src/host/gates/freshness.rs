@@ -1,0 +1,44 @@
+//! Freshness: whether the page is held already and needs no request.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Case, Check, Telling};
+use crate::evidence::{Reader, Writer};
+use crate::host::{Finding, Verdict};
+
+/// Keeps from requesting a page that is held and fresh.
+pub(super) struct FreshnessGate;
+
+/// Why no request is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FreshnessReason {
+    /// The page that is held is fresh.
+    Fresh,
+}
+
+impl Check for FreshnessGate {
+    type Reason = FreshnessReason;
+    const NAME: &'static str = "freshness";
+    const CLEAR: &'static str = "no fresh copy of the page is held";
+
+    fn of_url(case: &Case<'_>) -> Finding {
+        match case.ask.fresh_until {
+            Some(until) if until > case.scene.now => {
+                Finding::new(Verdict::NotBefore(until), FreshnessReason::Fresh)
+            }
+            _ => Finding::CLEAR,
+        }
+    }
+
+    fn sentence(_: FreshnessReason, _: &Telling<'_>) -> String {
+        "the page that we hold is still fresh".to_owned()
+    }
+
+    fn write(_: FreshnessReason, _: &mut Writer) -> u8 {
+        12
+    }
+
+    fn read(tag: u8, _: &mut Reader<'_>) -> Option<FreshnessReason> {
+        (tag == 12).then_some(FreshnessReason::Fresh)
+    }
+}

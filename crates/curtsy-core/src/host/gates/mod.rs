@@ -1,0 +1,194 @@
+//! The gates: the checks that a request must pass, one file each.
+//!
+//! A gate's file holds all that belongs to the gate: its finding before a request, its part of the host's state, what it learns from an
+//! exchange, its reasons with their bytes and their sentences. [`HostState::admit`], [`HostState::reserve`], [`HostState::observe`] and
+//! [`HostState::restore`] run through the list below and know no gate by name, but for the few places where one gate's answer ends the
+//! decision. A new gate is a file and an entry in the list.
+
+#[macro_use]
+mod list;
+
+pub(crate) mod address;
+pub(crate) mod backoff;
+pub(crate) mod breaker;
+pub(crate) mod budget;
+pub(crate) mod freshness;
+pub(crate) mod pace;
+pub(crate) mod risk;
+pub(crate) mod robots;
+pub(crate) mod slots;
+pub(crate) mod stop;
+pub(crate) mod trap;
+
+use serde::{Deserialize, Serialize};
+
+use super::verdict::{Finding, Findings, Verdict};
+use super::{Ask, HostState, Kind, Observation, Outcome, Permit, Scene, Settled};
+use crate::evidence::{Names, Reader, Writer};
+use crate::time::Time;
+use crate::url::CrawlUrl;
+
+gates! {
+    /// What robots.txt says.
+    Robots: robots::RobotsGate, robots::RobotsReason;
+    /// Whether the page is held already, still fresh.
+    Freshness: freshness::FreshnessGate, freshness::FreshnessReason;
+    /// The time since the host's last start.
+    Pace: pace::PaceGate, pace::PaceReason;
+    /// Requests in flight on the host.
+    Slots: slots::SlotsGate, slots::SlotsReason;
+    /// Requests in flight on the server's address.
+    Address: address::AddressGate, address::AddressReason;
+    /// A wait that the host, or this URL's last failure, caused.
+    Backoff: backoff::BackoffGate, backoff::BackoffReason;
+    /// Whether the host counts as down.
+    Breaker: breaker::BreakerGate, breaker::BreakerReason;
+    /// Friction that the host has shown.
+    Risk: risk::RiskGate, risk::RiskReason;
+    /// What the job may still spend.
+    Budget: budget::BudgetGate, budget::BudgetReason;
+    /// An order of a person to stop.
+    Stop: stop::StopGate, stop::StopReason;
+    /// Whether the URL looks like one of endlessly many.
+    Trap: trap::TrapGate, trap::TrapReason;
+}
+
+/// One gate. Every method has a default, so a gate implements only what it takes part in.
+trait Check {
+    /// Why the gate says what it says.
+    type Reason: Copy;
+    /// The gate's name in settings, columns, JSON and metrics.
+    const NAME: &'static str;
+    /// The sentence for a finding of this gate without anything to say.
+    const CLEAR: &'static str;
+
+    /// The finding about the URL itself. A URL that is refused by it, or is fresh, needs no request and never waits for a turn.
+    fn of_url(_: &Case<'_>) -> Finding {
+        Finding::CLEAR
+    }
+
+    /// The finding about the request that the URL needs; none if [`Check::of_url`] said everything.
+    fn of_request(_: &Case<'_>, _: &Errand) -> Option<Finding> {
+        None
+    }
+
+    /// The earliest moment at which the gate lets any request to the host start, whatever its URL.
+    fn earliest(_: &HostState, _: &Scene<'_>, _: SlotEnds) -> Time {
+        Time::START
+    }
+
+    /// Books a turn: notes the request as if it had been sent at the latest moment.
+    fn book(_: &mut HostState, _: &Booking<'_>) {}
+
+    /// Takes in what an exchange, or an attempt at one, came to.
+    fn learn(_: &mut HostState, _: &Heard<'_>, _: &mut Settled) {}
+
+    /// Takes over from what a worker remembers all that lengthens a wait. A lost store brings this about.
+    fn restore(_: &mut HostState, _remembered: &HostState, _now: Time) {}
+
+    /// The finding in words.
+    fn sentence(reason: Self::Reason, telling: &Telling<'_>) -> String;
+
+    /// Writes a reason's numbers, and returns its tag. Tags are unique over all gates and stay as they are: rows hold them.
+    fn write(reason: Self::Reason, out: &mut Writer) -> u8;
+
+    /// Reads the reason of a tag; none if the tag is another gate's, or its numbers are damaged.
+    fn read(tag: u8, input: &mut Reader<'_>) -> Option<Self::Reason>;
+}
+
+/// A URL before its host.
+pub(super) struct Case<'a> {
+    pub(super) host: &'a HostState,
+    pub(super) ask: &'a Ask<'a>,
+    pub(super) scene: &'a Scene<'a>,
+}
+
+/// The request that a URL needs first: for itself, for robots.txt, or the probe of a host that is down.
+pub(super) struct Errand {
+    pub(super) url: CrawlUrl,
+    pub(super) kind: Kind,
+}
+
+/// When slots that are taken count as free again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlotEnds {
+    /// At their deadlines.
+    Deadline,
+    /// When they are likely to be given back, which is far earlier as a rule.
+    Likely,
+}
+
+/// A turn that is being booked.
+pub(super) struct Booking<'a> {
+    pub(super) lease: super::Lease,
+    pub(super) delay: std::time::Duration,
+    pub(super) scene: &'a Scene<'a>,
+}
+
+/// News of one request.
+pub(super) struct Heard<'a> {
+    pub(super) step: Step<'a>,
+    /// What the web did.
+    pub(super) outcome: &'a Outcome,
+    /// When the exchange ended, or now where it goes on.
+    pub(super) at: Time,
+    pub(super) scene: &'a Scene<'a>,
+}
+
+/// How far a request has come.
+#[derive(Clone, Copy)]
+pub(super) enum Step<'a> {
+    /// No connection could be made.
+    NoLine,
+    /// The connection stood, and the permit was granted.
+    Sent {
+        permit: &'a Permit,
+        seen: &'a Observation,
+        /// Whether the lease was still in the state. Without it the news was taken in already, or the lease ran out: then only what
+        /// lengthens a wait is kept.
+        ours: bool,
+    },
+}
+
+impl<'a> Heard<'a> {
+    /// The exchange, if it has ended, is heard of for the first time, and was no fault of ours.
+    fn ended(&self) -> Option<(&'a Permit, &'a Observation)> {
+        match self.step {
+            Step::Sent { permit, seen, ours: true } if seen.ended.is_some() && self.is_theirs() => {
+                Some((permit, seen))
+            }
+            _ => None,
+        }
+    }
+
+    /// The exchange, if it has ended and its lease was gone from the state.
+    fn ended_late(&self) -> Option<(&'a Permit, &'a Observation)> {
+        match self.step {
+            Step::Sent { permit, seen, ours: false }
+                if seen.ended.is_some() && self.is_theirs() =>
+            {
+                Some((permit, seen))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether something was sent, and what came of it is not our own side's fault.
+    fn is_theirs(&self) -> bool {
+        use super::Class::{Nothing, Ours};
+        !matches!(self.outcome.class(), Nothing | Ours)
+    }
+}
+
+/// A finding that is put into words.
+pub(super) struct Telling<'a> {
+    pub(super) verdict: Verdict,
+    pub(super) names: &'a Names<'a>,
+}
+
+impl Telling<'_> {
+    /// Whether the gate held the request up when it was decided.
+    pub(super) fn waits(&self) -> bool {
+        self.verdict > Verdict::Go
+    }
+}

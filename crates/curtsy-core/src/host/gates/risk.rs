@@ -1,0 +1,205 @@
+//! Risk: the friction that a host has shown.
+//!
+//! The score decays continuously; the decay is computed when the score is read, never written by a timer. A high score raises the delay
+//! (`pace`), and a critical one, or friction signals in a row, end an automated run.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Case, Check, Heard, Telling};
+use crate::evidence::{Reader, Writer, counted};
+use crate::host::{Finding, HostState, Outcome, Scene, Settled, Verdict};
+use crate::policy::{self, Mode, Policy};
+use crate::time::{Time, micros};
+
+/// Keeps automated runs from hosts that show friction.
+pub(super) struct RiskGate;
+
+/// How much friction there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RiskReason {
+    /// Friction on this host.
+    Score {
+        /// The score, 0 to 100, rounded.
+        score: u8,
+    },
+    /// Friction signals in a row stopped this run.
+    EarlyStop {
+        /// How many.
+        streak: u8,
+    },
+}
+
+/// Friction met on this host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Risk {
+    /// The score at `as_of`, 0 to 100.
+    pub score: f32,
+    /// When the score was that.
+    pub as_of: Option<Time>,
+    /// Friction signals in a row.
+    pub streak: u8,
+    /// When the first of them came.
+    pub since: Option<Time>,
+}
+
+/// The four levels of seed 004.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RiskLevel {
+    /// 0 to 20: normal crawling.
+    Low,
+    /// 21 to 50: increased caution.
+    Medium,
+    /// 51 to 80: minimal requests.
+    High,
+    /// 81 to 100: automated modes skip the host.
+    Critical,
+}
+
+impl Check for RiskGate {
+    type Reason = RiskReason;
+    const NAME: &'static str = "risk";
+    const CLEAR: &'static str = "no friction counts against the host";
+
+    fn of_url(case: &Case<'_>) -> Finding {
+        let (risk, scene) = (&case.host.risk, case.scene);
+        let policy = &scene.policy.risk;
+        let score = risk.score(policy, scene.now);
+        let reason = RiskReason::Score { score };
+        if !policy.active || scene.policy.mode == Some(Mode::UserAssisted) {
+            return Finding::new(Verdict::Go, reason);
+        }
+        let in_this_run = risk.since.is_some_and(|since| since >= scene.job.started_at);
+        if risk.streak >= policy.early_stop && in_this_run {
+            return Finding::new(Verdict::Never, RiskReason::EarlyStop { streak: risk.streak });
+        }
+        match RiskLevel::of(score) {
+            RiskLevel::Critical => Finding::new(Verdict::Never, reason),
+            _ => Finding::new(Verdict::Go, reason),
+        }
+    }
+
+    fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
+        if let Some((permit, _)) = heard.ended() {
+            let outcome = heard.outcome.said_by_host(permit.approach().kind);
+            host.risk.note(&outcome, heard.scene);
+        }
+    }
+
+    fn restore(host: &mut HostState, remembered: &HostState, _: Time) {
+        let score = host.risk.score.max(remembered.risk.score);
+        if remembered.risk.as_of > host.risk.as_of {
+            host.risk = remembered.risk.clone();
+        }
+        host.risk.score = score;
+    }
+
+    fn sentence(reason: RiskReason, telling: &Telling<'_>) -> String {
+        match reason {
+            RiskReason::Score { score } => {
+                let skips = match telling.verdict {
+                    Verdict::Never => ": automated modes skip the host",
+                    _ => "",
+                };
+                format!("risk score {score} of 100, {}{skips}", RiskLevel::of(score).name())
+            }
+            RiskReason::EarlyStop { streak } => {
+                format!("{} in a row stopped this run early", counted(streak, "friction signal"))
+            }
+        }
+    }
+
+    fn write(reason: RiskReason, out: &mut Writer) -> u8 {
+        match reason {
+            RiskReason::Score { score } => {
+                out.byte(score);
+                21
+            }
+            RiskReason::EarlyStop { streak } => {
+                out.byte(streak);
+                22
+            }
+        }
+    }
+
+    fn read(tag: u8, input: &mut Reader<'_>) -> Option<RiskReason> {
+        match tag {
+            21 => Some(RiskReason::Score { score: input.byte()? }),
+            22 => Some(RiskReason::EarlyStop { streak: input.byte()? }),
+            _ => None,
+        }
+    }
+}
+
+impl RiskLevel {
+    /// The level of a score.
+    pub fn of(score: u8) -> RiskLevel {
+        match score {
+            0..=20 => RiskLevel::Low,
+            21..=50 => RiskLevel::Medium,
+            51..=80 => RiskLevel::High,
+            _ => RiskLevel::Critical,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            RiskLevel::Low => "low",
+            RiskLevel::Medium => "medium",
+            RiskLevel::High => "high",
+            RiskLevel::Critical => "critical",
+        }
+    }
+}
+
+impl Risk {
+    /// The score at `now`, decayed and rounded: 0 to 100.
+    pub fn score(&self, policy: &policy::Risk, now: Time) -> u8 {
+        self.exact(policy, now).round() as u8
+    }
+
+    fn exact(&self, policy: &policy::Risk, now: Time) -> f32 {
+        let Some(as_of) = self.as_of else { return 0.0 };
+        let days = micros(now - as_of) as f64 / 86_400e6;
+        let left = (f64::from(policy.daily_percent) / 100.0).powf(days);
+        (f64::from(self.score) * left).clamp(0.0, 100.0) as f32
+    }
+
+    fn note(&mut self, outcome: &Outcome, scene: &Scene<'_>) {
+        let (policy, now) = (&scene.policy.risk, scene.now);
+        match outcome.friction_points() {
+            Some(points) => {
+                self.score = (self.exact(policy, now) + f32::from(points)).min(100.0);
+                self.as_of = Some(now);
+                if self.streak == 0 || self.since < Some(scene.job.started_at) {
+                    // A row is one run's own: what an earlier run met does not stop this one.
+                    (self.streak, self.since) = (0, Some(now));
+                }
+                self.streak = self.streak.saturating_add(1);
+            }
+            None if outcome.is_ordinary() => {
+                self.streak = 0;
+                self.since = None;
+            }
+            None => {}
+        }
+    }
+}
+
+impl HostState {
+    /// The risk score at `now`.
+    pub fn risk_score(&self, policy: &Policy, now: Time) -> u8 {
+        self.risk.score(&policy.risk, now)
+    }
+
+    /// The delay that the host's risk asks for.
+    pub fn risk_delay(&self, policy: &Policy, now: Time) -> Duration {
+        let [low, medium, high] = policy.risk.delay;
+        match RiskLevel::of(self.risk_score(policy, now)) {
+            RiskLevel::Low => low,
+            RiskLevel::Medium => medium,
+            RiskLevel::High | RiskLevel::Critical => high,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Stop: the order of a person that nothing of a host is requested any more.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Case, Check, SlotEnds, Telling};
+use crate::evidence::{Reader, Writer};
+use crate::host::{Finding, HostState, Scene, Verdict};
+use crate::time::Time;
+
+/// Keeps to orders to stop.
+pub(super) struct StopGate;
+
+/// Why nothing of the host is requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StopReason {
+    /// A person ordered it.
+    Ordered,
+}
+
+impl Check for StopGate {
+    type Reason = StopReason;
+    const NAME: &'static str = "stop";
+    const CLEAR: &'static str = "no order to stop is in force";
+
+    fn of_url(case: &Case<'_>) -> Finding {
+        match case.scene.stopped {
+            true => Finding::new(Verdict::NotBefore(Time::NEVER), StopReason::Ordered),
+            false => Finding::CLEAR,
+        }
+    }
+
+    fn earliest(_: &HostState, scene: &Scene<'_>, _: SlotEnds) -> Time {
+        if scene.stopped { Time::NEVER } else { Time::START }
+    }
+
+    fn sentence(_: StopReason, _: &Telling<'_>) -> String {
+        "somebody ordered us to stop asking this host".to_owned()
+    }
+
+    fn write(_: StopReason, _: &mut Writer) -> u8 {
+        25
+    }
+
+    fn read(tag: u8, _: &mut Reader<'_>) -> Option<StopReason> {
+        (tag == 25).then_some(StopReason::Ordered)
+    }
+}

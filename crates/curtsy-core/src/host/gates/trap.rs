@@ -1,0 +1,85 @@
+//! Trap: URLs that look like one of endlessly many.
+//!
+//! What a URL looks like is learnt from all URLs of a crawl, when a link is found and before it is queued. So the gate has nothing to
+//! find in one host's state: a refused link gets this finding, and never reaches the queue.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Check, Telling};
+use crate::evidence::{Reader, Writer};
+use crate::host::{Finding, Findings, Gate, Verdict};
+
+/// Keeps out of endless spaces.
+pub(super) struct TrapGate;
+
+/// Which shape the URL has, and the limit that is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrapReason {
+    /// What the URL looks like.
+    pub trap: Trap,
+    /// How many URLs of its kind are taken, or how long or repetitive it may be.
+    pub limit: u32,
+}
+
+/// What a URL that leads nowhere new looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Trap {
+    /// A part of the path comes again and again.
+    Repetition,
+    /// Longer or deeper than addresses are.
+    Length,
+    /// The same page under another session's name.
+    Session,
+    /// A calendar that goes on for ever.
+    Calendar,
+    /// The same path with ever new queries.
+    Queries,
+}
+
+impl TrapReason {
+    /// The findings of a link that is refused as a trap.
+    pub fn refusal(self) -> Findings {
+        let mut findings = Findings::CLEAR;
+        findings.set(Gate::Trap, Finding::new(Verdict::Never, self));
+        findings
+    }
+}
+
+impl Check for TrapGate {
+    type Reason = TrapReason;
+    const NAME: &'static str = "trap";
+    const CLEAR: &'static str = "does not look like a trap";
+
+    fn sentence(TrapReason { trap, limit }: TrapReason, _: &Telling<'_>) -> String {
+        let many = |differ: &str| format!("more than {limit} addresses differ by {differ} only");
+        let looks = match trap {
+            Trap::Repetition => format!("a part of its path comes more than {limit} times"),
+            Trap::Length => return format!("looks like a trap: longer than {limit}"),
+            Trap::Session => many("a session"),
+            Trap::Calendar => many("a date"),
+            Trap::Queries => many("their query"),
+        };
+        format!("looks like a trap: {looks}")
+    }
+
+    fn write(TrapReason { trap, limit }: TrapReason, out: &mut Writer) -> u8 {
+        out.byte(trap as u8);
+        out.number(limit.into());
+        27
+    }
+
+    fn read(tag: u8, input: &mut Reader<'_>) -> Option<TrapReason> {
+        if tag != 27 {
+            return None;
+        }
+        let trap = match input.byte()? {
+            0 => Trap::Repetition,
+            1 => Trap::Length,
+            2 => Trap::Session,
+            3 => Trap::Calendar,
+            4 => Trap::Queries,
+            _ => return None,
+        };
+        Some(TrapReason { trap, limit: u32::try_from(input.number()?).ok()? })
+    }
+}
