@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use curtsy_core::evidence::timestamp;
+use curtsy_core::host::Anew;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Batch, Outside, Over, Sink, UrlRecord};
 use curtsy_sink::read::{PagesFile, RunRow};
@@ -81,6 +82,7 @@ async fn crawl(
         true => 0,
         false => put_back(spec, &kept, &crawl)?,
     };
+    try_own_machine(spec, &crawl)?;
     let finished = runs.last().filter(|run| run.outcome.as_deref() == Some("complete"));
     if let Some(run) = finished
         && !again
@@ -266,12 +268,23 @@ fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, Cr
         .collect();
     if changed {
         let hosts = unreached.iter().map(|record| record.host().clone()).collect();
-        crawl.try_anew(hosts, ANEW_MAX)?;
+        crawl.try_anew(Anew::Settings, hosts, ANEW_MAX)?;
     }
     back.extend(unreached);
     let count = back.len();
     crawl.put_back(back)?;
     Ok(count)
+}
+
+/// Tries the user's own machine anew if nobody listened there the last time: the server may have been started since, and a wait would
+/// spare nobody.
+pub(crate) fn try_own_machine(spec: &JobSpec, crawl: &Crawl) -> Result<(), CrawlError> {
+    let hosts = spec.seeds.iter().map(CrawlUrl::host).filter(|host| host.names_this_machine());
+    let hosts: Vec<_> = hosts.take(ANEW_MAX).cloned().collect();
+    match hosts.is_empty() {
+        true => Ok(()),
+        false => Ok(crawl.try_anew(Anew::OwnMachine, hosts, ANEW_MAX)?),
+    }
 }
 
 /// Makes the folder of a file that is about to be opened.

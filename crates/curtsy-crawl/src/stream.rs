@@ -19,7 +19,7 @@ use tokio::sync::watch::{Receiver, channel};
 
 use crate::attend::{Attendant, runtime};
 use crate::report::Done;
-use crate::run::{make_folder, texts};
+use crate::run::{make_folder, texts, try_own_machine};
 use crate::tally::Tally;
 use crate::work::{Crew, chance};
 use crate::{CrawlError, JobSpec, Report, Watch};
@@ -123,6 +123,7 @@ pub(crate) fn stream_on<K: Keeper>(
         Crawl::open_passing(&spec.ledger, Options { shows: how.shows, ..Options::default() })?;
     crawl.begin_run()?;
     crawl.note_known(how.known)?;
+    try_own_machine(spec, &crawl)?;
     let keeper = keeper(&crawl);
     let tally = Tally::new(&spec.policy);
     let mut crew = Crew::new(spec, &crawl, checked, how.workers.max(1), how.rows);

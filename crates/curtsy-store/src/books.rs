@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{HostState, LeaseId, RobotsId};
+use curtsy_core::host::{Anew, HostState, LeaseId, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 use curtsy_engine::{
@@ -64,9 +64,9 @@ impl<H: Hours> Books<H> {
     }
 
     /// Takes back what was held against a host while no request of ours could reach it. Only crawls with files of their own ask for it.
-    pub(crate) fn try_anew(&mut self, host: &HostKey) -> Result<(), rusqlite::Error> {
+    pub(crate) fn try_anew(&mut self, host: &HostKey, why: Anew) -> Result<(), rusqlite::Error> {
         match self {
-            Books::File(ledger) => ledger.try_anew(host),
+            Books::File(ledger) => ledger.try_anew(host, why),
             #[cfg(feature = "postgres")]
             Books::Postgres(_) => Ok(()),
         }

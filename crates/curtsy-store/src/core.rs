@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use curtsy_core::host::{HostState, Receipt, RobotsId};
+use curtsy_core::host::{Anew, HostState, Receipt, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::{
@@ -213,14 +213,19 @@ impl<H: Hours> Crawl<H> {
 
     /// Has hosts with work looked at at once, and takes back what was held against them while no request of ours could reach them.
     /// So many at most; those that were found already take part.
-    pub fn try_anew(&self, mut hosts: Vec<HostKey>, max: usize) -> Result<(), StoreError> {
+    pub fn try_anew(
+        &self,
+        why: Anew,
+        mut hosts: Vec<HostKey>,
+        max: usize,
+    ) -> Result<(), StoreError> {
         self.with(|core| {
             let now = core.ledger.now();
             hosts.extend(core.file.wake_all(now, max).map_err(|e| core.refused("wake", e))?);
             hosts.sort();
             hosts.dedup();
             for host in hosts.iter().take(max) {
-                core.ledger.try_anew(host).map_err(|e| core.refused("wake", e))?;
+                core.ledger.try_anew(host, why).map_err(|e| core.refused("wake", e))?;
             }
             Ok(())
         })

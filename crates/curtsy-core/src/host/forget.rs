@@ -5,6 +5,15 @@ use std::time::Duration;
 use super::{HostState, RobotsStanding};
 use crate::time::Time;
 
+/// Why a host is tried anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anew {
+    /// Settings of ours have changed.
+    Settings,
+    /// The host is this machine, and its user begins a crawl: the last connection found nobody who listens, so nobody was asked.
+    OwnMachine,
+}
+
 impl HostState {
     /// The state of a host whose history is to be forgotten: risk and times of answers go. What the host may still ask for stays:
     /// starts and requests in flight, waits, and what its robots.txt says for as long as that is in force.
@@ -22,9 +31,9 @@ impl HostState {
         }
     }
 
-    /// The state of a host that is tried anew because settings of ours have changed: what was held against it while no request of ours could
-    /// reach it goes. None if there is nothing to change. What the host itself said stays, and so does its pace.
-    pub fn tried_anew(&self, now: Time) -> Option<HostState> {
+    /// The state of a host that is tried anew: what was held against it while no request of ours could reach it goes. None if there is
+    /// nothing to change. What the host itself said stays, and so does its pace.
+    pub fn tried_anew(&self, why: Anew, now: Time) -> Option<HostState> {
         let mut state = self.clone();
         let all = state.robots.iter_mut().chain(&mut state.more_robots);
         for robots in all {
@@ -34,7 +43,13 @@ impl HostState {
                 robots.last_wait = Duration::ZERO;
             }
         }
-        if state.last_ok.is_none() && state.all_robots().all(|r| r.asked_by == Time::START) {
+        let unreached = match why {
+            Anew::Settings => {
+                state.last_ok.is_none() && state.all_robots().all(|r| r.asked_by == Time::START)
+            }
+            Anew::OwnMachine => state.unreached.is_some(),
+        };
+        if unreached {
             state.breaker.close();
         }
         (state != *self).then_some(state)

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use admit::{Action, Approach, Ask, AskKind, Decision, JobView, Scene};
 pub use codec::DecodeError;
+pub use forget::Anew;
 pub use gates::address::{AddressReason, AddressSlot};
 pub use gates::backoff::{Backoff, BackoffReason};
 pub use gates::breaker::{Breaker, BreakerReason};

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{HostState, JobView, LeaseId};
+use curtsy_core::host::{Anew, HostState, JobView, LeaseId};
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Epoch, Order, Orders, View};
@@ -275,11 +275,11 @@ impl<H: Hours> Ledger<H> {
         Ok(known)
     }
 
-    /// Takes back what was held against a host while no request of ours could reach it: the settings have changed.
-    pub(crate) fn try_anew(&mut self, host: &HostKey) -> Result<(), rusqlite::Error> {
+    /// Takes back what was held against a host while no request of ours could reach it.
+    pub(crate) fn try_anew(&mut self, host: &HostKey, why: Anew) -> Result<(), rusqlite::Error> {
         self.begin()?;
         let now = self.now();
-        let done = match self.row(host).map(|row| row.state.tried_anew(now)) {
+        let done = match self.row(host).map(|row| row.state.tried_anew(why, now)) {
             Ok(Some(state)) => self.write(host, Arc::new(state), None, now).map(drop),
             Ok(None) => Ok(()),
             Err(error) => Err(error),

@@ -90,6 +90,7 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
         let told = json!({"forgot": args.what, "rows": rows, "cached": cached, "history": history});
         writeln!(console.out, "{told}")?;
     } else if known {
+        let rows_gone = rows > 0;
         let rows = counted(rows as u64, "row");
         let cached = match cached {
             0 => String::new(),
@@ -97,6 +98,12 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
         };
         let history = if history { " and the host's history" } else { "" };
         writeln!(console.err, "forgot {shown}: {rows}{cached}{history}")?;
+        if rows_gone {
+            writeln!(
+                console.err,
+                "a crawl that goes on in the same file does not request them again: `--again` does"
+            )?;
+        }
     } else {
         let there = match files.first() {
             Some(file) if file.exists() => format!("`{}` has no row of it", file.display()),

@@ -471,12 +471,30 @@ fn to_forget_one_port_leaves_the_other_ports_of_the_host() {
     for (served, into) in [(&one, "one.db"), (&other, "other.db")] {
         town.run(&["crawl", &at(served), "--delay", "0", "--quiet", "--into", into]).ends(0);
     }
-    says(town.run(&["forget", &at(&one)]), 0, &["1 row, 1 page of the page cache"]);
+    let said = ["3 rows, 1 page of the page cache", "does not request them again"];
+    says(town.run(&["forget", &at(&one)]), 0, &said);
     assert_eq!(number(&town.db("one.db"), "SELECT count(*) FROM pages WHERE kind = 'page'"), 0);
     assert_eq!(number(&town.db("other.db"), "SELECT count(*) FROM pages WHERE kind = 'page'"), 1);
     says(town.run(&["forget", &at(&one)]), 1, &["nothing to forget of"]);
     let again = ["crawl", &at(&other), "--delay", "0", "--quiet", "--into", "again.db"];
     says(town.run(&again), 0, &["1 of them in the page cache"]);
+}
+
+/// Five crawls before a server was started had the whole machine count as down, for 30 s, 60 s and more.
+#[test]
+fn a_server_of_ones_own_that_was_started_late_is_asked_at_once() {
+    let town = Town::empty();
+    std::fs::write(town.path("index.html"), "<title>x</title>").unwrap();
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("localhost:{unused}");
+    let args = |command| [command, url.as_str(), "--delay", "0", "--patience", "1s"];
+    for command in ["crawl", "plan", "crawl", "crawl", "crawl", "crawl", "crawl"] {
+        let ran = town.run(&args(command));
+        assert!(matches!(ran.code, Some(3 | 4)), "{command}: {:?} {}", ran.code, ran.err);
+        assert!(!ran.err.contains("in a row"), "{}", ran.err);
+    }
+    let _server = Served::folder_at(&town.folder, unused);
+    town.run(&args("crawl")).ends(0);
 }
 
 #[test]
