@@ -271,6 +271,8 @@ pub(super) struct Checked {
     pub(super) outcome: Outcome,
     /// URLs that were not requested because an earlier response is still fresh.
     pub(super) from_cache: Option<u64>,
+    /// Why there is no page at all: a seed and the reason of its row.
+    pub(super) nothing: Option<String>,
 }
 
 /// Crawls into a file for a report on the present state of a site. A crawl that is complete starts over. The page cache is not used for a site on
@@ -310,7 +312,17 @@ pub(super) fn run_for_report(
         Begin::GoOn | Begin::Forced => report.cached_shared + report.missing_shared,
     };
     let from_cache = (quiet && held > 0).then_some(held);
-    Ok(Checked { file: into.file, outcome: outcome(&report), from_cache })
+    let outcome = outcome(&report);
+    let nothing = match (outcome, spec.seeds.first()) {
+        (Outcome::NothingFetched, Some(seed)) => {
+            let reason = PagesFile::open(&into.file)?.row(seed)?.and_then(|row| row.reason);
+            reason.map(|reason| {
+                format!("{}: {}", super::shown_url(seed.as_str()), printable(&reason))
+            })
+        }
+        _ => None,
+    };
+    Ok(Checked { file: into.file, outcome, from_cache, nothing })
 }
 
 fn work(

@@ -65,7 +65,7 @@ pub(super) struct LinksArgs {
 }
 
 pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let known = args.baseline.as_deref().map(baseline).transpose()?;
+    let known = args.baseline.as_deref().map(|path| baseline(path, console)).transpose()?;
     let from_max = if args.all { usize::MAX } else { FROM_MAX };
     let look = Look { fragments: args.fragments, from_max };
     let (json, strict) = (args.json, args.strict);
@@ -78,6 +78,10 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
                     count(held, "URL")
                 ))?;
             }
+            // A check in CI runs with `--quiet`, and its log must not read as if all were well.
+            if let Some(why) = &checked.nothing {
+                console.note(&format!("nothing could be checked: {why}"))?;
+            }
             (checked.file, checked.outcome)
         }
         named => {
@@ -87,7 +91,7 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
         }
     };
     let report = linkcheck::report(&PagesFile::open(&file)?, look)?;
-    let sifted = Sifted::new(&report, known.as_ref(), look);
+    let sifted = Sifted::new(&report, known.as_ref(), look, crawled == Outcome::Fine);
     match json {
         true => print_json(&report, &sifted, console)?,
         false => print(&report, &sifted, console)?,
@@ -137,7 +141,7 @@ impl LinksArgs {
             );
         // Without a name, the settings file says which crawl is meant.
         let idle_config = named.is_some() && self.config.is_given();
-        let of_crawl = self.again || self.quiet || self.into.is_some() || idle_config;
+        let of_crawl = self.again || self.into.is_some() || idle_config;
         if !is_plain || of_crawl {
             let what = match named {
                 Some(file) => {
@@ -166,20 +170,27 @@ fn is_file(target: &str) -> bool {
 /// The problems of an earlier report: what they are, and of which target.
 type Baseline = HashSet<(String, String)>;
 
-fn baseline(path: &Path) -> anyhow::Result<Baseline> {
+fn baseline(path: &Path, console: &mut Console<'_>) -> anyhow::Result<Baseline> {
     let named = || format!("could not read the baseline `{}`", path.display());
     let lines = BufReader::new(std::fs::File::open(path).with_context(named)?).lines();
-    let mut known = Baseline::new();
+    let (mut known, mut is_empty) = (Baseline::new(), true);
     for (n, line) in lines.enumerate() {
         let line = line.with_context(named)?;
         if line.trim().is_empty() {
             continue;
         }
+        is_empty = false;
         let told: Json = serde_json::from_str(&line)
             .with_context(|| format!("line {} of the baseline `{}` is no JSON\nhint: write one with `curtsy links --json > baseline.jsonl`", n + 1, path.display()))?;
         if let (Some(kind), Some(target)) = (told["problem"].as_str(), told["target"].as_str()) {
             known.insert((kind.to_owned(), target.to_owned()));
         }
+    }
+    if is_empty {
+        let path = path.display();
+        console.note(&format!(
+            "the baseline `{path}` is empty: write one with `curtsy links … --json > {path}`"
+        ))?;
     }
     Ok(known)
 }
@@ -189,14 +200,21 @@ struct Sifted<'r> {
     new: Vec<&'r Problem>,
     /// How many are in the baseline and still there.
     known: usize,
-    /// How many are in the baseline and gone; none without a baseline.
+    /// How many are in the baseline and were not found; none without a baseline.
     gone: Option<usize>,
+    /// Whether the whole site was checked: what was not found is gone only then.
+    is_whole: bool,
     /// How many are in the baseline and were not looked for: fragments.
     not_looked_for: usize,
 }
 
 impl<'r> Sifted<'r> {
-    fn new(report: &'r LinkReport, baseline: Option<&Baseline>, look: Look) -> Sifted<'r> {
+    fn new(
+        report: &'r LinkReport,
+        baseline: Option<&Baseline>,
+        look: Look,
+        is_whole: bool,
+    ) -> Sifted<'r> {
         let key = |problem: &Problem| (problem.kind.name().to_owned(), problem.target.clone());
         let is_known =
             |problem: &&Problem| baseline.is_some_and(|known| known.contains(&key(problem)));
@@ -208,7 +226,7 @@ impl<'r> Sifted<'r> {
             _ => 0,
         };
         let gone = baseline.map(|all| all.len() - known.len() - not_looked_for);
-        Sifted { new, known: known.len(), gone, not_looked_for }
+        Sifted { new, known: known.len(), gone, is_whole, not_looked_for }
     }
 
     fn count(&self, broken: bool) -> usize {
@@ -239,7 +257,7 @@ fn print(
             0 if problem.pages == 0 => {
                 writeln!(
                     out,
-                    "    no page links to it: a seed, or an address that a sitemap or a page gives as its own"
+                    "    no page links to it: you named this URL, or a sitemap lists it"
                 )?;
             }
             0 => {}
@@ -259,11 +277,14 @@ fn print(
         )?;
     }
     if let Some(gone) = sifted.gone {
-        writeln!(
-            err,
-            "baseline: {} still there, {gone} gone",
-            count(sifted.known as u64, "known problem")
-        )?;
+        let known = count(sifted.known as u64, "known problem");
+        match sifted.is_whole {
+            true => writeln!(err, "baseline: {known} still there, {gone} gone")?,
+            false => writeln!(
+                err,
+                "baseline: {known} still there, {gone} not found, and the check is not complete: keep this baseline"
+            )?,
+        }
         if sifted.not_looked_for > 0 {
             let fragments = count(sifted.not_looked_for as u64, "fragment");
             writeln!(err, "baseline: {fragments} not looked for: `--fragments` does")?;
@@ -310,7 +331,8 @@ fn print_json(
         "broken": sifted.count(true),
         "warnings": sifted.count(false),
         "known": sifted.known,
-        "gone": sifted.gone,
+        "gone": sifted.gone.filter(|_| sifted.is_whole),
+        "not_found": sifted.gone.filter(|_| !sifted.is_whole),
         "not_looked_for": sifted.not_looked_for,
         "not_checked": report.not_checked,
         "links_cut": report.links_cut,

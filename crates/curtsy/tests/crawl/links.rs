@@ -233,7 +233,7 @@ fn other_sites_are_asked_by_head_then_get_under_their_own_robots_txt() {
     let outside = "it is on another site: `--external` asks there";
     assert_eq!(summary["not_checked"][outside], 6, "{summary}");
 
-    let args = [&args[..], &["--external", "--again"]].concat();
+    let args = [&args[..], &["--external", "--again", "--contact", "me@example.org"]].concat();
     let ran = links(&first, &args).ends(1);
     let (told, summary) = problems(&ran);
     assert_eq!(told, [("broken".to_owned(), "/gone".to_owned(), 1)], "{}", ran.out);
@@ -260,6 +260,29 @@ fn other_sites_are_asked_by_head_then_get_under_their_own_robots_txt() {
     ] {
         assert_eq!(asked.iter().filter(|asked| *asked == request).count(), times, "{asked:?}");
     }
+}
+
+/// A staging site often forbids everything, and a check in CI is quiet: the log must say why nothing was checked. What is not found
+/// then is not gone, or the next baseline lacks it.
+#[test]
+fn a_check_of_nothing_says_why_and_keeps_the_baseline() {
+    let mut host = Host::named("own.test").at(Ipv4Addr::LOCALHOST);
+    host.robots = Some("User-agent: *\nDisallow: /".to_owned());
+    let town = Town::new(Scene { hosts: vec![host], ..Scene::default() });
+    let seed = format!("http://127.0.0.1:{}/", town.sites.as_ref().unwrap().port());
+    let known = format!("{{\"problem\":\"broken\",\"target\":\"{seed}gone\"}}\n");
+    std::fs::write(town.path("known.jsonl"), known).unwrap();
+    std::fs::write(town.path("empty.jsonl"), "").unwrap();
+    let args = [seed.as_str(), "--quiet", "--delay", "0", "--baseline", "known.jsonl"];
+    let ran = links(&town, &args).ends(4);
+    for part in [
+        &format!("nothing could be checked: {seed}: refused by robots.txt: line 2"),
+        "0 known problems still there, 1 not found, and the check is not complete",
+    ] {
+        assert!(ran.err.contains(part), "no `{part}` in {}", ran.err);
+    }
+    let ran = links(&town, &[&args[..4], &["--baseline", "empty.jsonl"]].concat()).ends(4);
+    assert!(ran.err.contains("the baseline `empty.jsonl` is empty"), "{}", ran.err);
 }
 
 #[test]
