@@ -96,6 +96,11 @@ pub(super) fn run(args: &JudgeArgs, console: &mut Console<'_>) -> anyhow::Result
             report.unreadable = reading.unreadable;
             report.unreadable_first = reading.unreadable_first.clone();
             if args.mail {
+                if args.host.is_none() && report.examples.iter().any(|it| it.host == UNNAMED_HOST) {
+                    bail!(
+                        "the log does not name the site, and a mail must\nhint: name it with `--host example.org`"
+                    );
+                }
                 if report.clean() {
                     writeln!(
                         console.err,

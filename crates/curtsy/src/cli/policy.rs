@@ -214,6 +214,9 @@ fn check(args: &CheckArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
                     counted(settled.policy.host.len() as u64, "host"),
                     settled.policy.hash_hex()
                 )?;
+                for own in settled.policy.own_hosts() {
+                    writeln!(console.out, "credentials are sent to {} only", own.at)?;
+                }
             }
             Ok(Outcome::Fine)
         }

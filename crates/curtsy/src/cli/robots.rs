@@ -187,6 +187,15 @@ impl AgentArgs {
         console.warn(&settled.warnings)?;
         let policy = settled.policy;
         let product = self.agent.clone().unwrap_or_else(|| policy.product_token().to_owned());
+        if let Some((token, rest)) = product.split_once('/')
+            && rest.contains(['(', ' '])
+        {
+            // The way to write a whole header that names a crawler in its comment.
+            console.note(&format!(
+                "note: `{}` is compared, the product of this user agent; a crawler's own name stands alone, as in `--agent OttoBot`",
+                printable(token)
+            ))?;
+        }
         let how = if self.loose { AgentMatch::Loose } else { policy.robots.agent_match };
         Ok(Asker { product, how })
     }

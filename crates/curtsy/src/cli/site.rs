@@ -121,7 +121,12 @@ fn ready(args: &SiteArgs, sites: &Sites, console: &mut Console<'_>) -> anyhow::R
         )?;
     } else {
         for host in hosts {
-            writeln!(console.out, "{}  {}", host.url_by_address, host.name)?;
+            // Clients find `.localhost` on this machine by themselves; other names need `--resolve`.
+            let url = match host.name.ends_with(".localhost") {
+                true => &host.url,
+                false => &host.url_by_address,
+            };
+            writeln!(console.out, "{url}  {}", host.name)?;
         }
         writeln!(console.out, "ready: {}, Ctrl-C ends it", count(hosts.len() as u64, "host"))?;
     }

@@ -451,6 +451,21 @@ fn a_mail_says_who_when_what_and_shows_the_lines() {
     assert!(many.err.contains("choose one with --agent"), "{}", many.err);
 }
 
+/// A mail about `localhost` would go to a stranger.
+#[test]
+fn a_mail_names_the_site() {
+    let log = "203.0.113.9 - - [10/Oct/2026:13:55:36 +0000] \"POST /x HTTP/1.1\" 200 5 \"-\" \"RudeBot/1.0\"\n";
+    let mail = |more: &[&str]| {
+        let args = [&["judge", "-", "--agent", "RudeBot", "--mail"], more].concat();
+        curtsy_with(&args, &[], log)
+    };
+    let unnamed = mail(&[]);
+    assert_eq!(unnamed.code, Some(2), "{}", unnamed.out);
+    assert!(unnamed.err.contains("name it with `--host example.org`"), "{}", unnamed.err);
+    let named = mail(&["--host", "www.example.org"]);
+    assert!(named.out.contains("Site:      www.example.org"), "{} {}", named.out, named.err);
+}
+
 #[test]
 fn help_has_examples() {
     let run = curtsy(&["judge", "--help"]);

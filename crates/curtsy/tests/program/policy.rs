@@ -92,6 +92,15 @@ fn a_policy_with_mistakes_ends_with_2_where_it_is_needed() {
     assert_eq!(curtsy(&["policy", "check", mistakes]).code, Some(1));
 }
 
+/// A section without `origin` sends its password to https on port 443, and a staging site is elsewhere.
+#[test]
+fn check_says_where_credentials_are_sent() {
+    let text = "[host.\"staging.localhost\"]\nbasic_auth = { user = \"me\", password = { env = \"PASSWORD\" } }\n";
+    let run = curtsy_with(&["policy", "check", "/dev/stdin"], &[], text);
+    let expected = "credentials are sent to https://staging.localhost only\n";
+    assert!(run.out.ends_with(expected), "{} {}", run.out, run.err);
+}
+
 #[test]
 fn check_of_a_preset_points_at_show() {
     let run = curtsy(&["policy", "check", "careful"]);
