@@ -128,7 +128,7 @@ pub const COLUMNS: [Column; 51] = [
         "gate",
         "TEXT",
         Group::Decision,
-        "The gate that refused the URL: `robots`, `budget`, `risk`, …",
+        "The gate that refused the URL: `robots`, `trap`, `risk`, …",
     ),
     column(
         "delay_ms",
