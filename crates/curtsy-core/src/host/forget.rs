@@ -34,6 +34,9 @@ impl HostState {
     /// The state of a host that is tried anew: what was held against it while no request of ours could reach it goes. None if there is
     /// nothing to change. What the host itself said stays, and so does its pace.
     pub fn tried_anew(&self, why: Anew, now: Time) -> Option<HostState> {
+        if why == Anew::OwnMachine && self.unreached.is_none() {
+            return None;
+        }
         let mut state = self.clone();
         let all = state.robots.iter_mut().chain(&mut state.more_robots);
         for robots in all {
@@ -47,7 +50,7 @@ impl HostState {
             Anew::Settings => {
                 state.last_ok.is_none() && state.all_robots().all(|r| r.asked_by == Time::START)
             }
-            Anew::OwnMachine => state.unreached.is_some(),
+            Anew::OwnMachine => true,
         };
         if unreached {
             state.breaker.close();

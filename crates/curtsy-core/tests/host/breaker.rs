@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curtsy_core::host::{Kind, Tries};
+use curtsy_core::host::{Anew, Kind, Tries};
 
 use crate::script::{Play, START, at, check, check_with, written};
 
@@ -246,4 +246,20 @@ fn an_answer_that_is_told_late_does_not_end_a_row_of_later_failures() {
     );
     // One that came after them ends the row.
     check("warehouse", &format!("{failures} | 9s /a got ok | {then}"), "go");
+}
+
+/// Nobody listened on the user's own machine, so no server has seen a request: a crawl that begins later keeps its pace and waits for
+/// nothing else. A server that was reached keeps its wait.
+#[test]
+fn ones_own_machine_is_tried_anew_if_nobody_listened() {
+    let mut play = Play::new("careful");
+    play.play("0s undialled | 3s undialled | 6s undialled | 9s undialled | 12s undialled");
+    assert_eq!(play.answer("/page", at("13s")), "not before 42s25ms: breaker");
+    play.state = play.state.tried_anew(Anew::OwnMachine, at("13s")).expect("something changes");
+    assert_eq!(play.answer("/page", at("13s")), "not before 15s: pace");
+
+    let mut play = Play::new("careful");
+    play.play("0s reset | 4s reset | 8s reset | 12s reset | 16s reset");
+    assert!(play.answer("/page", at("17s")).ends_with("breaker"));
+    assert_eq!(play.state.tried_anew(Anew::OwnMachine, at("17s")), None);
 }

@@ -454,9 +454,10 @@ fn a_mail_says_who_when_what_and_shows_the_lines() {
 /// A mail about `localhost` would go to a stranger.
 #[test]
 fn a_mail_names_the_site() {
-    let log = "203.0.113.9 - - [10/Oct/2026:13:55:36 +0000] \"POST /x HTTP/1.1\" 200 5 \"-\" \"RudeBot/1.0\"\n";
+    let log = "203.0.113.9 - - [10/Oct/2026:13:55:36 +0000] \"GET /private/x HTTP/1.1\" 200 5 \"-\" \"RudeBot/1.0\"\n";
     let mail = |more: &[&str]| {
-        let args = [&["judge", "-", "--agent", "RudeBot", "--mail"], more].concat();
+        let [flag, file] = ASKS;
+        let args = [&["judge", "-", "--agent", "RudeBot", flag, file, "--mail"], more].concat();
         curtsy_with(&args, &[], log)
     };
     let unnamed = mail(&[]);

@@ -69,7 +69,7 @@ site = subprocess.Popen([curtsy.program(), \"site\", \"--port=0\", \"--json\",
 url = json.loads(site.stdout.readline())[\"hosts\"][0][\"url_by_address\"]
 rows = list(curtsy.crawl(url, delay=0, pages=5))
 site.communicate()
-assert sum(row[\"status\"] == 200 for row in rows) == 5, rows
+assert sum(row[\"http_status\"] == 200 for row in rows) == 5, rows
 print(\"module: \", len(rows), \"rows\")"
     venv/bin/pip uninstall --yes curtsy
     test ! -e venv/bin/curtsy'

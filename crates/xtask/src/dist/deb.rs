@@ -1,6 +1,7 @@
 //! The package for Debian and its relatives: an `ar` archive of two `.tar.gz`.
 
 use std::fs;
+use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context;
 
@@ -9,6 +10,7 @@ use super::{Contents, VERSION, root};
 
 /// Files of `deploy` that the administrator may change: they survive an upgrade.
 const SETTINGS: [&str; 2] = ["worker.env", "serve.env"];
+const MAINTAINER: &str = "The curtsy maintainers <maintainers@curtsy.invalid>";
 const UNITS: [&str; 2] = ["curtsy-worker.service", "curtsy-serve.service"];
 /// What dpkg runs when the package is installed and removed.
 const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
@@ -38,7 +40,8 @@ pub(super) fn package(contents: &Contents) -> anyhow::Result<Vec<u8>> {
         );
     }
     let doc = "usr/share/doc/curtsy";
-    data.add(&format!("{doc}/changelog.gz"), TEXT, gzip(&read("CHANGELOG.md".to_owned())?)?);
+    data.add(&format!("{doc}/changelog.gz"), TEXT, gzip(changelog(contents.time).as_bytes())?);
+    data.add(&format!("{doc}/CHANGELOG.md.gz"), TEXT, gzip(&read("CHANGELOG.md".to_owned())?)?);
     data.add(&format!("{doc}/README.md"), TEXT, read("README.md".to_owned())?);
     data.add(&format!("{doc}/THIRD-PARTY.txt.gz"), TEXT, gzip(&contents.third_party)?);
     data.add(&format!("{doc}/curtsy.cdx.json.gz"), TEXT, gzip(&contents.sbom)?);
@@ -68,7 +71,7 @@ fn fields(contents: &Contents, bytes: usize) -> String {
         "Package: curtsy\n\
          Version: {VERSION}\n\
          Architecture: amd64\n\
-         Maintainer: The curtsy maintainers <maintainers@curtsy.invalid>\n\
+         Maintainer: {MAINTAINER}\n\
          Installed-Size: {}\n\
          Depends: libc6 (>= {})\n\
          Suggests: redis-server | valkey-server, postgresql\n\
@@ -83,6 +86,17 @@ fn fields(contents: &Contents, bytes: usize) -> String {
          and not started.\n",
         bytes.div_ceil(1024),
         contents.needs,
+    )
+}
+
+/// Debian's own changelog, in the format that its tools read. It points to ours.
+fn changelog(time: u64) -> String {
+    let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(time));
+    let date = date.replace("GMT", "+0000");
+    format!(
+        "curtsy ({VERSION}) unstable; urgency=medium\n\n  \
+         * Release {VERSION}. CHANGELOG.md.gz beside this file lists its changes.\n\n \
+         -- {MAINTAINER}  {date}\n"
     )
 }
 
