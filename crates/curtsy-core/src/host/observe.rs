@@ -46,24 +46,28 @@ impl HostState {
         scene: &Scene<'_>,
     ) -> (HostState, Settled) {
         let ours = self.lease(permit.lease().id).is_some();
-        self.hear(&Heard {
-            step: Step::Sent { permit, seen, ours },
-            outcome: &seen.outcome,
-            at: seen.ended.unwrap_or(scene.now),
-            scene,
-        })
+        let outcome = seen.outcome.said_by_host(permit.approach().kind);
+        let at = seen.ended.unwrap_or(scene.now);
+        self.hear(Step::Sent { permit, seen, ours }, outcome, at, scene)
     }
 
     /// Takes in that no line could be made.
     pub fn observe_no_line(&self, outcome: &Outcome, scene: &Scene<'_>) -> (HostState, Settled) {
-        self.hear(&Heard { step: Step::NoLine, outcome, at: scene.now, scene })
+        self.hear(Step::NoLine, *outcome, scene.now, scene)
     }
 
-    fn hear(&self, heard: &Heard<'_>) -> (HostState, Settled) {
+    fn hear(
+        &self,
+        step: Step<'_>,
+        outcome: Outcome,
+        at: Time,
+        scene: &Scene<'_>,
+    ) -> (HostState, Settled) {
         let mut state = self.clone();
-        let ours = !matches!(heard.step, Step::Sent { ours: false, .. });
+        let ours = !matches!(step, Step::Sent { ours: false, .. });
         let mut settled = Settled { ours, ..Settled::default() };
-        state.learn(heard, &mut settled);
+        let class = outcome.class();
+        state.learn(&Heard { step, outcome, class, at, scene }, &mut settled);
         (state, settled)
     }
 }

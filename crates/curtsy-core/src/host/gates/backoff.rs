@@ -77,10 +77,10 @@ impl Check for BackoffGate {
     fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
         let Step::Sent { permit, .. } = heard.step else { return };
         if heard.outcome.refuses(heard.scene.policy) {
-            host.refused(permit.lease().generation, heard.outcome, heard.scene);
+            host.refused(permit.lease().generation, &heard.outcome, heard.scene);
         }
         if let Some((permit, _)) = heard.ended()
-            && heard.outcome.said_by_host(permit.approach().kind).is_ordinary()
+            && heard.outcome.is_ordinary()
         {
             host.backoff.end_streak(permit);
         }

@@ -10,7 +10,7 @@ use super::{Booking, Case, Check, Errand, Heard, SlotEnds, Step, Telling};
 use crate::chance::{Purpose, draw};
 use crate::evidence::{Reader, Writer, counted};
 use crate::host::{
-    Class, Finding, HostState, JobView, Lease, MARGIN_MIN, Outcome, Problem, Scene, Settled,
+    Class, Finding, HostState, JobView, MARGIN_MIN, Outcome, Problem, Scene, Settled,
 };
 use crate::policy::Policy;
 use crate::time::Time;
@@ -77,12 +77,11 @@ impl Check for BreakerGate {
         }
         if let Some((permit, _)) = heard.ended() {
             host.unreached = None;
-            let outcome = heard.outcome.said_by_host(permit.approach().kind);
-            host.learn_of_exchange(&outcome, heard, Some(permit.lease()), settled);
+            host.learn_of_exchange(heard, permit.lease().probe, settled);
         }
-        if heard.ended_late().is_some()
+        if let Some((_, seen)) = heard.ended_late()
             && host.breaker.is_open()
-            && matches!(heard.outcome.class(), Class::SiteWide | Class::Ambiguous)
+            && matches!(seen.outcome.class(), Class::SiteWide | Class::Ambiguous)
         {
             host.lengthen_outage(heard.scene, heard.at);
         }
@@ -169,26 +168,20 @@ impl HostState {
 
     fn learn_of_no_line(&mut self, heard: &Heard<'_>, settled: &mut Settled) {
         if let Outcome::Failed(problem) = heard.outcome {
-            self.unreached = Some(*problem).filter(|problem| problem.is_unreached());
+            self.unreached = Some(problem).filter(|problem| problem.is_unreached());
         }
         if self.breaker.is_open() {
             // The failed dial was the probe.
             self.book_probe(heard.scene, heard.at);
             settled.probe_in = self.breaker.until.map(|until| until - heard.at);
         } else {
-            self.learn_of_exchange(heard.outcome, heard, None, settled);
+            self.learn_of_exchange(heard, false, settled);
         }
     }
 
-    fn learn_of_exchange(
-        &mut self,
-        outcome: &Outcome,
-        heard: &Heard<'_>,
-        lease: Option<&Lease>,
-        settled: &mut Settled,
-    ) {
-        let (scene, probe) = (heard.scene, lease.is_some_and(|l| l.probe));
-        match outcome.class() {
+    fn learn_of_exchange(&mut self, heard: &Heard<'_>, probe: bool, settled: &mut Settled) {
+        let scene = heard.scene;
+        match heard.class {
             Class::SiteWide | Class::Ambiguous => {
                 let opened = self.note_failure(scene, probe, heard.at);
                 if opened || probe {

@@ -23,7 +23,7 @@ pub(crate) mod trap;
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{Finding, Findings, Verdict};
-use super::{Ask, HostState, Kind, Observation, Outcome, Permit, Scene, Settled};
+use super::{Ask, Class, HostState, Kind, Observation, Outcome, Permit, Scene, Settled};
 use crate::evidence::{Names, Reader, Writer};
 use crate::time::Time;
 use crate::url::CrawlUrl;
@@ -128,8 +128,10 @@ pub(super) struct Booking<'a> {
 /// News of one request.
 pub(super) struct Heard<'a> {
     pub(super) step: Step<'a>,
-    /// What the web did.
-    pub(super) outcome: &'a Outcome,
+    /// What the web did, as far as it speaks of the host.
+    pub(super) outcome: Outcome,
+    /// The class of that outcome.
+    pub(super) class: Class,
     /// When the exchange ended, or now where it goes on.
     pub(super) at: Time,
     pub(super) scene: &'a Scene<'a>,
@@ -175,8 +177,7 @@ impl<'a> Heard<'a> {
 
     /// Whether something was sent, and what came of it is not our own side's fault.
     fn is_theirs(&self) -> bool {
-        use super::Class::{Nothing, Ours};
-        !matches!(self.outcome.class(), Nothing | Ours)
+        !matches!(self.class, Class::Nothing | Class::Ours)
     }
 }
 

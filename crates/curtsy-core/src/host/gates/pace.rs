@@ -94,7 +94,7 @@ impl Check for PaceGate {
                 host.last_start = host.last_start.max(Some(heard.at));
                 host.note_dial(heard.at, None);
             }
-            Step::Sent { permit, ours, .. } if heard.outcome.class() == Class::Nothing => {
+            Step::Sent { permit, ours, .. } if heard.class == Class::Nothing => {
                 if ours {
                     host.hand_turn_back(permit);
                 }
@@ -103,7 +103,7 @@ impl Check for PaceGate {
         }
         if let Some((_, seen)) = heard.ended()
             && let Some(latency) = seen.latency
-            && heard.outcome.class() == Class::Good
+            && heard.class == Class::Good
         {
             host.latency.note(latency);
         }

@@ -81,9 +81,8 @@ impl Check for RiskGate {
     }
 
     fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
-        if let Some((permit, _)) = heard.ended() {
-            let outcome = heard.outcome.said_by_host(permit.approach().kind);
-            host.risk.note(&outcome, heard.scene);
+        if heard.ended().is_some() {
+            host.risk.note(&heard.outcome, heard.scene);
         }
     }
 
