@@ -135,15 +135,13 @@ impl HostState {
     pub fn admit(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> Decision {
         let case = Case { host: self, ask, scene };
         let mut findings = Findings::of_url(&case);
-        let decide = |action, findings| Decision { action, findings };
-
         // What needs no request never waits for a turn.
         if let (Verdict::Never, gate) = findings.worst() {
-            return decide(Action::Refuse(gate), findings);
+            return Decision { action: Action::Refuse(gate), findings };
         }
         let is_fresh = findings.of(Gate::Freshness).verdict > Verdict::Go;
         if is_fresh || ask.kind == AskKind::Rules && !self.robots_needed(ask, scene) {
-            return decide(Action::UseCached, findings);
+            return Decision { action: Action::UseCached, findings };
         }
 
         let errand = self.errand(ask, scene);
@@ -171,7 +169,7 @@ impl HostState {
                 made: Made,
             }),
         };
-        decide(action, findings)
+        Decision { action, findings }
     }
 
     /// What must be requested first: robots.txt, the probe of a host that is down, or else the URL itself.

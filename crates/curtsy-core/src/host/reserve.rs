@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::admit::{Action, Approach, Ask, Decision, Scene};
 use super::gates::Booking;
-use super::{HostState, Kind, Lease, LeaseId};
+use super::{Gate, HostState, Kind, Lease, LeaseId, PaceReason, Reason};
 use crate::time::Time;
 use crate::url::HostKey;
 
@@ -137,7 +137,10 @@ impl HostState {
             }
             _ => return Err(decision),
         };
-        let (delay, _) = self.delay(scene);
+        let delay = match decision.findings.of(Gate::Pace).reason {
+            Reason::Pace(PaceReason::Delay { micros, .. }) => Duration::from_micros(micros),
+            _ => self.delay(scene).0,
+        };
         let turn_at = booked.turn.max(scene.now);
         let send_by = turn_at + window;
         let lease = Lease {

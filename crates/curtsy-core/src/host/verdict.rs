@@ -72,11 +72,11 @@ impl Findings {
 
     /// The largest verdict and the gate that gave it; the first of equals.
     pub fn worst(&self) -> (Verdict, Gate) {
-        let mut worst = (self.0[0].verdict, Gate::Robots);
-        for gate in Gate::ALL {
-            let verdict = self.of(gate).verdict;
-            if verdict > worst.0 {
-                worst = (verdict, gate);
+        let mut worst = (Verdict::Go, Gate::Robots);
+        for (gate, finding) in self.iter() {
+            // Most gates let a URL go: the whole comparison is for the others.
+            if finding.verdict != Verdict::Go && finding.verdict > worst.0 {
+                worst = (finding.verdict, gate);
             }
         }
         worst
