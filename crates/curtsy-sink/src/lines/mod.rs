@@ -189,7 +189,7 @@ impl<F: Format> Lines<F> {
         let Inner { out, recent, rules, buffer } = &mut *inner;
         buffer.clear();
         let mut fresh: HashSet<String> = HashSet::new();
-        for facts in Facts::of_each(batch.rows.iter().map(|row| &**row)) {
+        for facts in batch.rows.iter().map(|row| Facts::of(row)) {
             let event_id = format!("{}{}", self.options.job, facts.row.id);
             if recent.has(&event_id) || !fresh.insert(event_id.clone()) {
                 continue;

@@ -59,10 +59,8 @@ impl Writer {
 
     /// Writes a batch as a whole; tells which pages are held by the table now.
     pub(super) fn write(&mut self, batch: &Batch) -> Result<Vec<NowHeld>, rusqlite::Error> {
-        let mut records: Vec<Record<'_>> = Facts::of_each(batch.rows.iter().map(|row| &**row))
-            .into_iter()
-            .map(|facts| Record::new(facts, self.body_max))
-            .collect();
+        let mut records: Vec<Record<'_>> =
+            batch.rows.iter().map(|row| Record::new(Facts::of(row), self.body_max)).collect();
         for record in &mut records {
             self.complete(record);
         }
