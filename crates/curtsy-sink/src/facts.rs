@@ -7,11 +7,12 @@ use curtsy_core::url::CrawlUrl;
 use curtsy_engine::Row;
 use curtsy_parse::charset::Charset;
 use curtsy_parse::content_type::BodyKind;
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
 use crate::reason::Cause;
-use crate::record::{News, crawl_time, fetched_at, hex, news, status};
+use crate::record::{News, crawl_time, fetched_at, news, status};
 use crate::words::{self, Said};
 
 /// What a row says. The columns are those of [`COLUMNS`](crate::COLUMNS) with the same names.
@@ -104,7 +105,7 @@ impl<'a> Facts<'a> {
 
     /// SHA-256 of the body, in hexadecimal digits.
     pub fn content_hash(&self) -> Option<String> {
-        self.body().map(|body| hex(&Sha256::digest(body)))
+        self.body().map(|body| HEXLOWER.encode(&Sha256::digest(body)))
     }
 
     /// The page's title.
