@@ -17,6 +17,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
 
 use bytes::Bytes;
+use curtsy_core::evidence::read_timestamp;
 use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
 use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Fetched, Head, Sink, SinkError, UrlRecord};
@@ -28,7 +29,6 @@ use write::{Writer, id};
 pub use forget::Forget;
 pub use runs::{RunEnd, RunStart};
 
-use crate::moment;
 use crate::record::read_headers;
 use crate::rules::RobotsTexts;
 use curtsy_file::{OpenError, trouble};
@@ -141,7 +141,7 @@ impl SqliteSink {
             return Some(Time::NEVER);
         }
         let found = self.in_table(held, key, [SINCE, SINCE_MOVED], |row| row.get::<_, String>(0));
-        moment::read(&found?)
+        read_timestamp(&found?)
     }
 
     /// What is held of a page: in memory, or in the table.
@@ -154,7 +154,7 @@ impl SqliteSink {
             Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?))
         });
         let (fresh_until, etag, last_modified) = found?;
-        Some(CachedPage { fresh_until: moment::read(&fresh_until)?, etag, last_modified })
+        Some(CachedPage { fresh_until: read_timestamp(&fresh_until)?, etag, last_modified })
     }
 
     fn look_up_page(&self, key: UrlKey) -> Option<(Arc<Head>, Fetched)> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use curtsy_core::evidence::{SLOT_TIMEOUT_TEXT, Sureness, encode};
+use curtsy_core::evidence::{SLOT_TIMEOUT_TEXT, Sureness, encode, timestamp_micros};
 use curtsy_core::host::Gate;
 use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
@@ -13,7 +13,6 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::columns::{COLUMNS, Column, Group, place};
 use crate::facts::Facts;
-use crate::moment;
 use crate::reason::Cause;
 use crate::record::{News, Record, Value};
 use crate::rules::{RobotsTexts, Rules};
@@ -106,7 +105,7 @@ impl Writer {
                 let mut insert = tx.prepare_cached(SITEMAP_URL)?;
                 for entry in part {
                     let lastmod = entry.modified_ms.and_then(|ms| u64::try_from(ms).ok());
-                    let lastmod = lastmod.map(|ms| moment::text(Time::from_micros(ms * 1000)));
+                    let lastmod = lastmod.map(|ms| timestamp_micros(Time::from_micros(ms * 1000)));
                     let change = entry.change.map(|change| change.as_str());
                     let url = entry.url.as_str();
                     let sitemap = row.final_url.as_str();
@@ -265,10 +264,10 @@ impl<'a> Passed<'a> {
         body_max: Option<u64>,
     ) -> Passed<'a> {
         let not_before = match step.then {
-            Then::Retry(at) => Some(moment::text(at)),
+            Then::Retry(at) => Some(timestamp_micros(at)),
             _ => None,
         };
-        let (at, said) = (moment::text(step.at), Said::by(&step.findings));
+        let (at, said) = (timestamp_micros(step.at), Said::by(&step.findings));
         let reason = match words::is_slot_timeout(step) {
             true => Some(SLOT_TIMEOUT_TEXT.to_owned()),
             false => Cause::of_outcome(&step.outcome, step.url.host(), None, body_max)
