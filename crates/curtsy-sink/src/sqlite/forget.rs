@@ -3,7 +3,7 @@
 use curtsy_core::evidence::timestamp_micros;
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey, Scheme};
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::write::id;
 
@@ -21,8 +21,8 @@ pub enum Forget {
 }
 
 /// Forgets; tells how many rows that were.
-pub(super) fn forget(db: &mut Connection, what: &Forget) -> Result<usize, rusqlite::Error> {
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+pub(super) fn forget(db: &Connection, what: &Forget) -> Result<usize, rusqlite::Error> {
+    let tx = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
     let rows = match what {
         Forget::Url(url) => {
             let key = id(url.key());

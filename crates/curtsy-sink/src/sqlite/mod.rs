@@ -112,7 +112,7 @@ impl SqliteSink {
     pub fn forget(&self, what: Forget) -> Result<usize, SinkError> {
         // First from memory: what waits for its row may be of it.
         lock(&self.0.held).clear();
-        self.run(move |writer| forget::forget(writer.db_mut(), &what))
+        self.run(move |writer| forget::forget(writer.db(), &what))
     }
 
     /// Queues a job for the writing thread, and hands its result to `answer` there. `answer` is

@@ -43,10 +43,6 @@ impl Writer {
         self.db.db()
     }
 
-    pub(super) fn db_mut(&mut self) -> &mut Connection {
-        self.db.db_mut()
-    }
-
     /// What is written from now on belongs to this run.
     pub(super) fn set_run(&mut self, run: i64) {
         self.run = Some(run);
@@ -91,7 +87,7 @@ impl Writer {
     }
 
     /// What sitemaps list. Each part is a transaction of its own: written twice they are kept once.
-    fn sitemaps(&mut self, batch: &Batch) -> Result<(), rusqlite::Error> {
+    fn sitemaps(&self, batch: &Batch) -> Result<(), rusqlite::Error> {
         for row in &batch.rows {
             let Some(sitemap) = row.page.as_ref().and_then(|page| page.document.sitemap.as_ref())
             else {
@@ -101,7 +97,8 @@ impl Writer {
                 continue;
             }
             for part in sitemap.entries.chunks(SITEMAP_URLS_MAX) {
-                let tx = self.db_mut().transaction_with_behavior(TransactionBehavior::Immediate)?;
+                let db = self.db.db();
+                let tx = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
                 let mut insert = tx.prepare_cached(SITEMAP_URL)?;
                 for entry in part {
                     let lastmod = entry.modified_ms.and_then(|ms| u64::try_from(ms).ok());
