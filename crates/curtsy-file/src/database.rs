@@ -60,11 +60,13 @@ impl Schema<'_> {
 
 /// Opens or makes a database and brings its tables to the version that this program knows.
 pub fn open(path: &Path, schema: &Schema<'_>) -> Result<Connection, OpenError> {
+    let writes = vfs::Writes::of_environment()?;
     look_first(path)?;
     let mut tries = 0;
     loop {
-        let opened =
-            connect(path, schema).map_err(|e| OpenError::sqlite(path, e)).and_then(|mut db| {
+        let opened = connect(path, schema, writes)
+            .map_err(|e| OpenError::sqlite(path, e))
+            .and_then(|mut db| {
                 migrate(&mut db, path, schema)?;
                 Ok(db)
             });
@@ -162,8 +164,12 @@ fn check_kind(path: &Path) -> Result<bool, OpenError> {
 /// How a file is opened that is not written.
 const TO_READ: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
-fn connect(path: &Path, schema: &Schema<'_>) -> Result<Connection, rusqlite::Error> {
-    let mut db = match vfs::name() {
+fn connect(
+    path: &Path,
+    schema: &Schema<'_>,
+    writes: vfs::Writes,
+) -> Result<Connection, rusqlite::Error> {
+    let mut db = match writes.vfs() {
         Some(name) => Connection::open_with_flags_and_vfs(path, OpenFlags::default(), name)?,
         None => Connection::open(path)?,
     };

@@ -145,6 +145,15 @@ pub enum OpenError {
         /// What SQLite or the decoder says.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The variable [`WRITES_VARIABLE`](crate::WRITES_VARIABLE) has an unknown value.
+    #[error(
+        "`{}` is `{value}`\nhint: set it to `gathered` (the default) or `direct`",
+        crate::WRITES_VARIABLE
+    )]
+    Writes {
+        /// The value.
+        value: String,
+    },
     /// Anything else.
     #[error("can't open `{}`: {source}", path.display())]
     Other {

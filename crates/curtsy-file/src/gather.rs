@@ -10,8 +10,8 @@
 /// The header of a page in the log.
 const HEADER_BYTES: usize = 24;
 
-/// Bytes that wait, at most.
-const GATHERED_MAX: usize = 512 * 1024;
+/// Bytes of a log's writes that wait in memory, at most.
+pub const GATHERED_MAX: usize = 512 * 1024;
 
 /// Bytes that wait to be written at one place of the file.
 #[derive(Debug, Default)]

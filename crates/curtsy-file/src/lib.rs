@@ -14,4 +14,6 @@ pub use database::{
     open, open_passing, open_to_read,
 };
 pub use error::{OpenError, full, trouble};
+pub use gather::GATHERED_MAX;
 pub use statements::Statements;
+pub use vfs::WRITES_VARIABLE;

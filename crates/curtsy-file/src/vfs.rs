@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::mem::size_of;
 use std::ptr;
 use std::sync::OnceLock;
@@ -15,6 +15,7 @@ use rusqlite::ffi::{
     sqlite3_vfs_register,
 };
 
+use crate::OpenError;
 use crate::gather::Gather;
 
 /// Its name among SQLite's.
@@ -36,9 +37,37 @@ unsafe impl Sync for Pair {}
 
 static PAIR: OnceLock<Pair> = OnceLock::new();
 
-/// The name to open a database with; none where SQLite has no way to the system that can be stood in front of.
-pub(crate) fn name() -> Option<&'static CStr> {
-    pair().registered.then_some(NAME)
+/// The environment variable that switches this module off.
+pub const WRITES_VARIABLE: &str = "CURTSY_SQLITE_WRITES";
+
+/// Which VFS writes the logs of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// The VFS of this module.
+    Gathered,
+    /// The VFS of SQLite.
+    Direct,
+}
+
+impl Writes {
+    /// Returns what [`WRITES_VARIABLE`] says. Unset and empty mean [`Writes::Gathered`].
+    pub(crate) fn of_environment() -> Result<Writes, OpenError> {
+        Writes::parse(&std::env::var_os(WRITES_VARIABLE).unwrap_or_default())
+    }
+
+    fn parse(value: &OsStr) -> Result<Writes, OpenError> {
+        match value.to_str() {
+            Some("" | "gathered") => Ok(Writes::Gathered),
+            Some("direct") => Ok(Writes::Direct),
+            _ => Err(OpenError::Writes { value: value.to_string_lossy().into_owned() }),
+        }
+    }
+
+    /// Returns the name of the VFS to open a database with, or `None` for SQLite's own. A system for
+    /// which SQLite has no VFS gets `None`, too.
+    pub(crate) fn vfs(self) -> Option<&'static CStr> {
+        (self == Writes::Gathered && pair().registered).then_some(NAME)
+    }
 }
 
 fn pair() -> &'static Pair {
@@ -247,4 +276,18 @@ unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
         (*log).gather = ptr::null_mut();
     }
     real!(file, xClose)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_switches_gathering_off_and_other_values_are_refused() {
+        assert_eq!(Writes::parse(OsStr::new("")).unwrap().vfs(), Some(NAME));
+        assert_eq!(Writes::parse(OsStr::new("gathered")).unwrap().vfs(), Some(NAME));
+        assert_eq!(Writes::parse(OsStr::new("direct")).unwrap().vfs(), None);
+        let refused = Writes::parse(OsStr::new("off")).unwrap_err().to_string();
+        assert!(refused.starts_with("`CURTSY_SQLITE_WRITES` is `off`"), "{refused}");
+    }
 }
