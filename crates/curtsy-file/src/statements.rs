@@ -1,7 +1,7 @@
 //! StatementHandle statements that read their values without a copy.
 //!
-//! SQLite usually copies each text and blob that is bound, and frees the copy after the row. Here it
-//! borrows the values: [`Statements::execute`] binds them, runs the statement and releases them
+//! SQLite usually copies each text and blob that is bound, and frees the copy after the row. Here
+//! it borrows the values: [`Statements::execute`] binds them, runs the statement and releases them
 //! before it returns. This halves the time of a row of 10 KB with forty columns.
 
 #![allow(unsafe_code)]
@@ -18,8 +18,8 @@ use rusqlite::types::ValueRef;
 
 /// A connection and its prepared statements.
 ///
-/// The connection is lent only as `&Connection`: with a `&mut Connection` a caller could exchange it
-/// for another one, and the statements would outlive the connection that they belong to.
+/// The connection is lent only as `&Connection`: with a `&mut Connection` a caller could exchange
+/// it for another one, and the statements would outlive the connection that they belong to.
 ///
 /// ```
 /// use curtsy_file::Statements;
@@ -118,7 +118,8 @@ impl Statements {
 
     /// Returns the connection's last error, which had this code.
     fn error(&self, code: c_int) -> rusqlite::Error {
-        // SAFETY: the connection is open; its last message is a string that stays until the next call.
+        // SAFETY: the connection is open; its last message is a string that stays until the next
+        // call.
         let message = unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(self.db.handle())) };
         failure(code, Some(message.to_string_lossy().into_owned()))
     }
@@ -154,7 +155,8 @@ fn failure(code: c_int, message: Option<String>) -> rusqlite::Error {
 /// Binds a value to a parameter without a copy.
 ///
 /// # Safety
-/// The statement must be open. The value must stay in place until the binding is replaced or cleared.
+/// The statement must be open. The value must stay in place until the binding is replaced or
+/// cleared.
 unsafe fn bind(handle: *mut sqlite3_stmt, at: c_int, value: ValueRef<'_>) -> c_int {
     let utf8 = SQLITE_UTF8 as u8;
     // SAFETY: as the caller promises.
