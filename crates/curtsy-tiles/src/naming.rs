@@ -154,7 +154,7 @@ pub(crate) fn is_addition(name: &str) -> bool {
 
 /// Whether a text is nothing but days or times: `Saturdays at 2pm`.
 pub(crate) fn is_time(name: &str, language: &str) -> bool {
-    let read = crate::hours::read(name, language, crate::hours::Waiting::default());
+    let read = crate::hours::read(name, language, crate::hours::WaitingDays::default());
     read.has_days && read.strange == 0 && name.chars().any(|c| c.is_ascii_digit())
 }
 
