@@ -7,15 +7,15 @@
 use std::sync::Arc;
 
 use crate::answer::told_to_wait;
-use crate::bench::{Bench, DELTA, Earlier, Seen, span};
+use crate::bench::{Bench, DELTA, Earlier, SeenExchange, span};
 use crate::exchange::Exchange;
 use crate::manners::{HeldTo, Manners};
 use crate::rule::Rule;
 
 /// The waits in force on one host.
 #[derive(Default)]
-pub(crate) struct Told {
-    waits: Vec<Wait>,
+pub(crate) struct WaitsInForce {
+    waits: Vec<WaitInForce>,
     /// Refusals in a row.
     streak: u32,
     /// The longest wait due in this row.
@@ -25,8 +25,9 @@ pub(crate) struct Told {
     until: u64,
 }
 
-struct Wait {
-    by: Arc<Seen>,
+/// A wait that a response or a fault caused.
+struct WaitInForce {
+    by: Arc<SeenExchange>,
     /// P7 for what the site told, P8 for a 403.
     rule: Rule,
     due: u64,
@@ -35,7 +36,7 @@ struct Wait {
     one_on_its_way: bool,
 }
 
-impl Told {
+impl WaitsInForce {
     /// Whether any wait is in force at `at`.
     pub(crate) fn waiting(&self, at: u64) -> bool {
         self.waits.iter().any(|wait| at < wait.until())
@@ -84,7 +85,7 @@ impl Told {
     /// An exchange on the host has ended. `robots` says that it was about robots.txt, where a 403 is no refusal.
     pub(crate) fn ended(
         &mut self,
-        seen: &Arc<Seen>,
+        seen: &Arc<SeenExchange>,
         robots: bool,
         manners: &Manners,
         bench: &mut Bench,
@@ -133,7 +134,14 @@ impl Told {
         self.add(seen, rule, due, need, bench);
     }
 
-    fn add(&mut self, seen: &Arc<Seen>, rule: Rule, due: u64, need: u64, bench: &mut Bench) {
+    fn add(
+        &mut self,
+        seen: &Arc<SeenExchange>,
+        rule: Rule,
+        due: u64,
+        need: u64,
+        bench: &mut Bench,
+    ) {
         if rule == Rule::P7 || self.streak <= 1 {
             bench.judged(rule);
         }
@@ -143,11 +151,11 @@ impl Told {
             self.waits.swap_remove(first.unwrap_or(0));
         }
         let by = Arc::clone(seen);
-        self.waits.push(Wait { by, rule, due, need, one_on_its_way: false });
+        self.waits.push(WaitInForce { by, rule, due, need, one_on_its_way: false });
     }
 }
 
-impl Wait {
+impl WaitInForce {
     fn until(&self) -> u64 {
         self.by.x.end.saturating_add(self.need.max(self.due).max(1))
     }
