@@ -18,7 +18,7 @@ pub(crate) enum Says {
 }
 
 impl Says {
-    /// The Crawl-delay that goes with it, if it is known.
+    /// The Crawl-delay of that robots.txt, if it is known.
     pub(crate) fn crawl_delay(&self) -> Option<u64> {
         match self {
             Says::Text(text) => Some(text.crawl_delay),

@@ -1,4 +1,4 @@
-//! Where rules are tallied: broken, excused, or beyond what the log can tell.
+//! Counts of each rule: broken, excused, or not decided by the log.
 //!
 //! Every rule brings its charge here with the earlier exchange that set the condition. If the fault list says that nobody may
 //! have heard that exchange, the charge is excused; if it names too few, the excuse itself breaks P13.

@@ -72,7 +72,7 @@ impl Down {
         if bench.early(x.start, until) {
             if bench.faults.wait_lost(end, x.start) || bench.faults.told_late(end, x.start) {
                 bench.excused(Rule::P15);
-                return; // whoever started it knew nothing of the outage: it is no probe
+                return; // started without knowledge of the outage: not a probe
             } else {
                 bench.charge(Rule::P15, host, Earlier::Seen(&open.by), x, || {
                     format!(

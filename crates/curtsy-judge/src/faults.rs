@@ -31,7 +31,7 @@ pub enum Fault {
         /// When.
         at: u64,
     },
-    /// The crawler, or a part of it, stood still: liveness is not asked for then.
+    /// The crawler or a part of it stood still. Liveness is not judged in that time.
     Pause {
         /// Since when.
         from: u64,

@@ -160,7 +160,7 @@ impl Judge {
         self
     }
 
-    /// Chooses how often the second robots matcher is asked; always, unless told otherwise.
+    /// Sets how often the second robots matcher runs. The default is always.
     pub fn with_second_matcher(mut self, how: SecondMatcher) -> Judge {
         self.matchers.second = how;
         self

@@ -418,7 +418,7 @@ impl LineFields<'_> {
 
 /// Both of nginx's numbers are cut to milliseconds.
 const NGINX: Duration = Duration::from_millis(2);
-/// A line may hold a robots.txt of 500 KiB, every byte of it escaped.
+/// A line may hold a robots.txt of 500 KiB with every byte escaped.
 const LINE_MAX: usize = 4 << 20;
 /// What is kept of a line to show it in a report.
 const SOURCE_MAX: usize = 4096;

@@ -45,7 +45,7 @@ enum RepeatClass {
     Done,
     /// The URL's own failure.
     Failed,
-    /// The site's failure, or told to wait.
+    /// The site's failure, or a demand to wait.
     Site,
     /// A final 4xx.
     Settled,
@@ -105,7 +105,8 @@ impl Repeats {
                 }
             }
             RepeatClass::Failed | RepeatClass::Site if around.hop => {}
-            // A good answer of just now was perhaps not known to whoever started this, nor one that a slow store had not yet told.
+            // The worker that started this request may not have known of a success just before, or
+            // of one that a slow store had not delivered yet.
             RepeatClass::Site
                 if around.good_end <= record.last.end
                     || x.start <= around.good_end.saturating_add(DELTA)

@@ -21,7 +21,7 @@ pub(crate) struct Authority {
     /// What it says now, and what it said before.
     now: Option<Word>,
     before: Option<Word>,
-    /// The last attempt that ended, whatever came of it.
+    /// The last attempt that ended, with any result.
     attempt: Option<(u64, Arc<SeenExchange>)>,
     /// When a complete answer last ended.
     answered: Option<u64>,
@@ -124,7 +124,8 @@ impl Authority {
         }
     }
 
-    /// The Crawl-delay in force at `at`, and the exchange that told it. Inside δ the smaller of two counts.
+    /// Returns the Crawl-delay in force at `at`, and the exchange that delivered it. Within δ the
+    /// smaller of two delays counts.
     pub(crate) fn crawl_delay(
         &self,
         x: &Exchange,
@@ -401,7 +402,8 @@ impl Authority {
         });
     }
 
-    /// A hop of somebody's robots redirect asks for this file: P11 can't tell whose request it is.
+    /// A hop of another authority's robots redirect requests this file. P11 can't know for which
+    /// authority the request is.
     pub(crate) fn hop_starts(&mut self, start: u64) {
         self.hop = Some(start);
     }
@@ -428,7 +430,7 @@ impl Authority {
         self.answered = Some(end);
         self.unreachable = None;
         self.attempt = Some((end, Arc::clone(seen)));
-        // Which of the two is the crawler's last good copy can't be told.
+        // The log does not show which of the two is the crawler's last good copy.
         self.good = Some(Good::unknown(seen));
         // Who heard it may go by it; who did not must not be held to a longer delay.
         if let Some(delay) = says.crawl_delay()
@@ -645,7 +647,7 @@ const IN_FLIGHT_MAX: usize = 64;
 
 /// What an answer that robots.txt can't be had asks to wait.
 fn told(x: &Exchange) -> u64 {
-    // Only 429 and 503 are ever told to wait; a Retry-After elsewhere has no agreed meaning.
+    // Only 429 and 503 demand a wait. Retry-After has no agreed meaning with another status.
     match x.status {
         Some(429 | 503) => told_to_wait(x).unwrap_or(0),
         _ => 0,

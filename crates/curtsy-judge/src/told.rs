@@ -28,7 +28,7 @@ pub(crate) struct WaitsInForce {
 /// A wait that a response or a fault caused.
 struct WaitInForce {
     by: Arc<SeenExchange>,
-    /// P7 for what the site told, P8 for a 403.
+    /// P7 for a wait that the site demanded, P8 for a 403.
     rule: Rule,
     due: u64,
     need: u64,
@@ -109,10 +109,12 @@ impl WaitsInForce {
         if bench.faults.store_lost(self.last_end, x.start) {
             (self.streak, self.need) = (0, 0);
         }
-        // Two that were in flight together are one refusal, told twice; so are two of which the later did not hear of the other in time.
+        // Two refusals of requests in flight together count once. So do two refusals if the crawler
+        // could not know of the first when it started the second.
         let another = x.start > self.last_end.saturating_add(DELTA)
             && !bench.faults.told_late(self.last_end, x.start);
-        // One that died with a killed worker binds, but nobody may know of it when the next one comes.
+        // A refusal that died with a killed worker counts, but the crawler may not know of it when
+        // the next one arrives.
         let counts = !bench.faults.cut_off(x);
         if counts && (self.streak == 0 || another) {
             self.streak = self.streak.saturating_add(1);

@@ -78,7 +78,7 @@ impl Judge {
             (RequestKind::Robots, None)
         } else {
             let authority = &host.authorities[a];
-            // What was asked before the log began counts for one TTL of it.
+            // A request before the start of the log counts for one TTL.
             let ttl = micros(manners.robots_ttl);
             let midway = self.midway && x.start <= self.begin.saturating_add(ttl);
             kept &= authority.page_starts(x, &name, midway, manners, &mut self.matchers, bench);
@@ -154,7 +154,7 @@ impl Judge {
         let host = &mut self.hosts[h];
         host.freed(x.end);
         if matches!(x.status, Some(200..=399)) && x.complete {
-            // One that died with its worker tells nobody that the host is well.
+            // A success that died with its worker does not show the crawler that the host is up.
             if !self.bench.faults.cut_off(x) {
                 host.good_end = x.end;
             }
@@ -169,7 +169,7 @@ impl Judge {
             }
             host.down.ended(&seen, &self.manners, &self.bench);
         } else if x.status != Some(503) {
-            // Without headers a 503 may have told to wait, or not.
+            // Without its headers a 503 may or may not demand a wait.
             host.down.ended(&seen, &self.manners, &self.bench);
         }
         match kind {
@@ -180,7 +180,7 @@ impl Judge {
             RequestKind::RobotsHop(chain) => {
                 self.overheard(h, a, key, &seen);
                 if self.bench.faults.cut_off(x) {
-                    // It is made once more by another worker, which may have heard of it or not.
+                    // Another worker repeats the request. It may or may not know of the first.
                     let again = Chain { known: true, ..(*chain).clone() };
                     self.hops.expect_robots(key, again, x.end);
                 }
@@ -201,7 +201,7 @@ impl Judge {
         }
         let x = &seen.x;
         let host = &mut self.hosts[h];
-        // A crawler may wait longer after a refusal than it was told to.
+        // A crawler may wait longer after a refusal than the site demands.
         if matches!(x.status, Some(403 | 429 | 503))
             || host.must_wait(x.end, &self.manners, &self.bench.faults)
         {

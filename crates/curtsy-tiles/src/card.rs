@@ -213,7 +213,8 @@ impl PriceFinder<'_, '_> {
         inside.filter(|&line| !self.tags[line].is_empty()).count() == 1
     }
 
-    /// Whether what stands before a price only tells sizes apart: a measure, or the same words again and again.
+    /// Whether the text before a price only distinguishes sizes: a measure, or the same words again
+    /// and again.
     pub(crate) fn is_variant(&self, name: &str) -> bool {
         is_measure(name)
             || SEASONS.are(&fold(name))
@@ -297,7 +298,7 @@ impl PriceFinder<'_, '_> {
                 && !self.is_label(line)
                 && !own.is_all(|style| style.aside)
         };
-        // A term and what is said of it.
+        // A term and its description.
         if tree.nearest(lines[at].block, &["dd"]).is_some() {
             let mut before = (0..at).rev().take(12);
             let term = before.find(|&line| tree.nearest(lines[line].block, &["dt"]).is_some());

@@ -1,6 +1,6 @@
 //! The words of opening hours: weekdays, times of the day, and what stands between them, in the languages of Europe.
 //!
-//! A text becomes a row of [`HoursToken`]s; what they mean together is told in `hours`.
+//! A text becomes a row of [`HoursToken`]s; `hours` reads their meaning together.
 
 use std::sync::LazyLock;
 

@@ -108,7 +108,7 @@ fn without_invitations(page: &SitePage<'_>, questions: &mut Vec<usize>) {
         (
             page.tree.name(line.block).to_owned(),
             line.level,
-            // Other classes tell what is open.
+            // Other classes state what is open.
             page.tree
                 .attribute(line.block, "class")
                 .and_then(|class| class.split_ascii_whitespace().next())

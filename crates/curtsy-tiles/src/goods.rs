@@ -193,7 +193,7 @@ fn without_old_prices(found: &mut Vec<FoundFact>) {
     });
 }
 
-/// A thing with a price is of one kind: what is surest of it decides for the others of its name and price.
+/// An item has one kind: the surest fact decides for all facts with the same name and price.
 fn of_one_kind(found: &mut Vec<FoundFact>) {
     let thing = |fact: &Fact| match fact {
         Fact::Menu { name, amount: Some(amount), .. }

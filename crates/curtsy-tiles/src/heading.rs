@@ -263,5 +263,5 @@ const CARDS_MAX: usize = 100;
 /// More cells of a row are not looked at.
 const CELLS_MAX: usize = 20;
 
-/// More looks of headings are not told apart.
+/// The most styles of headings that are distinguished.
 const LOOKS_MAX: usize = 20;

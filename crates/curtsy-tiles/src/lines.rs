@@ -105,7 +105,7 @@ impl TextLine {
         inside.collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether all of it has a style.
+    /// Whether the whole line has a style.
     pub(crate) fn is_all(&self, has: fn(&TextStyle) -> bool) -> bool {
         self.pieces.iter().all(|piece| {
             has(&piece.style) || self.text[piece.at.clone()].chars().all(|c| !c.is_alphanumeric())

@@ -1,4 +1,5 @@
-//! Which of a page's lines tell the business's own opening hours? Not those of its kitchen, its car park, its courses or its neighbours.
+//! Finds the lines with the business's own opening hours, not those of its kitchen, its car park,
+//! its courses or its neighbours.
 
 use crate::clock;
 use crate::found::{FoundFact, LABELLED, LISTED, PROSE, STRUCTURED};
@@ -188,7 +189,7 @@ fn in_lines(
     }
 }
 
-/// Takes a break out of the hours that a page has told so far.
+/// Takes a break out of the hours that a page has stated so far.
 fn split(found: &mut Vec<FoundFact>, page: usize, pause: &Interval) {
     let minutes = |clock: &str| -> Option<u16> {
         let (hour, minutes) = clock.split_once(':')?;
@@ -411,7 +412,7 @@ SPARE: "phone, phones, phone lines, phone line, telefon, telefonisch, telefonzei
 
 /// The week, one bit a day.
 const ALL_DAYS: u8 = 0b111_1111;
-/// Whoever tells so many days tells the week.
+/// A page that states so many days states the whole week.
 const DAYS_OF_A_WEEK: usize = 4;
 /// More tables of a page are not looked at.
 const TABLES_MAX: usize = 200;

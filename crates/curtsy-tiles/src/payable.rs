@@ -100,7 +100,7 @@ pub(crate) fn add_bare_numbers(page: &SitePage<'_>, tags: &mut [Vec<Price>]) {
             if lines[at].pieces.last().is_some_and(|piece| page.tree.is_raised(piece.node)) {
                 return None;
             }
-            // `Bacon jam, chips. Add an egg for 1.5` tells of something else.
+            // `Bacon jam, chips. Add an egg for 1.5` is the price of another item.
             if !is_whole(&text[..last.start()])
                 || is_clock(&text[..last.start()], last.as_str(), lines[at].level)
             {

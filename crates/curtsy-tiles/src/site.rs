@@ -33,7 +33,8 @@ pub(crate) struct SitePage<'p> {
     pub(crate) topic: Topic,
     /// Its title.
     pub(crate) title: String,
-    /// The language that its `lang` names, `de`, `en-gb`, or else its small words tell.
+    /// The language: from the attribute `lang` (`de`, `en-gb`), or else from the page's small
+    /// words.
     pub(crate) language: Option<String>,
 }
 
@@ -325,7 +326,7 @@ impl<'p> SitePage<'p> {
     }
 }
 
-/// Words that tell a country.
+/// Words that identify a country.
 static HINTS: std::sync::LazyLock<Vec<(crate::plain::Words, Vec<&'static str>, f32)>> =
     std::sync::LazyLock::new(|| {
         let rows: [(&str, &str, f32); 22] = [

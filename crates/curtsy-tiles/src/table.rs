@@ -32,7 +32,7 @@ struct TableCell {
     lines: std::ops::Range<usize>,
     text: String,
     head: bool,
-    /// All of it is bold.
+    /// Whether the whole cell is bold.
     strong: bool,
     /// How many columns it takes.
     columns: usize,
@@ -238,7 +238,7 @@ fn read(finder: &mut PriceFinder<'_, '_>, table: usize) {
         }
         let can_name = |cell: &&TableCell| cell.prices.is_empty() && cell.has_letters();
         let is_more = |cell: &&TableCell| can_name(cell) && !is_measure(&cell.text);
-        // A row without a name goes on with the one above: another size of it.
+        // A row without a name is another size of the item above.
         let above =
             last_named.clone().filter(|_| row.get(names).is_none_or(|cell| cell.text.is_empty()));
         let named = row.get(names).filter(can_name).or_else(|| row.iter().find(is_more)).cloned();

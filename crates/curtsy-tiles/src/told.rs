@@ -1,4 +1,5 @@
-//! Which prices do sentences tell? Only those of what is bold, of short sentences that say nothing else, and of a heading that is over one price.
+//! Finds prices in sentences: those of bold words, of short sentences without other content, and of
+//! a heading above a single price.
 
 use std::sync::LazyLock;
 
@@ -13,7 +14,8 @@ use crate::topic::Topic;
 use crate::whose;
 
 impl PriceFinder<'_, '_> {
-    /// Whether a sentence outside of lists tells of a price in passing: it goes on after it, and no colon or dash leads to it.
+    /// Whether a sentence outside lists mentions a price in passing: the sentence continues after
+    /// the price, and no colon or dash precedes it.
     pub(crate) fn is_told(&self, at: usize, tags: &[Price], own_before: &str) -> bool {
         let line = &self.page.lines.all[at];
         // `Adult plan £18.50 a month. Child plan £7 a month.`

@@ -84,7 +84,7 @@ fn leads_elsewhere(site: &SitePages<'_>, page: &SitePage<'_>, line: usize) -> bo
     let links = own
         .pieces
         .iter()
-        // A link whose words are a number leads to whoever is called there.
+        // A link whose text is a number leads to the owner of that number.
         .filter(|piece| own.text[piece.at.clone()].chars().any(char::is_alphabetic))
         .filter_map(|piece| piece.style.link)
         .filter_map(|link| page.tree.attribute(link, "href"));

@@ -1,4 +1,5 @@
-//! What of an answer is tags and scripts, and what is text? Good enough to tell a quoted sign from a real one.
+//! Separates the tags and scripts of a response from its text, so that a quoted sign of a bot wall
+//! does not count as a real one.
 
 use memchr::{memchr, memmem};
 

@@ -280,9 +280,10 @@ const HINTING_COOKIES: [&str; 13] = [
     "safeline_bot_challenge",
 ];
 
-/// An answer with a status of success and no telling header is looked into up to this length: pages are longer.
+/// The longest response with status 2xx and without a wall's header that is searched for signs:
+/// pages are longer.
 const BARE_BODY_BYTES_MAX: usize = 2_048;
-/// … with a telling header.
+/// The longest response with a wall's header that is searched for signs.
 const HINTED_BODY_BYTES_MAX: usize = 16_384;
 /// What of a refusal is looked at.
 pub(crate) const BODY_BYTES_MAX: usize = 65_536;

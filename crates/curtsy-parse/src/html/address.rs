@@ -96,7 +96,7 @@ impl CrawlAddresses {
         }
     }
 
-    /// Puts the URL that a reference means to others; tells its one spelling.
+    /// Adds the URL of a reference to the others, and returns its normal form.
     pub(super) fn resolve_into<'t>(
         &self,
         reference: &str,

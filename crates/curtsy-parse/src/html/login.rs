@@ -226,7 +226,8 @@ impl OpenTags {
         }
     }
 
-    /// Closes the last element of this name and what is open inside of it. A tag that closes nothing nearby is passed over.
+    /// Closes the last element of this name and the elements inside it. Ignores a tag that closes
+    /// no element nearby.
     fn end(&mut self, name: Name) {
         let near = self.elements.iter().rev().take(NEAR);
         if let Some(back) = near.into_iter().position(|(other, _)| *other == name) {

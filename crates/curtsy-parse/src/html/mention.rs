@@ -67,7 +67,8 @@ impl Use {
 pub struct Mention<'t> {
     /// What for.
     pub used: Use,
-    /// What it refers to; or the reference itself, if that is no URL at all. What can't be crawled (`mailto:`) is not told.
+    /// What it refers to; or the reference itself, if that is no URL at all. References that can't
+    /// be crawled (`mailto:`) are left out.
     pub target: Result<CrawlUrl, Cow<'t, str>>,
     /// The fragment, as it is written.
     pub fragment: Option<Cow<'t, str>>,

@@ -167,7 +167,7 @@ pub struct Warning {
 /// What can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// It has a DOCTYPE, so nothing of it was read.
+    /// The document has a DOCTYPE and was not read.
     Doctype,
     /// The XML breaks off or can't be read from here on; what came before counts.
     Broken,

@@ -26,7 +26,7 @@ use super::name::{
 };
 use super::token::{Characters, Span, Token, Tokens};
 
-/// Reads a whole text; tells what its elements say in the order in which they stand.
+/// Reads a whole text, and returns the facts of its elements in document order.
 pub(super) fn facts(text: &str, mut tell: impl FnMut(Fact)) -> Whole {
     let mut builder = Builder::new(text);
     let complete = builder.run();
