@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use curtsy_core::policy::{Body, OwnHost, Policy, Timeouts};
 use curtsy_core::url::HostKey;
+use data_encoding::BASE64;
 use ipnet::IpNet;
 use url::Url;
 
@@ -295,24 +296,8 @@ fn percent_decoded(text: &str) -> String {
 
 /// The credentials of RFC 7617.
 pub(crate) fn basic(user: &str, password: &str) -> String {
-    format!("Basic {}", base64(format!("{user}:{password}").as_bytes()))
+    format!("Basic {}", BASE64.encode(format!("{user}:{password}").as_bytes()))
 }
-
-/// RFC 4648 §4.
-fn base64(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let [a, b, c] = [0, 1, 2].map(|i| u32::from(group.get(i).copied().unwrap_or_default()));
-        let bits = a << 16 | b << 8 | c;
-        for place in 0..4 {
-            let digit = (bits >> (18 - 6 * place) & 63) as usize;
-            out.push(if place <= group.len() { BASE64[digit] as char } else { '=' });
-        }
-    }
-    out
-}
-
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 #[cfg(test)]
 mod tests {
@@ -329,7 +314,7 @@ mod tests {
             ("fooba", "Zm9vYmE="),
             ("foobar", "Zm9vYmFy"),
         ] {
-            assert_eq!(base64(plain.as_bytes()), coded);
+            assert_eq!(BASE64.encode(plain.as_bytes()), coded);
         }
     }
 

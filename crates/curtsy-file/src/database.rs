@@ -1,4 +1,4 @@
-//! Opening an SQLite file: how it is set up, and which version its tables have.
+//! Opens SQLite files, sets them up and brings their tables to the current version.
 
 use std::path::Path;
 use std::thread;
@@ -9,67 +9,71 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionB
 
 use crate::{OpenError, vfs};
 
-/// The write-ahead log is cut to this when it begins anew.
+/// The size to which SQLite truncates a write-ahead log when it starts the log again.
 pub const LOG_BYTES_MAX: i64 = 64 * 1024 * 1024;
-/// Statements that are kept prepared: more than there are.
+/// The capacity of a connection's cache of prepared statements: more than the program has.
 const STATEMENTS_MAX: usize = 64;
-/// How long a locked file is waited for, in steps of 100 µs that grow to 2 ms: about four seconds.
+/// Checks of a locked file, 100 µs to 2 ms apart: about four seconds in all.
 pub const BUSY_STEPS_MAX: i32 = 2000;
 
-/// How often a locked file is opened again.
+/// Tries to open a locked file.
 pub const OPEN_TRIES_MAX: u32 = 200;
 
-/// For files that hold pages of the web: one takes two of these, and half the calls of the system that it takes with 4 KiB. Measured
-/// 5 to 9 µs a row cheaper; 16 and 32 KiB are no better.
+/// The page size of files that hold web pages. A web page takes two of them, and half as many
+/// system calls as with 4 KiB: 5 to 9 µs a row less. 16 and 32 KiB gain no more.
 pub const PAGE_BYTES_LARGE: i64 = 8192;
 
-/// A part of a file whose tables have a version.
+/// The tables of one part of the program, and their versions.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema<'s> {
-    /// Its name in the table of versions, and in messages.
+    /// The name of the part in the table of versions and in messages.
     pub what: &'static str,
-    /// How each version is made from the one before; the first makes the tables.
+    /// The SQL that makes each version from the one before. The first step creates the tables.
     pub steps: &'s [&'s str],
-    /// Which version the first step makes.
+    /// The version that the first step makes.
     pub begins: Begins,
-    /// The unit in which a new file is read and written.
+    /// The page size of a new file.
     pub page_bytes: i64,
-    /// Names that nobody else's tables may have when ours are made.
+    /// Names that other programs' tables must not have when the tables are created.
     pub names: &'s [&'s str],
-    /// Pages of the write-ahead log after which it is moved into the file by this part's writer. Moving waits for the disk, so not too
-    /// often; where a file has several writers, the one that can wait has the smallest number.
+    /// Pages in the write-ahead log after which this part's writer checkpoints the log. A
+    /// checkpoint waits for the disk, so it should be rare. Of several writers of a file, the one
+    /// that can wait has the smallest number.
     pub checkpoint_pages: i64,
 }
 
-/// Which version of its tables a new file begins with.
+/// The version with which a new file begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begins {
-    /// The first one: every further step is taken too.
+    /// The first version. A new file takes every further step too.
     First,
-    /// The newest one: further steps are for older files. So a new column has its place among the others, which `ALTER TABLE` can't give
-    /// it.
+    /// The newest version: the further steps are for older files. A new column can then stand
+    /// between others, which `ALTER TABLE` does not allow.
     Newest,
 }
 
 impl Schema<'_> {
-    /// The version that this program knows.
+    /// Returns the newest version that this program knows.
     fn known(&self) -> i64 {
         i64::try_from(self.steps.len()).unwrap_or(i64::MAX)
     }
 }
 
-/// Opens or makes a database and brings its tables to the version that this program knows.
+/// Opens or creates a database and brings its tables to the newest version.
 pub fn open(path: &Path, schema: &Schema<'_>) -> Result<Connection, OpenError> {
+    let writes = vfs::Writes::of_environment()?;
     look_first(path)?;
     let mut tries = 0;
     loop {
-        let opened =
-            connect(path, schema).map_err(|e| OpenError::sqlite(path, e)).and_then(|mut db| {
+        let opened = connect(path, schema, writes)
+            .map_err(|e| OpenError::sqlite(path, e))
+            .and_then(|mut db| {
                 migrate(&mut db, path, schema)?;
                 Ok(db)
             });
         match opened {
-            // While another process turns a new file to WAL, SQLite says so without asking whether to wait.
+            // While another process switches a new file to WAL, SQLite fails without a call of the
+            // busy handler.
             Err(OpenError::Locked { .. }) if tries < OPEN_TRIES_MAX => {
                 tries += 1;
                 thread::sleep(Duration::from_millis(5));
@@ -79,21 +83,22 @@ pub fn open(path: &Path, schema: &Schema<'_>) -> Result<Connection, OpenError> {
     }
 }
 
-/// Makes a database that nobody else sees and that goes with its connection. What has no room in memory lies in a file without a name.
+/// Creates a temporary database, which ends with its connection. Content that does not fit into the
+/// cache is in a file without a name.
 pub fn open_passing(schema: &Schema<'_>) -> Result<Connection, OpenError> {
     let path = Path::new("");
     let of = |e| OpenError::sqlite(path, e);
     let mut db = Connection::open(path).map_err(of)?;
     set_up(&mut db).map_err(of)?;
     db.pragma_update(None, "page_size", schema.page_bytes).map_err(of)?;
-    // There is nothing to go back to after a crash.
+    // A temporary database needs no recovery after a crash.
     db.query_row("PRAGMA journal_mode = OFF", [], |_| Ok(())).map_err(of)?;
     db.execute_batch("PRAGMA synchronous = OFF").map_err(of)?;
     migrate(&mut db, path, schema)?;
     Ok(db)
 }
 
-/// Opens a file that is there, to read one part of it.
+/// Opens an existing file to read one part of it.
 pub fn open_to_read(path: &Path, schema: &Schema<'_>) -> Result<Connection, OpenError> {
     if !path.exists() {
         return Err(OpenError::Missing { path: path.to_owned() });
@@ -112,7 +117,8 @@ pub fn open_to_read(path: &Path, schema: &Schema<'_>) -> Result<Connection, Open
     }
 }
 
-/// Refuses a file of somebody else before anything is written to it: turning it to WAL would be a change already.
+/// Refuses the file of another program before the first write to it. Switching it to WAL would
+/// already be a change.
 pub fn look_first(path: &Path) -> Result<(), OpenError> {
     let of = |e| OpenError::sqlite(path, e);
     if !path.exists() || !check_kind(path)? {
@@ -120,22 +126,23 @@ pub fn look_first(path: &Path) -> Result<(), OpenError> {
     }
     let mut db = Connection::open_with_flags(path, TO_READ).map_err(of)?;
     set_up(&mut db).map_err(of)?;
-    // Whoever makes tables of ours makes the table of versions with the first of them, in one transaction.
+    // The table of versions is created in one transaction with our first table.
     let sql = "SELECT count(*), count(*) FILTER (WHERE name = 'store_version') FROM sqlite_schema
         WHERE type = 'table'";
     let seen = db.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
     match seen {
         Ok((1.., 0)) => Err(OpenError::OtherDatabase { path: path.to_owned() }),
-        // What can't be read now is said by whoever opens it to write.
+        // `open` reports a file that can't be read.
         _ => Ok(()),
     }
 }
 
-/// Whether a file is a database; an empty one may become one. An error if it is something else.
+/// Returns whether a file is a database, and `false` for an empty file, which may become one. Fails
+/// if the file is something else.
 ///
-/// SQLite itself looks: it knows a file by its locks, and the system drops all locks that a process has on a file when the process closes
-/// any descriptor of it. A look of our own would so take the file from under a connection that is open, and another program that comes
-/// and goes would remove the write-ahead log.
+/// SQLite must do this check. When a process closes any descriptor of a file, the system drops all
+/// locks of the process on that file. A check that opens the file itself would drop the locks of
+/// open connections, and another program could then remove the write-ahead log.
 fn check_kind(path: &Path) -> Result<bool, OpenError> {
     let unreadable = |source: std::io::Error| OpenError::Unreadable {
         path: path.to_owned(),
@@ -154,25 +161,30 @@ fn check_kind(path: &Path) -> Result<bool, OpenError> {
         Err(rusqlite::Error::SqliteFailure(error, _)) if error.code == ErrorCode::NotADatabase => {
             Err(OpenError::NotDatabase { path: path.to_owned() })
         }
-        // What can't be read now is said by the connection that is opened next.
+        // The next connection reports a file that can't be read.
         _ => Ok(true),
     }
 }
 
-/// How a file is opened that is not written.
+/// The flags for a connection that only reads.
 const TO_READ: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
-fn connect(path: &Path, schema: &Schema<'_>) -> Result<Connection, rusqlite::Error> {
-    let mut db = match vfs::name() {
+fn connect(
+    path: &Path,
+    schema: &Schema<'_>,
+    writes: vfs::Writes,
+) -> Result<Connection, rusqlite::Error> {
+    let mut db = match writes.vfs() {
         Some(name) => Connection::open_with_flags_and_vfs(path, OpenFlags::default(), name)?,
         None => Connection::open(path)?,
     };
     set_up(&mut db)?;
-    // Counts for a new file only.
+    // Has an effect on new files only.
     db.pragma_update(None, "page_size", schema.page_bytes)?;
-    // Readers don't stop writers, and a commit is one write to one file.
+    // In WAL mode readers do not block writers, and a commit is one write to one file.
     db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-    // With the operating system at each commit, on the disk at each checkpoint: survives the process, not the power.
+    // The operating system has the data at each commit, the disk at each checkpoint. Data survives
+    // the end of the process, but not a power failure.
     db.execute_batch("PRAGMA synchronous = NORMAL")?;
     db.pragma_update(None, "wal_autocheckpoint", schema.checkpoint_pages)?;
     db.query_row(&format!("PRAGMA journal_size_limit = {LOG_BYTES_MAX}"), [], |_| Ok(()))?;
@@ -182,12 +194,14 @@ fn connect(path: &Path, schema: &Schema<'_>) -> Result<Connection, rusqlite::Err
 fn set_up(db: &mut Connection) -> Result<(), rusqlite::Error> {
     db.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     db.busy_handler(Some(wait_a_little))?;
-    // Else SQLite plans a statement anew whenever a key is bound that an index with a condition is asked for.
+    // Without this, SQLite plans a statement again for each key that is bound, if a partial index
+    // could serve the statement.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.execute_batch("PRAGMA temp_store = MEMORY")
 }
 
-/// Others hold a lock for some hundred microseconds: look again soon, and give up after some seconds.
+/// Waits before the next check of a locked file. Other connections hold a lock for some hundred
+/// microseconds. Gives up after some seconds.
 fn wait_a_little(times: i32) -> bool {
     let steps = u64::try_from(times).unwrap_or(0).saturating_add(1).min(20);
     thread::sleep(Duration::from_micros(100 * steps));
@@ -202,7 +216,7 @@ fn migrate(db: &mut Connection, path: &Path, schema: &Schema<'_>) -> Result<(), 
     }
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(of)?;
     tx.execute_batch(VERSIONS).map_err(of)?;
-    // Another process may have done it meanwhile.
+    // Another process may have migrated the file meanwhile.
     let found = version(&tx, schema.what).map_err(of)?.unwrap_or(0);
     if found > known {
         let (path, what) = (path.to_owned(), schema.what);
@@ -235,7 +249,7 @@ fn version(db: &Connection, what: &str) -> Result<Option<i64>, rusqlite::Error> 
     db.query_row(sql, [what], |row| row.get(0)).optional()
 }
 
-/// A table or view that has the name of one of ours.
+/// Returns the name of a table or view that has the name of one of ours.
 fn foreign(db: &Connection, names: &[&str]) -> Result<Option<String>, rusqlite::Error> {
     let sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1";
     let mut look = db.prepare(sql)?;
@@ -243,7 +257,7 @@ fn foreign(db: &Connection, names: &[&str]) -> Result<Option<String>, rusqlite::
     found.find_map(Result::transpose).transpose()
 }
 
-/// A file may hold parts of several writers, each with its own version.
+/// A file may have the tables of several parts, each with its own version.
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS store_version (
     what TEXT PRIMARY KEY,
     version INTEGER NOT NULL
@@ -266,8 +280,8 @@ mod tests {
         ..ONE
     };
 
-    /// Two writers in turns, small and large transactions, some of them too large for memory, some undone; and a reader that goes to the
-    /// file without us.
+    /// Two writers alternate with small and large transactions. Some are too large for memory, some
+    /// are rolled back. A reader uses SQLite's default VFS.
     #[test]
     fn what_is_committed_is_there_for_others_at_once() {
         let folder = std::env::temp_dir().join(format!("curtsy-gather-{}", std::process::id()));
@@ -287,7 +301,7 @@ mod tests {
                 let body = vec![u8::try_from(row % 251).unwrap(); 100 + (round * 997) % 13_000];
                 tx.prepare_cached("INSERT INTO t VALUES (?1)").unwrap().execute([body]).unwrap();
             }
-            // A page that was written already is changed once more.
+            // Changes a page that was already written.
             tx.execute("UPDATE t SET a = a WHERE rowid = 1", []).unwrap();
             if round % 11 == 3 {
                 drop(tx);
@@ -317,7 +331,7 @@ mod tests {
         let row = db.query_row("SELECT a, b FROM t", [], |r| Ok((r.get(0)?, r.get(1)?)));
         assert_eq!(row, Ok((7, 8)));
         drop(db);
-        // A new file has the newest tables at once.
+        // A new file gets the newest tables.
         let begins = Begins::Newest;
         let whole = ["CREATE TABLE t (b, a);", TWO.steps[1]];
         let db = open(&folder.join("new.db"), &Schema { steps: &whole, begins, ..ONE }).unwrap();

@@ -1,4 +1,4 @@
-//! What keeps a file from being opened, said so that the next step is clear; and what keeps it from being written.
+//! Errors of opening and writing a file, with messages that name the next step.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ pub enum OpenError {
     Running {
         /// The crawl's file.
         path: PathBuf,
-        /// The process, if it told its number.
+        /// The process, if the lock file has its number.
         pid: Option<u32>,
     },
-    /// A newer program wrote it.
+    /// A newer version of the program wrote the file.
     #[error(
         "`{}` was written by a newer curtsy: its {what} has version {found}, this program knows up to {known}\nhint: upgrade this program, or name another file",
         path.display()
@@ -35,19 +35,19 @@ pub enum OpenError {
         /// The newest version that this program knows.
         known: i64,
     },
-    /// A folder.
+    /// The path is a folder.
     #[error("`{}` is a folder, not a file\nhint: name a file in it: `{}`", path.display(), path.join("crawl.db").display())]
     Folder {
         /// The folder.
         path: PathBuf,
     },
-    /// Something else than a SQLite file.
+    /// The file is not a SQLite database.
     #[error("`{}` is not a SQLite database\nhint: {}", path.display(), instead(path))]
     NotDatabase {
         /// The file.
         path: PathBuf,
     },
-    /// A SQLite file of another program.
+    /// The file is a SQLite database of another program.
     #[error(
         "`{}` is a SQLite database of another program: curtsy made no table in it, and leaves it as it is\nhint: name another file",
         path.display()
@@ -56,7 +56,7 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
-    /// Broken.
+    /// The file is damaged.
     #[error(
         "`{}` is damaged: {source}\nhint: move it away or name another file; `sqlite3 FILE .recover` may save what is in it",
         path.display()
@@ -67,7 +67,7 @@ pub enum OpenError {
         /// What SQLite says.
         source: rusqlite::Error,
     },
-    /// A table of that name is there, and not one of ours.
+    /// The file has a table of that name which another program created.
     #[error(
         "`{}` has a table `{table}` that curtsy did not make\nhint: name another file, or rename that table",
         path.display()
@@ -78,7 +78,7 @@ pub enum OpenError {
         /// The table.
         table: String,
     },
-    /// A file of lines that is none of ours, or has other columns.
+    /// The file has lines of another program, or other columns.
     #[error(
         "`{}` is there already and is not {what}\nhint: move it away or name another file",
         path.display()
@@ -89,7 +89,7 @@ pub enum OpenError {
         /// What it should be.
         what: &'static str,
     },
-    /// No crawl was written there.
+    /// The file holds no rows of a crawl.
     #[error(
         "`{}` holds no rows of a crawl\nhint: name a file that `curtsy crawl --into FILE` wrote",
         path.display()
@@ -104,7 +104,7 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
-    /// The file or its folder can't be written to.
+    /// The file or its folder is not writable.
     #[error(
         "can't write to `{}`: {source}\nhint: the file and its folder must be writable, or name another file",
         path.display()
@@ -123,7 +123,7 @@ pub enum OpenError {
         /// What SQLite or the system says.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The disk does not do what it is asked.
+    /// The disk fails to read or write.
     #[error("the disk refuses to read or write `{}`: {source}\nhint: is it full, failing, or away? run the same command again when it is well", path.display())]
     Disk {
         /// The file.
@@ -131,19 +131,28 @@ pub enum OpenError {
         /// What SQLite says.
         source: rusqlite::Error,
     },
-    /// Somebody holds a lock for too long.
+    /// Another program holds a lock for too long.
     #[error("`{}` is locked by another program\nhint: close what has it open for writing, and run the same command again", path.display())]
     Locked {
         /// The file.
         path: PathBuf,
     },
-    /// What is in it can't be read.
+    /// The content can't be read.
     #[error("can't read `{}`: {source}\nhint: may you read it, was it written by another program, is it damaged?", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// What SQLite or the decoder says.
         source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The variable [`WRITES_VARIABLE`](crate::WRITES_VARIABLE) has an unknown value.
+    #[error(
+        "`{}` is `{value}`\nhint: set it to `gathered` (the default) or `direct`",
+        crate::WRITES_VARIABLE
+    )]
+    Writes {
+        /// The value.
+        value: String,
     },
     /// Anything else.
     #[error("can't open `{}`: {source}", path.display())]
@@ -155,7 +164,8 @@ pub enum OpenError {
     },
 }
 
-/// What to do with a file that is no database: rows as lines have the crawl's own file beside them.
+/// Returns the hint for a file that is no database. The crawl's own file lies beside a file of
+/// lines.
 fn instead(path: &Path) -> String {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".crawl.db");
@@ -170,7 +180,7 @@ fn process(pid: Option<u32>) -> String {
 }
 
 impl OpenError {
-    /// What an error of SQLite means for whoever opens that file.
+    /// Returns the meaning of an error of SQLite for a file that is being opened.
     pub fn sqlite(path: &Path, source: rusqlite::Error) -> OpenError {
         let path = path.to_owned();
         match source.sqlite_error_code() {
@@ -188,7 +198,7 @@ impl OpenError {
         }
     }
 
-    /// What an error of the system means for whoever opens that file.
+    /// Returns the meaning of an error of the system for a file that is being opened.
     pub fn io(path: &Path, source: io::Error) -> OpenError {
         let path = path.to_owned();
         match source.kind() {
@@ -206,7 +216,7 @@ impl OpenError {
     }
 }
 
-/// What an error while writing means, with the next step.
+/// Returns the message for an error of writing, with the next step.
 pub fn trouble(path: &Path, error: &rusqlite::Error) -> String {
     let path = path.display();
     match error.sqlite_error_code() {
@@ -235,12 +245,13 @@ pub fn trouble(path: &Path, error: &rusqlite::Error) -> String {
     }
 }
 
-/// What is said of a disk without room.
+/// Returns the message for a full disk.
 pub fn full(path: &str) -> String {
     format!("no room left for `{path}`\nhint: free some space; what waits is written then")
 }
 
-/// Whether there is no room: told as such, or by an index beside the file that can't be made longer.
+/// Whether the disk is full. SQLite has a code for that, and another one for a `-shm` file that
+/// can't grow.
 fn is_full(error: &rusqlite::Error) -> bool {
     let extended = error.sqlite_error().map(|e| e.extended_code);
     error.sqlite_error_code() == Some(ErrorCode::DiskFull)

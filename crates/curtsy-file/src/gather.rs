@@ -1,31 +1,34 @@
-//! What is written to a write-ahead log, gathered until the transaction is whole.
+//! Collects the writes to a write-ahead log until a transaction is complete.
 //!
-//! SQLite writes each page of a transaction with two calls of the system: 24 bytes that say which page it is, then the page. Here they
-//! become one write for the transaction, or for each [`GATHERED_MAX`] of a large one. A quarter of what a row costs is such calls.
+//! SQLite writes each page of a transaction with two system calls: a header of 24 bytes with the
+//! page's number, then the page. This module makes one write of them for the transaction, or for
+//! each [`GATHERED_MAX`] bytes of a large one. These calls are a quarter of the cost of a row.
 //!
-//! What must stay true: **when SQLite learns that its last page was written, all of them are with the operating system.** It tells other
-//! connections of the transaction right after that. The header of that page says so itself (bytes 4 to 8 are the size of the database
-//! then, and 0 in all others), so whoever reads headers knows when to write; an error goes to the call that ends the transaction.
+//! The invariant: **when SQLite's last write of a transaction returns, the operating system has all
+//! of its pages.** Right after that write SQLite makes the transaction visible to other
+//! connections. The header of the last page shows that it is the last: its bytes 4 to 8 are the
+//! size of the database, and 0 in all other headers. An error is returned by the write that ends
+//! the transaction.
 
 /// The header of a page in the log.
 const HEADER_BYTES: usize = 24;
 
-/// Bytes that wait, at most.
-const GATHERED_MAX: usize = 512 * 1024;
+/// Bytes of a log's writes that wait in memory, at most.
+pub const GATHERED_MAX: usize = 512 * 1024;
 
-/// Bytes that wait to be written at one place of the file.
+/// Bytes that wait for a write to one place of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Gather {
     from: i64,
     bytes: Vec<u8>,
-    /// The last header ended a transaction: the page that follows is its last.
+    /// Whether the last header was that of the last page of a transaction.
     ending: bool,
-    /// Where the last read was, if nothing was written since.
+    /// The place of the last read, if nothing was written since.
     read_at: Option<i64>,
 }
 
 impl Gather {
-    /// Takes a write, and hands on to `put` what must not wait.
+    /// Takes a write, and calls `put` with the bytes that must not wait.
     pub(crate) fn write<E>(
         &mut self,
         bytes: &[u8],
@@ -36,10 +39,11 @@ impl Gather {
         let header = bytes.len() == HEADER_BYTES;
         let whole = !header && self.ending;
         self.ending = header && bytes[4..8] != [0; 4];
-        if !self.goes_on(at) {
+        if !self.continues(at) {
             self.flush(&mut put)?;
         }
-        // The head of the file; a header whose checksum is made anew, which no page need follow; what has no room in memory.
+        // These do not wait: the head of the file; a header that is rewritten with a new checksum,
+        // because perhaps no page follows; bytes for which there is no memory.
         if at == 0 || rewritten || self.bytes.try_reserve(bytes.len()).is_err() {
             self.flush(&mut put)?;
             return put(bytes, at);
@@ -54,12 +58,12 @@ impl Gather {
         Ok(())
     }
 
-    /// Whether a write is the continuation of what waits.
-    fn goes_on(&self, at: i64) -> bool {
+    /// Whether a write to this place continues the bytes that wait.
+    fn continues(&self, at: i64) -> bool {
         i64::try_from(self.bytes.len()).is_ok_and(|waiting| self.from + waiting == at)
     }
 
-    /// Writes what waits. After an error it waits no longer: the transaction has failed.
+    /// Writes the bytes that wait. After an error they are dropped: the transaction has failed.
     pub(crate) fn flush<E>(
         &mut self,
         mut put: impl FnMut(&[u8], i64) -> Result<(), E>,
@@ -72,7 +76,7 @@ impl Gather {
         done
     }
 
-    /// Notes a read, before which everything was written.
+    /// Notes a read. The caller has flushed before it.
     pub(crate) fn read(&mut self, at: i64) {
         self.read_at = Some(at);
     }
@@ -82,15 +86,15 @@ impl Gather {
 mod tests {
     use super::*;
 
-    /// A log of pages of 100 bytes, and the calls that reached it.
+    /// A log with pages of 100 bytes, and the writes that reached the file.
     #[derive(Default)]
-    struct Log {
+    struct TestLog {
         gather: Gather,
         calls: Vec<(i64, usize)>,
         full: bool,
     }
 
-    impl Log {
+    impl TestLog {
         fn write(&mut self, bytes: &[u8], at: i64) -> Result<(), &'static str> {
             let (calls, full) = (&mut self.calls, self.full);
             self.gather.write(bytes, at, |bytes, at| {
@@ -110,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_transaction_is_one_call_and_waits_for_nothing_after_its_last_page() {
-        let mut log = Log::default();
+        let mut log = TestLog::default();
         for number in 1..=3 {
             log.frame(number, number == 3).unwrap();
             assert_eq!(log.calls.is_empty(), number < 3);
@@ -122,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_head_of_the_file_and_headers_that_are_made_anew_do_not_wait() {
-        let mut log = Log::default();
+        let mut log = TestLog::default();
         log.write(&[1; 32], 0).unwrap();
         assert_eq!(log.calls, [(0, 32)]);
         log.frame(1, true).unwrap();
@@ -135,8 +139,8 @@ mod tests {
 
     #[test]
     fn a_page_after_a_header_that_did_not_wait_does_not_wait_either() {
-        let mut log = Log::default();
-        // Whoever brings a log back to life reads on to where nothing is, and the next page goes there.
+        let mut log = TestLog::default();
+        // SQLite recovers a log by reading to its end. The next page is written there.
         log.gather.read(32);
         log.frame(1, true).unwrap();
         assert_eq!(log.calls, [(32, 24), (56, 100)]);
@@ -144,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_page_that_is_written_over_does_not_wait_with_what_comes_elsewhere() {
-        let mut log = Log::default();
+        let mut log = TestLog::default();
         log.frame(1, false).unwrap();
         log.frame(2, false).unwrap();
         // The first page again, in the same transaction.
@@ -155,7 +159,7 @@ mod tests {
 
     #[test]
     fn an_error_reaches_the_call_that_ends_the_transaction_and_nothing_is_written_later() {
-        let mut log = Log { full: true, ..Log::default() };
+        let mut log = TestLog { full: true, ..TestLog::default() };
         log.frame(1, false).unwrap();
         assert_eq!(log.frame(2, true), Err("no space"));
         log.full = false;
@@ -165,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_large_transaction_is_written_in_parts() {
-        let mut log = Log::default();
+        let mut log = TestLog::default();
         let page = vec![0; 65_536];
         for number in 0..20_i64 {
             let at = 32 + number * (24 + 65_536);

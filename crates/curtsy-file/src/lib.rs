@@ -1,7 +1,9 @@
-//! Our SQLite files: how are they opened, which version do their tables have, and what is said when something fails?
+//! The SQLite files of the program: how they are opened, the versions of their tables, and the
+//! messages of their errors.
 //!
-//! A crawl's file has two writers with tables of their own, the frontier and the rows, each with its version; the ledger of hosts is a
-//! file beside it. Whoever can't open or write one is told which file, why, and what to do next, in the same words for all of them.
+//! Two parts of the program write to a crawl's file, the frontier and the rows. Each has its own
+//! tables with a version. The ledger of hosts is a file of its own. An error message names the
+//! file, the cause and the next step, with the same words for every file.
 
 mod database;
 mod error;
@@ -14,4 +16,6 @@ pub use database::{
     open, open_passing, open_to_read,
 };
 pub use error::{OpenError, full, trouble};
+pub use gather::GATHERED_MAX;
 pub use statements::Statements;
+pub use vfs::WRITES_VARIABLE;

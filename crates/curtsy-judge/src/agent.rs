@@ -11,7 +11,7 @@ pub enum AgentKind {
     Nameless,
 }
 
-/// The name of whoever sent this user agent, and what it looks like.
+/// The name in a user agent, and the kind of program that it looks like.
 ///
 /// A robot's name is its product token: the first word of `wget/1.21`, and the word after `compatible;` or before a contact
 /// in what begins like a browser. Browsers have no name of their own.
@@ -30,7 +30,7 @@ pub fn agent_of(user_agent: Option<&str>) -> (&str, AgentKind) {
     let first = name_in(text);
     let like_a_browser = ["Mozilla", "Opera"].iter().any(|name| name.eq_ignore_ascii_case(first));
     if !like_a_browser {
-        // A name that is nothing but signs is still told apart from others.
+        // A name of signs only still differs from other names.
         return (if first.is_empty() { text } else { first }, AgentKind::Robot);
     }
     match robot_in_browser(text) {
@@ -60,7 +60,7 @@ fn robot_named(part: &str) -> Option<&str> {
     Some(name_in(part)).filter(|name| !name.is_empty() && !OLD_BROWSERS.contains(name))
 }
 
-/// Whether a user agent says how to reach whoever sends it: a page or a mail address.
+/// Whether a user agent has a contact: a page or a mail address.
 pub(crate) fn has_contact(user_agent: &str) -> bool {
     ["://", "@", "(+", "www."].iter().any(|sign| user_agent.contains(sign))
 }

@@ -18,7 +18,7 @@ pub(crate) enum Says {
 }
 
 impl Says {
-    /// The Crawl-delay that goes with it, if it is known.
+    /// The Crawl-delay of that robots.txt, if it is known.
     pub(crate) fn crawl_delay(&self) -> Option<u64> {
         match self {
             Says::Text(text) => Some(text.crawl_delay),
@@ -28,8 +28,8 @@ impl Says {
     }
 }
 
-/// What an answer to a request for robots.txt means.
-pub(crate) enum Answer {
+/// The meaning of a response to a request for robots.txt.
+pub(crate) enum RobotsReply {
     Says(Says),
     /// 304: as before.
     Unchanged,
@@ -44,24 +44,24 @@ pub(crate) fn answer_of(
     product: &str,
     manners: &Manners,
     matchers: &mut Matchers,
-) -> Answer {
+) -> RobotsReply {
     // A crawler may hang up after the 500 KiB that it must read (RFC 9309 §2.5).
     let enough = x.robots_body.as_ref().is_some_and(|body| body.len() >= BODY_ENOUGH);
     let Some(status) = x.status.filter(|_| x.complete || enough) else {
-        return Answer::Unreachable;
+        return RobotsReply::Unreachable;
     };
     match status {
         200..=299 => match x.robots_body.as_ref().or(given) {
-            Some(body) => Answer::Says(Says::Text(matchers.read(body, product))),
-            None if status == 204 => Answer::Says(Says::Everything),
-            None => Answer::Says(Says::Unknown),
+            Some(body) => RobotsReply::Says(Says::Text(matchers.read(body, product))),
+            None if status == 204 => RobotsReply::Says(Says::Everything),
+            None => RobotsReply::Says(Says::Unknown),
         },
-        304 => Answer::Unchanged,
-        300..=399 => Answer::Redirect,
-        401 | 403 if manners.forbidden == Access::Deny => Answer::Says(Says::Nothing),
-        429 => Answer::Unreachable,
-        400..=499 => Answer::Says(Says::Everything),
-        _ => Answer::Unreachable,
+        304 => RobotsReply::Unchanged,
+        300..=399 => RobotsReply::Redirect,
+        401 | 403 if manners.forbidden == Access::Deny => RobotsReply::Says(Says::Nothing),
+        429 => RobotsReply::Unreachable,
+        400..=499 => RobotsReply::Says(Says::Everything),
+        _ => RobotsReply::Unreachable,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where rules are tallied: broken, excused, or beyond what the log can tell.
+//! Counts of each rule: broken, excused, or not decided by the log.
 //!
 //! Every rule brings its charge here with the earlier exchange that set the condition. If the fault list says that nobody may
 //! have heard that exchange, the charge is excused; if it names too few, the excuse itself breaks P13.
@@ -10,14 +10,14 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::exchange::{Exchange, Source, line_of};
-use crate::faults::{Faults, Heard};
+use crate::faults::{Faults, KillDoubt};
 use crate::manners::HeldTo;
 use crate::report::{RuleTally, Violation};
 use crate::rule::Rule;
 
-/// An exchange with its place in the log.
+/// An exchange and its place in the log.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct SeenExchange {
     /// Its number in the log: names the exchange wherever only a number is kept.
     pub(crate) number: u64,
     pub(crate) x: Exchange,
@@ -36,7 +36,7 @@ pub(crate) struct Brief {
 }
 
 impl Brief {
-    pub(crate) fn of(seen: &Seen) -> Brief {
+    pub(crate) fn of(seen: &SeenExchange) -> Brief {
         let x = &seen.x;
         let source = x.source.as_deref();
         Brief {
@@ -74,7 +74,7 @@ impl Brief {
 #[derive(Clone, Copy)]
 pub(crate) enum Earlier<'a> {
     Nothing,
-    Seen(&'a Arc<Seen>),
+    Seen(&'a Arc<SeenExchange>),
     /// Of the same URL as the later one.
     Brief(&'a Brief),
 }
@@ -151,16 +151,16 @@ impl Bench {
             Earlier::Seen(seen) => Some((seen.number, seen.x.start, seen.x.end)),
             Earlier::Brief(brief) => Some((brief.number, brief.start, brief.end)),
         };
-        let heard = source.map_or(Heard::Surely, |(number, start, end)| {
+        let heard = source.map_or(KillDoubt::Surely, |(number, start, end)| {
             self.faults.excuse_unheard(number, start, end)
         });
         match heard {
-            Heard::Perhaps => {
+            KillDoubt::Perhaps => {
                 self.excused(rule);
                 return false;
             }
-            Heard::Surely => {}
-            Heard::TooMany => self.broken(Rule::P13, host, earlier, later, || {
+            KillDoubt::Surely => {}
+            KillDoubt::TooMany => self.broken(Rule::P13, host, earlier, later, || {
                 "more was repeated after a kill than the fault list has requests in flight".into()
             }),
         }

@@ -19,12 +19,11 @@ use crate::report::{Report, Violation};
 pub struct Docket<F> {
     /// Makes the judge of an agent, by its name.
     judge_for: F,
-    agents_max: usize,
     /// Whether browsers are judged, or only counted.
     browsers: bool,
     /// Whether the addresses of an agent without a contact are agents of their own.
     tools_apart: bool,
-    cases: HashMap<Arc<str>, Case>,
+    cases: HashMap<Arc<str>, OpenCase>,
     /// The key of the case that a user agent belongs to.
     known: HashMap<Arc<str>, Arc<str>, ByHash>,
     /// Hosts of all judges together.
@@ -33,7 +32,8 @@ pub struct Docket<F> {
     detail: LogDetail,
 }
 
-struct Case {
+/// An agent, and the judge of its exchanges.
+struct OpenCase {
     agent: AgentCase,
     judge: Option<Judge>,
     hosts: usize,
@@ -108,7 +108,6 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
     pub fn new(judge_for: F) -> Docket<F> {
         Docket {
             judge_for,
-            agents_max: AGENTS_MAX,
             browsers: false,
             tools_apart: false,
             cases: HashMap::new(),
@@ -128,12 +127,6 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
     /// Judges each address by itself where the user agent names no contact: different people use such a tool.
     pub fn with_tools_apart(mut self) -> Docket<F> {
         self.tools_apart = true;
-        self
-    }
-
-    /// Bounds how many agents are judged at a time (256 by default).
-    pub fn with_agents_max(mut self, agents: usize) -> Docket<F> {
-        self.agents_max = agents.max(2);
         self
     }
 
@@ -188,7 +181,7 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
 
     /// Says what was found.
     pub fn finish(self) -> Verdicts {
-        let mut agents: Vec<AgentCase> = self.cases.into_values().map(Case::close).collect();
+        let mut agents: Vec<AgentCase> = self.cases.into_values().map(OpenCase::close).collect();
         agents.sort_by(|a, b| {
             let rank = |agent: &AgentCase| (agent.violations(), agent.requests);
             rank(b).cmp(&rank(a)).then_with(|| a.name.cmp(&b.name))
@@ -215,7 +208,7 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
     }
 
     fn open(&mut self, key: &Arc<str>, x: &Exchange, one_address: bool) {
-        if self.cases.len() >= self.agents_max {
+        if self.cases.len() >= AGENTS_MAX {
             self.give_up_half();
         }
         let (name, kind) = agent_of(x.user_agent.as_deref());
@@ -243,7 +236,7 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
             last: x.start,
             report: None,
         };
-        self.cases.insert(Arc::clone(key), Case { agent, judge, hosts: 0 });
+        self.cases.insert(Arc::clone(key), OpenCase { agent, judge, hosts: 0 });
     }
 
     /// Gives up the half of the agents that asked least.
@@ -267,7 +260,7 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
     }
 }
 
-impl Case {
+impl OpenCase {
     fn close(self) -> AgentCase {
         AgentCase { report: self.judge.map(Judge::finish), ..self.agent }
     }

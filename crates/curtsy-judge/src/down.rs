@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::answer::told_to_wait;
-use crate::bench::{Bench, DELTA, Earlier, Seen, span};
+use crate::bench::{Bench, DELTA, Earlier, SeenExchange, span};
 use crate::exchange::Exchange;
 use crate::manners::{Manners, micros};
 use crate::rule::Rule;
@@ -17,21 +17,22 @@ use crate::rule::Rule;
 pub(crate) struct Down {
     failures: u8,
     last_end: u64,
-    open: Option<Open>,
+    open: Option<OpenBreaker>,
     /// The crawler may hold the breaker open for longer than this log can prove.
     unsure: bool,
 }
 
-struct Open {
+/// A wait after a host failed, and the exchange that caused it.
+struct OpenBreaker {
     level: usize,
     wait: u64,
-    by: Arc<Seen>,
-    probe: Option<Arc<Seen>>,
+    by: Arc<SeenExchange>,
+    probe: Option<Arc<SeenExchange>>,
 }
 
-/// What an answer says about the host.
+/// What a response shows about the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Health {
+pub(crate) enum HostHealth {
     /// It answers.
     Up,
     /// It is down.
@@ -40,14 +41,14 @@ pub(crate) enum Health {
     Ambiguous,
 }
 
-impl Health {
-    pub(crate) fn of(x: &Exchange) -> Health {
+impl HostHealth {
+    pub(crate) fn of(x: &Exchange) -> HostHealth {
         match x.status {
-            None => Health::SiteWide,
-            Some(503) if told_to_wait(x).is_some() => Health::Up,
-            Some(502..=504 | 520..=529) => Health::SiteWide,
-            Some(500 | 501 | 505) => Health::Ambiguous,
-            Some(_) => Health::Up,
+            None => HostHealth::SiteWide,
+            Some(503) if told_to_wait(x).is_some() => HostHealth::Up,
+            Some(502..=504 | 520..=529) => HostHealth::SiteWide,
+            Some(500 | 501 | 505) => HostHealth::Ambiguous,
+            Some(_) => HostHealth::Up,
         }
     }
 }
@@ -59,7 +60,7 @@ impl Down {
     }
 
     /// A start on the host.
-    pub(crate) fn starts(&mut self, seen: &Arc<Seen>, host: &str, bench: &mut Bench) {
+    pub(crate) fn starts(&mut self, seen: &Arc<SeenExchange>, host: &str, bench: &mut Bench) {
         let Some(open) = &mut self.open else { return };
         let x = &seen.x;
         let end = open.by.x.end;
@@ -71,7 +72,7 @@ impl Down {
         if bench.early(x.start, until) {
             if bench.faults.wait_lost(end, x.start) || bench.faults.told_late(end, x.start) {
                 bench.excused(Rule::P15);
-                return; // whoever started it knew nothing of the outage: it is no probe
+                return; // started without knowledge of the outage: not a probe
             } else {
                 bench.charge(Rule::P15, host, Earlier::Seen(&open.by), x, || {
                     format!(
@@ -92,8 +93,8 @@ impl Down {
     }
 
     /// An exchange broke off through no fault of the host's: if it was the probe, another one may start.
-    pub(crate) fn lost(&mut self, seen: &Arc<Seen>) {
-        if Health::of(&seen.x) == Health::Up {
+    pub(crate) fn lost(&mut self, seen: &Arc<SeenExchange>) {
+        if HostHealth::of(&seen.x) == HostHealth::Up {
             // Its head was perhaps heard.
             *self = Down { unsure: self.open.is_some(), ..Down::default() };
         } else if let Some(open) = &mut self.open
@@ -104,14 +105,14 @@ impl Down {
     }
 
     /// An exchange on the host has ended.
-    pub(crate) fn ended(&mut self, seen: &Arc<Seen>, manners: &Manners, bench: &Bench) {
+    pub(crate) fn ended(&mut self, seen: &Arc<SeenExchange>, manners: &Manners, bench: &Bench) {
         let x = &seen.x;
-        let health = Health::of(x);
+        let health = HostHealth::of(x);
         let probed = self.open.as_ref().is_some_and(|open| {
             let probe = open.probe.as_ref();
             probe.is_some_and(|probe| probe.number == seen.number)
         });
-        if health == Health::Up {
+        if health == HostHealth::Up {
             // A late answer to what was in flight closes nothing for a crawler that trusts only its probe.
             let unsure = self.open.is_some() && !probed;
             *self = Down { unsure, ..Down::default() };
@@ -124,7 +125,7 @@ impl Down {
         }
         match &mut self.open {
             // Whether a 500 on the probe says up or down is the crawler's choice.
-            Some(_) if probed && health == Health::Ambiguous => {
+            Some(_) if probed && health == HostHealth::Ambiguous => {
                 *self = Down { unsure: true, ..Down::default() };
             }
             Some(open) if probed => {
@@ -141,7 +142,7 @@ impl Down {
                 self.failures = self.failures.saturating_add(1);
                 self.last_end = x.end;
                 if self.failures >= manners.breaker_failures.max(1) {
-                    self.open = Some(Open {
+                    self.open = Some(OpenBreaker {
                         level: 0,
                         wait: gap(manners, 0),
                         by: Arc::clone(seen),

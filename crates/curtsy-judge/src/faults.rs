@@ -31,7 +31,7 @@ pub enum Fault {
         /// When.
         at: u64,
     },
-    /// The crawler, or a part of it, stood still: liveness is not asked for then.
+    /// The crawler or a part of it stood still. Liveness is not judged in that time.
     Pause {
         /// Since when.
         from: u64,
@@ -82,9 +82,9 @@ struct Kill {
     unheard: Vec<u64>,
 }
 
-/// Whether an exchange may have died with a killed worker.
+/// Whether a kill of a worker may have ended an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum KillDoubt {
     /// Nothing says that it was not heard.
     Surely,
     /// It was in flight at a kill, and the kill's number covers it.
@@ -118,20 +118,20 @@ impl Faults {
     }
 
     /// Takes the exchange as one that nobody heard, if a kill allows for it.
-    pub(crate) fn excuse_unheard(&mut self, number: u64, start: u64, end: u64) -> Heard {
-        let mut heard = Heard::Surely;
+    pub(crate) fn excuse_unheard(&mut self, number: u64, start: u64, end: u64) -> KillDoubt {
+        let mut heard = KillDoubt::Surely;
         for kill in self.around(start, end) {
             if kill.unheard.contains(&number) {
-                return Heard::Perhaps;
+                return KillDoubt::Perhaps;
             }
         }
         for kill in self.around(start, end) {
             if kill.left > 0 {
                 kill.left -= 1;
                 kill.unheard.push(number);
-                return Heard::Perhaps;
+                return KillDoubt::Perhaps;
             }
-            heard = Heard::TooMany;
+            heard = KillDoubt::TooMany;
         }
         heard
     }

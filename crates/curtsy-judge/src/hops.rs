@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::bench::Seen;
+use crate::bench::SeenExchange;
 use crate::generations::Generations;
 
 /// A chain of robots redirects on its way.
@@ -16,7 +16,7 @@ pub(crate) struct Chain {
     pub(crate) host: usize,
     pub(crate) authority: usize,
     /// The request on that authority.
-    pub(crate) first: Arc<Seen>,
+    pub(crate) first: Arc<SeenExchange>,
     /// Hops made so far.
     pub(crate) hops: u8,
     /// The URLs seen, to know a loop.
@@ -43,9 +43,9 @@ struct PageHop {
     asked: u8,
 }
 
-/// What a request for a page is.
+/// The place of a page's request in a chain of redirects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hop {
+pub(crate) enum HopOfPage {
     /// Asked for on its own account.
     No,
     /// A redirect has led there at some time.
@@ -113,19 +113,19 @@ impl Hops {
     /// What a request for this URL is, if so many hops were promised. In a loop of redirects each URL may be asked for on its own account
     /// too, and the hops of all these chains look alike: a hop too many is one for sure if it is the first request for its URL, or if
     /// the URL was asked for more often than the chains of the whole loop would.
-    pub(crate) fn take_page(&mut self, key: u128, start: u64, most: Option<u8>) -> Hop {
+    pub(crate) fn take_page(&mut self, key: u128, start: u64, most: Option<u8>) -> HopOfPage {
         let Some(page) = self.pages.get_mut(key) else {
-            return Hop::No;
+            return HopOfPage::No;
         };
         let (hop, since) = (std::mem::take(&mut page.hop), page.since);
         let before = page.asked;
         page.asked = before.saturating_add(1);
         if most.is_some_and(|most| hop > most && (1..=most).contains(&before)) {
-            return Hop::Perhaps;
+            return HopOfPage::Perhaps;
         }
         match hop {
-            1.. if start <= since.saturating_add(FOLLOWED_WITHIN) => Hop::Nth(hop),
-            _ => Hop::Perhaps,
+            1.. if start <= since.saturating_add(FOLLOWED_WITHIN) => HopOfPage::Nth(hop),
+            _ => HopOfPage::Perhaps,
         }
     }
 }

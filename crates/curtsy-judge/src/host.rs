@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::bench::{Bench, DELTA, Earlier, Seen, span};
+use crate::bench::{Bench, DELTA, Earlier, SeenExchange, span};
 use crate::down::Down;
 use crate::exchange::{Exchange, Scheme, line_of};
 use crate::faults::Faults;
 use crate::judge::LogDetail;
-use crate::live::{HANDSHAKE, Live};
+use crate::live::{HANDSHAKE, HostActivity};
 use crate::manners::{HeldTo, Manners, micros};
 use crate::report::Violation;
 use crate::robots::Authority;
 use crate::rule::Rule;
-use crate::told::Told;
+use crate::told::WaitsInForce;
 
 /// What is known of one host.
 pub(crate) struct Host {
@@ -24,23 +24,23 @@ pub(crate) struct Host {
     pub(crate) pages_max: Option<u64>,
     /// Distinct pages asked for.
     pub(crate) pages: u64,
-    pub(crate) last: Option<Arc<Seen>>,
-    pace: Option<Pace>,
+    pub(crate) last: Option<Arc<SeenExchange>>,
+    pace: Option<StartRun>,
     in_flight: u32,
     /// When it last gave a good answer.
     pub(crate) good_end: u64,
     pub(crate) authorities: Vec<Authority>,
-    pub(crate) told: Told,
+    pub(crate) told: WaitsInForce,
     pub(crate) down: Down,
-    pub(crate) live: Live,
+    pub(crate) live: HostActivity,
     /// Stop orders, and when they were lifted.
     pub(crate) stops: Vec<(u64, u64)>,
 }
 
-/// A run of starts on a host, as early as they can have been if each kept its distance.
-struct Pace {
+/// A run of starts on a host, at their earliest possible times if each kept its distance.
+struct StartRun {
     /// The start that began the run.
-    first: Arc<Seen>,
+    first: Arc<SeenExchange>,
     /// Starts after it.
     more: u64,
     /// The earliest time at which the last of them can have been.
@@ -48,14 +48,14 @@ struct Pace {
     last_read_late: bool,
 }
 
-impl Pace {
-    fn from(seen: &Arc<Seen>) -> Pace {
+impl StartRun {
+    fn from(seen: &Arc<SeenExchange>) -> StartRun {
         let (earliest, last_read_late) = (seen.x.at_earliest(), seen.x.read_late);
-        Pace { first: Arc::clone(seen), more: 0, earliest, last_read_late }
+        StartRun { first: Arc::clone(seen), more: 0, earliest, last_read_late }
     }
 
-    fn and_then_at(self, earliest: u64) -> Pace {
-        Pace { more: self.more + 1, earliest, last_read_late: false, ..self }
+    fn and_then_at(self, earliest: u64) -> StartRun {
+        StartRun { more: self.more + 1, earliest, last_read_late: false, ..self }
     }
 
     /// The earliest time for the next start.
@@ -87,8 +87,8 @@ impl Pace {
 
 /// A gap in which nothing was started although work waited.
 pub(crate) struct LateGap {
-    earlier: Option<Arc<Seen>>,
-    later: Option<Arc<Seen>>,
+    earlier: Option<Arc<SeenExchange>>,
+    later: Option<Arc<SeenExchange>>,
     at: u64,
     gap: u64,
     longest: u64,
@@ -113,9 +113,9 @@ impl Host {
             in_flight: 0,
             good_end: 0,
             authorities: Vec::new(),
-            told: Told::default(),
+            told: WaitsInForce::default(),
             down: Down::default(),
-            live: Live::default(),
+            live: HostActivity::default(),
             stops: Vec::new(),
             name,
         }
@@ -142,19 +142,19 @@ impl Host {
     ///
     /// A log with exact times shows each gap. In a coarse one a start lies somewhere in a span, and a run of starts is charged
     /// if they can't all be a delay apart, wherever in their spans they were.
-    pub(crate) fn keeps_distance(&mut self, seen: &Arc<Seen>, bench: &mut Bench) -> bool {
+    pub(crate) fn keeps_distance(&mut self, seen: &Arc<SeenExchange>, bench: &mut Bench) -> bool {
         let x = &seen.x;
         let wishes = bench.held_to == HeldTo::Wishes;
         if wishes && &*x.target == "/robots.txt" {
             return true; // nobody can know the Crawl-delay before, and many crawlers ask for it in between
         }
         let Some(pace) = &self.pace else {
-            self.pace = Some(Pace::from(seen));
+            self.pace = Some(StartRun::from(seen));
             return true;
         };
         if pace.last_read_late || x.read_late {
             bench.not_judged(Rule::P4);
-            self.pace = Some(Pace::from(seen));
+            self.pace = Some(StartRun::from(seen));
             return true;
         }
         let crawl_delays: Vec<_> = self
@@ -165,7 +165,7 @@ impl Host {
             .collect();
         let any = self.delay_min > 0 || !crawl_delays.is_empty();
         if wishes && !any {
-            self.pace = Some(Pace::from(seen));
+            self.pace = Some(StartRun::from(seen));
             return true; // nobody asked for a delay
         }
         bench.judged(Rule::P4);
@@ -191,7 +191,7 @@ impl Host {
                     }
                     // The charge names the two starts; what may not have been heard is the robots.txt.
                     let told = bench.faults.excuse_unheard(by.number, by.x.start, by.x.end);
-                    if told == crate::faults::Heard::Perhaps {
+                    if told == crate::faults::KillDoubt::Perhaps {
                         bench.excused(Rule::P4);
                         in_force = self.delay_min;
                         continue;
@@ -207,7 +207,7 @@ impl Host {
         let due = pace.due(in_force);
         match kept && due > x.at_earliest() && due <= latest {
             true => self.pace = self.pace.take().map(|pace| pace.and_then_at(due)),
-            false => self.pace = Some(Pace::from(seen)),
+            false => self.pace = Some(StartRun::from(seen)),
         }
         kept
     }
@@ -263,7 +263,7 @@ impl Host {
     /// P16: the gap before this start, if work was waiting all through it.
     pub(crate) fn is_live(
         &mut self,
-        seen: &Arc<Seen>,
+        seen: &Arc<SeenExchange>,
         detail: &LogDetail,
         manners: &Manners,
         bench: &mut Bench,
@@ -373,7 +373,7 @@ impl Host {
             || self.authorities.iter().any(|authority| authority.closed(at, manners, faults))
     }
 
-    pub(crate) fn started(&mut self, seen: &Arc<Seen>, manners: &Manners, faults: &Faults) {
+    pub(crate) fn started(&mut self, seen: &Arc<SeenExchange>, manners: &Manners, faults: &Faults) {
         self.in_flight += 1;
         // An order that was lifted before the last start can't matter to a gap any more.
         let before = self.last.as_ref().map_or(0, |last| last.x.start);
@@ -398,7 +398,7 @@ impl Host {
 
 impl LateGap {
     pub(crate) fn violation(&self, host: &str, late: u64, gaps: u64) -> Violation {
-        let line = |seen: &Option<Arc<Seen>>| seen.as_ref().map(|seen| line_of(&seen.x));
+        let line = |seen: &Option<Arc<SeenExchange>>| seen.as_ref().map(|seen| line_of(&seen.x));
         Violation {
             rule: Rule::P16,
             host: host.to_owned(),

@@ -4,19 +4,19 @@ use crate::bench::{Bench, Earlier};
 use crate::exchange::Exchange;
 use crate::rule::Rule;
 
-/// Who the log says is asking.
-pub(crate) struct Identity {
+/// The crawler, as the log names it.
+pub(crate) struct LogIdentity {
     /// The product token, once it is known.
     pub(crate) product: Option<Box<str>>,
     /// The last user agent that was in order: most requests carry the same.
     good: Box<str>,
 }
 
-impl Identity {
-    pub(crate) fn new(product: Option<&str>) -> Identity {
+impl LogIdentity {
+    pub(crate) fn new(product: Option<&str>) -> LogIdentity {
         // A promise may name `product/version`; the token is what counts.
         let product = product.map(|name| name.split('/').next().unwrap_or(name).into());
-        Identity { product, good: "".into() }
+        LogIdentity { product, good: "".into() }
     }
 
     pub(crate) fn starts(&mut self, x: &Exchange, host: &str, bench: &mut Bench) {

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bench::{Bench, Seen, span};
+use crate::bench::{Bench, SeenExchange, span};
 use crate::budget::Budget;
 use crate::exchange::Exchange;
 use crate::faults::Fault;
@@ -18,14 +18,14 @@ use crate::generations::ByHash;
 use crate::hops::Hops;
 use crate::host::Host;
 use crate::host_name::canonical_host;
-use crate::identity::Identity;
+use crate::identity::LogIdentity;
 use crate::live::Plan;
 use crate::manners::{HeldTo, Manners, micros};
 use crate::matchers::{Matchers, SecondMatcher};
 use crate::repeat::Repeats;
 use crate::report::{Report, Violation};
 use crate::rule::Rule;
-use crate::trial::Pending;
+use crate::trial::PendingExchange;
 
 /// Reads a log, exchange by exchange, and says which manners were broken.
 ///
@@ -45,12 +45,12 @@ use crate::trial::Pending;
 pub struct Judge {
     pub(crate) manners: Manners,
     pub(crate) bench: Bench,
-    pub(crate) identity: Identity,
+    pub(crate) identity: LogIdentity,
     pub(crate) matchers: Matchers,
     pub(crate) hosts: Vec<Host>,
     pub(crate) by_name: HashMap<Arc<str>, usize, ByHash>,
     pub(crate) by_spelling: HashMap<Arc<str>, usize, ByHash>,
-    pub(crate) pending: BinaryHeap<Reverse<Pending>>,
+    pub(crate) pending: BinaryHeap<Reverse<PendingExchange>>,
     pub(crate) addresses: BTreeMap<IpAddr, u32>,
     pub(crate) repeats: Repeats,
     pub(crate) hops: Hops,
@@ -99,7 +99,7 @@ impl Judge {
     /// A judge that holds the log to these manners.
     pub fn new(manners: Manners) -> Judge {
         Judge {
-            identity: Identity::new(manners.product.as_deref()),
+            identity: LogIdentity::new(manners.product.as_deref()),
             budget: Budget::new(&manners),
             bench: Bench::new(manners.held_to),
             manners,
@@ -160,15 +160,9 @@ impl Judge {
         self
     }
 
-    /// Chooses how often the second robots matcher is asked; always, unless told otherwise.
+    /// Sets how often the second robots matcher runs. The default is always.
     pub fn with_second_matcher(mut self, how: SecondMatcher) -> Judge {
         self.matchers.second = how;
-        self
-    }
-
-    /// Bounds how many hosts are judged (131,072 by default, about 400 MB); exchanges of further hosts are counted.
-    pub fn with_hosts_max(mut self, hosts: usize) -> Judge {
-        self.hosts_max = hosts;
         self
     }
 
@@ -269,7 +263,7 @@ impl Judge {
             return;
         };
         let authority = self.hosts[host].authority(x.scheme, x.port, &self.given);
-        self.starts(host, authority, Arc::new(Seen { number, x }));
+        self.starts(host, authority, Arc::new(SeenExchange { number, x }));
     }
 
     /// Tells that the log goes on to `at`, whether or not anything is asked until then: idling counts.

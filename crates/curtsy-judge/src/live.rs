@@ -18,9 +18,9 @@ pub struct Plan {
     pub to: u64,
 }
 
-/// How one host was kept busy.
+/// How busy one host was kept.
 #[derive(Default)]
-pub(crate) struct Live {
+pub(crate) struct HostActivity {
     /// Spans of waiting work, by their beginnings; an open one ends at `u64::MAX`.
     spans: Vec<(u64, u64)>,
     /// Something forbade starts at some time since the last one.
@@ -48,7 +48,7 @@ const CONNS: usize = 4;
 /// How long a handshake may hold up a start: a log shows the first request of a connection, not when that was dialled.
 pub(crate) const HANDSHAKE: u64 = 5_000_000;
 
-impl Live {
+impl HostActivity {
     pub(crate) fn plan(&mut self, from: u64, to: u64) {
         let place = self.spans.partition_point(|&(start, _)| start <= from);
         // A span that touches the one before lengthens it.

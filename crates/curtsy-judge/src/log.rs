@@ -257,7 +257,7 @@ fn exchange_of(
     line: &Map<String, Value>,
     names: &mut Names,
 ) -> Result<(Exchange, LogDetail), String> {
-    let fields = Fields(line);
+    let fields = LineFields(line);
     let (start, end, early, detail) = times(&fields)?;
     let host = fields.text_of(&["host", "http_host", "server_name"]);
     let host = host.ok_or("`host` is missing")?;
@@ -333,7 +333,7 @@ fn exchange_of(
 ///
 /// `start` and `end` in microseconds; or `msec` and `request_time` in seconds, as nginx gives them; or one of nginx's time
 /// stamps in whole seconds.
-fn times(fields: &Fields<'_>) -> Result<(u64, u64, u64, LogDetail), String> {
+fn times(fields: &LineFields<'_>) -> Result<(u64, u64, u64, LogDetail), String> {
     if let Some(start) = fields.number("start")? {
         let end = fields.number("end")?;
         let detail = LogDetail { ends: end.is_some(), ..LogDetail::FULL };
@@ -363,10 +363,10 @@ fn times(fields: &Fields<'_>) -> Result<(u64, u64, u64, LogDetail), String> {
     Ok((end.saturating_sub(took.unwrap_or(0)), end, early, detail))
 }
 
-/// The fields of a line, whether their writer could quote or not.
-struct Fields<'a>(&'a Map<String, Value>);
+/// The fields of a line, in a format with or without quotes.
+struct LineFields<'a>(&'a Map<String, Value>);
 
-impl Fields<'_> {
+impl LineFields<'_> {
     /// A text; empty and `-` are none.
     fn text(&self, key: &str) -> Option<String> {
         match self.0.get(key)? {
@@ -418,7 +418,7 @@ impl Fields<'_> {
 
 /// Both of nginx's numbers are cut to milliseconds.
 const NGINX: Duration = Duration::from_millis(2);
-/// A line may hold a robots.txt of 500 KiB, every byte of it escaped.
+/// A line may hold a robots.txt of 500 KiB with every byte escaped.
 const LINE_MAX: usize = 4 << 20;
 /// What is kept of a line to show it in a report.
 const SOURCE_MAX: usize = 4096;

@@ -21,7 +21,7 @@ pub struct Manners {
     pub delay_max: Duration,
     /// The largest delay that slow answers may cause; `None` if the pace does not adapt to latency.
     pub adaptive: Option<Duration>,
-    /// A Crawl-delay above this parks the host: liveness is not asked of it.
+    /// A Crawl-delay above this parks the host. Liveness is not judged for a parked host.
     pub crawl_delay_park: Duration,
     /// Requests in flight on one host.
     pub slots: u16,

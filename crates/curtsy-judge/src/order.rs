@@ -59,10 +59,11 @@ pub struct InStartOrder {
     most: usize,
     latest_end: u64,
     number: u64,
-    waiting: BinaryHeap<Reverse<Waiting>>,
+    waiting: BinaryHeap<Reverse<WaitingExchange>>,
 }
 
-struct Waiting {
+/// An exchange that waits for others that started earlier.
+struct WaitingExchange {
     start: u64,
     number: u64,
     exchange: Exchange,
@@ -96,7 +97,7 @@ impl InStartOrder {
         self.latest_end = self.latest_end.max(exchange.end);
         self.number += 1;
         let (start, number) = (exchange.start, self.number);
-        self.waiting.push(Reverse(Waiting { start, number, exchange }));
+        self.waiting.push(Reverse(WaitingExchange { start, number, exchange }));
     }
 
     /// The next exchange by its start, if no earlier one can come.
@@ -113,22 +114,22 @@ impl InStartOrder {
     }
 }
 
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Waiting) -> bool {
+impl PartialEq for WaitingExchange {
+    fn eq(&self, other: &WaitingExchange) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for WaitingExchange {}
 
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
+impl PartialOrd for WaitingExchange {
+    fn partial_cmp(&self, other: &WaitingExchange) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
-    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
+impl Ord for WaitingExchange {
+    fn cmp(&self, other: &WaitingExchange) -> std::cmp::Ordering {
         (self.start, self.number).cmp(&(other.start, other.number))
     }
 }

@@ -9,8 +9,8 @@
 //! - a complete 200: not to be repeated while fresh, and then with its validator.
 
 use crate::answer::told_to_wait;
-use crate::bench::{Bench, Brief, DELTA, Earlier, Seen, span};
-use crate::down::Health;
+use crate::bench::{Bench, Brief, DELTA, Earlier, SeenExchange, span};
+use crate::down::HostHealth;
 use crate::exchange::Exchange;
 use crate::generations::Generations;
 use crate::header;
@@ -19,12 +19,13 @@ use crate::rule::Rule;
 
 /// What is remembered of the URLs that were asked for.
 pub(crate) struct Repeats {
-    records: Generations<Record>,
+    records: Generations<RepeatRecord>,
 }
 
-struct Record {
+/// The requests for one URL.
+struct RepeatRecord {
     last: Brief,
-    class: Class,
+    class: RepeatClass,
     /// Retries made in this row.
     retries: u8,
     /// Those among them that followed a failure of the URL itself: they climb the curve.
@@ -37,20 +38,21 @@ struct Record {
     matters_until: u64,
 }
 
+/// The class of an exchange for the rules on repeats.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum RepeatClass {
     /// 200, complete.
     Done,
     /// The URL's own failure.
     Failed,
-    /// The site's failure, or told to wait.
+    /// The site's failure, or a demand to wait.
     Site,
     /// A final 4xx.
     Settled,
 }
 
-/// What a repeat is judged against beside its own record.
-pub(crate) struct Around<'a> {
+/// What decides about a repeat, besides its own record.
+pub(crate) struct RepeatContext<'a> {
     pub(crate) host: &'a str,
     /// When the host last gave a good answer.
     pub(crate) good_end: u64,
@@ -75,7 +77,7 @@ impl Repeats {
         &mut self,
         key: u128,
         x: &Exchange,
-        around: &Around<'_>,
+        around: &RepeatContext<'_>,
         manners: &Manners,
         bench: &mut Bench,
     ) {
@@ -84,9 +86,9 @@ impl Repeats {
         };
         let gap = x.start.saturating_sub(record.last.end);
         match record.class {
-            Class::Done => waste(record, x, gap, around.host, manners, bench),
-            Class::Settled if around.hop => {}
-            Class::Settled => {
+            RepeatClass::Done => waste(record, x, gap, around.host, manners, bench),
+            RepeatClass::Settled if around.hop => {}
+            RepeatClass::Settled => {
                 bench.judged(Rule::P9);
                 let end = record.last.end;
                 if !bench.early(x.start, end.saturating_add(micros(manners.settled_for))) {
@@ -102,13 +104,14 @@ impl Repeats {
                     });
                 }
             }
-            Class::Failed | Class::Site if around.hop => {}
-            // A good answer of just now was perhaps not known to whoever started this, nor one that a slow store had not yet told.
-            Class::Site
+            RepeatClass::Failed | RepeatClass::Site if around.hop => {}
+            // The worker that started this request may not have known of a success just before, or
+            // of one that a slow store had not delivered yet.
+            RepeatClass::Site
                 if around.good_end <= record.last.end
                     || x.start <= around.good_end.saturating_add(DELTA)
                     || bench.faults.told_late(around.good_end, x.start) => {}
-            Class::Failed | Class::Site => {
+            RepeatClass::Failed | RepeatClass::Site => {
                 if gap > row_ends_after(manners) {
                     (record.retries, record.own) = (0, 0);
                     return;
@@ -121,12 +124,13 @@ impl Repeats {
                 }
                 bench.judged(Rule::P9);
                 record.retries = record.retries.saturating_add(1);
-                record.own = record.own.saturating_add(u8::from(record.class == Class::Failed));
+                record.own =
+                    record.own.saturating_add(u8::from(record.class == RepeatClass::Failed));
                 let tries = record.retries;
                 let due = manners.retry.wait(u32::from(record.own));
                 let charged = if tries > around.retries {
                     Some(format!("retry {tries} of a URL, {} were promised", around.retries))
-                } else if record.class == Class::Failed
+                } else if record.class == RepeatClass::Failed
                     && bench.early(x.start, record.last.end.saturating_add(due))
                 {
                     Some(format!("retry {tries} came after {}, {} were due", span(gap), span(due)))
@@ -146,7 +150,7 @@ impl Repeats {
     }
 
     /// A GET of the URL has ended.
-    pub(crate) fn ended(&mut self, key: u128, seen: &Seen, manners: &Manners) {
+    pub(crate) fn ended(&mut self, key: u128, seen: &SeenExchange, manners: &Manners) {
         let x = &seen.x;
         let last = Brief::of(seen);
         let slow = x.end.saturating_sub(x.start) > micros(manners.heard_within);
@@ -157,53 +161,63 @@ impl Repeats {
         }
         let class = match x.status {
             // The client may have run out of patience, which says that the site is slow and nothing about the URL.
-            _ if slow => Class::Site,
+            _ if slow => RepeatClass::Site,
             Some(304) => {
                 self.revalidated(key, last, x, manners);
                 return;
             }
-            Some(200) if x.complete => Class::Done,
-            Some(429) => Class::Site,
-            Some(503) if told_to_wait(x).is_some() => Class::Site,
-            Some(408 | 425) => Class::Failed,
-            Some(400..=499) if x.complete => Class::Settled,
-            _ if Health::of(x) == Health::SiteWide => Class::Site,
-            Some(500..=599) => Class::Failed,
-            Some(_) if !x.complete => Class::Failed,
+            Some(200) if x.complete => RepeatClass::Done,
+            Some(429) => RepeatClass::Site,
+            Some(503) if told_to_wait(x).is_some() => RepeatClass::Site,
+            Some(408 | 425) => RepeatClass::Failed,
+            Some(400..=499) if x.complete => RepeatClass::Settled,
+            _ if HostHealth::of(x) == HostHealth::SiteWide => RepeatClass::Site,
+            Some(500..=599) => RepeatClass::Failed,
+            Some(_) if !x.complete => RepeatClass::Failed,
             _ => {
                 self.records.remove(key);
                 return;
             }
         };
         let fresh_for = match (class, manners.cache_mode) {
-            (Class::Done, CacheMode::Http) => stated(x).unwrap_or(micros(manners.fresh_for)),
-            (Class::Done, CacheMode::Fixed) => micros(manners.fresh_for),
+            (RepeatClass::Done, CacheMode::Http) => stated(x).unwrap_or(micros(manners.fresh_for)),
+            (RepeatClass::Done, CacheMode::Fixed) => micros(manners.fresh_for),
             _ => 0,
         };
         let validators = matches!(manners.cache_mode, CacheMode::Http | CacheMode::Validators);
-        let etag = class == Class::Done && validators && x.etag.is_some();
-        let last_modified = class == Class::Done && validators && x.last_modified.is_some();
+        let etag = class == RepeatClass::Done && validators && x.etag.is_some();
+        let last_modified = class == RepeatClass::Done && validators && x.last_modified.is_some();
         let horizon = match class {
-            Class::Done if etag || last_modified => fresh_for.max(micros(manners.validators_for)),
-            Class::Done => fresh_for,
-            Class::Settled => micros(manners.settled_for),
-            Class::Failed | Class::Site => row_ends_after(manners),
+            RepeatClass::Done if etag || last_modified => {
+                fresh_for.max(micros(manners.validators_for))
+            }
+            RepeatClass::Done => fresh_for,
+            RepeatClass::Settled => micros(manners.settled_for),
+            RepeatClass::Failed | RepeatClass::Site => row_ends_after(manners),
         };
         if horizon == 0 {
             self.records.remove(key);
             return;
         }
         let (retries, own) = match (self.records.get(key), class) {
-            (Some(before), Class::Failed | Class::Site)
-                if matches!(before.class, Class::Failed | Class::Site) =>
+            (Some(before), RepeatClass::Failed | RepeatClass::Site)
+                if matches!(before.class, RepeatClass::Failed | RepeatClass::Site) =>
             {
                 (before.retries, before.own)
             }
             _ => (0, 0),
         };
         let matters_until = x.end.saturating_add(horizon);
-        let record =
-            Record { last, class, retries, own, etag, last_modified, fresh_for, matters_until };
+        let record = RepeatRecord {
+            last,
+            class,
+            retries,
+            own,
+            etag,
+            last_modified,
+            fresh_for,
+            matters_until,
+        };
         self.records.put(key, record, |record| record.matters_until > x.start);
     }
 
@@ -212,7 +226,7 @@ impl Repeats {
         let Some(record) = self.records.get_mut(key) else {
             return;
         };
-        if record.class != Class::Done {
+        if record.class != RepeatClass::Done {
             return;
         }
         if manners.cache_mode == CacheMode::Http {
@@ -225,7 +239,7 @@ impl Repeats {
 }
 
 fn waste(
-    record: &Record,
+    record: &RepeatRecord,
     x: &Exchange,
     gap: u64,
     host: &str,

@@ -59,7 +59,7 @@ pub struct RuleTally {
     pub violations: u64,
     /// How often it was broken, and the fault list excuses it.
     pub excused: u64,
-    /// How often the log can't tell.
+    /// Cases that the log does not decide.
     pub not_judged: u64,
 }
 

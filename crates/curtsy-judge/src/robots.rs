@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use crate::answer::{Answer, Says, allows, told_to_wait};
-use crate::bench::{Bench, DELTA, Earlier, Seen, span};
+use crate::answer::{RobotsReply, Says, allows, told_to_wait};
+use crate::bench::{Bench, DELTA, Earlier, SeenExchange, span};
 use crate::exchange::{Exchange, Scheme};
 use crate::faults::Faults;
 use crate::manners::{Access, HeldTo, Manners, micros};
@@ -21,21 +21,21 @@ pub(crate) struct Authority {
     /// What it says now, and what it said before.
     now: Option<Word>,
     before: Option<Word>,
-    /// The last attempt that ended, whatever came of it.
-    attempt: Option<(u64, Arc<Seen>)>,
+    /// The last attempt that ended, with any result.
+    attempt: Option<(u64, Arc<SeenExchange>)>,
     /// When a complete answer last ended.
     answered: Option<u64>,
     /// The last request for it that was answered completely: P11 counts from its start.
-    asked: Option<Asked>,
+    asked: Option<RobotsRequest>,
     /// Requests for it in flight, the latest first to be asked about.
-    in_flight: Vec<Arc<Seen>>,
+    in_flight: Vec<Arc<SeenExchange>>,
     /// A request that began while another one was in flight.
-    double: Option<Arc<Seen>>,
+    double: Option<Arc<SeenExchange>>,
     /// A hop of another authority's robots redirect that asked for this very file: perhaps our own request, perhaps not.
     hop: Option<u64>,
     /// The last good copy: obeyed while nothing better can be had.
     good: Option<Good>,
-    unreachable: Option<Unreachable>,
+    unreachable: Option<UnreachableSpan>,
     /// A redirect whose end is not known yet.
     chain: Option<OpenChain>,
     delay: CrawlDelay,
@@ -47,18 +47,19 @@ pub(crate) struct Authority {
 struct Word {
     says: Says,
     since: u64,
-    by: Arc<Seen>,
+    by: Arc<SeenExchange>,
 }
 
-struct Asked {
+/// A request for robots.txt.
+struct RobotsRequest {
     start: u64,
-    by: Arc<Seen>,
+    by: Arc<SeenExchange>,
 }
 
 struct Good {
     ended: u64,
     says: Says,
-    by: Arc<Seen>,
+    by: Arc<SeenExchange>,
     /// Whether a repeat can carry a validator: not if the text came from the end of a redirect chain.
     etag: bool,
     last_modified: bool,
@@ -66,7 +67,7 @@ struct Good {
 
 impl Good {
     /// A copy that the crawler may have, of which the log shows nothing.
-    fn unknown(seen: &Arc<Seen>) -> Good {
+    fn unknown(seen: &Arc<SeenExchange>) -> Good {
         Good {
             ended: seen.x.end,
             says: Says::Unknown,
@@ -77,12 +78,13 @@ impl Good {
     }
 }
 
-struct Unreachable {
+/// A time in which robots.txt was unreachable.
+struct UnreachableSpan {
     since: u64,
     ended: u64,
     /// The wait that is due; never less than the one before.
     need: u64,
-    by: Arc<Seen>,
+    by: Arc<SeenExchange>,
 }
 
 struct OpenChain {
@@ -97,7 +99,7 @@ struct CrawlDelay {
     now: u64,
     before: u64,
     since: u64,
-    by: Option<Arc<Seen>>,
+    by: Option<Arc<SeenExchange>>,
 }
 
 impl Authority {
@@ -122,8 +124,13 @@ impl Authority {
         }
     }
 
-    /// The Crawl-delay in force at `at`, and the exchange that told it. Inside δ the smaller of two counts.
-    pub(crate) fn crawl_delay(&self, x: &Exchange, bench: &Bench) -> (u64, Option<&Arc<Seen>>) {
+    /// Returns the Crawl-delay in force at `at`, and the exchange that delivered it. Within δ the
+    /// smaller of two delays counts.
+    pub(crate) fn crawl_delay(
+        &self,
+        x: &Exchange,
+        bench: &Bench,
+    ) -> (u64, Option<&Arc<SeenExchange>>) {
         let delay = &self.delay;
         let fresh = !bench.late(x.at_earliest(), delay.since.saturating_add(DELTA))
             || delay.now > delay.before && bench.faults.told_late(delay.since, x.start);
@@ -311,7 +318,7 @@ impl Authority {
     /// P11 and P3 for the start of a request for this authority's own robots.txt.
     pub(crate) fn robots_starts(
         &mut self,
-        seen: &Arc<Seen>,
+        seen: &Arc<SeenExchange>,
         host: &str,
         manners: &Manners,
         bench: &mut Bench,
@@ -395,19 +402,20 @@ impl Authority {
         });
     }
 
-    /// A hop of somebody's robots redirect asks for this file: P11 can't tell whose request it is.
+    /// A hop of another authority's robots redirect requests this file. P11 can't know for which
+    /// authority the request is.
     pub(crate) fn hop_starts(&mut self, start: u64) {
         self.hop = Some(start);
     }
 
     /// A request for robots.txt came to nothing that counts: nobody learnt anything from it.
-    pub(crate) fn robots_lost(&mut self, first: &Arc<Seen>) {
+    pub(crate) fn robots_lost(&mut self, first: &Arc<SeenExchange>) {
         self.in_flight.retain(|other| other.number != first.number);
         self.chain = None;
     }
 
     /// The last exchange that was about this robots.txt.
-    pub(crate) fn last_try(&self) -> Option<&Seen> {
+    pub(crate) fn last_try(&self) -> Option<&SeenExchange> {
         self.attempt.as_ref().map(|(_, by)| &**by)
     }
 
@@ -417,12 +425,12 @@ impl Authority {
     }
 
     /// Another authority's redirect has shown this robots.txt: it may be used, but nobody has to know it.
-    pub(crate) fn overheard(&mut self, seen: &Arc<Seen>, says: Says) {
+    pub(crate) fn overheard(&mut self, seen: &Arc<SeenExchange>, says: Says) {
         let end = seen.x.end;
         self.answered = Some(end);
         self.unreachable = None;
         self.attempt = Some((end, Arc::clone(seen)));
-        // Which of the two is the crawler's last good copy can't be told.
+        // The log does not show which of the two is the crawler's last good copy.
         self.good = Some(Good::unknown(seen));
         // Who heard it may go by it; who did not must not be held to a longer delay.
         if let Some(delay) = says.crawl_delay()
@@ -434,7 +442,7 @@ impl Authority {
     }
 
     /// Another authority's redirect has shown that its text is unchanged.
-    pub(crate) fn confirmed(&mut self, seen: &Arc<Seen>) {
+    pub(crate) fn confirmed(&mut self, seen: &Arc<SeenExchange>) {
         self.answered = Some(seen.x.end);
         self.attempt = Some((seen.x.end, Arc::clone(seen)));
         self.unreachable = None;
@@ -456,7 +464,7 @@ impl Authority {
     }
 
     /// Another authority's redirect has led here in vain: an attempt, which nobody has to know of.
-    pub(crate) fn attempted(&mut self, seen: &Arc<Seen>) {
+    pub(crate) fn attempted(&mut self, seen: &Arc<SeenExchange>) {
         self.attempt = Some((seen.x.end, Arc::clone(seen)));
     }
 
@@ -491,9 +499,9 @@ impl Authority {
     /// `first` is the request on this authority, `last` the exchange that ended the chain: the same without redirects.
     pub(crate) fn robots_ended(
         &mut self,
-        first: &Arc<Seen>,
-        last: &Arc<Seen>,
-        answer: Answer,
+        first: &Arc<SeenExchange>,
+        last: &Arc<SeenExchange>,
+        answer: RobotsReply,
         host: &str,
         manners: &Manners,
         bench: &mut Bench,
@@ -503,16 +511,16 @@ impl Authority {
         let end = last.x.end;
         self.attempt = Some((end, Arc::clone(last)));
         let says = match answer {
-            Answer::Unreachable => {
+            RobotsReply::Unreachable => {
                 self.unreachable_again(last, manners);
                 return;
             }
-            Answer::Redirect => Says::Unknown,
-            Answer::Unchanged => match &self.good {
+            RobotsReply::Redirect => Says::Unknown,
+            RobotsReply::Unchanged => match &self.good {
                 Some(good) => good.says.clone(),
                 None => Says::Unknown,
             },
-            Answer::Says(says) => says,
+            RobotsReply::Says(says) => says,
         };
         self.unreachable = None;
         self.answered = Some(end);
@@ -542,7 +550,7 @@ impl Authority {
         self.before = self.now.replace(Word { says, since: end, by: Arc::clone(last) });
     }
 
-    fn new_delay(&mut self, delay: u64, by: &Arc<Seen>) {
+    fn new_delay(&mut self, delay: u64, by: &Arc<SeenExchange>) {
         self.delay = CrawlDelay {
             now: delay,
             before: self.delay.now,
@@ -554,7 +562,7 @@ impl Authority {
     /// The redirect of a robots.txt leads on: nothing is known until the chain ends.
     ///
     /// Its next hop may fail before it reaches a server, which no log shows: the redirect itself counts as an attempt.
-    pub(crate) fn chain_opens(&mut self, deadline: u64, shows: bool, seen: &Arc<Seen>) {
+    pub(crate) fn chain_opens(&mut self, deadline: u64, shows: bool, seen: &Arc<SeenExchange>) {
         self.attempt = Some((seen.x.end, Arc::clone(seen)));
         if !shows {
             // From now on nothing is known: neither its words nor its Crawl-delay, nor which copy is the crawler's last good one.
@@ -570,7 +578,7 @@ impl Authority {
         self.chain = Some(OpenChain { since: seen.x.end, deadline, shows });
     }
 
-    fn asked_and_answered(&mut self, first: &Arc<Seen>, host: &str, bench: &mut Bench) {
+    fn asked_and_answered(&mut self, first: &Arc<SeenExchange>, host: &str, bench: &mut Bench) {
         // Whichever of two ends first: the pair is charged when the one that began first is answered.
         if let Some(double) = &self.double
             && double.number > first.number
@@ -589,10 +597,10 @@ impl Authority {
             Some(hop) if first.x.start.saturating_sub(hop) <= HOP_NEAR => hop,
             _ => first.x.start,
         };
-        self.asked = Some(Asked { start, by: Arc::clone(first) });
+        self.asked = Some(RobotsRequest { start, by: Arc::clone(first) });
     }
 
-    fn unreachable_again(&mut self, by: &Arc<Seen>, manners: &Manners) {
+    fn unreachable_again(&mut self, by: &Arc<SeenExchange>, manners: &Manners) {
         let x = &by.x;
         let told = told(x);
         let wait = micros(manners.deny_ttl).max(told);
@@ -608,7 +616,7 @@ impl Authority {
             };
             self.before = self.now.replace(Word { says, since: x.end, by: Arc::clone(source) });
         }
-        self.unreachable = Some(Unreachable { since, ended: x.end, need, by: Arc::clone(by) });
+        self.unreachable = Some(UnreachableSpan { since, ended: x.end, need, by: Arc::clone(by) });
     }
 
     /// Whether the last answer may be known to nobody any more: then the crawler may hold an older copy for its last good one.
@@ -627,7 +635,7 @@ impl Authority {
     }
 
     /// After 30 days a robots.txt that can't be had counts as none.
-    fn given_up(&self, unreachable: &Unreachable, at: u64, manners: &Manners) -> bool {
+    fn given_up(&self, unreachable: &UnreachableSpan, at: u64, manners: &Manners) -> bool {
         at >= unreachable.since.saturating_add(micros(manners.keep_last_good))
     }
 }
@@ -639,7 +647,7 @@ const IN_FLIGHT_MAX: usize = 64;
 
 /// What an answer that robots.txt can't be had asks to wait.
 fn told(x: &Exchange) -> u64 {
-    // Only 429 and 503 are ever told to wait; a Retry-After elsewhere has no agreed meaning.
+    // Only 429 and 503 demand a wait. Retry-After has no agreed meaning with another status.
     match x.status {
         Some(429 | 503) => told_to_wait(x).unwrap_or(0),
         _ => 0,

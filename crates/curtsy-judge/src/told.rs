@@ -7,15 +7,15 @@
 use std::sync::Arc;
 
 use crate::answer::told_to_wait;
-use crate::bench::{Bench, DELTA, Earlier, Seen, span};
+use crate::bench::{Bench, DELTA, Earlier, SeenExchange, span};
 use crate::exchange::Exchange;
 use crate::manners::{HeldTo, Manners};
 use crate::rule::Rule;
 
 /// The waits in force on one host.
 #[derive(Default)]
-pub(crate) struct Told {
-    waits: Vec<Wait>,
+pub(crate) struct WaitsInForce {
+    waits: Vec<WaitInForce>,
     /// Refusals in a row.
     streak: u32,
     /// The longest wait due in this row.
@@ -25,9 +25,10 @@ pub(crate) struct Told {
     until: u64,
 }
 
-struct Wait {
-    by: Arc<Seen>,
-    /// P7 for what the site told, P8 for a 403.
+/// A wait that a response or a fault caused.
+struct WaitInForce {
+    by: Arc<SeenExchange>,
+    /// P7 for a wait that the site demanded, P8 for a 403.
     rule: Rule,
     due: u64,
     need: u64,
@@ -35,7 +36,7 @@ struct Wait {
     one_on_its_way: bool,
 }
 
-impl Told {
+impl WaitsInForce {
     /// Whether any wait is in force at `at`.
     pub(crate) fn waiting(&self, at: u64) -> bool {
         self.waits.iter().any(|wait| at < wait.until())
@@ -84,7 +85,7 @@ impl Told {
     /// An exchange on the host has ended. `robots` says that it was about robots.txt, where a 403 is no refusal.
     pub(crate) fn ended(
         &mut self,
-        seen: &Arc<Seen>,
+        seen: &Arc<SeenExchange>,
         robots: bool,
         manners: &Manners,
         bench: &mut Bench,
@@ -108,10 +109,12 @@ impl Told {
         if bench.faults.store_lost(self.last_end, x.start) {
             (self.streak, self.need) = (0, 0);
         }
-        // Two that were in flight together are one refusal, told twice; so are two of which the later did not hear of the other in time.
+        // Two refusals of requests in flight together count once. So do two refusals if the crawler
+        // could not know of the first when it started the second.
         let another = x.start > self.last_end.saturating_add(DELTA)
             && !bench.faults.told_late(self.last_end, x.start);
-        // One that died with a killed worker binds, but nobody may know of it when the next one comes.
+        // A refusal that died with a killed worker counts, but the crawler may not know of it when
+        // the next one arrives.
         let counts = !bench.faults.cut_off(x);
         if counts && (self.streak == 0 || another) {
             self.streak = self.streak.saturating_add(1);
@@ -133,7 +136,14 @@ impl Told {
         self.add(seen, rule, due, need, bench);
     }
 
-    fn add(&mut self, seen: &Arc<Seen>, rule: Rule, due: u64, need: u64, bench: &mut Bench) {
+    fn add(
+        &mut self,
+        seen: &Arc<SeenExchange>,
+        rule: Rule,
+        due: u64,
+        need: u64,
+        bench: &mut Bench,
+    ) {
         if rule == Rule::P7 || self.streak <= 1 {
             bench.judged(rule);
         }
@@ -143,11 +153,11 @@ impl Told {
             self.waits.swap_remove(first.unwrap_or(0));
         }
         let by = Arc::clone(seen);
-        self.waits.push(Wait { by, rule, due, need, one_on_its_way: false });
+        self.waits.push(WaitInForce { by, rule, due, need, one_on_its_way: false });
     }
 }
 
-impl Wait {
+impl WaitInForce {
     fn until(&self) -> u64 {
         self.by.x.end.saturating_add(self.need.max(self.due).max(1))
     }

@@ -3,28 +3,29 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use crate::answer::{Answer, Says, answer_of};
-use crate::bench::{Earlier, Seen};
+use crate::answer::{RobotsReply, Says, answer_of};
+use crate::bench::{Earlier, SeenExchange};
 use crate::exchange::Exchange;
-use crate::hops::{Chain, Hop};
+use crate::hops::{Chain, HopOfPage};
 use crate::host_name::canonical_host;
 use crate::judge::Judge;
 use crate::location::{Address, resolve, url_key};
 use crate::manners::micros;
-use crate::repeat::Around;
+use crate::repeat::RepeatContext;
 use crate::rule::Rule;
 
 /// An exchange that has started and not yet ended.
-pub(crate) struct Pending {
+pub(crate) struct PendingExchange {
     end: u64,
     host: usize,
     authority: usize,
     key: u128,
-    kind: Kind,
-    seen: Arc<Seen>,
+    kind: RequestKind,
+    seen: Arc<SeenExchange>,
 }
 
-pub(crate) enum Kind {
+/// What a request is for.
+pub(crate) enum RequestKind {
     Robots,
     RobotsHop(Box<Chain>),
     /// A GET of a page, and which hop of a redirect it is.
@@ -34,7 +35,7 @@ pub(crate) enum Kind {
 }
 
 impl Judge {
-    pub(crate) fn starts(&mut self, h: usize, a: usize, seen: Arc<Seen>) {
+    pub(crate) fn starts(&mut self, h: usize, a: usize, seen: Arc<SeenExchange>) {
         let x = &seen.x;
         let host = &mut self.hosts[h];
         let name = Arc::clone(&host.name);
@@ -71,37 +72,37 @@ impl Judge {
                 host.authorities[a].hop_starts(x.start);
             }
             let hops = chain.hops;
-            (Kind::RobotsHop(Box::new(chain)), Some(hops))
+            (RequestKind::RobotsHop(Box::new(chain)), Some(hops))
         } else if robots {
             host.authorities[a].robots_starts(&seen, &name, manners, bench);
-            (Kind::Robots, None)
+            (RequestKind::Robots, None)
         } else {
             let authority = &host.authorities[a];
-            // What was asked before the log began counts for one TTL of it.
+            // A request before the start of the log counts for one TTL.
             let ttl = micros(manners.robots_ttl);
             let midway = self.midway && x.start <= self.begin.saturating_add(ttl);
             kept &= authority.page_starts(x, &name, midway, manners, &mut self.matchers, bench);
             let hop = if get && manners.held_to.includes(Rule::P14) {
                 self.hops.take_page(key, x.start, manners.redirects_max)
             } else {
-                Hop::No
+                HopOfPage::No
             };
             if get && manners.held_to.includes(Rule::P9) {
-                let around = Around {
+                let around = RepeatContext {
                     host: &name,
                     good_end: host.good_end,
                     retries: host.retries,
-                    hop: hop != Hop::No,
+                    hop: hop != HopOfPage::No,
                 };
                 self.repeats.starts(key, x, &around, manners, bench);
-                if self.budget.active && hop == Hop::No && !authority.is_sitemap(&x.target) {
+                if self.budget.active && hop == HopOfPage::No && !authority.is_sitemap(&x.target) {
                     self.budget.starts(key, x, host, bench);
                 }
             }
             match hop {
-                Hop::Nth(n) => (Kind::Page(n), Some(n)),
-                _ if get => (Kind::Page(0), None),
-                _ => (Kind::Other, None),
+                HopOfPage::Nth(n) => (RequestKind::Page(n), Some(n)),
+                _ if get => (RequestKind::Page(0), None),
+                _ => (RequestKind::Other, None),
             }
         };
         if let Some(hop) = hop {
@@ -121,7 +122,7 @@ impl Judge {
         }
         host.started(&seen, manners, &bench.faults);
         let end = x.end;
-        self.pending.push(Reverse(Pending { end, host: h, authority: a, key, kind, seen }));
+        self.pending.push(Reverse(PendingExchange { end, host: h, authority: a, key, kind, seen }));
     }
 
     pub(crate) fn settle_until(&mut self, now: u64) {
@@ -132,8 +133,8 @@ impl Judge {
         }
     }
 
-    fn ended(&mut self, pending: Pending) {
-        let Pending { host: h, authority: a, key, kind, seen, .. } = pending;
+    fn ended(&mut self, pending: PendingExchange) {
+        let PendingExchange { host: h, authority: a, key, kind, seen, .. } = pending;
         let x = &seen.x;
         if let Some(local) = x.local
             && self.detail.ends
@@ -153,13 +154,13 @@ impl Judge {
         let host = &mut self.hosts[h];
         host.freed(x.end);
         if matches!(x.status, Some(200..=399)) && x.complete {
-            // One that died with its worker tells nobody that the host is well.
+            // A success that died with its worker does not show the crawler that the host is up.
             if !self.bench.faults.cut_off(x) {
                 host.good_end = x.end;
             }
             host.live.answered_in(x.end - x.start);
         }
-        let about_robots = matches!(kind, Kind::Robots | Kind::RobotsHop(_));
+        let about_robots = matches!(kind, RequestKind::Robots | RequestKind::RobotsHop(_));
         if self.detail.headers {
             if heard {
                 host.told.ended(&seen, about_robots, &self.manners, &mut self.bench);
@@ -168,18 +169,18 @@ impl Judge {
             }
             host.down.ended(&seen, &self.manners, &self.bench);
         } else if x.status != Some(503) {
-            // Without headers a 503 may have told to wait, or not.
+            // Without its headers a 503 may or may not demand a wait.
             host.down.ended(&seen, &self.manners, &self.bench);
         }
         match kind {
-            Kind::Robots => {
+            RequestKind::Robots => {
                 self.robots_ended(h, a, key, None, &seen, heard);
                 self.end_waiting_chains(key, &seen);
             }
-            Kind::RobotsHop(chain) => {
+            RequestKind::RobotsHop(chain) => {
                 self.overheard(h, a, key, &seen);
                 if self.bench.faults.cut_off(x) {
-                    // It is made once more by another worker, which may have heard of it or not.
+                    // Another worker repeats the request. It may or may not know of the first.
                     let again = Chain { known: true, ..(*chain).clone() };
                     self.hops.expect_robots(key, again, x.end);
                 }
@@ -188,7 +189,7 @@ impl Judge {
                 }
                 self.end_waiting_chains(key, &seen);
             }
-            Kind::Page(hop) => {
+            RequestKind::Page(hop) => {
                 if self.detail.headers && self.manners.held_to.includes(Rule::P9) {
                     self.repeats.ended(key, &seen, &self.manners);
                 }
@@ -196,11 +197,11 @@ impl Judge {
                     self.page_redirects(h, hop, x);
                 }
             }
-            Kind::Other => {}
+            RequestKind::Other => {}
         }
         let x = &seen.x;
         let host = &mut self.hosts[h];
-        // A crawler may wait longer after a refusal than it was told to.
+        // A crawler may wait longer after a refusal than the site demands.
         if matches!(x.status, Some(403 | 429 | 503))
             || host.must_wait(x.end, &self.manners, &self.bench.faults)
         {
@@ -209,16 +210,16 @@ impl Judge {
     }
 
     /// An answer broke off because the crawler's own network was down: it says nothing about anybody.
-    fn lost(&mut self, h: usize, a: usize, kind: &Kind, seen: &Arc<Seen>) {
+    fn lost(&mut self, h: usize, a: usize, kind: &RequestKind, seen: &Arc<SeenExchange>) {
         self.hosts[h].freed(seen.x.end);
         self.hosts[h].disturb(seen.x.end);
         self.hosts[h].down.lost(seen);
         match kind {
-            Kind::Robots => self.hosts[h].authorities[a].robots_lost(seen),
-            Kind::RobotsHop(chain) => {
+            RequestKind::Robots => self.hosts[h].authorities[a].robots_lost(seen),
+            RequestKind::RobotsHop(chain) => {
                 self.hosts[chain.host].authorities[chain.authority].robots_lost(&chain.first);
             }
-            Kind::Page(_) | Kind::Other => {}
+            RequestKind::Page(_) | RequestKind::Other => {}
         }
     }
 
@@ -229,7 +230,7 @@ impl Judge {
         a: usize,
         key: u128,
         chain: Option<Chain>,
-        seen: &Arc<Seen>,
+        seen: &Arc<SeenExchange>,
         heard: bool,
     ) {
         let product = self.identity.product.as_deref().unwrap_or("*");
@@ -240,9 +241,9 @@ impl Judge {
         // The last hop of a chain may have died with a killed worker.
         let doubtful = late || chain.is_some() && self.bench.faults.cut_off(&seen.x);
         if late {
-            answer = Answer::Says(Says::Unknown);
+            answer = RobotsReply::Says(Says::Unknown);
         }
-        if let Answer::Redirect = answer {
+        if let RobotsReply::Redirect = answer {
             let chain = chain.clone().unwrap_or_else(|| self.chain_from(h, a, key, seen));
             match self.robots_redirects(chain, seen) {
                 Some(ended) => answer = ended,
@@ -269,7 +270,11 @@ impl Judge {
     }
 
     /// Follows a robots redirect, or says what it means that it can't be followed.
-    fn robots_redirects(&mut self, mut chain: Chain, seen: &Arc<Seen>) -> Option<Answer> {
+    fn robots_redirects(
+        &mut self,
+        mut chain: Chain,
+        seen: &Arc<SeenExchange>,
+    ) -> Option<RobotsReply> {
         let x = &seen.x;
         let name = self.by_spelling.get(&x.host).map(|&h| Arc::clone(&self.hosts[h].name));
         let name = name.unwrap_or_else(|| canonical_host(&x.host).into());
@@ -278,12 +283,12 @@ impl Judge {
             .as_deref()
             .and_then(|location| resolve(location, x.scheme, &name, x.port, &x.target));
         let Some(next) = next else {
-            return Some(Answer::Redirect);
+            return Some(RobotsReply::Redirect);
         };
         let key = next.key();
         chain.hops += 1;
         if chain.hops > ROBOTS_HOPS || chain.visited.contains(&key) {
-            return Some(Answer::Says(Says::Everything));
+            return Some(RobotsReply::Says(Says::Everything));
         }
         chain.visited.push(key);
         // A crawler that knows the target's robots.txt may use that; what it knows, and since when, no log shows.
@@ -297,7 +302,7 @@ impl Judge {
     }
 
     /// A chain of robots redirects that begins with this exchange.
-    fn chain_from(&self, h: usize, a: usize, key: u128, seen: &Arc<Seen>) -> Chain {
+    fn chain_from(&self, h: usize, a: usize, key: u128, seen: &Arc<SeenExchange>) -> Chain {
         Chain {
             host: h,
             authority: a,
@@ -310,7 +315,7 @@ impl Judge {
     }
 
     /// One request for a robots.txt answers every chain that leads there: whether a crawler uses it for the others too can't be seen.
-    fn end_waiting_chains(&mut self, key: u128, seen: &Arc<Seen>) {
+    fn end_waiting_chains(&mut self, key: u128, seen: &Arc<SeenExchange>) {
         for chain in self.hops.waiting_for(key, seen.x.end) {
             let owner = &mut self.hosts[chain.host].authorities[chain.authority];
             owner.chain_opens(chain.deadline, false, seen);
@@ -323,7 +328,7 @@ impl Judge {
         chain: Chain,
         key: u128,
         at: (usize, usize),
-        seen: &Arc<Seen>,
+        seen: &Arc<SeenExchange>,
         heard: bool,
     ) {
         let (h, a) = (chain.host, chain.authority);
@@ -336,7 +341,7 @@ impl Judge {
         host.authorities[a].robots_ended(
             &chain.first,
             seen,
-            Answer::Says(says.unwrap_or(Says::Unknown)),
+            RobotsReply::Says(says.unwrap_or(Says::Unknown)),
             &name,
             &self.manners,
             &mut self.bench,
@@ -356,7 +361,7 @@ impl Judge {
     }
 
     /// The hop of another's robots redirect has shown this authority's robots.txt: who wants to use it may.
-    fn overheard(&mut self, h: usize, a: usize, key: u128, seen: &Arc<Seen>) {
+    fn overheard(&mut self, h: usize, a: usize, key: u128, seen: &Arc<SeenExchange>) {
         let authority = &self.hosts[h].authorities[a];
         // One who knows it already need not listen, unless that knowledge is lost.
         let lost = |end| self.bench.faults.store_lost(end, seen.x.start);
@@ -370,7 +375,7 @@ impl Judge {
         let product = self.identity.product.as_deref().unwrap_or("*");
         let given = authority.given.as_ref();
         let mut answer = answer_of(&seen.x, given, product, &self.manners, &mut self.matchers);
-        if let Answer::Redirect = answer {
+        if let RobotsReply::Redirect = answer {
             let own = self.chain_from(h, a, key, seen);
             match self.robots_redirects(own, seen) {
                 Some(ended) => answer = ended,
@@ -379,8 +384,8 @@ impl Judge {
         }
         let authority = &mut self.hosts[h].authorities[a];
         match answer {
-            Answer::Says(says) => authority.overheard(seen, says),
-            Answer::Unchanged => authority.confirmed(seen),
+            RobotsReply::Says(says) => authority.overheard(seen, says),
+            RobotsReply::Unchanged => authority.confirmed(seen),
             _ => authority.attempted(seen),
         }
     }
@@ -402,22 +407,22 @@ impl Judge {
     }
 }
 
-impl PartialEq for Pending {
-    fn eq(&self, other: &Pending) -> bool {
+impl PartialEq for PendingExchange {
+    fn eq(&self, other: &PendingExchange) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Pending {}
+impl Eq for PendingExchange {}
 
-impl PartialOrd for Pending {
-    fn partial_cmp(&self, other: &Pending) -> Option<std::cmp::Ordering> {
+impl PartialOrd for PendingExchange {
+    fn partial_cmp(&self, other: &PendingExchange) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Pending {
-    fn cmp(&self, other: &Pending) -> std::cmp::Ordering {
+impl Ord for PendingExchange {
+    fn cmp(&self, other: &PendingExchange) -> std::cmp::Ordering {
         (self.end, self.seen.number).cmp(&(other.end, other.seen.number))
     }
 }

@@ -30,7 +30,7 @@ impl BodyKind {
             }
             "text/xml" | "application/xml" => BodyKind::Xml,
             "application/gzip" | "application/x-gzip" => BodyKind::Gzip,
-            // The usual words of a server that has not been told.
+            // The defaults of a server without a configured type.
             "application/octet-stream"
             | "binary/octet-stream"
             | "application/unknown"

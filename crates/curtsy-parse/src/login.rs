@@ -23,7 +23,7 @@ use curtsy_core::url::CrawlUrl;
 /// assert!(!leads_to_login(&url("http://example.org/login"), &url("https://example.org/login/")));
 /// ```
 pub fn leads_to_login(asked: &CrawlUrl, target: &CrawlUrl) -> bool {
-    let (from, to) = (Address::of(asked), Address::of(target));
+    let (from, to) = (LoginAddress::of(asked), LoginAddress::of(target));
     if from.is_login() {
         // The same login in another spelling, or one step of its own; another host's login is a wall all the same.
         return asked.host() != target.host() && to.is_endpoint();
@@ -40,7 +40,7 @@ pub fn leads_to_login(asked: &CrawlUrl, target: &CrawlUrl) -> bool {
 
 /// Whether an address is that of a login, by its own words.
 pub fn is_login_address(url: &CrawlUrl) -> bool {
-    let address = Address::of(url);
+    let address = LoginAddress::of(url);
     address.is_endpoint() || address.is_login() && !address.is_document()
 }
 
@@ -56,8 +56,8 @@ pub(crate) fn names_registration(text: &str) -> bool {
     SAYS_REGISTRATION.iter().any(|word| text.contains(word))
 }
 
-/// An address taken apart, in lower case, percent signs decoded.
-struct Address {
+/// The parts of a URL, in lower case, with percent signs decoded.
+struct LoginAddress {
     host: String,
     /// The parts of the path without their endings (`.php`), empty ones left out.
     path: Vec<String>,
@@ -77,13 +77,13 @@ enum Returns {
     No,
 }
 
-impl Address {
-    fn of(url: &CrawlUrl) -> Address {
+impl LoginAddress {
+    fn of(url: &CrawlUrl) -> LoginAddress {
         let (path, query) =
             url.path_and_query().split_once('?').unwrap_or((url.path_and_query(), ""));
         let whole_path = decoded(path);
         let parts = whole_path.split('/').filter(|part| !part.is_empty()).take(PARTS_MAX);
-        Address {
+        LoginAddress {
             host: url.host().as_str().to_owned(),
             path: parts.map(|part| without_ending(part).to_owned()).collect(),
             query: query
@@ -143,7 +143,7 @@ impl Address {
         self.path.iter().any(|part| ACCOUNTS.contains(&part.as_str()))
     }
 
-    fn returns_to(&self, asked: &Address) -> Returns {
+    fn returns_to(&self, asked: &LoginAddress) -> Returns {
         let mut found = Returns::No;
         for (name, value) in &self.query {
             let is_address = value.starts_with('/') || value.contains("://");

@@ -1,5 +1,6 @@
 //! Names that nobody can guess, and how they are kept: as hashes.
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 /// A name of 32 hexadecimal digits that nobody else has and nobody can guess.
@@ -20,24 +21,15 @@ pub(crate) fn new_token() -> String {
 fn random_hex<const N: usize>() -> String {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
-    hex(&bytes)
+    HEXLOWER.encode(&bytes)
 }
 
 /// SHA-256 of a text, in hexadecimal digits.
 pub(crate) fn hash_hex(text: &str) -> String {
-    hex(&Sha256::digest(text))
+    HEXLOWER.encode(&Sha256::digest(text))
 }
 
 /// Whether a secret is the one of which only the hash is known. Comparing hashes takes no time that tells of the secret.
 pub(crate) fn fits(given: &str, hash: &str) -> bool {
     hash_hex(given) == hash
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        for digit in [byte >> 4, byte & 15] {
-            text.push(char::from_digit(digit.into(), 16).expect("a digit is below 16"));
-        }
-        text
-    })
 }

@@ -4,15 +4,15 @@ use curtsy_core::evidence::Sureness;
 use curtsy_core::host::{Gate, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_digest::{Hash, sha256_of_each};
 use curtsy_engine::Row;
 use curtsy_parse::charset::Charset;
 use curtsy_parse::content_type::BodyKind;
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
 use crate::reason::Cause;
-use crate::record::{News, crawl_time, fetched_at, hex, news, status};
+use crate::record::{News, crawl_time, fetched_at, news, status};
 use crate::words::{self, Said};
 
 /// What a row says. The columns are those of [`COLUMNS`](crate::COLUMNS) with the same names.
@@ -44,22 +44,9 @@ pub struct Facts<'a> {
     pub etag: Option<&'a str>,
     /// `Last-Modified`.
     pub last_modified: Option<&'a str>,
-    /// SHA-256 of the body, where it was made together with others.
-    hash: Option<Hash>,
 }
 
 impl<'a> Facts<'a> {
-    /// What each of many rows says. The hashes of their bodies are made together, which takes half the time.
-    pub fn of_each(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Facts<'a>> {
-        let mut all: Vec<Facts<'a>> = rows.into_iter().map(Facts::of).collect();
-        let bodies: Vec<&[u8]> = all.iter().filter_map(Facts::body).collect();
-        let with_body = all.iter_mut().filter(|facts| facts.body().is_some());
-        for (facts, hash) in with_body.zip(sha256_of_each(&bodies)) {
-            facts.hash = Some(hash);
-        }
-        all
-    }
-
     /// What a row says.
     pub fn of(row: &'a Row) -> Facts<'a> {
         let page = row.page.as_deref();
@@ -82,7 +69,6 @@ impl<'a> Facts<'a> {
             fetched_at: page.map(|page| fetched_at(page, row.at)),
             etag: etag.or(head.and_then(|head| head.etag.as_deref())),
             last_modified: modified.or(head.and_then(|head| head.last_modified.as_deref())),
-            hash: None,
         }
     }
 
@@ -119,8 +105,7 @@ impl<'a> Facts<'a> {
 
     /// SHA-256 of the body, in hexadecimal digits.
     pub fn content_hash(&self) -> Option<String> {
-        let alone = || self.body().map(|body| Sha256::digest(body).into());
-        self.hash.or_else(alone).map(|hash| hex(&hash))
+        self.body().map(|body| HEXLOWER.encode(&Sha256::digest(body)))
     }
 
     /// The page's title.

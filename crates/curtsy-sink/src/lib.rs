@@ -18,7 +18,6 @@ mod facts;
 mod kafka;
 mod limits;
 mod lines;
-mod moment;
 pub mod read;
 mod reason;
 mod record;

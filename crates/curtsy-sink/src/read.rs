@@ -7,14 +7,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use curtsy_core::evidence;
+use curtsy_core::evidence::{self, read_timestamp};
 use curtsy_core::host::{Findings, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{Authority, CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::UrlRecord;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::moment;
 use crate::sqlite::schema;
 use crate::sqlite::write::id;
 use crate::standing::{RowEnd, Standing};
@@ -689,7 +688,7 @@ fn decision_row(
 }
 
 fn time(row: &Row<'_>, column: usize) -> Result<Option<Time>, rusqlite::Error> {
-    Ok(row.get_ref(column)?.as_str_or_null()?.and_then(moment::read))
+    Ok(row.get_ref(column)?.as_str_or_null()?.and_then(read_timestamp))
 }
 
 fn number(row: &Row<'_>, column: usize) -> Result<Option<u64>, rusqlite::Error> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::Duration;
 
-use curtsy_core::evidence::Sureness;
+use curtsy_core::evidence::{Sureness, timestamp_micros};
 use curtsy_core::headers::http_date;
 use curtsy_core::host::Outcome;
 use curtsy_core::time::Time;
@@ -13,7 +13,6 @@ use curtsy_engine::{Ending, Head, Page, PageSource, Row};
 
 use crate::columns::{COLUMNS, place};
 use crate::facts::Facts;
-use crate::moment;
 use crate::words;
 
 /// A server's clock that is further from ours than this is not believed.
@@ -72,7 +71,7 @@ impl<'a> Record<'a> {
         let mut record = Record {
             row,
             facts,
-            decided_at: moment::text(row.at),
+            decided_at: timestamp_micros(row.at),
             values: vec![Value::Null; COLUMNS.len()],
         };
         record.decision(body_max);
@@ -135,12 +134,12 @@ impl<'a> Record<'a> {
         let kept = page.kept.as_ref().filter(|_| head.status < 400);
         let Facts { crawl_time, fetched_at, etag, last_modified, .. } = self.facts;
         self.set(const { place("content_type") }, Value::text(head.content_type.as_deref()));
-        self.set(const { place("crawl_time") }, Value::text(crawl_time.map(moment::text)));
-        self.set(const { place("fetched_at") }, Value::text(fetched_at.map(moment::text)));
+        self.set(const { place("crawl_time") }, Value::text(crawl_time.map(timestamp_micros)));
+        self.set(const { place("fetched_at") }, Value::text(fetched_at.map(timestamp_micros)));
         self.set(const { place("source") }, Value::Text(page.source.name().into()));
         self.set(const { place("etag") }, Value::text(etag));
         self.set(const { place("last_modified") }, Value::text(last_modified));
-        let fresh_until = kept.map(|kept| moment::text(kept.fresh_until));
+        let fresh_until = kept.map(|kept| timestamp_micros(kept.fresh_until));
         self.set(const { place("fresh_until") }, Value::text(fresh_until));
         self.set(const { place("peer") }, Value::text(page.peer.map(|peer| peer.to_string())));
         let latency = page.latency.map(|took| (took.as_secs_f64() * 1e6).round() / 1000.0);
@@ -417,15 +416,4 @@ pub(crate) fn read_headers(json: &str, status: u16) -> Option<Head> {
         *single = values.into_iter().next();
     }
     Some(head)
-}
-
-/// Bytes in hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        out.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    out
 }

@@ -4,14 +4,13 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use curtsy_core::evidence;
+use curtsy_core::evidence::{self, timestamp_micros};
 use curtsy_core::host::{Gate, Reason};
 use curtsy_core::time::Time;
 use curtsy_core::url::{Authority, CrawlUrl};
 use curtsy_engine::UrlRecord;
 use curtsy_file::OpenError;
 
-use crate::moment;
 use crate::read::{PagesFile, count};
 
 /// A URL that ended because of our own side or its settings.
@@ -115,7 +114,7 @@ impl PagesFile {
     pub fn held_before(&self, since: Time) -> Result<u64, OpenError> {
         let sql = "SELECT count(*) FROM pages WHERE kind = 'page' AND decided_at < ?1
             AND decision IN ('fetched', 'confirmed', 'cached') AND http_status < 400";
-        let since = moment::text(since);
+        let since = timestamp_micros(since);
         self.db.query_row(sql, [since], |row| count(row, 0)).map_err(|e| self.unreadable(e))
     }
 

@@ -1,7 +1,7 @@
 //! The limits of what is kept of hosts and URLs, from the constants that the stores go by.
 
 use curtsy_core::limits::{Bound, Limit};
-use curtsy_file::{BUSY_STEPS_MAX, LOG_BYTES_MAX, OPEN_TRIES_MAX};
+use curtsy_file::{BUSY_STEPS_MAX, GATHERED_MAX, LOG_BYTES_MAX, OPEN_TRIES_MAX};
 
 use crate::crawl::{hosts, queue};
 use crate::{HOLD, handle, kept, ledger, pages, shared, shows};
@@ -25,6 +25,12 @@ fn on_this_machine() -> Vec<Limit> {
             "the write-ahead log of a file, after its content was merged",
             Bound::Bytes(LOG_BYTES_MAX.unsigned_abs()),
             "truncated to this size",
+        ),
+        limit(
+            "file.gathered_bytes",
+            "pages of one transaction that wait in memory for the write to the log",
+            Bound::Bytes(GATHERED_MAX as u64),
+            "the pages are written, and the transaction continues",
         ),
         limit(
             "file.busy",

@@ -13,6 +13,7 @@ use curtsy_engine::{Boxed, Cache, CachedPage, Fetched, Head, UrlRecord};
 use curtsy_parse::charset::Charset;
 use curtsy_parse::content_type::BodyKind;
 use curtsy_parse::sitemap::unpacked;
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use crate::headers::{self, without_nul};
@@ -215,8 +216,7 @@ fn in_utf8(content_type: Option<&str>) -> String {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

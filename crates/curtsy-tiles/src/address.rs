@@ -9,9 +9,9 @@ use regex::{Captures, Regex};
 
 use crate::plain::{fold, words};
 
-/// An address in a text of one or more lines.
+/// A postal address in a text of one or more lines.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct PostalPlace {
     /// Street and number as written.
     pub(crate) street: String,
     /// As written.
@@ -27,9 +27,9 @@ pub(crate) struct Place {
 }
 
 /// All addresses in a text whose lines end in `\n`. Some manners are looked for only in a site of their country.
-pub(crate) fn places(text: &str, country: Option<&str>) -> Vec<Place> {
+pub(crate) fn places(text: &str, country: Option<&str>) -> Vec<PostalPlace> {
     let segments = segments(text);
-    let mut found: Vec<Place> = Vec::new();
+    let mut found: Vec<PostalPlace> = Vec::new();
     for manner in MANNERS.iter().filter(|manner| {
         // Where codes have letters or dashes, digits alone are none.
         let is_foreign = manner.country.is_none()
@@ -52,7 +52,7 @@ pub(crate) fn places(text: &str, country: Option<&str>) -> Vec<Place> {
 }
 
 /// An address without a postal code, in lines of their own: a street with a number, then a town, then perhaps a county or a country.
-pub(crate) fn place_without_code(text: &str) -> Option<Place> {
+pub(crate) fn place_without_code(text: &str) -> Option<PostalPlace> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let at = lines
         .iter()
@@ -64,7 +64,7 @@ pub(crate) fn place_without_code(text: &str) -> Option<Place> {
     let town = town.split(',').next().unwrap_or(town);
     let start = text.find(lines[at])?;
     let locality = clean_town(town)?;
-    Some(Place {
+    Some(PostalPlace {
         street: own_street(lines[at]).to_owned(),
         postal_code: None,
         locality,
@@ -74,16 +74,17 @@ pub(crate) fn place_without_code(text: &str) -> Option<Place> {
     })
 }
 
-/// How a country writes postal codes.
-struct Manner {
+/// The format of a country's postal codes.
+struct PostcodeFormat {
     /// Groups `code`, `town` (after the code, or before it in the same segment) and `region`.
     pattern: Regex,
     country: Option<&'static str>,
-    order: Order,
+    order: PostcodeOrder,
 }
 
+/// The order of postal code and town.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum PostcodeOrder {
     /// `81541 München`.
     CodeTown,
     /// `Leeds LS5 3QX`, `Tucson, AZ 85713`.
@@ -93,9 +94,9 @@ enum Order {
 fn place(
     text: &str,
     segments: &[Range<usize>],
-    manner: &Manner,
+    manner: &PostcodeFormat,
     caught: &Captures<'_>,
-) -> Option<Place> {
+) -> Option<PostalPlace> {
     let code = caught.name("code")?;
     let all = caught.get(0)?;
     // The end of a telephone number is no postal code.
@@ -109,7 +110,7 @@ fn place(
     // What is before the code in its own segment.
     let own_before = text[segments[here].start..code.start()].trim_end();
     let (town, street_end, last) = match manner.order {
-        Order::CodeTown => {
+        PostcodeOrder::CodeTown => {
             let town = caught.name("town")?.as_str();
             let before = own_before
                 .strip_suffix("D-")
@@ -118,7 +119,7 @@ fn place(
                 .trim_end_matches([' ', ':', '(']);
             (town, segments[here].start + before.len(), here)
         }
-        Order::TownCode => {
+        PostcodeOrder::TownCode => {
             let before = match &region {
                 Some(region) => {
                     own_before.strip_suffix(region.as_str()).unwrap_or(own_before).trim_end()
@@ -148,7 +149,7 @@ fn place(
         street_before(text, segments, last, street_end, town, manner.order)?;
     let locality = clean_town(&town)?;
     let postal_code = Some(code.as_str().trim().to_owned());
-    Some(Place {
+    Some(PostalPlace {
         street,
         postal_code,
         locality,
@@ -165,11 +166,11 @@ fn street_before(
     last: usize,
     end: usize,
     town: &str,
-    order: Order,
+    order: PostcodeOrder,
 ) -> Option<(String, usize, String)> {
     let mut town = town.to_owned();
     // `Tegernseer Gasse 41 81541 München`: the street is in the same segment.
-    if order == Order::CodeTown && end > segments[last].start {
+    if order == PostcodeOrder::CodeTown && end > segments[last].start {
         let own = text[segments[last].start..end].trim();
         if is_street(own) {
             let own = own_street(own);
@@ -192,7 +193,7 @@ fn street_before(
         {
             return None;
         }
-        if order == Order::TownCode && skipped == 0 && COUNTY.are_in(&fold(&town)) {
+        if order == PostcodeOrder::TownCode && skipped == 0 && COUNTY.are_in(&fold(&town)) {
             town = segment(first).to_owned();
         }
         first -= 1;
@@ -423,57 +424,65 @@ static STREET_END: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"[a-z](?:strasse|str\.|str|gasse|weg|platz|allee|ufer|damm|ring|straat|laan|plein|gracht|kade|weg|gatan|gata|vagen|vag|torget|gade|vej|vejen|veien|gaten|katu|tie|kuja|singel|dijk|steeg|brink|hof)\b").expect("a constant pattern")
 });
 
-static MANNERS: LazyLock<Vec<Manner>> = LazyLock::new(|| {
-    let rows: [(&str, Option<&str>, Order); 14] = [
+static MANNERS: LazyLock<Vec<PostcodeFormat>> = LazyLock::new(|| {
+    let rows: [(&str, Option<&str>, PostcodeOrder); 14] = [
         (
             r"\b(?P<region>[A-Z]{2})\.?,?\s+(?P<code>\d{5}(?:-\d{4})?)\b",
             Some("US"),
-            Order::TownCode,
+            PostcodeOrder::TownCode,
         ),
         (
             r"\b(?:(?P<region>[A-Z]{2}),?\s+)?(?P<code>[ABCEGHJ-NPRSTVXY]\d[A-Z][ -]?\d[A-Z]\d)\b",
             Some("CA"),
-            Order::TownCode,
+            PostcodeOrder::TownCode,
         ),
         (
             r"\b(?P<region>NSW|VIC|QLD|WA|SA|TAS|ACT|NT)\s+(?P<code>\d{4})\b",
             Some("AU"),
-            Order::TownCode,
+            PostcodeOrder::TownCode,
         ),
         (
             r"\b(?P<code>(?:[AC-FHKNPRTV-Y]\d[0-9W]|D6W)\s?[0-9AC-FHKNPRTV-Y]{4})\b",
             Some("IE"),
-            Order::TownCode,
+            PostcodeOrder::TownCode,
         ),
-        (r"\b(?P<code>[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2})\b", Some("GB"), Order::TownCode),
-        (r"\b(?P<code>\d{5}-\d{3})\b", Some("BR"), Order::TownCode),
-        (r"\b(?P<code>\d{4}-\d{3})\s+(?P<town>\p{Lu}[^\n]{1,60})", Some("PT"), Order::CodeTown),
-        (r"\b(?P<code>\d{2}-\d{3})\s+(?P<town>\p{Lu}[^\n]{1,60})", Some("PL"), Order::CodeTown),
+        (r"\b(?P<code>[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2})\b", Some("GB"), PostcodeOrder::TownCode),
+        (r"\b(?P<code>\d{5}-\d{3})\b", Some("BR"), PostcodeOrder::TownCode),
+        (
+            r"\b(?P<code>\d{4}-\d{3})\s+(?P<town>\p{Lu}[^\n]{1,60})",
+            Some("PT"),
+            PostcodeOrder::CodeTown,
+        ),
+        (
+            r"\b(?P<code>\d{2}-\d{3})\s+(?P<town>\p{Lu}[^\n]{1,60})",
+            Some("PL"),
+            PostcodeOrder::CodeTown,
+        ),
         (
             r"\b(?P<code>\d{4}\s?[A-Z]{2})\s+(?P<town>\p{Lu}[^\n]{1,60})",
             Some("NL"),
-            Order::CodeTown,
+            PostcodeOrder::CodeTown,
         ),
         (
             r"\b(?:SE?-|CZ-|SK-|GR-)?(?P<code>\d{3}\s\d{2})\s+(?P<town>\p{Lu}[^\n]{1,60})",
             None,
-            Order::CodeTown,
+            PostcodeOrder::CodeTown,
         ),
         (
             r"\b(?:(?:D|DE|F|FR|I|IT|E|ES|FI|FIN|HR|EE)-)?(?P<code>\d{5})\s+(?P<town>(?:\p{Lu}|['’]s|[Ll]['’])[^\n]{1,60})",
             None,
-            Order::CodeTown,
+            PostcodeOrder::CodeTown,
         ),
         (
             r"\b(?:(?:A|AT|CH|B|BE|L|LU|DK|N|NO|H|HU|SI|NZ)-)?(?P<code>\d{4})\s+(?P<town>\p{Lu}[^\n]{1,60})",
             None,
-            Order::CodeTown,
+            PostcodeOrder::CodeTown,
         ),
-        (r"\b\p{Lu}\p{Ll}+\s(?P<code>\d{4})\b(?P<nz>)", Some("NZ"), Order::TownCode),
-        (r"\bSingapore\s(?P<code>\d{6})\b", Some("SG"), Order::TownCode),
+        (r"\b\p{Lu}\p{Ll}+\s(?P<code>\d{4})\b(?P<nz>)", Some("NZ"), PostcodeOrder::TownCode),
+        (r"\bSingapore\s(?P<code>\d{6})\b", Some("SG"), PostcodeOrder::TownCode),
     ];
     rows.into_iter()
-        .map(|(pattern, country, order)| Manner {
+        .map(|(pattern, country, order)| PostcodeFormat {
             pattern: Regex::new(pattern).expect("a constant pattern"),
             country,
             order,

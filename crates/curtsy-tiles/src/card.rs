@@ -4,18 +4,18 @@ use std::ops::Range;
 
 use crate::entry::{AGES, OR, SEASONS};
 use crate::kind::COURSES;
-use crate::lines::Line;
+use crate::lines::TextLine;
 use crate::money::{self, Period, Price};
 use crate::naming::{LABEL_ONLY, clean_name, is_measure, is_name, is_prose};
 use crate::plain::{fold, identity, plain};
 use crate::priced::{
-    CARD_LINES_MAX, CLIMB_MAX, DESCRIPTION_CHARS_MAX, Finder, NEAR_LINES, PRICES_MAX,
+    CARD_LINES_MAX, CLIMB_MAX, DESCRIPTION_CHARS_MAX, NEAR_LINES, PRICES_MAX, PriceFinder,
     REPEATS_OF_LABEL, SIBLINGS_MAX, look, section,
 };
 use crate::tile::Via;
 use crate::whose;
 
-impl Finder<'_, '_> {
+impl PriceFinder<'_, '_> {
     /// A price on a line of its own, or with a size only: its name is in the same card, or on the lines before it. Returns the name's line.
     pub(crate) fn bare(&mut self, at: usize, mut tags: Vec<Price>) -> Option<usize> {
         // `145 € a night, final cleaning 60 €`: what has a name of its own is another thing.
@@ -213,7 +213,8 @@ impl Finder<'_, '_> {
         inside.filter(|&line| !self.tags[line].is_empty()).count() == 1
     }
 
-    /// Whether what stands before a price only tells sizes apart: a measure, or the same words again and again.
+    /// Whether the text before a price only distinguishes sizes: a measure, or the same words again
+    /// and again.
     pub(crate) fn is_variant(&self, name: &str) -> bool {
         is_measure(name)
             || SEASONS.are(&fold(name))
@@ -297,7 +298,7 @@ impl Finder<'_, '_> {
                 && !self.is_label(line)
                 && !own.is_all(|style| style.aside)
         };
-        // A term and what is said of it.
+        // A term and its description.
         if tree.nearest(lines[at].block, &["dd"]).is_some() {
             let mut before = (0..at).rev().take(12);
             let term = before.find(|&line| tree.nearest(lines[line].block, &["dt"]).is_some());
@@ -524,7 +525,7 @@ impl Finder<'_, '_> {
 }
 
 /// What stands before words in small print that end a line: `Tonkotsu <em>pork broth, egg</em>`.
-pub(crate) fn before_aside(line: &Line) -> Option<&str> {
+pub(crate) fn before_aside(line: &TextLine) -> Option<&str> {
     let aside = line.pieces.iter().find(|piece| piece.style.aside)?;
     let goes_on = line
         .pieces
@@ -535,7 +536,7 @@ pub(crate) fn before_aside(line: &Line) -> Option<&str> {
 }
 
 /// A line without a number in an element of its own before the words: `<b>12</b> Seekh Kebab`.
-pub(crate) fn without_number(line: &Line) -> &str {
+pub(crate) fn without_number(line: &TextLine) -> &str {
     match line.pieces.as_slice() {
         [first, _, ..]
             if first.at.len() <= 4
@@ -550,7 +551,7 @@ pub(crate) fn without_number(line: &Line) -> &str {
 }
 
 /// Of the lines of a card, the one that names it.
-pub(crate) fn pick(lines: &[Line], candidates: &[usize], at: usize) -> Option<usize> {
+pub(crate) fn pick(lines: &[TextLine], candidates: &[usize], at: usize) -> Option<usize> {
     let real = |line: &&usize| (1..=6).contains(&lines[**line].level);
     let strong =
         |line: &&usize| lines[**line].level > 0 || lines[**line].is_all(|style| style.strong);

@@ -1,6 +1,6 @@
 //! The words of opening hours: weekdays, times of the day, and what stands between them, in the languages of Europe.
 //!
-//! A text becomes a row of [`Token`]s; what they mean together is told in `hours`.
+//! A text becomes a row of [`HoursToken`]s; `hours` reads their meaning together.
 
 use std::sync::LazyLock;
 
@@ -8,15 +8,15 @@ use regex::Regex;
 
 use crate::plain::{fold, words};
 
-/// A piece of a text about hours.
+/// A token of a text about opening hours.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Token {
+pub(crate) enum HoursToken {
     /// A weekday: 0 is Monday.
     Day(u8),
     /// Several at once: every day, weekdays, weekend. One bit for each.
     Days(u8),
     /// A time, in minutes.
-    Time(Clock),
+    Time(ClockTime),
     /// `-`, `to`, `bis`: between two days or two times.
     To,
     /// `until`, `jusqu'à`: an end without a beginning.
@@ -41,9 +41,9 @@ pub(crate) enum Token {
     Other,
 }
 
-/// A time of the day as written.
+/// A time of day, as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Clock {
+pub(crate) struct ClockTime {
     /// Minutes since midnight, as written: `8.30pm` has 510 and `Half::Pm`.
     pub(crate) minutes: u16,
     /// Which half of the day, if it is said.
@@ -62,19 +62,19 @@ pub(crate) enum Half {
 }
 
 /// The tokens of a text. The page's language (`de`, `fr`) decides about short weekdays that several share: `ma`, `do`, `so`.
-pub(crate) fn tokens(text: &str, language: &str) -> Vec<Token> {
+pub(crate) fn tokens(text: &str, language: &str) -> Vec<HoursToken> {
     let folded = DOTTED_HALF.replace_all(&fold(text), "$1$2").into_owned();
-    let mut tokens: Vec<Token> = Vec::new();
+    let mut tokens: Vec<HoursToken> = Vec::new();
     let mut rest = folded.as_str();
     let mut after_number = false;
     while !rest.is_empty() && tokens.len() < TOKENS_MAX {
         if let Some((token, length)) = time(rest).or_else(|| phrase(rest)) {
             // `15 hours` is a span.
-            let is_span = token == Token::Open
-                && (matches!(tokens.last(), Some(Token::Time(clock)) if !clock.sure)
+            let is_span = token == HoursToken::Open
+                && (matches!(tokens.last(), Some(HoursToken::Time(clock)) if !clock.sure)
                     || after_number);
             after_number = false;
-            tokens.push(if is_span { Token::Other } else { token });
+            tokens.push(if is_span { HoursToken::Other } else { token });
             rest = &rest[length..];
             continue;
         }
@@ -86,9 +86,9 @@ pub(crate) fn tokens(text: &str, language: &str) -> Vec<Token> {
                 .max(c.len_utf8());
             let (word_here, after) = rest.split_at(length);
             let token = match day_of_language(word_here, language)
-                .map_or_else(|| word(word_here), Token::Day)
+                .map_or_else(|| word(word_here), HoursToken::Day)
             {
-                Token::Day(_)
+                HoursToken::Day(_)
                     if AMBIGUOUS.contains(&word_here) && !is_day_here(tokens.as_slice(), after) =>
                 {
                     other_meaning(word_here)
@@ -99,15 +99,16 @@ pub(crate) fn tokens(text: &str, language: &str) -> Vec<Token> {
             tokens.push(token);
             rest = after;
             // `Mo.`, `Di.`: a dot right after a short weekday ends no sentence.
-            if matches!(tokens.last(), Some(Token::Day(_) | Token::Filler)) && length <= 5 {
+            if matches!(tokens.last(), Some(HoursToken::Day(_) | HoursToken::Filler)) && length <= 5
+            {
                 rest = rest.strip_prefix('.').unwrap_or(rest);
             }
             continue;
         }
         match c {
-            '-' | '~' | '→' => tokens.push(Token::To),
-            ',' | '&' | '+' | '/' => tokens.push(Token::And),
-            '.' | ';' | '!' | '?' | '|' => tokens.push(Token::Stop),
+            '-' | '~' | '→' => tokens.push(HoursToken::To),
+            ',' | '&' | '+' | '/' => tokens.push(HoursToken::And),
+            '.' | ';' | '!' | '?' | '|' => tokens.push(HoursToken::Stop),
             _ => {}
         }
         rest = &rest[c.len_utf8()..];
@@ -116,11 +117,15 @@ pub(crate) fn tokens(text: &str, language: &str) -> Vec<Token> {
 }
 
 /// A time at the beginning of a folded text, and how long it is.
-fn time(text: &str) -> Option<(Token, usize)> {
+fn time(text: &str) -> Option<(HoursToken, usize)> {
     if let Some(caught) = MILITARY.captures(text) {
         let number = |at: usize| caught[at].parse::<u16>().ok();
         return Some((
-            Token::Time(Clock { minutes: number(1)? * 60 + number(2)?, half: None, sure: true }),
+            HoursToken::Time(ClockTime {
+                minutes: number(1)? * 60 + number(2)?,
+                half: None,
+                sure: true,
+            }),
             4,
         ));
     }
@@ -161,13 +166,13 @@ fn time(text: &str) -> Option<(Token, usize)> {
         return None;
     }
     // Out of `17.5.` or `3.50` a time is made only if its minutes have two digits, which the pattern asks for.
-    Some((Token::Time(Clock { minutes: hour * 60 + minutes, half, sure }), all.end()))
+    Some((HoursToken::Time(ClockTime { minutes: hour * 60 + minutes, half, sure }), all.end()))
 }
 
 /// Something of several words or signs at the beginning of a folded text.
-fn phrase(text: &str) -> Option<(Token, usize)> {
+fn phrase(text: &str) -> Option<(HoursToken, usize)> {
     let fixed = |minutes| {
-        Token::Time(Clock {
+        HoursToken::Time(ClockTime {
             minutes,
             half: Some(if minutes == 12 * 60 { Half::Pm } else { Half::Am }),
             sure: true,
@@ -178,7 +183,9 @@ fn phrase(text: &str) -> Option<(Token, usize)> {
             let length = found.end();
             let token = match what {
                 Phrase::Noon => fixed(12 * 60),
-                Phrase::Midnight => Token::Time(Clock { minutes: 24 * 60, half: None, sure: true }),
+                Phrase::Midnight => {
+                    HoursToken::Time(ClockTime { minutes: 24 * 60, half: None, sure: true })
+                }
                 Phrase::Token(token) => token.clone(),
             };
             return Some((token, length));
@@ -187,27 +194,27 @@ fn phrase(text: &str) -> Option<(Token, usize)> {
     None
 }
 
-fn word(word: &str) -> Token {
+fn word(word: &str) -> HoursToken {
     if let Some(day) = day(word) {
-        return Token::Day(day);
+        return HoursToken::Day(day);
     }
     for (list, token) in [
-        (&*TO, Token::To),
-        (&*AND, Token::And),
-        (&*CLOSED, Token::Closed),
-        (&*OPEN, Token::Open),
-        (&*LATE, Token::Late),
-        (&*FILLER, Token::Filler),
+        (&*TO, HoursToken::To),
+        (&*AND, HoursToken::And),
+        (&*CLOSED, HoursToken::Closed),
+        (&*OPEN, HoursToken::Open),
+        (&*LATE, HoursToken::Late),
+        (&*FILLER, HoursToken::Filler),
     ] {
         if list.are(word) {
             return token;
         }
     }
-    Token::Other
+    HoursToken::Other
 }
 
 /// Whether a word that is a weekday in one language and a small word in another is the weekday: `Mo–Do`, not `9 do 17`.
-fn is_day_here(before: &[Token], after: &str) -> bool {
+fn is_day_here(before: &[HoursToken], after: &str) -> bool {
     let goes_on = after.trim_start();
     let next_fits = goes_on.is_empty()
         || goes_on.starts_with(|c: char| c.is_ascii_digit() || "-:,&/.|(".contains(c))
@@ -216,9 +223,9 @@ fn is_day_here(before: &[Token], after: &str) -> bool {
         || TO.begin(goes_on)
         || goes_on.starts_with("t/m");
     match before {
-        [] | [.., Token::Stop | Token::Closed | Token::Except] => next_fits,
-        [.., Token::Day(_), Token::To | Token::And] => true,
-        [.., Token::Day(_) | Token::Time(_)] => false,
+        [] | [.., HoursToken::Stop | HoursToken::Closed | HoursToken::Except] => next_fits,
+        [.., HoursToken::Day(_), HoursToken::To | HoursToken::And] => true,
+        [.., HoursToken::Day(_) | HoursToken::Time(_)] => false,
         _ => next_fits,
     }
 }
@@ -243,10 +250,10 @@ fn day_of_language(word: &str, language: &str) -> Option<u8> {
     days.iter().position(|day| *day == word).map(|day| day as u8)
 }
 
-fn other_meaning(word: &str) -> Token {
+fn other_meaning(word: &str) -> HoursToken {
     match word {
-        "to" | "do" => Token::To,
-        _ => Token::Filler,
+        "to" | "do" => HoursToken::To,
+        _ => HoursToken::Filler,
     }
 }
 
@@ -276,7 +283,7 @@ const DAYS: [&[&str]; 7] = [
 enum Phrase {
     Noon,
     Midnight,
-    Token(Token),
+    Token(HoursToken),
 }
 
 const ALL_DAYS: u8 = 0b111_1111;
@@ -295,49 +302,49 @@ static PHRASES: LazyLock<Vec<(Regex, Phrase)>> = LazyLock::new(|| {
         ),
         (
             "24 hours|24 ?h|24/7|24 stunden|rund um die uhr|24 heures|24 horas|24 ore|nonstop|dygnet runt|dognet rundt|calodobowo|24 uur",
-            Phrase::Token(Token::AllDay),
+            Phrase::Token(HoursToken::AllDay),
         ),
         (
             "(?:daily|every ?day|seven days(?: a week)?|7 days(?: a week)?|all week|all days|7/7|7j/7|7 jours sur 7)|taglich|jeden tag|alle tage|tous les jours|todos los dias|todos os dias|tutti i giorni|ogni giorno|dagelijks|alle dagen|elke dag|codziennie|dagligen|daglig|dagligt|alla dagar|alle dage|alle dager|denne|kazdy den|joka paiva|paivittain|diariamente|diario|a diario|giornalmente",
-            Phrase::Token(Token::Days(ALL_DAYS)),
+            Phrase::Token(HoursToken::Days(ALL_DAYS)),
         ),
         (
             "(?:on )?weekdays|week days|wochentags|unter der woche|en semaine|dias laborables|dni robocze|hverdager|hverdage|vardagar|weekdagen|doordeweeks|giorni feriali|dias uteis|vsedni dny|arkisin|arkipaivisin",
-            Phrase::Token(Token::Days(WEEKDAYS)),
+            Phrase::Token(HoursToken::Days(WEEKDAYS)),
         ),
         (
             "(?:at )?weekends?|the weekend|am wochenende|wochenende|le week-end|week-end|fin de semana|fines de semana|fim de semana|nel weekend|weekendy|helger|helgen|vikend|viikonloppu(?:na|isin)",
-            Phrase::Token(Token::Days(WEEKEND)),
+            Phrase::Token(HoursToken::Days(WEEKEND)),
         ),
-        ("l ?(?:-|a|/) ?v", Phrase::Token(Token::Days(WEEKDAYS))),
-        ("l ?(?:-|a|/) ?s", Phrase::Token(Token::Days(0b011_1111))),
-        ("l ?(?:-|a|/) ?d", Phrase::Token(Token::Days(ALL_DAYS))),
-        ("l ?(?:-|a|/) ?j", Phrase::Token(Token::Days(0b000_1111))),
-        ("s ?(?:-|y|/) ?d", Phrase::Token(Token::Days(WEEKEND))),
-        ("m ?- ?f(?:ri)?", Phrase::Token(Token::Days(WEEKDAYS))),
-        ("m ?- ?th(?:urs?)?", Phrase::Token(Token::Days(0b000_1111))),
-        ("m ?- ?s(?:at?)?", Phrase::Token(Token::Days(0b011_1111))),
-        ("t/m|tot en met|bis einschliesslich", Phrase::Token(Token::To)),
-        ("segunda-feira", Phrase::Token(Token::Day(0))),
-        ("terca-feira", Phrase::Token(Token::Day(1))),
-        ("quarta-feira", Phrase::Token(Token::Day(2))),
-        ("quinta-feira", Phrase::Token(Token::Day(3))),
-        ("sexta-feira", Phrase::Token(Token::Day(4))),
+        ("l ?(?:-|a|/) ?v", Phrase::Token(HoursToken::Days(WEEKDAYS))),
+        ("l ?(?:-|a|/) ?s", Phrase::Token(HoursToken::Days(0b011_1111))),
+        ("l ?(?:-|a|/) ?d", Phrase::Token(HoursToken::Days(ALL_DAYS))),
+        ("l ?(?:-|a|/) ?j", Phrase::Token(HoursToken::Days(0b000_1111))),
+        ("s ?(?:-|y|/) ?d", Phrase::Token(HoursToken::Days(WEEKEND))),
+        ("m ?- ?f(?:ri)?", Phrase::Token(HoursToken::Days(WEEKDAYS))),
+        ("m ?- ?th(?:urs?)?", Phrase::Token(HoursToken::Days(0b000_1111))),
+        ("m ?- ?s(?:at?)?", Phrase::Token(HoursToken::Days(0b011_1111))),
+        ("t/m|tot en met|bis einschliesslich", Phrase::Token(HoursToken::To)),
+        ("segunda-feira", Phrase::Token(HoursToken::Day(0))),
+        ("terca-feira", Phrase::Token(HoursToken::Day(1))),
+        ("quarta-feira", Phrase::Token(HoursToken::Day(2))),
+        ("quinta-feira", Phrase::Token(HoursToken::Day(3))),
+        ("sexta-feira", Phrase::Token(HoursToken::Day(4))),
         (
             "except(?: on| for)?|apart from|ausser|a l'exception d[eu]|sauf(?: le)?|excepto|salvo|tranne(?: il| la)?|eccetto|escluso|behalve|oprocz|undtagen|unntatt|utom|krome|mimo|exceto|paitsi",
-            Phrase::Token(Token::Except),
+            Phrase::Token(HoursToken::Except),
         ),
         (
             "until|till|jusqu'?(?:a|au)|jusque|hasta(?: las?)?|fino (?:alle|a)|ate as?|tot|kl til",
-            Phrase::Token(Token::Until),
+            Phrase::Token(HoursToken::Until),
         ),
         (
             "opening (?:hours|times)|business hours|office hours|hours|we are open|offnungszeiten|geoffnet|sprechzeiten|sprechstunden?|ladenzeiten|geschaftszeiten|burozeiten|horaires(?: d'ouverture)?|heures d'ouverture|ouvert(?:e|s|es)?|horario(?:s)?(?: de (?:apertura|atencion|atendimento|funcionamento))?|abierto|abrimos|orar[io]i?(?: di apertura)?|apert[oiae]|openingstijden|geopend|open|aberto|abertos|godziny otwarcia|otwarte|czynne|zapraszamy|oppettider|oppet|apningstider|apent|abningstider|abent|abent|oteviraci doba|otevreno|provozni doba|aukioloajat|avoinna|auki|wir sind|recepcao|siamo|besetzt|staffed|bezet",
-            Phrase::Token(Token::Open),
+            Phrase::Token(HoursToken::Open),
         ),
         (
             "by appointment(?: only)?|nach (?:vereinbarung|absprache)|sur rendez-vous|su appuntamento|con cita previa|op afspraak|po umowieniu|efter avtale|efter aftale|na objednani|public holidays?|bank holidays?|feiertage?n?|jours feries|festivos?|festivi|feriados|feestdagen|swieta|helligdage?r?|roda dagar|svatky",
-            Phrase::Token(Token::Closed),
+            Phrase::Token(HoursToken::Closed),
         ),
     ];
     let anchored = |(pattern, what): (&str, Phrase)| {
@@ -385,7 +392,7 @@ mod tests {
         tokens(text, "")
             .into_iter()
             .filter_map(|token| match token {
-                Token::Time(clock) => Some((clock.minutes, clock.half)),
+                HoursToken::Time(clock) => Some((clock.minutes, clock.half)),
                 _ => None,
             })
             .collect()
@@ -414,15 +421,18 @@ mod tests {
 
     #[test]
     fn days_and_what_stands_between_them() {
-        assert_eq!(tokens("Mo-Fr", "de"), [Token::Day(0), Token::To, Token::Day(4)]);
-        assert_eq!(tokens("lundi au vendredi", "fr"), [Token::Day(0), Token::To, Token::Day(4)]);
+        assert_eq!(tokens("Mo-Fr", "de"), [HoursToken::Day(0), HoursToken::To, HoursToken::Day(4)]);
+        assert_eq!(
+            tokens("lundi au vendredi", "fr"),
+            [HoursToken::Day(0), HoursToken::To, HoursToken::Day(4)]
+        );
         assert_eq!(
             tokens("täglich außer Di.", ""),
-            [Token::Days(ALL_DAYS), Token::Except, Token::Day(1)]
+            [HoursToken::Days(ALL_DAYS), HoursToken::Except, HoursToken::Day(1)]
         );
-        assert_eq!(tokens("So geschlossen", "de"), [Token::Day(6), Token::Closed]);
-        assert_eq!(tokens("Pá–So", "cs"), [Token::Day(4), Token::To, Token::Day(5)]);
-        assert_eq!(tokens("Ma-Sa", "fr"), [Token::Day(1), Token::To, Token::Day(5)]);
-        assert_eq!(tokens("Ma-vr", "nl"), [Token::Day(0), Token::To, Token::Day(4)]);
+        assert_eq!(tokens("So geschlossen", "de"), [HoursToken::Day(6), HoursToken::Closed]);
+        assert_eq!(tokens("Pá–So", "cs"), [HoursToken::Day(4), HoursToken::To, HoursToken::Day(5)]);
+        assert_eq!(tokens("Ma-Sa", "fr"), [HoursToken::Day(1), HoursToken::To, HoursToken::Day(5)]);
+        assert_eq!(tokens("Ma-vr", "nl"), [HoursToken::Day(0), HoursToken::To, HoursToken::Day(4)]);
     }
 }

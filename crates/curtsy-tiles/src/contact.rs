@@ -5,17 +5,17 @@ use std::ops::Range;
 use crate::address;
 use crate::country::Country;
 use crate::email;
-use crate::found::{Found, LABELLED, LINKED, PROSE, STRUCTURED};
+use crate::found::{FoundFact, LABELLED, LINKED, PROSE, STRUCTURED};
 use crate::phone;
 use crate::plain::{fold, plain, words};
-use crate::schema::Said;
-use crate::site::{Page, Site};
+use crate::schema::SchemaFact;
+use crate::site::{SitePage, SitePages};
 use crate::tile::{Address, Contact, Fact, Via};
 use crate::topic::Topic;
 use crate::whose::{Owner, owner};
 
 /// All ways to the business but its hours.
-pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
+pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     let mut found = Vec::new();
     for (number, page) in site.pages.iter().enumerate() {
         structured(site, page, number, &mut found);
@@ -30,10 +30,15 @@ pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
     found
 }
 
-fn structured(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<Found>) {
+fn structured(
+    site: &SitePages<'_>,
+    page: &SitePage<'_>,
+    number: usize,
+    found: &mut Vec<FoundFact>,
+) {
     for (via, said) in &page.said {
         let (contact, text) = match said {
-            Said::Phone(written) => {
+            SchemaFact::Phone(written) => {
                 let digits =
                     phone::candidates(written.trim_start_matches("tel:")).into_iter().next();
                 let Some(phone) =
@@ -43,14 +48,14 @@ fn structured(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<F
                 };
                 (Contact::Phone(phone), written.clone())
             }
-            Said::Email(written) => {
+            SchemaFact::Email(written) => {
                 let email = email::of_link(written).or_else(|| {
                     email::emails(written, &site.domain).into_iter().next().map(|(_, email)| email)
                 });
                 let Some(email) = email else { continue };
                 (Contact::Email(email), written.clone())
             }
-            Said::Address(postal) => {
+            SchemaFact::Address(postal) => {
                 let country = postal
                     .country
                     .as_deref()
@@ -73,7 +78,7 @@ fn structured(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<F
             }
             _ => continue,
         };
-        found.push(Found {
+        found.push(FoundFact {
             fact: Fact::Contact(contact),
             page: number,
             via: *via,
@@ -84,7 +89,7 @@ fn structured(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<F
 }
 
 /// `tel:`, `mailto:` and WhatsApp links.
-fn links(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<Found>) {
+fn links(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &mut Vec<FoundFact>) {
     for link in page.tree.all("a").take(LINKS_MAX) {
         if page.tree.node(link).hidden {
             continue;
@@ -139,7 +144,7 @@ fn links(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<Found>
         if let Some(contact) = contact.filter(|_| is_ours) {
             let text =
                 line.map_or_else(|| page.text(link), |line| page.lines.all[line].text.clone());
-            found.push(Found {
+            found.push(FoundFact {
                 fact: Fact::Contact(contact),
                 page: number,
                 via: Via::Link,
@@ -153,7 +158,7 @@ fn links(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<Found>
     {
         if let Some(email) = page.tree.attribute(hidden, "data-cfemail").and_then(email::of_cfemail)
         {
-            found.push(Found {
+            found.push(FoundFact {
                 fact: Fact::Contact(Contact::Email(email)),
                 page: number,
                 via: Via::Link,
@@ -165,7 +170,7 @@ fn links(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<Found>
 }
 
 /// What a line says before and after a link.
-fn around_link(page: &Page<'_>, line: usize, link: usize) -> (String, String) {
+fn around_link(page: &SitePage<'_>, line: usize, link: usize) -> (String, String) {
     let line = &page.lines.all[line];
     let inside: Vec<&Range<usize>> = line
         .pieces
@@ -181,7 +186,13 @@ fn around_link(page: &Page<'_>, line: usize, link: usize) -> (String, String) {
     }
 }
 
-fn phones(site: &Site<'_>, page: &Page<'_>, number: usize, at: usize, found: &mut Vec<Found>) {
+fn phones(
+    site: &SitePages<'_>,
+    page: &SitePage<'_>,
+    number: usize,
+    at: usize,
+    found: &mut Vec<FoundFact>,
+) {
     let line = &page.lines.all[at];
     let candidates = phone::candidates(&line.text);
     let mut previous_end = 0;
@@ -229,7 +240,7 @@ fn phones(site: &Site<'_>, page: &Page<'_>, number: usize, at: usize, found: &mu
         let has_times = !crate::hours::read(
             &line.text,
             page.language(),
-            crate::hours::Waiting { days: 1, given: false },
+            crate::hours::WaitingDays { days: 1, given: false },
         )
         .intervals
         .is_empty();
@@ -265,7 +276,7 @@ fn phones(site: &Site<'_>, page: &Page<'_>, number: usize, at: usize, found: &mu
             }
             _ => continue,
         };
-        found.push(Found {
+        found.push(FoundFact {
             fact: Fact::Contact(Contact::Phone(phone)),
             page: number,
             via: Via::Text,
@@ -281,7 +292,7 @@ fn is_spaced(written: &str) -> bool {
 }
 
 /// A place where a business puts its contacts.
-fn at_contact_place(page: &Page<'_>, at: usize) -> bool {
+fn at_contact_place(page: &SitePage<'_>, at: usize) -> bool {
     let part = page.lines.all[at].part;
     part.footer
         || part.header
@@ -290,7 +301,7 @@ fn at_contact_place(page: &Page<'_>, at: usize) -> bool {
 }
 
 /// Whether the line, or its paragraph, has an address of the business or its name.
-fn near_own_address(site: &Site<'_>, page: &Page<'_>, at: usize) -> bool {
+fn near_own_address(site: &SitePages<'_>, page: &SitePage<'_>, at: usize) -> bool {
     let paragraph = page.lines.paragraph(at);
     let text = page.text_of_lines(paragraph);
     site.is_named_in(&fold(&text))
@@ -298,7 +309,7 @@ fn near_own_address(site: &Site<'_>, page: &Page<'_>, at: usize) -> bool {
 }
 
 /// The line above as a label: short, without a number of its own.
-fn label_above(page: &Page<'_>, at: usize) -> String {
+fn label_above(page: &SitePage<'_>, at: usize) -> String {
     let Some(above) = at.checked_sub(1).map(|above| &page.lines.all[above]) else {
         return String::new();
     };
@@ -311,7 +322,7 @@ fn label_above(page: &Page<'_>, at: usize) -> String {
     }
 }
 
-fn is_fax(page: &Page<'_>, at: usize, between: &str) -> bool {
+fn is_fax(page: &SitePage<'_>, at: usize, between: &str) -> bool {
     if FAX.are_in(between) {
         // `Tel./Fax 123` is both.
         return !(PHONE.are_in(between)
@@ -321,7 +332,13 @@ fn is_fax(page: &Page<'_>, at: usize, between: &str) -> bool {
     !PHONE.are_in(between) && FAX.are_in(&label_above(page, at))
 }
 
-fn emails(site: &Site<'_>, page: &Page<'_>, number: usize, at: usize, found: &mut Vec<Found>) {
+fn emails(
+    site: &SitePages<'_>,
+    page: &SitePage<'_>,
+    number: usize,
+    at: usize,
+    found: &mut Vec<FoundFact>,
+) {
     let line = &page.lines.all[at];
     for (place, email) in email::emails(&line.text, &site.domain) {
         let whose = owner(site, page, at, &line.text[..place.start], &line.text[place.end..]);
@@ -333,7 +350,7 @@ fn emails(site: &Site<'_>, page: &Page<'_>, number: usize, at: usize, found: &mu
                 && line.text.len() < place.len() + 40)
         {
             let confidence = if is_own { LABELLED + 0.15 } else { PROSE };
-            found.push(Found {
+            found.push(FoundFact {
                 fact: Fact::Contact(Contact::Email(email)),
                 page: number,
                 via: Via::Text,
@@ -345,7 +362,7 @@ fn emails(site: &Site<'_>, page: &Page<'_>, number: usize, at: usize, found: &mu
 }
 
 /// At the site's own domain, or one that is named like it.
-fn is_own_email(site: &Site<'_>, email: &str) -> bool {
+fn is_own_email(site: &SitePages<'_>, email: &str) -> bool {
     let domain = email.rsplit('@').next().unwrap_or_default();
     domain == site.domain
         || domain.ends_with(&format!(".{}", site.domain))
@@ -353,8 +370,8 @@ fn is_own_email(site: &Site<'_>, email: &str) -> bool {
 }
 
 /// Where the business has addresses at its own domain, those at others are others', unless structured data or a link says so.
-fn without_strange_emails(site: &Site<'_>, found: &mut Vec<Found>) {
-    let is_email = |found: &Found| matches!(&found.fact, Fact::Contact(Contact::Email(email)) if is_own_email(site, email));
+fn without_strange_emails(site: &SitePages<'_>, found: &mut Vec<FoundFact>) {
+    let is_email = |found: &FoundFact| matches!(&found.fact, Fact::Contact(Contact::Email(email)) if is_own_email(site, email));
     if found.iter().any(is_email) {
         found.retain(|found| match &found.fact {
             Fact::Contact(Contact::Email(email)) => {
@@ -368,7 +385,7 @@ fn without_strange_emails(site: &Site<'_>, found: &mut Vec<Found>) {
     }
 }
 
-fn addresses(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<Found>) {
+fn addresses(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &mut Vec<FoundFact>) {
     let mut at = 0;
     while at < page.lines.all.len() {
         let run = address_run(page, at);
@@ -421,7 +438,7 @@ fn addresses(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<Fo
             };
             let text = plain(&text[place.at.clone()], 200);
             let confidence = if own.part.address { LABELLED + 0.1 } else { LABELLED };
-            found.push(Found {
+            found.push(FoundFact {
                 fact: Fact::Contact(Contact::Address(address)),
                 page: number,
                 via: Via::Text,
@@ -433,7 +450,7 @@ fn addresses(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<Fo
 }
 
 /// A street without the business's name before it: `Gull Rock House, 11 Chapel Steps`.
-fn without_name(site: &Site<'_>, street: &str) -> String {
+fn without_name(site: &SitePages<'_>, street: &str) -> String {
     match street.split_once(", ") {
         Some((first, rest))
             if site.is_named_in(&fold(first)) && !first.chars().any(|c| c.is_ascii_digit()) =>
@@ -445,7 +462,7 @@ fn without_name(site: &Site<'_>, street: &str) -> String {
 }
 
 /// Lines that may make up one address: a paragraph, or short lines of one container.
-fn address_run(page: &Page<'_>, at: usize) -> Range<usize> {
+fn address_run(page: &SitePage<'_>, at: usize) -> Range<usize> {
     let lines = &page.lines.all;
     let mut end = at + 1;
     while end < lines.len() && end - at < RUN_LINES_MAX {
@@ -464,8 +481,13 @@ fn address_run(page: &Page<'_>, at: usize) -> Range<usize> {
 }
 
 /// What the lines above the street in its run say: our name, somebody else's, or nothing.
-fn name_above(site: &Site<'_>, page: &Page<'_>, run: &Range<usize>, line: usize) -> Option<bool> {
-    let above: Vec<&crate::lines::Line> = page.lines.all[run.start..line]
+fn name_above(
+    site: &SitePages<'_>,
+    page: &SitePage<'_>,
+    run: &Range<usize>,
+    line: usize,
+) -> Option<bool> {
+    let above: Vec<&crate::lines::TextLine> = page.lines.all[run.start..line]
         .iter()
         .rev()
         .take(4)
@@ -481,7 +503,7 @@ fn name_above(site: &Site<'_>, page: &Page<'_>, run: &Range<usize>, line: usize)
 }
 
 /// Whether a text has names that are not the business's.
-fn has_names(site: &Site<'_>, text: &str) -> bool {
+fn has_names(site: &SitePages<'_>, text: &str) -> bool {
     let folded = fold(text);
     let names = text
         .split(|c: char| !c.is_alphanumeric())

@@ -5,23 +5,23 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::found::{Found, LABELLED};
-use crate::kind::{COURSE_ALONE, COURSES, Kind};
+use crate::found::{FoundFact, LABELLED};
+use crate::kind::{COURSE_ALONE, COURSES, PricedKind};
 use crate::naming;
 use crate::payable::MEAL;
 use crate::plain::words;
-use crate::priced::{self, Item};
-use crate::site::Page;
+use crate::priced::{self, PricedItem};
+use crate::site::SitePage;
 use crate::tile::{Fact, Via};
 use crate::topic::Topic;
 use crate::week;
 
 /// Dishes of courses without any price: lists on a page about food, and lines under a heading that only food has.
 pub(crate) fn dishes_in_courses(
-    page: &Page<'_>,
+    page: &SitePage<'_>,
     number: usize,
-    items: &[Item],
-    found: &mut Vec<Found>,
+    items: &[PricedItem],
+    found: &mut Vec<FoundFact>,
 ) {
     let lines = &page.lines.all;
     // Lines that could be dishes, by the heading they stand under; none if there is a price among them.
@@ -83,13 +83,19 @@ pub(crate) fn dishes_in_courses(
             let fact =
                 Fact::Menu { section, name, description: None, amount: None, currency: None };
             let text = line.text.clone();
-            found.push(Found { fact, page: number, via: Via::List, text, confidence: LABELLED });
+            found.push(FoundFact {
+                fact,
+                page: number,
+                via: Via::List,
+                text,
+                confidence: LABELLED,
+            });
         }
     }
 }
 
 /// What several lines begin with, before a colon: `Soup: leek`, `Soup: pea`, `Soup: tomato`.
-fn labels<'p>(page: &'p Page<'_>) -> BTreeSet<&'p str> {
+fn labels<'p>(page: &'p SitePage<'_>) -> BTreeSet<&'p str> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for line in page.lines.all.iter().filter(|line| line.prices.is_empty()) {
         if let Some((label, _)) = line.text.split_once(": ") {
@@ -108,7 +114,7 @@ fn without_label<'n>(name: &'n str, labels: &BTreeSet<&str>) -> &'n str {
 }
 
 /// What a line without a price of its own calls a dish: `Beef (€4 supplement)` has none.
-pub(crate) fn dish_of(line: &crate::lines::Line) -> String {
+pub(crate) fn dish_of(line: &crate::lines::TextLine) -> String {
     let end = line.prices.first().and_then(|price| line.text[..price.at.start].rfind('('));
     let end = end.or_else(|| LEADERS.find(&line.text).map(|found| found.start()));
     let text = line.lead().unwrap_or(&line.text[..end.unwrap_or(line.text.len())]);
@@ -116,8 +122,9 @@ pub(crate) fn dish_of(line: &crate::lines::Line) -> String {
 }
 
 /// Outside of lists more is asked of a line: a page about food, no sentence, no times.
-pub(crate) fn reads_like_dish(page: &Page<'_>, line: &crate::lines::Line) -> bool {
-    let hours = crate::hours::read(&line.text, page.language(), crate::hours::Waiting::default());
+pub(crate) fn reads_like_dish(page: &SitePage<'_>, line: &crate::lines::TextLine) -> bool {
+    let hours =
+        crate::hours::read(&line.text, page.language(), crate::hours::WaitingDays::default());
     page.topic == Topic::Menu
         && !naming::without_stand_in(&line.text).ends_with(['.', '!', '?', ':'])
         && !naming::is_prose(&line.text, "")
@@ -127,9 +134,9 @@ pub(crate) fn reads_like_dish(page: &Page<'_>, line: &crate::lines::Line) -> boo
 
 /// `Cocktails, all £9.50`: the dishes under a heading that has the price of all of them.
 pub(crate) fn dishes_at_one_price(
-    page: &Page<'_>,
-    item: &Item,
-    items: &[Item],
+    page: &SitePage<'_>,
+    item: &PricedItem,
+    items: &[PricedItem],
 ) -> Vec<(usize, String)> {
     let lines = &page.lines.all;
     let named = |at: usize| (at, dish_of(&lines[at]));
@@ -162,7 +169,7 @@ pub(crate) fn dishes_at_one_price(
 }
 
 /// The names of a line that has several between bars, and nothing else.
-fn names_in_row(line: &crate::lines::Line) -> Vec<String> {
+fn names_in_row(line: &crate::lines::TextLine) -> Vec<String> {
     let parts = line.text.split(['·', '•', '|']).take(DISHES_MAX);
     let names: Vec<String> = parts.map(naming::clean_name).collect();
     let is_short = |name: &String| naming::is_name(name) && name.split_whitespace().count() <= 7;
@@ -171,7 +178,11 @@ fn names_in_row(line: &crate::lines::Line) -> Vec<String> {
 }
 
 /// `Harvest menu, £27` over a list: the dishes that are served for it, without a price of their own.
-pub(crate) fn dishes_of_menu(page: &Page<'_>, item: &Item, items: &[Item]) -> Vec<usize> {
+pub(crate) fn dishes_of_menu(
+    page: &SitePage<'_>,
+    item: &PricedItem,
+    items: &[PricedItem],
+) -> Vec<usize> {
     let lines = &page.lines.all;
     let heading = &lines[item.line];
     let is_over_priced = || items.iter().any(|other| lines[other.line].heading == Some(item.line));
@@ -192,7 +203,11 @@ pub(crate) fn dishes_of_menu(page: &Page<'_>, item: &Item, items: &[Item]) -> Ve
 }
 
 /// `All tacos $3.75 each`: the dishes after a line that has the price of all of them, each with a heading or an item of its own.
-pub(crate) fn dishes_below(page: &Page<'_>, item: &Item, items: &[Item]) -> Vec<usize> {
+pub(crate) fn dishes_below(
+    page: &SitePage<'_>,
+    item: &PricedItem,
+    items: &[PricedItem],
+) -> Vec<usize> {
     let lines = &page.lines.all;
     let Some(over) = lines[item.line].heading else { return Vec::new() };
     let below = item.line + 1..lines.len().min(item.line + DISHES_MAX);
@@ -212,7 +227,7 @@ pub(crate) fn dishes_below(page: &Page<'_>, item: &Item, items: &[Item]) -> Vec<
 }
 
 /// Whether a line reads like the name of a dish: the first of its item, short, and no sentence.
-pub(crate) fn is_dish_line(page: &Page<'_>, at: usize) -> bool {
+pub(crate) fn is_dish_line(page: &SitePage<'_>, at: usize) -> bool {
     let line = &page.lines.all[at];
     let name = dish_of(line);
     let item = page.tree.nearest(line.block, &["li", "dt"]);
@@ -238,18 +253,18 @@ pub(crate) fn is_dish_line(page: &Page<'_>, at: usize) -> bool {
 
 /// In a list of dishes with prices, those that have none: the same markup around a name.
 pub(crate) fn dishes_without_price(
-    page: &Page<'_>,
+    page: &SitePage<'_>,
     number: usize,
-    items: &[Item],
-    kinds: &[Kind],
-    found: &mut Vec<Found>,
+    items: &[PricedItem],
+    kinds: &[PricedKind],
+    found: &mut Vec<FoundFact>,
 ) {
     let tree = &page.tree;
     let mut boxes: Vec<(usize, String)> = Vec::new();
     for (item, _) in items
         .iter()
         .zip(kinds)
-        .filter(|(item, kind)| **kind == Kind::Menu && item.via != Via::Table)
+        .filter(|(item, kind)| **kind == PricedKind::Menu && item.via != Via::Table)
     {
         let line = &page.lines.all[item.line];
         // The box of a dish: the largest element around its price that has no other price.
@@ -267,7 +282,7 @@ pub(crate) fn dishes_without_price(
         }
         boxes.push((own, signature(page, own)));
     }
-    let mut found_here: Vec<Found> = Vec::new();
+    let mut found_here: Vec<FoundFact> = Vec::new();
     let blocks: BTreeSet<usize> =
         items.iter().map(|item| page.lines.all[item.line].block).collect();
     if !boxes.is_empty() {
@@ -285,7 +300,7 @@ pub(crate) fn dishes_without_price(
                 let fact =
                     Fact::Menu { section, name, description: None, amount: None, currency: None };
                 let text = line.text.clone();
-                found_here.push(Found {
+                found_here.push(FoundFact {
                     fact,
                     page: number,
                     via: Via::List,
@@ -374,7 +389,7 @@ pub(crate) fn dishes_without_price(
                 let section = priced::section(page, start, &name);
                 let fact =
                     Fact::Menu { section, name, description: None, amount: None, currency: None };
-                found.push(Found {
+                found.push(FoundFact {
                     fact,
                     page: number,
                     via: Via::List,
@@ -387,9 +402,9 @@ pub(crate) fn dishes_without_price(
 }
 
 /// `<span class=name>Fish of the day</span> <span class=size>200 g</span>`: each part of a line has a class of its own.
-fn first_of_spans<'l>(page: &Page<'_>, line: &'l crate::lines::Line) -> Option<&'l str> {
+fn first_of_spans<'l>(page: &SitePage<'_>, line: &'l crate::lines::TextLine) -> Option<&'l str> {
     let (first, last) = (line.pieces.first()?, line.pieces.last()?);
-    let class = |piece: &crate::lines::Piece| {
+    let class = |piece: &crate::lines::TextPiece| {
         page.tree.attribute(page.tree.node(piece.node).parent, "class")
     };
     let own = class(first).filter(|_| page.tree.node(first.node).parent != line.block)?;
@@ -398,7 +413,7 @@ fn first_of_spans<'l>(page: &Page<'_>, line: &'l crate::lines::Line) -> Option<&
 }
 
 /// Where the name ends on a line without a price: `Turbot ....... see board`, or `Turbot market price` among lines with prices.
-fn end_of_name(page: &Page<'_>, at: usize, blocks: &BTreeSet<usize>) -> Option<usize> {
+fn end_of_name(page: &SitePage<'_>, at: usize, blocks: &BTreeSet<usize>) -> Option<usize> {
     let line = &page.lines.all[at];
     let led = LEADERS.find(&line.text).map(|found| found.start());
     let short = naming::without_stand_in(&line.text).len();
@@ -407,15 +422,15 @@ fn end_of_name(page: &Page<'_>, at: usize, blocks: &BTreeSet<usize>) -> Option<u
 
 /// `Gnocchi of the day | ask us`: a term without a price in a list of terms with prices.
 fn terms_without_price(
-    page: &Page<'_>,
+    page: &SitePage<'_>,
     number: usize,
-    items: &[Item],
-    kinds: &[Kind],
-    found: &mut Vec<Found>,
+    items: &[PricedItem],
+    kinds: &[PricedKind],
+    found: &mut Vec<FoundFact>,
 ) {
     let (tree, lines) = (&page.tree, &page.lines.all);
     let mut priced: BTreeMap<usize, usize> = BTreeMap::new();
-    for (item, _) in items.iter().zip(kinds).filter(|(_, kind)| **kind == Kind::Menu) {
+    for (item, _) in items.iter().zip(kinds).filter(|(_, kind)| **kind == PricedKind::Menu) {
         if let Some(list) = tree.nearest(lines[item.line].block, &["dl"]) {
             *priced.entry(list).or_default() += 1;
         }
@@ -438,7 +453,7 @@ fn terms_without_price(
                 let fact =
                     Fact::Menu { section, name, description: None, amount: None, currency: None };
                 let text = lines[at].text.clone();
-                found.push(Found {
+                found.push(FoundFact {
                     fact,
                     page: number,
                     via: Via::List,
@@ -451,7 +466,7 @@ fn terms_without_price(
 }
 
 /// An element's name and classes; none if it has no class, since then it may be anything.
-pub(crate) fn signature(page: &Page<'_>, at: usize) -> String {
+pub(crate) fn signature(page: &SitePage<'_>, at: usize) -> String {
     let class = page.tree.attribute(at, "class").unwrap_or_default();
     if class.is_empty() && !matches!(page.tree.name(at), "li" | "article") {
         String::new()

@@ -4,11 +4,11 @@ use crate::goods::{PER, joined};
 use crate::money::{self, Period, Price};
 use crate::naming::{clean_name, is_measure, is_name, split_name, without_measure};
 use crate::plain::{fold, words};
-use crate::priced::{Finder, PERIOD_CHARS};
+use crate::priced::{PERIOD_CHARS, PriceFinder};
 use crate::tile::Via;
 use crate::whose;
 
-impl Finder<'_, '_> {
+impl PriceFinder<'_, '_> {
     /// `Cod £6.20`, `Cod £6.20 / £8.40`, `Adults £9, children £4.50`.
     pub(crate) fn pairs(&mut self, at: usize, tags: &[Price], first_name: String) {
         let line = &self.page.lines.all[at];

@@ -7,19 +7,19 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::found::{Found, LABELLED, LISTED, STRUCTURED};
+use crate::found::{FoundFact, LABELLED, LISTED, STRUCTURED};
 use crate::plain::{fold, plain, words};
-use crate::schema::Said;
-use crate::site::{Page, Site};
+use crate::schema::SchemaFact;
+use crate::site::{SitePage, SitePages};
 use crate::tile::{Fact, Via};
 use crate::topic::{self, Topic};
 
 /// All questions and answers of a site.
-pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
+pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     let mut found = Vec::new();
     for (number, page) in site.pages.iter().enumerate() {
         for (via, said) in &page.said {
-            if let Said::Question { question, answer } = said {
+            if let SchemaFact::Question { question, answer } = said {
                 found.push(tile(number, *via, question, answer, STRUCTURED));
             }
         }
@@ -60,9 +60,9 @@ pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
     found
 }
 
-fn tile(page: usize, via: Via, question: &str, answer: &str, confidence: f32) -> Found {
+fn tile(page: usize, via: Via, question: &str, answer: &str, confidence: f32) -> FoundFact {
     let question = plain(question, QUESTION_CHARS_MAX);
-    Found {
+    FoundFact {
         text: question.clone(),
         fact: Fact::Faq { question, answer: plain(answer, ANSWER_CHARS_MAX) },
         page,
@@ -72,7 +72,7 @@ fn tile(page: usize, via: Via, question: &str, answer: &str, confidence: f32) ->
 }
 
 /// Whether a line asks a question that the page goes on to answer.
-pub(crate) fn is_question(page: &Page<'_>, at: usize) -> bool {
+pub(crate) fn is_question(page: &SitePage<'_>, at: usize) -> bool {
     let line = &page.lines.all[at];
     if line.part.nav || line.part.quote || line.part.form || line.part.footer || line.part.post {
         return false;
@@ -102,13 +102,13 @@ pub(crate) fn is_question(page: &Page<'_>, at: usize) -> bool {
 }
 
 /// Leaves out what only invites ("Still have questions?"): it says so, or looks unlike all the others.
-fn without_invitations(page: &Page<'_>, questions: &mut Vec<usize>) {
+fn without_invitations(page: &SitePage<'_>, questions: &mut Vec<usize>) {
     let look = |at: usize| {
         let line = &page.lines.all[at];
         (
             page.tree.name(line.block).to_owned(),
             line.level,
-            // Other classes tell what is open.
+            // Other classes state what is open.
             page.tree
                 .attribute(line.block, "class")
                 .and_then(|class| class.split_ascii_whitespace().next())
@@ -137,14 +137,14 @@ fn ends_as_question(text: &str) -> bool {
 }
 
 /// A heading, or the first line of its block, or set off from the rest.
-fn starts_block(page: &Page<'_>, at: usize) -> bool {
+fn starts_block(page: &SitePage<'_>, at: usize) -> bool {
     let line = &page.lines.all[at];
     let first = at == 0 || page.lines.all[at - 1].block != line.block || line.gap;
     line.level > 0 || first || line.lead().is_some() || line.is_all(|style| style.strong)
 }
 
 /// Whether the page, a heading over the line or a class around it says that questions come.
-fn is_announced(page: &Page<'_>, at: usize) -> bool {
+fn is_announced(page: &SitePage<'_>, at: usize) -> bool {
     let line = &page.lines.all[at];
     page.topic == Topic::Faq && !line.part.aside
         || page.lines.headings(at).any(|heading| {
@@ -161,17 +161,18 @@ fn is_announced(page: &Page<'_>, at: usize) -> bool {
         })
 }
 
-fn asking_headings(page: &Page<'_>, at: usize) -> usize {
+fn asking_headings(page: &SitePage<'_>, at: usize) -> usize {
     let line = &page.lines.all[at];
-    let same =
-        |other: &&crate::lines::Line| other.level == line.level && other.heading == line.heading;
+    let same = |other: &&crate::lines::TextLine| {
+        other.level == line.level && other.heading == line.heading
+    };
     let all = page.lines.all.iter().filter(same);
     let (asking, telling): (Vec<_>, Vec<_>) = all.partition(|other| ends_as_question(&other.text));
     if telling.len() * 3 > asking.len() { 0 } else { asking.len() }
 }
 
 /// The question without its mark, and the part of the answer that stands on the same line.
-fn question_at(page: &Page<'_>, at: usize) -> Option<(String, String)> {
+fn question_at(page: &SitePage<'_>, at: usize) -> Option<(String, String)> {
     let line = &page.lines.all[at];
     let text = QUESTION_MARK.replace(&line.text, "").into_owned();
     if let Some(lead) = line.lead().filter(|lead| ends_as_question(lead)) {
@@ -188,7 +189,7 @@ fn question_at(page: &Page<'_>, at: usize) -> Option<(String, String)> {
 
 /// The lines of the answer: what is left of the item that both stand in, or what follows until the next question or heading.
 fn answer_lines(
-    page: &Page<'_>,
+    page: &SitePage<'_>,
     at: usize,
     questions: &[usize],
     next: Option<usize>,
@@ -239,7 +240,7 @@ fn answer_lines(
     first..end
 }
 
-fn stop_at_heading(page: &Page<'_>, first: usize, end: usize) -> Range<usize> {
+fn stop_at_heading(page: &SitePage<'_>, first: usize, end: usize) -> Range<usize> {
     let lines = &page.lines.all;
     let stops = |line: usize| {
         (1..=6).contains(&lines[line].level)

@@ -2,9 +2,9 @@
 
 use crate::tile::{Fact, Via};
 
-/// A fact and its surroundings.
+/// A fact, and the place where it was found.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundFact {
     /// The fact.
     pub(crate) fact: Fact,
     /// The number of the page.

@@ -7,20 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::dishes::{
     dish_of, dishes_at_one_price, dishes_in_courses, dishes_of_menu, dishes_without_price,
 };
-use crate::found::{Found, LABELLED, LISTED, STRUCTURED};
-use crate::kind::{Kind, kinds};
+use crate::found::{FoundFact, LABELLED, LISTED, STRUCTURED};
+use crate::kind::{PricedKind, kinds};
 use crate::money::Period;
 use crate::naming;
 use crate::plain::{fold, identity, words};
-use crate::priced::{self, Item};
-use crate::schema::Said;
-use crate::site::{Page, Site};
+use crate::priced::{self, PricedItem};
+use crate::schema::SchemaFact;
+use crate::site::{SitePage, SitePages};
 use crate::tile::{Fact, TileKind, Via};
 use crate::topic::Topic;
 use crate::week::{self, Week};
 
 /// Everything with a price on a site, and dishes without one.
-pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
+pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     let mut found = Vec::new();
     for (number, page) in site.pages.iter().enumerate() {
         let of_page = found.len();
@@ -35,7 +35,7 @@ pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
             if weeks.iter().any(|week| week.price == Some(place)) {
                 continue;
             }
-            let dishes = if *kind == Kind::Menu {
+            let dishes = if *kind == PricedKind::Menu {
                 dishes_at_one_price(page, item, &items)
             } else {
                 Vec::new()
@@ -48,7 +48,8 @@ pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
                     } else {
                         item.section.clone()
                     };
-                    let dish = Item { name, section, text: line.text.clone(), ..item.clone() };
+                    let dish =
+                        PricedItem { name, section, text: line.text.clone(), ..item.clone() };
                     emit(site, number, &dish, *kind, None, &mut found);
                 }
                 continue;
@@ -58,18 +59,21 @@ pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
             let headed = section.and_then(|section| period_of_name(&fold(section)));
             let note = headed.or_else(|| period_of_note(page, &notes, item));
             emit(site, number, item, *kind, note, &mut found);
-            let served =
-                if *kind == Kind::Menu { dishes_of_menu(page, item, &items) } else { Vec::new() };
+            let served = if *kind == PricedKind::Menu {
+                dishes_of_menu(page, item, &items)
+            } else {
+                Vec::new()
+            };
             for at in served {
                 let line = &page.lines.all[at];
                 let (name, section) = (dish_of(line), Some(item.name.clone()));
                 let text = line.text.clone();
-                let dish = Item { name, section, text, prices: Vec::new(), ..item.clone() };
+                let dish = PricedItem { name, section, text, prices: Vec::new(), ..item.clone() };
                 emit(site, number, &dish, *kind, None, &mut found);
             }
         }
         dishes_without_price(page, number, &items, &all, &mut found);
-        if page.topic == Topic::Menu && items.is_empty() || all.contains(&Kind::Menu) {
+        if page.topic == Topic::Menu && items.is_empty() || all.contains(&PricedKind::Menu) {
             dishes_in_courses(page, number, &items, &mut found);
         }
         without_marks(page, &mut found[of_page..]);
@@ -88,18 +92,18 @@ pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
 
 /// The dishes of a week, at the price that all of them have.
 fn emit_weeks(
-    site: &Site<'_>,
-    page: &Page<'_>,
+    site: &SitePages<'_>,
+    page: &SitePage<'_>,
     number: usize,
-    items: &[Item],
+    items: &[PricedItem],
     weeks: &[Week],
-    found: &mut Vec<Found>,
+    found: &mut Vec<FoundFact>,
 ) {
     for week in weeks {
         let price = week.price.map(|place| &items[place]);
         for (at, name) in &week.dishes {
             let line = &page.lines.all[*at];
-            let dish = Item {
+            let dish = PricedItem {
                 name: name.clone(),
                 description: None,
                 prices: price.map(|item| item.prices.clone()).unwrap_or_default(),
@@ -109,13 +113,13 @@ fn emit_weeks(
                 via: Via::List,
                 text: line.text.clone(),
             };
-            emit(site, number, &dish, Kind::Menu, None, found);
+            emit(site, number, &dish, PricedKind::Menu, None, found);
         }
     }
 }
 
 /// Names of dishes without the numbers and marks of a page's notes on allergens and diets.
-fn without_marks(page: &Page<'_>, found: &mut [Found]) {
+fn without_marks(page: &SitePage<'_>, found: &mut [FoundFact]) {
     let lines = &page.lines.all;
     let has_notes = lines.iter().any(|line| naming::has_notes(&line.text));
     let marks: Vec<String> =
@@ -130,8 +134,8 @@ fn without_marks(page: &Page<'_>, found: &mut [Found]) {
 }
 
 /// A dish that has a price somewhere does not go without one elsewhere.
-fn without_twins(found: &mut Vec<Found>) {
-    let name = |found: &Found| match &found.fact {
+fn without_twins(found: &mut Vec<FoundFact>) {
+    let name = |found: &FoundFact| match &found.fact {
         Fact::Menu { name, amount, .. } => Some((identity(name), amount.is_some())),
         _ => None,
     };
@@ -143,7 +147,7 @@ fn without_twins(found: &mut Vec<Found>) {
 }
 
 /// A price whose period is said in one place is not paid once in another.
-fn without_unsaid_periods(found: &mut Vec<Found>) {
+fn without_unsaid_periods(found: &mut Vec<FoundFact>) {
     let thing = |fact: &Fact| match fact {
         Fact::Pricing { name, amount, period, .. } => {
             Some(((identity(name), amount.parse::<f64>().ok()?.to_bits()), *period))
@@ -163,8 +167,8 @@ fn without_unsaid_periods(found: &mut Vec<Found>) {
 }
 
 /// Where structured data and what visitors see differ about a price, visitors are right.
-fn without_old_prices(found: &mut Vec<Found>) {
-    let is_structured = |found: &Found| {
+fn without_old_prices(found: &mut Vec<FoundFact>) {
+    let is_structured = |found: &FoundFact| {
         matches!(found.via, Via::JsonLd | Via::Microdata | Via::Rdfa | Via::OpenGraph)
     };
     let priced = |fact: &Fact| match fact {
@@ -189,8 +193,8 @@ fn without_old_prices(found: &mut Vec<Found>) {
     });
 }
 
-/// A thing with a price is of one kind: what is surest of it decides for the others of its name and price.
-fn of_one_kind(found: &mut Vec<Found>) {
+/// An item has one kind: the surest fact decides for all facts with the same name and price.
+fn of_one_kind(found: &mut Vec<FoundFact>) {
     let thing = |fact: &Fact| match fact {
         Fact::Menu { name, amount: Some(amount), .. }
         | Fact::Products { name, amount: Some(amount), .. }
@@ -216,18 +220,23 @@ fn of_one_kind(found: &mut Vec<Found>) {
     });
 }
 
-fn structured(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<Found>) {
+fn structured(
+    site: &SitePages<'_>,
+    page: &SitePage<'_>,
+    number: usize,
+    found: &mut Vec<FoundFact>,
+) {
     for (via, said) in &page.said {
         let currency = |code: Option<&String>| code.cloned().or(site.currency.map(str::to_owned));
         let fact = match said {
-            Said::Dish { section, name, description, price } => Fact::Menu {
+            SchemaFact::Dish { section, name, description, price } => Fact::Menu {
                 section: section.clone(),
                 name: name.clone(),
                 description: description.clone(),
                 amount: price.as_ref().map(|price| price.amount.clone()),
                 currency: price.as_ref().and_then(|price| currency(price.currency.as_ref())),
             },
-            Said::Offer { name, price: Some(price), service, .. }
+            SchemaFact::Offer { name, price: Some(price), service, .. }
                 if *service || price.period != Period::Once || page.topic == Topic::Pricing =>
             {
                 let Some(currency) = currency(price.currency.as_ref()) else { continue };
@@ -238,36 +247,36 @@ fn structured(site: &Site<'_>, page: &Page<'_>, number: usize, found: &mut Vec<F
                     period: price.period,
                 }
             }
-            Said::Offer { name, description, price: Some(price), .. } => Fact::Products {
+            SchemaFact::Offer { name, description, price: Some(price), .. } => Fact::Products {
                 name: name.clone(),
                 amount: Some(price.amount.clone()),
                 currency: currency(price.currency.as_ref()),
                 description: description.clone(),
             },
-            Said::Offer { name, description, price: None, service: true } => {
+            SchemaFact::Offer { name, description, price: None, service: true } => {
                 Fact::Services { name: name.clone(), description: description.clone() }
             }
             _ => continue,
         };
         let text = match said {
-            Said::Dish { name, .. } | Said::Offer { name, .. } => name.clone(),
+            SchemaFact::Dish { name, .. } | SchemaFact::Offer { name, .. } => name.clone(),
             _ => String::new(),
         };
-        found.push(Found { fact, page: number, via: *via, text, confidence: STRUCTURED });
+        found.push(FoundFact { fact, page: number, via: *via, text, confidence: STRUCTURED });
     }
 }
 
 /// One fact for each price: a dish of several sizes, a room in several seasons, a plan by the month and by the year.
 fn emit(
-    site: &Site<'_>,
+    site: &SitePages<'_>,
     page: usize,
-    item: &Item,
-    kind: Kind,
+    item: &PricedItem,
+    kind: PricedKind,
     note: Option<Period>,
-    found: &mut Vec<Found>,
+    found: &mut Vec<FoundFact>,
 ) {
     let confidence = if item.via == Via::Text { LABELLED } else { LISTED };
-    if item.prices.is_empty() && kind == Kind::Menu {
+    if item.prices.is_empty() && kind == PricedKind::Menu {
         let fact = Fact::Menu {
             section: item.section.clone(),
             name: item.name.clone(),
@@ -275,38 +284,38 @@ fn emit(
             amount: None,
             currency: None,
         };
-        found.push(Found { fact, page, via: item.via, text: item.text.clone(), confidence });
+        found.push(FoundFact { fact, page, via: item.via, text: item.text.clone(), confidence });
     }
     for (price, period) in &item.prices {
         let Some(currency) = site.iso(price.currency).map(str::to_owned) else { continue };
         let (name, amount) = (item.name.clone(), price.amount.clone());
         let fact = match kind {
-            Kind::Menu => Fact::Menu {
+            PricedKind::Menu => Fact::Menu {
                 section: item.section.clone(),
                 name,
                 description: item.description.clone(),
                 amount: Some(amount),
                 currency: Some(currency),
             },
-            Kind::Products => Fact::Products {
+            PricedKind::Products => Fact::Products {
                 name,
                 amount: Some(amount),
                 currency: Some(currency),
                 description: item.description.clone(),
             },
-            Kind::Pricing => {
+            PricedKind::Pricing => {
                 let by_name = || period_of_name(&fold(&item.name)).or(note);
                 let period = Some(*period).filter(|period| *period != Period::Once);
                 let period = period.or_else(by_name).unwrap_or(Period::Once);
                 Fact::Pricing { name, amount, currency, period }
             }
         };
-        found.push(Found { fact, page, via: item.via, text: item.text.clone(), confidence });
+        found.push(FoundFact { fact, page, via: item.via, text: item.text.clone(), confidence });
     }
 }
 
 /// A line that gives a period to all prices: "all prices are per room per night".
-struct Note {
+struct PeriodNote {
     heading: Option<usize>,
     /// No price stands right under its heading, so that it is for all of the page.
     is_wide: bool,
@@ -321,7 +330,7 @@ pub(crate) fn joined(folded: &str) -> String {
 }
 
 /// The notes of a page.
-fn notes(page: &Page<'_>) -> Vec<Note> {
+fn notes(page: &SitePage<'_>) -> Vec<PeriodNote> {
     let lines = &page.lines.all;
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut priced: BTreeSet<Option<usize>> = BTreeSet::new();
@@ -331,7 +340,7 @@ fn notes(page: &Page<'_>) -> Vec<Note> {
             priced.insert(line.heading);
         }
     }
-    let is_note = |line: &&crate::lines::Line| {
+    let is_note = |line: &&crate::lines::TextLine| {
         let chars = line.text.chars().count();
         let end = crate::whose::first_clause(&line.text).len();
         let has_price = line.prices.iter().any(|price| price.at.start < end);
@@ -347,22 +356,22 @@ fn notes(page: &Page<'_>) -> Vec<Note> {
             ALL_PRICES.are_in(&line.folded) || is_period()
         }
     };
-    let note = |line: &crate::lines::Line| {
+    let note = |line: &crate::lines::TextLine| {
         let period = crate::money::period(&line.folded)
             .or_else(|| crate::money::period(&joined(&line.folded)))?;
-        Some(Note { heading: line.heading, is_wide: !priced.contains(&line.heading), period })
+        Some(PeriodNote { heading: line.heading, is_wide: !priced.contains(&line.heading), period })
     };
     lines.iter().filter(is_note).filter_map(note).take(NOTES_MAX).collect()
 }
 
 /// The period that a note gives to a thing under its heading.
-fn period_of_note(page: &Page<'_>, notes: &[Note], item: &Item) -> Option<Period> {
+fn period_of_note(page: &SitePage<'_>, notes: &[PeriodNote], item: &PricedItem) -> Option<Period> {
     if notes.is_empty() {
         return None;
     }
     let own: Vec<usize> = page.lines.headings(item.line).collect();
     let nearest = own.iter().copied().find(|&heading| page.lines.all[heading].text != item.name);
-    let is_over = |note: &&Note| {
+    let is_over = |note: &&PeriodNote| {
         note.heading == nearest
             || note.is_wide && note.heading.is_none_or(|heading| own.contains(&heading))
     };

@@ -1,11 +1,11 @@
 //! Which lines are headings, and over what? `h1` to `h6`, and lines that only look like headings: bold, large, shouting, or set over a list of prices.
 
-use crate::lines::Line;
+use crate::lines::TextLine;
 use crate::plain::words;
-use crate::tree::{Element, Tree};
+use crate::tree::{Element, PageTree};
 
 /// Finds lines that look like headings, and gives every line its heading.
-pub(crate) fn mark_headings(tree: &Tree, lines: &mut [Line]) {
+pub(crate) fn mark_headings(tree: &PageTree, lines: &mut [TextLine]) {
     // Of lines that only look like headings, the look that comes first on the page is over those that come later.
     let mut looks: Vec<String> = Vec::new();
     for at in 0..lines.len() {
@@ -42,7 +42,7 @@ pub(crate) fn mark_headings(tree: &Tree, lines: &mut [Line]) {
 }
 
 /// The element that a heading cannot reach beyond: a cell, an item, an aside, or the paragraph it leads.
-fn fence(tree: &Tree, lines: &[Line], at: usize) -> usize {
+fn fence(tree: &PageTree, lines: &[TextLine], at: usize) -> usize {
     let line = &lines[at];
     if line.level >= 7 {
         let goes_on = lines.get(at + 1).is_some_and(|next| next.block == line.block)
@@ -77,7 +77,7 @@ fn fence(tree: &Tree, lines: &[Line], at: usize) -> usize {
 }
 
 /// One of several boxes of a class side by side, each with a heading of its own rank: what follows them is under none of these.
-fn is_card(tree: &Tree, lines: &[Line], around: usize, level: u8) -> bool {
+fn is_card(tree: &PageTree, lines: &[TextLine], around: usize, level: u8) -> bool {
     if tree.attribute(around, "role") == Some("listitem") {
         return true;
     }
@@ -111,12 +111,13 @@ fn is_card(tree: &Tree, lines: &[Line], around: usize, level: u8) -> bool {
 }
 
 /// Whether a line is all that an element has.
-fn is_alone(tree: &Tree, lines: &[Line], around: usize, at: usize) -> bool {
-    let inside = |line: Option<&Line>| line.is_some_and(|line| tree.contains(around, line.nodes.0));
+fn is_alone(tree: &PageTree, lines: &[TextLine], around: usize, at: usize) -> bool {
+    let inside =
+        |line: Option<&TextLine>| line.is_some_and(|line| tree.contains(around, line.nodes.0));
     !(inside(lines.get(at + 1)) || at > 0 && inside(lines.get(at - 1)))
 }
 
-fn looks_like_heading(tree: &Tree, lines: &[Line], at: usize) -> bool {
+fn looks_like_heading(tree: &PageTree, lines: &[TextLine], at: usize) -> bool {
     let line = &lines[at];
     let letters = line.text.chars().filter(|c| c.is_alphabetic()).count();
     if letters < 2
@@ -154,7 +155,7 @@ fn looks_like_heading(tree: &Tree, lines: &[Line], at: usize) -> bool {
 }
 
 /// All that a cell has, in a row with others: the head of a column, or a row's name.
-pub(crate) fn is_cell_of_row(tree: &Tree, lines: &[Line], at: usize) -> bool {
+pub(crate) fn is_cell_of_row(tree: &PageTree, lines: &[TextLine], at: usize) -> bool {
     let Some(cell) = tree.nearest(lines[at].block, &["td", "th"]) else { return false };
     let has_text = |other: usize| {
         let first = lines.partition_point(|line| line.nodes.1 < other);
@@ -167,12 +168,12 @@ pub(crate) fn is_cell_of_row(tree: &Tree, lines: &[Line], at: usize) -> bool {
 }
 
 /// Alone in its block, before a sibling block of another look whose line ends in a price.
-fn heads_prices(tree: &Tree, lines: &[Line], at: usize) -> bool {
+fn heads_prices(tree: &PageTree, lines: &[TextLine], at: usize) -> bool {
     let (line, Some(next)) = (&lines[at], lines.get(at + 1)) else { return false };
     let is_alone = line.block != next.block && (at == 0 || lines[at - 1].block != line.block);
     let siblings = (0..=1).contains(&next.block.wrapping_sub(tree.node(line.block).end))
         && tree.node(line.block).parent == tree.node(next.block).parent;
-    let class = |line: &Line| {
+    let class = |line: &TextLine| {
         (
             tree.name(line.block).to_owned(),
             tree.attribute(line.block, "class").unwrap_or_default().to_owned(),
@@ -198,7 +199,7 @@ fn heads_prices(tree: &Tree, lines: &[Line], at: usize) -> bool {
 }
 
 /// What a line looks like: its block's name and classes, and whether it shouts.
-fn look(tree: &Tree, line: &Line) -> String {
+fn look(tree: &PageTree, line: &TextLine) -> String {
     let inline = line.pieces.first().map_or("", |piece| tree.name(tree.node(piece.node).parent));
     let class = tree.attribute(line.block, "class").unwrap_or_default();
     format!(
@@ -208,7 +209,7 @@ fn look(tree: &Tree, line: &Line) -> String {
     )
 }
 
-fn has_title_class(tree: &Tree, line: &Line) -> bool {
+fn has_title_class(tree: &PageTree, line: &TextLine) -> bool {
     let own = std::iter::once(line.block).filter_map(|at| tree.element(at));
     own.flat_map(|element| element.class_words().map(str::to_ascii_lowercase).collect::<Vec<_>>())
         .any(|word| {
@@ -262,5 +263,5 @@ const CARDS_MAX: usize = 100;
 /// More cells of a row are not looked at.
 const CELLS_MAX: usize = 20;
 
-/// More looks of headings are not told apart.
+/// The most styles of headings that are distinguished.
 const LOOKS_MAX: usize = 20;

@@ -3,7 +3,7 @@
 //! Whether those lines are about the business's own hours is for the caller; this says what they say, and how many words of them it did
 //! not understand.
 
-use crate::clock::{Clock, Half, Token, tokens};
+use crate::clock::{ClockTime, Half, HoursToken, tokens};
 
 /// An interval on a weekday.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,13 +16,13 @@ pub(crate) struct Interval {
     pub(crate) closes: u16,
 }
 
-/// What a line says about hours.
+/// The opening hours that a line states.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct HoursReading {
     /// The intervals.
     pub(crate) intervals: Vec<Interval>,
     /// Weekdays that the next line may have times for.
-    pub(crate) waiting: Waiting,
+    pub(crate) waiting: WaitingDays,
     /// Words that were not understood before the first day or time.
     pub(crate) strange_before: usize,
     /// All words that were not understood.
@@ -37,9 +37,9 @@ pub(crate) struct Reading {
     pub(crate) says_daily: bool,
 }
 
-/// Weekdays at the end of a line.
+/// Weekdays at the end of a line, whose hours follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingDays {
     /// One bit for each day.
     pub(crate) days: u8,
     /// They have times already; the next line may have more, as the second cell of a row has.
@@ -47,21 +47,26 @@ pub(crate) struct Waiting {
 }
 
 /// Reads a line. `waiting` are the weekdays that the line before ended with.
-pub(crate) fn read(text: &str, language: &str, waiting: Waiting) -> Reading {
+pub(crate) fn read(text: &str, language: &str, waiting: WaitingDays) -> HoursReading {
     let tokens = tokens(text, language);
-    let mut reader = Reader {
+    let mut reader = HoursReader {
         days: waiting.days,
         collecting: waiting.days != 0 && !waiting.given,
-        ..Reader::default()
+        ..HoursReader::default()
     };
-    let has_own_days = tokens.iter().any(|token| matches!(token, Token::Day(_) | Token::Days(_)));
+    let has_own_days =
+        tokens.iter().any(|token| matches!(token, HoursToken::Day(_) | HoursToken::Days(_)));
     let first = tokens
         .iter()
         .position(|token| {
-            matches!(token, Token::Day(_) | Token::Days(_) | Token::Time(_) | Token::AllDay)
+            matches!(
+                token,
+                HoursToken::Day(_) | HoursToken::Days(_) | HoursToken::Time(_) | HoursToken::AllDay
+            )
         })
         .unwrap_or(tokens.len());
-    let strange = |tokens: &[Token]| tokens.iter().filter(|token| **token == Token::Other).count();
+    let strange =
+        |tokens: &[HoursToken]| tokens.iter().filter(|token| **token == HoursToken::Other).count();
     reader.reversed = is_reversed(&tokens) && !reader.collecting;
     let mut at = 0;
     while at < tokens.len() {
@@ -69,7 +74,8 @@ pub(crate) fn read(text: &str, language: &str, waiting: Waiting) -> Reading {
     }
     reader.flush();
     // `Mon & Tue: gone fishing`: the times on the next line are those of other days.
-    let last_day = tokens.iter().rposition(|token| matches!(token, Token::Day(_) | Token::Days(_)));
+    let last_day =
+        tokens.iter().rposition(|token| matches!(token, HoursToken::Day(_) | HoursToken::Days(_)));
     if let Some(last) = last_day
         && reader.intervals.is_empty()
         && strange(&tokens[last..]) >= STRANGE_MAX
@@ -78,28 +84,30 @@ pub(crate) fn read(text: &str, language: &str, waiting: Waiting) -> Reading {
         reader.collecting = false;
     }
     // `Thu & Fri: 7am till late`: the days have had their time, though it has no end.
-    if reader.intervals.is_empty() && tokens.iter().any(|token| matches!(token, Token::Time(_))) {
+    if reader.intervals.is_empty()
+        && tokens.iter().any(|token| matches!(token, HoursToken::Time(_)))
+    {
         reader.days = 0;
         reader.collecting = false;
     }
-    Reading {
+    HoursReading {
         intervals: reader.intervals,
-        waiting: Waiting { days: reader.days, given: !reader.collecting },
+        waiting: WaitingDays { days: reader.days, given: !reader.collecting },
         strange_before: strange(&tokens[..first]),
         strange: strange(&tokens),
-        says_open: tokens.contains(&Token::Open),
+        says_open: tokens.contains(&HoursToken::Open),
         has_days: has_own_days,
         closed: reader.closed,
-        says_daily: tokens.iter().any(|token| matches!(token, Token::Days(_))),
+        says_daily: tokens.iter().any(|token| matches!(token, HoursToken::Days(_))),
     }
 }
 
 /// Times come before their days: `9am–5pm Monday to Friday`.
-fn is_reversed(tokens: &[Token]) -> bool {
-    let place = |wanted: fn(&Token) -> bool| tokens.iter().position(wanted);
-    let last = |wanted: fn(&Token) -> bool| tokens.iter().rposition(wanted);
-    let is_time = |token: &Token| matches!(token, Token::Time(_) | Token::AllDay);
-    let is_day = |token: &Token| matches!(token, Token::Day(_) | Token::Days(_));
+fn is_reversed(tokens: &[HoursToken]) -> bool {
+    let place = |wanted: fn(&HoursToken) -> bool| tokens.iter().position(wanted);
+    let last = |wanted: fn(&HoursToken) -> bool| tokens.iter().rposition(wanted);
+    let is_time = |token: &HoursToken| matches!(token, HoursToken::Time(_) | HoursToken::AllDay);
+    let is_day = |token: &HoursToken| matches!(token, HoursToken::Day(_) | HoursToken::Days(_));
     match (place(is_time), place(is_day), last(is_time), last(is_day)) {
         (Some(first_time), Some(first_day), Some(last_time), Some(last_day)) => {
             first_time < first_day && last_time < last_day
@@ -108,8 +116,9 @@ fn is_reversed(tokens: &[Token]) -> bool {
     }
 }
 
+/// Reads a list of tokens as opening hours.
 #[derive(Default)]
-struct Reader {
+struct HoursReader {
     intervals: Vec<Interval>,
     /// The days that times are for.
     days: u8,
@@ -129,17 +138,23 @@ struct Reader {
     last_times: Vec<(u16, u16)>,
 }
 
-impl Reader {
+impl HoursReader {
     /// Takes in the next tokens, and says how many.
-    fn step(&mut self, tokens: &[Token]) -> usize {
+    fn step(&mut self, tokens: &[HoursToken]) -> usize {
         match &tokens[0] {
-            Token::Day(day) => {
+            HoursToken::Day(day) => {
                 let range_to = match tokens.get(1..3) {
-                    Some([Token::To | Token::Until, Token::Day(last)]) => Some((*last, 3)),
+                    Some([HoursToken::To | HoursToken::Until, HoursToken::Day(last)]) => {
+                        Some((*last, 3))
+                    }
                     _ => match tokens.get(1..4) {
-                        Some([Token::To | Token::Until, Token::Filler, Token::Day(last)]) => {
-                            Some((*last, 4))
-                        }
+                        Some(
+                            [
+                                HoursToken::To | HoursToken::Until,
+                                HoursToken::Filler,
+                                HoursToken::Day(last),
+                            ],
+                        ) => Some((*last, 4)),
                         _ => None,
                     },
                 };
@@ -154,15 +169,15 @@ impl Reader {
                     }
                 }
             }
-            Token::Days(days) => {
+            HoursToken::Days(days) => {
                 self.add(*days);
                 1
             }
-            Token::Except => {
+            HoursToken::Except => {
                 self.except = true;
                 1
             }
-            Token::Closed => {
+            HoursToken::Closed => {
                 if self.collecting && !self.except {
                     self.close(self.days);
                     self.days = 0;
@@ -172,26 +187,28 @@ impl Reader {
                 }
                 1
             }
-            Token::AllDay => {
+            HoursToken::AllDay => {
                 self.put(0, 24 * 60);
                 1
             }
-            Token::Time(_) => self.times(tokens),
-            Token::Until | Token::To => {
+            HoursToken::Time(_) => self.times(tokens),
+            HoursToken::Until | HoursToken::To => {
                 // `Friday to 10 pm`, after times of other days.
                 let ends =
-                    tokens[0] == Token::Until || self.collecting && !self.intervals.is_empty();
-                if let Some(Token::Time(end)) = tokens.get(1).filter(|_| self.days != 0 && ends) {
+                    tokens[0] == HoursToken::Until || self.collecting && !self.intervals.is_empty();
+                if let Some(HoursToken::Time(end)) =
+                    tokens.get(1).filter(|_| self.days != 0 && ends)
+                {
                     self.until(*end);
                     return 2;
                 }
                 1
             }
-            Token::Late => {
+            HoursToken::Late => {
                 self.late = true;
                 1
             }
-            Token::Stop => {
+            HoursToken::Stop => {
                 self.closing = false;
                 self.except = false;
                 1
@@ -232,23 +249,23 @@ impl Reader {
     }
 
     /// A range of times, if that is what comes.
-    fn times(&mut self, tokens: &[Token]) -> usize {
-        let Token::Time(start) = tokens[0] else { return 1 };
+    fn times(&mut self, tokens: &[HoursToken]) -> usize {
+        let HoursToken::Time(start) = tokens[0] else { return 1 };
         // Small words may stand on both sides: `8:30 in the morning until 5`.
         let fillers = |from: usize| {
             tokens
                 .iter()
                 .skip(from)
                 .take(FILLERS_MAX)
-                .take_while(|token| **token == Token::Filler)
+                .take_while(|token| **token == HoursToken::Filler)
                 .count()
         };
         let to = 1 + fillers(1);
-        if !matches!(tokens.get(to), Some(Token::To | Token::Until)) {
+        if !matches!(tokens.get(to), Some(HoursToken::To | HoursToken::Until)) {
             return 1;
         }
         let last = to + 1 + fillers(to + 1);
-        let Some(Token::Time(end)) = tokens.get(last) else { return 1 };
+        let Some(HoursToken::Time(end)) = tokens.get(last) else { return 1 };
         let (end, used) = (*end, last + 1);
         // `1–2`, `7-10` alone are no times: one of them has to look like it, or weekdays stand there.
         if !(start.sure || end.sure || self.days != 0 || self.reversed) {
@@ -263,13 +280,13 @@ impl Reader {
     }
 
     /// An end without a beginning: later than said on these days, or from the same time on as before.
-    fn until(&mut self, end: Clock) {
+    fn until(&mut self, end: ClockTime) {
         let days = self.days;
         let known =
             self.intervals.iter().rev().find(|interval| days & (1 << interval.day) != 0).copied();
         let model = known.or(self.intervals.last().copied());
         let Some(model) = model else { return };
-        let start = Clock { minutes: model.opens, half: None, sure: true };
+        let start = ClockTime { minutes: model.opens, half: None, sure: true };
         let Some((opens, closes)) = settle(start, end, None, false) else { return };
         let own: Vec<u8> = self
             .intervals
@@ -344,9 +361,14 @@ fn range(first: u8, last: u8) -> u8 {
 }
 
 /// Minutes of both ends on a clock of 24 hours. `previous` is when the interval before ended: `11.30–1.30 and 4.30–8.30`.
-fn settle(start: Clock, end: Clock, previous: Option<u16>, late: bool) -> Option<(u16, u16)> {
+fn settle(
+    start: ClockTime,
+    end: ClockTime,
+    previous: Option<u16>,
+    late: bool,
+) -> Option<(u16, u16)> {
     const HALF_DAY: u16 = 12 * 60;
-    let on_24 = |clock: Clock| match clock.half {
+    let on_24 = |clock: ClockTime| match clock.half {
         Some(Half::Am) if clock.minutes < HALF_DAY => Some(clock.minutes),
         Some(Half::Am) if clock.minutes < HALF_DAY + 60 => Some(clock.minutes - HALF_DAY),
         Some(Half::Pm) if clock.minutes < HALF_DAY => Some(clock.minutes + HALF_DAY),
@@ -400,7 +422,7 @@ mod tests {
 
     fn check(lines: &str, expected: &str) {
         const NAMES: [&str; 7] = ["mo", "tu", "we", "th", "fr", "sa", "su"];
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingDays::default();
         let mut all = Vec::new();
         for line in lines.split('\n') {
             let reading = read(line, "", waiting);

@@ -4,10 +4,10 @@
 
 use serde_json::Value;
 
-use crate::tree::Tree;
+use crate::tree::PageTree;
 
 /// The values of all JSON-LD blocks that can be read.
-pub(crate) fn blocks(tree: &Tree) -> Vec<Value> {
+pub(crate) fn blocks(tree: &PageTree) -> Vec<Value> {
     let is_jsonld = |at: &usize| {
         let kind = tree.attribute(*at, "type").unwrap_or_default();
         kind.trim().get(..19).is_some_and(|start| start.eq_ignore_ascii_case("application/ld+json"))
@@ -22,7 +22,7 @@ pub(crate) fn blocks(tree: &Tree) -> Vec<Value> {
 }
 
 /// Demo data of a theme is in templates.
-fn in_template(tree: &Tree, at: usize) -> bool {
+fn in_template(tree: &PageTree, at: usize) -> bool {
     tree.around(at).any(|around| tree.name(around) == "template")
 }
 
@@ -100,7 +100,7 @@ mod tests {
 
     fn check(text: &str, expected: &[Value]) {
         let html = format!("<script type='application/ld+json; charset=utf-8'>{text}</script>");
-        assert_eq!(blocks(&Tree::parse(&html)), expected, "{text}");
+        assert_eq!(blocks(&PageTree::parse(&html)), expected, "{text}");
     }
 
     #[test]

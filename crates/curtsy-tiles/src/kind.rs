@@ -7,20 +7,25 @@ use regex::Regex;
 
 use crate::money::Period;
 use crate::plain::{fold, words};
-use crate::priced::Item;
-use crate::schema::Said;
-use crate::site::{Page, Site};
+use crate::priced::PricedItem;
+use crate::schema::SchemaFact;
+use crate::site::{SitePage, SitePages};
 use crate::topic::{self, Topic};
 
+/// The tile to which a priced item belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PricedKind {
     Menu,
     Products,
     Pricing,
 }
 
 /// The kind of each item of a page. Items of one section are weighed together, so that they are of one kind.
-pub(crate) fn kinds(site: &Site<'_>, page: &Page<'_>, items: &[Item]) -> Vec<Kind> {
+pub(crate) fn kinds(
+    site: &SitePages<'_>,
+    page: &SitePage<'_>,
+    items: &[PricedItem],
+) -> Vec<PricedKind> {
     let trade = trade(site);
     let has_shop = site.pages.iter().any(|page| page.topic == Topic::Shop);
     let mut weights: Vec<Weights> =
@@ -45,9 +50,9 @@ pub(crate) fn kinds(site: &Site<'_>, page: &Page<'_>, items: &[Item]) -> Vec<Kin
                 || item.prices.first().is_some_and(|(price, _)| price.amount == "0");
             let is_fee = FEE.begin(&fold(&item.name));
             if is_fee || recurs && !has_basket(page, item.line) {
-                Kind::Pricing
-            } else if all.largest() == Kind::Menu && VOUCHER.are_in(&fold(&item.name)) {
-                Kind::Products
+                PricedKind::Pricing
+            } else if all.largest() == PricedKind::Menu && VOUCHER.are_in(&fold(&item.name)) {
+                PricedKind::Products
             } else {
                 all.largest()
             }
@@ -56,8 +61,8 @@ pub(crate) fn kinds(site: &Site<'_>, page: &Page<'_>, items: &[Item]) -> Vec<Kin
 }
 
 /// A salon may call its prices a menu, with starters and mains: somewhere there has to be food.
-fn without_food(items: &[Item], weights: &mut [Weights]) {
-    let is_food = |item: &Item| {
+fn without_food(items: &[PricedItem], weights: &mut [Weights]) {
+    let is_food = |item: &PricedItem| {
         let name = fold(&item.name);
         is_food(&name)
             || MEAL_COURSES.is_match(&name)
@@ -111,19 +116,19 @@ impl Weights {
         self.menu + self.products + self.pricing
     }
 
-    fn largest(self) -> Kind {
+    fn largest(self) -> PricedKind {
         if self.menu > self.products && self.menu > self.pricing {
-            Kind::Menu
+            PricedKind::Menu
         } else if self.products > self.pricing {
-            Kind::Products
+            PricedKind::Products
         } else {
-            Kind::Pricing
+            PricedKind::Pricing
         }
     }
 }
 
 /// `has_shop`: the goods of the site have a page of their own.
-fn weigh(page: &Page<'_>, item: &Item, trade: Weights, has_shop: bool) -> Weights {
+fn weigh(page: &SitePage<'_>, item: &PricedItem, trade: Weights, has_shop: bool) -> Weights {
     let mut weights = trade;
     // A shop has its drinks and its sweets too, but what it serves stands beside its goods, and not among them.
     let is_shop = page.topic == Topic::Shop
@@ -232,7 +237,7 @@ fn weigh(page: &Page<'_>, item: &Item, trade: Weights, has_shop: bool) -> Weight
 }
 
 /// What a page calls itself: its path and the first words of its title. The front page is called what the house is.
-fn heads(page: &Page<'_>) -> Vec<String> {
+fn heads(page: &SitePage<'_>) -> Vec<String> {
     if page.topic == Topic::Home {
         return Vec::new();
     }
@@ -242,12 +247,12 @@ fn heads(page: &Page<'_>) -> Vec<String> {
 }
 
 /// Whether a page is that of a house's cafe or bar.
-pub(crate) fn is_eatery(page: &Page<'_>) -> bool {
+pub(crate) fn is_eatery(page: &SitePage<'_>) -> bool {
     heads(page).iter().all(|head| EATERY.are_in(head)) && page.topic != Topic::Home
 }
 
 /// The largest box around a price that is small enough to be one thing's.
-pub(crate) fn card(page: &Page<'_>, line: usize) -> usize {
+pub(crate) fn card(page: &SitePage<'_>, line: usize) -> usize {
     let tree = &page.tree;
     let mut card = page.lines.all[line].block;
     for around in tree.around(card).take(5) {
@@ -263,7 +268,7 @@ pub(crate) fn card(page: &Page<'_>, line: usize) -> usize {
 }
 
 /// A price is for each guest, as its line says, or a line under the same heading before it.
-fn is_per_person(page: &Page<'_>, item: &Item) -> bool {
+fn is_per_person(page: &SitePage<'_>, item: &PricedItem) -> bool {
     let lines = &page.lines.all;
     let heading = lines[item.line].heading;
     let before =
@@ -277,7 +282,7 @@ fn is_per_person(page: &Page<'_>, item: &Item) -> bool {
 }
 
 /// A class around a thing says that it is for sale: `<ul class=shop>`, `<div class=merch>`.
-fn says_shop(page: &Page<'_>, block: usize) -> bool {
+fn says_shop(page: &SitePage<'_>, block: usize) -> bool {
     let tree = &page.tree;
     let around = std::iter::once(block).chain(tree.around(block)).take(SHOP_BOXES);
     let mut elements = around.filter_map(|at| tree.element(at));
@@ -292,14 +297,14 @@ pub(crate) fn is_food(folded: &str) -> bool {
 }
 
 /// A button near it puts it into a basket.
-pub(crate) fn has_basket(page: &Page<'_>, line: usize) -> bool {
+pub(crate) fn has_basket(page: &SitePage<'_>, line: usize) -> bool {
     let lines = &page.lines.all;
     (line.saturating_sub(1)..lines.len().min(line + 5))
         .any(|near| BASKET.are_in(&lines[near].folded) && lines[near].text.chars().count() < 40)
 }
 
 /// What the site as a whole lives on, by its titles, its descriptions and its name: how much speaks for each kind, three together.
-pub(crate) fn trade(site: &Site<'_>) -> Weights {
+pub(crate) fn trade(site: &SitePages<'_>) -> Weights {
     let mut counts = [0f32; 3];
     let mut count = |text: &str, weight: f32| {
         for (count, words) in counts.iter_mut().zip([&*EATERY, &*GOODS_TRADE, &*SERVICE_TRADE]) {
@@ -308,7 +313,7 @@ pub(crate) fn trade(site: &Site<'_>) -> Weights {
     };
     for page in &site.pages {
         for (_, said) in &page.said {
-            if let Said::Trade(kind) = said {
+            if let SchemaFact::Trade(kind) = said {
                 count(kind, 4.0);
             }
         }

@@ -51,9 +51,9 @@ mod whose;
 
 use curtsy_core::url::CrawlUrl;
 
-use found::Found;
+use found::FoundFact;
 pub use limits::limits;
-use site::Site;
+use site::SitePages;
 pub use tile::{Address, Contact, Day, Evidence, Fact, Hours, Period, Tile, TileKind, Via};
 
 /// A page of a site, as it was sent.
@@ -79,8 +79,8 @@ pub struct PageText<'p> {
 /// assert!(tiles.iter().any(|tile| tile.fact == Fact::Contact(Contact::Phone("+442079460123".into()))));
 /// ```
 pub fn extract(pages: &[PageText<'_>]) -> Vec<Tile> {
-    let site = Site::read(pages);
-    let mut found: Vec<Found> = about(&site).into_iter().collect();
+    let site = SitePages::read(pages);
+    let mut found: Vec<FoundFact> = about(&site).into_iter().collect();
     found.extend(services::find(&site));
     found.extend(goods::find(&site));
     found.extend(contact::find(&site));
@@ -90,10 +90,10 @@ pub fn extract(pages: &[PageText<'_>]) -> Vec<Tile> {
 }
 
 /// The name, with what the site says of itself.
-fn about(site: &Site<'_>) -> Option<Found> {
+fn about(site: &SitePages<'_>) -> Option<FoundFact> {
     let name = site.name.as_ref()?;
     let said = site.pages.iter().flat_map(|page| &page.said).find_map(|(_, said)| match said {
-        schema::Said::Description(text) => Some(text.clone()),
+        schema::SchemaFact::Description(text) => Some(text.clone()),
         _ => None,
     });
     let home = site.pages.iter().find(|page| page.topic == topic::Topic::Home);
@@ -103,7 +103,7 @@ fn about(site: &Site<'_>) -> Option<Found> {
         name: name.text.clone(),
         description: description.map(|text| plain::plain(&text, 500)),
     };
-    Some(Found {
+    Some(FoundFact {
         fact,
         page: name.page,
         via: name.via,

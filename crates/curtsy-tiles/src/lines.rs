@@ -9,17 +9,17 @@ use crate::heading::{heading_level, mark_headings};
 use crate::money::{self, Price};
 use crate::naming::is_measure;
 use crate::plain::{fold, is_unseen, plain};
-use crate::tree::{Element, Tree, What};
+use crate::tree::{Element, NodeKind, PageTree};
 
-/// A page's lines in order.
-pub(crate) struct Lines {
+/// The lines of a page, in order.
+pub(crate) struct PageLines {
     /// The lines.
-    pub(crate) all: Vec<Line>,
+    pub(crate) all: Vec<TextLine>,
 }
 
-/// What a reader sees between two breaks.
+/// The text between two line breaks, as a reader sees it.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct TextLine {
     /// Plain text.
     pub(crate) text: String,
     /// The same, folded for looking up words.
@@ -31,9 +31,9 @@ pub(crate) struct Line {
     /// The nodes its texts come from: first and last.
     pub(crate) nodes: (usize, usize),
     /// Its pieces, each with what the markup says about it.
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<TextPiece>,
     /// What part of the page it is in.
-    pub(crate) part: Part,
+    pub(crate) part: PagePart,
     /// 1 to 6 for `h1` to `h6`, 7 and more for lines that only look like headings; 0 for others.
     pub(crate) level: u8,
     /// An empty line stands before it.
@@ -44,20 +44,20 @@ pub(crate) struct Line {
     pub(crate) heading: Option<usize>,
 }
 
-/// A stretch of a line with one style.
+/// A part of a line with one style.
 #[derive(Clone, Debug)]
-pub(crate) struct Piece {
+pub(crate) struct TextPiece {
     /// Where it is in the line.
     pub(crate) at: Range<usize>,
     /// Its text node.
     pub(crate) node: usize,
     /// Its style.
-    pub(crate) style: Style,
+    pub(crate) style: TextStyle,
 }
 
-/// What the inline elements around a piece say.
+/// The style that the inline elements around a text give it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Style {
+pub(crate) struct TextStyle {
     /// `b`, `strong`, `u`, a large font, or a class that says title or name.
     pub(crate) strong: bool,
     /// `s`, `del`, `strike`, or a class that says old price.
@@ -68,9 +68,9 @@ pub(crate) struct Style {
     pub(crate) link: Option<usize>,
 }
 
-/// Parts of a page that facts are read from differently.
+/// The parts of a page with different rules for facts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct PagePart {
     /// Navigation, breadcrumbs, cookie banners: nothing is read there.
     pub(crate) nav: bool,
     /// The page's header.
@@ -91,7 +91,7 @@ pub(crate) struct Part {
     pub(crate) address: bool,
 }
 
-impl Line {
+impl TextLine {
     /// A part of its text, without what is crossed out.
     pub(crate) fn unstruck(&self, part: Range<usize>) -> String {
         if !self.pieces.iter().any(|piece| piece.style.struck) {
@@ -105,15 +105,15 @@ impl Line {
         inside.collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether all of it has a style.
-    pub(crate) fn is_all(&self, has: fn(&Style) -> bool) -> bool {
+    /// Whether the whole line has a style.
+    pub(crate) fn is_all(&self, has: fn(&TextStyle) -> bool) -> bool {
         self.pieces.iter().all(|piece| {
             has(&piece.style) || self.text[piece.at.clone()].chars().all(|c| !c.is_alphanumeric())
         })
     }
 
     /// Whether a place in it has a style.
-    pub(crate) fn has_at(&self, place: usize, has: fn(&Style) -> bool) -> bool {
+    pub(crate) fn has_at(&self, place: usize, has: fn(&TextStyle) -> bool) -> bool {
         self.pieces.iter().any(|piece| piece.at.contains(&place) && has(&piece.style))
     }
 
@@ -126,15 +126,15 @@ impl Line {
 
     /// Whether it is part of what a page is about.
     pub(crate) fn is_matter(&self) -> bool {
-        let Part { nav, quote, form, button, .. } = self.part;
+        let PagePart { nav, quote, form, button, .. } = self.part;
         !(nav || quote || form || button)
     }
 }
 
-impl Lines {
+impl PageLines {
     /// Breaks a page's text into lines.
-    pub(crate) fn of(tree: &Tree) -> Lines {
-        let mut writer = Writer {
+    pub(crate) fn of(tree: &PageTree) -> PageLines {
+        let mut writer = LineWriter {
             tree,
             lines: Vec::new(),
             text: String::new(),
@@ -144,10 +144,10 @@ impl Lines {
             breaks: 0,
         };
         // The blocks that are open, with what is inherited from them.
-        let mut open: Vec<Open> = vec![Open {
+        let mut open: Vec<UnclosedElement> = vec![UnclosedElement {
             at: 0,
-            part: Part::default(),
-            style: Style::default(),
+            part: PagePart::default(),
+            style: TextStyle::default(),
             level: 0,
             kept: false,
         }];
@@ -172,7 +172,7 @@ impl Lines {
             }
             match &node.what {
                 // Lines are kept as they are written where the page says so.
-                What::Text(text) if around.kept && text.contains('\n') => {
+                NodeKind::Text(text) if around.kept && text.contains('\n') => {
                     for (number, line) in text.split('\n').take(LINES_MAX).enumerate() {
                         if number > 0 {
                             writer.end_line(&around, &open);
@@ -181,8 +181,8 @@ impl Lines {
                         writer.write(line, at, around.style);
                     }
                 }
-                What::Text(text) => writer.write(text, at, around.style),
-                What::Element(element) => {
+                NodeKind::Text(text) => writer.write(text, at, around.style),
+                NodeKind::Element(element) => {
                     if &*element.name == "br" || &*element.name == "hr" {
                         writer.end_line(&around, &open);
                         writer.breaks = writer.breaks.saturating_add(if &*element.name == "hr" {
@@ -209,7 +209,7 @@ impl Lines {
                     } else {
                         part_of(element, around.part, is_most)
                     };
-                    let inner = Open {
+                    let inner = UnclosedElement {
                         at,
                         part,
                         style: style_of(element, at, around.style, tree),
@@ -221,7 +221,7 @@ impl Lines {
                     }
                     open.push(inner);
                 }
-                What::Root => {}
+                NodeKind::Root => {}
             }
         }
         while let Some(last) = open.pop() {
@@ -230,7 +230,7 @@ impl Lines {
         let mut all = writer.lines;
         mark_posts(tree, &mut all);
         mark_headings(tree, &mut all);
-        Lines { all }
+        PageLines { all }
     }
 
     /// The headings over a line, from the nearest on.
@@ -276,13 +276,13 @@ impl Lines {
     }
 
     /// The first line that an element has a part in.
-    pub(crate) fn of_element(&self, tree: &Tree, at: usize) -> Option<usize> {
+    pub(crate) fn of_element(&self, tree: &PageTree, at: usize) -> Option<usize> {
         let first = self.all.partition_point(|line| line.nodes.1 < at);
         self.all.get(first).filter(|line| line.nodes.0 < tree.node(at).end).map(|_| first)
     }
 
     /// The numbers of the lines inside an element.
-    pub(crate) fn inside(&self, tree: &Tree, at: usize) -> Range<usize> {
+    pub(crate) fn inside(&self, tree: &PageTree, at: usize) -> Range<usize> {
         let end = tree.node(at).end;
         let first = self.all.partition_point(|line| line.nodes.0 < at);
         let last = self.all.partition_point(|line| line.nodes.0 < end);
@@ -292,20 +292,21 @@ impl Lines {
 
 /// An element that is not closed yet.
 #[derive(Clone, Copy)]
-struct Open {
+struct UnclosedElement {
     at: usize,
-    part: Part,
-    style: Style,
+    part: PagePart,
+    style: TextStyle,
     level: u8,
     /// Line ends are kept: `pre`.
     kept: bool,
 }
 
-struct Writer<'t> {
-    tree: &'t Tree,
-    lines: Vec<Line>,
+/// Collects the lines of a page.
+struct LineWriter<'t> {
+    tree: &'t PageTree,
+    lines: Vec<TextLine>,
     text: String,
-    pieces: Vec<Piece>,
+    pieces: Vec<TextPiece>,
     /// White space is due before the next character.
     space: bool,
     /// An inline element has just ended: if another begins at once, a reader sees a gap.
@@ -314,8 +315,8 @@ struct Writer<'t> {
     breaks: u8,
 }
 
-impl Writer<'_> {
-    fn write(&mut self, text: &str, node: usize, style: Style) {
+impl LineWriter<'_> {
+    fn write(&mut self, text: &str, node: usize, style: TextStyle) {
         if self.text.len() > LINE_BYTES_MAX {
             return;
         }
@@ -367,12 +368,12 @@ impl Writer<'_> {
             }
         }
         if start < self.text.len() {
-            self.pieces.push(Piece { at: start..self.text.len(), node, style });
+            self.pieces.push(TextPiece { at: start..self.text.len(), node, style });
         }
     }
 
     /// Ends a line inside the innermost block of what is open.
-    fn end_line(&mut self, innermost: &Open, open: &[Open]) {
+    fn end_line(&mut self, innermost: &UnclosedElement, open: &[UnclosedElement]) {
         self.space = false;
         self.closed = false;
         let text = std::mem::take(&mut self.text);
@@ -397,7 +398,7 @@ impl Writer<'_> {
             size.chars().any(char::is_alphabetic) && is_measure(size)
         });
         let nodes = (first.node, last.node);
-        self.lines.push(Line {
+        self.lines.push(TextLine {
             text,
             folded,
             prices,
@@ -414,12 +415,12 @@ impl Writer<'_> {
 }
 
 /// An article with its date under its title is a post.
-fn mark_posts(tree: &Tree, lines: &mut [Line]) {
+fn mark_posts(tree: &PageTree, lines: &mut [TextLine]) {
     for article in tree.all("article") {
         let end = tree.node(article).end;
         let first = lines.partition_point(|line| line.nodes.0 < article);
         let last = lines.partition_point(|line| line.nodes.0 < end).max(first);
-        let is_date = |line: &Line| {
+        let is_date = |line: &TextLine| {
             crate::payable::DATE.is_match(&line.folded)
                 && line.text.split_whitespace().count() <= DATE_WORDS_MAX
         };
@@ -430,7 +431,7 @@ fn mark_posts(tree: &Tree, lines: &mut [Line]) {
 }
 
 /// A text with blanks in place of raised numbers after words: they are those of notes and allergens, and neither prices nor parts of them.
-fn without_notes(tree: &Tree, text: &str, pieces: &[Piece]) -> String {
+fn without_notes(tree: &PageTree, text: &str, pieces: &[TextPiece]) -> String {
     let mut without = text.to_owned();
     for piece in pieces.iter().filter(|piece| tree.name(tree.node(piece.node).parent) == "sup") {
         let before = text[..piece.at.start].trim_end();
@@ -457,7 +458,7 @@ fn is_quotation(text: &str) -> bool {
     rest.find(['"', '”', '“', '»']).is_some_and(|end| rest[..end].split_whitespace().count() > 4)
 }
 
-fn style_of(element: &Element, at: usize, around: Style, tree: &Tree) -> Style {
+fn style_of(element: &Element, at: usize, around: TextStyle, tree: &PageTree) -> TextStyle {
     let mut style = around;
     match &*element.name {
         "b" | "strong" | "u" | "th" => style.strong = true,
@@ -508,7 +509,7 @@ fn style_of(element: &Element, at: usize, around: Style, tree: &Tree) -> Style {
 }
 
 /// `is_most`: more than half of the page is in the element, so that its class says nothing of a part.
-fn part_of(element: &Element, around: Part, is_most: bool) -> Part {
+fn part_of(element: &Element, around: PagePart, is_most: bool) -> PagePart {
     let mut part = around;
     match &*element.name {
         "nav" => part.nav = true,
@@ -555,7 +556,7 @@ fn part_of(element: &Element, around: Part, is_most: bool) -> Part {
     part
 }
 
-fn is_block(tree: &Tree, at: usize) -> bool {
+fn is_block(tree: &PageTree, at: usize) -> bool {
     let inline = [
         "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn",
         "em", "font", "i", "img", "ins", "kbd", "label", "mark", "nobr", "output", "q", "ruby",
@@ -566,7 +567,7 @@ fn is_block(tree: &Tree, at: usize) -> bool {
 }
 
 /// A box for the cents of a price: `<div class=price>47<div class=fraction>50</div></div>`.
-fn is_fraction(tree: &Tree, at: usize) -> bool {
+fn is_fraction(tree: &PageTree, at: usize) -> bool {
     if tree.node(at).end - at > 4 {
         return false;
     }
@@ -584,7 +585,7 @@ fn is_fraction(tree: &Tree, at: usize) -> bool {
 }
 
 /// The text of a node as plain words.
-pub(crate) fn text_of(tree: &Tree, at: usize, chars_max: usize) -> String {
+pub(crate) fn text_of(tree: &PageTree, at: usize, chars_max: usize) -> String {
     plain(&tree.raw_text(at), chars_max)
 }
 
@@ -608,7 +609,7 @@ mod tests {
     use super::*;
 
     fn lines(html: &str) -> Vec<String> {
-        Lines::of(&Tree::parse(html)).all.into_iter().map(|line| line.text).collect()
+        PageLines::of(&PageTree::parse(html)).all.into_iter().map(|line| line.text).collect()
     }
 
     #[test]
@@ -629,10 +630,10 @@ mod tests {
 
     #[test]
     fn lines_know_their_headings() {
-        let tree = Tree::parse(
+        let tree = PageTree::parse(
             "<h1>A</h1><h2>B</h2><p>c<h2>D</h2><p><b>E</b><br>f<p>g<table><tr><td><h3>H</h3>i<td>j</table>",
         );
-        let lines = Lines::of(&tree);
+        let lines = PageLines::of(&tree);
         let over = |text: &str| {
             let at = lines.all.iter().position(|line| line.text == text).unwrap();
             lines

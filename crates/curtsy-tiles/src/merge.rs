@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use crate::found::Found;
+use crate::found::FoundFact;
 use crate::plain::{identity, plain};
-use crate::site::Site;
+use crate::site::SitePages;
 use crate::tile::{Contact, Evidence, Fact, Tile};
 
 /// Merges what was found, in a stable order: by kind, then as found.
-pub(crate) fn merge(site: &Site<'_>, found: Vec<Found>) -> Vec<Tile> {
-    let mut groups: Vec<Vec<Found>> = Vec::new();
+pub(crate) fn merge(site: &SitePages<'_>, found: Vec<FoundFact>) -> Vec<Tile> {
+    let mut groups: Vec<Vec<FoundFact>> = Vec::new();
     let mut known: Table<String, usize> = Table::default();
     for found in found {
         if found.confidence < CONFIDENCE_MIN || !is_bounded(&found.fact) {
@@ -89,7 +89,7 @@ fn number(amount: &str) -> String {
     }
 }
 
-fn tile(site: &Site<'_>, mut group: Vec<Found>) -> Option<Tile> {
+fn tile(site: &SitePages<'_>, mut group: Vec<FoundFact>) -> Option<Tile> {
     // The surest speaks for all; of equals the first.
     let mut best = 0;
     for (at, found) in group.iter().enumerate() {

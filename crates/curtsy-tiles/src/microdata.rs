@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::lines::text_of;
-use crate::tree::Tree;
+use crate::tree::PageTree;
 
 /// Which of the two notations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Notation {
     }
 
     /// The type of an element that is an item; empty if it names none.
-    fn kind(self, tree: &Tree, at: usize) -> Option<String> {
+    fn kind(self, tree: &PageTree, at: usize) -> Option<String> {
         let named = match self {
             Notation::Microdata => tree
                 .attribute(at, "itemscope")
@@ -36,7 +36,7 @@ impl Notation {
 }
 
 /// The items of a page that are not part of another one.
-pub(crate) fn items(tree: &Tree, notation: Notation) -> Vec<Value> {
+pub(crate) fn items(tree: &PageTree, notation: Notation) -> Vec<Value> {
     // Every item, with its place; then what each has, in document order, so that an inner item comes after its outer one.
     let mut items: Vec<(usize, Map<String, Value>)> = Vec::new();
     let mut owner: Vec<Option<(usize, Vec<String>)>> = Vec::new();
@@ -103,7 +103,7 @@ fn property_names(value: &str) -> Vec<String> {
         .collect()
 }
 
-fn value_of(tree: &Tree, at: usize) -> String {
+fn value_of(tree: &PageTree, at: usize) -> String {
     let attribute = match tree.name(at) {
         "meta" => tree.attribute(at, "content"),
         "time" => tree.attribute(at, "datetime").or(tree.attribute(at, "content")),
@@ -151,14 +151,14 @@ mod tests {
             <time itemprop=openingHours datetime='Mo 09:00-12:00'>Mon</time><time itemprop=openingHours datetime='Tu 09:00-12:00'>Tue</time></div>";
         let expected = json!({"@type": "Store", "name": "A & B", "email": "mailto:a@b.example",
             "address": {"@type": "PostalAddress", "streetAddress": "Way 1"}, "openingHours": ["Mo 09:00-12:00", "Tu 09:00-12:00"]});
-        assert_eq!(items(&Tree::parse(html), Notation::Microdata), [expected]);
+        assert_eq!(items(&PageTree::parse(html), Notation::Microdata), [expected]);
     }
 
     #[test]
     fn rdfa_lite_becomes_objects() {
         let html = "<meta property='og:title' content=no><div vocab='https://schema.org/' typeof=Bakery><span property=name>Brot</span><span property='schema:telephone'>1</span></div>";
         assert_eq!(
-            items(&Tree::parse(html), Notation::Rdfa),
+            items(&PageTree::parse(html), Notation::Rdfa),
             [json!({"@type": "Bakery", "name": "Brot", "telephone": "1"})]
         );
     }

@@ -24,9 +24,9 @@ pub(crate) struct Price {
 pub(crate) enum Currency {
     /// A code of ISO 4217.
     Iso(&'static str),
-    /// `$`: whose, the country tells.
+    /// `$`: the country decides which dollar.
     Dollar,
-    /// `kr`: whose, the country tells.
+    /// `kr`: the country decides which crown.
     Krone,
     /// None stood there.
     Unsaid,
@@ -147,7 +147,7 @@ fn read(text: &str, caught: &regex::Captures<'_>) -> Option<Price> {
     {
         return None;
     }
-    // Thousands and millions that are told, not asked: `£1.2m`, `$3 million`, `40k €`.
+    // Thousands and millions are facts in a text, not prices: `£1.2m`, `$3 million`, `40k €`.
     if MANY.is_match(&text[end..]) {
         return None;
     }

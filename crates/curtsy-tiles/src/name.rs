@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::plain::{identity, plain, words};
-use crate::schema::Said;
-use crate::site::Site;
+use crate::schema::SchemaFact;
+use crate::site::SitePages;
 use crate::tile::Via;
 use crate::topic::Topic;
 
 /// The name of a business.
 #[derive(Clone, Debug)]
-pub(crate) struct Name {
+pub(crate) struct BusinessName {
     /// As written.
     pub(crate) text: String,
     /// The page it was seen on first.
@@ -22,13 +22,13 @@ pub(crate) struct Name {
 }
 
 /// The name that most speaks for.
-pub(crate) fn of(site: &Site<'_>) -> Option<Name> {
+pub(crate) fn of(site: &SitePages<'_>) -> Option<BusinessName> {
     let mut ballot = Ballot { votes: BTreeMap::new(), order: 0 };
     for (at, page) in site.pages.iter().enumerate() {
         for (via, said) in &page.said {
             match said {
-                Said::Name(name) => ballot.vote(name, 6.0, at, *via),
-                Said::SiteName(name) => ballot.vote(name, 4.0, at, *via),
+                SchemaFact::Name(name) => ballot.vote(name, 6.0, at, *via),
+                SchemaFact::SiteName(name) => ballot.vote(name, 4.0, at, *via),
                 _ => {}
             }
         }
@@ -77,7 +77,7 @@ pub(crate) fn of(site: &Site<'_>) -> Option<Name> {
 }
 
 /// Folded words of the names that a business goes by, without those that many share.
-pub(crate) fn words(site: &Site<'_>) -> Vec<String> {
+pub(crate) fn words(site: &SitePages<'_>) -> Vec<String> {
     let mut words: Vec<String> = site
         .name
         .iter()
@@ -85,7 +85,7 @@ pub(crate) fn words(site: &Site<'_>) -> Vec<String> {
         .collect();
     for page in &site.pages {
         for (_, said) in &page.said {
-            if let Said::Name(name) = said {
+            if let SchemaFact::Name(name) = said {
                 words.extend(identity(name).split(' ').map(str::to_owned));
             }
         }
@@ -168,7 +168,7 @@ impl Ballot {
         vote.spellings.entry(name.to_owned()).or_insert((0, order)).0 += 1;
     }
 
-    fn winner(mut self, site: &Site<'_>) -> Option<Name> {
+    fn winner(mut self, site: &SitePages<'_>) -> Option<BusinessName> {
         let label: String = site.domain.split('.').next().unwrap_or_default().replace('-', "");
         for (key, vote) in &mut self.votes {
             let squashed = key.replace(' ', "");
@@ -209,7 +209,7 @@ impl Ballot {
             _ if best.weight >= 3.0 => 0.75,
             _ => 0.6,
         };
-        (best.weight >= 1.5).then(|| Name {
+        (best.weight >= 1.5).then(|| BusinessName {
             text: text.clone(),
             page: best.page,
             via: best.via,

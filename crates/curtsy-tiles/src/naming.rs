@@ -1,4 +1,5 @@
-//! What is a thing with a price called? Names are cleaned of what stands beside them, and told from sentences and labels.
+//! The names of priced items. Names are separated from the text beside them, and distinguished from
+//! sentences and labels.
 
 use std::sync::LazyLock;
 
@@ -95,7 +96,7 @@ pub(crate) fn without_marks<'n>(name: &'n str, marks: &[String]) -> &'n str {
     name
 }
 
-/// Whether a text has a list of numbers in brackets, as notes and allergens are told: `(1, 3)`.
+/// Whether a text has a list of numbers in brackets, as for notes and allergens: `(1, 3)`.
 pub(crate) fn has_notes(text: &str) -> bool {
     NOTES.is_match(text)
 }
@@ -154,7 +155,7 @@ pub(crate) fn is_addition(name: &str) -> bool {
 
 /// Whether a text is nothing but days or times: `Saturdays at 2pm`.
 pub(crate) fn is_time(name: &str, language: &str) -> bool {
-    let read = crate::hours::read(name, language, crate::hours::Waiting::default());
+    let read = crate::hours::read(name, language, crate::hours::WaitingDays::default());
     read.has_days && read.strange == 0 && name.chars().any(|c| c.is_ascii_digit())
 }
 

@@ -1,25 +1,26 @@
-//! Which of a page's lines tell the business's own opening hours? Not those of its kitchen, its car park, its courses or its neighbours.
+//! Finds the lines with the business's own opening hours, not those of its kitchen, its car park,
+//! its courses or its neighbours.
 
 use crate::clock;
-use crate::found::{Found, LABELLED, LISTED, PROSE, STRUCTURED};
+use crate::found::{FoundFact, LABELLED, LISTED, PROSE, STRUCTURED};
 use crate::heading::OTHER_MATTER;
-use crate::hours::{self, Interval, Waiting};
+use crate::hours::{self, Interval, WaitingDays};
 use crate::plain::{fold, words};
-use crate::schema::Said;
-use crate::site::{Page, Site};
+use crate::schema::SchemaFact;
+use crate::site::{SitePage, SitePages};
 use crate::tile::{Contact, Day, Fact, Hours, Via};
 use crate::topic::Topic;
 use crate::whose;
 
 /// All hours of a site.
-pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
+pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     let mut found = Vec::new();
     // Hours of a telephone line, a reception or the like, for a business that has no others.
     let mut spare = Vec::new();
     for (number, page) in site.pages.iter().enumerate() {
         for (via, said) in &page.said {
-            if let Said::Hours(interval) = said {
-                found.push(Found {
+            if let SchemaFact::Hours(interval) = said {
+                found.push(FoundFact {
                     fact: fact(*interval),
                     page: number,
                     via: *via,
@@ -39,12 +40,12 @@ pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
 }
 
 /// Where structured data and what visitors see differ, visitors are right.
-fn without_old(found: &mut Vec<Found>) {
-    let hours = |found: &Found| match &found.fact {
+fn without_old(found: &mut Vec<FoundFact>) {
+    let hours = |found: &FoundFact| match &found.fact {
         Fact::Contact(Contact::Hours(hours)) => Some(hours.clone()),
         _ => None,
     };
-    let is_structured = |found: &Found| {
+    let is_structured = |found: &FoundFact| {
         matches!(found.via, Via::JsonLd | Via::Microdata | Via::Rdfa | Via::OpenGraph)
     };
     let seen: Vec<Hours> =
@@ -71,14 +72,14 @@ fn fact(interval: Interval) -> Fact {
 
 /// Lines one after the other; weekdays at the end of one wait for the times of the next.
 fn in_lines(
-    site: &Site<'_>,
-    page: &Page<'_>,
+    site: &SitePages<'_>,
+    page: &SitePage<'_>,
     number: usize,
     skip: &[bool],
-    found: &mut Vec<Found>,
-    spare: &mut Vec<Found>,
+    found: &mut Vec<FoundFact>,
+    spare: &mut Vec<FoundFact>,
 ) {
-    let mut waiting = Waiting::default();
+    let mut waiting = WaitingDays::default();
     // What was found on the last lines under "every day": a closed day may follow.
     let mut daily: Option<(usize, usize)> = None;
     let language = page.language();
@@ -91,7 +92,7 @@ fn in_lines(
             && !skip[at]
             && (!matches!(page.topic, Topic::News | Topic::Terms) || line.part.footer);
         if !is_read || is_elsewhere(page, at) {
-            waiting = Waiting::default();
+            waiting = WaitingDays::default();
             at += 1;
             continue;
         }
@@ -113,9 +114,9 @@ fn in_lines(
             let mut reading = hours::read(sentence, language, waiting);
             if closed != 0 && reading.intervals.is_empty() && !reading.has_days && reading.says_open
             {
-                let days = Waiting { days: ALL_DAYS & !closed, given: false };
+                let days = WaitingDays { days: ALL_DAYS & !closed, given: false };
                 reading =
-                    hours::Reading { has_days: true, ..hours::read(sentence, language, days) };
+                    hours::HoursReading { has_days: true, ..hours::read(sentence, language, days) };
             }
             let under = is_under_hours(page, here);
             let is_pure = reading.strange == 0;
@@ -126,7 +127,7 @@ fn in_lines(
             });
             let is_break = BREAK.are_in(&fold(sentence));
             if is_break {
-                let days = Waiting { days: 1, given: false };
+                let days = WaitingDays { days: 1, given: false };
                 if let Some(pause) = hours::read(sentence, language, days).intervals.last() {
                     split(found, number, pause);
                     split(spare, number, pause);
@@ -145,7 +146,7 @@ fn in_lines(
                 };
                 let first = found.len();
                 for interval in &reading.intervals {
-                    found.push(Found {
+                    found.push(FoundFact {
                         fact: fact(*interval),
                         page: number,
                         via,
@@ -158,7 +159,7 @@ fn in_lines(
                 }
             }
             if !is_believed && !is_timetable && SPARE.are_in(&fold(sentence)) && reading.has_days {
-                spare.extend(reading.intervals.iter().map(|interval| Found {
+                spare.extend(reading.intervals.iter().map(|interval| FoundFact {
                     fact: fact(*interval),
                     page: number,
                     via: Via::Text,
@@ -169,8 +170,8 @@ fn in_lines(
             if let Some((first, _)) =
                 daily.filter(|(_, line)| reading.closed != 0 && here - line <= 3 && !is_others)
             {
-                let is_closed = |found: &Found| matches!(&found.fact, Fact::Contact(Contact::Hours(hours)) if reading.closed & (1 << hours.day as u8) != 0);
-                let kept: Vec<Found> =
+                let is_closed = |found: &FoundFact| matches!(&found.fact, Fact::Contact(Contact::Hours(hours)) if reading.closed & (1 << hours.day as u8) != 0);
+                let kept: Vec<FoundFact> =
                     found.drain(first..).filter(|found| !is_closed(found)).collect();
                 found.extend(kept);
             }
@@ -179,17 +180,17 @@ fn in_lines(
             waiting = if is_believed || (is_pure && !is_others) {
                 reading.waiting
             } else {
-                Waiting::default()
+                WaitingDays::default()
             };
         }
         if line.level > 0 && waiting.given {
-            waiting = Waiting::default();
+            waiting = WaitingDays::default();
         }
     }
 }
 
-/// Takes a break out of the hours that a page has told so far.
-fn split(found: &mut Vec<Found>, page: usize, pause: &Interval) {
+/// Takes a break out of the hours that a page has stated so far.
+fn split(found: &mut Vec<FoundFact>, page: usize, pause: &Interval) {
     let minutes = |clock: &str| -> Option<u16> {
         let (hour, minutes) = clock.split_once(':')?;
         Some(hour.parse::<u16>().ok()? * 60 + minutes.parse::<u16>().ok()?)
@@ -203,7 +204,7 @@ fn split(found: &mut Vec<Found>, page: usize, pause: &Interval) {
             let day = hours.day as u8;
             let morning = fact(Interval { day, opens, closes: pause.opens });
             let afternoon = fact(Interval { day, opens: pause.closes, closes });
-            found.push(Found { fact: afternoon, ..found[at].clone() });
+            found.push(FoundFact { fact: afternoon, ..found[at].clone() });
             found[at].fact = morning;
         }
     }
@@ -219,13 +220,13 @@ fn closed_days(text: &str, language: &str) -> u8 {
             sentence => sentence,
         };
         rest = &rest[sentence.len()..];
-        closed |= hours::read(sentence, language, Waiting::default()).closed;
+        closed |= hours::read(sentence, language, WaitingDays::default()).closed;
     }
     closed
 }
 
 /// Whether a sentence with times speaks of somebody or something else.
-fn is_others(site: &Site<'_>, folded: &str) -> bool {
+fn is_others(site: &SitePages<'_>, folded: &str) -> bool {
     (whose::is_others(folded) && !site.is_named_in(folded))
         || NOT_HOURS.are_in(folded)
         || TRAFFIC.are_in(folded)
@@ -247,10 +248,10 @@ fn is_season(folded: &str) -> bool {
 
 /// Whether a sentence is about opening hours: it is made of nothing else, says so, or stands where they are announced.
 fn believes(
-    site: &Site<'_>,
-    page: &Page<'_>,
+    site: &SitePages<'_>,
+    page: &SitePage<'_>,
     at: usize,
-    reading: &hours::Reading,
+    reading: &hours::HoursReading,
     folded: &str,
     under: bool,
 ) -> bool {
@@ -277,7 +278,7 @@ fn believes(
 }
 
 /// A row of a table as one line, and the line after it. Two cells with one time each are a beginning and an end.
-fn row(page: &Page<'_>, at: usize) -> Option<(String, usize)> {
+fn row(page: &SitePage<'_>, at: usize) -> Option<(String, usize)> {
     let tree = &page.tree;
     let row = tree.nearest(page.lines.all[at].block, &["tr"])?;
     let lines = page.lines.inside(tree, row);
@@ -295,11 +296,11 @@ fn row(page: &Page<'_>, at: usize) -> Option<(String, usize)> {
         return None;
     }
     let is_single = |text: &String| {
-        let tokens: Vec<clock::Token> = clock::tokens(text, "")
+        let tokens: Vec<clock::HoursToken> = clock::tokens(text, "")
             .into_iter()
-            .filter(|token| *token != clock::Token::Filler)
+            .filter(|token| *token != clock::HoursToken::Filler)
             .collect();
-        matches!(tokens.as_slice(), [clock::Token::Time(_)])
+        matches!(tokens.as_slice(), [clock::HoursToken::Time(_)])
     };
     let mut text = texts[0].clone();
     let mut place = 1;
@@ -317,7 +318,7 @@ fn row(page: &Page<'_>, at: usize) -> Option<(String, usize)> {
 }
 
 /// A table whose first row has weekdays: each column is a day's. Says which lines it has read.
-fn columns(page: &Page<'_>, number: usize, found: &mut Vec<Found>) -> Vec<bool> {
+fn columns(page: &SitePage<'_>, number: usize, found: &mut Vec<FoundFact>) -> Vec<bool> {
     let mut used = vec![false; page.lines.all.len()];
     for table in page.tree.all("table").filter(|&at| !page.tree.node(at).hidden).take(TABLES_MAX) {
         let rows: Vec<usize> =
@@ -347,10 +348,13 @@ fn columns(page: &Page<'_>, number: usize, found: &mut Vec<Found>) -> Vec<bool> 
             for (cell, day) in cells(*row).into_iter().zip(&days) {
                 let text = page.text(cell);
                 let Some(day) = day.filter(|_| is_own) else { continue };
-                let reading =
-                    hours::read(&text, page.language(), Waiting { days: 1 << day, given: false });
+                let reading = hours::read(
+                    &text,
+                    page.language(),
+                    WaitingDays { days: 1 << day, given: false },
+                );
                 if reading.strange == 0 {
-                    found.extend(reading.intervals.into_iter().map(|interval| Found {
+                    found.extend(reading.intervals.into_iter().map(|interval| FoundFact {
                         fact: fact(interval),
                         page: number,
                         via: Via::Table,
@@ -365,7 +369,7 @@ fn columns(page: &Page<'_>, number: usize, found: &mut Vec<Found>) -> Vec<bool> 
 }
 
 /// Under a heading that announces something else.
-fn is_elsewhere(page: &Page<'_>, at: usize) -> bool {
+fn is_elsewhere(page: &SitePage<'_>, at: usize) -> bool {
     page.headings(at).take(2).any(|heading| {
         let folded = &page.lines.all[heading].folded;
         (OTHER_MATTER.are_in(folded) || NOT_HOURS.are_in(folded)) && !HOURS.are_in(folded)
@@ -373,7 +377,7 @@ fn is_elsewhere(page: &Page<'_>, at: usize) -> bool {
 }
 
 /// Under a heading, or after a line of the same paragraph, that announces hours.
-fn is_under_hours(page: &Page<'_>, at: usize) -> bool {
+fn is_under_hours(page: &SitePage<'_>, at: usize) -> bool {
     let start = page.lines.paragraph_start(at);
     page.lines.headings(at).take(1).any(|heading| HOURS.are_in(&page.lines.all[heading].folded))
         || page.lines.all[start..at]
@@ -381,7 +385,7 @@ fn is_under_hours(page: &Page<'_>, at: usize) -> bool {
             .any(|line| HOURS.are_in(&line.folded) && line.text.len() < 60)
 }
 
-fn via(page: &Page<'_>, at: usize) -> Via {
+fn via(page: &SitePage<'_>, at: usize) -> Via {
     let block = page.lines.all[at].block;
     match page.tree.nearest(block, &["tr", "li", "dd", "dt"]).map(|around| page.tree.name(around)) {
         Some("tr") => Via::Table,
@@ -408,7 +412,7 @@ SPARE: "phone, phones, phone lines, phone line, telefon, telefonisch, telefonzei
 
 /// The week, one bit a day.
 const ALL_DAYS: u8 = 0b111_1111;
-/// Whoever tells so many days tells the week.
+/// A page that states so many days states the whole week.
 const DAYS_OF_A_WEEK: usize = 4;
 /// More tables of a page are not looked at.
 const TABLES_MAX: usize = 200;

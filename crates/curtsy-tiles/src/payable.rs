@@ -10,12 +10,12 @@ use crate::heading::OTHER_MATTER;
 use crate::kind::TAUGHT;
 use crate::money::{self, Price};
 use crate::plain::{fold, words};
-use crate::site::Page;
+use crate::site::SitePage;
 use crate::topic::Topic;
 use crate::whose;
 
 /// The prices of a line that somebody is to pay now.
-pub(crate) fn tags(page: &Page<'_>, at: usize) -> Vec<Price> {
+pub(crate) fn tags(page: &SitePage<'_>, at: usize) -> Vec<Price> {
     let line = &page.lines.all[at];
     if !line.is_matter() || line.part.post || line.part.footer || DATE.is_match(&line.folded) {
         return Vec::new();
@@ -74,7 +74,7 @@ pub(crate) fn tags(page: &Page<'_>, at: usize) -> Vec<Price> {
 }
 
 /// On lists of food and prices the sign is often left out: `Espresso 2,40`. Several lines have to end like that.
-pub(crate) fn add_bare_numbers(page: &Page<'_>, tags: &mut [Vec<Price>]) {
+pub(crate) fn add_bare_numbers(page: &SitePage<'_>, tags: &mut [Vec<Price>]) {
     let lines = &page.lines.all;
     let is_free = |at: usize| {
         tags[at].is_empty()
@@ -100,7 +100,7 @@ pub(crate) fn add_bare_numbers(page: &Page<'_>, tags: &mut [Vec<Price>]) {
             if lines[at].pieces.last().is_some_and(|piece| page.tree.is_raised(piece.node)) {
                 return None;
             }
-            // `Bacon jam, chips. Add an egg for 1.5` tells of something else.
+            // `Bacon jam, chips. Add an egg for 1.5` is the price of another item.
             if !is_whole(&text[..last.start()])
                 || is_clock(&text[..last.start()], last.as_str(), lines[at].level)
             {
@@ -125,7 +125,7 @@ pub(crate) fn add_bare_numbers(page: &Page<'_>, tags: &mut [Vec<Price>]) {
         || crate::hours::read(
             &lines[bare[0].0].text,
             page.language(),
-            crate::hours::Waiting::default(),
+            crate::hours::WaitingDays::default(),
         )
         .has_days
     {
@@ -305,7 +305,7 @@ fn numbers_of_sizes(text: &str, part: std::ops::Range<usize>) -> Option<Vec<Pric
 
 /// Numbers in elements of their own that look alike, at the end of their lines: `<b>Bacon</b> <i>6</i>`, again and again.
 fn numbers_in_columns(
-    page: &Page<'_>,
+    page: &SitePage<'_>,
     is_free: &dyn Fn(usize) -> bool,
     about_prices: bool,
 ) -> Vec<(usize, Price)> {

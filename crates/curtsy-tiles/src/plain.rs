@@ -1,4 +1,4 @@
-//! Plain text: what a reader sees of a page's words, safe for whoever shows or stores it.
+//! Plain text: the words of a page as a reader sees them, safe to show and to store.
 //!
 //! White space is collapsed, and control characters, marks that turn the direction of writing, and characters of icon fonts are left out.
 

@@ -10,15 +10,15 @@ use crate::money::{self, Period, Price};
 use crate::naming::{LABEL_ONLY, clean_name, is_aside, is_measure, is_name, is_prose, is_sentence};
 use crate::payable::{NO_PRICE, add_bare_numbers, tags};
 use crate::plain::{fold, identity, plain, words};
-use crate::site::Page;
+use crate::site::SitePage;
 use crate::tile::Via;
 use crate::told::COSTS;
 use crate::topic::Topic;
 use crate::whose;
 
-/// A thing with its prices.
+/// An item and its prices.
 #[derive(Clone, Debug)]
-pub(crate) struct Item {
+pub(crate) struct PricedItem {
     /// What it is called.
     pub(crate) name: String,
     /// What is said about it.
@@ -38,11 +38,11 @@ pub(crate) struct Item {
 }
 
 /// Everything on a page that has a price.
-pub(crate) fn find(page: &Page<'_>) -> Vec<Item> {
+pub(crate) fn find(page: &SitePage<'_>) -> Vec<PricedItem> {
     if matches!(page.topic, Topic::News | Topic::Terms | Topic::Imprint) {
         return Vec::new();
     }
-    let mut finder = Finder {
+    let mut finder = PriceFinder {
         page,
         used: vec![false; page.lines.all.len()],
         items: Vec::new(),
@@ -70,11 +70,12 @@ pub(crate) fn find(page: &Page<'_>) -> Vec<Item> {
     finder.items
 }
 
-pub(crate) struct Finder<'f, 'p> {
-    pub(crate) page: &'f Page<'p>,
+/// Finds priced items on a page.
+pub(crate) struct PriceFinder<'f, 'p> {
+    pub(crate) page: &'f SitePage<'p>,
     /// Lines that are spoken for.
     pub(crate) used: Vec<bool>,
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<PricedItem>,
     /// The prices of every line that are prices of something.
     pub(crate) tags: Vec<Vec<Price>>,
     /// How often each text stands on a line, or before a price.
@@ -84,7 +85,7 @@ pub(crate) struct Finder<'f, 'p> {
 }
 
 /// Answers to questions name prices of all kinds.
-fn is_answer(page: &Page<'_>, at: usize) -> bool {
+fn is_answer(page: &SitePage<'_>, at: usize) -> bool {
     let line = &page.lines.all[at];
     page.topic == Topic::Faq
         || line.heading.is_some_and(|heading| {
@@ -103,7 +104,7 @@ fn is_answer(page: &Page<'_>, at: usize) -> bool {
 }
 
 /// Whether several short lines with prices stand under a heading: `What does it cost?` is then over a list.
-fn heads_list(page: &Page<'_>, heading: usize) -> bool {
+fn heads_list(page: &SitePage<'_>, heading: usize) -> bool {
     let lines = &page.lines.all;
     let under = (heading + 1..lines.len()).take_while(|&at| lines[at].level == 0);
     let is_entry = |at: &usize| {
@@ -114,8 +115,8 @@ fn heads_list(page: &Page<'_>, heading: usize) -> bool {
 }
 
 /// Names of dishes without the numbers that they are counted by: `21 Spaghetti`, `22 Penne`, `23 Lasagne`.
-fn without_numbers(items: &mut [Item]) {
-    let number = |item: &Item| {
+fn without_numbers(items: &mut [PricedItem]) {
+    let number = |item: &PricedItem| {
         let (number, rest) = item.name.split_once(' ')?;
         let is_name = rest.chars().next().is_some_and(char::is_uppercase) && rest.len() > 2;
         number.parse::<u16>().ok().filter(|_| is_name && number.len() <= 3)
@@ -132,8 +133,8 @@ fn without_numbers(items: &mut [Item]) {
 }
 
 /// Names of dishes without the letters that they are counted by: `A. For two`, `B. For four`.
-fn without_letters(items: &mut [Item]) {
-    let letter = |item: &Item| match item.name.split_once(". ") {
+fn without_letters(items: &mut [PricedItem]) {
+    let letter = |item: &PricedItem| match item.name.split_once(". ") {
         Some((letter, rest)) if is_name(rest) => letter.parse::<char>().ok(),
         _ => None,
     };
@@ -147,8 +148,8 @@ fn without_letters(items: &mut [Item]) {
 }
 
 /// Names of dishes without the days that they are served on: `Monday - Meatloaf`, `Tuesday - Pot roast`.
-fn without_days(items: &mut [Item]) {
-    let rest = |item: &Item| -> Option<String> {
+fn without_days(items: &mut [PricedItem]) {
+    let rest = |item: &PricedItem| -> Option<String> {
         let (day, rest) =
             [": ", " - ", " – ", " — "].iter().find_map(|by| item.name.split_once(by))?;
         let is_day = crate::clock::day(&fold(day.trim().trim_end_matches('.'))).is_some();
@@ -167,10 +168,10 @@ fn without_days(items: &mut [Item]) {
 const ALPHABET: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /// A price at the end of a line of text, alone on a page that is not about prices, is news or an example; so is small print everywhere.
-fn without_lonely(page: &Page<'_>, items: &mut Vec<Item>) {
+fn without_lonely(page: &SitePage<'_>, items: &mut Vec<PricedItem>) {
     let about_prices =
         matches!(page.topic, Topic::Pricing | Topic::Menu | Topic::Shop | Topic::Services);
-    let look = |item: &Item| {
+    let look = |item: &PricedItem| {
         let block = page.lines.all[item.line].block;
         let deep = page.tree.around(block).count();
         (
@@ -192,7 +193,7 @@ fn without_lonely(page: &Page<'_>, items: &mut Vec<Item>) {
     });
 }
 
-impl Finder<'_, '_> {
+impl PriceFinder<'_, '_> {
     /// A line with prices outside of tables.
     fn line(&mut self, at: usize) {
         let line = &self.page.lines.all[at];
@@ -458,7 +459,7 @@ impl Finder<'_, '_> {
         let text = self.page.lines.all[at].text.clone();
         self.used[at] = true;
         let description = description.map(|text| plain(&text, DESCRIPTION_CHARS_MAX));
-        self.items.push(Item {
+        self.items.push(PricedItem {
             name,
             description,
             prices,
@@ -472,7 +473,7 @@ impl Finder<'_, '_> {
 }
 
 /// What a line looks like: its block and the element of its words, with their classes.
-pub(crate) fn look(page: &Page<'_>, line: usize) -> String {
+pub(crate) fn look(page: &SitePage<'_>, line: usize) -> String {
     let tree = &page.tree;
     let line = &page.lines.all[line];
     let inner = line.pieces.first().map_or(line.block, |piece| tree.node(piece.node).parent);
@@ -481,7 +482,7 @@ pub(crate) fn look(page: &Page<'_>, line: usize) -> String {
 }
 
 /// The nearest heading over a line that is not the thing's own name.
-pub(crate) fn section(page: &Page<'_>, at: usize, name: &str) -> Option<String> {
+pub(crate) fn section(page: &SitePage<'_>, at: usize, name: &str) -> Option<String> {
     let own = identity(name);
     page.lines
         .headings(at)

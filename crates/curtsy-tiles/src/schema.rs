@@ -5,15 +5,15 @@
 
 use serde_json::Value;
 
-use crate::hours::{self, Interval, Waiting};
+use crate::hours::{self, Interval, WaitingDays};
 use crate::lines::text_of;
 use crate::money::{self, Currency, Period};
 use crate::plain::{fold, plain};
-use crate::tree::Tree;
+use crate::tree::PageTree;
 
-/// What an object says, before it is known which country numbers and signs are of.
+/// A fact of a structured object, before the country of its numbers and signs is known.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum SchemaFact {
     /// The name of a business.
     Name(String),
     /// The name of a website.
@@ -31,9 +31,14 @@ pub(crate) enum Said {
     /// An interval of opening.
     Hours(Interval),
     /// A dish.
-    Dish { section: Option<String>, name: String, description: Option<String>, price: Option<Tag> },
+    Dish {
+        section: Option<String>,
+        name: String,
+        description: Option<String>,
+        price: Option<SchemaPrice>,
+    },
     /// Something for sale; `service` if it says that it is one.
-    Offer { name: String, description: Option<String>, price: Option<Tag>, service: bool },
+    Offer { name: String, description: Option<String>, price: Option<SchemaPrice>, service: bool },
     /// A question with its answer.
     Question { question: String, answer: String },
 }
@@ -48,16 +53,16 @@ pub(crate) struct Postal {
     pub(crate) country: Option<String>,
 }
 
-/// A price as written in an object.
+/// A price, as written in a structured object.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tag {
+pub(crate) struct SchemaPrice {
     pub(crate) amount: String,
     pub(crate) currency: Option<String>,
     pub(crate) period: Period,
 }
 
 /// Everything that a page's objects say.
-pub(crate) fn read(items: &[Value]) -> Vec<Said> {
+pub(crate) fn read(items: &[Value]) -> Vec<SchemaFact> {
     let mut said = Vec::new();
     let mut next: Vec<(&Value, Option<String>)> =
         items.iter().rev().map(|item| (item, None)).collect();
@@ -72,7 +77,7 @@ pub(crate) fn read(items: &[Value]) -> Vec<Said> {
                 next.extend(list.iter().rev().map(|inner| (inner, section.clone())))
             }
             Value::Object(_) => {
-                let object = Object(value);
+                let object = SchemaObject(value);
                 object.read(section.as_deref(), &mut said);
                 let section =
                     if object.is(&["menusection"]) { object.text("name") } else { section };
@@ -90,9 +95,10 @@ pub(crate) fn read(items: &[Value]) -> Vec<Said> {
     said
 }
 
-struct Object<'v>(&'v Value);
+/// A structured object.
+struct SchemaObject<'v>(&'v Value);
 
-impl<'v> Object<'v> {
+impl<'v> SchemaObject<'v> {
     fn is(&self, wanted: &[&str]) -> bool {
         self.kinds().any(|kind| wanted.contains(&kind.as_str()))
     }
@@ -125,12 +131,12 @@ impl<'v> Object<'v> {
         self.0.get("startDate").is_some() || self.is(&["event", "jobposting"])
     }
 
-    fn read(&self, section: Option<&str>, said: &mut Vec<Said>) {
+    fn read(&self, section: Option<&str>, said: &mut Vec<SchemaFact>) {
         if self.is_leaf() {
             return;
         }
         if self.is(&["website"]) {
-            said.extend(self.text("name").map(Said::SiteName));
+            said.extend(self.text("name").map(SchemaFact::SiteName));
             return;
         }
         if self.is(&["question"]) {
@@ -141,11 +147,12 @@ impl<'v> Object<'v> {
             let name = self.text("name").filter(|name| !name.is_empty());
             let Some(name) = name else { return };
             // One for each size.
-            let mut prices: Vec<Option<Tag>> = self.prices().into_iter().map(Some).collect();
+            let mut prices: Vec<Option<SchemaPrice>> =
+                self.prices().into_iter().map(Some).collect();
             if prices.is_empty() {
                 prices.push(None);
             }
-            said.extend(prices.into_iter().map(|price| Said::Dish {
+            said.extend(prices.into_iter().map(|price| SchemaFact::Dish {
                 section: section.map(str::to_owned),
                 name: name.clone(),
                 description: self.text("description"),
@@ -168,27 +175,31 @@ impl<'v> Object<'v> {
         self.read_business(said);
     }
 
-    fn read_question(&self, said: &mut Vec<Said>) {
+    fn read_question(&self, said: &mut Vec<SchemaFact>) {
         let answer = self
             .0
             .get("acceptedAnswer")
             .or(self.0.get("suggestedAnswer"))
             .map(each)
             .unwrap_or_default();
-        let answer = answer.first().and_then(|answer| Object(answer).text("text"));
+        let answer = answer.first().and_then(|answer| SchemaObject(answer).text("text"));
         let question = self.text("name").or(self.text("text"));
         if let (Some(question), Some(answer)) = (question, answer)
             && !question.is_empty()
             && !answer.is_empty()
         {
-            said.push(Said::Question { question, answer });
+            said.push(SchemaFact::Question { question, answer });
         }
     }
 
-    fn read_offer(&self, said: &mut Vec<Said>) {
+    fn read_offer(&self, said: &mut Vec<SchemaFact>) {
         // An offer of something names it inside.
-        let inner =
-            self.0.get("itemOffered").map(each).and_then(|list| list.first().copied()).map(Object);
+        let inner = self
+            .0
+            .get("itemOffered")
+            .map(each)
+            .and_then(|list| list.first().copied())
+            .map(SchemaObject);
         let named = inner.as_ref().unwrap_or(self);
         let Some(name) = named.text("name").or(self.text("name")).filter(|name| !name.is_empty())
         else {
@@ -196,10 +207,15 @@ impl<'v> Object<'v> {
         };
         let service = named.is(&["service", "course", "hotelroom"]);
         let price = self.price().or(named.price());
-        said.push(Said::Offer { name, description: named.text("description"), price, service });
+        said.push(SchemaFact::Offer {
+            name,
+            description: named.text("description"),
+            price,
+            service,
+        });
     }
 
-    fn read_business(&self, said: &mut Vec<Said>) {
+    fn read_business(&self, said: &mut Vec<SchemaFact>) {
         let is_contact_point = self.is(&["contactpoint"]);
         let is_business = [
             "telephone",
@@ -217,21 +233,23 @@ impl<'v> Object<'v> {
             return;
         }
         if !is_contact_point && !self.is(&["place", "webpage"]) {
-            said.extend(self.text("name").map(Said::Name));
-            said.extend(self.text("description").map(Said::Description));
+            said.extend(self.text("name").map(SchemaFact::Name));
+            said.extend(self.text("description").map(SchemaFact::Description));
             said.extend(
                 self.kinds()
                     .filter(|kind| !["organization", "localbusiness"].contains(&kind.as_str()))
-                    .map(Said::Trade),
+                    .map(SchemaFact::Trade),
             );
         }
-        said.extend(self.texts("telephone").into_iter().map(Said::Phone));
-        said.extend(self.texts("email").into_iter().map(Said::Email));
+        said.extend(self.texts("telephone").into_iter().map(SchemaFact::Phone));
+        said.extend(self.texts("email").into_iter().map(SchemaFact::Email));
         for address in self.0.get("address").map(each).unwrap_or_default() {
-            said.extend(Object(address).address().map(|postal| Said::Address(Box::new(postal))));
+            said.extend(
+                SchemaObject(address).address().map(|postal| SchemaFact::Address(Box::new(postal))),
+            );
         }
         if !is_contact_point {
-            said.extend(self.hours().into_iter().map(Said::Hours));
+            said.extend(self.hours().into_iter().map(SchemaFact::Hours));
         }
     }
 
@@ -239,7 +257,7 @@ impl<'v> Object<'v> {
         let street = self.texts("streetAddress").join(", ");
         let locality = self.text("addressLocality").unwrap_or_default();
         let country = self.text("addressCountry").or_else(|| {
-            self.0.get("addressCountry").and_then(|country| Object(country).text("name"))
+            self.0.get("addressCountry").and_then(|country| SchemaObject(country).text("name"))
         });
         (!street.is_empty()
             && !locality.is_empty()
@@ -258,11 +276,11 @@ impl<'v> Object<'v> {
         let mut intervals = Vec::new();
         for text in self.texts("openingHours") {
             for part in text.split(';') {
-                intervals.extend(hours::read(part, "en", Waiting::default()).intervals);
+                intervals.extend(hours::read(part, "en", WaitingDays::default()).intervals);
             }
         }
         for specification in self.0.get("openingHoursSpecification").map(each).unwrap_or_default() {
-            let specification = Object(specification);
+            let specification = SchemaObject(specification);
             // Hours of a season or a holiday.
             if specification.0.get("validThrough").is_some()
                 || specification.0.get("validFrom").is_some()
@@ -277,7 +295,7 @@ impl<'v> Object<'v> {
             for day in specification.texts("dayOfWeek") {
                 let day = day.rsplit(['/', '#', ':']).next().unwrap_or(&day).to_owned();
                 intervals.extend(
-                    hours::read(&format!("{day} {opens} - {closes}"), "en", Waiting::default())
+                    hours::read(&format!("{day} {opens} - {closes}"), "en", WaitingDays::default())
                         .intervals,
                 );
             }
@@ -286,25 +304,27 @@ impl<'v> Object<'v> {
         intervals
     }
 
-    fn price(&self) -> Option<Tag> {
+    fn price(&self) -> Option<SchemaPrice> {
         self.prices().into_iter().next()
     }
 
     /// The prices of all offers of a thing, or its own.
-    fn prices(&self) -> Vec<Tag> {
+    fn prices(&self) -> Vec<SchemaPrice> {
         let offers = self.0.get("offers").map(each).unwrap_or_default();
         let offers = if offers.is_empty() { vec![self.0] } else { offers };
         offers.into_iter().take(TEXTS_MAX).filter_map(|offer| self.price_of(offer)).collect()
     }
 
-    fn price_of(&self, offer: &Value) -> Option<Tag> {
+    fn price_of(&self, offer: &Value) -> Option<SchemaPrice> {
         let specification = offer.get("priceSpecification").map(each).unwrap_or_default();
         let places = [Some(offer), specification.first().copied()];
         let amount = places.into_iter().flatten().find_map(|place| {
-            ["price", "lowPrice", "minPrice"].iter().find_map(|key| Object(place).text(key))
+            ["price", "lowPrice", "minPrice"].iter().find_map(|key| SchemaObject(place).text(key))
         })?;
-        let named =
-            places.into_iter().flatten().find_map(|place| Object(place).text("priceCurrency"));
+        let named = places
+            .into_iter()
+            .flatten()
+            .find_map(|place| SchemaObject(place).text("priceCurrency"));
         let with_sign = money::prices(&amount).into_iter().next();
         let signed = with_sign.as_ref().and_then(|price| match price.currency {
             Currency::Iso(code) => Some(code.to_owned()),
@@ -314,9 +334,9 @@ impl<'v> Object<'v> {
         let unit = places.into_iter().flatten().find_map(|place| {
             ["unitText", "unitCode", "billingDuration"]
                 .iter()
-                .find_map(|key| Object(place).text(key))
+                .find_map(|key| SchemaObject(place).text(key))
         });
-        Some(Tag {
+        Some(SchemaPrice {
             amount,
             currency: named.filter(|code| code.len() == 3).or(signed),
             period: unit.map_or(Period::Once, |unit| period(&unit)),
@@ -354,7 +374,7 @@ fn period(unit: &str) -> Period {
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if text.contains(['<', '&']) => Some(text_of(
-            &Tree::parse(&text.replace("<br", " <br").replace("</p>", " </p>")),
+            &PageTree::parse(&text.replace("<br", " <br").replace("</p>", " </p>")),
             0,
             TEXT_CHARS_MAX,
         )),
@@ -418,16 +438,16 @@ mod tests {
             "event": {"@type": "Event", "location": {"telephone": "2", "address": {}}}}]}),
         ];
         let expected = [
-            Said::SiteName("A".into()),
-            Said::Name("A & B".into()),
-            Said::Trade("restaurant".into()),
-            Said::Phone("1".into()),
-            Said::Address(Box::new(Postal {
+            SchemaFact::SiteName("A".into()),
+            SchemaFact::Name("A & B".into()),
+            SchemaFact::Trade("restaurant".into()),
+            SchemaFact::Phone("1".into()),
+            SchemaFact::Address(Box::new(Postal {
                 street: "Way 1".into(),
                 locality: "Town".into(),
                 ..Postal::default()
             })),
-            Said::Hours(Interval { day: 0, opens: 540, closes: 720 }),
+            SchemaFact::Hours(Interval { day: 0, opens: 540, closes: 720 }),
         ];
         assert_eq!(read(&items), expected);
     }
@@ -438,11 +458,14 @@ mod tests {
             json!({"@type": "Menu", "hasMenuSection": {"@type": "MenuSection", "name": "Soups",
             "hasMenuItem": [{"@type": "MenuItem", "name": "Tomato", "offers": {"price": "4,50", "priceCurrency": "EUR"}}]}}),
         ];
-        let price =
-            Some(Tag { amount: "4.50".into(), currency: Some("EUR".into()), period: Period::Once });
+        let price = Some(SchemaPrice {
+            amount: "4.50".into(),
+            currency: Some("EUR".into()),
+            period: Period::Once,
+        });
         assert_eq!(
             read(&items),
-            [Said::Dish {
+            [SchemaFact::Dish {
                 section: Some("Soups".into()),
                 name: "Tomato".into(),
                 description: None,
@@ -458,13 +481,21 @@ mod tests {
             json!({"@type": "Product", "name": "Pot", "offers": {"@type": "Offer", "price": 12.5, "priceCurrency": "GBP"}}),
             json!({"@type": "Plumber", "address": "x", "makesOffer": {"@type": "Offer", "itemOffered": {"@type": "Service", "name": "Repair"}}}),
         ];
-        let price =
-            Some(Tag { amount: "12.5".into(), currency: Some("GBP".into()), period: Period::Once });
+        let price = Some(SchemaPrice {
+            amount: "12.5".into(),
+            currency: Some("GBP".into()),
+            period: Period::Once,
+        });
         let expected = [
-            Said::Question { question: "Why?".into(), answer: "So.".into() },
-            Said::Offer { name: "Pot".into(), description: None, price, service: false },
-            Said::Trade("plumber".into()),
-            Said::Offer { name: "Repair".into(), description: None, price: None, service: true },
+            SchemaFact::Question { question: "Why?".into(), answer: "So.".into() },
+            SchemaFact::Offer { name: "Pot".into(), description: None, price, service: false },
+            SchemaFact::Trade("plumber".into()),
+            SchemaFact::Offer {
+                name: "Repair".into(),
+                description: None,
+                price: None,
+                service: true,
+            },
         ];
         assert_eq!(read(&items), expected);
     }

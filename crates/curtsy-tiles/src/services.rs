@@ -1,15 +1,15 @@
 //! What does the business do? Names in lists, cards and headings on a page about services, or under a heading that announces them.
 
-use crate::found::{Found, LABELLED, LISTED};
+use crate::found::{FoundFact, LABELLED, LISTED};
 use crate::heading::OTHER_MATTER;
 use crate::naming::{clean_name, is_name};
 use crate::plain::{fold, identity, words};
-use crate::site::{Page, Site};
+use crate::site::{SitePage, SitePages};
 use crate::tile::{Fact, Via};
 use crate::topic::{self, Topic};
 
 /// All services of a site.
-pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
+pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     let mut found = Vec::new();
     for (number, page) in site.pages.iter().enumerate() {
         if matches!(
@@ -21,7 +21,7 @@ pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
         for at in 0..page.lines.all.len() {
             if let Some((name, via)) = service(site, page, at) {
                 let confidence = if page.topic == Topic::Services { LISTED } else { LABELLED };
-                found.push(Found {
+                found.push(FoundFact {
                     text: name.clone(),
                     fact: Fact::Services { name, description: description(page, at) },
                     page: number,
@@ -34,7 +34,7 @@ pub(crate) fn find(site: &Site<'_>) -> Vec<Found> {
     found
 }
 
-fn service(site: &Site<'_>, page: &Page<'_>, at: usize) -> Option<(String, Via)> {
+fn service(site: &SitePages<'_>, page: &SitePage<'_>, at: usize) -> Option<(String, Via)> {
     let line = &page.lines.all[at];
     if !line.is_matter()
         || line.part.footer
@@ -110,7 +110,7 @@ fn service(site: &Site<'_>, page: &Page<'_>, at: usize) -> Option<(String, Via)>
 }
 
 /// A list's item, or one of three or more boxes of one class side by side.
-fn is_item(page: &Page<'_>, at: usize) -> bool {
+fn is_item(page: &SitePage<'_>, at: usize) -> bool {
     let tree = &page.tree;
     if matches!(tree.name(at), "li" | "dt") || tree.attribute(at, "role") == Some("listitem") {
         return tree
@@ -134,7 +134,7 @@ fn is_item(page: &Page<'_>, at: usize) -> bool {
         && tree.children(tree.node(at).parent).filter(same).count() >= least
 }
 
-fn is_other(page: &Page<'_>, heading: usize) -> bool {
+fn is_other(page: &SitePage<'_>, heading: usize) -> bool {
     let line = &page.lines.all[heading];
     OTHER_MATTER.are_in(&line.folded)
         || NOT_SERVICES.are_in(&line.folded)
@@ -142,7 +142,7 @@ fn is_other(page: &Page<'_>, heading: usize) -> bool {
         || crate::faq::asks(&line.text)
 }
 
-fn is_service_name(site: &Site<'_>, name: &str) -> bool {
+fn is_service_name(site: &SitePages<'_>, name: &str) -> bool {
     let folded = fold(name);
     let words = name.split_whitespace().count();
     is_name(name)
@@ -156,7 +156,7 @@ fn is_service_name(site: &Site<'_>, name: &str) -> bool {
         && !name.contains(". ")
 }
 
-fn description(page: &Page<'_>, at: usize) -> Option<String> {
+fn description(page: &SitePage<'_>, at: usize) -> Option<String> {
     let line = &page.lines.all[at];
     if let Some(lead) = line.lead().filter(|_| line.level == 0) {
         let rest = line.text[line.text.find(lead)? + lead.len()..]

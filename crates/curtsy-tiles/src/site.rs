@@ -8,41 +8,42 @@ use curtsy_parse::charset::Charset;
 use crate::PageText;
 use crate::country::{COUNTRIES, Country};
 use crate::jsonld;
-use crate::lines::{Lines, text_of};
+use crate::lines::{PageLines, text_of};
 use crate::microdata::{self, Notation};
 use crate::money::Currency;
 use crate::name;
 use crate::phone;
 use crate::plain::{fold, identity, plain};
-use crate::schema::{self, Said};
+use crate::schema::{self, SchemaFact};
 use crate::tile::Via;
 use crate::topic::{self, Topic};
-use crate::tree::Tree;
+use crate::tree::PageTree;
 
-/// A page that was read.
-pub(crate) struct Page<'p> {
+/// A page of the site.
+pub(crate) struct SitePage<'p> {
     /// Its URL.
     pub(crate) url: &'p CrawlUrl,
     /// Its tree.
-    pub(crate) tree: Tree,
+    pub(crate) tree: PageTree,
     /// Its lines.
-    pub(crate) lines: Lines,
+    pub(crate) lines: PageLines,
     /// What its structured data says.
-    pub(crate) said: Vec<(Via, Said)>,
+    pub(crate) said: Vec<(Via, SchemaFact)>,
     /// What it is about.
     pub(crate) topic: Topic,
     /// Its title.
     pub(crate) title: String,
-    /// The language that its `lang` names, `de`, `en-gb`, or else its small words tell.
+    /// The language: from the attribute `lang` (`de`, `en-gb`), or else from the page's small
+    /// words.
     pub(crate) language: Option<String>,
 }
 
-/// All pages of a site, and what they say together.
-pub(crate) struct Site<'p> {
+/// All pages of a site, and what they state together.
+pub(crate) struct SitePages<'p> {
     /// The pages.
-    pub(crate) pages: Vec<Page<'p>>,
+    pub(crate) pages: Vec<SitePage<'p>>,
     /// The name of the business.
-    pub(crate) name: Option<name::Name>,
+    pub(crate) name: Option<name::BusinessName>,
     /// Folded words of all names that the business goes by.
     pub(crate) name_words: Vec<String>,
     /// The host without `www.`.
@@ -53,15 +54,16 @@ pub(crate) struct Site<'p> {
     pub(crate) currency: Option<&'static str>,
 }
 
-impl<'p> Site<'p> {
+impl<'p> SitePages<'p> {
     /// Reads all pages.
-    pub(crate) fn read(pages: &[PageText<'p>]) -> Site<'p> {
-        let pages: Vec<Page<'p>> = pages.iter().take(PAGES_MAX).filter_map(Page::read).collect();
+    pub(crate) fn read(pages: &[PageText<'p>]) -> SitePages<'p> {
+        let pages: Vec<SitePage<'p>> =
+            pages.iter().take(PAGES_MAX).filter_map(SitePage::read).collect();
         let domain = pages
             .first()
             .map(|page| page.url.host().as_str().trim_start_matches("www.").to_owned())
             .unwrap_or_default();
-        let mut site = Site {
+        let mut site = SitePages {
             pages,
             name: None,
             name_words: Vec::new(),
@@ -112,14 +114,14 @@ impl<'p> Site<'p> {
         for page in &self.pages {
             for (_, said) in &page.said {
                 match said {
-                    Said::Address(postal) => {
+                    SchemaFact::Address(postal) => {
                         if let Some(country) =
                             postal.country.as_deref().and_then(|name| Country::by_name(&fold(name)))
                         {
                             vote(country.code, 10.0);
                         }
                     }
-                    Said::Phone(number) => counted.extend(
+                    SchemaFact::Phone(number) => counted.extend(
                         phone::candidates(number)
                             .into_iter()
                             .filter(|digits| digits.dialled.starts_with('+')),
@@ -230,8 +232,8 @@ impl<'p> Site<'p> {
     }
 }
 
-impl<'p> Page<'p> {
-    fn read(page: &PageText<'p>) -> Option<Page<'p>> {
+impl<'p> SitePage<'p> {
+    fn read(page: &PageText<'p>) -> Option<SitePage<'p>> {
         let is_html = page.content_type.is_none_or(|kind| {
             let kind = kind.to_ascii_lowercase();
             kind.trim().is_empty()
@@ -244,9 +246,9 @@ impl<'p> Page<'p> {
         }
         let body = &page.body[..page.body.len().min(BODY_BYTES_MAX)];
         let charset = Charset::of(body, page.content_type, Some(page.url.host().as_str()));
-        let tree = Tree::parse(&charset.decode(body));
-        let lines = Lines::of(&tree);
-        let mut said: Vec<(Via, Said)> = schema::read(&jsonld::blocks(&tree))
+        let tree = PageTree::parse(&charset.decode(body));
+        let lines = PageLines::of(&tree);
+        let mut said: Vec<(Via, SchemaFact)> = schema::read(&jsonld::blocks(&tree))
             .into_iter()
             .map(|said| (Via::JsonLd, said))
             .collect();
@@ -279,7 +281,7 @@ impl<'p> Page<'p> {
                 lines.all.iter().take(300).map(|line| format!("{} ", line.folded)).collect();
             topic::language(&text).map(str::to_owned)
         });
-        Some(Page { url: page.url, tree, lines, said, topic, title, language })
+        Some(SitePage { url: page.url, tree, lines, said, topic, title, language })
     }
 
     /// Its language without the country: `de`; empty if it is not known.
@@ -324,7 +326,7 @@ impl<'p> Page<'p> {
     }
 }
 
-/// Words that tell a country.
+/// Words that identify a country.
 static HINTS: std::sync::LazyLock<Vec<(crate::plain::Words, Vec<&'static str>, f32)>> =
     std::sync::LazyLock::new(|| {
         let rows: [(&str, &str, f32); 22] = [

@@ -9,11 +9,11 @@ use crate::entry::AGES;
 use crate::money::{self, Currency, Period, Price};
 use crate::naming::{clean_name, is_measure, is_name};
 use crate::plain::{fold, plain, words};
-use crate::priced::{Finder, ITEMS_MAX, Item, section};
+use crate::priced::{ITEMS_MAX, PriceFinder, PricedItem, section};
 use crate::tile::Via;
 
 /// Reads all tables of a page that are lists of prices; their lines are then spoken for.
-pub(crate) fn find(finder: &mut Finder<'_, '_>) {
+pub(crate) fn find(finder: &mut PriceFinder<'_, '_>) {
     let tree = &finder.page.tree;
     let tables: Vec<usize> = tree.all("table").filter(|&at| !tree.node(at).hidden).collect();
     for table in tables.into_iter().take(TABLES_MAX) {
@@ -25,13 +25,14 @@ pub(crate) fn find(finder: &mut Finder<'_, '_>) {
     }
 }
 
+/// A cell of a table.
 #[derive(Clone)]
-struct Cell {
+struct TableCell {
     /// Its lines' numbers.
     lines: std::ops::Range<usize>,
     text: String,
     head: bool,
-    /// All of it is bold.
+    /// Whether the whole cell is bold.
     strong: bool,
     /// How many columns it takes.
     columns: usize,
@@ -43,7 +44,7 @@ struct Cell {
     numbers: Vec<(String, Period)>,
 }
 
-impl Cell {
+impl TableCell {
     fn has_letters(&self) -> bool {
         self.text.chars().filter(|c| c.is_alphabetic()).count() >= 2
     }
@@ -53,7 +54,7 @@ impl Cell {
     }
 }
 
-fn read(finder: &mut Finder<'_, '_>, table: usize) {
+fn read(finder: &mut PriceFinder<'_, '_>, table: usize) {
     let page = finder.page;
     let tree = &page.tree;
     let rows: Vec<usize> = tree
@@ -89,7 +90,7 @@ fn read(finder: &mut Finder<'_, '_>, table: usize) {
     let caption = tree.inside(table).find(|&at| tree.name(at) == "caption");
     let caption = caption.map(|at| fold(&page.text(at))).unwrap_or_default();
     take_bare_numbers(finder, &mut grid, &caption);
-    let is_priced = |row: &[Cell]| row.iter().any(|cell| !cell.prices.is_empty());
+    let is_priced = |row: &[TableCell]| row.iter().any(|cell| !cell.prices.is_empty());
     let priced_rows = grid.iter().filter(|row| is_priced(row)).count();
     if priced_rows == 0 {
         return;
@@ -102,11 +103,11 @@ fn read(finder: &mut Finder<'_, '_>, table: usize) {
     let mut over: Vec<String> = Vec::new();
     let mut own_section: Option<String> = None;
     let mut after_prices = false;
-    let mut last_named: Option<Cell> = None;
+    let mut last_named: Option<TableCell> = None;
     // `Wraps, all £7.20`: the price of the rows below.
     let mut for_all: Vec<(Price, Period)> = Vec::new();
     for row in &grid {
-        let filled: Vec<&Cell> = row.iter().filter(|cell| !cell.text.is_empty()).collect();
+        let filled: Vec<&TableCell> = row.iter().filter(|cell| !cell.text.is_empty()).collect();
         let distinct = filled.iter().filter(|cell| cell.lines != filled[0].lines).count();
         if is_priced(row) {
             for_all.clear();
@@ -144,7 +145,7 @@ fn read(finder: &mut Finder<'_, '_>, table: usize) {
                     // The same heads again, over another section.
                     let are_same = row.len() == heads.len()
                         && row.iter().zip(&heads).skip(1).all(|(cell, head)| cell.text == *head);
-                    if row.iter().all(Cell::is_heading)
+                    if row.iter().all(TableCell::is_heading)
                         || are_same
                         || heads.is_empty() && !after_prices
                         || are_sizes
@@ -189,10 +190,10 @@ fn read(finder: &mut Finder<'_, '_>, table: usize) {
         }
         // Plans side by side, each with its price in the head.
         let is_head =
-            |cell: &&Cell| !cell.prices.is_empty() && cell.has_letters() && cell.is_heading();
+            |cell: &&TableCell| !cell.prices.is_empty() && cell.has_letters() && cell.is_heading();
         if !after_prices
             && row.iter().filter(is_head).count() >= 2
-            && row.iter().all(Cell::is_heading)
+            && row.iter().all(TableCell::is_heading)
         {
             for cell in row.iter().filter(is_head) {
                 let first = &page.lines.all[cell.lines.start];
@@ -235,9 +236,9 @@ fn read(finder: &mut Finder<'_, '_>, table: usize) {
         if read_pairs(finder, row, own_section.as_ref()) {
             continue;
         }
-        let can_name = |cell: &&Cell| cell.prices.is_empty() && cell.has_letters();
-        let is_more = |cell: &&Cell| can_name(cell) && !is_measure(&cell.text);
-        // A row without a name goes on with the one above: another size of it.
+        let can_name = |cell: &&TableCell| cell.prices.is_empty() && cell.has_letters();
+        let is_more = |cell: &&TableCell| can_name(cell) && !is_measure(&cell.text);
+        // A row without a name is another size of the item above.
         let above =
             last_named.clone().filter(|_| row.get(names).is_none_or(|cell| cell.text.is_empty()));
         let named = row.get(names).filter(can_name).or_else(|| row.iter().find(is_more)).cloned();
@@ -296,7 +297,7 @@ fn read(finder: &mut Finder<'_, '_>, table: usize) {
 }
 
 /// `Wraps, all £7.20`, `Sides - all 3.95`: what the rows below are, and what each of them costs.
-fn price_for_all(cell: &Cell) -> Option<(String, Vec<(Price, Period)>)> {
+fn price_for_all(cell: &TableCell) -> Option<(String, Vec<(Price, Period)>)> {
     let (before, last) = cell.text.rsplit_once(' ')?;
     let amount = || {
         let amount = money::bare_amount(last).filter(|_| DECIMALS.is_match(last))?;
@@ -313,21 +314,21 @@ fn price_for_all(cell: &Cell) -> Option<(String, Vec<(Price, Period)>)> {
 }
 
 /// A table's cells, each in every row and column that it takes.
-fn grid(finder: &Finder<'_, '_>, rows: &[usize]) -> Vec<Vec<Cell>> {
+fn grid(finder: &PriceFinder<'_, '_>, rows: &[usize]) -> Vec<Vec<TableCell>> {
     let tree = &finder.page.tree;
     let span = |cell: usize, name: &str| {
         tree.attribute(cell, name).and_then(|span| span.trim().parse::<usize>().ok()).unwrap_or(1)
     };
-    let mut grid: Vec<Vec<Cell>> = Vec::new();
+    let mut grid: Vec<Vec<TableCell>> = Vec::new();
     // Cells of rows above that go on, by column: how many rows are left.
-    let mut open: Vec<Option<(usize, Cell)>> = Vec::new();
+    let mut open: Vec<Option<(usize, TableCell)>> = Vec::new();
     for &row in rows {
-        let mut own: Vec<Cell> = Vec::new();
-        let go_on = |own: &mut Vec<Cell>, open: &mut Vec<Option<(usize, Cell)>>| {
+        let mut own: Vec<TableCell> = Vec::new();
+        let go_on = |own: &mut Vec<TableCell>, open: &mut Vec<Option<(usize, TableCell)>>| {
             while let Some(slot) = open.get_mut(own.len())
                 && let Some((left, cell)) = slot
             {
-                own.push(Cell { from_above: true, ..cell.clone() });
+                own.push(TableCell { from_above: true, ..cell.clone() });
                 *left -= 1;
                 if *left == 0 {
                     *slot = None;
@@ -342,7 +343,7 @@ fn grid(finder: &Finder<'_, '_>, rows: &[usize]) -> Vec<Vec<Cell>> {
             go_on(&mut own, &mut open);
             let columns = span(at, "colspan").clamp(1, COLUMNS_MAX);
             let down = span(at, "rowspan").clamp(1, SPAN_MAX);
-            let cell = Cell { columns, ..read_cell(finder, at) };
+            let cell = TableCell { columns, ..read_cell(finder, at) };
             for _ in 0..columns {
                 if own.len() >= COLUMNS_MAX {
                     break;
@@ -361,13 +362,14 @@ fn grid(finder: &Finder<'_, '_>, rows: &[usize]) -> Vec<Vec<Cell>> {
 }
 
 /// The columns that say from which sum on, and for what fee, something is delivered; none if all of the table is about that.
-fn delivery_columns(grid: &[Vec<Cell>]) -> Option<Vec<usize>> {
+fn delivery_columns(grid: &[Vec<TableCell>]) -> Option<Vec<usize>> {
     let Some(heads) = grid.first().filter(|row| row.iter().all(|cell| cell.prices.is_empty()))
     else {
         return Some(Vec::new());
     };
-    let is_about =
-        |cell: &Cell| cell.text.chars().count() <= 40 && DELIVERY_HEAD.are_in(&fold(&cell.text));
+    let is_about = |cell: &TableCell| {
+        cell.text.chars().count() <= 40 && DELIVERY_HEAD.are_in(&fold(&cell.text))
+    };
     // `Area | Minimum | Fee`
     let is_by_area = heads.first().is_some_and(|cell| AREA_HEAD.are(&fold(&cell.text)))
         && heads.iter().any(|cell| is_about(cell) || MINIMUM_HEAD.begin(&fold(&cell.text)));
@@ -383,11 +385,11 @@ fn delivery_columns(grid: &[Vec<Cell>]) -> Option<Vec<usize>> {
 }
 
 /// Bare numbers become prices in columns of them whose head names a price, or where a note does for all; decimals also without that.
-fn take_bare_numbers(finder: &Finder<'_, '_>, grid: &mut [Vec<Cell>], caption: &str) {
+fn take_bare_numbers(finder: &PriceFinder<'_, '_>, grid: &mut [Vec<TableCell>], caption: &str) {
     let page = finder.page;
     let width = grid.iter().map(Vec::len).max().unwrap_or(0);
     let has_signs = grid.iter().flatten().any(|cell| !cell.prices.is_empty());
-    let names_price = |cell: &Cell| {
+    let names_price = |cell: &TableCell| {
         let folded = fold(&cell.text);
         cell.numbers.is_empty()
             && cell.prices.is_empty()
@@ -404,14 +406,14 @@ fn take_bare_numbers(finder: &Finder<'_, '_>, grid: &mut [Vec<Cell>], caption: &
     let is_comparison = grid.iter().enumerate().any(|(at, row)| {
         let signed = row.iter().skip(1).filter(|cell| !cell.prices.is_empty()).count();
         let label = row.first().map(|cell| fold(&cell.text)).unwrap_or_default();
-        signed >= 2 && labels_price(&label) && (at > 0 || row.iter().all(Cell::is_heading))
+        signed >= 2 && labels_price(&label) && (at > 0 || row.iter().all(TableCell::is_heading))
     });
     if is_comparison {
         return;
     }
     for column in 0..width {
         // A name that takes several columns stands in the first of them.
-        let is_first = |row: &&Vec<Cell>| {
+        let is_first = |row: &&Vec<TableCell>| {
             column == 0
                 || row.get(column - 1).is_none_or(|before| {
                     row.get(column).is_none_or(|cell| {
@@ -422,7 +424,7 @@ fn take_bare_numbers(finder: &Finder<'_, '_>, grid: &mut [Vec<Cell>], caption: &
         let cells = || grid.iter().filter(is_first).filter_map(|row| row.get(column));
         let by_head =
             column > 0 && cells().take_while(|cell| cell.numbers.is_empty()).any(names_price);
-        let is_filled = |cell: &&Cell| {
+        let is_filled = |cell: &&TableCell| {
             cell.text.chars().any(char::is_alphanumeric)
                 && !cell.is_heading()
                 && cell.columns <= width / 2 + 1
@@ -431,7 +433,7 @@ fn take_bare_numbers(finder: &Finder<'_, '_>, grid: &mut [Vec<Cell>], caption: &
         let filled = cells().filter(is_filled).count();
         let numbers = cells().filter(|cell| !cell.numbers.is_empty()).count();
         let has_cents =
-            |cell: &&Cell| cell.numbers.iter().any(|(amount, _)| DECIMALS.is_match(amount));
+            |cell: &&TableCell| cell.numbers.iter().any(|(amount, _)| DECIMALS.is_match(amount));
         let decimals = cells().filter(has_cents).count();
         let signed = cells().filter(|cell| !cell.prices.is_empty() && !cell.head).count();
         let is_mostly = 3 * (numbers + signed) >= 2 * filled && numbers > 0 && column > 0;
@@ -467,13 +469,13 @@ fn take_bare_numbers(finder: &Finder<'_, '_>, grid: &mut [Vec<Cell>], caption: &
 }
 
 /// The column that names what a row's prices are for: the first of words that are neither weekdays nor measures, nor mostly the same.
-fn name_column(grid: &[Vec<Cell>]) -> usize {
+fn name_column(grid: &[Vec<TableCell>]) -> usize {
     let width = grid.iter().map(Vec::len).max().unwrap_or(0);
     let priced = || grid.iter().filter(|row| row.iter().any(|cell| !cell.prices.is_empty()));
     let rows = priced().count();
     let mut first = None;
     for column in 0..width {
-        let cells: Vec<&Cell> = priced()
+        let cells: Vec<&TableCell> = priced()
             .filter_map(|row| row.get(column))
             .filter(|cell| cell.prices.is_empty() && cell.has_letters())
             .collect();
@@ -481,7 +483,7 @@ fn name_column(grid: &[Vec<Cell>]) -> usize {
             continue;
         }
         first = first.or(Some(column));
-        let is_odd = |cell: &&&Cell| {
+        let is_odd = |cell: &&&TableCell| {
             is_measure(&cell.text)
                 || crate::clock::day(fold(&cell.text).trim_end_matches('.')).is_some()
         };
@@ -499,9 +501,9 @@ fn name_column(grid: &[Vec<Cell>]) -> usize {
 
 /// What the sizes of a table are sizes of, if its rows name nothing else: the heading right over it.
 fn measured(
-    finder: &Finder<'_, '_>,
+    finder: &PriceFinder<'_, '_>,
     table: usize,
-    grid: &[Vec<Cell>],
+    grid: &[Vec<TableCell>],
     names: usize,
 ) -> Option<String> {
     let lines = &finder.page.lines;
@@ -514,7 +516,7 @@ fn measured(
         .iter()
         .filter(|row| row.iter().any(|cell| !cell.prices.is_empty()))
         .filter_map(|row| row.get(names));
-    let is_size = |cell: &Cell| {
+    let is_size = |cell: &TableCell| {
         let name = cell.text.split('(').next().unwrap_or_default();
         cell.has_letters() && is_measure(name)
     };
@@ -523,8 +525,12 @@ fn measured(
 }
 
 /// A row with two or more names, each with a price after it.
-fn read_pairs(finder: &mut Finder<'_, '_>, row: &[Cell], own_section: Option<&String>) -> bool {
-    let filled: Vec<&Cell> = row.iter().filter(|cell| !cell.text.is_empty()).collect();
+fn read_pairs(
+    finder: &mut PriceFinder<'_, '_>,
+    row: &[TableCell],
+    own_section: Option<&String>,
+) -> bool {
+    let filled: Vec<&TableCell> = row.iter().filter(|cell| !cell.text.is_empty()).collect();
     let alternates = filled.len() >= 4
         && filled.len().is_multiple_of(2)
         && filled.chunks(2).all(|two| {
@@ -551,7 +557,7 @@ fn read_pairs(finder: &mut Finder<'_, '_>, row: &[Cell], own_section: Option<&St
 }
 
 fn push(
-    finder: &mut Finder<'_, '_>,
+    finder: &mut PriceFinder<'_, '_>,
     line: usize,
     name: String,
     description: Option<String>,
@@ -567,7 +573,7 @@ fn push(
     if finder.items.len() >= ITEMS_MAX {
         return;
     }
-    finder.items.push(Item {
+    finder.items.push(PricedItem {
         name,
         description,
         prices,
@@ -579,7 +585,7 @@ fn push(
     });
 }
 
-fn read_cell(finder: &Finder<'_, '_>, cell: usize) -> Cell {
+fn read_cell(finder: &PriceFinder<'_, '_>, cell: usize) -> TableCell {
     let page = finder.page;
     let lines = page.lines.inside(&page.tree, cell);
     let own = &page.lines.all[lines.clone()];
@@ -605,13 +611,13 @@ fn read_cell(finder: &Finder<'_, '_>, cell: usize) -> Cell {
         Vec::new()
     };
     let strong = !lines.is_empty() && own.iter().all(|line| line.is_all(|style| style.strong));
-    Cell { lines, text, head, strong, columns: 1, from_above: false, prices, numbers }
+    TableCell { lines, text, head, strong, columns: 1, from_above: false, prices, numbers }
 }
 
 /// Whether a name is nothing but days: what stands beside it are hours.
-fn is_days(finder: &Finder<'_, '_>, name: &str) -> bool {
+fn is_days(finder: &PriceFinder<'_, '_>, name: &str) -> bool {
     let language = finder.page.language();
-    let read = crate::hours::read(name, language, crate::hours::Waiting::default());
+    let read = crate::hours::read(name, language, crate::hours::WaitingDays::default());
     read.has_days && read.strange == 0
 }
 
@@ -661,7 +667,7 @@ fn rest_of(text: &str, prices: &[Price]) -> String {
 }
 
 /// Plans side by side: the first cell says "price", the heads name the plans.
-fn is_transposed(row: &[Cell], heads: &[String]) -> bool {
+fn is_transposed(row: &[TableCell], heads: &[String]) -> bool {
     let priced = row.iter().skip(1).filter(|cell| !cell.prices.is_empty()).count();
     let named = heads.iter().skip(1).filter(|head| head.chars().any(char::is_alphabetic)).count();
     let label = row.first().map(|cell| fold(&cell.text)).unwrap_or_default();
@@ -686,7 +692,7 @@ fn head_period(folded: &str) -> Option<Period> {
 }
 
 /// A head without what is said in small print beside it.
-fn head_of(finder: &Finder<'_, '_>, cell: &Cell) -> String {
+fn head_of(finder: &PriceFinder<'_, '_>, cell: &TableCell) -> String {
     let Some(first) = finder.page.lines.all[cell.lines.clone()].first() else {
         return cell.text.clone();
     };
@@ -697,7 +703,7 @@ fn head_of(finder: &Finder<'_, '_>, cell: &Cell) -> String {
 }
 
 /// The name in a cell, and what is said below it.
-fn name_of(finder: &Finder<'_, '_>, cell: &Cell) -> (String, Option<String>) {
+fn name_of(finder: &PriceFinder<'_, '_>, cell: &TableCell) -> (String, Option<String>) {
     let lines = &finder.page.lines.all[cell.lines.clone()];
     let Some(first) = lines.first() else { return (clean_name(&cell.text), None) };
     let rest = lines[1..].iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join(" ");

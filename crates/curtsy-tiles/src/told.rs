@@ -1,19 +1,21 @@
-//! Which prices do sentences tell? Only those of what is bold, of short sentences that say nothing else, and of a heading that is over one price.
+//! Finds prices in sentences: those of bold words, of short sentences without other content, and of
+//! a heading above a single price.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::lines::Line;
+use crate::lines::TextLine;
 use crate::money::Price;
 use crate::naming::{clean_name, is_measure, is_name, is_prose};
-use crate::priced::{Finder, HEADED_LINES_MAX, PEERS_MAX};
+use crate::priced::{HEADED_LINES_MAX, PEERS_MAX, PriceFinder};
 use crate::tile::Via;
 use crate::topic::Topic;
 use crate::whose;
 
-impl Finder<'_, '_> {
-    /// Whether a sentence outside of lists tells of a price in passing: it goes on after it, and no colon or dash leads to it.
+impl PriceFinder<'_, '_> {
+    /// Whether a sentence outside lists mentions a price in passing: the sentence continues after
+    /// the price, and no colon or dash precedes it.
     pub(crate) fn is_told(&self, at: usize, tags: &[Price], own_before: &str) -> bool {
         let line = &self.page.lines.all[at];
         // `Adult plan £18.50 a month. Child plan £7 a month.`
@@ -139,12 +141,12 @@ impl Finder<'_, '_> {
 }
 
 /// Whether a sentence says that a thing costs a price: `Truck rental is $275 per hour`.
-pub(crate) fn costs(line: &Line, tag: &Price) -> bool {
+pub(crate) fn costs(line: &TextLine, tag: &Price) -> bool {
     COSTS.is_match(whose::last_clause(&line.text[..tag.at.start]))
 }
 
 /// Whether a colon leads to a price.
-pub(crate) fn is_led(line: &Line, tag: &Price) -> bool {
+pub(crate) fn is_led(line: &TextLine, tag: &Price) -> bool {
     clean_lead(&line.text[..tag.at.start]).ends_with(':')
 }
 
@@ -159,7 +161,7 @@ pub(crate) fn clean_lead(before: &str) -> &str {
 }
 
 /// The name of a sentence that has nothing but a name, a price and a measure: `Simple will: $450.`
-pub(crate) fn short_name(line: &Line, tag: &Price) -> Option<String> {
+pub(crate) fn short_name(line: &TextLine, tag: &Price) -> Option<String> {
     let clause = whose::last_clause(&line.text[..tag.at.start]);
     let is_capital =
         clause.trim_start().chars().next().is_some_and(|c| c.is_uppercase() || c.is_ascii_digit());

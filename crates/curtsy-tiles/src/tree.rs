@@ -14,27 +14,27 @@ use html5ever::tree_builder::{ElementFlags, NodeOrText, QuirksMode, TreeBuilderO
 use html5ever::{Attribute, ExpandedName, LocalName, ParseOpts, QualName, ns, parse_document};
 use regex::Regex;
 
-/// A page's nodes in document order.
-pub(crate) struct Tree {
-    nodes: Vec<Node>,
+/// The nodes of a page, in document order.
+pub(crate) struct PageTree {
+    nodes: Vec<PageNode>,
     /// Classes whose lines a `style` element keeps as they are written.
     keeping: Vec<String>,
 }
 
-/// One node. Its descendants are those between its own number and `end`.
-pub(crate) struct Node {
+/// A node. Its descendants have the numbers between its own and `end`.
+pub(crate) struct PageNode {
     /// The element around it; the root is around itself.
     pub(crate) parent: usize,
     /// One past the last node inside it.
     pub(crate) end: usize,
     /// What it is.
-    pub(crate) what: What,
+    pub(crate) what: NodeKind,
     /// Not shown to a reader: inside `template`, `script`, `hidden` and the like.
     pub(crate) hidden: bool,
 }
 
-/// What a node is.
-pub(crate) enum What {
+/// The kind of a node.
+pub(crate) enum NodeKind {
     /// The document itself.
     Root,
     /// An element.
@@ -66,9 +66,9 @@ impl Element {
     }
 }
 
-impl Tree {
+impl PageTree {
     /// Reads a page's text.
-    pub(crate) fn parse(text: &str) -> Tree {
+    pub(crate) fn parse(text: &str) -> PageTree {
         let mut cut = text.len().min(TEXT_BYTES_MAX);
         while !text.is_char_boundary(cut) {
             cut -= 1;
@@ -81,9 +81,9 @@ impl Tree {
             },
             ..ParseOpts::default()
         };
-        let mut parser = parse_document(Sink::new(), options);
+        let mut parser = parse_document(NodeSink::new(), options);
         let mut rest = &text[..cut];
-        let mut quiet = Quiet::default();
+        let mut quiet = LongTag::default();
         while !rest.is_empty() {
             let mut step = rest.len().min(STEP_BYTES);
             while !rest.is_char_boundary(step) {
@@ -151,14 +151,14 @@ impl Tree {
     }
 
     /// The node with a number.
-    pub(crate) fn node(&self, at: usize) -> &Node {
+    pub(crate) fn node(&self, at: usize) -> &PageNode {
         &self.nodes[at]
     }
 
     /// The element with a number, if it is one.
     pub(crate) fn element(&self, at: usize) -> Option<&Element> {
         match &self.nodes[at].what {
-            What::Element(element) => Some(element),
+            NodeKind::Element(element) => Some(element),
             _ => None,
         }
     }
@@ -218,10 +218,10 @@ impl Tree {
         let mut text = String::new();
         for inner in at..self.nodes[at].end {
             match &self.nodes[inner].what {
-                What::Text(piece) if !self.nodes[inner].hidden || self.nodes[at].hidden => {
+                NodeKind::Text(piece) if !self.nodes[inner].hidden || self.nodes[at].hidden => {
                     text.push_str(piece);
                 }
-                What::Element(element) if &*element.name == "br" => text.push('\n'),
+                NodeKind::Element(element) if &*element.name == "br" => text.push('\n'),
                 _ => {}
             }
             if text.len() > RAW_BYTES_MAX {
@@ -232,17 +232,17 @@ impl Tree {
     }
 }
 
-/// How long the reader of tags has been inside a single one. Its search for repeated attributes takes time with the square of their number.
+/// The time inside one tag. The tokenizer's search for repeated attributes is quadratic.
 #[derive(Default)]
-struct Quiet {
+struct LongTag {
     calls: u64,
     gaps: usize,
 }
 
-impl Quiet {
+impl LongTag {
     fn is_too_long(&mut self, step: &str, calls: u64) -> bool {
         if calls != self.calls {
-            *self = Quiet { calls, gaps: 0 };
+            *self = LongTag { calls, gaps: 0 };
             return false;
         }
         let is_gap =
@@ -253,23 +253,24 @@ impl Quiet {
     }
 }
 
-/// What html5ever builds into: nodes in the order of their making, linked to each other.
-struct Sink {
-    made: RefCell<Vec<Made>>,
+/// The tree that html5ever builds: nodes in the order of their creation, linked to each other.
+struct NodeSink {
+    made: RefCell<Vec<MadeNode>>,
     /// How often it was called: a reader of tags that is inside one does not call.
     calls: Cell<u64>,
     /// Nested too deeply to go on.
     deep: Cell<bool>,
 }
 
-/// A node and its name, which html5ever asks for all the time.
+/// A node and its name, which html5ever needs often.
 #[derive(Clone)]
-struct Handle {
+struct NodeHandle {
     at: usize,
     name: Rc<QualName>,
 }
 
-struct Made {
+/// A node that html5ever created.
+struct MadeNode {
     parent: Option<usize>,
     first: Option<usize>,
     last: Option<usize>,
@@ -287,9 +288,10 @@ enum MadeWhat {
     Other,
 }
 
-impl Sink {
-    fn new() -> Sink {
-        let sink = Sink { made: RefCell::default(), calls: Cell::new(0), deep: Cell::new(false) };
+impl NodeSink {
+    fn new() -> NodeSink {
+        let sink =
+            NodeSink { made: RefCell::default(), calls: Cell::new(0), deep: Cell::new(false) };
         sink.make(MadeWhat::Root);
         sink
     }
@@ -300,7 +302,7 @@ impl Sink {
 
     fn make(&self, what: MadeWhat) -> usize {
         let mut made = self.made.borrow_mut();
-        made.push(Made {
+        made.push(MadeNode {
             parent: None,
             first: None,
             last: None,
@@ -318,7 +320,7 @@ impl Sink {
 
     fn detach(&self, at: usize) {
         let mut made = self.made.borrow_mut();
-        let Made { parent, before, after, .. } = made[at];
+        let MadeNode { parent, before, after, .. } = made[at];
         if let Some(before) = before {
             made[before].after = after;
         }
@@ -359,7 +361,7 @@ impl Sink {
         }
     }
 
-    fn put(&self, parent: usize, child: NodeOrText<Handle>, after: Option<usize>) {
+    fn put(&self, parent: usize, child: NodeOrText<NodeHandle>, after: Option<usize>) {
         self.called();
         let text = match child {
             NodeOrText::AppendNode(node) => return self.attach(parent, node.at, after),
@@ -380,12 +382,12 @@ impl Sink {
     }
 }
 
-impl TreeSink for Sink {
-    type Handle = Handle;
-    type Output = Tree;
+impl TreeSink for NodeSink {
+    type Handle = NodeHandle;
+    type Output = PageTree;
     type ElemName<'a> = ExpandedName<'a>;
 
-    fn finish(self) -> Tree {
+    fn finish(self) -> PageTree {
         order(self.made.into_inner())
     }
 
@@ -393,11 +395,11 @@ impl TreeSink for Sink {
         self.called();
     }
 
-    fn get_document(&self) -> Handle {
-        Handle { at: 0, name: Rc::new(QualName::new(None, ns!(), LocalName::from(""))) }
+    fn get_document(&self) -> NodeHandle {
+        NodeHandle { at: 0, name: Rc::new(QualName::new(None, ns!(), LocalName::from(""))) }
     }
 
-    fn elem_name<'a>(&'a self, target: &'a Handle) -> ExpandedName<'a> {
+    fn elem_name<'a>(&'a self, target: &'a NodeHandle) -> ExpandedName<'a> {
         target.name.expanded()
     }
 
@@ -406,30 +408,30 @@ impl TreeSink for Sink {
         name: QualName,
         attributes: Vec<Attribute>,
         _: ElementFlags,
-    ) -> Handle {
+    ) -> NodeHandle {
         self.called();
         let at = self.make(MadeWhat::Element(name.local.clone(), kept(attributes)));
-        Handle { at, name: Rc::new(name) }
+        NodeHandle { at, name: Rc::new(name) }
     }
 
-    fn create_comment(&self, _: StrTendril) -> Handle {
+    fn create_comment(&self, _: StrTendril) -> NodeHandle {
         self.called();
-        Handle { at: self.make(MadeWhat::Other), ..self.get_document() }
+        NodeHandle { at: self.make(MadeWhat::Other), ..self.get_document() }
     }
 
-    fn create_pi(&self, _: StrTendril, _: StrTendril) -> Handle {
+    fn create_pi(&self, _: StrTendril, _: StrTendril) -> NodeHandle {
         self.create_comment(StrTendril::new())
     }
 
-    fn append(&self, parent: &Handle, child: NodeOrText<Handle>) {
+    fn append(&self, parent: &NodeHandle, child: NodeOrText<NodeHandle>) {
         self.put(parent.at, child, None);
     }
 
     fn append_based_on_parent_node(
         &self,
-        element: &Handle,
-        previous: &Handle,
-        child: NodeOrText<Handle>,
+        element: &NodeHandle,
+        previous: &NodeHandle,
+        child: NodeOrText<NodeHandle>,
     ) {
         if self.made.borrow()[element.at].parent.is_some() {
             self.append_before_sibling(element, child);
@@ -441,24 +443,24 @@ impl TreeSink for Sink {
     fn append_doctype_to_document(&self, _: StrTendril, _: StrTendril, _: StrTendril) {}
 
     /// What is in a template stays inside it here: it is hidden with it.
-    fn get_template_contents(&self, target: &Handle) -> Handle {
+    fn get_template_contents(&self, target: &NodeHandle) -> NodeHandle {
         target.clone()
     }
 
-    fn same_node(&self, x: &Handle, y: &Handle) -> bool {
+    fn same_node(&self, x: &NodeHandle, y: &NodeHandle) -> bool {
         x.at == y.at
     }
 
     fn set_quirks_mode(&self, _: QuirksMode) {}
 
-    fn append_before_sibling(&self, sibling: &Handle, child: NodeOrText<Handle>) {
+    fn append_before_sibling(&self, sibling: &NodeHandle, child: NodeOrText<NodeHandle>) {
         let parent = self.made.borrow()[sibling.at].parent;
         if let Some(parent) = parent {
             self.put(parent, child, Some(sibling.at));
         }
     }
 
-    fn add_attrs_if_missing(&self, target: &Handle, more: Vec<Attribute>) {
+    fn add_attrs_if_missing(&self, target: &NodeHandle, more: Vec<Attribute>) {
         if let MadeWhat::Element(_, own) = &mut self.made.borrow_mut()[target.at].what {
             for (name, value) in kept(more) {
                 if own.len() < ATTRIBUTES_MAX && own.iter().all(|(known, _)| *known != name) {
@@ -468,11 +470,11 @@ impl TreeSink for Sink {
         }
     }
 
-    fn remove_from_parent(&self, target: &Handle) {
+    fn remove_from_parent(&self, target: &NodeHandle) {
         self.detach(target.at);
     }
 
-    fn reparent_children(&self, node: &Handle, new_parent: &Handle) {
+    fn reparent_children(&self, node: &NodeHandle, new_parent: &NodeHandle) {
         loop {
             let first = self.made.borrow()[node.at].first;
             match first {
@@ -495,8 +497,8 @@ fn kept(attributes: Vec<Attribute>) -> Vec<(LocalName, String)> {
 }
 
 /// Numbers the nodes in document order.
-fn order(mut made: Vec<Made>) -> Tree {
-    let mut nodes = vec![Node { parent: 0, end: 0, what: What::Root, hidden: false }];
+fn order(mut made: Vec<MadeNode>) -> PageTree {
+    let mut nodes = vec![PageNode { parent: 0, end: 0, what: NodeKind::Root, hidden: false }];
     // Made nodes to go to, each with its parent's number; and the numbers of those that are still open.
     let mut next = made[0].first;
     let mut open: Vec<(usize, usize)> = vec![(0, 0)];
@@ -508,17 +510,17 @@ fn order(mut made: Vec<Made>) -> Tree {
             continue;
         };
         let what = match std::mem::replace(&mut made[at].what, MadeWhat::Other) {
-            MadeWhat::Element(name, attributes) => What::Element(Element { name, attributes }),
-            MadeWhat::Text(text) => What::Text(text),
+            MadeWhat::Element(name, attributes) => NodeKind::Element(Element { name, attributes }),
+            MadeWhat::Text(text) => NodeKind::Text(text),
             MadeWhat::Root | MadeWhat::Other => {
                 next = made[at].after;
                 continue;
             }
         };
-        let hidden =
-            nodes[number].hidden || matches!(&what, What::Element(element) if is_hidden(element));
-        let leaf = !matches!(what, What::Element(_)) || open.len() > DEPTH_MAX;
-        nodes.push(Node { parent: number, end: nodes.len() + 1, what, hidden });
+        let hidden = nodes[number].hidden
+            || matches!(&what, NodeKind::Element(element) if is_hidden(element));
+        let leaf = !matches!(what, NodeKind::Element(_)) || open.len() > DEPTH_MAX;
+        nodes.push(PageNode { parent: number, end: nodes.len() + 1, what, hidden });
         if leaf {
             next = made[at].after;
         } else {
@@ -526,7 +528,7 @@ fn order(mut made: Vec<Made>) -> Tree {
             next = made[at].first;
         }
     }
-    Tree { nodes, keeping: Vec::new() }
+    PageTree { nodes, keeping: Vec::new() }
 }
 
 fn is_hidden(element: &Element) -> bool {
@@ -653,7 +655,7 @@ mod tests {
     use super::*;
 
     fn visible(html: &str) -> String {
-        Tree::parse(html).raw_text(0)
+        PageTree::parse(html).raw_text(0)
     }
 
     #[test]
@@ -674,7 +676,7 @@ mod tests {
 
     #[test]
     fn inside_is_a_range() {
-        let tree = Tree::parse("<ul><li>a<li>b<b>c</b></ul><p>d");
+        let tree = PageTree::parse("<ul><li>a<li>b<b>c</b></ul><p>d");
         let list = tree.all("ul").next().unwrap();
         assert_eq!(tree.raw_text(list), "abc");
         assert_eq!(
@@ -692,7 +694,7 @@ mod tests {
 
     #[test]
     fn a_million_nested_tags_cost_neither_stack_nor_time() {
-        let tree = Tree::parse(&"<div>".repeat(1_000_000));
+        let tree = PageTree::parse(&"<div>".repeat(1_000_000));
         assert!(tree.len() < 10 * DEPTH_MAX);
     }
 
@@ -709,7 +711,7 @@ mod tests {
     #[test]
     fn a_long_value_is_cut_and_the_page_goes_on() {
         let html = format!("<p title=x><img alt='{}'>after", "y".repeat(1_000_000));
-        let tree = Tree::parse(&html);
+        let tree = PageTree::parse(&html);
         let image = tree.all("img").next().unwrap();
         assert_eq!(tree.attribute(image, "alt").unwrap().len(), VALUE_CHARS_MAX);
         assert_eq!(tree.raw_text(0), "after");

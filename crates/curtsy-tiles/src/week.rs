@@ -7,8 +7,8 @@ use crate::dishes::FOR_ALL;
 use crate::kind::COURSES;
 use crate::naming::{clean_name, is_name};
 use crate::plain::{fold, words};
-use crate::priced::Item;
-use crate::site::Page;
+use crate::priced::PricedItem;
+use crate::site::SitePage;
 use crate::topic::Topic;
 
 /// The dishes of a week.
@@ -20,7 +20,7 @@ pub(crate) struct Week {
 }
 
 /// All weeks of a page: at least three days with a dish each that has no price of its own.
-pub(crate) fn find(page: &Page<'_>, items: &[Item]) -> Vec<Week> {
+pub(crate) fn find(page: &SitePage<'_>, items: &[PricedItem]) -> Vec<Week> {
     let taken: BTreeSet<usize> = items.iter().map(|item| item.line).collect();
     let mut weeks: Vec<Vec<(usize, usize, String)>> = Vec::new();
     for at in 0..page.lines.all.len() {
@@ -46,7 +46,7 @@ pub(crate) fn find(page: &Page<'_>, items: &[Item]) -> Vec<Week> {
 }
 
 /// `Monday: Lasagne`, or `Monday` in a cell or a term and `Lasagne` in the next.
-fn dish_of_day(page: &Page<'_>, at: usize) -> Option<(usize, String)> {
+fn dish_of_day(page: &SitePage<'_>, at: usize) -> Option<(usize, String)> {
     let (lines, tree) = (&page.lines.all, &page.tree);
     let line = &lines[at];
     let is_free = line.is_matter() && !line.part.footer && !line.part.post && line.level == 0;
@@ -66,7 +66,7 @@ fn dish_of_day(page: &Page<'_>, at: usize) -> Option<(usize, String)> {
         _ => return None,
     };
     let name = clean_name(text);
-    let hours = crate::hours::read(text, page.language(), crate::hours::Waiting::default());
+    let hours = crate::hours::read(text, page.language(), crate::hours::WaitingDays::default());
     let is_dish = is_name(&name)
         && !text.ends_with(['.', '!'])
         && name.split_whitespace().count() <= WORDS_MAX
@@ -83,12 +83,12 @@ fn is_day(text: &str) -> bool {
 }
 
 /// Whether a line follows another in a list of days: a row or two below, under the same heading.
-fn is_next(page: &Page<'_>, last: usize, at: usize) -> bool {
+fn is_next(page: &SitePage<'_>, last: usize, at: usize) -> bool {
     at - last <= 2 && page.lines.all[last].heading == page.lines.all[at].heading
 }
 
 /// `Dish of the day, £11` over a week, or a line that says what each costs.
-fn price_over(page: &Page<'_>, items: &[Item], first: usize) -> Option<usize> {
+fn price_over(page: &SitePage<'_>, items: &[PricedItem], first: usize) -> Option<usize> {
     let lines = &page.lines.all;
     let over = items.iter().rposition(|item| item.line < first && item.prices.len() == 1)?;
     let at = items[over].line;
@@ -99,7 +99,7 @@ fn price_over(page: &Page<'_>, items: &[Item], first: usize) -> Option<usize> {
     (is_heading || is_note).then_some(over)
 }
 
-fn is_course(page: &Page<'_>, at: usize) -> bool {
+fn is_course(page: &SitePage<'_>, at: usize) -> bool {
     page.lines.headings(at).any(|heading| COURSES.are_in(&page.lines.all[heading].folded))
 }
 

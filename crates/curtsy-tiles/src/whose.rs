@@ -9,7 +9,7 @@ use regex::Regex;
 
 use crate::heading::OTHER_MATTER;
 use crate::plain::{fold, words};
-use crate::site::{Page, Site};
+use crate::site::{SitePage, SitePages};
 use crate::topic::Topic;
 
 /// Who a fact belongs to, as far as its surroundings say.
@@ -25,8 +25,8 @@ pub(crate) enum Owner {
 
 /// Decides about what stands at `at` in a line. `before` is what stands before it and belongs to it.
 pub(crate) fn owner(
-    site: &Site<'_>,
-    page: &Page<'_>,
+    site: &SitePages<'_>,
+    page: &SitePage<'_>,
     line: usize,
     before: &str,
     after: &str,
@@ -79,12 +79,12 @@ pub(crate) fn owner(
 }
 
 /// Whether the line has a link to another site before all else: what follows is about that site.
-fn leads_elsewhere(site: &Site<'_>, page: &Page<'_>, line: usize) -> bool {
+fn leads_elsewhere(site: &SitePages<'_>, page: &SitePage<'_>, line: usize) -> bool {
     let own = &page.lines.all[line];
     let links = own
         .pieces
         .iter()
-        // A link whose words are a number leads to whoever is called there.
+        // A link whose text is a number leads to the owner of that number.
         .filter(|piece| own.text[piece.at.clone()].chars().any(char::is_alphabetic))
         .filter_map(|piece| piece.style.link)
         .filter_map(|link| page.tree.attribute(link, "href"));
@@ -102,7 +102,7 @@ fn leads_elsewhere(site: &Site<'_>, page: &Page<'_>, line: usize) -> bool {
 }
 
 /// By the words before it that are neither labels nor the business's own.
-fn strangers(site: &Site<'_>, clause: &str, folded: &str) -> Owner {
+fn strangers(site: &SitePages<'_>, clause: &str, folded: &str) -> Owner {
     let is_known = |word: &str| {
         let word = fold(word);
         word.len() < 2

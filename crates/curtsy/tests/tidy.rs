@@ -10,13 +10,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("curtsy-parse", &["curtsy-core"]),
     ("curtsy-engine", &["curtsy-core", "curtsy-parse"]),
     ("curtsy-fetch", &["curtsy-core", "curtsy-engine"]),
-    ("curtsy-digest", &[]),
     ("curtsy-file", &[]),
     ("curtsy-store", &["curtsy-core", "curtsy-engine", "curtsy-file", "curtsy-parse"]),
-    (
-        "curtsy-sink",
-        &["curtsy-core", "curtsy-digest", "curtsy-engine", "curtsy-file", "curtsy-parse"],
-    ),
+    ("curtsy-sink", &["curtsy-core", "curtsy-engine", "curtsy-file", "curtsy-parse"]),
     ("curtsy-judge", &["curtsy-core"]),
     ("curtsy-sim", &["curtsy-core", "curtsy-engine", "curtsy-judge"]),
     (
@@ -66,7 +62,6 @@ const ALL_BELOW_SERVE: &[&str] = &[
     "curtsy-parse",
     "curtsy-engine",
     "curtsy-fetch",
-    "curtsy-digest",
     "curtsy-file",
     "curtsy-store",
     "curtsy-sink",
@@ -102,8 +97,8 @@ fn each_crate_lives_under_its_own_name_with_the_lints_of_the_workspace() {
         let name = folder.file_name().unwrap().to_str().unwrap();
         assert_eq!(manifest["package"]["name"].as_str(), Some(name));
         let lints = manifest.get("lints").and_then(|lints| lints.get("workspace")?.as_bool());
-        // DuckDB, SQLite and the system below it are reached through C, a processor's instructions by their names: in few modules.
-        let own = ["curtsy-digest", "curtsy-duckdb", "curtsy-file"].contains(&name);
+        // DuckDB, SQLite and the system below SQLite are C: few modules call them.
+        let own = ["curtsy-duckdb", "curtsy-file"].contains(&name);
         assert!(own || lints == Some(true), "`{name}` takes the lints of the workspace");
         let package = &manifest["package"];
         let license =

@@ -22,5 +22,5 @@ pub use robots::{
 };
 pub(crate) use sentence::counted;
 pub use sentence::{Names, SLOT_TIMEOUT_TEXT, circuit_open, sentence, span_text};
-pub use timestamp::{read_timestamp, timestamp};
+pub use timestamp::{read_timestamp, timestamp, timestamp_micros};
 pub use webpage::{Webpage, WebpageEvent, cache_key, event_id, event_key};

@@ -1,10 +1,14 @@
-//! A moment as RFC 3339 has it, in UTC and with milliseconds.
+//! Times as texts: RFC 3339 in UTC, with milliseconds or microseconds.
+//!
+//! All texts with the same number of decimals have the same length, so they sort as the times do.
 
+use crate::calendar::{date_of, day_of};
 use crate::time::Time;
 
-/// The moment as `2024-01-01T00:00:00.000Z`.
+/// Returns the time as `2024-01-01T00:00:00.000Z`.
 ///
-/// What RFC 3339 can't write (a fifth digit of the year, [`Time::NEVER`]) is given as the last moment that it can.
+/// RFC 3339 has no fifth digit for the year. Times after the year 9999 ([`Time::NEVER`]) become the
+/// last time of that year.
 ///
 /// ```
 /// use curtsy_core::evidence::timestamp;
@@ -12,15 +16,48 @@ use crate::time::Time;
 /// assert_eq!(timestamp(Time::from_micros(1_709_210_096_789_999)), "2024-02-29T12:34:56.789Z");
 /// ```
 pub fn timestamp(at: Time) -> String {
-    let millis = (at.micros() / 1_000).min(END_OF_9999_MILLIS);
-    let (days, in_day) = (millis / DAY_MILLIS, millis % DAY_MILLIS);
-    let (year, month, day) = date(days);
-    let (hour, minute) = (in_day / 3_600_000, in_day / 60_000 % 60);
-    let (second, milli) = (in_day / 1_000 % 60, in_day % 1_000);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+    text::<24>(at)
 }
 
-/// The moment of such a text, with any number of digits after the second.
+/// Returns the time as [`timestamp`] does, with microseconds.
+///
+/// ```
+/// use curtsy_core::evidence::timestamp_micros;
+/// use curtsy_core::time::Time;
+/// let at = Time::from_micros(1_709_210_096_789_012);
+/// assert_eq!(timestamp_micros(at), "2024-02-29T12:34:56.789012Z");
+/// ```
+pub fn timestamp_micros(at: Time) -> String {
+    text::<27>(at)
+}
+
+/// Returns the text with this many bytes. Each row of a crawl has several, so the digits are written
+/// without the machinery of `format!`.
+fn text<const BYTES: usize>(at: Time) -> String {
+    let micros = at.micros().min(END_OF_9999);
+    let (days, in_day) = (micros / DAY, micros % DAY);
+    let (year, month, day) = date_of(days.cast_signed());
+    let second = in_day / SECOND;
+    let mut out = *b"0000-00-00T00:00:00.000000Z";
+    digits(&mut out[0..4], year.unsigned_abs());
+    digits(&mut out[5..7], month.unsigned_abs());
+    digits(&mut out[8..10], day.unsigned_abs());
+    digits(&mut out[11..13], second / 3600);
+    digits(&mut out[14..16], second / 60 % 60);
+    digits(&mut out[17..19], second % 60);
+    digits(&mut out[20..26], in_day % SECOND);
+    out[BYTES - 1] = b'Z';
+    String::from_utf8_lossy(&out[..BYTES]).into_owned()
+}
+
+fn digits(out: &mut [u8], mut number: u64) {
+    for place in out.iter_mut().rev() {
+        *place = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+}
+
+/// Reads such a text, with at most nine decimals of the second.
 ///
 /// ```
 /// use curtsy_core::evidence::{read_timestamp, timestamp};
@@ -31,7 +68,7 @@ pub fn timestamp(at: Time) -> String {
 pub fn read_timestamp(text: &str) -> Option<Time> {
     let (day, time) = text.strip_suffix('Z')?.split_once('T')?;
     let number = |text: &str| match text.bytes().all(|b| b.is_ascii_digit()) && text.len() <= 4 {
-        true => text.parse::<u64>().ok(),
+        true => text.parse::<i64>().ok(),
         false => None,
     };
     let mut parts = day.splitn(3, '-').map(number);
@@ -47,46 +84,15 @@ pub fn read_timestamp(text: &str) -> Option<Time> {
         let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
         micros += digit * (100_000 / 10_u64.pow(place as u32));
     }
-    let days = days(year, month, day).filter(|days| date(*days) == (year, month, day))?;
-    let seconds = (hour * 60 + minute) * 60 + second;
-    Some(Time::from_micros(days * DAY_MILLIS * 1_000 + seconds * 1_000_000 + micros))
+    let days = u64::try_from(day_of(year, month, day)?).ok()?;
+    let seconds = ((hour * 60 + minute) * 60 + second).unsigned_abs();
+    Some(Time::from_micros(days * DAY + seconds * SECOND + micros))
 }
 
-/// Year, month and day of a day since 1970-01-01, in the Gregorian calendar.
-///
-/// Counted in years that begin in March, so that the leap day is the last of its year and the months before it have a fixed pattern:
-/// 153 days in every five.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + DAYS_TO_1970;
-    let era = days / DAYS_IN_400_YEARS;
-    let day_of_era = days % DAYS_IN_400_YEARS;
-    // Takes the leap days out: one in four years, none in a hundred, one in four hundred.
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524
-        - day_of_era / (DAYS_IN_400_YEARS - 1))
-        / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    (year, month, day)
-}
-
-/// The day since 1970-01-01 that has a date, the other way round. A date that there is not gives another day.
-fn days(year: u64, month: u64, day: u64) -> Option<u64> {
-    let year = year.checked_sub(u64::from(month <= 2))?;
-    let (era, year_of_era) = (year / 400, year % 400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    (era * DAYS_IN_400_YEARS + day_of_era).checked_sub(DAYS_TO_1970)
-}
-
-const DAY_MILLIS: u64 = 86_400_000;
-const DAYS_IN_400_YEARS: u64 = 146_097;
-/// From the first of March of the year 0 to 1970-01-01.
-const DAYS_TO_1970: u64 = 719_468;
-/// The last millisecond of the last year with four digits.
-const END_OF_9999_MILLIS: u64 = 253_402_300_799_999;
+const SECOND: u64 = 1_000_000;
+const DAY: u64 = 86_400 * SECOND;
+/// The last microsecond of the last year with four digits.
+const END_OF_9999: u64 = 253_402_300_799_999_999;
 
 #[cfg(test)]
 mod tests {
@@ -122,25 +128,28 @@ mod tests {
         assert_eq!(timestamp(Time::NEVER), "9999-12-31T23:59:59.999Z");
     }
 
-    /// Every day of 8,000 years follows the one before as a calendar on the wall has it.
     #[test]
-    fn every_day_follows_the_one_before() {
-        let (mut year, mut month, mut day) = (1970, 1, 1);
-        for days in 0..2_932_897 {
-            assert_eq!(date(days), (year, month, day));
-            let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-            let length = match month {
-                2 => 28 + u64::from(leap),
-                4 | 6 | 9 | 11 => 30,
-                _ => 31,
-            };
-            day += 1;
-            if day > length {
-                (month, day) = (month + 1, 1);
-            }
-            if month > 12 {
-                (year, month) = (year + 1, 1);
-            }
+    fn every_moment_comes_back_and_is_written_as_the_evidence_writes_it() {
+        for day in (0..2_932_897).step_by(13) {
+            let at = Time::from_micros(day * DAY + (day * 7_919_123_457) % DAY);
+            let written = timestamp_micros(at);
+            assert_eq!(read_timestamp(&written), Some(at), "{written}");
+            assert_eq!(format!("{}Z", &written[..23]), timestamp(at));
+        }
+    }
+
+    #[test]
+    fn both_ends_in_microseconds() {
+        assert_eq!(timestamp_micros(Time::START), "1970-01-01T00:00:00.000001Z");
+        assert_eq!(timestamp_micros(Time::NEVER), "9999-12-31T23:59:59.999999Z");
+    }
+
+    #[test]
+    fn other_texts_are_no_moments() {
+        for other in
+            ["", "2024-02-29", "2024-13-01T00:00:00.000000Z", "abcd-01-01T00:00:00.000000Z"]
+        {
+            assert_eq!(read_timestamp(other), None, "{other}");
         }
     }
 }

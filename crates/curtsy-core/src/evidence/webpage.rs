@@ -3,6 +3,7 @@
 //! The content itself is elsewhere, under `cache_key`; the event says which bytes those are. What is told again (a worker died after it
 //! had told, before that was written down) has the same `event_id`.
 
+use data_encoding::HEXLOWER;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -62,7 +63,7 @@ impl<'a> WebpageEvent<'a> {
             status_code: page.status,
             content_type: page.content_type,
             content_length: page.body.len(),
-            content_hash: hex(&Sha256::digest(page.body)),
+            content_hash: HEXLOWER.encode(&Sha256::digest(page.body)),
             fetched_at: timestamp(page.at),
             event_id: event_id(page.url, page.wish),
             trace_id,
@@ -72,7 +73,7 @@ impl<'a> WebpageEvent<'a> {
 
 /// Where the content of a URL is: `webpage:` and the SHA-256 of the URL as it was asked for.
 pub fn cache_key(url: &str) -> String {
-    format!("webpage:{}", hex(&event_key(url)))
+    format!("webpage:{}", HEXLOWER.encode(&event_key(url)))
 }
 
 /// The key by which events are dealt out: the SHA-256 of the URL as it was asked for.
@@ -85,13 +86,7 @@ pub fn event_id(url: &str, wish: u64) -> String {
     let mut hash = Sha256::new();
     hash.update(wish.to_be_bytes());
     hash.update(url.as_bytes());
-    hex(&hash.finalize()[..16])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+    HEXLOWER.encode(&hash.finalize()[..16])
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! RFC 9110 §5.6.7 has three forms. [`http_date`] takes them and the usual near misses (one digit, `UTC`, no zone, a wrong weekday,
 //! lower case, dashes). [`any_date`] is for texts that people write (`unavailable_after`): American zones and ISO 8601 as well.
 
+use crate::calendar::{date_of, day_of};
+
 /// Reads an HTTP date; `now` (Unix seconds) settles the century of a year with two digits.
 ///
 /// GMT may be called UTC or be left out, and an offset in digits is counted. A zone with another name is refused.
@@ -98,8 +100,11 @@ fn read(text: &str, now: i64) -> Option<Moment> {
 /// The year with these last two digits that is not more than 50 years ahead (RFC 9110 §5.6.7), and not more than 50 behind.
 fn nearest_year(digits: i64, month: i64, day: i64, time: i64, now: i64) -> Option<i64> {
     let now = now.clamp(0, END_OF_9999);
-    let (this_year, this_month, this_day) = civil(now.div_euclid(DAY));
-    let horizon = days_from_civil(this_year + 50, this_month, this_day) * DAY + now.rem_euclid(DAY);
+    let (this_year, this_month, this_day) = date_of(now.div_euclid(DAY));
+    // In 50 years a 29 February is the first of March.
+    let start = unix_day(this_year + 50, this_month, this_day)
+        .or_else(|| unix_day(this_year + 50, 3, 1))?;
+    let horizon = start + now.rem_euclid(DAY);
     let century = this_year.div_euclid(100) * 100;
     // A leap day may exist in one century only, so each year is tried as a whole date.
     [century + 100, century, century - 100]
@@ -199,41 +204,13 @@ fn number(word: &str, digits: std::ops::RangeInclusive<usize>) -> Option<i64> {
         .flatten()
 }
 
-/// Unix seconds at the start of a day, if there is such a day.
+/// Returns the Unix seconds at the start of a day, or `None` if there is no such date.
 fn unix_day(year: i64, month: i64, day: i64) -> Option<i64> {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        2 => 28 + i64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    (1..=days).contains(&day).then(|| days_from_civil(year, month, day) * DAY)
-}
-
-/// Days since 1970-01-01 in the Gregorian calendar. The year is counted from March, so that the leap day comes last.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let leaps = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    year * 365 + leaps + day_of_year - DAYS_TO_1970
-}
-
-/// Year, month and day of a day since 1970-01-01.
-fn civil(days: i64) -> (i64, i64, i64) {
-    // The estimate is a few years early at most in the range that `nearest_year` gives, so the loop is short.
-    let mut year = 1970 + days.div_euclid(366);
-    while days_from_civil(year + 1, 1, 1) <= days {
-        year += 1;
-    }
-    let month = (1..=12).rev().find(|&m| days_from_civil(year, m, 1) <= days).unwrap_or(1);
-    (year, month, days - days_from_civil(year, month, 1) + 1)
+    Some(day_of(year, month, day)? * DAY)
 }
 
 const DAY: i64 = 86_400;
 /// The last second of the last year that has four digits.
 const END_OF_9999: i64 = 253_402_300_799;
-/// From the first of March of the year 0 to 1970-01-01.
-const DAYS_TO_1970: i64 = 719_468;
 /// No date is longer.
 const TEXT_BYTES_MAX: usize = 64;

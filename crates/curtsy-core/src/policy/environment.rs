@@ -263,6 +263,7 @@ const OTHERS: &[&str] = &[
     "CURTSY_CA_FILE",
     "CURTSY_SERVE_STORE",
     "CURTSY_SERVE_TOKEN",
+    "CURTSY_SQLITE_WRITES",
 ];
 
 /// Variables of the page fetcher that are no fields of the policy: its worker, scheduler and operator's commands read them.

@@ -1,5 +1,6 @@
 //! A policy as text: the canonical file, its hash, and what two policies don't share.
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use super::Policy;
@@ -54,7 +55,7 @@ impl Policy {
 
     /// The hash in hexadecimal digits.
     pub fn hash_hex(&self) -> String {
-        self.hash().iter().map(|byte| format!("{byte:02x}")).collect()
+        HEXLOWER.encode(&self.hash())
     }
 
     /// The fields in which two policies differ, host sections included, each with both values.

@@ -259,6 +259,5 @@ fn brotli_bomb() -> Vec<u8> {
 }
 
 fn from_hex(text: &str) -> Vec<u8> {
-    let digit = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
-    (0..text.len()).step_by(2).map(digit).collect()
+    data_encoding::HEXLOWER.decode(text.as_bytes()).unwrap()
 }

@@ -1,4 +1,5 @@
-//! What of an answer is tags and scripts, and what is text? Good enough to tell a quoted sign from a real one.
+//! Separates the tags and scripts of a response from its text, so that a quoted sign of a bot wall
+//! does not count as a real one.
 
 use memchr::{memchr, memmem};
 
@@ -61,9 +62,9 @@ impl Anatomy {
                     let end = memmem::find(after.as_bytes(), close.as_bytes());
                     let (inside, after) = after.split_at(end.unwrap_or(after.len()));
                     match keep {
-                        Keep::Markup => self.markup.push_str(inside),
-                        Keep::Title if self.title.is_empty() => self.title.push_str(inside),
-                        Keep::Title | Keep::Nothing => {}
+                        KeptText::Markup => self.markup.push_str(inside),
+                        KeptText::Title if self.title.is_empty() => self.title.push_str(inside),
+                        KeptText::Title | KeptText::Nothing => {}
                     }
                     after
                 }
@@ -73,21 +74,22 @@ impl Anatomy {
     }
 }
 
-enum Keep {
+/// What happens to the content of an element.
+enum KeptText {
     Markup,
     Title,
     Nothing,
 }
 
 /// Elements whose contents are not what a reader sees.
-fn contents(tag: &str) -> Option<(&'static str, Keep)> {
+fn contents(tag: &str) -> Option<(&'static str, KeptText)> {
     let all = [
-        ("script", Keep::Markup),
-        ("title", Keep::Title),
-        ("style", Keep::Nothing),
-        ("noscript", Keep::Nothing),
-        ("template", Keep::Nothing),
-        ("textarea", Keep::Nothing),
+        ("script", KeptText::Markup),
+        ("title", KeptText::Title),
+        ("style", KeptText::Nothing),
+        ("noscript", KeptText::Nothing),
+        ("template", KeptText::Nothing),
+        ("textarea", KeptText::Nothing),
     ];
     all.into_iter().find(|(name, _)| {
         tag[1..].strip_prefix(name).is_some_and(|rest| {

@@ -11,7 +11,7 @@ mod anatomy;
 mod signature;
 
 use anatomy::Anatomy;
-use signature::{Mark, SIGNATURES, Signature, When};
+use signature::{ChallengeSign, SIGNATURES, Signature, SignatureScope};
 
 /// Whose wall it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,7 +116,7 @@ pub fn wall<'h, H>(status: u16, headers: H, body: &[u8]) -> Option<Wall>
 where
     H: IntoIterator<Item = (&'h str, &'h str)>,
 {
-    let mut telling = Telling::default();
+    let mut telling = ChallengeHeaders::default();
     for (name, value) in headers {
         telling.add(name, value);
     }
@@ -139,13 +139,13 @@ where
     Some(Wall { vendor: found.vendor, kind: found.kind })
 }
 
-/// The headers that tell something, in lower case.
+/// The response headers that identify a bot wall, in lower case.
 #[derive(Default)]
-struct Telling {
+struct ChallengeHeaders {
     headers: Vec<(&'static str, String)>,
 }
 
-impl Telling {
+impl ChallengeHeaders {
     fn add(&mut self, name: &str, value: &str) {
         let Some(name) = TELLING.iter().find(|known| known.eq_ignore_ascii_case(name)) else {
             return;
@@ -173,37 +173,45 @@ impl Telling {
 
 impl Signature {
     /// Whether the headers alone are proof.
-    fn is_shown_by(&self, telling: &Telling, status: u16) -> bool {
+    fn is_shown_by(&self, telling: &ChallengeHeaders, status: u16) -> bool {
         let by_status = match self.when {
-            When::HeadersAlone => true,
-            When::HeadersOfRefusal => is_refusal(status),
+            SignatureScope::HeadersAlone => true,
+            SignatureScope::HeadersOfRefusal => is_refusal(status),
             _ => false,
         };
         by_status
             && self.marks.iter().all(|mark| match mark {
-                Mark::Header(name, part) => telling.has(name, part),
+                ChallengeSign::Header(name, part) => telling.has(name, part),
                 _ => false,
             })
     }
 
-    fn is_in(&self, telling: &Telling, refused: bool, status: u16, anatomy: &Anatomy) -> bool {
+    fn is_in(
+        &self,
+        telling: &ChallengeHeaders,
+        refused: bool,
+        status: u16,
+        anatomy: &Anatomy,
+    ) -> bool {
         let text_chars_max = match self.when {
-            When::HeadersAlone | When::HeadersOfRefusal => return false,
-            When::Refused if !refused => return false,
-            When::Refused => REFUSAL_CHARS_MAX,
-            When::RefusedBare if !matches!(status, 403 | 429 | 503) => return false,
-            When::RefusedBare => BARE_CHARS_MAX,
-            When::RefusedOrBare | When::RefusedOrEmpty if refused => REFUSAL_CHARS_MAX,
-            When::RefusedOrEmpty => EMPTY_CHARS_MAX,
-            When::RefusedOrBare => BARE_CHARS_MAX,
-            When::Structure => REFUSAL_CHARS_MAX,
+            SignatureScope::HeadersAlone | SignatureScope::HeadersOfRefusal => return false,
+            SignatureScope::Refused if !refused => return false,
+            SignatureScope::Refused => REFUSAL_CHARS_MAX,
+            SignatureScope::RefusedBare if !matches!(status, 403 | 429 | 503) => return false,
+            SignatureScope::RefusedBare => BARE_CHARS_MAX,
+            SignatureScope::RefusedOrBare | SignatureScope::RefusedOrEmpty if refused => {
+                REFUSAL_CHARS_MAX
+            }
+            SignatureScope::RefusedOrEmpty => EMPTY_CHARS_MAX,
+            SignatureScope::RefusedOrBare => BARE_CHARS_MAX,
+            SignatureScope::Structure => REFUSAL_CHARS_MAX,
         };
         anatomy.text_chars <= text_chars_max
             && self.marks.iter().all(|mark| match mark {
-                Mark::Header(name, part) => telling.has(name, part),
-                Mark::Title(part) => anatomy.title.contains(part),
-                Mark::Markup(part) => anatomy.markup.contains(part),
-                Mark::Text(part) => anatomy.text.contains(part),
+                ChallengeSign::Header(name, part) => telling.has(name, part),
+                ChallengeSign::Title(part) => anatomy.title.contains(part),
+                ChallengeSign::Markup(part) => anatomy.markup.contains(part),
+                ChallengeSign::Text(part) => anatomy.text.contains(part),
             })
     }
 }
@@ -272,9 +280,10 @@ const HINTING_COOKIES: [&str; 13] = [
     "safeline_bot_challenge",
 ];
 
-/// An answer with a status of success and no telling header is looked into up to this length: pages are longer.
+/// The longest response with status 2xx and without a wall's header that is searched for signs:
+/// pages are longer.
 const BARE_BODY_BYTES_MAX: usize = 2_048;
-/// … with a telling header.
+/// The longest response with a wall's header that is searched for signs.
 const HINTED_BODY_BYTES_MAX: usize = 16_384;
 /// What of a refusal is looked at.
 pub(crate) const BODY_BYTES_MAX: usize = 65_536;

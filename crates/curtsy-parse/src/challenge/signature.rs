@@ -2,23 +2,23 @@
 //! detectors name; the first signature that fits decides. Those of Azure, CrowdSec and Qrator are general knowledge, not checked.
 
 use super::{Vendor, WallKind};
-use Mark::{Header, Markup, Text, Title};
-use Vendor as V;
-use When::{
+use ChallengeSign::{Header, Markup, Text, Title};
+use SignatureScope::{
     HeadersAlone, HeadersOfRefusal, Refused, RefusedBare, RefusedOrBare, RefusedOrEmpty, Structure,
 };
+use Vendor as V;
 
 /// Signs that show a wall when they come together. All texts are in lower case.
 pub(super) struct Signature {
     pub(super) vendor: Vendor,
     pub(super) kind: WallKind,
-    pub(super) when: When,
-    pub(super) marks: &'static [Mark],
+    pub(super) when: SignatureScope,
+    pub(super) marks: &'static [ChallengeSign],
 }
 
-/// On what kind of answer the signs mean something.
+/// The responses on which the signs of a signature count.
 #[derive(Clone, Copy)]
-pub(super) enum When {
+pub(super) enum SignatureScope {
     /// Headers that are sent for nothing else.
     HeadersAlone,
     /// Headers that mean a wall on a refusal.
@@ -35,8 +35,8 @@ pub(super) enum When {
     Structure,
 }
 
-/// One sign.
-pub(super) enum Mark {
+/// A sign of a bot wall.
+pub(super) enum ChallengeSign {
     /// A header with this in its value.
     Header(&'static str, &'static str),
     Title(&'static str),
@@ -46,11 +46,15 @@ pub(super) enum Mark {
     Text(&'static str),
 }
 
-const fn challenge(vendor: Vendor, when: When, marks: &'static [Mark]) -> Signature {
+const fn challenge(
+    vendor: Vendor,
+    when: SignatureScope,
+    marks: &'static [ChallengeSign],
+) -> Signature {
     Signature { vendor, kind: WallKind::Challenge, when, marks }
 }
 
-const fn block(vendor: Vendor, when: When, marks: &'static [Mark]) -> Signature {
+const fn block(vendor: Vendor, when: SignatureScope, marks: &'static [ChallengeSign]) -> Signature {
     Signature { vendor, kind: WallKind::Block, when, marks }
 }
 

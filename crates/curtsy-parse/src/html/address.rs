@@ -44,12 +44,12 @@ impl Addresses {
 
 /// Resolves references to URLs that can be crawled.
 pub(super) struct CrawlAddresses {
-    base: Start,
+    base: ReferenceBase,
     encoding: &'static Encoding,
 }
 
-/// What references are relative to.
-enum Start {
+/// The base for relative references.
+enum ReferenceBase {
     Crawlable(Base),
     /// A base that can't be crawled itself, like `ftp:`; absolute references are none the worse for it.
     Other(Url),
@@ -63,16 +63,16 @@ impl CrawlAddresses {
     ) -> CrawlAddresses {
         let encoding = encoding.output_encoding();
         let mut addresses =
-            CrawlAddresses { base: Start::Crawlable(Base::new(page.clone())), encoding };
+            CrawlAddresses { base: ReferenceBase::Crawlable(Base::new(page.clone())), encoding };
         match base.map(|base| addresses.resolve(base)) {
             None | Some(Err(UrlError::Syntax(_))) => {}
-            Some(Ok(base)) => addresses.base = Start::Crawlable(Base::new(base)),
+            Some(Ok(base)) => addresses.base = ReferenceBase::Crawlable(Base::new(base)),
             Some(Err(_)) => {
                 // Not often: the whole way, to see which scheme it is.
                 if let (Some(base), Ok(page)) = (base, Url::parse(page.as_str())) {
                     let full = Addresses::new(&page, Some(base), encoding);
                     if !matches!(full.base.scheme(), "http" | "https") {
-                        addresses.base = Start::Other(full.base);
+                        addresses.base = ReferenceBase::Other(full.base);
                     }
                 }
             }
@@ -83,20 +83,20 @@ impl CrawlAddresses {
     /// The base of the page, if it can be crawled.
     pub(super) fn base(&self) -> Option<&CrawlUrl> {
         match &self.base {
-            Start::Crawlable(base) => Some(base.url()),
-            Start::Other(_) => None,
+            ReferenceBase::Crawlable(base) => Some(base.url()),
+            ReferenceBase::Other(_) => None,
         }
     }
 
     pub(super) fn resolve(&self, reference: &str) -> Result<CrawlUrl, UrlError> {
         let reference = with_encoded_query(reference, self.encoding);
         match &self.base {
-            Start::Crawlable(base) => base.join(&reference),
-            Start::Other(base) => far_from(base, &reference),
+            ReferenceBase::Crawlable(base) => base.join(&reference),
+            ReferenceBase::Other(base) => far_from(base, &reference),
         }
     }
 
-    /// Puts the URL that a reference means to others; tells its one spelling.
+    /// Adds the URL of a reference to the others, and returns its normal form.
     pub(super) fn resolve_into<'t>(
         &self,
         reference: &str,
@@ -104,8 +104,8 @@ impl CrawlAddresses {
     ) -> Result<&'t str, UrlError> {
         let reference = with_encoded_query(reference, self.encoding);
         match &self.base {
-            Start::Crawlable(base) => urls.join(base, &reference),
-            Start::Other(base) => urls.add(&far_from(base, &reference)?),
+            ReferenceBase::Crawlable(base) => urls.join(base, &reference),
+            ReferenceBase::Other(base) => urls.add(&far_from(base, &reference)?),
         }
     }
 }

@@ -18,13 +18,13 @@ use crate::login::{names_login, names_registration};
 
 /// Whether a page is a login; `title` is the page's own.
 pub(super) fn is_login(text: &str, title: Option<&str>) -> bool {
-    let look = Look::at(text);
+    let look = LoginClues::at(text);
     look.forms.iter().any(|form| look.is_login(form, title.unwrap_or_default()))
 }
 
-/// What of a page matters for logins.
+/// The parts of a page that show a login.
 #[derive(Debug, Default)]
-struct Look {
+struct LoginClues {
     /// The first holds what stands in no form.
     forms: Vec<Form>,
     /// The texts of its headings.
@@ -54,7 +54,7 @@ struct Form {
     words: String,
 }
 
-impl Look {
+impl LoginClues {
     fn is_login(&self, form: &Form, title: &str) -> bool {
         let asks_for_one = form.passwords == 1 && form.new_passwords == 0;
         if !asks_for_one || form.lines > LINES_MAX || form.areas > 0 || !form.sends {
@@ -78,10 +78,10 @@ impl Look {
             || named && prose <= ASIDE_PROSE_MAX
     }
 
-    fn at(text: &str) -> Look {
+    fn at(text: &str) -> LoginClues {
         let mut tokens = Tokens::new(text);
-        let mut look = Look { forms: vec![Form::default()], ..Look::default() };
-        let mut open = Open::default();
+        let mut look = LoginClues { forms: vec![Form::default()], ..LoginClues::default() };
+        let mut open = OpenTags::default();
         while let Some(token) = tokens.next(false) {
             match token {
                 Token::Doctype { .. } => {}
@@ -95,7 +95,13 @@ impl Look {
         look
     }
 
-    fn start(&mut self, open: &mut Open, tokens: &mut Tokens<'_>, name: Name, self_closing: bool) {
+    fn start(
+        &mut self,
+        open: &mut OpenTags,
+        tokens: &mut Tokens<'_>,
+        name: Name,
+        self_closing: bool,
+    ) {
         match name {
             SCRIPT => return tokens.script_contents(),
             STYLE | TITLE | TEXTAREA | XMP | IFRAME | NOEMBED | NOFRAMES => {
@@ -113,7 +119,7 @@ impl Look {
                 let action = attribute(tokens, "action");
                 let form = self.forms.len() - 1;
                 self.forms[form].words = action;
-                open.start(name, Place { form: Some(form), ..open.place() });
+                open.start(name, FieldPlace { form: Some(form), ..open.place() });
                 return;
             }
             BUTTON => self.form(open).sends = true,
@@ -129,7 +135,7 @@ impl Look {
             let before = open.place();
             open.start(
                 name,
-                Place {
+                FieldPlace {
                     aside: before.aside || ASIDES.contains(&name) || is_named_aside(tokens),
                     link: before.link || name == A,
                     button: before.button || name == BUTTON,
@@ -142,7 +148,7 @@ impl Look {
         }
     }
 
-    fn input(&mut self, open: &Open, tokens: &Tokens<'_>) {
+    fn input(&mut self, open: &OpenTags, tokens: &Tokens<'_>) {
         let place = open.place();
         if place.hidden {
             return;
@@ -169,7 +175,7 @@ impl Look {
         }
     }
 
-    fn characters(&mut self, open: &Open, text: &str) {
+    fn characters(&mut self, open: &OpenTags, text: &str) {
         let place = open.place();
         if place.hidden {
             return;
@@ -186,14 +192,14 @@ impl Look {
         }
     }
 
-    fn form(&mut self, open: &Open) -> &mut Form {
+    fn form(&mut self, open: &OpenTags) -> &mut Form {
         &mut self.forms[open.place().form.unwrap_or_default()]
     }
 }
 
-/// Where in the page something stands.
+/// The place of a form field in the page.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct FieldPlace {
     form: Option<usize>,
     aside: bool,
     link: bool,
@@ -203,24 +209,25 @@ struct Place {
     hidden: bool,
 }
 
-/// The elements that are open, as far as their tags tell.
+/// The elements that are open, judged by their tags alone.
 #[derive(Debug, Default)]
-struct Open {
-    elements: Vec<(Name, Place)>,
+struct OpenTags {
+    elements: Vec<(Name, FieldPlace)>,
 }
 
-impl Open {
-    fn place(&self) -> Place {
-        self.elements.last().map_or(Place::default(), |(_, place)| *place)
+impl OpenTags {
+    fn place(&self) -> FieldPlace {
+        self.elements.last().map_or(FieldPlace::default(), |(_, place)| *place)
     }
 
-    fn start(&mut self, name: Name, place: Place) {
+    fn start(&mut self, name: Name, place: FieldPlace) {
         if self.elements.len() < DEPTH_MAX {
             self.elements.push((name, place));
         }
     }
 
-    /// Closes the last element of this name and what is open inside of it. A tag that closes nothing nearby is passed over.
+    /// Closes the last element of this name and the elements inside it. Ignores a tag that closes
+    /// no element nearby.
     fn end(&mut self, name: Name) {
         let near = self.elements.iter().rev().take(NEAR);
         if let Some(back) = near.into_iter().position(|(other, _)| *other == name) {

@@ -67,7 +67,8 @@ impl Use {
 pub struct Mention<'t> {
     /// What for.
     pub used: Use,
-    /// What it refers to; or the reference itself, if that is no URL at all. What can't be crawled (`mailto:`) is not told.
+    /// What it refers to; or the reference itself, if that is no URL at all. References that can't
+    /// be crawled (`mailto:`) are left out.
     pub target: Result<CrawlUrl, Cow<'t, str>>,
     /// The fragment, as it is written.
     pub fragment: Option<Cow<'t, str>>,
@@ -87,7 +88,7 @@ pub fn mentions(
     let text = charset.decode(body);
     let mut base = None;
     each_tag(&text, |tag| {
-        if let Tag::Start { name: BASE, tokens } = tag
+        if let MarkupPiece::Start { name: BASE, tokens } = tag
             && base.is_none()
         {
             base = tokens.attribute("href").map(|href| entity::in_attribute(href.of(&text)));
@@ -114,7 +115,7 @@ pub fn mentions(
     each_tag(&text, |tag| {
         let mut found: Vec<(Use, Cow<'_, str>, String)> = Vec::new();
         match tag {
-            Tag::Start { name, tokens } => {
+            MarkupPiece::Start { name, tokens } => {
                 let value = |name: &str| {
                     tokens.attribute(name).map(|span: Span| entity::in_attribute(span.of(&text)))
                 };
@@ -131,11 +132,11 @@ pub fn mentions(
                     });
                 }
             }
-            Tag::End { name: A } => {
+            MarkupPiece::End { name: A } => {
                 found.extend(open.take().map(|(href, text)| (Use::Link, href, text)));
             }
-            Tag::End { .. } => {}
-            Tag::Text(run) => {
+            MarkupPiece::End { .. } => {}
+            MarkupPiece::Text(run) => {
                 if let Some((_, text)) = &mut open {
                     add_words(text, &entity::in_text(run));
                 }
@@ -159,7 +160,7 @@ pub fn places(url: &CrawlUrl, content_type: Option<&str>, body: &[u8], mut tell:
     let body = readable(body);
     let text = Charset::of(body, content_type, Some(url.host().as_str())).decode(body);
     each_tag(&text, |tag| {
-        if let Tag::Start { name, tokens } = tag {
+        if let MarkupPiece::Start { name, tokens } = tag {
             let id = tokens.attribute("id");
             let named = tokens.attribute("name").filter(|_| name == A);
             for span in id.into_iter().chain(named) {
@@ -252,15 +253,15 @@ fn candidates(list: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A piece of a page.
-enum Tag<'a, 't> {
+/// A tag or a text of a page.
+enum MarkupPiece<'a, 't> {
     Start { name: Name, tokens: &'a Tokens<'t> },
     End { name: Name },
     Text(&'t str),
 }
 
 /// Goes through the tags of a page and the text between them, templates and contents that are text only left out.
-fn each_tag<'t>(text: &'t str, mut tell: impl FnMut(Tag<'_, 't>)) {
+fn each_tag<'t>(text: &'t str, mut tell: impl FnMut(MarkupPiece<'_, 't>)) {
     let mut tokens = Tokens::new(text);
     let mut templates = 0_usize;
     while let Some(token) = tokens.next(false) {
@@ -269,7 +270,7 @@ fn each_tag<'t>(text: &'t str, mut tell: impl FnMut(Tag<'_, 't>)) {
             Token::End { name: TEMPLATE } => templates = templates.saturating_sub(1),
             Token::Start { name, .. } => {
                 if templates == 0 {
-                    tell(Tag::Start { name, tokens: &tokens });
+                    tell(MarkupPiece::Start { name, tokens: &tokens });
                 }
                 if name == SCRIPT {
                     tokens.script_contents();
@@ -277,8 +278,8 @@ fn each_tag<'t>(text: &'t str, mut tell: impl FnMut(Tag<'_, 't>)) {
                     tokens.raw_contents(raw);
                 }
             }
-            Token::End { name } if templates == 0 => tell(Tag::End { name }),
-            Token::Characters(_) if templates == 0 => tell(Tag::Text(tokens.last_run())),
+            Token::End { name } if templates == 0 => tell(MarkupPiece::End { name }),
+            Token::Characters(_) if templates == 0 => tell(MarkupPiece::Text(tokens.last_run())),
             Token::End { .. } | Token::Characters(_) | Token::Doctype { .. } => {}
         }
     }

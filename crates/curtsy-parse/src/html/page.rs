@@ -122,7 +122,7 @@ impl Page {
         }
         let links = targets.finish();
         let frames = match markup.frames.as_slice() {
-            [] => Kept::default(),
+            [] => KeptReferences::default(),
             frames => {
                 let mut targets = Targets::new(&addresses, url, limits, 0);
                 frames.iter().for_each(|src| targets.add(src, false));
@@ -215,9 +215,9 @@ struct Targets<'a> {
     beyond: Vec<UrlKey>,
 }
 
-/// What was kept of the references of a page.
+/// The references of a page that are within the limits.
 #[derive(Default)]
-struct Kept {
+struct KeptReferences {
     links: Vec<Link>,
     /// References that are no URL which can be crawled.
     unusable: usize,
@@ -293,7 +293,7 @@ impl<'a> Targets<'a> {
     }
 
     /// Each URL once, at its first place, but for the page's own.
-    fn finish(mut self) -> Kept {
+    fn finish(mut self) -> KeptReferences {
         let mut order: Vec<(UrlKey, usize)> =
             self.from.iter().enumerate().map(|(at, (key, ..))| (*key, at)).collect();
         order.sort_unstable();
@@ -309,7 +309,7 @@ impl<'a> Targets<'a> {
         links.extend(pairs.filter_map(|(url, kept)| Some(Link { url, nofollow: kept? })));
         self.beyond.sort_unstable();
         self.beyond.dedup();
-        Kept { links, unusable: self.unusable, cut: self.beyond.len() }
+        KeptReferences { links, unusable: self.unusable, cut: self.beyond.len() }
     }
 }
 

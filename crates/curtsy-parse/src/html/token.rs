@@ -214,20 +214,23 @@ impl<'t> Tokens<'t> {
 
     /// As [`raw_contents`](Self::raw_contents) for `script`, where `<!--` and a further `<script` hide the tag that ends it.
     pub(super) fn script_contents(&mut self) {
+        /// The state inside a `script` element (HTML §13.2.5.15 and following).
         #[derive(PartialEq)]
-        enum State {
+        enum ScriptState {
             Plain,
             Escaped,
             DoubleEscaped,
         }
         let bytes = self.text.as_bytes();
-        let mut state = State::Plain;
+        let mut state = ScriptState::Plain;
         let mut from = self.at;
         let end = loop {
             // Only `<` matters outside of an escape.
             let found = match state {
-                State::Plain => memchr(b'<', &bytes[from..]),
-                State::Escaped | State::DoubleEscaped => memchr2(b'<', b'-', &bytes[from..]),
+                ScriptState::Plain => memchr(b'<', &bytes[from..]),
+                ScriptState::Escaped | ScriptState::DoubleEscaped => {
+                    memchr2(b'<', b'-', &bytes[from..])
+                }
             };
             let Some(found) = found else {
                 break bytes.len();
@@ -236,16 +239,16 @@ impl<'t> Tokens<'t> {
             from = at + 1;
             let rest = &bytes[at..];
             if rest.starts_with(b"-->") {
-                state = State::Plain;
+                state = ScriptState::Plain;
             } else if rest.starts_with(b"</") && self.is_tag_named(at + 2, "script") {
-                if state != State::DoubleEscaped {
+                if state != ScriptState::DoubleEscaped {
                     break at;
                 }
-                state = State::Escaped;
-            } else if state == State::Escaped && self.is_tag_named(at + 1, "script") {
-                state = State::DoubleEscaped;
-            } else if state == State::Plain && rest.starts_with(b"<!--") {
-                state = State::Escaped;
+                state = ScriptState::Escaped;
+            } else if state == ScriptState::Escaped && self.is_tag_named(at + 1, "script") {
+                state = ScriptState::DoubleEscaped;
+            } else if state == ScriptState::Plain && rest.starts_with(b"<!--") {
+                state = ScriptState::Escaped;
                 // The two dashes may also be those of the end: `<!-->`.
                 from = at + 2;
             }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use curtsy_core::calendar::day_of;
 use curtsy_core::headers::any_date;
 use curtsy_core::time::Time;
 
@@ -27,20 +28,14 @@ fn with_seconds(text: &str) -> Cow<'_, str> {
 fn iso(text: &[u8]) -> Option<i64> {
     let (year, rest) = number(text, 4)?;
     if rest.is_empty() {
-        return Some(day_ms(year, 1, 1));
+        return day_ms(year, 1, 1);
     }
     let (month, rest) = number(rest.strip_prefix(b"-")?, 2)?;
-    if !(1..=12).contains(&month) {
-        return None;
-    }
     if rest.is_empty() {
-        return Some(day_ms(year, month, 1));
+        return day_ms(year, month, 1);
     }
     let (day, rest) = number(rest.strip_prefix(b"-")?, 2)?;
-    if !(1..=days_in(year, month)).contains(&day) {
-        return None;
-    }
-    let date = day_ms(year, month, day);
+    let date = day_ms(year, month, day)?;
     if rest.is_empty() {
         return Some(date);
     }
@@ -95,21 +90,9 @@ fn fraction(text: &[u8]) -> Option<(i64, &[u8])> {
     (length > 0).then(|| (digit(0) * 100 + digit(1) * 10 + digit(2), rest))
 }
 
-fn days_in(year: i64, month: i64) -> i64 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Milliseconds from 1970 to the start of a day of the Gregorian calendar. Years begin in March, so that the odd day comes last.
-fn day_ms(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    let in_year = (153 * month + 2) / 5 + day - 1;
-    (365 * year + leap_days + in_year - 719_468) * 86_400_000
+/// Returns the Unix milliseconds at the start of a day, or `None` if there is no such date.
+fn day_ms(year: i64, month: i64, day: i64) -> Option<i64> {
+    Some(day_of(year, month, day)? * 86_400_000)
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ pub struct Warning {
 /// What can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// It has a DOCTYPE, so nothing of it was read.
+    /// The document has a DOCTYPE and was not read.
     Doctype,
     /// The XML breaks off or can't be read from here on; what came before counts.
     Broken,
@@ -231,7 +231,7 @@ impl Sitemap {
         limits: &Limits,
         now: Time,
     ) -> Sitemap {
-        let mut found = Found::new(url, limits, now);
+        let mut found = SitemapFinds::new(url, limits, now);
         let unpacked = unpack::unpack(body, limits.bytes_max);
         found.cut.bytes = unpacked.cut;
         if unpacked.damaged {
@@ -280,7 +280,7 @@ fn declared(bytes: &[u8]) -> Option<&str> {
 }
 
 /// A text list; a text in which no line is an address is none.
-fn read_lines(text: &str, found: &mut Found<'_>) -> SitemapKind {
+fn read_lines(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
     for line in text.split(['\n', '\r']).map(str::trim_ascii) {
         if line.is_empty() {
             continue;
@@ -303,8 +303,8 @@ impl Entry {
     }
 }
 
-/// What has been found so far.
-struct Found<'a> {
+/// The entries and sitemaps that were found so far.
+struct SitemapFinds<'a> {
     base: Base,
     limits: &'a Limits,
     now: Time,
@@ -318,9 +318,9 @@ struct Found<'a> {
     cut: Cut,
 }
 
-impl<'a> Found<'a> {
-    fn new(url: &CrawlUrl, limits: &'a Limits, now: Time) -> Found<'a> {
-        Found {
+impl<'a> SitemapFinds<'a> {
+    fn new(url: &CrawlUrl, limits: &'a Limits, now: Time) -> SitemapFinds<'a> {
+        SitemapFinds {
             base: Base::new(url.clone()),
             limits,
             now,

@@ -36,7 +36,7 @@ pub(super) fn unpack(body: &[u8], bytes_max: usize) -> Unpacked<'_> {
     unpacked
 }
 
-/// What a packed file holds, if all of it can be had and is not more than this.
+/// Returns the content of a compressed file, if it is complete and not longer than this.
 pub fn unpacked(body: &[u8], bytes_max: usize) -> Option<Cow<'_, [u8]>> {
     let unpacked = unpack(body, bytes_max);
     (!unpacked.cut && !unpacked.damaged).then_some(unpacked.bytes)

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use curtsy_core::url::CrawlUrl;
 
 use super::events::{Attributes, XmlEvent, XmlEvents, same};
-use super::{Change, Child, Entry, Found, SitemapKind, Trouble, date};
+use super::{Change, Child, Entry, SitemapFinds, SitemapKind, Trouble, date};
 
-pub(super) fn read(text: &str, found: &mut Found<'_>) -> SitemapKind {
+pub(super) fn read(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
     let mut walk = Walk::new(found);
     let mut events = XmlEvents::new(text);
     while let Some(event) = events.next() {
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str, found: &mut Found<'_>) -> SitemapKind {
                 let part = walk.start(name, attributes);
                 if empty {
                     walk.end(name);
-                } else if part.is_some_and(Part::may_be_leaf)
+                } else if part.is_some_and(XmlElement::may_be_leaf)
                     && let Some(text) = events.leaf(name)
                 {
                     walk.text(text);
@@ -44,15 +44,15 @@ pub(super) fn read(text: &str, found: &mut Found<'_>) -> SitemapKind {
 }
 
 /// An open element.
-struct Open<'t> {
+struct OpenXmlElement<'t> {
     /// The name with its prefix, as an end tag must have it.
     name: &'t str,
-    part: Part,
+    part: XmlElement,
 }
 
-/// What an element is to us.
+/// An element that the reader knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum XmlElement {
     Root,
     /// The `channel` of RSS, which has items in some versions.
     Channel,
@@ -72,20 +72,20 @@ enum Part {
 }
 
 struct Walk<'t, 'f, 'a> {
-    found: &'f mut Found<'a>,
+    found: &'f mut SitemapFinds<'a>,
     kind: SitemapKind,
     refused: bool,
-    open: Vec<Open<'t>>,
+    open: Vec<OpenXmlElement<'t>>,
     /// Open elements that are too deep to be looked at.
     beyond: usize,
     /// Prefixes, with their colon, that mean the root's namespace.
     prefixes: Vec<String>,
-    record: Record,
+    record: SitemapRecord,
 }
 
-/// What is known of the record that is being read. The rooms of its texts are used again for the next.
+/// The record that is being read. The next record uses the memory of its texts again.
 #[derive(Default)]
-struct Record {
+struct SitemapRecord {
     texts: [String; FIELDS],
     /// Which of them are given, and which is being given.
     given: [bool; FIELDS],
@@ -93,7 +93,7 @@ struct Record {
     alternates: Vec<(String, String)>,
 }
 
-impl Record {
+impl SitemapRecord {
     fn clear(&mut self) {
         (self.given, self.writing) = ([false; FIELDS], None);
         self.alternates.clear();
@@ -113,29 +113,33 @@ impl Record {
     }
 
     /// A field that says something.
-    fn text(&self, part: Part) -> Option<&str> {
+    fn text(&self, part: XmlElement) -> Option<&str> {
         let field = part.field()?;
         let text = self.texts[field].trim_ascii();
         (self.given[field] && !text.is_empty()).then_some(text)
     }
 }
 
-impl Part {
+impl XmlElement {
     /// Whether it is worth a look if it holds nothing but text.
     fn may_be_leaf(self) -> bool {
-        self == Part::Other || self.field().is_some()
+        self == XmlElement::Other || self.field().is_some()
     }
 
     /// Its number among the fields of a record.
     fn field(self) -> Option<usize> {
         Some(match self {
-            Part::Address => 0,
-            Part::Id => 1,
-            Part::Modified => 2,
-            Part::Published => 3,
-            Part::Change => 4,
-            Part::Priority => 5,
-            Part::Root | Part::Channel | Part::Record | Part::Misplaced | Part::Other => {
+            XmlElement::Address => 0,
+            XmlElement::Id => 1,
+            XmlElement::Modified => 2,
+            XmlElement::Published => 3,
+            XmlElement::Change => 4,
+            XmlElement::Priority => 5,
+            XmlElement::Root
+            | XmlElement::Channel
+            | XmlElement::Record
+            | XmlElement::Misplaced
+            | XmlElement::Other => {
                 return None;
             }
         })
@@ -143,7 +147,7 @@ impl Part {
 }
 
 impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
-    fn new(found: &'f mut Found<'a>) -> Walk<'t, 'f, 'a> {
+    fn new(found: &'f mut SitemapFinds<'a>) -> Walk<'t, 'f, 'a> {
         Walk {
             found,
             kind: SitemapKind::None,
@@ -151,7 +155,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
             open: Vec::new(),
             beyond: 0,
             prefixes: Vec::new(),
-            record: Record::default(),
+            record: SitemapRecord::default(),
         }
     }
 
@@ -164,7 +168,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
     }
 
     /// Opens an element; says what it is, unless it is too deep to be looked at.
-    fn start(&mut self, full: &'t str, attributes: Attributes<'_>) -> Option<Part> {
+    fn start(&mut self, full: &'t str, attributes: Attributes<'_>) -> Option<XmlElement> {
         if self.open.len() >= DEPTH_MAX {
             self.beyond += 1;
             return None;
@@ -173,20 +177,20 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
             None => {
                 if self.kind != SitemapKind::None {
                     // A second root: not well-formed, and not ours.
-                    Part::Other
+                    XmlElement::Other
                 } else {
                     self.root(full, attributes);
-                    Part::Root
+                    XmlElement::Root
                 }
             }
             Some(parent) => self.part(parent, full, attributes),
         };
         match part {
-            Part::Record => {
+            XmlElement::Record => {
                 self.found.records = self.found.records.saturating_add(1);
                 self.record.clear();
             }
-            Part::Misplaced => {
+            XmlElement::Misplaced => {
                 self.found.records = self.found.records.saturating_add(1);
                 self.found.warn(self.found.records, Trouble::Misplaced);
             }
@@ -196,7 +200,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
                 }
             }
         }
-        self.open.push(Open { name: full, part });
+        self.open.push(OpenXmlElement { name: full, part });
         Some(part)
     }
 
@@ -228,43 +232,49 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         self.prefixes.extend(same.map(|(name, _)| name));
     }
 
-    fn part(&mut self, parent: Part, full: &str, tag: Attributes<'_>) -> Part {
+    fn part(&mut self, parent: XmlElement, full: &str, tag: Attributes<'_>) -> XmlElement {
         let (prefix, name) = split(full);
         let ours = self.prefixes.iter().any(|own| same(own.as_bytes(), prefix.as_bytes()));
         match (self.kind, parent, name) {
-            (SitemapKind::Rss, Part::Record, "date") if prefix == "dc:" => Part::Modified,
-            (SitemapKind::UrlSet, Part::Record, "link") if !ours => {
+            (SitemapKind::Rss, XmlElement::Record, "date") if prefix == "dc:" => {
+                XmlElement::Modified
+            }
+            (SitemapKind::UrlSet, XmlElement::Record, "link") if !ours => {
                 self.alternate(tag);
-                Part::Other
+                XmlElement::Other
             }
-            _ if !ours => Part::Other,
-            (SitemapKind::UrlSet, Part::Root, "url") => Part::Record,
-            (SitemapKind::Index, Part::Root, "sitemap") => Part::Record,
-            (SitemapKind::UrlSet, Part::Root, "sitemap")
-            | (SitemapKind::Index, Part::Root, "url") => Part::Misplaced,
-            (SitemapKind::UrlSet | SitemapKind::Index, Part::Record, name) => match name {
-                "loc" => Part::Address,
-                "lastmod" => Part::Modified,
-                "changefreq" => Part::Change,
-                "priority" => Part::Priority,
-                _ => Part::Other,
+            _ if !ours => XmlElement::Other,
+            (SitemapKind::UrlSet, XmlElement::Root, "url") => XmlElement::Record,
+            (SitemapKind::Index, XmlElement::Root, "sitemap") => XmlElement::Record,
+            (SitemapKind::UrlSet, XmlElement::Root, "sitemap")
+            | (SitemapKind::Index, XmlElement::Root, "url") => XmlElement::Misplaced,
+            (SitemapKind::UrlSet | SitemapKind::Index, XmlElement::Record, name) => match name {
+                "loc" => XmlElement::Address,
+                "lastmod" => XmlElement::Modified,
+                "changefreq" => XmlElement::Change,
+                "priority" => XmlElement::Priority,
+                _ => XmlElement::Other,
             },
-            (SitemapKind::Rss, Part::Root, "channel") => Part::Channel,
-            (SitemapKind::Rss, Part::Root | Part::Channel, "item") => Part::Record,
-            (SitemapKind::Rss, Part::Record, name) => match name {
-                "link" => Part::Address,
-                "guid" if attribute(tag, "isPermaLink").is_none_or(|it| it != "false") => Part::Id,
-                "pubDate" => Part::Published,
-                _ => Part::Other,
+            (SitemapKind::Rss, XmlElement::Root, "channel") => XmlElement::Channel,
+            (SitemapKind::Rss, XmlElement::Root | XmlElement::Channel, "item") => {
+                XmlElement::Record
+            }
+            (SitemapKind::Rss, XmlElement::Record, name) => match name {
+                "link" => XmlElement::Address,
+                "guid" if attribute(tag, "isPermaLink").is_none_or(|it| it != "false") => {
+                    XmlElement::Id
+                }
+                "pubDate" => XmlElement::Published,
+                _ => XmlElement::Other,
             },
-            (SitemapKind::Atom, Part::Root, "entry") => Part::Record,
-            (SitemapKind::Atom, Part::Record, "link") => {
+            (SitemapKind::Atom, XmlElement::Root, "entry") => XmlElement::Record,
+            (SitemapKind::Atom, XmlElement::Record, "link") => {
                 self.atom_link(tag);
-                Part::Other
+                XmlElement::Other
             }
-            (SitemapKind::Atom, Part::Record, "updated") => Part::Modified,
-            (SitemapKind::Atom, Part::Record, "published") => Part::Published,
-            _ => Part::Other,
+            (SitemapKind::Atom, XmlElement::Record, "updated") => XmlElement::Modified,
+            (SitemapKind::Atom, XmlElement::Record, "published") => XmlElement::Published,
+            _ => XmlElement::Other,
         }
     }
 
@@ -354,7 +364,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
             return;
         };
         match open.part {
-            Part::Record => self.take_record(),
+            XmlElement::Record => self.take_record(),
             part => {
                 if let Some(field) = part.field() {
                     self.record.end(field);
@@ -366,11 +376,11 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
     fn take_record(&mut self) {
         let (record, found) = (&mut self.record, &mut *self.found);
         let number = found.records;
-        let address = record.text(Part::Address).or(record.text(Part::Id));
+        let address = record.text(XmlElement::Address).or(record.text(XmlElement::Id));
         let Some(url) = found.address(address.unwrap_or_default()) else {
             return;
         };
-        let date = record.text(Part::Modified).or(record.text(Part::Published));
+        let date = record.text(XmlElement::Modified).or(record.text(XmlElement::Published));
         let modified_ms = date.and_then(|text| date::modified_ms(text, found.now));
         if date.is_some() && modified_ms.is_none() {
             found.warn(number, Trouble::BadDate);
@@ -379,7 +389,8 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
             found.add_sitemap(Child { url, modified_ms });
             return;
         }
-        let (change, priority) = (record.text(Part::Change), record.text(Part::Priority));
+        let (change, priority) =
+            (record.text(XmlElement::Change), record.text(XmlElement::Priority));
         let entry = Entry {
             url,
             modified_ms,
@@ -411,7 +422,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
     }
 }
 
-fn alternates(found: &Found<'_>, written: &[(String, String)]) -> Vec<(String, CrawlUrl)> {
+fn alternates(found: &SitemapFinds<'_>, written: &[(String, String)]) -> Vec<(String, CrawlUrl)> {
     let url = |(language, href): &(String, String)| {
         Some((language.clone(), found.base.join(href.trim()).ok()?))
     };

@@ -22,10 +22,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use curtsy_core::evidence::{Names, RobotsContent, RobotsEvidence, sentence};
 use curtsy_core::host::{Finding, Gate};
 use curtsy_engine::{Batch, Boxed, Row, Sink, SinkError};
+use data_encoding::{BASE64, HEXLOWER};
 
 use crate::columns::place;
 use crate::facts::Facts;
-use crate::record::{Record, Value, hex, quote};
+use crate::record::{Record, Value, quote};
 use crate::rules::{RobotsTexts, Rules};
 use curtsy_file::{OpenError, full};
 
@@ -189,7 +190,7 @@ impl<F: Format> Lines<F> {
         let Inner { out, recent, rules, buffer } = &mut *inner;
         buffer.clear();
         let mut fresh: HashSet<String> = HashSet::new();
-        for facts in Facts::of_each(batch.rows.iter().map(|row| &**row)) {
+        for facts in batch.rows.iter().map(|row| Facts::of(row)) {
             let event_id = format!("{}{}", self.options.job, facts.row.id);
             if recent.has(&event_id) || !fresh.insert(event_id.clone()) {
                 continue;
@@ -219,7 +220,8 @@ impl<F: Format> Lines<F> {
             record.set(const { place("run") }, Value::Text(self.options.run.as_str().into()));
         }
         if let Some((file, _)) = record.facts.robots {
-            record.set(const { place("robots_file") }, Value::Text(hex(&file.0).into()));
+            record
+                .set(const { place("robots_file") }, Value::Text(HEXLOWER.encode(&file.0).into()));
         }
         record.set(const { place("findings") }, Value::Text(findings(row).into()));
         let (body_text, body_base64) = match row.page.as_ref().and_then(|p| p.body.as_ref()) {
@@ -228,7 +230,7 @@ impl<F: Format> Lines<F> {
                 let html = row.page.as_ref().and_then(|page| page.document.html.as_ref());
                 match text::of(body, html.map(|html| html.charset.decode(body))) {
                     Some(text) => (Some(text), None),
-                    None => (None, Some(text::base64(body))),
+                    None => (None, Some(BASE64.encode(body))),
                 }
             }
         };

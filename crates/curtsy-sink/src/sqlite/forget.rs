@@ -1,11 +1,11 @@
 //! Taking rows out again: on somebody's order, or because they are too old.
 
+use curtsy_core::evidence::timestamp_micros;
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey, Scheme};
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::write::id;
-use crate::moment;
 
 /// What is to be forgotten: row, page, history, and what sitemaps said of it. Runs stay; they name no page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub enum Forget {
 }
 
 /// Forgets; tells how many rows that were.
-pub(super) fn forget(db: &mut Connection, what: &Forget) -> Result<usize, rusqlite::Error> {
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+pub(super) fn forget(db: &Connection, what: &Forget) -> Result<usize, rusqlite::Error> {
+    let tx = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
     let rows = match what {
         Forget::Url(url) => {
             let key = id(url.key());
@@ -60,7 +60,7 @@ pub(super) fn forget(db: &mut Connection, what: &Forget) -> Result<usize, rusqli
             rows
         }
         Forget::Before(time) => {
-            let before = moment::text(*time);
+            let before = timestamp_micros(*time);
             tx.execute("DELETE FROM history WHERE at < ?1", params![before])?;
             tx.execute("DELETE FROM pages WHERE decided_at < ?1", params![before])?
         }

@@ -10,17 +10,17 @@ pub(crate) mod schema;
 pub(crate) mod write;
 
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
 
 use bytes::Bytes;
+use curtsy_core::evidence::read_timestamp;
 use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
 use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Fetched, Head, Sink, SinkError, UrlRecord};
 use rusqlite::{Connection, OptionalExtension};
+use tokio::sync::oneshot;
 
 use held::Held;
 use write::{Writer, id};
@@ -28,7 +28,6 @@ use write::{Writer, id};
 pub use forget::Forget;
 pub use runs::{RunEnd, RunStart};
 
-use crate::moment;
 use crate::record::read_headers;
 use crate::rules::RobotsTexts;
 use curtsy_file::{OpenError, trouble};
@@ -76,7 +75,7 @@ impl SqliteSink {
         fill(&db, &mut held).map_err(|e| OpenError::sqlite(path, e))?;
         let mut writer = Writer::new(db, options.robots, options.body_max)
             .map_err(|e| OpenError::sqlite(path, e))?;
-        let (jobs, orders): (Sender<Job>, Receiver<Job>) = channel();
+        let (jobs, orders): (Sender<Job>, Receiver<Job>) = mpsc::channel();
         let thread = std::thread::Builder::new().name("rows".into()).spawn(move || {
             for job in orders {
                 job(&mut writer);
@@ -94,44 +93,60 @@ impl SqliteSink {
 
     /// Begins a run: what is written from now on belongs to it. A run with the same trace id goes on.
     pub fn begin_run(&self, run: RunStart) -> Result<(), SinkError> {
-        self.ask(0, move |writer| {
+        self.run(move |writer| {
             let number = runs::begin(writer.db(), &run)?;
             writer.set_run(number);
             Ok(())
         })
-        .wait()
     }
 
     /// Ends the run that was begun last.
     pub fn end_run(&self, run: RunEnd) -> Result<(), SinkError> {
-        self.ask(0, move |writer| match writer.run() {
+        self.run(move |writer| match writer.run() {
             Some(number) => runs::end(writer.db(), number, &run),
             None => Ok(()),
         })
-        .wait()
     }
 
     /// Takes rows out again; tells how many. Their room in the file is used for others.
     pub fn forget(&self, what: Forget) -> Result<usize, SinkError> {
         // First from memory: what waits for its row may be of it.
         lock(&self.0.held).clear();
-        self.ask(0, move |writer| forget::forget(writer.db_mut(), &what)).wait()
+        self.run(move |writer| forget::forget(writer.db(), &what))
     }
 
-    /// Has the writing thread do something.
-    fn ask<T: Send + 'static>(
+    /// Queues a job for the writing thread, and hands its result to `answer` there. `answer` is
+    /// dropped without a call if the thread has ended.
+    fn queue<T>(
         &self,
         rows: usize,
         job: impl FnOnce(&mut Writer) -> Result<T, rusqlite::Error> + Send + 'static,
-    ) -> Asked<T> {
-        let slip = Arc::new(Mutex::new(Slip { told: false, answer: None, waker: None }));
-        let promise = Promise { slip: Arc::clone(&slip), rows, path: self.0.path.clone() };
-        let job: Job = Box::new(move |writer| promise.keep(job(writer)));
+        answer: impl FnOnce(Result<T, SinkError>) + Send + 'static,
+    ) {
+        let path = self.0.path.clone();
+        let job: Job = Box::new(move |writer| {
+            answer(job(writer).map_err(|e| SinkError { rows, why: trouble(&path, &e) }));
+        });
         if let Some(jobs) = lock(&self.0.jobs).as_ref() {
-            // A job that nobody takes is dropped, and its promise says so.
+            // Fails if the thread has ended, which the caller sees by the dropped `answer`.
             let _ = jobs.send(job);
         }
-        Asked(slip)
+    }
+
+    /// Runs a job in the writing thread and blocks this thread until its result is there.
+    fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Writer) -> Result<T, rusqlite::Error> + Send + 'static,
+    ) -> Result<T, SinkError> {
+        // Not tokio's channel, whose blocking receiver panics inside a runtime.
+        let (answer, result) = mpsc::sync_channel(1);
+        self.queue(0, job, move |done| drop(answer.send(done)));
+        result.recv().unwrap_or_else(|_| Err(self.ended(0)))
+    }
+
+    fn ended(&self, rows: usize) -> SinkError {
+        let why = format!("the thread that writes `{}` has ended", self.0.path.display());
+        SinkError { rows, why }
     }
 
     /// When a page that is held was fetched or confirmed; now, as it were, if its row is not written yet.
@@ -141,7 +156,7 @@ impl SqliteSink {
             return Some(Time::NEVER);
         }
         let found = self.in_table(held, key, [SINCE, SINCE_MOVED], |row| row.get::<_, String>(0));
-        moment::read(&found?)
+        read_timestamp(&found?)
     }
 
     /// What is held of a page: in memory, or in the table.
@@ -154,7 +169,7 @@ impl SqliteSink {
             Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?))
         });
         let (fresh_until, etag, last_modified) = found?;
-        Some(CachedPage { fresh_until: moment::read(&fresh_until)?, etag, last_modified })
+        Some(CachedPage { fresh_until: read_timestamp(&fresh_until)?, etag, last_modified })
     }
 
     fn look_up_page(&self, key: UrlKey) -> Option<(Arc<Head>, Fetched)> {
@@ -202,9 +217,10 @@ impl SqliteSink {
 impl Sink for SqliteSink {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         let (rows, copy) = (batch.rows.len(), batch.clone());
-        let asked = self.ask(rows, move |writer| writer.write(&copy));
+        let (answer, result) = oneshot::channel();
+        self.queue(rows, move |writer| writer.write(&copy), move |done| drop(answer.send(done)));
         Box::pin(async move {
-            let pages = asked.await?;
+            let pages = result.await.unwrap_or_else(|_| Err(self.ended(rows)))?;
             let mut held = lock(&self.0.held);
             for (key, page, moved) in &pages {
                 held.written(*key, page, *moved);
@@ -268,90 +284,6 @@ fn fill(db: &Connection, held: &mut Held) -> Result<(), rusqlite::Error> {
     note("SELECT id FROM pages")?;
     held.any_moved = note("SELECT final_id FROM pages WHERE final_id IS NOT NULL")? > 0;
     Ok(())
-}
-
-/// An answer of the writing thread that is waited for.
-struct Asked<T>(Arc<Mutex<Slip<T>>>);
-
-/// That an answer will come: the real one, or that there is nobody to give it.
-struct Promise<T> {
-    slip: Arc<Mutex<Slip<T>>>,
-    rows: usize,
-    path: PathBuf,
-}
-
-impl<T> Promise<T> {
-    fn keep(self, answer: Result<T, rusqlite::Error>) {
-        let answer = answer.map_err(|error| self.refusal(trouble(&self.path, &error)));
-        self.tell(answer);
-    }
-
-    fn tell(&self, answer: Result<T, SinkError>) {
-        let mut slip = lock(&self.slip);
-        slip.told = true;
-        slip.answer = Some(answer);
-        if let Some(waker) = slip.waker.take() {
-            waker.wake();
-        }
-    }
-
-    fn refusal(&self, why: String) -> SinkError {
-        SinkError { rows: self.rows, why }
-    }
-}
-
-impl<T> Drop for Promise<T> {
-    fn drop(&mut self) {
-        if Arc::strong_count(&self.slip) > 1 && !lock(&self.slip).told {
-            let path = self.path.display();
-            self.tell(Err(self.refusal(format!("the thread that writes `{path}` has ended"))));
-        }
-    }
-}
-
-struct Slip<T> {
-    /// Whether there was an answer; it may be taken already.
-    told: bool,
-    answer: Option<Result<T, SinkError>>,
-    waker: Option<Waker>,
-}
-
-impl<T> Asked<T> {
-    /// Waits with the whole thread.
-    fn wait(self) -> Result<T, SinkError> {
-        let mut asked = self;
-        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-        let mut cx = Context::from_waker(&waker);
-        loop {
-            match Pin::new(&mut asked).poll(&mut cx) {
-                Poll::Ready(answer) => return answer,
-                Poll::Pending => std::thread::park(),
-            }
-        }
-    }
-}
-
-impl<T> Future for Asked<T> {
-    type Output = Result<T, SinkError>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut slip = lock(&self.0);
-        match slip.answer.take() {
-            Some(answer) => Poll::Ready(answer),
-            None => {
-                slip.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
-        }
-    }
-}
-
-struct Unpark(std::thread::Thread);
-
-impl std::task::Wake for Unpark {
-    fn wake(self: Arc<Unpark>) {
-        self.0.unpark();
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,10 +1,8 @@
 //! Runs: what was ordered, under which policy, and what came of it.
 
-use curtsy_core::evidence::RunEvidence;
+use curtsy_core::evidence::{RunEvidence, timestamp_micros};
 use curtsy_core::time::Time;
 use rusqlite::Connection;
-
-use crate::moment;
 
 /// The beginning of a run.
 #[derive(Clone, Debug)]
@@ -41,7 +39,8 @@ pub(super) fn begin(db: &Connection, run: &RunStart) -> Result<i64, rusqlite::Er
         ON CONFLICT (trace_id) DO UPDATE SET command = excluded.command, policy = excluded.policy,
             policy_hash = excluded.policy_hash, ended_at = NULL
         RETURNING number";
-    let values = (&run.trace_id, moment::text(run.at), &run.command, &run.policy, &run.policy_hash);
+    let values =
+        (&run.trace_id, timestamp_micros(run.at), &run.command, &run.policy, &run.policy_hash);
     db.query_row(sql, values, |row| row.get(0))
 }
 
@@ -51,7 +50,8 @@ pub(super) fn end(db: &Connection, number: i64, run: &RunEnd) -> Result<(), rusq
         WHERE number = ?1";
     // Plain data of ours always is JSON.
     let evidence = run.evidence.as_ref().and_then(|e| serde_json::to_string(e).ok());
-    let values = (number, moment::text(run.at), &run.outcome, run.figures.to_string(), evidence);
+    let values =
+        (number, timestamp_micros(run.at), &run.outcome, run.figures.to_string(), evidence);
     db.execute(sql, values)?;
     Ok(())
 }

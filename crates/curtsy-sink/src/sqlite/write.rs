@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use curtsy_core::evidence::{SLOT_TIMEOUT_TEXT, Sureness, encode};
+use curtsy_core::evidence::{SLOT_TIMEOUT_TEXT, Sureness, encode, timestamp_micros};
 use curtsy_core::host::Gate;
 use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
@@ -13,7 +13,6 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::columns::{COLUMNS, Column, Group, place};
 use crate::facts::Facts;
-use crate::moment;
 use crate::reason::Cause;
 use crate::record::{News, Record, Value};
 use crate::rules::{RobotsTexts, Rules};
@@ -44,10 +43,6 @@ impl Writer {
         self.db.db()
     }
 
-    pub(super) fn db_mut(&mut self) -> &mut Connection {
-        self.db.db_mut()
-    }
-
     /// What is written from now on belongs to this run.
     pub(super) fn set_run(&mut self, run: i64) {
         self.run = Some(run);
@@ -59,10 +54,8 @@ impl Writer {
 
     /// Writes a batch as a whole; tells which pages are held by the table now.
     pub(super) fn write(&mut self, batch: &Batch) -> Result<Vec<NowHeld>, rusqlite::Error> {
-        let mut records: Vec<Record<'_>> = Facts::of_each(batch.rows.iter().map(|row| &**row))
-            .into_iter()
-            .map(|facts| Record::new(facts, self.body_max))
-            .collect();
+        let mut records: Vec<Record<'_>> =
+            batch.rows.iter().map(|row| Record::new(Facts::of(row), self.body_max)).collect();
         for record in &mut records {
             self.complete(record);
         }
@@ -94,7 +87,7 @@ impl Writer {
     }
 
     /// What sitemaps list. Each part is a transaction of its own: written twice they are kept once.
-    fn sitemaps(&mut self, batch: &Batch) -> Result<(), rusqlite::Error> {
+    fn sitemaps(&self, batch: &Batch) -> Result<(), rusqlite::Error> {
         for row in &batch.rows {
             let Some(sitemap) = row.page.as_ref().and_then(|page| page.document.sitemap.as_ref())
             else {
@@ -104,11 +97,12 @@ impl Writer {
                 continue;
             }
             for part in sitemap.entries.chunks(SITEMAP_URLS_MAX) {
-                let tx = self.db_mut().transaction_with_behavior(TransactionBehavior::Immediate)?;
+                let db = self.db.db();
+                let tx = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
                 let mut insert = tx.prepare_cached(SITEMAP_URL)?;
                 for entry in part {
                     let lastmod = entry.modified_ms.and_then(|ms| u64::try_from(ms).ok());
-                    let lastmod = lastmod.map(|ms| moment::text(Time::from_micros(ms * 1000)));
+                    let lastmod = lastmod.map(|ms| timestamp_micros(Time::from_micros(ms * 1000)));
                     let change = entry.change.map(|change| change.as_str());
                     let url = entry.url.as_str();
                     let sitemap = row.final_url.as_str();
@@ -267,10 +261,10 @@ impl<'a> Passed<'a> {
         body_max: Option<u64>,
     ) -> Passed<'a> {
         let not_before = match step.then {
-            Then::Retry(at) => Some(moment::text(at)),
+            Then::Retry(at) => Some(timestamp_micros(at)),
             _ => None,
         };
-        let (at, said) = (moment::text(step.at), Said::by(&step.findings));
+        let (at, said) = (timestamp_micros(step.at), Said::by(&step.findings));
         let reason = match words::is_slot_timeout(step) {
             true => Some(SLOT_TIMEOUT_TEXT.to_owned()),
             false => Cause::of_outcome(&step.outcome, step.url.host(), None, body_max)

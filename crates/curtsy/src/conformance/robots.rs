@@ -13,6 +13,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use curtsy_core::policy::AgentMatch;
 use curtsy_core::robots::{AgentRules, Robots, naive::naive_decide};
+use data_encoding::BASE64_NOPAD;
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use serde_json::Value;
@@ -158,27 +159,9 @@ fn exact_path(url: &str) -> String {
     }
 }
 
-/// Standard Base64, padded or not.
+/// Decodes standard Base64, with or without padding.
 pub(super) fn base64(coded: &str) -> Result<Vec<u8>> {
-    let mut out = Vec::with_capacity(coded.len() / 4 * 3);
-    let (mut bits, mut count) = (0_u32, 0);
-    for byte in coded.bytes().filter(|b| *b != b'=') {
-        let six = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => bail!("`{}` is not in the Base64 alphabet", byte.escape_ascii()),
-        };
-        bits = bits << 6 | u32::from(six);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push((bits >> count) as u8);
-        }
-    }
-    Ok(out)
+    BASE64_NOPAD.decode(coded.trim_end_matches('=').as_bytes()).context("not Base64")
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use anyhow::{Context, bail};
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 pub(crate) use self::build::Toolchain;
@@ -68,7 +69,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let mut put = |name: String, bytes: Vec<u8>| -> anyhow::Result<PathBuf> {
         let path = choice.out.join(&name);
         fs::write(&path, &bytes).with_context(|| format!("writing `{}`", path.display()))?;
-        sums.push_str(&format!("{}  {name}\n", hex(&Sha256::digest(&bytes))));
+        sums.push_str(&format!("{}  {name}\n", HEXLOWER.encode(&Sha256::digest(&bytes))));
         crate::print(path.display());
         Ok(path)
     };
@@ -217,8 +218,4 @@ fn root() -> PathBuf {
 
 fn target_folder() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

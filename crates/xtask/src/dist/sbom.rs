@@ -6,10 +6,11 @@ use std::process::Command;
 
 use anyhow::Context;
 use chrono::DateTime;
+use data_encoding::HEXLOWER;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use super::{VERSION, hex, output, root};
+use super::{VERSION, output, root};
 
 /// A crate that is linked into the program or the extension.
 pub(super) struct Package {
@@ -178,7 +179,8 @@ pub(super) fn document(packages: &[Package], time: u64) -> anyhow::Result<Vec<u8
         "dependencies": dependencies,
     });
     // The same contents have the same serial number.
-    let digest = hex(&Sha256::digest(serde_json::to_vec(&document).context("writing the SBOM")?));
+    let digest = HEXLOWER
+        .encode(&Sha256::digest(serde_json::to_vec(&document).context("writing the SBOM")?));
     document["serialNumber"] = json!(format!(
         "urn:uuid:{}-{}-8{}-8{}-{}",
         &digest[..8],

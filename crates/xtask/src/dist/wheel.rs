@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Cursor, Write};
 
 use anyhow::Context;
+use data_encoding::BASE64URL_NOPAD;
 use sha2::{Digest, Sha256};
 use zip::write::SimpleFileOptions;
 
@@ -37,7 +38,8 @@ pub(super) fn package(contents: &Contents) -> anyhow::Result<(String, Vec<u8>)> 
     let record = format!("{info}/RECORD");
     let mut lines = String::new();
     for file in tree.files() {
-        let digest = base64(&Sha256::digest(&file.bytes));
+        // RECORD wants Base64 for URLs, without padding.
+        let digest = BASE64URL_NOPAD.encode(&Sha256::digest(&file.bytes));
         lines.push_str(&format!("{},sha256={digest},{}\n", file.path, file.bytes.len()));
     }
     lines.push_str(&format!("{record},,\n"));
@@ -83,33 +85,16 @@ fn metadata() -> String {
     )
 }
 
-/// Base64 for URLs, without the padding, as RECORD asks for.
-fn base64(bytes: &[u8]) -> String {
-    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let mut group = 0_u32;
-        for at in 0..3 {
-            group = group << 8 | u32::from(chunk.get(at).copied().unwrap_or(0));
-        }
-        for at in 0..=chunk.len() {
-            let index = group >> (18 - 6 * at) & 63;
-            text.push(char::from(SIGNS[index as usize]));
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use super::base64;
+    use super::BASE64URL_NOPAD;
 
     #[test]
     fn base64_is_that_of_rfc_4648() {
-        assert_eq!(base64(b""), "");
-        assert_eq!(base64(b"f"), "Zg");
-        assert_eq!(base64(b"fo"), "Zm8");
-        assert_eq!(base64(b"foo"), "Zm9v");
-        assert_eq!(base64(&[0xfb, 0xff]), "-_8");
+        assert_eq!(BASE64URL_NOPAD.encode(b""), "");
+        assert_eq!(BASE64URL_NOPAD.encode(b"f"), "Zg");
+        assert_eq!(BASE64URL_NOPAD.encode(b"fo"), "Zm8");
+        assert_eq!(BASE64URL_NOPAD.encode(b"foo"), "Zm9v");
+        assert_eq!(BASE64URL_NOPAD.encode(&[0xfb, 0xff]), "-_8");
     }
 }

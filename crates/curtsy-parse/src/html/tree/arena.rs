@@ -12,15 +12,16 @@ pub(super) struct NodeId(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::html) struct FactId(pub(in crate::html) u32);
 
-/// Where an element is put: as the last child, or before another child.
+/// The place of a new element: as the last child, or before another child.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct InsertionPlace {
     pub(super) parent: NodeId,
     pub(super) before: Option<NodeId>,
 }
 
+/// A node of the tree.
 #[derive(Clone, Copy)]
-struct Node {
+struct ArenaNode {
     parent: u32,
     first: u32,
     last: u32,
@@ -34,7 +35,7 @@ struct Node {
 }
 
 pub(super) struct Arena {
-    nodes: Vec<Node>,
+    nodes: Vec<ArenaNode>,
     free: Vec<u32>,
 }
 
@@ -42,7 +43,7 @@ impl Arena {
     /// A tree with nothing but the document, which is [`DOCUMENT`].
     pub(super) fn new() -> Arena {
         let mut nodes = Vec::with_capacity(256);
-        nodes.push(Node { open: true, ..NODE });
+        nodes.push(ArenaNode { open: true, ..NODE });
         Arena { nodes, free: Vec::new() }
     }
 
@@ -52,7 +53,7 @@ impl Arena {
     }
 
     pub(super) fn create(&mut self, fact: Option<FactId>) -> NodeId {
-        let node = Node { fact: fact.map_or(NONE, |fact| fact.0), ..NODE };
+        let node = ArenaNode { fact: fact.map_or(NONE, |fact| fact.0), ..NODE };
         match self.free.pop() {
             Some(id) => {
                 self.nodes[id as usize] = node;
@@ -71,7 +72,7 @@ impl Arena {
         self.create((fact != NONE).then_some(FactId(fact)))
     }
 
-    pub(super) fn insert(&mut self, node: NodeId, place: Place) {
+    pub(super) fn insert(&mut self, node: NodeId, place: InsertionPlace) {
         let (NodeId(id), NodeId(parent)) = (node, place.parent);
         match place.before {
             Some(NodeId(next)) => {
@@ -97,7 +98,7 @@ impl Arena {
 
     /// Takes an element out of its parent, with everything in it.
     pub(super) fn detach(&mut self, node: NodeId) {
-        let Node { parent, previous, next, .. } = *self.at(node);
+        let ArenaNode { parent, previous, next, .. } = *self.at(node);
         if parent == NONE {
             return;
         }
@@ -148,7 +149,7 @@ impl Arena {
 
     /// Takes a closed element out for good if nothing is in it and it stands for nothing. Nobody may refer to it any more.
     pub(super) fn drop_if_bare(&mut self, node: NodeId) {
-        let Node { first, fact, open, .. } = *self.at(node);
+        let ArenaNode { first, fact, open, .. } = *self.at(node);
         if first == NONE && fact == NONE && !open {
             self.detach(node);
             self.free.push(node.0);
@@ -177,7 +178,7 @@ impl Arena {
         }
     }
 
-    fn at(&self, node: NodeId) -> &Node {
+    fn at(&self, node: NodeId) -> &ArenaNode {
         &self.nodes[node.0 as usize]
     }
 }
@@ -186,7 +187,7 @@ impl Arena {
 pub(super) const DOCUMENT: NodeId = NodeId(0);
 
 const NONE: u32 = u32::MAX;
-const NODE: Node = Node {
+const NODE: ArenaNode = ArenaNode {
     parent: NONE,
     first: NONE,
     last: NONE,

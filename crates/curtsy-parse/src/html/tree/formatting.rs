@@ -1,15 +1,16 @@
 //! Which element is opened again? The list of active formatting elements (HTML standard §13.2.4.3) and the adoption agency
 //! (§13.2.6.4.7), by which one link of the source can become several in the page.
 
-use super::arena::{NodeId, Place};
+use super::arena::{InsertionPlace, NodeId};
 use super::stack::Open;
 use super::{Builder, Step};
 use crate::html::entity;
 use crate::html::name::{Name, SCOPE, SPECIAL};
 use crate::html::token::{Span, Tokens};
 
+/// An entry in the list of active formatting elements.
 #[derive(Clone, Copy)]
-enum Entry {
+enum FormattingEntry {
     /// Nothing is looked for beyond it: the start of a cell, a caption, a template, an object.
     Marker,
     Element {
@@ -23,31 +24,30 @@ enum Entry {
 
 #[derive(Default)]
 pub(super) struct Formatting {
-    entries: Vec<Entry>,
+    entries: Vec<FormattingEntry>,
     /// Steps of all searches so far.
     pub(super) steps: usize,
 }
 
 impl Formatting {
     pub(super) fn mark(&mut self) {
-        self.entries.push(Entry::Marker);
+        self.entries.push(FormattingEntry::Marker);
     }
 
     pub(super) fn clear_to_mark(&mut self) {
         while let Some(entry) = self.entries.pop()
-            && !matches!(entry, Entry::Marker)
+            && !matches!(entry, FormattingEntry::Marker)
         {}
     }
 
     fn last_is(&self, wanted: NodeId) -> bool {
-        matches!(self.entries.last(), Some(Entry::Element { node, .. }) if *node == wanted)
+        matches!(self.entries.last(), Some(FormattingEntry::Element { node, .. }) if *node == wanted)
     }
 
     fn position(&mut self, wanted: NodeId) -> Option<usize> {
-        let found = self
-            .entries
-            .iter()
-            .rposition(|entry| matches!(entry, Entry::Element { node, .. } if *node == wanted));
+        let found = self.entries.iter().rposition(
+            |entry| matches!(entry, FormattingEntry::Element { node, .. } if *node == wanted),
+        );
         self.steps += self.entries.len() - found.unwrap_or(0);
         found
     }
@@ -57,9 +57,11 @@ impl Formatting {
         for entry in self.entries.iter().rev() {
             self.steps += 1;
             match entry {
-                Entry::Marker => return None,
-                Entry::Element { node, name, .. } if *name == wanted => return Some(*node),
-                Entry::Element { .. } => {}
+                FormattingEntry::Marker => return None,
+                FormattingEntry::Element { node, name, .. } if *name == wanted => {
+                    return Some(*node);
+                }
+                FormattingEntry::Element { .. } => {}
             }
         }
         None
@@ -78,8 +80,10 @@ impl Formatting {
         for (at, entry) in self.entries.iter().enumerate().rev() {
             self.steps += 1;
             match entry {
-                Entry::Marker => break,
-                Entry::Element { name: other, .. } => same_name += usize::from(*other == name),
+                FormattingEntry::Marker => break,
+                FormattingEntry::Element { name: other, .. } => {
+                    same_name += usize::from(*other == name)
+                }
             }
             from = at;
         }
@@ -91,7 +95,7 @@ impl Formatting {
             let mut first = None;
             for (at, entry) in self.entries.iter_mut().enumerate().skip(from) {
                 self.steps += 1;
-                if let Entry::Element { name: other, inside, sum, .. } = entry
+                if let FormattingEntry::Element { name: other, inside, sum, .. } = entry
                     && *other == name
                     && *sum.get_or_insert_with(|| attribute_sum(tokens.text(), *inside)) == own
                 {
@@ -103,7 +107,7 @@ impl Formatting {
                 self.entries.remove(first);
             }
         }
-        self.entries.push(Entry::Element { node, name, inside, sum });
+        self.entries.push(FormattingEntry::Element { node, name, inside, sum });
     }
 }
 
@@ -118,7 +122,9 @@ impl Builder<'_> {
     #[inline]
     pub(super) fn reconstruct(&mut self) {
         match self.formatting.entries.last() {
-            Some(Entry::Element { node, .. }) if !self.arena.is_open(*node) => self.reopen(),
+            Some(FormattingEntry::Element { node, .. }) if !self.arena.is_open(*node) => {
+                self.reopen()
+            }
             _ => {}
         }
     }
@@ -128,13 +134,13 @@ impl Builder<'_> {
         let mut at = self.formatting.entries.len();
         while at > 0 {
             match self.formatting.entries[at - 1] {
-                Entry::Element { node, .. } if !self.arena.is_open(node) => at -= 1,
-                Entry::Marker | Entry::Element { .. } => break,
+                FormattingEntry::Element { node, .. } if !self.arena.is_open(node) => at -= 1,
+                FormattingEntry::Marker | FormattingEntry::Element { .. } => break,
             }
         }
         for at in at..self.formatting.entries.len() {
             self.formatting.steps += 1;
-            if let Entry::Element { node, name, .. } = &mut self.formatting.entries[at] {
+            if let FormattingEntry::Element { node, name, .. } = &mut self.formatting.entries[at] {
                 let copy = self.arena.copy(*node);
                 let name = *name;
                 *node = copy;
@@ -235,7 +241,7 @@ impl Builder<'_> {
                 continue;
             };
             let copy = self.arena.copy(node.node);
-            if let Entry::Element { node, .. } = &mut self.formatting.entries[place] {
+            if let FormattingEntry::Element { node, .. } = &mut self.formatting.entries[place] {
                 *node = copy;
             }
             self.stack.replace(above, copy, &mut self.arena);
@@ -243,7 +249,7 @@ impl Builder<'_> {
                 bookmark = place + 1;
             }
             self.arena.detach(last);
-            self.arena.insert(last, Place { parent: copy, before: None });
+            self.arena.insert(last, InsertionPlace { parent: copy, before: None });
             last = copy;
         }
         self.arena.detach(last);
@@ -252,10 +258,10 @@ impl Builder<'_> {
 
         let copy = self.arena.copy(formatting);
         self.arena.move_children(block.node, copy);
-        self.arena.insert(copy, Place { parent: block.node, before: None });
+        self.arena.insert(copy, InsertionPlace { parent: block.node, before: None });
         if let Some(listed) = self.formatting.position(formatting) {
             let mut entry = self.formatting.entries.remove(listed);
-            if let Entry::Element { node, .. } = &mut entry {
+            if let FormattingEntry::Element { node, .. } = &mut entry {
                 *node = copy;
             }
             bookmark -= usize::from(listed < bookmark);

@@ -15,7 +15,7 @@ mod head;
 mod stack;
 mod table;
 
-use arena::{Arena, DOCUMENT, FactId, NodeId, Place};
+use arena::{Arena, DOCUMENT, FactId, InsertionPlace, NodeId};
 use formatting::Formatting;
 use stack::{Open, Stack};
 
@@ -26,7 +26,7 @@ use super::name::{
 };
 use super::token::{Characters, Span, Token, Tokens};
 
-/// Reads a whole text; tells what its elements say in the order in which they stand.
+/// Reads a whole text, and returns the facts of its elements in document order.
 pub(super) fn facts(text: &str, mut tell: impl FnMut(Fact)) -> Whole {
     let mut builder = Builder::new(text);
     let complete = builder.run();
@@ -216,13 +216,13 @@ impl<'t> Builder<'t> {
     // ---- inserting
 
     /// "The appropriate place for inserting a node".
-    fn place(&mut self, target: Open) -> Place {
+    fn place(&mut self, target: Open) -> InsertionPlace {
         if !self.fostering || !target.any(&[TABLE, TBODY, TFOOT, THEAD, TR]) {
-            return Place { parent: target.node, before: None };
+            return InsertionPlace { parent: target.node, before: None };
         }
         let template = self.stack.last_position(TEMPLATE);
         let table = self.stack.last_position(TABLE);
-        let inside = |open: Option<&Open>| Place {
+        let inside = |open: Option<&Open>| InsertionPlace {
             parent: open.map_or(DOCUMENT, |open| open.node),
             before: None,
         };
@@ -233,17 +233,17 @@ impl<'t> Builder<'t> {
             (_, Some(table)) => {
                 let node = self.stack.get(table).map_or(DOCUMENT, |open| open.node);
                 match self.arena.parent(node) {
-                    Some(parent) => Place { parent, before: Some(node) },
+                    Some(parent) => InsertionPlace { parent, before: Some(node) },
                     None => inside(self.stack.get(table.saturating_sub(1))),
                 }
             }
         }
     }
 
-    fn place_here(&mut self) -> Place {
+    fn place_here(&mut self) -> InsertionPlace {
         match self.stack.last() {
             Some(&open) => self.place(open),
-            None => Place { parent: DOCUMENT, before: None },
+            None => InsertionPlace { parent: DOCUMENT, before: None },
         }
     }
 
