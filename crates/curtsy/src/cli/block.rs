@@ -7,7 +7,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use serde_json::json;
 
-use super::crawl::LedgerArg;
+use super::flags::{Flags, LEDGER};
 use super::progress::{ago, moment};
 use super::{Console, Outcome, printable};
 
@@ -23,7 +23,7 @@ pub(super) struct BlockArgs {
     #[arg(long, conflicts_with = "host")]
     list: bool,
     #[command(flatten)]
-    ledger: LedgerArg,
+    flags: Flags<LEDGER>,
     /// The order is for the fleet at this Redis, not for the crawls on this machine
     #[cfg(feature = "fleet")]
     #[arg(long, value_name = "URL")]
@@ -92,7 +92,7 @@ fn give(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::
         }
         return Ok(was_blocked == args.lift);
     }
-    let mut ledger = args.ledger.open(console)?;
+    let mut ledger = args.flags.0.clone().alone().ledger(console)?;
     let stops = ledger.stops().context("could not read the ledger of hosts")?;
     let was_blocked = stops.iter().any(|(blocked, _)| blocked == host);
     if was_blocked == args.lift {
@@ -128,7 +128,7 @@ fn stops(
         let stops = super::fleet::stops(&redis, &console.variables)?;
         return Ok((stops.hosts, stops.now));
     }
-    let mut ledger = args.ledger.open(console)?;
+    let mut ledger = args.flags.0.clone().alone().ledger(console)?;
     let stops = ledger.stops().context("could not read the ledger of hosts")?;
     Ok((stops, ledger.now()))
 }

@@ -5,7 +5,8 @@ use curtsy_crawl::PageSharing;
 use curtsy_store::{SharedPages, SharedSize};
 use serde_json::json;
 
-use super::crawl::{CacheArgs, LedgerArg};
+use super::flags::{Flags, LEDGER};
+use super::settings::Settings;
 use super::{Console, Outcome, progress};
 
 #[derive(Debug, Args)]
@@ -27,7 +28,7 @@ enum What {
 #[command(after_help = HELP)]
 struct ShowArgs {
     #[command(flatten)]
-    ledger: LedgerArg,
+    flags: Flags<LEDGER>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -42,28 +43,29 @@ pub(super) fn run(args: &CacheCommand, console: &mut Console<'_>) -> anyhow::Res
 
 /// The page cache that goes with a ledger, if there is one.
 pub(super) fn open_existing(
-    ledger: &LedgerArg,
+    settings: &Settings,
     console: &Console<'_>,
 ) -> anyhow::Result<Option<SharedPages>> {
-    let folder = SharedPages::beside(&ledger.find(console)?);
+    let folder = SharedPages::beside(&settings.ledger_file(console)?);
     if !folder.exists() {
         return Ok(None);
     }
-    let (pages, _) = SharedPages::open(&folder, bytes_max(console)?)?;
+    let (pages, _) = SharedPages::open(&folder, bytes_max(settings, console)?)?;
     Ok(Some(pages))
 }
 
-fn bytes_max(console: &Console<'_>) -> anyhow::Result<u64> {
-    Ok(match CacheArgs::default().read(console)? {
+fn bytes_max(settings: &Settings, console: &Console<'_>) -> anyhow::Result<u64> {
+    Ok(match settings.sharing(console)? {
         PageSharing::On { bytes_max } => bytes_max,
         PageSharing::Off => 0,
     })
 }
 
 fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let folder = SharedPages::beside(&args.ledger.find(console)?);
-    let max = bytes_max(console)?;
-    let SharedSize { pages, bytes, evicted } = match open_existing(&args.ledger, console)? {
+    let settings = args.flags.0.clone().alone();
+    let folder = SharedPages::beside(&settings.ledger_file(console)?);
+    let max = bytes_max(&settings, console)?;
+    let SharedSize { pages, bytes, evicted } = match open_existing(&settings, console)? {
         Some(pages) => pages.size()?,
         None => SharedSize::default(),
     };
@@ -87,7 +89,7 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
 }
 
 fn clear(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let pages = match open_existing(&args.ledger, console)? {
+    let pages = match open_existing(&args.flags.0.clone().alone(), console)? {
         Some(pages) => pages.clear()?,
         None => 0,
     };

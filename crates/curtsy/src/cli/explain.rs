@@ -10,8 +10,7 @@ use curtsy_crawl::{Dialable, Explained, dialable, explain_job, known_scheme, oth
 use curtsy_engine::discover::DiscoverySpec;
 use serde_json::json;
 
-use super::config::ConfigArg;
-use super::crawl::{CacheArgs, CrawlArgs, LedgerArg, MannersArgs, WayArgs, order};
+use super::flags::{CACHE, CONFIG, Flags, LEDGER, MANNERS, Values, WAY};
 use super::progress::moment;
 use super::report::failure;
 use super::{Console, Outcome, progress};
@@ -22,43 +21,30 @@ pub(super) struct ExplainArgs {
     /// The URL
     url: String,
     #[command(flatten)]
-    how: HowArgs,
+    how: HowFlags,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 /// How a crawl would ask.
-#[derive(Debug, Args)]
-pub(super) struct HowArgs {
-    #[command(flatten)]
-    manners: MannersArgs,
-    #[command(flatten)]
-    way: WayArgs,
-    #[command(flatten)]
-    pub(super) ledger: LedgerArg,
-    #[command(flatten)]
-    cache: CacheArgs,
-    #[command(flatten)]
-    pub(super) config: ConfigArg,
-}
+pub(super) type HowFlags = Flags<{ MANNERS | WAY | LEDGER | CACHE | CONFIG }>;
 
 pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    now(args.url, args.how, args.json, console)
+    now(args.url, args.how.0, args.json, console)
 }
 
 /// The decision that a crawl would make now, and the code that it would end with.
 pub(super) fn now(
     text: String,
-    how: HowArgs,
+    mut flags: Values,
     json: bool,
     console: &mut Console<'_>,
 ) -> anyhow::Result<Outcome> {
-    let HowArgs { manners, way, ledger, cache, config } = how;
-    let flags = CrawlArgs { urls: vec![text], manners, way, ledger, cache, ..CrawlArgs::default() };
-    let crawl = config.find()?.under(flags);
-    let job = order(&crawl, DiscoverySpec::default(), console)?.job()?;
-    let url = match other_scheme(&crawl.urls[0]) {
+    flags.add("urls", text.clone());
+    let settings = flags.settings()?;
+    let job = settings.order(DiscoverySpec::default(), console)?.job()?;
+    let url = match other_scheme(&text) {
         Some(other) if known_scheme(&job, [&job.seeds[0], &other])? == Some(other.scheme()) => {
             other
         }
@@ -67,7 +53,7 @@ pub(super) fn now(
     let policy = &job.policy;
     let file = job.ledger_file()?;
     std::fs::create_dir_all(file.parent().unwrap_or(Path::new(".")))?;
-    let mut ledger = crawl.ledger.open(console)?;
+    let mut ledger = settings.ledger(console)?;
     let explained = explain_job(&mut ledger, &job, &url)?;
     let Explained { decision, gates: findings, now, held_status, .. } = explained;
     let Dialable { problem, refused } = dialable(&job, &url)?;

@@ -12,8 +12,7 @@ use curtsy_store::OpenError;
 use serde_json::json;
 
 use super::block::host;
-use super::config::ConfigArg;
-use super::crawl::LedgerArg;
+use super::flags::{CONFIG, Flags, LEDGER};
 use super::progress::counted;
 use super::{Console, Outcome, file, printable};
 use curtsy_crawl::seed;
@@ -27,9 +26,7 @@ pub(super) struct ForgetArgs {
     #[arg(long = "in", value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
-    ledger: LedgerArg,
-    #[command(flatten)]
-    config: ConfigArg,
+    flags: Flags<{ LEDGER | CONFIG }>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -46,14 +43,14 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
     let files = match (&args.file, &what) {
         (Some(file), _) => vec![file.clone()],
         (None, Forget::Host(host) | Forget::Port(host, _)) => {
-            let files = file::of_host(host, &args.config)?;
+            let files = file::of_host(host, &args.flags.0)?;
             for file in &files {
                 console.note(&format!("in {}", file.display()))?;
             }
             files
         }
         (None, Forget::Url(url)) => {
-            vec![file::find(None, std::slice::from_ref(url), &args.config, console)?]
+            vec![file::find(None, std::slice::from_ref(url), &args.flags.0, console)?]
         }
         (None, Forget::Before(_)) => Vec::new(),
     };
@@ -78,7 +75,7 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
     }
     let history = match &what {
         Forget::Host(host) => {
-            let mut ledger = args.ledger.open(console)?;
+            let mut ledger = args.flags.0.clone().alone().ledger(console)?;
             ledger.forget(host).context("could not write the ledger of hosts")?
         }
         _ => false,
@@ -131,7 +128,7 @@ fn forget_shared(
     of_port: &HashSet<UrlKey>,
     console: &Console<'_>,
 ) -> anyhow::Result<usize> {
-    let Some(pages) = super::cache::open_existing(&args.ledger, console)? else {
+    let Some(pages) = super::cache::open_existing(&args.flags.0.clone().alone(), console)? else {
         return Ok(0);
     };
     let forgotten = match what {

@@ -14,6 +14,7 @@ mod ends;
 mod explain;
 mod failure;
 mod file;
+mod flags;
 #[cfg(feature = "fleet")]
 mod fleet;
 mod forget;
@@ -30,6 +31,7 @@ mod robots;
 mod schedule;
 #[cfg(feature = "serve")]
 mod serve;
+mod settings;
 mod sim;
 mod site;
 mod sitemap;

@@ -10,8 +10,7 @@ use curtsy_core::robots::{AgentRules, Group, ROBOTS_BYTES_MAX, Robots, UsageKind
 use curtsy_core::url::CrawlUrl;
 use serde_json::{Value as Json, json};
 
-use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, manners, reach};
+use super::flags::{CONFIG, Flags};
 use super::progress::{counted, size, span};
 use super::{Console, Outcome, printable, refusal};
 
@@ -40,7 +39,7 @@ struct AgentArgs {
     #[arg(long)]
     loose: bool,
     #[command(flatten)]
-    config: ConfigArg,
+    flags: Flags<CONFIG>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -182,8 +181,8 @@ struct Asker {
 impl AgentArgs {
     /// Who asks: whom the flag names, else the product of the user's own crawls.
     fn asking(&self, console: &mut Console<'_>) -> anyhow::Result<Asker> {
-        let crawl = self.config.find()?.under(CrawlArgs::default());
-        let settled = manners(&crawl, reach(&crawl)?, console)?;
+        let settings = self.flags.0.clone().settings()?;
+        let settled = settings.manners(settings.reach()?, console)?;
         console.warn(&settled.warnings)?;
         let policy = settled.policy;
         let product = self.agent.clone().unwrap_or_else(|| policy.product_token().to_owned());

@@ -11,8 +11,7 @@ use curtsy_crawl::{Way, state_dir};
 use curtsy_serve::{Demo, ServeSpec, rotate_token, start};
 use curtsy_store::Place;
 
-use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners};
+use super::flags::{CONFIG, Flags, MANNERS, WAY};
 use super::progress::counted;
 use super::{Console, Outcome};
 use crate::signals::Signals;
@@ -48,11 +47,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "SPAN", default_value = "15m")]
     check_every: String,
     #[command(flatten)]
-    manners: MannersArgs,
-    #[command(flatten)]
-    way: WayArgs,
-    #[command(flatten)]
-    config: ConfigArg,
+    flags: Flags<{ MANNERS | WAY | CONFIG }>,
 }
 
 pub(super) fn run(args: &ServeArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
@@ -122,25 +117,20 @@ fn spec(
     demo: Option<&Demo>,
     console: &mut Console<'_>,
 ) -> anyhow::Result<ServeSpec> {
-    let (manners_args, way) = (args.manners.clone(), args.way.clone());
-    let flags = CrawlArgs { manners: manners_args, way, ..CrawlArgs::default() };
-    let mut crawl = args.config.named()?.under(flags);
-    let wanted = &mut crawl.manners;
-    if wanted.mode.is_some() || wanted.settings.mode.is_some() {
+    let mut settings = args.flags.0.clone().settings_if_named()?;
+    if settings.get("mode").is_some() {
         bail!("each run has a mode of its own\nhint: leave `--mode` out");
     }
-    wanted.settings.policy.get_or_insert_with(|| "survey".to_owned());
-    let patience = ("patience".to_owned(), "patience".to_owned(), PATIENCE.to_owned());
-    // What somebody says comes later, and wins.
-    wanted.settings.values.insert(0, patience);
-    let mut way = crawl.way.read(&console.variables, &[])?;
+    settings.file.add_default("policy", "survey");
+    settings.file.add_default("patience", PATIENCE);
+    let mut way = settings.way(&console.variables, &[])?;
     if let Some(demo) = demo {
         let Way { named, pins, .. } = demo.way();
         way.named.extend(named);
         way.pins.extend(pins);
-        wanted.contact.get_or_insert_with(|| "demo@localhost".to_owned());
+        settings.flags.add_default("contact", "demo@localhost");
     }
-    let settled = manners(&crawl, way.reach(&[]), console)?;
+    let settled = settings.manners(way.reach(&[]), console)?;
     console.warn(&settled.warnings)?;
     if let [own, ..] = &settled.policy.own_hosts()[..] {
         bail!(

@@ -19,9 +19,9 @@ use curtsy_sink::read::{DecisionRow, PageRow, PagesFile, RunRow};
 use curtsy_store::queued_in;
 use serde_json::{Value as Json, json};
 
-use super::crawl::{CrawlArgs, LedgerArg};
-use super::explain::{self, HowArgs};
+use super::explain::{self, HowFlags};
 use super::failure::{self, Failure};
+use super::settings::Settings;
 use super::{Console, Outcome, file, printable, progress};
 use curtsy_crawl::{LeftOut, left_out, other_scheme, seed};
 
@@ -40,19 +40,18 @@ pub(super) struct WhyArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten, next_help_heading = "How a crawl would ask (with --now)")]
-    how: HowArgs,
+    how: HowFlags,
 }
 
 pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     if args.now {
-        return explain::now(args.url, args.how, args.json, console);
+        return explain::now(args.url, args.how.0, args.json, console);
     }
     let mut urls = vec![seed(&args.url)?];
     urls.extend(other_scheme(&args.url));
-    let file = file::find(args.file.as_deref(), &urls, &args.how.config, console)?;
-    let flags = CrawlArgs { ledger: args.how.ledger, ..CrawlArgs::default() };
-    let ledger = args.how.config.find()?.under(flags).ledger;
-    let is_blocked = |host: &HostKey| is_blocked(&ledger, host, console);
+    let file = file::find(args.file.as_deref(), &urls, &args.how.0, console)?;
+    let settings = args.how.0.settings()?;
+    let is_blocked = |host: &HostKey| is_blocked(&settings, host, console);
     // A URL that was written without a scheme is the one that the crawl knows.
     let found = urls.iter().find_map(|url| find(&file, url.as_str(), is_blocked).transpose());
     let found = found.transpose()?;
@@ -77,11 +76,11 @@ pub(super) struct Why {
 }
 
 /// Whether the ledger has an order that blocks a host. Without a ledger nobody can have lifted the order of a run.
-fn is_blocked(ledger: &LedgerArg, host: &HostKey, console: &Console<'_>) -> anyhow::Result<bool> {
-    if !ledger.find(console)?.exists() {
+fn is_blocked(settings: &Settings, host: &HostKey, console: &Console<'_>) -> anyhow::Result<bool> {
+    if !settings.ledger_file(console)?.exists() {
         return Ok(true);
     }
-    let stops = ledger.open(console)?.stops().context("could not read the ledger of hosts")?;
+    let stops = settings.ledger(console)?.stops().context("could not read the ledger of hosts")?;
     Ok(stops.iter().any(|(blocked, _)| blocked == host))
 }
 

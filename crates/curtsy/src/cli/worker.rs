@@ -10,8 +10,7 @@ use clap::Args;
 use curtsy_core::policy::{Origin, Variables, WORKER};
 use curtsy_engine::Point;
 
-use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners};
+use super::flags::{CONFIG, Flags, MANNERS, WAY};
 use super::policy::assignment;
 use super::{Console, Outcome, printable, refusal};
 use crate::fleet::{FleetSpec, Log, Names, ask, run as run_worker};
@@ -49,11 +48,7 @@ pub(super) struct WorkerArgs {
     #[arg(long)]
     new: bool,
     #[command(flatten)]
-    manners: MannersArgs,
-    #[command(flatten)]
-    way: WayArgs,
-    #[command(flatten)]
-    config: ConfigArg,
+    flags: Flags<{ MANNERS | WAY | CONFIG }>,
     /// Ask a worker that runs how it does, as `http://127.0.0.1:9100/readyz`, and end with 0 or 1
     #[arg(long, value_name = "URL", exclusive = true)]
     check_health: Option<String>,
@@ -137,12 +132,10 @@ pub(super) fn run(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Resul
 
 /// Reads flags and variables into what is to be done.
 fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpec> {
-    let (manners_args, way) = (args.manners.clone(), args.way.clone());
-    let flags = CrawlArgs { manners: manners_args, way, ..CrawlArgs::default() };
-    let mut order = args.config.named()?.under(flags);
-    order.manners.settings.policy.get_or_insert_with(|| "fleet".into());
-    let way = order.way.read(&console.variables, &[])?;
-    let settled = manners(&order, way.reach(&[]), console)?;
+    let mut settings = args.flags.0.clone().settings_if_named()?;
+    settings.file.add_default("policy", "fleet");
+    let way = settings.way(&console.variables, &[])?;
+    let settled = settings.manners(way.reach(&[]), console)?;
     console.warn(&settled.warnings)?;
     let policy = settled.policy;
     if policy.identity.contact.is_none() {
