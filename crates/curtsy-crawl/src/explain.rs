@@ -123,12 +123,9 @@ impl Explained {
     }
 }
 
-/// The span between two requests to a host, and the authority whose robots.txt asks for it; none if the policy does.
-pub(crate) fn pace(
-    state: &HostState,
-    policy: &Policy,
-    host: &HostKey,
-) -> (Duration, Option<Authority>) {
+/// The span between two requests to a host, and the authority whose robots.txt asks for it; none if
+/// the policy does.
+pub fn pace(state: &HostState, policy: &Policy, host: &HostKey) -> (Duration, Option<Authority>) {
     let longest = state.all_robots().max_by_key(|robots| robots.crawl_delay_micros);
     let asked = longest.map_or(Duration::ZERO, |r| Duration::from_micros(r.crawl_delay_micros));
     let longest = longest.filter(|_| asked > policy.pace.delay_max);

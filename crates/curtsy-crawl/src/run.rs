@@ -71,7 +71,7 @@ async fn crawl(
         false => crawl.begin_run()?,
     }
     let options = curtsy_sink::Options {
-        robots: Some(texts(&crawl)),
+        robots: Some(robots_texts(&crawl)),
         body_max: Some(spec.policy.body.decoded_max),
         ..curtsy_sink::Options::default()
     };
@@ -309,7 +309,7 @@ fn files(
         job: job.clone(),
         run: run.to_owned(),
         policy_hash: spec.policy.hash_hex(),
-        robots: Some(texts(crawl)),
+        robots: Some(robots_texts(crawl)),
         unread: Some(Arc::clone(unread)),
         body_max: Some(spec.policy.body.decoded_max),
     };
@@ -324,8 +324,8 @@ fn files(
     Ok(files)
 }
 
-/// Who has the texts of robots.txt.
-pub(crate) fn texts(crawl: &Crawl) -> RobotsTexts {
+/// The texts of the robots.txt files that a crawl's store holds.
+pub fn robots_texts(crawl: &Crawl) -> RobotsTexts {
     let crawl = crawl.clone();
     Arc::new(move |id| crawl.robots(id))
 }

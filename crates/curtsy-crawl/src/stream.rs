@@ -12,14 +12,13 @@ use curtsy_engine::{
     Boxed, Cache, CachedPage, Counts, Document, Fetched, Head, Outside, Over, Reader, RobotsFile,
     Sink, UrlRecord, Want, look,
 };
-use curtsy_sink::RobotsTexts;
 use curtsy_store::{Crawl, Handle, Machine, Options, Shows};
 use tokio::sync::oneshot;
 use tokio::sync::watch::{Receiver, channel};
 
 use crate::attend::{Attendant, runtime};
 use crate::report::Done;
-use crate::run::{make_folder, texts, try_own_machine};
+use crate::run::{make_folder, try_own_machine};
 use crate::tally::Tally;
 use crate::work::{Crew, chance};
 use crate::{CrawlError, JobSpec, Report, Watch};
@@ -94,20 +93,9 @@ pub struct Streaming {
     pub shows: Shows,
 }
 
-/// Runs a crawl as [`run`](crate::run) does, with rows that go to a keeper. The keeper is made when the crawl is open, with whoever has
-/// the texts of robots.txt.
+/// Runs a crawl as [`run`](crate::run) does, with rows that go to a keeper. The keeper is made when
+/// the crawl's store is open.
 pub fn stream<K: Keeper>(
-    spec: &JobSpec,
-    how: Streaming,
-    keeper: impl FnOnce(RobotsTexts) -> K,
-    watch: &mut dyn Watch,
-    asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<Report, CrawlError> {
-    stream_on(spec, how, |crawl| keeper(texts(crawl)), watch, asked)
-}
-
-/// The same for a keeper that looks at the crawl's store.
-pub(crate) fn stream_on<K: Keeper>(
     spec: &JobSpec,
     how: Streaming,
     keeper: impl FnOnce(&Crawl) -> K,
