@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::flags::{Flags, LEDGER};
 use super::settings::Settings;
-use super::{Console, Outcome, progress};
+use super::{Console, Outcome, count, progress};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -77,8 +77,8 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     writeln!(console.out, "{}", folder.display())?;
     writeln!(
         console.out,
-        "  {pages} page{}, {} of {}",
-        if pages == 1 { "" } else { "s" },
+        "  {}, {} of {}",
+        count(pages, "page"),
         progress::size(bytes),
         progress::size(max),
     )?;
@@ -95,9 +95,7 @@ fn clear(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> 
     };
     match args.json {
         true => writeln!(console.out, "{}", json!({ "cleared": pages }))?,
-        false => {
-            writeln!(console.err, "cleared {pages} page{}", if pages == 1 { "" } else { "s" })?
-        }
+        false => writeln!(console.err, "cleared {}", count(pages, "page"))?,
     }
     Ok(Outcome::Fine)
 }

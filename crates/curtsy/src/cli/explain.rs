@@ -1,6 +1,7 @@
 //! `curtsy why --now URL`, also called `curtsy explain URL`: what a crawl would do with a URL now. Nothing is sent to the site.
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args;
 use curtsy_core::evidence::timestamp;
@@ -55,13 +56,52 @@ pub(super) fn now(
     std::fs::create_dir_all(file.parent().unwrap_or(Path::new(".")))?;
     let mut ledger = settings.ledger(console)?;
     let explained = explain_job(&mut ledger, &job, &url)?;
+    let (first, outcome) = in_words(&explained, &dialable(&job, &url)?, policy.patience);
+    let findings = &explained.gates;
+    if json {
+        let gates: Vec<_> = findings
+            .iter()
+            .map(|(gate, verdict, text)| {
+                let verdict = match verdict {
+                    Verdict::Go => json!("go"),
+                    Verdict::NotBefore(at) => json!({ "not_before": timestamp(*at) }),
+                    Verdict::Never => json!("never"),
+                };
+                json!({"gate": gate.name(), "verdict": verdict, "why": text})
+            })
+            .collect();
+        let all = json!({"url": url.as_str(), "action": first, "gates": gates, "policy": policy.hash_hex()});
+        writeln!(console.out, "{all:#}")?;
+    } else {
+        writeln!(console.out, "{}\n  {}", url.as_str(), super::printable(&first))?;
+        for (gate, verdict, text) in findings {
+            let mark = match verdict {
+                Verdict::Go => " ",
+                Verdict::NotBefore(_) => "…",
+                Verdict::Never => "✗",
+            };
+            writeln!(console.out, "{mark} {:<10} {}", gate.name(), super::printable(text))?;
+        }
+        writeln!(
+            console.out,
+            "  nothing was sent to the site; this is by what the ledger of hosts and the page cache know now"
+        )?;
+    }
+    Ok(outcome)
+}
+
+/// The decision as a sentence, and the code that the crawl would end with.
+fn in_words(
+    explained: &Explained,
+    Dialable { problem, refused }: &Dialable,
+    patience: Option<Duration>,
+) -> (String, Outcome) {
     let Explained { decision, gates: findings, now, held_status, .. } = explained;
-    let Dialable { problem, refused } = dialable(&job, &url)?;
     let why = |gate: &Gate| {
         let found = findings.iter().find(|(of, ..)| of == gate);
         found.map_or(gate.name(), |(_, _, text)| text)
     };
-    let (first, outcome) = match &decision.action {
+    match &decision.action {
         Action::Refuse(gate) => {
             (format!("would not be fetched: {}", why(gate)), Outcome::NothingFetched)
         }
@@ -99,11 +139,11 @@ pub(super) fn now(
         Action::Wait(until, gate) => (
             format!(
                 "would wait {}, until {}: {}",
-                progress::span(*until - now),
+                progress::span(*until - *now),
                 moment(*until),
                 why(gate)
             ),
-            match policy.patience.is_some_and(|patience| *until > now + patience) {
+            match patience.is_some_and(|patience| *until > *now + patience) {
                 true => Outcome::Waits,
                 false => Outcome::Fine,
             },
@@ -114,7 +154,7 @@ pub(super) fn now(
                 Kind::Probe => "would first see whether the host is back (HEAD /)".to_owned(),
                 _ => "would be fetched".to_owned(),
             };
-            let wait = approach.turn - now;
+            let wait = approach.turn - *now;
             let when = if wait.is_zero() {
                 "now".to_owned()
             } else {
@@ -122,37 +162,7 @@ pub(super) fn now(
             };
             (format!("{what}, {when}"), Outcome::Fine)
         }
-    };
-    if json {
-        let gates: Vec<_> = findings
-            .iter()
-            .map(|(gate, verdict, text)| {
-                let verdict = match verdict {
-                    Verdict::Go => json!("go"),
-                    Verdict::NotBefore(at) => json!({ "not_before": timestamp(*at) }),
-                    Verdict::Never => json!("never"),
-                };
-                json!({"gate": gate.name(), "verdict": verdict, "why": text})
-            })
-            .collect();
-        let all = json!({"url": url.as_str(), "action": first, "gates": gates, "policy": policy.hash_hex()});
-        writeln!(console.out, "{all:#}")?;
-    } else {
-        writeln!(console.out, "{}\n  {}", url.as_str(), super::printable(&first))?;
-        for (gate, verdict, text) in &findings {
-            let mark = match verdict {
-                Verdict::Go => " ",
-                Verdict::NotBefore(_) => "…",
-                Verdict::Never => "✗",
-            };
-            writeln!(console.out, "{mark} {:<10} {}", gate.name(), super::printable(text))?;
-        }
-        writeln!(
-            console.out,
-            "  nothing was sent to the site; this is by what the ledger of hosts and the page cache know now"
-        )?;
     }
-    Ok(outcome)
 }
 
 const HELP: &str = "\

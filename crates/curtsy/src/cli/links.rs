@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use super::crawl::Checked;
 use super::flags::{ANEW, CACHE, CONFIG, FIND, Flags, INTO, LEDGER, MANNERS, WAY};
-use super::{Console, Outcome, crawl, file, printable};
+use super::{Console, Outcome, count, crawl, file, printable};
 use crate::linkcheck::{self, LinkReport, Look, Problem, ProblemKind};
 
 #[derive(Debug, Args)]
@@ -298,10 +298,6 @@ fn print_json(
     }});
     writeln!(console.out, "{summary}")?;
     Ok(())
-}
-
-fn count(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Pages that are named for each target unless all are.

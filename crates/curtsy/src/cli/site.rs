@@ -10,7 +10,7 @@ use curtsy_sim::loopback::{Health, Listen, Scene, Served, Settings, Sites};
 use serde_json::json;
 
 use super::ends::Ends;
-use super::{Console, Outcome};
+use super::{Console, Outcome, count};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -165,10 +165,6 @@ fn told(args: &SiteArgs, health: &Health, console: &mut Console<'_>) -> anyhow::
         writeln!(console.err, "hint: curtsy judge {}", log.display())?;
     }
     Ok(())
-}
-
-fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 const HELP: &str = "\

@@ -2,9 +2,10 @@
 
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher, RandomState};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use curtsy_core::policy::Policy;
 use curtsy_engine::{Memory, Outside, Over, Point, Settings, Sink, Worker, World};
@@ -154,23 +155,22 @@ impl World for Here {
     }
 }
 
-async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
-    // Who is told to end while it begins has nothing to give back, and says so.
-    let mut signals = Signals::listen().map_err(FleetError::Runtime)?;
-    let name = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
-    let outlet = Outlet::new(&spec.outlet)?;
-    let listener = listen(spec).await?;
-    let quiet = spec.policy.timeout.whole + Duration::from_secs(1);
+/// Opens Redis: the link to hosts and queues, and the link to the cached pages, which may be the
+/// same.
+async fn open_links(
+    spec: &FleetSpec,
+    lists: &[String; 5],
+    log: &Log,
+) -> Result<(Rc<Link>, Rc<Link>), FleetError> {
     let names = &spec.names;
     let hosts = LinkOptions {
-        quiet,
+        quiet: spec.policy.timeout.whole + Duration::from_secs(1),
         empty: if spec.new_store { Empty::New } else { Empty::Lost },
         rights: Rights::of_worker(&[&names.input_queue, &names.dlq_queue, &names.rejected_queue]),
         ..LinkOptions::default()
     };
-    let lists = lists(spec);
     let link = link_to(&spec.redis_url, hosts.clone())?;
-    reach_hosts(&link, &spec.redis_url, &lists).await?;
+    reach_hosts(&link, &spec.redis_url, lists).await?;
     let cache_link = match spec.cache_redis_url == spec.redis_url {
         true => Rc::clone(&link),
         false => {
@@ -179,23 +179,69 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
             reach_pages(link_to(&spec.cache_redis_url, pages)?, spec, log).await?
         }
     };
+    Ok((link, cache_link))
+}
 
+/// Opens Kafka. Brokers that do not answer may come back: until then nothing is fetched.
+async fn open_kafka(spec: &FleetSpec, name: &str, log: &Log) -> Result<KafkaSink, FleetError> {
     let kafka = KafkaSink::open(KafkaSettings {
         brokers: spec.kafka_brokers.clone(),
         topic: spec.names.topic.clone(),
         client: format!("curtsy-{name}"),
         more: spec.kafka_settings.clone(),
-        trace_id: name.clone(),
+        trace_id: name.to_owned(),
     })?;
     match tokio::task::spawn_blocking(kafka.check()).await {
         Ok(Err(fault @ KafkaFault::Away { .. })) => {
-            // It may come back: until then nothing is fetched.
             log.warn("kafka_away", &fault.to_string(), &[]);
         }
         Ok(Err(fault)) => return Err(fault.into()),
         Ok(Ok(())) | Err(_) => {}
     }
+    Ok(kafka)
+}
 
+/// Runs a worker until it ends, or until a signal and the time that it has then. Returns how it
+/// ended; none if it was cut off.
+async fn until_end(
+    mut running: Pin<&mut impl Future<Output = Over>>,
+    beside: impl Future<Output = ()>,
+    signals: &mut Signals,
+    switch: &Cell<bool>,
+    log: &Log,
+) -> Option<Over> {
+    let mut beside = std::pin::pin!(beside);
+    let mut ends_by: Option<tokio::time::Instant> = None;
+    loop {
+        tokio::select! {
+            over = &mut running => return Some(over),
+            () = async {
+                match ends_by {
+                    Some(end) => tokio::time::sleep_until(end).await,
+                    None => std::future::pending().await,
+                }
+            } => return None,
+            () = signals.next() => {
+                if switch.replace(true) {
+                    return None;
+                }
+                log.info("stopping", "what was sent is waited for, the rest is given back", &[]);
+                ends_by = Some(tokio::time::Instant::now() + ENDS_WITHIN);
+            }
+            () = &mut beside => {}
+        }
+    }
+}
+
+async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
+    // Who is told to end while it begins has nothing to give back, and says so.
+    let mut signals = Signals::listen().map_err(FleetError::Runtime)?;
+    let name = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+    let outlet = Outlet::new(&spec.outlet)?;
+    let listener = listen(spec).await?;
+    let lists = lists(spec);
+    let (link, cache_link) = open_links(spec, &lists, log).await?;
+    let kafka = open_kafka(spec, &name, log).await?;
     let (file, memory, fault) = MemoryFile::open(&spec.state_dir).map_err(|source| {
         FleetError::State { path: spec.state_dir.display().to_string(), source }
     })?;
@@ -262,16 +308,15 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
     log.info("started", "worker started", &fields);
 
     let (switch, pause) = (worker.stop_switch(), worker.pause_switch());
-    let mut ends_by: Option<Instant> = None;
-    let mut running = std::pin::pin!(worker.run());
-    let mut telling = std::pin::pin!(async {
+    let running = std::pin::pin!(worker.run());
+    let telling = async {
         match &listener {
             Some(listener) => serve(listener, &desk).await,
             None => std::future::pending().await,
         }
-    });
-    // Beside the work, not in between: a Redis that is slow to say how the fleet does must not hold it up.
-    let mut looking = std::pin::pin!(async {
+    };
+    // Not a step of the loop below: a slow Redis must not hold up the work.
+    let looking = async {
         let mut tick = tokio::time::interval(TICK);
         let mut unsaved = false;
         loop {
@@ -288,28 +333,11 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
                 }
             }
         }
-    });
-    let over = loop {
-        let end = ends_by.map(tokio::time::Instant::from_std);
-        tokio::select! {
-            over = &mut running => break Some(over),
-            () = &mut telling => {}
-            () = async {
-                match end {
-                    Some(end) => tokio::time::sleep_until(end).await,
-                    None => std::future::pending().await,
-                }
-            } => break None,
-            () = signals.next() => {
-                if switch.replace(true) {
-                    break None;
-                }
-                log.info("stopping", "what was sent is waited for, the rest is given back", &[]);
-                ends_by = Some(Instant::now() + ENDS_WITHIN);
-            }
-            () = &mut looking => {}
-        }
     };
+    let beside = async {
+        tokio::join!(telling, looking);
+    };
+    let over = until_end(running, beside, &mut signals, &switch, log).await;
     let counts = worker.counts();
     // What is not left in time falls to the others by itself.
     let left = tokio::time::timeout(Duration::from_secs(1), queue.leave()).await;

@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 use curtsy_judge::{AgentCase, HeldTo, Report, Rule, Violation};
 
-use super::show::{addresses, count, moment};
-use crate::cli::printable;
+use super::show::{addresses, moment};
+use crate::cli::{count, printable};
 
 /// Writes the mail about one agent.
 pub(super) fn mail(agent: &AgentCase, report: &Report) -> String {

@@ -8,7 +8,7 @@ use curtsy_judge::{AgentCase, AgentKind, HeldTo, Report, Rule, Verdicts, Violati
 use serde_json::{Value, json};
 
 use super::{NEUTRAL, Reading};
-use crate::cli::printable;
+use crate::cli::{count, printable};
 
 /// Prints the report of one agent.
 pub(super) fn one(
@@ -382,12 +382,6 @@ pub(super) fn addresses(agent: &AgentCase, most: usize) -> String {
         (false, 0) => shown,
         (false, more) => format!("{shown} and {more} more"),
     }
-}
-
-/// `1 request`, `2 requests`.
-pub(super) fn count(number: u64, what: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{s}")
 }
 
 /// A moment of the log, as people write it.
