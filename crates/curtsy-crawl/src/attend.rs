@@ -230,8 +230,8 @@ struct Warned {
     said: Vec<String>,
     pages: bool,
     time: bool,
-    store: Trouble,
-    rows: Trouble,
+    store: WriteTrouble,
+    rows: WriteTrouble,
     /// Hosts of which it was said that their robots.txt could not be fetched.
     unsure: BTreeSet<HostKey>,
     sharing: bool,
@@ -240,9 +240,9 @@ struct Warned {
 
 /// What a user was told about something that could not be written.
 #[derive(Default)]
-struct Trouble(Option<String>);
+struct WriteTrouble(Option<String>);
 
-impl Trouble {
+impl WriteTrouble {
     fn look(&mut self, what: &str, now: Option<String>, watch: &mut dyn Watch) {
         if now == self.0 {
             return;

@@ -47,7 +47,7 @@ pub fn get(
     }
     let pages = Mutex::new(Vec::new());
     let how = Streaming { workers: 1, rows: 1, known: Vec::new(), shows: Shows::Nothing };
-    let report = stream(spec, how, |_| Waiting(&pages), watch, asked)?;
+    let report = stream(spec, how, |_| OnePageKeeper(&pages), watch, asked)?;
     for page in pages.into_inner().unwrap_or_else(PoisonError::into_inner) {
         show(&page);
     }
@@ -79,11 +79,11 @@ fn stale(spec: &JobSpec) -> Result<Option<OnePage>, CrawlError> {
 }
 
 /// Whoever waits for the page.
-struct Waiting<'p>(&'p Mutex<Vec<OnePage>>);
+struct OnePageKeeper<'p>(&'p Mutex<Vec<OnePage>>);
 
-impl Keeper for Waiting<'_> {
+impl Keeper for OnePageKeeper<'_> {
     fn sink(&self) -> Box<dyn Sink + '_> {
-        Box::new(Waiting(self.0))
+        Box::new(OnePageKeeper(self.0))
     }
 
     fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
@@ -91,7 +91,7 @@ impl Keeper for Waiting<'_> {
     }
 }
 
-impl Sink for Waiting<'_> {
+impl Sink for OnePageKeeper<'_> {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         let pages = batch.rows.iter().filter(|row| row.kind == AskKind::Page);
         let pages = pages.filter_map(|row| page(row));

@@ -65,7 +65,7 @@ pub(crate) struct Sharing {
 }
 
 /// A page of the shared cache.
-pub(crate) struct Held {
+pub(crate) struct SharedCopy {
     pub(crate) head: Arc<Head>,
     /// When its answer came, or was last confirmed.
     pub(crate) at: Time,
@@ -76,7 +76,7 @@ pub(crate) struct Held {
 
 /// A page of the shared cache that was read and found whole.
 #[derive(Clone)]
-pub(crate) struct Whole {
+pub(crate) struct CheckedCopy {
     at: Time,
     pub(crate) head: Arc<Head>,
     pub(crate) body: Bytes,
@@ -120,7 +120,7 @@ impl Sharing {
     }
 
     /// A page of the shared cache that this crawl may use, fresh or not.
-    pub(crate) fn find(&self, key: UrlKey) -> Option<Held> {
+    pub(crate) fn find(&self, key: UrlKey) -> Option<SharedCopy> {
         let page = self.pages.look(key)?;
         if self.private.iter().any(|host| page.may_be_of(host)) {
             return None;
@@ -135,13 +135,13 @@ impl Sharing {
             true => stale_while_revalidate(&head, at),
             false => Duration::ZERO,
         };
-        Some(Held { usable_until: kept.fresh_until + longer, head, at, kept })
+        Some(SharedCopy { usable_until: kept.fresh_until + longer, head, at, kept })
     }
 
     /// A page itself, if it is whole.
-    pub(crate) fn page(&self, key: UrlKey) -> Option<Whole> {
+    pub(crate) fn page(&self, key: UrlKey) -> Option<CheckedCopy> {
         let (page, body) = self.pages.page(key)?;
-        Some(Whole { at: page.at, head: page.head, body })
+        Some(CheckedCopy { at: page.at, head: page.head, body })
     }
 
     fn put(&self, url: &CrawlUrl, at: Time, kept: &CachedPage, head: &Arc<Head>, body: &Bytes) {
@@ -226,9 +226,9 @@ pub(crate) struct Shelves<'c> {
     shared: Sharing,
     crawl: &'c Crawl,
     /// Pages of the shared cache that are asked for with their validators: they must be there when the answer says that nothing has changed.
-    pinned: RefCell<HashMap<UrlKey, Whole>>,
+    pinned: RefCell<HashMap<UrlKey, CheckedCopy>>,
     /// The page that was read last: whoever hears that it is there asks for it next.
-    last: RefCell<Option<(UrlKey, Whole)>>,
+    last: RefCell<Option<(UrlKey, CheckedCopy)>>,
     /// When the shared cache was last looked at, and how often others had written to the ledger by then.
     looked: Cell<Option<(Time, u64)>>,
 }
@@ -267,7 +267,7 @@ impl Shelves<'_> {
     }
 
     /// A page of the shared cache as of its last confirmation.
-    fn read(&self, key: UrlKey, at: Time) -> Option<Whole> {
+    fn read(&self, key: UrlKey, at: Time) -> Option<CheckedCopy> {
         let mut last = self.last.borrow_mut();
         if !last.as_ref().is_some_and(|(known, page)| *known == key && page.at == at) {
             *last = self.shared.page(key).map(|page| (key, page));
@@ -276,7 +276,7 @@ impl Shelves<'_> {
     }
 
     /// The page that was just found, or another look at it.
-    fn take(&self, key: UrlKey) -> Option<Whole> {
+    fn take(&self, key: UrlKey) -> Option<CheckedCopy> {
         match self.last.borrow_mut().take() {
             Some((known, page)) if known == key => Some(page),
             _ => self.shared.page(key),
@@ -298,7 +298,7 @@ impl Cache for Shelves<'_> {
         let pinned = self.pinned.borrow_mut().remove(&key);
         let own = self.own.get(key);
         Box::pin(async move {
-            let fetched = |page: Whole| (page.head, Fetched { body: page.body });
+            let fetched = |page: CheckedCopy| (page.head, Fetched { body: page.body });
             if pinned.is_some() {
                 return pinned.map(fetched);
             }

@@ -32,7 +32,7 @@ pub fn list_sitemaps(
     spec.policy = Arc::new(policy);
     let list = Mutex::new(List::default());
     let how = Streaming { workers: 1, rows: 100, known: Vec::new(), shows: Shows::Nothing };
-    let report = stream(&spec, how, |_| Listing(&list), watch, asked)?;
+    let report = stream(&spec, how, |_| ListingKeeper(&list), watch, asked)?;
     Ok((list.into_inner().unwrap_or_else(PoisonError::into_inner).urls, report))
 }
 
@@ -51,11 +51,11 @@ struct List {
     seen: HashSet<u128>,
 }
 
-struct Listing<'l>(&'l Mutex<List>);
+struct ListingKeeper<'l>(&'l Mutex<List>);
 
-impl Keeper for Listing<'_> {
+impl Keeper for ListingKeeper<'_> {
     fn sink(&self) -> Box<dyn Sink + '_> {
-        Box::new(Listing(self.0))
+        Box::new(ListingKeeper(self.0))
     }
 
     fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
@@ -63,7 +63,7 @@ impl Keeper for Listing<'_> {
     }
 }
 
-impl Sink for Listing<'_> {
+impl Sink for ListingKeeper<'_> {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for row in &batch.rows {

@@ -28,18 +28,18 @@ pub fn spoken(
         return Ok(known);
     }
     let silent = match ask(spec, likely, &mut asked)? {
-        Speaks::Yes | Speaks::Unknown => false,
+        SchemeAnswer::Yes | SchemeAnswer::Unknown => false,
         // Servers say that of http on a port for https.
-        Speaks::BadRequest => likely.scheme() == Scheme::Http,
-        Speaks::No(problem) => is_silence(problem),
+        SchemeAnswer::BadRequest => likely.scheme() == Scheme::Http,
+        SchemeAnswer::No(problem) => is_silence(problem),
     };
     if !silent {
         return Ok(likely.scheme());
     }
     let other_is_spoken = match ask(spec, other, &mut asked)? {
-        Speaks::Yes => true,
-        Speaks::No(problem) => is_tls(problem),
-        Speaks::BadRequest | Speaks::Unknown => false,
+        SchemeAnswer::Yes => true,
+        SchemeAnswer::No(problem) => is_tls(problem),
+        SchemeAnswer::BadRequest | SchemeAnswer::Unknown => false,
     };
     Ok(if other_is_spoken { other.scheme() } else { likely.scheme() })
 }
@@ -97,7 +97,7 @@ pub struct Dialable {
 
 /// What came of asking for a robots.txt.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Speaks {
+enum SchemeAnswer {
     Yes,
     /// It answered with status 400.
     BadRequest,
@@ -110,7 +110,7 @@ fn ask(
     job: &mut JobSpec,
     url: &CrawlUrl,
     asked: &mut impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<Speaks, CrawlError> {
+) -> Result<SchemeAnswer, CrawlError> {
     let mut spec = job.clone();
     spec.seeds = vec![url.clone()];
     spec.seeds_are = SeedsAre::Rules;
@@ -119,9 +119,9 @@ fn ask(
     let mut policy = (*spec.policy).clone();
     policy.patience = Some(Duration::ZERO);
     spec.policy = Arc::new(policy);
-    let heard = Heard(Mutex::default());
+    let heard = SchemeSteps(Mutex::default());
     let how = Streaming { workers: 1, rows: 100, known: Vec::new(), shows: Shows::Nothing };
-    let report = stream(&spec, how, |_| &heard, &mut Unseen, async || asked().await)?;
+    let report = stream(&spec, how, |_| &heard, &mut Unwatched, async || asked().await)?;
     let steps = heard.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     let last = steps.last().map(|step| step.outcome);
     job.prelude.steps.extend(steps);
@@ -129,17 +129,17 @@ fn ask(
         *sum += report.requests.get(kind).copied().unwrap_or(0);
     }
     Ok(match (last, report.how) {
-        (Some(Outcome::Failed(problem)), _) => Speaks::No(problem),
-        (Some(Outcome::Answered { status: 400, .. }), _) => Speaks::BadRequest,
-        (_, Ended::Complete) => Speaks::Yes,
-        _ => Speaks::Unknown,
+        (Some(Outcome::Failed(problem)), _) => SchemeAnswer::No(problem),
+        (Some(Outcome::Answered { status: 400, .. }), _) => SchemeAnswer::BadRequest,
+        (_, Ended::Complete) => SchemeAnswer::Yes,
+        _ => SchemeAnswer::Unknown,
     })
 }
 
 /// The requests that were made: robots.txt and its redirects.
-struct Heard(Mutex<Vec<Step>>);
+struct SchemeSteps(Mutex<Vec<Step>>);
 
-impl Keeper for &Heard {
+impl Keeper for &SchemeSteps {
     fn sink(&self) -> Box<dyn Sink + '_> {
         Box::new(Hearing(&self.0))
     }
@@ -160,9 +160,9 @@ impl Sink for Hearing<'_> {
 }
 
 /// Nobody watches: it takes a request or two.
-struct Unseen;
+struct Unwatched;
 
-impl Watch for Unseen {
+impl Watch for Unwatched {
     fn every(&self) -> Duration {
         Duration::from_secs(1)
     }

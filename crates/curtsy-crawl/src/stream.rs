@@ -183,7 +183,7 @@ async fn one<K: Keeper>(
 ) -> (Option<Over>, Counts) {
     let store = crew.store(which);
     let (sink, cache) = (keeper.sink(), crew.shelves(keeper.cache(&store)));
-    let reader = Found { discovery: &crew.discovery, keeper };
+    let reader = KeeperReader { discovery: &crew.discovery, keeper };
     let mut sinks: Vec<&dyn Sink> = vec![&*sink];
     sinks.extend(crew.sharing.as_ref().map(|sharing| sharing as &dyn Sink));
     sinks.push(tally);
@@ -193,12 +193,12 @@ async fn one<K: Keeper>(
 }
 
 /// Documents as the crawl reads them, shown to the keeper.
-struct Found<'k, K> {
+struct KeeperReader<'k, K> {
     discovery: &'k Discovery,
     keeper: &'k K,
 }
 
-impl<K: Keeper> Reader for Found<'_, K> {
+impl<K: Keeper> Reader for KeeperReader<'_, K> {
     fn read(&self, record: &UrlRecord, head: &Head, page: &Fetched, now: Time) -> Document {
         let mut document = self.discovery.read(record, head, page, now);
         self.keeper.found(record, &mut document);

@@ -16,7 +16,7 @@ use curtsy_sink::{PRIVATE_ADDRESS, UNKNOWN_ISSUER};
 use curtsy_store::{Crawl, Handle, Machine};
 use tokio::sync::watch;
 
-use crate::asking::{Asking, Noted};
+use crate::asking::{HostsInFlight, Noted};
 use crate::feed::Seeds;
 use crate::sharing::Sharing;
 use crate::tally::Counted;
@@ -34,7 +34,7 @@ pub(crate) struct Crew<'c> {
     pub(crate) crawl: &'c Crawl,
     pub(crate) outlet: Outlet,
     pub(crate) discovery: Discovery,
-    pub(crate) seeds: Seeds,
+    pub(crate) seeds: SeedSource,
     /// How many they are.
     pub(crate) workers: usize,
     /// Rows that a worker hands on at once.
@@ -44,7 +44,7 @@ pub(crate) struct Crew<'c> {
     /// Requests written by all of them.
     pub(crate) sent: AtomicU64,
     /// Hosts that they are asking.
-    pub(crate) asking: Asking,
+    pub(crate) asking: HostsInFlight,
     /// The page cache of all crawls, if this one uses it.
     pub(crate) sharing: Option<Sharing>,
     /// What was wrong with it.
@@ -67,8 +67,8 @@ impl<'c> Crew<'c> {
         workers: usize,
         flush_rows: usize,
     ) -> Crew<'c> {
-        let seeds = Seeds::new(spec.seeds.clone(), spec.seeds_are);
-        let (sent, asking) = (AtomicU64::new(0), Asking::default());
+        let seeds = SeedSource::new(spec.seeds.clone(), spec.seeds_are);
+        let (sent, asking) = (AtomicU64::new(0), HostsInFlight::default());
         let (sharing, sharing_said) = Sharing::open(spec);
         Crew {
             spec,
@@ -112,7 +112,7 @@ impl<'c> Crew<'c> {
     ) -> (Option<Over>, Counts) {
         let clock = TokioClock::new();
         let fetch = Noted { fetch: HttpFetch::new(&self.outlet, clock), asking: &self.asking };
-        let world = Here { store, fetch, clock, sent: &self.sent };
+        let world = MachineWorld { store, fetch, clock, sent: &self.sent };
         let policy = &self.spec.policy;
         let connections = policy.slots.total_connections;
         let visits = match policy.pace.delay_max.is_zero() {
@@ -198,14 +198,14 @@ impl Crew<'_> {
 }
 
 /// This machine, as a worker sees it.
-struct Here<'c> {
+struct MachineWorld<'c> {
     store: Handle<Machine>,
     fetch: Noted<'c>,
     clock: TokioClock,
     sent: &'c AtomicU64,
 }
 
-impl<'c> World for Here<'c> {
+impl<'c> World for MachineWorld<'c> {
     type Store = Handle<Machine>;
     type Fetch = Noted<'c>;
     type Clock = TokioClock;

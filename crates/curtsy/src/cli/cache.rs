@@ -13,20 +13,20 @@ use super::{Console, Outcome, count, progress};
 #[command(after_help = HELP)]
 pub(super) struct CacheCommand {
     #[command(subcommand)]
-    what: What,
+    what: CacheAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum CacheAction {
     /// Show where the page cache is, and how large
-    Show(ShowArgs),
+    Show(CacheArgs),
     /// Empty the page cache
-    Clear(ShowArgs),
+    Clear(CacheArgs),
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-struct ShowArgs {
+struct CacheArgs {
     #[command(flatten)]
     flags: Flags<LEDGER>,
     /// Print JSON
@@ -36,8 +36,8 @@ struct ShowArgs {
 
 pub(super) fn run(args: &CacheCommand, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     match &args.what {
-        What::Show(args) => show(args, console),
-        What::Clear(args) => clear(args, console),
+        CacheAction::Show(args) => show(args, console),
+        CacheAction::Clear(args) => clear(args, console),
     }
 }
 
@@ -61,7 +61,7 @@ fn bytes_max(settings: &Settings, console: &Console<'_>) -> anyhow::Result<u64> 
     })
 }
 
-fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn show(args: &CacheArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let settings = args.flags.0.clone().alone();
     let folder = SharedPages::beside(&settings.ledger_file(console)?);
     let max = bytes_max(&settings, console)?;
@@ -88,7 +88,7 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     Ok(Outcome::Fine)
 }
 
-fn clear(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn clear(args: &CacheArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let pages = match open_existing(&args.flags.0.clone().alone(), console)? {
         Some(pages) => pages.clear()?,
         None => 0,

@@ -44,7 +44,7 @@ pub(super) const ANEW: u16 = 1 << 11;
 pub(super) const ALL: u16 = u16::MAX;
 
 /// Flags under one heading of the template.
-pub(super) struct Section {
+pub(super) struct FlagSection {
     /// The heading.
     pub(super) title: &'static str,
     /// The flags, in the order of the help and of the template.

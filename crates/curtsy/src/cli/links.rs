@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use super::crawl::Checked;
 use super::flags::{ANEW, CACHE, CONFIG, FIND, Flags, INTO, LEDGER, MANNERS, WAY};
 use super::{Console, Outcome, count, crawl, file, printable};
-use crate::linkcheck::{self, LinkReport, Look, Problem, ProblemKind};
+use crate::linkcheck::{self, LinkChecks, LinkProblem, LinkReport, ProblemKind};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -51,7 +51,7 @@ pub(super) struct LinksArgs {
 pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let known = args.baseline.as_deref().map(|path| baseline(path, console)).transpose()?;
     let from_max = if args.all { usize::MAX } else { FROM_MAX };
-    let look = Look { fragments: args.fragments, from_max };
+    let look = LinkChecks { fragments: args.fragments, from_max };
     let (json, strict) = (args.json, args.strict);
     let (file, crawled) = match args.target.clone() {
         Some(target) if !is_file(&target) => {
@@ -80,7 +80,7 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
         true => print_json(&report, &sifted, console)?,
         false => print(&report, &sifted, console)?,
     }
-    let fails = |problem: &&Problem| strict || problem.kind.is_broken();
+    let fails = |problem: &&LinkProblem| strict || problem.kind.is_broken();
     Ok(match sifted.new.iter().any(fails) {
         true => Outcome::Refused,
         // A crawl that did not come to its end has not checked everything.
@@ -156,7 +156,7 @@ fn baseline(path: &Path, console: &mut Console<'_>) -> anyhow::Result<Baseline> 
 
 /// Problems apart from those that are known.
 struct Sifted<'r> {
-    new: Vec<&'r Problem>,
+    new: Vec<&'r LinkProblem>,
     /// How many are in the baseline and still there.
     known: usize,
     /// How many are in the baseline and were not found; none without a baseline.
@@ -171,13 +171,13 @@ impl<'r> Sifted<'r> {
     fn new(
         report: &'r LinkReport,
         baseline: Option<&Baseline>,
-        look: Look,
+        look: LinkChecks,
         is_whole: bool,
     ) -> Sifted<'r> {
-        let key = |problem: &Problem| (problem.kind.name().to_owned(), problem.target.clone());
+        let key = |problem: &LinkProblem| (problem.kind.name().to_owned(), problem.target.clone());
         let is_known =
-            |problem: &&Problem| baseline.is_some_and(|known| known.contains(&key(problem)));
-        let (known, new): (Vec<&Problem>, Vec<&Problem>) =
+            |problem: &&LinkProblem| baseline.is_some_and(|known| known.contains(&key(problem)));
+        let (known, new): (Vec<&LinkProblem>, Vec<&LinkProblem>) =
             report.problems.iter().partition(|problem| is_known(problem));
         let of_fragments = |(kind, _): &&(String, String)| kind == ProblemKind::Fragment.name();
         let not_looked_for = match baseline {
@@ -266,7 +266,8 @@ fn print_json(
     sifted: &Sifted<'_>,
     console: &mut Console<'_>,
 ) -> anyhow::Result<()> {
-    let new: HashSet<*const Problem> = sifted.new.iter().map(|p| std::ptr::from_ref(*p)).collect();
+    let new: HashSet<*const LinkProblem> =
+        sifted.new.iter().map(|p| std::ptr::from_ref(*p)).collect();
     for problem in &report.problems {
         let from: Vec<Json> = problem
             .from

@@ -25,7 +25,7 @@ pub(super) struct PolicyArgs {
 enum PolicyCommand {
     /// Print a whole policy as a crawl would go by it, the environment included
     #[command(after_help = SHOW_HELP)]
-    Show(ShowArgs),
+    Show(ShowPolicyArgs),
     /// Print the fields in which two policies differ
     #[command(after_help = DIFF_HELP)]
     Diff(DiffArgs),
@@ -35,7 +35,7 @@ enum PolicyCommand {
 }
 
 #[derive(Debug, Args)]
-struct ShowArgs {
+struct ShowPolicyArgs {
     /// A preset (careful, audit, warehouse, fleet, survey) or a file [default: that of `curtsy.toml`, else careful]
     #[arg(value_name = "POLICY")]
     policy: Option<String>,
@@ -80,8 +80,8 @@ pub(super) fn run(args: PolicyArgs, console: &mut Console<'_>) -> anyhow::Result
     }
 }
 
-fn show(args: ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let ShowArgs { policy: named, flags: Flags(mut flags), origin, json } = args;
+fn show(args: ShowPolicyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let ShowPolicyArgs { policy: named, flags: Flags(mut flags), origin, json } = args;
     if let Some(policy) = &named {
         flags.add("policy", policy);
     }

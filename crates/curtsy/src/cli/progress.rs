@@ -25,7 +25,7 @@ const ROWS: usize = 24;
 pub(super) struct Progressing<'a> {
     out: &'a mut dyn Write,
     how: How,
-    counts: Counts,
+    counts: ProgressUnit,
     /// The columns that each line of the live picture takes, as it stands on the terminal.
     drawn: Vec<usize>,
     last: Option<(Duration, u64)>,
@@ -44,7 +44,7 @@ enum How {
 
 /// What the line for the crawl counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Counts {
+enum ProgressUnit {
     Pages,
     Requests,
 }
@@ -56,7 +56,7 @@ impl<'a> Progressing<'a> {
         json: bool,
         terminal: bool,
     ) -> Progressing<'a> {
-        let counts = Counts::Requests;
+        let counts = ProgressUnit::Requests;
         Progressing { counts, ..Progressing::new(out, json, false, terminal) }
     }
 
@@ -72,7 +72,7 @@ impl<'a> Progressing<'a> {
             (_, _, true) => How::Live,
             _ => How::Lines,
         };
-        let (counts, drawn) = (Counts::Pages, Vec::new());
+        let (counts, drawn) = (ProgressUnit::Pages, Vec::new());
         Progressing { out, how, counts, drawn, last: None, told: None, rate: 0.0 }
     }
 
@@ -133,7 +133,7 @@ impl<'a> Progressing<'a> {
     /// The parts of the line for the crawl, with their weight: the lightest is left out first.
     fn parts(&self, progress: &Progress) -> Vec<(u8, String)> {
         let Progress { rows, fetched, queued, hosts, took, .. } = progress;
-        if self.counts == Counts::Requests {
+        if self.counts == ProgressUnit::Requests {
             let requests = counted(progress.requests, "request");
             let mut parts = vec![(6, whole(*took)), (9, requests), (8, format!("{queued} queued"))];
             let left = self.left(progress).map(|left| format!("at least {} left", whole(left)));

@@ -27,7 +27,7 @@ enum RobotsCommand {
     Test(TestArgs),
     /// Print what a robots.txt says to an agent
     #[command(after_help = SHOW_HELP)]
-    Show(ShowArgs),
+    Show(ShowRobotsArgs),
 }
 
 #[derive(Debug, Args)]
@@ -57,7 +57,7 @@ struct TestArgs {
 }
 
 #[derive(Debug, Args)]
-struct ShowArgs {
+struct ShowRobotsArgs {
     /// The robots.txt; `-` is stdin
     file: String,
     #[command(flatten)]
@@ -112,7 +112,7 @@ fn test(args: &TestArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn show(args: &ShowRobotsArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let robots = read(&args.file)?;
     let asking = args.agent.asking(console)?;
     let rules = asking.rules(&robots);

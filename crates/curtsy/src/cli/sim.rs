@@ -119,7 +119,7 @@ fn sum_up(
     console: &mut Console<'_>,
 ) -> anyhow::Result<Sum> {
     let mut sum = Sum::default();
-    let mut progress = Progress::new();
+    let mut progress = SimProgress::new();
     loop {
         match told.recv_timeout(PROGRESS_EVERY) {
             Ok((seed, day)) => {
@@ -202,15 +202,15 @@ fn preset() -> impl TypedValueParser<Value = Preset> {
 }
 
 /// Says now and then how far it is.
-struct Progress {
+struct SimProgress {
     began: Instant,
     said: Instant,
 }
 
-impl Progress {
-    fn new() -> Progress {
+impl SimProgress {
+    fn new() -> SimProgress {
         let now = Instant::now();
-        Progress { began: now, said: now }
+        SimProgress { began: now, said: now }
     }
 
     fn say(&mut self, sum: &Sum, args: &SimArgs, console: &mut Console<'_>) -> anyhow::Result<()> {

@@ -100,44 +100,44 @@ pub(super) fn find(
     };
     let queued = queued_in(file, &url)?.filter(|record| !record.held || row.is_none());
     if row.is_none() && decisions.is_empty() && queued.is_none() {
-        let found = Found::beside_pages(&pages, &url)?;
+        let found = UrlHistory::beside_pages(&pages, &url)?;
         return Ok(found.map(|found| Why { text: text(&url, &found), json: in_json(&url, &found) }));
     }
     let queued = match queued {
-        Some(record) => Some(Queued::of(&record, pages.runs()?.last(), is_blocked)?),
+        Some(record) => Some(QueuedUrl::of(&record, pages.runs()?.last(), is_blocked)?),
         None => None,
     };
-    let found = Found { row, refused, decisions, queued, role: None };
+    let found = UrlHistory { row, refused, decisions, queued, role: None };
     Ok(Some(Why { text: text(&url, &found), json: in_json(&url, &found) }))
 }
 
 /// Everything that a crawl's file has about a URL.
-struct Found {
+struct UrlHistory {
     row: Option<PageRow>,
     /// Why its host was not dialled.
     refused: Option<String>,
     decisions: Vec<DecisionRow>,
-    queued: Option<Queued>,
+    queued: Option<QueuedUrl>,
     /// What it is, if it is no page.
-    role: Option<Role>,
+    role: Option<StepRole>,
 }
 
 /// What a URL is that a crawl asks for on behalf of pages.
-enum Role {
+enum StepRole {
     /// The robots.txt of a site: how many pages it refused, and how many others have a row.
     Robots { refused: u64, others: u64 },
     /// A sitemap: how many pages it lists.
     Sitemap { listed: u64 },
 }
 
-impl Found {
+impl UrlHistory {
     /// What the file has about a robots.txt or a sitemap; none if the URL is neither.
-    fn beside_pages(pages: &PagesFile, url: &CrawlUrl) -> anyhow::Result<Option<Found>> {
+    fn beside_pages(pages: &PagesFile, url: &CrawlUrl) -> anyhow::Result<Option<UrlHistory>> {
         let (refused, queued) = (None, None);
         if let Some(row) = pages.sitemap_row(url)? {
-            let role = Some(Role::Sitemap { listed: pages.listed_by(&row.final_url)? });
+            let role = Some(StepRole::Sitemap { listed: pages.listed_by(&row.final_url)? });
             let decisions = pages.sitemap_decisions(url)?;
-            return Ok(Some(Found { row: Some(row), refused, decisions, queued, role }));
+            return Ok(Some(UrlHistory { row: Some(row), refused, decisions, queued, role }));
         }
         let authority = url.authority();
         if *url != authority.robots_url() {
@@ -148,19 +148,19 @@ impl Found {
         if decisions.is_empty() && forbidden + others == 0 {
             return Ok(None);
         }
-        let role = Some(Role::Robots { refused: forbidden, others });
-        Ok(Some(Found { row: None, refused, decisions, queued, role }))
+        let role = Some(StepRole::Robots { refused: forbidden, others });
+        Ok(Some(UrlHistory { row: None, refused, decisions, queued, role }))
     }
 }
 
-impl Role {
+impl StepRole {
     /// What is said about it, each in a line.
     fn lines(&self, requests: usize) -> Vec<String> {
         match self {
-            Role::Sitemap { listed } => {
+            StepRole::Sitemap { listed } => {
                 vec![format!("a sitemap; it lists {}", super::count(*listed, "URL"))]
             }
-            Role::Robots { refused, others } => {
+            StepRole::Robots { refused, others } => {
                 let asked = match requests {
                     0 => "not asked for by this crawl: the ledger of hosts had it".to_owned(),
                     1 => "the robots.txt of the site, asked for once".to_owned(),
@@ -174,8 +174,8 @@ impl Role {
 
     fn in_json(&self) -> Json {
         match self {
-            Role::Sitemap { listed } => json!({"is": "sitemap", "urls_listed": listed}),
-            Role::Robots { refused, others } => {
+            StepRole::Sitemap { listed } => json!({"is": "sitemap", "urls_listed": listed}),
+            StepRole::Robots { refused, others } => {
                 json!({"is": "robots", "pages_refused": refused, "pages_not_refused": others})
             }
         }
@@ -206,20 +206,20 @@ fn not_dialled(pages: &PagesFile, row: &PageRow) -> anyhow::Result<String> {
 }
 
 /// A URL that is still queued.
-struct Queued {
+struct QueuedUrl {
     /// Not before this: a try that failed, or a host that waits.
     ready: Option<Time>,
     /// Why it is not asked for now.
     why: String,
 }
 
-impl Queued {
+impl QueuedUrl {
     /// What the last run says of it.
     fn of(
         record: &UrlRecord,
         run: Option<&RunRow>,
         is_blocked: impl Fn(&HostKey) -> anyhow::Result<bool>,
-    ) -> anyhow::Result<Queued> {
+    ) -> anyhow::Result<QueuedUrl> {
         let figures = run.and_then(|run| run.figures.as_deref());
         let figures: Json = figures.and_then(|f| serde_json::from_str(f).ok()).unwrap_or_default();
         let waits = figures["waits"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -234,7 +234,7 @@ impl Queued {
                     "{name} was blocked when the last run ended; the block was lifted since, and the same command goes on with it"
                 ),
             };
-            return Ok(Queued { ready: record.ready, why });
+            return Ok(QueuedUrl { ready: record.ready, why });
         }
         let why = match run.map(|run| (run.ended_at, run.outcome.as_deref())) {
             None | Some((None, _)) => {
@@ -260,12 +260,12 @@ impl Queued {
                 _ => "the same command goes on with it".to_owned(),
             },
         };
-        Ok(Queued { ready: record.ready, why })
+        Ok(QueuedUrl { ready: record.ready, why })
     }
 }
 
-fn text(url: &CrawlUrl, found: &Found) -> String {
-    let Found { row, refused, decisions, queued, role } = found;
+fn text(url: &CrawlUrl, found: &UrlHistory) -> String {
+    let UrlHistory { row, refused, decisions, queued, role } = found;
     let row = row.as_ref();
     let mut text = format!("{}\n", printable(url.as_str()));
     match row {
@@ -299,7 +299,7 @@ fn text(url: &CrawlUrl, found: &Found) -> String {
     for line in role.iter().flat_map(|role| role.lines(decisions.len())) {
         let _ = writeln!(text, "  {line}");
     }
-    if let Some(Queued { ready, why }) = queued {
+    if let Some(QueuedUrl { ready, why }) = queued {
         let _ = writeln!(text, "  queued: {}", printable(why));
         let tried = decisions.iter().any(|step| step.decision == "retry");
         if let Some(ready) = ready.filter(|_| tried) {
@@ -504,8 +504,8 @@ fn evidence(step: &DecisionRow) -> Option<Json> {
     serde_json::to_value(evidence).ok()
 }
 
-fn in_json(url: &CrawlUrl, found: &Found) -> Json {
-    let Found { row, refused, decisions, queued, role } = found;
+fn in_json(url: &CrawlUrl, found: &UrlHistory) -> Json {
+    let UrlHistory { row, refused, decisions, queued, role } = found;
     let (row, queued) = (row.as_ref(), queued.as_ref());
     let rule = row.and_then(|row| row.robots_rule.as_deref());
     let steps: Vec<Json> = decisions
@@ -543,7 +543,7 @@ fn in_json(url: &CrawlUrl, found: &Found) -> Json {
     };
     json!({
         "url": url,
-        "role": role.as_ref().map(Role::in_json),
+        "role": role.as_ref().map(StepRole::in_json),
         "queued": queued.map(|q| json!({"why": q.why, "ready": q.ready.map(timestamp)})),
         "warnings": warnings,
         "reason": row.and_then(|r| r.reason.clone()),

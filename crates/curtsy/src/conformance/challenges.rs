@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::Report;
 
 #[derive(Deserialize)]
-struct Row {
+struct ChallengeFact {
     id: String,
     status: u16,
     headers: Map<String, Value>,
@@ -26,7 +26,8 @@ pub fn challenges(path: &Path) -> anyhow::Result<Report> {
     let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
     let mut report = Report::default();
     for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        let row: Row = row.with_context(|| format!("reading a row of `{}`", path.display()))?;
+        let row: ChallengeFact =
+            row.with_context(|| format!("reading a row of `{}`", path.display()))?;
         let mut headers: Vec<(&str, &str)> = Vec::new();
         for (name, value) in &row.headers {
             match value {

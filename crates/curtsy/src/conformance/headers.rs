@@ -19,7 +19,7 @@ use super::Report;
 use super::robots::base64;
 
 #[derive(Deserialize)]
-struct Row {
+struct HeaderFact {
     id: String,
     kind: String,
     expect: Value,
@@ -39,7 +39,7 @@ struct Row {
     body_b64: Option<String>,
 }
 
-impl Row {
+impl HeaderFact {
     fn lines(&self) -> Vec<&str> {
         match &self.values {
             Some(values) => values.iter().map(String::as_str).collect(),
@@ -57,7 +57,8 @@ pub fn headers(path: &Path) -> anyhow::Result<Report> {
     let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
     let mut report = Report::default();
     for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        let row: Row = row.with_context(|| format!("reading a row of `{}`", path.display()))?;
+        let row: HeaderFact =
+            row.with_context(|| format!("reading a row of `{}`", path.display()))?;
         let got = match row.kind.as_str() {
             "retry-after" => answer_retry_after(&row),
             "http-date" => answer_http_date(&row),
@@ -92,7 +93,7 @@ pub fn headers(path: &Path) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-fn answer_retry_after(row: &Row) -> Value {
+fn answer_retry_after(row: &HeaderFact) -> Value {
     match retry_after(row.lines(), None, row.now()).map(|wait| wait.as_secs()) {
         None => json!("invalid"),
         Some(u64::MAX) => json!({ "delay_seconds": "overflow" }),
@@ -100,7 +101,7 @@ fn answer_retry_after(row: &Row) -> Value {
     }
 }
 
-fn answer_http_date(row: &Row) -> Value {
+fn answer_http_date(row: &HeaderFact) -> Value {
     let text = row.value.as_deref().unwrap_or_default();
     match http_date(text, row.now().secs() as i64) {
         None => json!("invalid"),
@@ -108,7 +109,7 @@ fn answer_http_date(row: &Row) -> Value {
     }
 }
 
-fn answer_cache_control(row: &Row) -> Value {
+fn answer_cache_control(row: &HeaderFact) -> Value {
     let control = CacheControl::parse(row.lines());
     let mut got = Map::new();
     for (name, value) in &control.directives {
@@ -142,7 +143,7 @@ fn at_least(asked: Option<&Value>, seconds: u64) -> Value {
         .map_or(json!(seconds), Value::clone)
 }
 
-fn answer_freshness(row: &Row) -> Value {
+fn answer_freshness(row: &HeaderFact) -> Value {
     let one = |name: &str| {
         let found = row.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
         found.and_then(|(_, value)| value.as_str())
@@ -160,7 +161,7 @@ fn answer_freshness(row: &Row) -> Value {
     json!({ "freshness_seconds": freshness(&headers, kind, row.now()).fresh_for.as_secs() })
 }
 
-fn answer_content_type(row: &Row) -> Value {
+fn answer_content_type(row: &HeaderFact) -> Value {
     match ContentType::parse(row.value.as_deref().unwrap_or_default()) {
         None => json!("unparsable"),
         Some(found) => {
@@ -171,7 +172,7 @@ fn answer_content_type(row: &Row) -> Value {
     }
 }
 
-fn answer_content_encoding(row: &Row) -> Value {
+fn answer_content_encoding(row: &HeaderFact) -> Value {
     match codings(row.lines()) {
         None => json!({ "codings": "unknown" }),
         Some(list) => {
@@ -180,7 +181,7 @@ fn answer_content_encoding(row: &Row) -> Value {
     }
 }
 
-fn answer_etag(row: &Row) -> Value {
+fn answer_etag(row: &HeaderFact) -> Value {
     let tag = |text: &Option<String>| text.clone().unwrap_or_default();
     let (one, other) = (tag(&row.value), tag(&row.other));
     let pair = ETag::parse(&one).zip(ETag::parse(&other));
@@ -191,24 +192,24 @@ fn answer_etag(row: &Row) -> Value {
 }
 
 /// Encodings of the standard that the library behind these rows does not have.
-fn is_lacking(row: &Row) -> bool {
+fn is_lacking(row: &HeaderFact) -> bool {
     let encoding = row.value.as_deref().and_then(by_label).map(|encoding| encoding.name());
     row.expect["encoding"].is_null()
         && matches!(encoding, Some("ISO-8859-8-I" | "x-mac-cyrillic" | "x-user-defined"))
 }
 
-fn answer_charset_label(row: &Row) -> Value {
+fn answer_charset_label(row: &HeaderFact) -> Value {
     let encoding = by_label(row.value.as_deref().unwrap_or_default());
     json!({ "encoding": encoding.map(|encoding| encoding.name()) })
 }
 
-fn answer_document_encoding(row: &Row) -> anyhow::Result<Value> {
+fn answer_document_encoding(row: &HeaderFact) -> anyhow::Result<Value> {
     let body = base64(row.body_b64.as_deref().unwrap_or_default())?;
     let charset = Charset::of(&body, row.value.as_deref(), None);
     Ok(json!({ "encoding": charset.encoding.name() }))
 }
 
-fn answer_robots_meta(row: &Row) -> Value {
+fn answer_robots_meta(row: &HeaderFact) -> Value {
     let url = CrawlUrl::parse("https://site.example/").expect("a plain address");
     let limits = Limits { agent: Some(row.agent.clone()), ..Limits::default() };
     let html = row.lines().join("");
@@ -216,7 +217,7 @@ fn answer_robots_meta(row: &Row) -> Value {
     answer_rules(row, &page.rules([], &row.agent, row.now()))
 }
 
-fn answer_robots_rules(row: &Row) -> Value {
+fn answer_robots_rules(row: &HeaderFact) -> Value {
     let mut rules = RobotsRules::default();
     for line in row.lines() {
         rules.add_header(line, &row.agent, row.now());
@@ -224,7 +225,7 @@ fn answer_robots_rules(row: &Row) -> Value {
     answer_rules(row, &rules)
 }
 
-fn answer_rules(row: &Row, rules: &RobotsRules) -> Value {
+fn answer_rules(row: &HeaderFact, rules: &RobotsRules) -> Value {
     let mut got = Map::new();
     for (name, on) in [
         ("noindex", rules.noindex),

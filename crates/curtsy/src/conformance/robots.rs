@@ -29,7 +29,7 @@ pub fn robots(path: &Path) -> Result<Report> {
     let mut report = Report::default();
     for (number, line) in file.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let at = || format!("`{}` line {}", path.display(), number + 1);
-        let row: Row = serde_json::from_str(line).with_context(at)?;
+        let row: RobotsFact = serde_json::from_str(line).with_context(at)?;
         let text = row.text().with_context(at)?;
         row.judge(&text, &mut report);
     }
@@ -37,7 +37,7 @@ pub fn robots(path: &Path) -> Result<Report> {
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct RobotsFact {
     id: String,
     robots: Option<String>,
     robots_b64: Option<String>,
@@ -59,7 +59,7 @@ fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Option<f
     Option::deserialize(value).map(Some)
 }
 
-impl Row {
+impl RobotsFact {
     fn text(&self) -> Result<Vec<u8>> {
         if let Some(text) = &self.robots {
             return Ok(text.clone().into_bytes());

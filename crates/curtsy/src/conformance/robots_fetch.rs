@@ -21,7 +21,7 @@ pub fn robots_fetch(path: &Path) -> Result<Report> {
         fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
     let mut report = Report::default();
     for (number, line) in file.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let row: Row = serde_json::from_str(line)
+        let row: RobotsFetchFact = serde_json::from_str(line)
             .with_context(|| format!("`{}` line {}", path.display(), number + 1))?;
         row.judge(&mut report);
     }
@@ -29,13 +29,13 @@ pub fn robots_fetch(path: &Path) -> Result<Report> {
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct RobotsFetchFact {
     id: String,
     situation: Value,
     expect_rfc9309: String,
 }
 
-impl Row {
+impl RobotsFetchFact {
     fn judge(&self, report: &mut Report) {
         let situation = &self.situation;
         if situation.get("page").is_some() {

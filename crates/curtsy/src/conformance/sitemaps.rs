@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::Report;
 
 #[derive(Deserialize)]
-struct Row {
+struct SitemapFact {
     id: String,
     entry_url: String,
     files: BTreeMap<String, File>,
@@ -52,7 +52,7 @@ enum Acceptable {
 }
 
 /// What a walk over a tree of documents found.
-struct Tree {
+struct SitemapTree {
     kind: &'static str,
     entries: Vec<Entry>,
     /// The sitemaps that the first document names.
@@ -68,15 +68,16 @@ pub fn sitemaps(path: &Path) -> anyhow::Result<Report> {
     let folder = path.parent().unwrap_or(path);
     let mut report = Report::default();
     for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        let row: Row = row.with_context(|| format!("reading a row of `{}`", path.display()))?;
+        let row: SitemapFact =
+            row.with_context(|| format!("reading a row of `{}`", path.display()))?;
         let tree = walk(&row, folder)?;
         judge(&row, &tree, &mut report);
     }
     Ok(report)
 }
 
-fn walk(row: &Row, folder: &Path) -> anyhow::Result<Tree> {
-    let mut tree = Tree { kind: "none", entries: Vec::new(), sitemaps: Vec::new() };
+fn walk(row: &SitemapFact, folder: &Path) -> anyhow::Result<SitemapTree> {
+    let mut tree = SitemapTree { kind: "none", entries: Vec::new(), sitemaps: Vec::new() };
     let start = CrawlUrl::parse(&row.entry_url)?;
     let mut seen = BTreeSet::from([start.clone()]);
     let mut waiting = VecDeque::from([start.clone()]);
@@ -108,7 +109,7 @@ fn walk(row: &Row, folder: &Path) -> anyhow::Result<Tree> {
     Ok(tree)
 }
 
-fn judge(row: &Row, tree: &Tree, report: &mut Report) {
+fn judge(row: &SitemapFact, tree: &SitemapTree, report: &mut Report) {
     let expect = &row.expect;
     let urls: Vec<String> = tree.entries.iter().map(|entry| entry.url.to_string()).collect();
     for never in &expect.must_never_contain {

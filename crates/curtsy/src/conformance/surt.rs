@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::Report;
 
 #[derive(Deserialize)]
-struct Row {
+struct SurtFact {
     id: String,
     url: String,
     /// Kept as it is: an option that we don't have skips its row.
@@ -24,7 +24,8 @@ pub fn surt(path: &Path) -> anyhow::Result<Report> {
     let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
     let mut report = Report::default();
     for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        let row: Row = row.with_context(|| format!("reading a row of `{}`", path.display()))?;
+        let row: SurtFact =
+            row.with_context(|| format!("reading a row of `{}`", path.display()))?;
         let options = match row.options.map(serde_json::from_value::<SurtOptions>).transpose() {
             Ok(options) => options.unwrap_or_default(),
             Err(unknown) => {

@@ -14,7 +14,7 @@ use url::{ParseError, Url, quirks};
 use super::Report;
 
 #[derive(Deserialize)]
-struct Row {
+struct UrlFact {
     id: String,
     input: String,
     base: Option<String>,
@@ -61,7 +61,7 @@ pub fn urls(path: &Path) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-fn judge(row: Row, report: &mut Report) -> anyhow::Result<()> {
+fn judge(row: UrlFact, report: &mut Report) -> anyhow::Result<()> {
     let parsed = parse(&row);
     let expected = match row.expect {
         Expect::Failure(Failure::Failure) => {
@@ -105,7 +105,7 @@ fn judge(row: Row, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn parse(row: &Row) -> Result<Url, ParseError> {
+fn parse(row: &UrlFact) -> Result<Url, ParseError> {
     let base = row.base.as_deref().map(Url::parse).transpose()?;
     parse_whatwg(base.as_ref(), &row.input)
 }

@@ -76,7 +76,7 @@ impl<'l> FleetReader<'l> {
 }
 
 /// What a sitemap leads to.
-struct Listing {
+struct ListedUrls {
     offers: Vec<UrlRecord>,
     /// URLs of other hosts, which are not its to name.
     elsewhere: usize,
@@ -84,7 +84,7 @@ struct Listing {
     beyond: usize,
 }
 
-fn listing(record: &UrlRecord, wish: &Wish, listed: &Sitemap, limit: u32) -> Listing {
+fn listing(record: &UrlRecord, wish: &Wish, listed: &Sitemap, limit: u32) -> ListedUrls {
     // One that was redirected is at home where it was asked for, too.
     let is_own =
         |url: &CrawlUrl| [&record.url, &record.origin].iter().any(|u| u.host() == url.host());
@@ -114,7 +114,7 @@ fn listing(record: &UrlRecord, wish: &Wish, listed: &Sitemap, limit: u32) -> Lis
         offers.push(UrlRecord { want: Want::Sitemap, depth, ..wished(url, entry) });
     }
     offers.extend(pages.iter().take(pages_max).map(|url| wished(url, url.as_str().to_owned())));
-    Listing { elsewhere: named - own, beyond: own - offers.len(), offers }
+    ListedUrls { elsewhere: named - own, beyond: own - offers.len(), offers }
 }
 
 impl Reader for FleetReader<'_> {

@@ -124,7 +124,7 @@ pub fn run(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
 }
 
 /// The fleet, as a worker sees it.
-struct Here {
+struct FleetWorld {
     store: RedisStore<Link, TokioClock>,
     fetch: HttpFetch,
     clock: TokioClock,
@@ -132,7 +132,7 @@ struct Here {
     dies_at: Option<(Point, Cell<u32>)>,
 }
 
-impl World for Here {
+impl World for FleetWorld {
     type Store = RedisStore<Link, TokioClock>;
     type Fetch = HttpFetch;
     type Clock = TokioClock;
@@ -279,7 +279,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         ..Settings::default()
     };
     let dies_at = spec.dies_at.map(|(point, times)| (point, Cell::new(times)));
-    let world = Here { store, fetch: HttpFetch::new(&outlet, clock), clock, dies_at };
+    let world = FleetWorld { store, fetch: HttpFetch::new(&outlet, clock), clock, dies_at };
     let worker = Worker::new(
         world,
         Arc::clone(&spec.policy),
@@ -288,7 +288,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         settings,
         Rc::clone(&memory),
     );
-    let desk = Desk {
+    let desk = FleetWatch {
         link: &link,
         queue: &queue,
         pages: &pages,
@@ -413,7 +413,7 @@ async fn reach_pages(link: Rc<Link>, spec: &FleetSpec, log: &Log) -> Result<Rc<L
 }
 
 /// Everything that whoever asks is told about.
-struct Desk<'a> {
+struct FleetWatch<'a> {
     link: &'a Rc<Link>,
     queue: &'a Queue<Link>,
     pages: &'a Pages<Link>,
@@ -431,7 +431,7 @@ struct Desk<'a> {
     told: RefCell<Option<String>>,
 }
 
-impl Desk<'_> {
+impl FleetWatch<'_> {
     /// Asks Redis what only it knows.
     async fn look(&self, lists: &[String; 5]) {
         let names: Vec<&str> = lists.iter().map(String::as_str).collect();
@@ -496,7 +496,7 @@ impl Desk<'_> {
     }
 }
 
-impl Told for Desk<'_> {
+impl Told for FleetWatch<'_> {
     fn health(&self) -> Health {
         let mut trouble = Vec::new();
         trouble.extend(self.link.trouble().map(|why| format!("redis: {why}")));

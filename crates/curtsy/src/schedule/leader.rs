@@ -85,15 +85,15 @@ struct Scheduler<'a> {
     shared: Schedule<Link>,
     seats: Vec<Seat>,
     /// What is known of each seed.
-    standings: Vec<Standing>,
+    standings: Vec<SeedSchedule>,
     /// Redis' time at the last question.
     now: Time,
-    role: Role,
+    role: SchedulerRole,
 }
 
 /// Whether a scheduler queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum SchedulerRole {
     /// It has just begun.
     New,
     Leads,
@@ -101,7 +101,7 @@ enum Role {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Standing {
+struct SeedSchedule {
     last: Option<Time>,
     /// Nothing is to be done before this.
     next: Time,
@@ -122,11 +122,11 @@ impl<'a> Scheduler<'a> {
             name,
             seats: spec.seeds.iter().map(|seed| seed.seat(&spec.queue)).collect(),
             standings: vec![
-                Standing { last: None, next: Time::START, did: None };
+                SeedSchedule { last: None, next: Time::START, did: None };
                 spec.seeds.len()
             ],
             now: Time::START,
-            role: Role::New,
+            role: SchedulerRole::New,
         })
     }
 
@@ -167,7 +167,7 @@ impl<'a> Scheduler<'a> {
 
     /// Until the next moment, or until the lease is asked for again.
     fn sleeps(&self, away: bool) -> Duration {
-        if away || self.role != Role::Leads {
+        if away || self.role != SchedulerRole::Leads {
             return RENEWED_EVERY;
         }
         let next = self.standings.iter().map(|standing| standing.next).min();
@@ -180,34 +180,34 @@ impl<'a> Scheduler<'a> {
         let (lease, now) = self.shared.lead(LEASE).await?;
         self.now = now;
         match (lease, self.role) {
-            (Lease::Other, Role::Waits) => return Ok(false),
+            (Lease::Other, SchedulerRole::Waits) => return Ok(false),
             (Lease::Other, role) => {
-                self.role = Role::Waits;
+                self.role = SchedulerRole::Waits;
                 match role {
-                    Role::Leads => self.lost(),
+                    SchedulerRole::Leads => self.lost(),
                     _ => self.log.info("waits", "another scheduler leads", &[]),
                 }
                 return Ok(false);
             }
-            (Lease::Renewed, Role::Leads) => {}
+            (Lease::Renewed, SchedulerRole::Leads) => {}
             (Lease::Taken | Lease::Renewed, _) => {
                 // Somebody else may have queued, or Redis may have lost what it knew.
                 let (_, known) = self.shared.look(&self.seats, LookFor::Moments).await?;
                 for (standing, known) in self.standings.iter_mut().zip(known) {
-                    *standing = Standing { last: known.last, next: Time::START, did: None };
+                    *standing = SeedSchedule { last: known.last, next: Time::START, did: None };
                 }
-                if self.role != Role::Leads {
+                if self.role != SchedulerRole::Leads {
                     self.log.info(
                         "leads",
                         "this scheduler leads",
                         &[("scheduler", self.name.as_str().into())],
                     );
                 }
-                self.role = Role::Leads;
+                self.role = SchedulerRole::Leads;
             }
         }
         self.queue().await?;
-        Ok(self.role == Role::Leads)
+        Ok(self.role == SchedulerRole::Leads)
     }
 
     /// Takes the turns of all seeds that have one.
@@ -215,7 +215,7 @@ impl<'a> Scheduler<'a> {
         let mut turns = Vec::new();
         let mut whose = Vec::new();
         for (n, seed) in self.spec.seeds.iter().enumerate() {
-            let Standing { last, next, .. } = self.standings[n];
+            let SeedSchedule { last, next, .. } = self.standings[n];
             if next > self.now {
                 continue;
             }
@@ -245,7 +245,7 @@ impl<'a> Scheduler<'a> {
             self.note(n, moment, became);
         }
         if lost {
-            self.role = Role::Waits;
+            self.role = SchedulerRole::Waits;
             self.lost();
         }
         Ok(())
@@ -256,7 +256,7 @@ impl<'a> Scheduler<'a> {
         let when = &self.spec.seeds[n].when;
         match became {
             Became::Known(last) => {
-                *standing = Standing { last, next: Time::START, did: None };
+                *standing = SeedSchedule { last, next: Time::START, did: None };
                 return;
             }
             Became::Noted => standing.did = None,
@@ -301,7 +301,7 @@ impl<'a> Scheduler<'a> {
                 Due::FromNow => (None, seed.when.next(now, now)),
                 Due::Later(next) => (None, next),
             };
-            *standing = Standing { last: known.last, next, did };
+            *standing = SeedSchedule { last: known.last, next, did };
         }
         Ok(())
     }

@@ -15,22 +15,22 @@ use curtsy_fetch::NamePin;
 use super::Sets::{ByName, Discovery, Policy, PolicyFields, Way};
 use super::Takes::{Amount, Fields, Path, Positional, Switch, Text, Texts, Words};
 use super::{
-    ANEW, CACHE, CONFIG, Example, FIND, Flag, INTO, KEEP, LEDGER, MANNERS, POLICY, RUN, SEEDS,
-    Section, Sets, Takes, WAY,
+    ANEW, CACHE, CONFIG, Example, FIND, Flag, FlagSection, INTO, KEEP, LEDGER, MANNERS, POLICY,
+    RUN, SEEDS, Sets, Takes, WAY,
 };
 use crate::cli::policy::{assignment, mode};
 use crate::cli::printable;
 
 /// Every flag, in the order of the help and of the template.
-pub(crate) static SECTIONS: &[Section] = &[
-    Section { title: "Where to begin", flags: BEGIN },
-    Section { title: "The manners", flags: THE_MANNERS },
-    Section { title: "What to look for", flags: DISCOVERY },
-    Section { title: "What to keep, and where", flags: ROWS },
-    Section { title: "What all crawls of a user share", flags: SHARED },
-    Section { title: "The way out", flags: WAY_OUT },
+pub(crate) static SECTIONS: &[FlagSection] = &[
+    FlagSection { title: "Where to begin", flags: BEGIN },
+    FlagSection { title: "The manners", flags: THE_MANNERS },
+    FlagSection { title: "What to look for", flags: DISCOVERY },
+    FlagSection { title: "What to keep, and where", flags: ROWS },
+    FlagSection { title: "What all crawls of a user share", flags: SHARED },
+    FlagSection { title: "The way out", flags: WAY_OUT },
     // A table of TOML ends with the file, so this is the last section.
-    Section { title: "Any field of the policy", flags: ANY_FIELD },
+    FlagSection { title: "Any field of the policy", flags: ANY_FIELD },
 ];
 
 const BEGIN: &[Flag] = &[

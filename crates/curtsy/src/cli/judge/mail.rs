@@ -17,7 +17,7 @@ pub(super) fn mail(agent: &AgentCase, report: &Report) -> String {
     hosts.dedup();
     let shown = hosts.iter().take(HOSTS_SHOWN).copied().collect::<Vec<_>>().join(", ");
     let name = printable(&agent.name);
-    let mut text = Letter::default();
+    let mut text = MailText::default();
     text.paragraph("Subject: ", &format!("{name} on {shown}: requests that we ask it not to make"));
     text.blank();
     text.paragraph("", "Hello,");
@@ -105,11 +105,11 @@ fn what_happened(rule: Rule) -> String {
 
 /// Lines of at most 72 columns.
 #[derive(Default)]
-struct Letter {
+struct MailText {
     out: String,
 }
 
-impl Letter {
+impl MailText {
     fn blank(&mut self) {
         self.out.push('\n');
     }
