@@ -98,10 +98,10 @@ pub fn open_to_read(path: &Path, schema: &Schema<'_>) -> Result<Connection, Open
     if !path.exists() {
         return Err(OpenError::Missing { path: path.to_owned() });
     }
-    check_kind(path)?;
     let of = |e| OpenError::sqlite(path, e);
-    let mut db = Connection::open_with_flags(path, TO_READ).map_err(of)?;
-    set_up(&mut db).map_err(of)?;
+    let Some(db) = open_existing(path)? else {
+        return Err(OpenError::NoRows { path: path.to_owned() });
+    };
     let (what, known) = (schema.what, schema.known());
     match version(&db, what).map_err(of)? {
         None => Err(OpenError::NoRows { path: path.to_owned() }),
@@ -114,12 +114,9 @@ pub fn open_to_read(path: &Path, schema: &Schema<'_>) -> Result<Connection, Open
 
 /// Refuses a file of somebody else before anything is written to it: turning it to WAL would be a change already.
 pub fn look_first(path: &Path) -> Result<(), OpenError> {
-    let of = |e| OpenError::sqlite(path, e);
-    if !path.exists() || !check_kind(path)? {
+    let Some(db) = path.exists().then(|| open_existing(path)).transpose()?.flatten() else {
         return Ok(());
-    }
-    let mut db = Connection::open_with_flags(path, TO_READ).map_err(of)?;
-    set_up(&mut db).map_err(of)?;
+    };
     // Whoever makes tables of ours makes the table of versions with the first of them, in one transaction.
     let sql = "SELECT count(*), count(*) FILTER (WHERE name = 'store_version') FROM sqlite_schema
         WHERE type = 'table'";
@@ -131,12 +128,14 @@ pub fn look_first(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Whether a file is a database; an empty one may become one. An error if it is something else.
+/// Opens a file that exists, to read it. Returns none for an empty file, which may become a
+/// database. A file of another kind is an error.
 ///
-/// SQLite itself looks: it knows a file by its locks, and the system drops all locks that a process has on a file when the process closes
-/// any descriptor of it. A look of our own would so take the file from under a connection that is open, and another program that comes
-/// and goes would remove the write-ahead log.
-fn check_kind(path: &Path) -> Result<bool, OpenError> {
+/// SQLite itself looks at the file. SQLite knows a file by its locks, and the system drops all locks
+/// that a process has on a file when the process closes any descriptor of it. A look of our own
+/// would therefore take the file from under a connection that is open, and another program that
+/// comes and goes would remove the write-ahead log.
+fn open_existing(path: &Path) -> Result<Option<Connection>, OpenError> {
     let unreadable = |source: std::io::Error| OpenError::Unreadable {
         path: path.to_owned(),
         source: Box::new(source),
@@ -146,17 +145,19 @@ fn check_kind(path: &Path) -> Result<bool, OpenError> {
         return Err(OpenError::Folder { path: path.to_owned() });
     }
     if file.len() == 0 {
-        return Ok(false);
+        return Ok(None);
     }
     let of = |e| OpenError::sqlite(path, e);
-    let db = Connection::open_with_flags(path, TO_READ).map_err(of)?;
+    let mut db = Connection::open_with_flags(path, TO_READ).map_err(of)?;
     match db.query_row("PRAGMA schema_version", [], |_| Ok(())) {
         Err(rusqlite::Error::SqliteFailure(error, _)) if error.code == ErrorCode::NotADatabase => {
-            Err(OpenError::NotDatabase { path: path.to_owned() })
+            return Err(OpenError::NotDatabase { path: path.to_owned() });
         }
-        // What can't be read now is said by the connection that is opened next.
-        _ => Ok(true),
+        // The first statement of the caller reports what cannot be read now.
+        _ => {}
     }
+    set_up(&mut db).map_err(of)?;
+    Ok(Some(db))
 }
 
 /// How a file is opened that is not written.

@@ -1,9 +1,7 @@
 //! Facts about header values, by kind: what each means; and what a document says in a header's place.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
 use curtsy_core::headers::{
     CacheControl, CacheHeaders, CacheKind, Coding, ContentType, Delta, ETag, RobotsRules, codings,
     freshness, http_date, retry_after,
@@ -15,8 +13,8 @@ use curtsy_parse::html::{Limits, Page};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::Report;
 use super::robots::base64;
+use super::{Report, judge_rows};
 
 #[derive(Deserialize)]
 struct HeaderFact {
@@ -54,34 +52,30 @@ impl HeaderFact {
 
 /// Judges every row.
 pub fn headers(path: &Path) -> anyhow::Result<Report> {
-    let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
-    let mut report = Report::default();
-    for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        let row: HeaderFact =
-            row.with_context(|| format!("reading a row of `{}`", path.display()))?;
+    judge_rows(path, |row: &HeaderFact, report| {
         let got = match row.kind.as_str() {
-            "retry-after" => answer_retry_after(&row),
-            "http-date" => answer_http_date(&row),
-            "cache-control" => answer_cache_control(&row),
-            "freshness" => answer_freshness(&row),
-            "content-type" => answer_content_type(&row),
-            "content-encoding" => answer_content_encoding(&row),
-            "etag" => answer_etag(&row),
+            "retry-after" => answer_retry_after(row),
+            "http-date" => answer_http_date(row),
+            "cache-control" => answer_cache_control(row),
+            "freshness" => answer_freshness(row),
+            "content-type" => answer_content_type(row),
+            "content-encoding" => answer_content_encoding(row),
+            "etag" => answer_etag(row),
             "robots-rules" if row.expect.get("strict_none").is_some() => {
                 report.skip(&row.id, LENIENT);
-                continue;
+                return Ok(());
             }
-            "robots-rules" => answer_robots_rules(&row),
-            "robots-meta" => answer_robots_meta(&row),
-            "charset-label" if is_lacking(&row) => {
+            "robots-rules" => answer_robots_rules(row),
+            "robots-meta" => answer_robots_meta(row),
+            "charset-label" if is_lacking(row) => {
                 report.skip(&row.id, LACKING);
-                continue;
+                return Ok(());
             }
-            "charset-label" => answer_charset_label(&row),
-            "document-encoding" => answer_document_encoding(&row)?,
+            "charset-label" => answer_charset_label(row),
+            "document-encoding" => answer_document_encoding(row)?,
             other => {
                 report.skip(&row.id, &format!("unknown kind `{other}`"));
-                continue;
+                return Ok(());
             }
         };
         // Where readers differ, ours is the lenient reading: it obeys more.
@@ -89,8 +83,8 @@ pub fn headers(path: &Path) -> anyhow::Result<Report> {
         // Compared as values: the order of keys in a text means nothing.
         let got = if got == *expected { expected } else { &got };
         report.check(&row.id, expected.to_string(), got.to_string());
-    }
-    Ok(report)
+        Ok(())
+    })
 }
 
 fn answer_retry_after(row: &HeaderFact) -> Value {

@@ -4,7 +4,6 @@
 //! crawl gets from the same bytes, which must hold the same addresses in our own spelling.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::Read;
 use std::path::Path;
 
@@ -16,8 +15,8 @@ use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::Report;
 use super::robots::base64;
+use super::{Report, judge_rows};
 
 #[derive(Deserialize)]
 struct LinksFact {
@@ -67,14 +66,7 @@ impl LinksFact {
 
 /// Judges every row of the file.
 pub fn links(path: &Path) -> anyhow::Result<Report> {
-    let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
-    let mut report = Report::default();
-    for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        let row: LinksFact =
-            row.with_context(|| format!("reading a row of `{}`", path.display()))?;
-        judge(&row, &mut report)?;
-    }
-    Ok(report)
+    judge_rows(path, judge)
 }
 
 fn judge(row: &LinksFact, report: &mut Report) -> anyhow::Result<()> {

@@ -6,34 +6,27 @@
 //!
 //! Each verdict is asked of the matcher that decides and of the naive one; if they differ, the row fails.
 
-use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use curtsy_core::policy::AgentMatch;
 use curtsy_core::robots::{AgentRules, Robots, naive::naive_decide};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Report;
+use super::{Report, judge_rows};
 
 /// What a decompressed robots.txt of a row may measure at most.
 const ROW_BYTES_MAX: u64 = 16 << 20;
 
 /// Runs a file of robots.txt rows.
 pub fn robots(path: &Path) -> Result<Report> {
-    let file =
-        fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
-    let mut report = Report::default();
-    for (number, line) in file.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let at = || format!("`{}` line {}", path.display(), number + 1);
-        let row: RobotsFact = serde_json::from_str(line).with_context(at)?;
-        let text = row.text().with_context(at)?;
-        row.judge(&text, &mut report);
-    }
-    Ok(report)
+    judge_rows(path, |row: &RobotsFact, report| {
+        row.judge(&row.text()?, report);
+        Ok(())
+    })
 }
 
 #[derive(Deserialize)]

@@ -16,7 +16,7 @@ use curtsy_parse::sitemap::{Entry, Limits, Sitemap, SitemapKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Report;
+use super::{Report, judge_rows};
 
 #[derive(Deserialize)]
 struct SitemapFact {
@@ -64,16 +64,11 @@ pub fn sitemaps(path: &Path) -> anyhow::Result<Report> {
     // The folder may be the one of the sitemaps or the one above it.
     let beside = path.parent().unwrap_or(path).parent().unwrap_or(path).join("manifest.jsonl");
     let path = if path.exists() || !beside.exists() { path } else { &beside };
-    let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
     let folder = path.parent().unwrap_or(path);
-    let mut report = Report::default();
-    for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        let row: SitemapFact =
-            row.with_context(|| format!("reading a row of `{}`", path.display()))?;
-        let tree = walk(&row, folder)?;
-        judge(&row, &tree, &mut report);
-    }
-    Ok(report)
+    judge_rows(path, |row: &SitemapFact, report| {
+        judge(row, &walk(row, folder)?, report);
+        Ok(())
+    })
 }
 
 fn walk(row: &SitemapFact, folder: &Path) -> anyhow::Result<SitemapTree> {

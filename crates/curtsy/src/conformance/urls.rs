@@ -3,15 +3,13 @@
 //! A row is judged in two steps: the fields of the parse, and then that a [`CrawlUrl`] made from the input is the one made from
 //! the expected address, so that nothing is lost or added on the way to our own spelling.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
 use curtsy_core::url::{CrawlUrl, UrlError, parse_whatwg};
 use serde::{Deserialize, Serialize};
 use url::{ParseError, Url, quirks};
 
-use super::Report;
+use super::{Report, judge_rows};
 
 #[derive(Deserialize)]
 struct UrlFact {
@@ -53,17 +51,12 @@ struct Fields {
 
 /// Judges every row of the file that is about http or https.
 pub fn urls(path: &Path) -> anyhow::Result<Report> {
-    let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
-    let mut report = Report::default();
-    for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        judge(row.with_context(|| format!("reading a row of `{}`", path.display()))?, &mut report)?;
-    }
-    Ok(report)
+    judge_rows(path, judge)
 }
 
-fn judge(row: UrlFact, report: &mut Report) -> anyhow::Result<()> {
-    let parsed = parse(&row);
-    let expected = match row.expect {
+fn judge(row: &UrlFact, report: &mut Report) -> anyhow::Result<()> {
+    let parsed = parse(row);
+    let expected = match &row.expect {
         Expect::Failure(Failure::Failure) => {
             // An address that is none, or none that is ever crawled.
             match parsed {
