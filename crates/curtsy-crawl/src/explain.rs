@@ -1,4 +1,5 @@
-//! What would a crawl do with a URL now? The same decision, on what the ledger of hosts knows; nothing is sent.
+//! What a crawl would do with a URL now: the decision of the engine, on what the ledger of hosts
+//! knows. Nothing is sent.
 
 use std::time::Duration;
 
@@ -35,7 +36,8 @@ pub struct Explained {
     pub now: Time,
 }
 
-/// What a new crawl with this order would do with a URL now. A page that the shared cache holds is used as the crawl would use it.
+/// Returns what a new crawl with this order would do with a URL now. A page in the shared cache is
+/// used as the crawl would use it.
 pub fn explain_job<H: Hours>(
     ledger: &mut Ledger<H>,
     spec: &JobSpec,

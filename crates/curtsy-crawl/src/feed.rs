@@ -11,7 +11,8 @@ use crate::SeedsAre;
 /// Seeds that are offered together.
 const AT_ONCE: usize = 1000;
 
-/// The seeds of a crawl, for all its workers. The store knows which of them it has seen before, so each run offers all of them.
+/// The seeds of a crawl, for all its workers. Every run offers all seeds: the store knows which of
+/// them are new.
 pub(crate) struct SeedSource {
     urls: Vec<CrawlUrl>,
     are: SeedsAre,

@@ -1,8 +1,9 @@
-//! What is a page about, as far as its address says? For samples that are to have something of everything.
+//! What a page is about, by its address. A plan and a sample take some pages of each kind.
 
 use curtsy_core::url::CrawlUrl;
 
-/// What a page is about, in the order in which a sample wants it (seed 004: "homepage, about, services, contact" first).
+/// What a page is about, in the order in which a sample takes pages (seed 004: "homepage, about,
+/// services, contact" first).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PageKind {
     /// The first page of the site.
@@ -74,7 +75,7 @@ impl PageKind {
     }
 }
 
-/// What addresses say, in the languages that small sites have most often (parts of words, in lower case).
+/// Parts of words in addresses, in lower case, in the languages that are frequent on small sites.
 #[rustfmt::skip]
 const SIGNS: &[(PageKind, &[&str])] = &[
     (PageKind::About, &[

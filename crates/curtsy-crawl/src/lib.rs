@@ -1,9 +1,10 @@
 //! A crawl on one machine, from seed to row: what every face on one machine has in common.
 //!
-//! A face reads its input into a [`JobSpec`]. [`run`] crawls into a file of its own, and a crawl that was stopped or killed goes on when
-//! the same command is given again; [`stream`] hands every row to the face and leaves nothing behind but what the ledger of hosts knows.
-//! Nothing here decides about a request: scope is the reader's, manners are the core's. What is here is the order in which things are
-//! opened and ended.
+//! A face reads its input into a [`JobSpec`]. [`run`] crawls into a file. A crawl that was stopped
+//! or killed resumes when the same command is run again. [`stream`] hands every row to the face;
+//! only the ledger of hosts keeps something of such a crawl. Nothing here decides about a request:
+//! scope belongs to the reader, manners to the core. This crate opens and closes things in the
+//! right order.
 
 mod asking;
 mod attend;

@@ -1,7 +1,7 @@
 //! One page for somebody who waits for it.
 //!
-//! A page of the shared cache that went stale, and that its server lets be used while it is asked for again (RFC 5861), is handed out at
-//! once; the answer of the site is for whoever asks next.
+//! A stale page of the shared cache is returned at once if its server permits use during
+//! revalidation (RFC 5861). The answer of the site is for the next caller.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,12 +9,12 @@ use bytes::Bytes;
 use curtsy_core::host::AskKind;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Batch, Boxed, Cache, Head, PageSource, Row, Sink, SinkError};
-use curtsy_store::{Handle, Ledger, Machine, Options, Shows};
+use curtsy_engine::{Batch, Boxed, Head, PageSource, Row, Sink, SinkError};
+use curtsy_store::{Ledger, Machine, Options, Shows};
 
 use crate::run::make_folder;
 use crate::sharing::Sharing;
-use crate::stream::{Keeper, NoCache, Streaming};
+use crate::stream::{Keeper, Streaming};
 use crate::{CrawlError, JobSpec, Report, Watch, stream};
 
 /// A page that somebody waited for.
@@ -34,8 +34,8 @@ pub struct OnePage {
     pub at: Time,
 }
 
-/// Gets the one page that a job begins with. It is shown as soon as there is something that may be used: a stale page first, if its
-/// server allows that, and then what the site answers.
+/// Gets the only page of a job. `show` is called for a stale page first, if its server permits
+/// that, and then for the answer of the site.
 pub fn get(
     spec: &JobSpec,
     show: &mut dyn FnMut(&OnePage),
@@ -84,10 +84,6 @@ struct OnePageKeeper<'p>(&'p Mutex<Vec<OnePage>>);
 impl Keeper for OnePageKeeper<'_> {
     fn sink(&self) -> Box<dyn Sink + '_> {
         Box::new(OnePageKeeper(self.0))
-    }
-
-    fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
-        Box::new(NoCache)
     }
 }
 

@@ -26,15 +26,17 @@ use crate::{
     shown_url,
 };
 
-/// Rows that are written together, if so many come within the time that a row may wait: keys are all over their index, and each
-/// transaction writes every page of it that it touched.
+/// The rows of a batch, if that many arrive within the time that a row may wait. Large batches are
+/// cheaper: keys are spread over their index, and a transaction writes every page of the index that
+/// it changed.
 pub(crate) const FLUSH_ROWS: usize = 400;
 
 /// Hosts that are tried anew at once when settings have changed; the others are when they fall due.
 pub(crate) const ANEW_MAX: usize = 10_000;
 
-/// Runs a crawl until nothing is left, until what is left must wait too long, or until it is asked to stop: once to finish what was
-/// sent, twice to end at once. `asked` is done whenever somebody asks.
+/// Runs a crawl until nothing is left, until the remaining URLs must wait too long, or until the
+/// user stops it: the first signal lets open requests end, the second ends the crawl at once.
+/// `asked` completes at each signal.
 pub fn run(
     spec: &JobSpec,
     into: &FileSpec,
@@ -270,7 +272,7 @@ fn add_earlier_setbacks(
     Ok(())
 }
 
-/// The name under which files know the rows of a crawl that goes on: the name of its last run that began anew.
+/// The name of a crawl in its output files: the name of its last run that began anew.
 fn job_name(runs: &[RunRow]) -> Option<&str> {
     let anew = |run: &&RunRow| run.command.split(' ').any(|word| word == "--again");
     let begun = runs.iter().rev().find(anew).or(runs.first());
@@ -284,8 +286,9 @@ struct Admitted {
     is_new: bool,
 }
 
-/// Makes these seeds the seeds of the crawl in a file. Other seeds than those that it has are refused unless they are to be added, or
-/// unless no site ever answered that crawl: a host name with a typo, or the wrong scheme, is not a crawl worth keeping apart.
+/// Makes these seeds the seeds of the crawl in a file. Seeds that the crawl does not have are
+/// refused, unless the user adds them or no site ever answered the crawl: a wrong scheme or a typo
+/// in a host name leaves nothing worth keeping.
 fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<Admitted, CrawlError> {
     let others = crawl.other_seeds(&spec.seeds)?;
     let mut is_new = false;
@@ -308,10 +311,12 @@ fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<Admitte
     Ok(Admitted { added: others.unwrap_or_default(), is_new })
 }
 
-/// Queues URLs again that had ended for a reason that is over: a budget, or a failure on our own side. Tells how many.
+/// Queues URLs again that an earlier run gave up for a cause that is over: a budget, or a failure
+/// on our own side. Returns their number.
 ///
-/// A failure on our side is over if the settings have changed. A seed for which nobody was asked is tried again in any case: it costs no
-/// site anything, and a crawl whose seed was not reached has not begun.
+/// A failure on our side is over if the settings have changed. A seed without any request is tried
+/// again in any case: that costs no site anything, and a crawl that did not reach its seed has not
+/// begun.
 fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, CrawlError> {
     let changed = crawl.settings_changed(spec.outlet.fingerprint())?;
     let seeds: HashSet<&CrawlUrl> = spec.seeds.iter().collect();
@@ -331,8 +336,8 @@ fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, Cr
     Ok(count)
 }
 
-/// Tries the user's own machine anew if nobody listened there the last time: the server may have been started since, and a wait would
-/// spare nobody.
+/// Tries the user's own machine again if no server listened there the last time. The server may run
+/// now, and the wait would protect nobody.
 pub(crate) fn try_own_machine(spec: &JobSpec, crawl: &Crawl) -> Result<(), CrawlError> {
     let hosts = spec.seeds.iter().map(CrawlUrl::host).filter(|host| host.names_this_machine());
     let hosts: Vec<_> = hosts.take(ANEW_MAX).cloned().collect();

@@ -5,17 +5,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Batch, Boxed, Cache, Sink, SinkError};
+use curtsy_engine::{Batch, Boxed, Sink, SinkError};
 use curtsy_sink::read::SitemapUrl;
-use curtsy_store::{Handle, Machine, Shows};
+use curtsy_store::Shows;
 
-use crate::stream::{Keeper, NoCache, Streaming};
+use crate::stream::{Keeper, Streaming};
 use crate::{CrawlError, JobSpec, Report, SeedsAre, Watch, stream};
 
 /// Listed URLs that are read.
 pub(crate) const LISTED_MAX: usize = 1_000_000;
 
-/// The URLs that the sitemaps of a job's seeds list: each seed is a site, or one sitemap. The report says what kept it from asking.
+/// Returns the URLs in the sitemaps of a job's seeds; each seed is a site or one sitemap. The
+/// report says what prevented the requests.
 pub fn list_sitemaps(
     spec: &JobSpec,
     watch: &mut dyn Watch,
@@ -56,10 +57,6 @@ struct ListingKeeper<'l>(&'l Mutex<List>);
 impl Keeper for ListingKeeper<'_> {
     fn sink(&self) -> Box<dyn Sink + '_> {
         Box::new(ListingKeeper(self.0))
-    }
-
-    fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
-        Box::new(NoCache)
     }
 }
 

@@ -1,24 +1,26 @@
 //! Which of http and https does a site speak, and can it be dialled at all?
 //!
-//! A seed without a scheme is tried with the scheme that is likely: https, or http on one's own machine. Trying it is asking for its
-//! robots.txt, in turn and on the ledger, as a crawl does: so what was learnt is not asked for again.
+//! A seed without a scheme is tried with the likely scheme: https, or http on the user's own
+//! machine. The try is a request for robots.txt, paced and recorded in the ledger like a request of
+//! a crawl, so the crawl does not repeat it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use curtsy_core::host::{Outcome, Problem};
 use curtsy_core::url::{CrawlUrl, Scheme};
-use curtsy_engine::{Batch, Boxed, Cache, Sink, SinkError, Step};
+use curtsy_engine::{Batch, Boxed, Sink, SinkError, Step};
 use curtsy_fetch::{GuardRefusal, HttpFetch, Outlet, TokioClock};
-use curtsy_store::{Handle, Ledger, Machine, Options, Shows};
+use curtsy_store::{Ledger, Machine, Options, Shows};
 
 use crate::attend::runtime;
 use crate::report::REQUEST_KINDS;
-use crate::stream::{Keeper, NoCache, Streaming};
+use crate::stream::{Keeper, Streaming};
 use crate::{CrawlError, Ended, JobSpec, Progress, SeedsAre, Watch, stream};
 
-/// Chooses between a seed as it is likely and the same with the other scheme: the other one only where the likely one is not spoken and
-/// the other is. The requests that this takes are added to the job's prelude.
+/// Chooses between a seed with its likely scheme and the same seed with the other scheme. The other
+/// scheme wins only if the site speaks it and does not speak the likely one. The requests are added
+/// to the job's prelude.
 pub fn spoken(
     spec: &mut JobSpec,
     [likely, other]: [&CrawlUrl; 2],
@@ -44,19 +46,22 @@ pub fn spoken(
     Ok(if other_is_spoken { other.scheme() } else { likely.scheme() })
 }
 
-/// Whether a site that was reached, or would be, does not speak a scheme. A name that does not resolve or a proxy says nothing of that.
+/// Whether a failure shows that a site does not speak a scheme. A failed name lookup or a failed
+/// proxy shows nothing of this.
 fn is_silence(problem: Problem) -> bool {
     use Problem::{Connect, ConnectTimeout, FirstByteTimeout, Malformed, Reset, TlsAbsent};
     matches!(problem, Connect | ConnectTimeout | Reset | TlsAbsent | Malformed | FirstByteTimeout)
 }
 
-/// Whether a handshake that failed shows that TLS is spoken: then nothing is asked for in the clear.
+/// Whether a failed handshake shows that the server speaks TLS. Then nothing is requested without
+/// encryption.
 fn is_tls(problem: Problem) -> bool {
     use Problem::{Tls, TlsExpired, TlsIssuer, TlsName};
     matches!(problem, Tls | TlsExpired | TlsIssuer | TlsName)
 }
 
-/// The scheme that a site is known to speak: its robots.txt was answered with it, and is not to be asked for again yet.
+/// Returns the scheme that a site is known to speak: its robots.txt was answered with this scheme
+/// and is not due again.
 pub fn known(
     spec: &JobSpec,
     [likely, other]: [&CrawlUrl; 2],
@@ -78,7 +83,8 @@ pub fn known(
     Ok(urls.filter(|url| answered(url)).map(CrawlUrl::scheme).next())
 }
 
-/// Whether a URL could be dialled now: its port, its name, its addresses. Nothing is sent to the site.
+/// Checks whether a URL could be dialled now: its port, its name, its addresses. Nothing is sent to
+/// the site.
 pub fn dialable(spec: &JobSpec, url: &CrawlUrl) -> Result<Dialable, CrawlError> {
     let outlet = Outlet::new(&spec.outlet)?;
     let fetch = HttpFetch::new(&outlet, TokioClock::new());
@@ -142,10 +148,6 @@ struct SchemeSteps(Mutex<Vec<Step>>);
 impl Keeper for &SchemeSteps {
     fn sink(&self) -> Box<dyn Sink + '_> {
         Box::new(Hearing(&self.0))
-    }
-
-    fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
-        Box::new(NoCache)
     }
 }
 

@@ -1,4 +1,4 @@
-//! A crawl whose rows a face keeps itself. Nothing is left of it but what the ledger of hosts knows.
+//! A crawl whose rows a face keeps. Only the ledger of hosts keeps something of such a crawl.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,19 +25,23 @@ use crate::{CrawlError, JobSpec, Report, Watch};
 
 /// Whoever keeps the rows of a crawl. Each worker asks on its own thread.
 pub trait Keeper: Sync {
-    /// Where a worker's rows go.
+    /// The sink for a worker's rows.
     fn sink(&self) -> Box<dyn Sink + '_>;
-    /// The pages that are held already: somewhere, or beside what the worker's store knows of hosts.
-    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_>;
-    /// Pages that must wait longer than the crawl's patience: told at its end.
+    /// The cache of the pages that the face holds; none by default. The store is the worker's.
+    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_> {
+        let _ = store;
+        Box::new(NoCache)
+    }
+    /// Takes the pages that must wait longer than the crawl's patience, at the end of the crawl.
     fn left(&self, left: Vec<Left>) {
         let _ = left;
     }
-    /// Looks at what a document leads to before it is offered. What a keeper takes out is not asked for.
+    /// Looks at the links of a document before they are offered. A link that the keeper removes is
+    /// not requested.
     fn found(&self, record: &UrlRecord, document: &mut Document) {
         let _ = (record, document);
     }
-    /// How many pages were planned and where they came from, if a keeper knows that better than the crawl.
+    /// The number of planned pages and where they came from, if the keeper made a plan.
     fn planned(&self) -> Option<(u64, Vec<DiscoverySource>)> {
         None
     }
@@ -85,7 +89,7 @@ impl Cache for NoCache {
 pub struct Streaming {
     /// Threads that work.
     pub workers: usize,
-    /// Rows that each of them hands on at once, if so many come within the time that a row may wait.
+    /// Rows in a batch of each worker, if that many arrive within the time that a row may wait.
     pub rows: usize,
     /// Pages that are not asked for, as they are held already.
     pub known: Vec<UrlKey>,
