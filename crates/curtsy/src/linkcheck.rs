@@ -1,11 +1,11 @@
 //! Which links of a crawled site are broken? A report on a crawl's file, one entry for each target.
 //!
-//! Nothing is asked of anybody here: every answer is a row of the file, and what has no row was not checked. What the rows do not
-//! hold, the words of a link, its fragment and what a page loads, is read again from the bodies that the file keeps. So an ordinary
-//! crawl does nothing for this report.
+//! This report sends no request: every answer is a row of the crawl's file, and a URL without a row
+//! was not checked. The text of a link, its fragment and the assets of a page are not in rows; they
+//! are read again from the bodies in the file. So an ordinary crawl does nothing for this report.
 //!
-//! Fragments take a second look: which of them are used is known after all pages were read, and whether a page has such a place is
-//! then looked up in that page alone.
+//! Fragments need a second pass: the fragments in use are known after all pages were read, and each
+//! is then looked up in its page.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -28,7 +28,8 @@ pub struct LinkChecks {
 /// A report on links.
 #[derive(Clone, Debug, Default)]
 pub struct LinkReport {
-    /// What is wrong, the worst first: what is broken before warnings, and what most pages link to before the rest.
+    /// The problems, the worst first: broken targets before warnings, and targets with many
+    /// referring pages before the others.
     pub problems: Vec<LinkProblem>,
     /// Pages whose links were looked at.
     pub pages: u64,
@@ -192,7 +193,8 @@ impl KnownTargets {
         Ok(known)
     }
 
-    /// The target of a link and its key: under its own address, or under that without what only traces visitors.
+    /// Returns the target of a link and its key: under its own address, or under the address
+    /// without tracking parameters.
     fn find(&self, url: &CrawlUrl) -> (UrlKey, Option<&LinkTarget>) {
         let key = url.key();
         if let Some(row) = self.rows.get(&key) {
@@ -239,7 +241,8 @@ struct LinkFindings {
     fragments: usize,
 }
 
-/// Adds a referring page, in the order of the pages' URLs: a crawl reads pages in another order each time, and reports are compared.
+/// Adds a referring page, in the order of the pages' URLs: the order in which a crawl reads pages
+/// differs each time, and reports are compared.
 fn keep_first(
     from: &mut Vec<Referrer>,
     max: usize,
@@ -423,7 +426,8 @@ impl LinkFindings {
                     return;
                 };
                 html::places(&url, content_type, body, |name| {
-                    // By its name as it is written, or decoded (HTML standard, "find a potential indicated element").
+                    // By the name as written, or decoded (HTML standard, "find a potential
+                    // indicated element").
                     wanted.remove(name);
                 });
                 if !wanted.is_empty() {

@@ -1,4 +1,5 @@
-//! `curtsy block`: orders that nothing more is asked of a host, for every crawl of this user on this machine. `curtsy stop` is the same.
+//! `curtsy block` (also `curtsy stop`): orders that stop all requests to a host, for every crawl of
+//! this user on this machine.
 
 use anyhow::Context;
 use clap::Args;

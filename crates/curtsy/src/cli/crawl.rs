@@ -65,8 +65,9 @@ pub(super) struct Checked {
     pub(super) nothing: Option<String>,
 }
 
-/// Crawls into a file for a report on the present state of a site. A crawl that is complete starts over. The page cache is not used for a site on
-/// this machine: its owner has just changed it, and no stranger is spared a request.
+/// Crawls into a file for a report on the present state of a site. A complete crawl starts over.
+/// The page cache is not used for a site on this machine: its owner has just changed it, and a
+/// request costs no stranger anything.
 pub(super) fn run_for_report(
     mut flags: Values,
     (json, quiet): (bool, bool),
@@ -98,7 +99,8 @@ pub(super) fn run_for_report(
     } else if !quiet {
         write!(console.err, "{}", summary(&report, &into))?;
     }
-    // The summary says the same. A page that two URLs of this run lead to is held too, and was requested in this run.
+    // The summary says the same. A page to which two URLs of this run lead is held too, and was
+    // requested in this run.
     let held = match into.begin {
         Begin::Again => report.cached + report.missing_shared,
         Begin::GoOn | Begin::Forced => report.cached_shared + report.missing_shared,

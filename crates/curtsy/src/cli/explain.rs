@@ -1,4 +1,5 @@
-//! `curtsy why --now URL`, also called `curtsy explain URL`: what a crawl would do with a URL now. Nothing is sent to the site.
+//! `curtsy why --now URL`, also called `curtsy explain URL`: what a crawl would do with a URL now.
+//! Nothing is sent to the site.
 
 use std::path::Path;
 use std::time::Duration;

@@ -14,8 +14,9 @@ use super::refusal;
 /// Files that are looked at, the newest first.
 pub(crate) const FILES_MAX: usize = 100;
 
-/// The file that is named. Without one: what `into` in `curtsy.toml` names; else the crawl in this folder that knows the URL, the file named
-/// after its host first; else the newest crawl. Which one it is, is said on stderr.
+/// Returns the named file. Without a name: the file that `into` in `curtsy.toml` names; else the
+/// crawl in this folder that knows the URL, the file named after its host first; else the newest
+/// crawl. The choice is noted on stderr.
 pub(super) fn find(
     named: Option<&Path>,
     urls: &[CrawlUrl],

@@ -1,4 +1,5 @@
-//! `curtsy forget`: takes rows out of a crawl's file, pages out of the page cache, and the history of a host out of the ledger.
+//! `curtsy forget`: removes rows from a crawl's file, pages from the page cache, and a host's
+//! history from the ledger.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -20,9 +21,11 @@ use curtsy_crawl::seed;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct ForgetArgs {
-    /// A URL (`https://example.org/page`), a host (`example.org`), or one port of a host (`localhost:8000`)
+    /// A URL (`https://example.org/page`), a host (`example.org`), or one port of a host
+    /// (`localhost:8000`)
     what: String,
-    /// The crawl's file [default: the crawl in this folder that knows the URL, or the newest; for a host, every crawl in this folder that has rows of it]
+    /// The crawl's file [default: the crawl in this folder that knows the URL, or the newest; for a
+    /// host, every crawl in this folder that has rows of it]
     #[arg(long = "in", value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
@@ -120,8 +123,8 @@ fn port(text: &str) -> Option<u16> {
     port.parse().ok()
 }
 
-/// Removes pages from the page cache that all crawls share, and returns how many. The cache knows its pages by their keys: those of one port are
-/// the ones that the crawls' files name.
+/// Removes pages from the page cache that all crawls share, and returns their number. The cache
+/// knows pages by their keys only: the pages of one port are those that the crawls' files name.
 fn forget_shared(
     args: &ForgetArgs,
     what: &Forget,

@@ -20,7 +20,8 @@ use crate::linkcheck::{self, LinkChecks, LinkProblem, LinkReport, ProblemKind};
 #[command(mut_arg("again", |arg| arg.help(AGAIN_HELP)))]
 #[command(mut_arg("force", |arg| arg.help(FORCE_HELP).requires("again")))]
 pub(super) struct LinksArgs {
-    /// A crawl's file; or a URL, whose site is crawled first, into `--into` [default: the newest crawl in this folder]
+    /// A crawl's file; or a URL, whose site is crawled first, into `--into` [default: the newest
+    /// crawl in this folder]
     #[arg(value_name = "FILE|URL")]
     target: Option<String>,
     /// A crawl's file; the same as to give it without a flag

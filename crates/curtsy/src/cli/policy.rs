@@ -36,7 +36,8 @@ enum PolicyCommand {
 
 #[derive(Debug, Args)]
 struct ShowPolicyArgs {
-    /// A preset (careful, audit, warehouse, fleet, survey) or a file [default: that of `curtsy.toml`, else careful]
+    /// A preset (careful, audit, warehouse, fleet, survey) or a file [default: that of
+    /// `curtsy.toml`, else careful]
     #[arg(value_name = "POLICY")]
     policy: Option<String>,
     #[command(flatten)]

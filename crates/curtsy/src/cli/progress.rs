@@ -1,7 +1,8 @@
-//! Progress of a crawl: a live picture on a terminal, plain lines otherwise, JSON lines if asked for.
+//! The progress of a crawl: a live picture on a terminal, plain lines otherwise, JSON lines with
+//! `--json`.
 //!
-//! The live picture is one line for the crawl and one for each host that waits. Each fits the terminal's width, counted in columns, so
-//! that it takes one row and can be wiped by moving up.
+//! The live picture has one line for the crawl and one for each host that waits. Each line fits the
+//! terminal's width in columns, so that it takes one row and can be erased by moving up.
 
 use std::io::Write;
 use std::time::Duration;
@@ -50,7 +51,7 @@ enum ProgressUnit {
 }
 
 impl<'a> Progressing<'a> {
-    /// Progress of a job that asks for robots.txt and sitemaps alone: it has requests, and no pages.
+    /// Progress of a job that requests only robots.txt and sitemaps: it counts requests, not pages.
     pub(super) fn of_requests(
         out: &'a mut dyn Write,
         json: bool,
@@ -120,8 +121,8 @@ impl<'a> Progressing<'a> {
         self.last = Some((progress.took, progress.rows));
     }
 
-    /// How long what is queued and in the budget takes, of what is known so far: what is found meanwhile comes on top. Hosts have their pace;
-    /// where that is no limit, the crawl goes as fast as it went.
+    /// Estimates how long the queued URLs within the budget take; URLs found later come on top.
+    /// Hosts have their pace; where the pace is no limit, the speed so far counts.
     fn left(&self, progress: &Progress) -> Option<Duration> {
         let by_pace = progress.left.filter(|left| *left >= Duration::from_secs(1));
         let by_rate = (self.rate > 0.05).then(|| progress.in_budget as f64 / self.rate);

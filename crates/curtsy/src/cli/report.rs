@@ -1,4 +1,5 @@
-//! The end of a crawl for a person: why pages have no content, which budget is used up, who has to wait and what can be done.
+//! The report on a crawl for a person: why pages have no content, which budget is used up, which
+//! hosts must wait and what can be done.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -177,7 +178,7 @@ fn left(report: &Report, into: &FileSpec) -> String {
     text
 }
 
-/// The hosts that could not be reached, and why, for a person; without those that were told of already.
+/// The hosts that could not be reached and why, for a person; without hosts that were named before.
 pub(super) fn unreached(report: &Report, told: impl Fn(&str) -> bool) -> String {
     let all = report.unreached.iter().filter(|(host, why)| **why != "guard" && !told(host));
     let shown = all.clone().take(NOT_DIALLED_SHOWN);
@@ -216,7 +217,8 @@ pub(super) fn reasons(report: &Report) -> String {
         false => reasons.len(),
     };
     for reason in &reasons[..shown] {
-        // Each host that was not dialled has a line of its own, with its address and what would allow it.
+        // A host that was not dialled has a line of its own, with its address and what would allow
+        // it.
         let hint = reason.reason != PRIVATE_ADDRESS || report.not_dialled.is_empty();
         let _ = writeln!(text, "    {}", line(reason, hint));
     }

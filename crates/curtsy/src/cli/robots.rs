@@ -32,7 +32,8 @@ enum RobotsCommand {
 
 #[derive(Debug, Args)]
 struct AgentArgs {
-    /// The product that asks, with or without a version [default: that of your crawls, by `curtsy.toml` and the environment: curtsy]
+    /// The product that asks, with or without a version [default: that of your crawls, by
+    /// `curtsy.toml` and the environment: curtsy]
     #[arg(long, value_parser = product)]
     agent: Option<String>,
     /// Compare agents loosely: exact, then partial either way, then `*`

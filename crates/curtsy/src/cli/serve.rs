@@ -1,4 +1,5 @@
-//! `curtsy serve`: the service, an HTTP API and web pages for products that ingest small business sites.
+//! `curtsy serve`: the service, an HTTP API and web pages for products that ingest small business
+//! sites.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -30,17 +31,21 @@ pub(super) struct ServeArgs {
     /// A name under which it is asked for besides its address, as `ingest.example.org`; repeatable
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
-    /// Where hosts, runs and pages are kept: a SQLite file or `postgres://user@host/database` [env: CURTSY_SERVE_STORE]
-    /// [default: the ledger of hosts, $XDG_STATE_HOME/curtsy/hosts.db, so that every crawl of this user keeps one pace]
+    /// Where hosts, runs and pages are kept: a SQLite file or `postgres://user@host/database` [env:
+    /// CURTSY_SERVE_STORE] [default: the ledger of hosts, $XDG_STATE_HOME/curtsy/hosts.db, so that
+    /// every crawl of this user keeps one pace]
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
-    /// Try it: synthetic business sites on this machine to ingest, and a store that goes with the process; needs no internet
+    /// Try it: synthetic business sites on this machine to ingest, and a store that goes with the
+    /// process; needs no internet
     #[arg(long, conflicts_with_all = ["store"])]
     demo: bool,
-    /// Read the token for changing calls from a file [env: CURTSY_SERVE_TOKEN] [default: made at the first start and shown once]
+    /// Read the token for changing calls from a file [env: CURTSY_SERVE_TOKEN] [default: made at
+    /// the first start and shown once]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Make a new token, show it, and end; the old one is worth nothing from then on (start the service again)
+    /// Make a new token, show it, and end; the old one is worth nothing from then on (start the
+    /// service again)
     #[arg(long)]
     rotate_token: bool,
     /// How often the contract's checks are carried out by themselves, as `15m`; `never` for none

@@ -1,6 +1,7 @@
-//! `curtsy site`: serves scripted sites on loopback until it is told to stop, and keeps the access log that `curtsy judge` reads.
+//! `curtsy site`: serves scripted sites on loopback until it is stopped, and writes the access log
+//! that `curtsy judge` reads.
 //!
-//! It is for anybody who wants to test a crawler, ours or another. It listens on 127.0.0.0/8 only and needs no network.
+//! It serves tests of any crawler. It listens on 127.0.0.0/8 only and needs no network.
 
 use std::path::PathBuf;
 
@@ -121,7 +122,8 @@ fn ready(args: &SiteArgs, sites: &Sites, console: &mut Console<'_>) -> anyhow::R
         )?;
     } else {
         for host in hosts {
-            // Clients find `.localhost` on this machine by themselves; other names need `--resolve`.
+            // Clients resolve `.localhost` to this machine by themselves; other names need
+            // `--resolve`.
             let url = match host.name.ends_with(".localhost") {
                 true => &host.url,
                 false => &host.url_by_address,

@@ -1,4 +1,5 @@
-//! `curtsy sitemap list`, `curtsy plan`: what a site lists, and what crawling it would take. Only robots.txt and sitemaps are asked for.
+//! `curtsy sitemap list`, `curtsy plan`: the URLs in a site's sitemaps, and what a crawl of them
+//! takes. Only robots.txt and sitemaps are requested.
 
 use std::io::IsTerminal;
 
@@ -157,7 +158,8 @@ pub(super) fn plan(args: PlanArgs, console: &mut Console<'_>) -> anyhow::Result<
     Ok(outcome)
 }
 
-/// How a crawl would end that can't ask the site, with its reason; none if there is a list. A list that is not complete is warned of.
+/// Returns how a crawl would end that cannot reach the site, with the reason; none if there is a
+/// list. An incomplete list causes a warning.
 fn kept_off(
     spec: &JobSpec,
     listed: &[SitemapUrl],

@@ -30,10 +30,12 @@ use curtsy_crawl::{LeftOut, left_out, other_scheme, seed};
 pub(super) struct WhyArgs {
     /// The URL, as it was found or given
     url: String,
-    /// The crawl's file [default: the crawl in this folder that knows the URL, the file named after its host first, or the newest]
+    /// The crawl's file [default: the crawl in this folder that knows the URL, the file named after
+    /// its host first, or the newest]
     #[arg(long = "in", value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Say what a crawl would do with the URL now, and not what one did; nothing is sent to the site
+    /// Say what a crawl would do with the URL now, and not what one did; nothing is sent to the
+    /// site
     #[arg(long, conflicts_with = "file")]
     now: bool,
     /// Print JSON
@@ -75,7 +77,8 @@ pub(super) struct Why {
     pub(super) json: Json,
 }
 
-/// Whether the ledger has an order that blocks a host. Without a ledger nobody can have lifted the order of a run.
+/// Whether the ledger has an order that blocks a host. Without a ledger no command can have lifted
+/// the order of a run.
 fn is_blocked(settings: &Settings, host: &HostKey, console: &Console<'_>) -> anyhow::Result<bool> {
     if !settings.ledger_file(console)?.exists() {
         return Ok(true);
@@ -84,7 +87,8 @@ fn is_blocked(settings: &Settings, host: &HostKey, console: &Console<'_>) -> any
     Ok(stops.iter().any(|(blocked, _)| blocked == host))
 }
 
-/// What a crawl's file says about a URL. `is_blocked` says whether a host is blocked now, which the file does not know.
+/// Returns what a crawl's file knows of a URL. `is_blocked` says whether a host is blocked now,
+/// which the file does not know.
 pub(super) fn find(
     file: &Path,
     url: &str,
@@ -182,7 +186,8 @@ impl StepRole {
     }
 }
 
-/// Why the host of a row was not dialled, and what would allow it: by its address, or as the run that tried has it.
+/// Returns why the host of a row was not dialled, and what would allow it: by its address, or from
+/// the run that tried.
 fn not_dialled(pages: &PagesFile, row: &PageRow) -> anyhow::Result<String> {
     let url = CrawlUrl::parse(&row.final_url)?;
     let host = GuardRefusal::host(&url);
@@ -472,13 +477,13 @@ fn told(step: &DecisionRow) -> String {
     format!("{at} {what} {came}{friction}{wait}{then}")
 }
 
-/// Whether this was a `HEAD` after which the same URL was asked for with `GET`: nothing else follows a URL to itself.
+/// Whether this was a `HEAD` that was repeated as `GET`: no other decision follows a URL to itself.
 fn is_head(step: &DecisionRow) -> bool {
     step.decision == "follow" && step.follows.as_ref() == Some(&step.url)
 }
 
-/// Whether a URL ended at this decision without a request: its host had to wait and nothing else was left to do, or the answer that it is
-/// missing was still fresh.
+/// Whether a URL ended at this decision without a request: its host had to wait and no other work
+/// was left, or an earlier answer "missing" was still fresh.
 fn was_not_asked(step: &DecisionRow) -> bool {
     let waits = |finding: &Finding| matches!((finding.verdict, step.at), (Verdict::NotBefore(until), Some(at)) if until > at);
     let remembered = waits(step.findings.of(Gate::Freshness));

@@ -23,7 +23,8 @@ use curtsy_crawl::state_dir;
 pub(super) struct WorkerArgs {
     #[command(flatten)]
     redis: RedisArgs,
-    /// Brokers of Kafka, as `host:port,host:port` [env: PAGE_FETCHER_KAFKA_BOOTSTRAP_SERVERS] [default: localhost:9092]
+    /// Brokers of Kafka, as `host:port,host:port` [env: PAGE_FETCHER_KAFKA_BOOTSTRAP_SERVERS]
+    /// [default: localhost:9092]
     #[arg(long, value_name = "BROKERS")]
     kafka: Option<String>,
     /// Set any setting of librdkafka, as in `--kafka-set security.protocol=ssl`; repeatable
@@ -32,10 +33,12 @@ pub(super) struct WorkerArgs {
     /// Fetch links that are found, too, on the hosts that were asked for [env: PAGE_FETCHER_FOLLOW]
     #[arg(long)]
     follow: bool,
-    /// Where health and metrics are told; `none` tells nobody [env: PAGE_FETCHER_LISTEN] [default: 127.0.0.1:9100]
+    /// Where health and metrics are told; `none` tells nobody [env: PAGE_FETCHER_LISTEN] [default:
+    /// 127.0.0.1:9100]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// A folder for what the worker remembers [env: PAGE_FETCHER_STATE_DIR] [default: $XDG_STATE_HOME/curtsy/worker]
+    /// A folder for what the worker remembers [env: PAGE_FETCHER_STATE_DIR] [default:
+    /// $XDG_STATE_HOME/curtsy/worker]
     #[arg(long, value_name = "FOLDER")]
     state_dir: Option<PathBuf>,
     /// Visits at once [env: PAGE_FETCHER_VISITS] [default: 1024]
@@ -44,7 +47,8 @@ pub(super) struct WorkerArgs {
     /// End when nothing is left to do
     #[arg(long)]
     until_empty: bool,
-    /// An empty Redis is a new one: nothing is waited for (else nothing is sent for one request's time, since old requests may still run)
+    /// An empty Redis is a new one: nothing is waited for (else nothing is sent for one request's
+    /// time, since old requests may still run)
     #[arg(long)]
     new: bool,
     #[command(flatten)]
@@ -71,7 +75,8 @@ fn dies_at(text: &str) -> Result<(Point, u32), String> {
 /// The fleet's Redis.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct RedisArgs {
-    /// The Redis of host states and queues [env: PAGE_FETCHER_REDIS_URL] [default: redis://localhost:6379]
+    /// The Redis of host states and queues [env: PAGE_FETCHER_REDIS_URL] [default:
+    /// redis://localhost:6379]
     #[arg(long, value_name = "URL")]
     pub(super) redis: Option<String>,
 }

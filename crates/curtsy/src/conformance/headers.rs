@@ -1,4 +1,5 @@
-//! Facts about header values, by kind: what each means; and what a document says in a header's place.
+//! Facts about the meaning of header values, by kind, and of the parts of a document that replace a
+//! header.
 
 use std::path::Path;
 

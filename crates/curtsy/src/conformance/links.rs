@@ -1,7 +1,8 @@
 //! Facts about pages: what an HTML5 parser's finished tree links to and says.
 //!
-//! A row is judged twice: by what the markup says as the standard resolves it (fragment and user kept), and by the page that the
-//! crawl gets from the same bytes, which must hold the same addresses in our own spelling.
+//! A row is judged twice: by the markup as the standard resolves it (fragment and user kept), and
+//! by the page that the crawl reads from the same bytes, which must have the same addresses in our
+//! own spelling.
 
 use std::collections::BTreeSet;
 use std::io::Read;

@@ -1,6 +1,7 @@
 //! Runs files of independent facts against the core and counts.
 //!
-//! Each kind of file has a module with one function that reads rows and fills a [`Report`]. A row that is skipped says why.
+//! Each kind of file has a module with one function that reads rows and fills a [`Report`]. A
+//! skipped row has a reason.
 
 pub mod challenges;
 pub mod headers;

@@ -1,10 +1,12 @@
 //! Rows about robots.txt: is this URL allowed, how long is the delay, which sitemaps are named.
 //!
-//! Rows of strength `consensus` and `google+rfc` must come out as they say. A `google-only` row is a matter of policy: where
-//! we answer as Google does it passes, and where we don't, one of our written decisions must cover it *and* the strict
-//! reading of RFC 9309 must side with us; then it is skipped with that decision as the reason. Anything else fails.
+//! Rows of strength `consensus` and `google+rfc` must give the expected answer. A `google-only` row
+//! is a matter of policy. If our answer differs from Google's, one of our written decisions must
+//! cover the row *and* the strict reading of RFC 9309 must give our answer; then the row is skipped
+//! with that decision as the reason. Any other difference fails.
 //!
-//! Each verdict is asked of the matcher that decides and of the naive one; if they differ, the row fails.
+//! Each row is given to the matcher that decides and to the naive one; if they differ, the row
+//! fails.
 
 use std::io::Read;
 use std::path::Path;
@@ -111,7 +113,8 @@ impl RobotsFact {
         (if fast { "allow" } else { "disallow" }).to_owned()
     }
 
-    /// Why we answer otherwise than Google, if that is decided. See the table in `docs/reference/robots.md`.
+    /// Returns the decision by which our answer differs from Google's. See the table in
+    /// `docs/reference/robots.md`.
     fn decision(&self, text: &[u8], url: &str, ours: &str) -> Option<&'static str> {
         if self.strength.as_deref() != Some("google-only")
             || self.verdicts["rfc9309_reading"] != ours

@@ -1,8 +1,8 @@
 //! Rows about what an answer to `GET /robots.txt` means.
 //!
-//! Rows about the meaning of a status or a failure, about size and about HTML are judged here. Rows about time (a copy that is
-//! a day old, a host that is away for a month) and about where robots.txt stands are the business of the host's state and of
-//! URL identity; they are skipped with that reason.
+//! Rows about the meaning of a status or a failure, about size and about HTML are judged here. Rows
+//! about time (a copy that is a day old, a host that is away for a month) and about the place of
+//! robots.txt belong to the host's state and to URL identity; they are skipped with that reason.
 
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! Facts about sitemaps: which pages a site names, over a whole tree of documents.
 //!
-//! The manifest says which document answers at which address; anything else is not there. Following an index is done here, in
-//! order and each address once, as a crawl would do it without its requests. Addresses are compared in our own spelling.
+//! The manifest maps addresses to documents; any other address does not exist. An index is followed
+//! here, in order and each address once, as a crawl would do it without its requests. Addresses are
+//! compared in our own spelling.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;

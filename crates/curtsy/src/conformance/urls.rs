@@ -1,7 +1,8 @@
 //! Facts about URL parsing: what the WHATWG algorithm makes of an input and a base.
 //!
-//! A row is judged in two steps: the fields of the parse, and then that a [`CrawlUrl`] made from the input is the one made from
-//! the expected address, so that nothing is lost or added on the way to our own spelling.
+//! A row is judged in two steps: the fields of the parsed URL, then the [`CrawlUrl`] of the input,
+//! which must equal the [`CrawlUrl`] of the expected address. So our normalisation neither loses
+//! nor adds anything.
 
 use std::path::Path;
 
@@ -103,7 +104,8 @@ fn parse(row: &UrlFact) -> Result<Url, ParseError> {
     parse_whatwg(base.as_ref(), &row.input)
 }
 
-/// A page has an address that can be crawled; an input that needs another kind of base is read on its own.
+/// A page has an address that can be crawled; an input that needs another kind of base is parsed
+/// without a base.
 fn crawl_url(base: Option<&str>, input: &str) -> Result<CrawlUrl, UrlError> {
     match base.map(CrawlUrl::parse) {
         Some(Ok(base)) => base.join(input),

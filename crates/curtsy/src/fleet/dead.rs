@@ -1,4 +1,5 @@
-//! Which URLs came to nothing for good, and why: dead letters and rejected ones. A sitemap that came to nothing is a line of the log.
+//! Dead letters and rejected URLs: which URLs failed for good, and why. A sitemap that failed is a
+//! line of the log.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -87,7 +88,8 @@ enum DeadReason {
     Poison(String),
 }
 
-/// Why a row is a letter, if it is one. Robots refusals are no failures, and neither is a host that is down.
+/// Returns why a row is a dead letter; none if it is no failure. A refusal by robots.txt is no
+/// failure, nor is a host that is down.
 fn reason(row: &Row) -> Option<DeadReason> {
     if row.kind != AskKind::Page || row.webpage().is_some() {
         return None;

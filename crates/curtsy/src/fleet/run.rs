@@ -1,4 +1,5 @@
-//! One worker: opens what it needs, lets the engine work, tells how it does, and leaves nothing behind.
+//! One worker: opens what it needs, runs the engine, answers questions about its health, and leaves
+//! nothing behind.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher, RandomState};
@@ -29,7 +30,8 @@ use curtsy_crawl::without_login;
 
 /// How often an idle worker looks for work, at least.
 const LOOK: Duration = Duration::from_millis(250);
-/// How long a worker that is new only listens: others ask the store more often than that, and take out a step of its clock.
+/// How long a new worker only listens: others write to the store more often than that, and remove a
+/// step of its clock.
 const LISTENS: Duration = Duration::from_millis(1500);
 /// How often what is known elsewhere is asked for, and what is remembered is written.
 const TICK: Duration = Duration::from_millis(500);
@@ -108,13 +110,15 @@ pub struct WorkerReport {
     pub redis_round_trips: u64,
     /// URLs that it had in hand when Redis came back empty, and offered again.
     pub offered_again: u64,
-    /// URLs that waited in Redis when it was last heard of before it came back empty, those of all workers included. What no worker had in hand is gone.
+    /// URLs of all workers that waited in Redis before it came back empty, by its last answer. URLs
+    /// that no worker held are lost.
     pub waiting_when_emptied: u64,
     /// Whether everything that it held was finished or given back.
     pub clean: bool,
 }
 
-/// Runs a worker until it is told to end (Ctrl-C, SIGTERM), or until nothing is left if the order says so.
+/// Runs a worker until it is stopped (Ctrl-C, SIGTERM), or until nothing is left if the spec says
+/// so.
 pub fn run(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -128,7 +132,8 @@ struct FleetWorld {
     store: RedisStore<Link, TokioClock>,
     fetch: HttpFetch,
     clock: TokioClock,
-    /// The point at which it dies, and how often it passes there before: for tests of what a death leaves behind.
+    /// The point at which it dies, and how often it passes this point before: for tests of a
+    /// worker's death.
     dies_at: Option<(Point, Cell<u32>)>,
 }
 
@@ -400,7 +405,7 @@ async fn reach_hosts(link: &Rc<Link>, url: &str, lists: &[String; 5]) -> Result<
     }
 }
 
-/// Whether the Redis of pages is fit. One that is not there may come: until then nothing is fetched.
+/// Checks the Redis of pages. If it does not answer, it may later: until then nothing is fetched.
 async fn reach_pages(link: Rc<Link>, spec: &FleetSpec, log: &Log) -> Result<Rc<Link>, FleetError> {
     match link.open().await {
         Ok(()) => {}

@@ -1,4 +1,5 @@
-//! The scheduler's file: which seeds, when, how urgent. It is checked as a whole before anything is done.
+//! The scheduler's file: which seeds are queued, when, and how urgently. The whole file is checked
+//! before it is used.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;

@@ -1,4 +1,5 @@
-//! The scheduler's loop: take the lease, queue what is due, sleep until the next moment; or wait for the lease.
+//! The scheduler's loop: take the lease, queue what is due, and sleep until the next moment;
+//! without the lease, wait for it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
@@ -43,7 +44,8 @@ pub fn run(spec: &ScheduleSpec, log: &Log) -> Result<(), ScheduleError> {
     })
 }
 
-/// Queues what is due now. A lease that another scheduler left behind is waited for; one that is renewed is not.
+/// Queues what is due now. Waits for a lease that another scheduler left behind, but not for a
+/// lease that is being renewed.
 pub fn run_once(spec: &ScheduleSpec, log: &Log) -> Result<ScheduleReport, ScheduleError> {
     in_runtime(async {
         let mut scheduler = Scheduler::new(spec, log)?;
@@ -111,7 +113,8 @@ struct SeedSchedule {
 
 impl<'a> Scheduler<'a> {
     fn new(spec: &'a ScheduleSpec, log: &'a Log) -> Result<Scheduler<'a>, ScheduleError> {
-        // Only workers say when the life of a store begins: to it, a scheduler is a producer like any other.
+        // Only workers announce the new life of a store: to the store, a scheduler is a producer
+        // like any other.
         let options = LinkOptions { caller: Caller::Guest, ..LinkOptions::default() };
         let link = Link::new(&spec.redis_url, options).map_err(ScheduleError::Redis)?;
         let name = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
@@ -148,7 +151,8 @@ impl<'a> Scheduler<'a> {
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    // What was queued is told by Redis when it is there again; nothing is queued without it.
+                    // Redis knows what was queued, and reports it when it is back; nothing is
+                    // queued without Redis.
                     let why = error.to_string();
                     if away.as_ref() != Some(&why) {
                         let fields = [("why", why.as_str().into())];

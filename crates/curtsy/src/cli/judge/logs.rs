@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use curtsy_judge::{Exchange, LogDetail, LogFormat, LogReader, Unreadable, read_log};
 use flate2::bufread::MultiGzDecoder;
 
-/// Several logs, read side by side: rotated logs come out in the order of time, whatever the order of their names.
+/// Several logs, merged in the order of time: rotated logs may have names in any order.
 pub(super) struct Logs {
     logs: Vec<LogFile>,
     /// The next exchange of each log by its end, which is the order in which servers write.

@@ -1,7 +1,8 @@
-//! A mail to the operator of a crawler: who asked, when, how often, which wishes were broken, and the lines that show it.
+//! A mail to the operator of a crawler: which crawler requested, when, how often, which rules it
+//! broke, and the lines of the log that show it.
 //!
-//! Plain text of at most 72 columns, so that every mail program leaves it as it is. Lines of the log are longer: they are
-//! broken anywhere, and what follows is indented further.
+//! Plain text of at most 72 columns, so that every mail program keeps its lines. Longer lines of
+//! the log are broken anywhere, and continue with a deeper indent.
 
 use std::fmt::Write;
 

@@ -202,8 +202,8 @@ fn policy_name(policy: &str) -> String {
     }
 }
 
-/// Prints rows in columns as wide as their cells. Where they don't fit, the rules that an agent broke
-/// stand in a line of their own below its numbers, and so does a long name above them.
+/// Prints rows in columns as wide as their cells. If a row does not fit, the rules that an agent
+/// broke are on a line of their own below its numbers, and a long name is above them.
 fn print_rows(rows: &[Row], columns: usize, out: &mut dyn Write) -> io::Result<()> {
     let length = |text: &str| text.chars().count();
     let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);

@@ -1,4 +1,5 @@
-//! What the days came to, together: counts, the judge's tallies, and the days that failed with all that is known of them.
+//! The result of all days: counts, the judge's tallies, and the days that failed with everything
+//! known about them.
 
 use std::collections::BTreeMap;
 
