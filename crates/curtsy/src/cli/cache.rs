@@ -6,7 +6,7 @@ use curtsy_store::{SharedPages, SharedSize};
 use serde_json::json;
 
 use super::flags::{Flags, LEDGER};
-use super::settings::Settings;
+use super::settings::CommandSettings;
 use super::{Console, Outcome, count, progress};
 
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub(super) fn run(args: &CacheCommand, console: &mut Console<'_>) -> anyhow::Res
 
 /// The page cache that goes with a ledger, if there is one.
 pub(super) fn open_existing(
-    settings: &Settings,
+    settings: &CommandSettings,
     console: &Console<'_>,
 ) -> anyhow::Result<Option<SharedPages>> {
     let folder = SharedPages::beside(&settings.ledger_file(console)?);
@@ -54,7 +54,7 @@ pub(super) fn open_existing(
     Ok(Some(pages))
 }
 
-fn bytes_max(settings: &Settings, console: &Console<'_>) -> anyhow::Result<u64> {
+fn bytes_max(settings: &CommandSettings, console: &Console<'_>) -> anyhow::Result<u64> {
     Ok(match settings.sharing(console)? {
         PageSharing::On { bytes_max } => bytes_max,
         PageSharing::Off => 0,

@@ -167,14 +167,14 @@ fn wrapped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::Settings;
+    use super::super::settings::CommandSettings;
     use super::*;
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let got = match read(text) {
             Ok(file) => {
-                let settings = Settings::new(Values::default(), file, NAME);
+                let settings = CommandSettings::new(Values::default(), file, NAME);
                 let fields = settings.file.policy_fields(|_, _| String::new());
                 let fields = fields.iter().map(|field| format!("{}={}", field.key, field.value));
                 format!("{:?} {}", settings.urls(), fields.collect::<Vec<_>>().join(" "))
@@ -230,13 +230,13 @@ mod tests {
     fn the_template_can_be_read_and_a_flag_beats_it() {
         let mut flags = Values::default();
         flags.add("urls", "https://b.test/");
-        let settings = Settings::new(flags.clone(), read(&template()).unwrap(), NAME);
+        let settings = CommandSettings::new(flags.clone(), read(&template()).unwrap(), NAME);
         let fields = settings.file.policy_fields(|_, _| String::new());
         assert_eq!(fields, [], "an empty contact is none");
         assert_eq!(settings.file.text("policy"), Some("careful"));
         assert_eq!(settings.urls(), ["https://b.test/"]);
         let file = read("from = 'seeds.txt'").unwrap();
-        let settings = Settings::new(flags, file, NAME);
+        let settings = CommandSettings::new(flags, file, NAME);
         assert_eq!(settings.get("from"), None, "seeds of the file go with its other seeds");
         // Every example in it can be read too.
         let all: String = template()
@@ -246,7 +246,7 @@ mod tests {
                 _ => format!("{line}\n"),
             })
             .collect();
-        let settings = Settings::new(Values::default(), read(&all).unwrap(), NAME);
+        let settings = CommandSettings::new(Values::default(), read(&all).unwrap(), NAME);
         assert_eq!(settings.file.text("set"), Some("robots.ttl=2h"));
         for flag in Flag::all().filter(|flag| flag.example.is_some()) {
             assert!(settings.file.has(flag.name) || flag.name == "contact", "{}", flag.name);

@@ -27,7 +27,7 @@ use crate::signals::Signals;
 
 /// The settings of a command.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Settings {
+pub(super) struct CommandSettings {
     /// The flags of the command line.
     pub(super) flags: Values,
     /// The settings file.
@@ -39,36 +39,38 @@ pub(super) struct Settings {
 impl Values {
     /// These flags in front of the settings file that they name, or of `curtsy.toml` if there is
     /// one.
-    pub(super) fn settings(self) -> anyhow::Result<Settings> {
+    pub(super) fn settings(self) -> anyhow::Result<CommandSettings> {
         match self.get("config").is_none() && Path::new(config::NAME).exists() {
-            true => Ok(Settings::new(self, config::open(Path::new(config::NAME))?, config::NAME)),
+            true => {
+                Ok(CommandSettings::new(self, config::open(Path::new(config::NAME))?, config::NAME))
+            }
             false => self.settings_if_named(),
         }
     }
 
     /// These flags without a settings file.
-    pub(super) fn alone(self) -> Settings {
-        Settings { flags: self, ..Settings::default() }
+    pub(super) fn alone(self) -> CommandSettings {
+        CommandSettings { flags: self, ..CommandSettings::default() }
     }
 
     /// These flags in front of the settings file that they name.
-    pub(super) fn settings_if_named(self) -> anyhow::Result<Settings> {
+    pub(super) fn settings_if_named(self) -> anyhow::Result<CommandSettings> {
         let Some(path) = self.get("config").map(PathBuf::from) else {
             return Ok(self.alone());
         };
         let file = config::open(&path)?;
-        Ok(Settings::new(self, file, &path.display().to_string()))
+        Ok(CommandSettings::new(self, file, &path.display().to_string()))
     }
 }
 
-impl Settings {
+impl CommandSettings {
     /// Flags in front of a file. Seeds of the command line replace all seeds of the file.
-    pub(super) fn new(flags: Values, mut file: Values, file_name: &str) -> Settings {
+    pub(super) fn new(flags: Values, mut file: Values, file_name: &str) -> CommandSettings {
         if flags.has("urls") || flags.has("from") {
             file.remove("urls");
             file.remove("from");
         }
-        Settings { flags, file, file_name: file_name.to_owned() }
+        CommandSettings { flags, file, file_name: file_name.to_owned() }
     }
 
     /// The layer that counts for a setting without a variable.

@@ -21,7 +21,7 @@ use serde_json::{Value as Json, json};
 
 use super::explain::{self, HowFlags};
 use super::failure::{self, Failure};
-use super::settings::Settings;
+use super::settings::CommandSettings;
 use super::{Console, Outcome, file, printable, progress};
 use curtsy_crawl::{LeftOut, left_out, other_scheme, seed};
 
@@ -79,7 +79,11 @@ pub(super) struct Why {
 
 /// Whether the ledger has an order that blocks a host. Without a ledger no command can have lifted
 /// the order of a run.
-fn is_blocked(settings: &Settings, host: &HostKey, console: &Console<'_>) -> anyhow::Result<bool> {
+fn is_blocked(
+    settings: &CommandSettings,
+    host: &HostKey,
+    console: &Console<'_>,
+) -> anyhow::Result<bool> {
     if !settings.ledger_file(console)?.exists() {
         return Ok(true);
     }
