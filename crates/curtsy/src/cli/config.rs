@@ -133,14 +133,13 @@ pub(super) fn template() -> String {
         for flag in section.flags {
             let Some(example) = flag.example else { continue };
             text.push_str(&wrapped(flag.help));
-            let key = match flag.takes {
-                Takes::Fields(_) => format!("# [{}.robots]\n#", flag.name),
-                _ => format!("{} =", flag.name),
+            let (mark, value) = match example {
+                Example::InForce(value) => ("", value),
+                Example::Comment(value) => ("# ", value),
             };
-            text.push_str(&match (flag.takes, example) {
-                (Takes::Fields(_), Example::Comment(line)) => format!("{key} {line}\n"),
-                (_, Example::Comment(value)) => format!("# {key} {value}\n"),
-                (_, Example::InForce(value)) => format!("{key} {value}\n"),
+            text.push_str(&match flag.takes {
+                Takes::Fields(_) => format!("{mark}[{}.robots]\n{mark}{value}\n", flag.name),
+                _ => format!("{mark}{} = {value}\n", flag.name),
             });
         }
     }

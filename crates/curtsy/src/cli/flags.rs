@@ -255,7 +255,7 @@ impl Values {
         for flag in Flag::all() {
             let name = format!("--{}", flag.name);
             let values = self.0.get(flag.name).into_iter().flatten();
-            let mut values = values.map(|value| (flag.shown)(&value.to_string_lossy()));
+            let values = values.map(|value| (flag.shown)(&value.to_string_lossy()));
             match flag.takes {
                 Takes::Positional(_) => words.extend(values),
                 Takes::Switch => words.extend(values.map(|_| name.clone())),
@@ -263,7 +263,7 @@ impl Values {
                     let list = values.collect::<Vec<_>>().join(",");
                     words.extend((!list.is_empty()).then(|| format!("{name} {list}")));
                 }
-                _ => words.extend(values.by_ref().map(|value| format!("{name} {value}"))),
+                _ => words.extend(values.map(|value| format!("{name} {value}"))),
             }
         }
         words.join(" ")
