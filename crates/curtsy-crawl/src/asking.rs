@@ -13,9 +13,9 @@ use curtsy_fetch::HttpFetch;
 
 /// The hosts with a request in flight, and how many each has.
 #[derive(Default)]
-pub(crate) struct Asking(Mutex<HashMap<HostKey, u32>>);
+pub(crate) struct HostsInFlight(Mutex<HashMap<HostKey, u32>>);
 
-impl Asking {
+impl HostsInFlight {
     /// Whether a host has a request of ours in flight.
     pub(crate) fn is_asked(&self, host: &HostKey) -> bool {
         self.lock().contains_key(host)
@@ -28,12 +28,12 @@ impl Asking {
 
 /// A request in flight; over when it is dropped.
 struct InFlight<'a> {
-    asking: &'a Asking,
+    asking: &'a HostsInFlight,
     host: HostKey,
 }
 
 impl<'a> InFlight<'a> {
-    fn new(asking: &'a Asking, host: HostKey) -> InFlight<'a> {
+    fn new(asking: &'a HostsInFlight, host: HostKey) -> InFlight<'a> {
         *asking.lock().entry(host.clone()).or_default() += 1;
         InFlight { asking, host }
     }
@@ -54,7 +54,7 @@ impl Drop for InFlight<'_> {
 /// The way to a site, with a note of who is being asked.
 pub(crate) struct Noted<'a> {
     pub(crate) fetch: HttpFetch,
-    pub(crate) asking: &'a Asking,
+    pub(crate) asking: &'a HostsInFlight,
 }
 
 impl<'a> Fetch for Noted<'a> {
@@ -89,7 +89,7 @@ impl<'a> Noted<'a> {
 /// A line, with a note from the send to the end of the answer.
 pub(crate) struct NotedLine<'a, L> {
     line: L,
-    asking: &'a Asking,
+    asking: &'a HostsInFlight,
     host: HostKey,
     in_flight: Option<InFlight<'a>>,
 }

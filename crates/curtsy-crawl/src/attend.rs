@@ -24,7 +24,8 @@ pub(crate) const WAITING_SHOWN: usize = 5;
 /// Hosts that one warning names.
 const UNSURE_SHOWN: usize = 10;
 
-/// Hosts whose queues are looked at for how long a crawl takes: those with the most, and those that wait longest.
+/// The number of hosts from which the remaining time is estimated: those with the longest queues
+/// and those with the longest waits.
 const LOOKED_AT: usize = 32;
 
 /// How often the budget is looked at, for somebody who watches.
@@ -142,7 +143,8 @@ impl<'a> Attendant<'a> {
     }
 }
 
-/// Hosts with work that must wait, those that wait longest first, and whom they wait for. One that is being asked does not wait.
+/// The hosts that have work and must wait, the longest wait first, and the gate of each. A host
+/// with a request in flight does not wait.
 pub(crate) async fn waiting(crew: &Crew<'_>) -> Vec<Waiting> {
     let Crew { spec, crawl, .. } = crew;
     let handle = crawl.handle();
@@ -198,8 +200,9 @@ impl Room {
     }
 }
 
-/// How long what is queued takes at least: each host has a wait and a pace, and the one that takes longest counts. What is not known yet (a
-/// Crawl-delay, further pages) comes on top. A budget ends the crawl earlier.
+/// The least time that the queued URLs take. Each host has a wait and a pace; the host that takes
+/// longest counts. What is not known yet (a Crawl-delay, further pages) makes the time longer, a
+/// budget makes it shorter.
 fn left(crew: &Crew<'_>, room: &Room, waiting: &[Waiting]) -> Option<Duration> {
     let Crew { spec, crawl, .. } = crew;
     let (hosts, busiest) = crawl.busiest(LOOKED_AT);
@@ -213,7 +216,8 @@ fn left(crew: &Crew<'_>, room: &Room, waiting: &[Waiting]) -> Option<Duration> {
         let state = crawl.state(&host).ok()?;
         let (delay, _) = pace(&state, &spec.policy.for_host(host.as_str()), &host);
         let turns = u32::try_from(queued.min(share).saturating_sub(1)).unwrap_or(u32::MAX);
-        // A host that is asked or visited is held longer than it waits; its next turn is a delay away.
+        // A host with a visit or a request is leased for longer than it waits: its next turn is one
+        // delay away.
         let waits = |w: &&Waiting| w.reason != Reason::Clear && w.gate != Gate::Slots;
         let waits = waiting.iter().find(|w| w.host == host).filter(waits);
         let held = due.map_or(Duration::ZERO, |due| due - now).min(delay);
@@ -230,8 +234,8 @@ struct Warned {
     said: Vec<String>,
     pages: bool,
     time: bool,
-    store: Trouble,
-    rows: Trouble,
+    store: WriteTrouble,
+    rows: WriteTrouble,
     /// Hosts of which it was said that their robots.txt could not be fetched.
     unsure: BTreeSet<HostKey>,
     sharing: bool,
@@ -240,9 +244,9 @@ struct Warned {
 
 /// What a user was told about something that could not be written.
 #[derive(Default)]
-struct Trouble(Option<String>);
+struct WriteTrouble(Option<String>);
 
-impl Trouble {
+impl WriteTrouble {
     fn look(&mut self, what: &str, now: Option<String>, watch: &mut dyn Watch) {
         if now == self.0 {
             return;

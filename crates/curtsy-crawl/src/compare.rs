@@ -1,4 +1,4 @@
-//! What became of the pages of a crawl that is crawled again: each row is compared with what the file held of its page.
+//! Compares each row of a crawl that runs again with the page that the file held.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,7 +23,8 @@ pub struct Compared {
     pub gone: u64,
     /// Not held before.
     pub new: u64,
-    /// Held before, and not asked for: nothing that was found leads there any more. Known when nothing is left to do.
+    /// Pages that were held before and were not requested, because no document leads to them any
+    /// more. Known when nothing is left to do.
     pub unlinked: u64,
 }
 
@@ -58,7 +59,8 @@ impl<'p> Comparing<'p> {
         self.compared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds what a row says that is not written yet. A row that is written already is told again, and counts once.
+    /// Counts a row that is not written yet. A row may arrive a second time, after it was written;
+    /// it counts once.
     fn compare(&self, row: &Row, sum: &mut Compared) -> Result<(), curtsy_store::OpenError> {
         if row.kind != AskKind::Page {
             return Ok(());
@@ -107,8 +109,9 @@ impl Sink for Comparing<'_> {
     }
 }
 
-/// The pages of a crawl's file, none of them fresh that were held before this moment: each is asked for again, with its validators. What is
-/// answered is kept for other crawls, too: it is newer than what they hold.
+/// The pages of a crawl's file, where every page that was held before this moment is stale: each is
+/// requested again, with its validators. The answers are kept for other crawls too, since they are
+/// newer than the copies in the shared cache.
 pub(crate) struct Forced<'p> {
     pub(crate) pages: &'p SqliteSink,
     pub(crate) shelves: &'p dyn Cache,

@@ -1,4 +1,5 @@
-//! What would a crawl do with a URL now? The same decision, on what the ledger of hosts knows; nothing is sent.
+//! What a crawl would do with a URL now: the decision of the engine, on what the ledger of hosts
+//! knows. Nothing is sent.
 
 use std::time::Duration;
 
@@ -35,7 +36,8 @@ pub struct Explained {
     pub now: Time,
 }
 
-/// What a new crawl with this order would do with a URL now. A page that the shared cache holds is used as the crawl would use it.
+/// Returns what a new crawl with this order would do with a URL now. A page in the shared cache is
+/// used as the crawl would use it.
 pub fn explain_job<H: Hours>(
     ledger: &mut Ledger<H>,
     spec: &JobSpec,
@@ -123,12 +125,9 @@ impl Explained {
     }
 }
 
-/// The span between two requests to a host, and the authority whose robots.txt asks for it; none if the policy does.
-pub(crate) fn pace(
-    state: &HostState,
-    policy: &Policy,
-    host: &HostKey,
-) -> (Duration, Option<Authority>) {
+/// The span between two requests to a host, and the authority whose robots.txt asks for it; none if
+/// the policy does.
+pub fn pace(state: &HostState, policy: &Policy, host: &HostKey) -> (Duration, Option<Authority>) {
     let longest = state.all_robots().max_by_key(|robots| robots.crawl_delay_micros);
     let asked = longest.map_or(Duration::ZERO, |r| Duration::from_micros(r.crawl_delay_micros));
     let longest = longest.filter(|_| asked > policy.pace.delay_max);

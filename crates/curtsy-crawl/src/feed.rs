@@ -11,17 +11,18 @@ use crate::SeedsAre;
 /// Seeds that are offered together.
 const AT_ONCE: usize = 1000;
 
-/// The seeds of a crawl, for all its workers. The store knows which of them it has seen before, so each run offers all of them.
-pub(crate) struct Seeds {
+/// The seeds of a crawl, for all its workers. Every run offers all seeds: the store knows which of
+/// them are new.
+pub(crate) struct SeedSource {
     urls: Vec<CrawlUrl>,
     are: SeedsAre,
     next: AtomicUsize,
     rewound: Mutex<Option<u64>>,
 }
 
-impl Seeds {
-    pub(crate) fn new(urls: Vec<CrawlUrl>, are: SeedsAre) -> Seeds {
-        Seeds { urls, are, next: AtomicUsize::new(0), rewound: Mutex::default() }
+impl SeedSource {
+    pub(crate) fn new(urls: Vec<CrawlUrl>, are: SeedsAre) -> SeedSource {
+        SeedSource { urls, are, next: AtomicUsize::new(0), rewound: Mutex::default() }
     }
 
     /// Offers all of them at once.
@@ -36,7 +37,7 @@ impl Seeds {
     }
 }
 
-impl Source for Seeds {
+impl Source for SeedSource {
     fn next(&self, max: usize) -> Boxed<'_, Vec<UrlRecord>> {
         let from = self.next.fetch_add(max, Ordering::Relaxed).min(self.urls.len());
         let to = self.urls.len().min(from + max);

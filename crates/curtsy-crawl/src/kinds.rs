@@ -1,8 +1,9 @@
-//! What is a page about, as far as its address says? For samples that are to have something of everything.
+//! What a page is about, by its address. A plan and a sample take some pages of each kind.
 
 use curtsy_core::url::CrawlUrl;
 
-/// What a page is about, in the order in which a sample wants it (seed 004: "homepage, about, services, contact" first).
+/// What a page is about, in the order in which a sample takes pages (seed 004: "homepage, about,
+/// services, contact" first).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PageKind {
     /// The first page of the site.
@@ -74,24 +75,7 @@ impl PageKind {
     }
 }
 
-/// Whether a URL leads to something that is read as a page, as far as its ending says.
-pub(crate) fn may_be_page(url: &CrawlUrl) -> bool {
-    let path = url.path_and_query();
-    let path = path.split_once('?').map_or(path, |(path, _)| path);
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-    ending.is_none_or(|ending| !NO_PAGES.contains(&ending.as_str()))
-}
-
-/// Endings of what a sample has no use for.
-const NO_PAGES: &[&str] = &[
-    "7z", "avi", "avif", "bmp", "css", "csv", "doc", "docx", "exe", "gif", "gz", "ico", "ics",
-    "jpeg", "jpg", "js", "json", "mov", "mp3", "mp4", "pdf", "png", "ppt", "pptx", "rar", "rss",
-    "svg", "tar", "tif", "tiff", "vcf", "wav", "webm", "webp", "woff", "woff2", "xls", "xlsx",
-    "xml", "zip",
-];
-
-/// What addresses say, in the languages that small sites have most often (parts of words, in lower case).
+/// Parts of words in addresses, in lower case, in the languages that are frequent on small sites.
 #[rustfmt::skip]
 const SIGNS: &[(PageKind, &[&str])] = &[
     (PageKind::About, &[

@@ -1,9 +1,10 @@
 //! A crawl on one machine, from seed to row: what every face on one machine has in common.
 //!
-//! A face reads its input into a [`JobSpec`]. [`run`] crawls into a file of its own, and a crawl that was stopped or killed goes on when
-//! the same command is given again; [`stream`] hands every row to the face and leaves nothing behind but what the ledger of hosts knows.
-//! Nothing here decides about a request: scope is the reader's, manners are the core's. What is here is the order in which things are
-//! opened and ended.
+//! A face reads its input into a [`JobSpec`]. [`run`] crawls into a file. A crawl that was stopped
+//! or killed resumes when the same command is run again. [`stream`] hands every row to the face;
+//! only the ledger of hosts keeps something of such a crawl. Nothing here decides about a request:
+//! scope belongs to the reader, manners to the core. This crate opens and closes things in the
+//! right order.
 
 mod asking;
 mod attend;
@@ -25,7 +26,6 @@ mod sitemaps;
 mod speak;
 mod spec;
 mod stream;
-mod survey;
 mod tally;
 mod waits;
 mod watch;
@@ -35,14 +35,14 @@ mod work;
 pub use choice::Choice;
 pub use compare::Compared;
 pub use error::{CrawlError, SpecError};
-pub use explain::{Explained, explain, explain_job};
+pub use explain::{Explained, explain, explain_job, pace};
 pub use kinds::PageKind;
 pub use limits::limits;
 pub use looked_for::{LeftOut, LookedFor, left_out};
 pub use one::{OnePage, get};
 pub use plan::Plan;
 pub use report::{BudgetEnd, Ended, ReasonCount, Report};
-pub use run::run;
+pub use run::{robots_texts, run};
 pub use sharing::PageSharing;
 pub use shown::{is_bidi, printable, shown_time, shown_url, without_login};
 pub use sitemaps::list_sitemaps;
@@ -52,7 +52,6 @@ pub use spec::{
     other_scheme, seed, state_dir,
 };
 pub use stream::{Keeper, Left, NoCache, Streaming, stream};
-pub use survey::{Depth, Planned, SurveyPlan, survey};
 pub use waits::Wait;
 pub use watch::{Progress, Waiting, Watch};
 pub use way::{Way, network};

@@ -2,9 +2,9 @@
 
 use curtsy_core::limits::{Bound, Limit};
 
-use crate::{run, sharing, shown, sitemaps, stream, survey, tally, work};
+use crate::{run, sharing, shown, sitemaps, stream, tally, work};
 
-/// The limits of this crate: rows that are written together, what is listed, sampled and counted by name.
+/// The limits of this crate: rows that are written together, what is listed and counted by name.
 pub fn limits() -> Vec<Limit> {
     let limit = |name, what, bound, outcome| Limit { name, what, bound, outcome, hit: None };
     let count = |count: usize| Bound::Count(count as u64);
@@ -62,24 +62,6 @@ pub fn limits() -> Vec<Limit> {
             "characters of a foreign URL in a message",
             count(shown::SHOWN_MAX),
             "truncated, with `…`",
-        ),
-        limit(
-            "survey.candidates",
-            "URLs from which a sample is chosen",
-            count(survey::CANDIDATES_MAX),
-            "the rest is ignored",
-        ),
-        limit(
-            "survey.sitemaps",
-            "queued URLs that are searched for sitemaps, which come first",
-            count(survey::LEFT_MAX),
-            "the sample does not wait for other sitemaps",
-        ),
-        limit(
-            "survey.forbidden",
-            "pages that robots.txt forbids and that a plan lists",
-            count(survey::FORBIDDEN_MAX),
-            "the others are not listed",
         ),
     ]
 }

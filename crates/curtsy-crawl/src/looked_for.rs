@@ -1,7 +1,7 @@
 //! What did a run look for, and what does that say of a URL that it did not take?
 //!
-//! The settings of a run that decide about a found URL are kept in the figures of the run. From them and from the links in the file
-//! comes the answer to "why is this URL not in the crawl?".
+//! The figures of a run contain the settings that decide about a found URL. These settings and the
+//! links in the file answer the question "why is this URL not in the crawl?".
 
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::{Discovery, DiscoverySpec, Scope};

@@ -1,7 +1,7 @@
 //! One page for somebody who waits for it.
 //!
-//! A page of the shared cache that went stale, and that its server lets be used while it is asked for again (RFC 5861), is handed out at
-//! once; the answer of the site is for whoever asks next.
+//! A stale page of the shared cache is returned at once if its server permits use during
+//! revalidation (RFC 5861). The answer of the site is for the next caller.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,12 +9,12 @@ use bytes::Bytes;
 use curtsy_core::host::AskKind;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Batch, Boxed, Cache, Head, PageSource, Row, Sink, SinkError};
-use curtsy_store::{Handle, Ledger, Machine, Options, Shows};
+use curtsy_engine::{Batch, Boxed, Head, PageSource, Row, Sink, SinkError};
+use curtsy_store::{Ledger, Machine, Options, Shows};
 
 use crate::run::make_folder;
 use crate::sharing::Sharing;
-use crate::stream::{Keeper, NoCache, Streaming};
+use crate::stream::{Keeper, Streaming};
 use crate::{CrawlError, JobSpec, Report, Watch, stream};
 
 /// A page that somebody waited for.
@@ -34,8 +34,8 @@ pub struct OnePage {
     pub at: Time,
 }
 
-/// Gets the one page that a job begins with. It is shown as soon as there is something that may be used: a stale page first, if its
-/// server allows that, and then what the site answers.
+/// Gets the only page of a job. `show` is called for a stale page first, if its server permits
+/// that, and then for the answer of the site.
 pub fn get(
     spec: &JobSpec,
     show: &mut dyn FnMut(&OnePage),
@@ -47,7 +47,7 @@ pub fn get(
     }
     let pages = Mutex::new(Vec::new());
     let how = Streaming { workers: 1, rows: 1, known: Vec::new(), shows: Shows::Nothing };
-    let report = stream(spec, how, |_| Waiting(&pages), watch, asked)?;
+    let report = stream(spec, how, |_| OnePageKeeper(&pages), watch, asked)?;
     for page in pages.into_inner().unwrap_or_else(PoisonError::into_inner) {
         show(&page);
     }
@@ -79,19 +79,15 @@ fn stale(spec: &JobSpec) -> Result<Option<OnePage>, CrawlError> {
 }
 
 /// Whoever waits for the page.
-struct Waiting<'p>(&'p Mutex<Vec<OnePage>>);
+struct OnePageKeeper<'p>(&'p Mutex<Vec<OnePage>>);
 
-impl Keeper for Waiting<'_> {
+impl Keeper for OnePageKeeper<'_> {
     fn sink(&self) -> Box<dyn Sink + '_> {
-        Box::new(Waiting(self.0))
-    }
-
-    fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
-        Box::new(NoCache)
+        Box::new(OnePageKeeper(self.0))
     }
 }
 
-impl Sink for Waiting<'_> {
+impl Sink for OnePageKeeper<'_> {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         let pages = batch.rows.iter().filter(|row| row.kind == AskKind::Page);
         let pages = pages.filter_map(|row| page(row));

@@ -154,7 +154,8 @@ impl<'s> Sieve<'s> {
     }
 }
 
-/// The pages that a budget takes first: the home page, then one of each kind in turn, in the order of the sitemap.
+/// Returns the pages that a budget takes first: the home page, then one page of each kind in turn,
+/// in the order of the sitemap.
 fn choose(mut queues: BTreeMap<PageKind, Vec<&str>>, taken: usize) -> Vec<(&'static str, &str)> {
     queues.values_mut().for_each(|queue| queue.reverse());
     let mut chosen = Vec::new();

@@ -52,7 +52,8 @@ pub struct Report {
     pub cached_shared: u64,
     /// URLs that were not asked for because another crawl was answered that they are missing.
     pub missing_shared: u64,
-    /// Pages by where their content comes from: `network`, `crawl` (this file held it), `shared` (another crawl fetched it).
+    /// Pages by the source of their content: `network`, `crawl` (this file held it) or `shared`
+    /// (another crawl fetched it).
     pub sources: BTreeMap<&'static str, u64>,
     /// Pages by how they ended.
     pub endings: BTreeMap<&'static str, u64>,
@@ -68,7 +69,8 @@ pub struct Report {
     /// How long the crawl waits since its last progress, if it ended because of that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patience_ms: Option<u64>,
-    /// Hosts that must wait, if what is left must wait longer than the crawl's patience or the crawl was stopped.
+    /// Hosts that must wait, if the crawl was stopped or if the remaining URLs must wait longer
+    /// than its patience.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
     /// Tries that failed and were repeated later.
@@ -107,7 +109,8 @@ pub struct Report {
     pub took_ms: u64,
     /// Warnings about budgets and the like.
     pub warnings: Vec<String>,
-    /// Hosts that could not be reached at the last try, and the word for why: `dns`, `connect`, `tls_issuer`, `guard`.
+    /// Hosts that could not be reached at the last try, each with the cause: `dns`, `connect`,
+    /// `tls_issuer`, `guard`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unreached: BTreeMap<String, &'static str>,
     /// Hosts that were not dialled, why, and what would allow them.
@@ -194,7 +197,7 @@ pub(crate) struct Done {
     pub(crate) name: String,
     pub(crate) over: Option<Over>,
     pub(crate) counted: Counted,
-    /// How many pages were planned and where they came from, if somebody knows better than the crawl.
+    /// The number of planned pages and where they came from, if the face made a plan.
     pub(crate) planned: Option<(u64, Vec<DiscoverySource>)>,
     pub(crate) sent: [u64; 5],
     pub(crate) warnings: Vec<String>,

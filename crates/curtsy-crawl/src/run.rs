@@ -7,7 +7,9 @@ use std::time::Instant;
 
 use curtsy_core::evidence::timestamp;
 use curtsy_core::host::Anew;
+use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
+use curtsy_engine::discover::Discovery;
 use curtsy_engine::{Batch, Outside, Over, Sink, UrlRecord};
 use curtsy_sink::read::{PagesFile, RunRow};
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
@@ -17,22 +19,24 @@ use tokio::sync::watch::channel;
 use crate::attend::{Attendant, WAITING_SHOWN, runtime};
 use crate::compare::{Comparing, Forced};
 use crate::report::Done;
-use crate::tally::{Setback, Tally};
+use crate::tally::{Counted, Setback, Tally};
 use crate::work::{Crew, chance};
 use crate::{
     Begin, CrawlError, Ended, FileSpec, JobSpec, LookedFor, ReasonCount, Report, Target, Watch,
     shown_url,
 };
 
-/// Rows that are written together, if so many come within the time that a row may wait: keys are all over their index, and each
-/// transaction writes every page of it that it touched.
+/// The rows of a batch, if that many arrive within the time that a row may wait. Large batches are
+/// cheaper: keys are spread over their index, and a transaction writes every page of the index that
+/// it changed.
 pub(crate) const FLUSH_ROWS: usize = 400;
 
 /// Hosts that are tried anew at once when settings have changed; the others are when they fall due.
 pub(crate) const ANEW_MAX: usize = 10_000;
 
-/// Runs a crawl until nothing is left, until what is left must wait too long, or until it is asked to stop: once to finish what was
-/// sent, twice to end at once. `asked` is done whenever somebody asks.
+/// Runs a crawl until nothing is left, until the remaining URLs must wait too long, or until the
+/// user stops it: the first signal lets open requests end, the second ends the crawl at once.
+/// `asked` completes at each signal.
 pub fn run(
     spec: &JobSpec,
     into: &FileSpec,
@@ -49,85 +53,15 @@ async fn crawl(
     asked: impl AsyncFnMut() -> std::io::Result<()>,
 ) -> Result<Report, CrawlError> {
     let (outlet, discovery) = Crew::check(spec)?;
-    let ledger = spec.ledger_file()?;
-    make_folder(ledger)?;
-    make_folder(&into.file)?;
-    // What can't be written is refused before a crawl is begun beside it.
-    for target in &into.targets {
-        match target {
-            Target::Sqlite => {}
-            Target::JsonLines(path) => JsonlSink::check(path)?,
-            Target::Csv(path) => CsvSink::check(path)?,
-        }
-    }
     let began = Instant::now();
     let name = format!("{:016x}", chance());
-    let crawl = Crawl::open(ledger, &into.file, Options::default())?;
-    let Admitted { added, is_new } = admit_seeds(spec, into, &crawl)?;
-    let adds = !added.is_empty();
-    let again = into.begin != Begin::GoOn;
-    match again || is_new {
-        true => crawl.begin_again()?,
-        false => crawl.begin_run()?,
-    }
-    let options = curtsy_sink::Options {
-        robots: Some(texts(&crawl)),
-        body_max: Some(spec.policy.body.decoded_max),
-        ..curtsy_sink::Options::default()
-    };
-    let pages = SqliteSink::open(&into.file, options)?;
-    let kept = PagesFile::open(&into.file)?;
-    let runs = kept.runs()?;
-    let back = match again || is_new {
-        true => 0,
-        false => put_back(spec, &kept, &crawl)?,
-    };
-    try_own_machine(spec, &crawl)?;
-    let finished = runs.last().filter(|run| run.outcome.as_deref() == Some("complete"));
-    if let Some(run) = finished
-        && !again
-        && !adds
-        && back == 0
-        && crawl.queued() == 0
-    {
-        let held = kept.held()?;
-        // A crawl that came to its end without a page is no success when it is asked for again either.
-        let planned = (held == 0).then(|| (spec.seeds.len() as u64, Vec::new()));
-        let mut report = Done { name, planned, ..Done::nothing(began) }.report(spec, &crawl);
-        report.complete_since = run.ended_at.map(timestamp);
-        report.pages_held = Some(held);
-        if held == 0 {
-            report.reasons = ReasonCount::of_run(run);
-        }
-        if let Some(before) = LookedFor::of_run(run) {
-            report.changed_flags = report.looked_for.changed(&before);
-        }
-        crawl.end_run();
+    let opened = OpenCrawl::open(spec, into)?;
+    if let Some(report) = opened.complete_already(spec, &name, began)? {
         return Ok(report);
     }
-    let started_at = crawl.now();
-    pages.begin_run(RunStart {
-        trace_id: name.clone(),
-        at: started_at,
-        command: into.command.clone(),
-        policy: spec.policy.to_toml(),
-        policy_hash: spec.policy.hash_hex(),
-    })?;
-    kept.known(|url, last, depth| {
-        discovery.note_known(&url);
-        if depth == 0 && last != url {
-            discovery.admit_root(&last);
-        }
-    })?;
-    let mut known = Vec::new();
-    for url in added.iter().filter(|_| into.add) {
-        if kept.row(url)?.is_some() {
-            let url = shown_url(url.as_str());
-            known.push(format!(
-                "{url} is in this crawl already, and is not asked for because it is added"
-            ));
-        }
-    }
+    let started_at = opened.crawl.now();
+    let known = opened.begin_run(spec, into, (&name, started_at), &discovery)?;
+    let OpenCrawl { crawl, pages, kept, runs, again, .. } = opened;
     let is_first = runs.is_empty();
     let job = if again { name.clone() } else { job_name(&runs).unwrap_or(&name).to_owned() };
     let comparing = Comparing::new(&pages, kept);
@@ -138,7 +72,7 @@ async fn crawl(
         let (told, unread) = (Arc::clone(&told), Arc::clone(&unread));
         Arc::new(move || {
             unread.store(true, Ordering::Relaxed);
-            // As if somebody had asked twice: what was sent is not waited for either.
+            // The same as a second signal: responses in flight are not waited for.
             told.send_modify(|times| *times += 2);
         })
     };
@@ -179,16 +113,7 @@ async fn crawl(
     let mut sent = counts.sent;
     sent.iter_mut().zip(spec.prelude.sent).for_each(|(sum, before)| *sum += before);
     if let None | Some(Over::Waits(_) | Over::Stopped) = over {
-        // What a host waits for may be the answer to an earlier run.
-        let kept = PagesFile::open(&into.file)?;
-        for (host, ..) in crawl.waiting(WAITING_SHOWN) {
-            if !counted.setbacks.contains_key(&host)
-                && let Some(row) = kept.last_setback(&host)?
-                && let Some(setback) = Setback::of(&row)
-            {
-                counted.setbacks.insert(host, setback);
-            }
-        }
+        add_earlier_setbacks(&mut counted, &crawl, into)?;
     }
     let waits = crew.waits(over, &counted, began).await;
     crew.complete(&mut counted);
@@ -208,14 +133,146 @@ async fn crawl(
         figures: serde_json::to_value(&report).unwrap_or_default(),
         evidence: Some(report.evidence.clone()),
     })?;
-    // Without a word of the worker, requests were broken off.
+    // A worker that was cut off has requests in flight: their leases stay until they expire.
     if over.is_some() {
         crawl.end_run();
     }
     Ok(report)
 }
 
-/// The name under which files know the rows of a crawl that goes on: the name of its last run that began anew.
+/// A crawl whose files are open.
+struct OpenCrawl {
+    crawl: Crawl,
+    pages: SqliteSink,
+    kept: PagesFile,
+    runs: Vec<RunRow>,
+    /// Seeds that were not in the crawl's file.
+    added: Vec<CrawlUrl>,
+    /// Whether the user wants it to begin anew.
+    again: bool,
+    /// URLs that an earlier run had given up, and that are queued again.
+    back: usize,
+}
+
+impl OpenCrawl {
+    /// Opens the files of a crawl, and queues the URLs with which it goes on.
+    fn open(spec: &JobSpec, into: &FileSpec) -> Result<OpenCrawl, CrawlError> {
+        let ledger = spec.ledger_file()?;
+        make_folder(ledger)?;
+        make_folder(&into.file)?;
+        // A target that cannot be written is refused before a crawl is begun beside it.
+        for target in &into.targets {
+            match target {
+                Target::Sqlite => {}
+                Target::JsonLines(path) => JsonlSink::check(path)?,
+                Target::Csv(path) => CsvSink::check(path)?,
+            }
+        }
+        let crawl = Crawl::open(ledger, &into.file, Options::default())?;
+        let Admitted { added, is_new } = admit_seeds(spec, into, &crawl)?;
+        let again = into.begin != Begin::GoOn;
+        match again || is_new {
+            true => crawl.begin_again()?,
+            false => crawl.begin_run()?,
+        }
+        let options = curtsy_sink::Options {
+            robots: Some(robots_texts(&crawl)),
+            body_max: Some(spec.policy.body.decoded_max),
+            ..curtsy_sink::Options::default()
+        };
+        let pages = SqliteSink::open(&into.file, options)?;
+        let kept = PagesFile::open(&into.file)?;
+        let runs = kept.runs()?;
+        let back = match again || is_new {
+            true => 0,
+            false => put_back(spec, &kept, &crawl)?,
+        };
+        try_own_machine(spec, &crawl)?;
+        Ok(OpenCrawl { crawl, pages, kept, runs, added, again, back })
+    }
+
+    /// The report on a crawl that an earlier run completed, if there is nothing left to do.
+    fn complete_already(
+        &self,
+        spec: &JobSpec,
+        name: &str,
+        began: Instant,
+    ) -> Result<Option<Report>, CrawlError> {
+        let OpenCrawl { crawl, kept, runs, .. } = self;
+        let has_work = self.again || !self.added.is_empty() || self.back > 0 || crawl.queued() > 0;
+        let finished = runs.last().filter(|run| run.outcome.as_deref() == Some("complete"));
+        let Some(run) = finished.filter(|_| !has_work) else { return Ok(None) };
+        let held = kept.held()?;
+        // A crawl that ended without a page is no success when it is repeated either.
+        let planned = (held == 0).then(|| (spec.seeds.len() as u64, Vec::new()));
+        let done = Done { name: name.to_owned(), planned, ..Done::nothing(began) };
+        let mut report = done.report(spec, crawl);
+        report.complete_since = run.ended_at.map(timestamp);
+        report.pages_held = Some(held);
+        if held == 0 {
+            report.reasons = ReasonCount::of_run(run);
+        }
+        if let Some(before) = LookedFor::of_run(run) {
+            report.changed_flags = report.looked_for.changed(&before);
+        }
+        crawl.end_run();
+        Ok(Some(report))
+    }
+
+    /// Writes the begin of a run, and tells discovery which URLs are known. Returns warnings about
+    /// added seeds that the crawl has already.
+    fn begin_run(
+        &self,
+        spec: &JobSpec,
+        into: &FileSpec,
+        (name, at): (&str, Time),
+        discovery: &Discovery,
+    ) -> Result<Vec<String>, CrawlError> {
+        self.pages.begin_run(RunStart {
+            trace_id: name.to_owned(),
+            at,
+            command: into.command.clone(),
+            policy: spec.policy.to_toml(),
+            policy_hash: spec.policy.hash_hex(),
+        })?;
+        self.kept.known(|url, last, depth| {
+            discovery.note_known(&url);
+            if depth == 0 && last != url {
+                discovery.admit_root(&last);
+            }
+        })?;
+        let mut warnings = Vec::new();
+        for url in self.added.iter().filter(|_| into.add) {
+            if self.kept.row(url)?.is_some() {
+                let url = shown_url(url.as_str());
+                warnings.push(format!(
+                    "{url} is in this crawl already, and is not asked for because it is added"
+                ));
+            }
+        }
+        Ok(warnings)
+    }
+}
+
+/// Adds what an earlier run saw of the hosts that wait: it may be the cause of the wait.
+fn add_earlier_setbacks(
+    counted: &mut Counted,
+    crawl: &Crawl,
+    into: &FileSpec,
+) -> Result<(), CrawlError> {
+    let kept = PagesFile::open(&into.file)?;
+    for (host, ..) in crawl.waiting(WAITING_SHOWN) {
+        if !counted.setbacks.contains_key(&host)
+            && let Some(row) = kept.last_setback(&host)?
+            && let Some(setback) = Setback::of(&row)
+        {
+            counted.setbacks.insert(host, setback);
+        }
+    }
+    Ok(())
+}
+
+/// The name of a crawl in its output files: the name of its last run that began anew.
 fn job_name(runs: &[RunRow]) -> Option<&str> {
     let anew = |run: &&RunRow| run.command.split(' ').any(|word| word == "--again");
     let begun = runs.iter().rev().find(anew).or(runs.first());
@@ -229,8 +286,9 @@ struct Admitted {
     is_new: bool,
 }
 
-/// Makes these seeds the seeds of the crawl in a file. Other seeds than those that it has are refused unless they are to be added, or
-/// unless no site ever answered that crawl: a host name with a typo, or the wrong scheme, is not a crawl worth keeping apart.
+/// Makes these seeds the seeds of the crawl in a file. Seeds that the crawl does not have are
+/// refused, unless the user adds them or no site ever answered the crawl: a wrong scheme or a typo
+/// in a host name leaves nothing worth keeping.
 fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<Admitted, CrawlError> {
     let others = crawl.other_seeds(&spec.seeds)?;
     let mut is_new = false;
@@ -253,10 +311,12 @@ fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<Admitte
     Ok(Admitted { added: others.unwrap_or_default(), is_new })
 }
 
-/// Queues URLs again that had ended for a reason that is over: a budget, or a failure on our own side. Tells how many.
+/// Queues URLs again that an earlier run gave up for a cause that is over: a budget, or a failure
+/// on our own side. Returns their number.
 ///
-/// A failure on our side is over if the settings have changed. A seed for which nobody was asked is tried again in any case: it costs no
-/// site anything, and a crawl whose seed was not reached has not begun.
+/// A failure on our side is over if the settings have changed. A seed without any request is tried
+/// again in any case: that costs no site anything, and a crawl that did not reach its seed has not
+/// begun.
 fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, CrawlError> {
     let changed = crawl.settings_changed(spec.outlet.fingerprint())?;
     let seeds: HashSet<&CrawlUrl> = spec.seeds.iter().collect();
@@ -276,8 +336,8 @@ fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, Cr
     Ok(count)
 }
 
-/// Tries the user's own machine anew if nobody listened there the last time: the server may have been started since, and a wait would
-/// spare nobody.
+/// Tries the user's own machine again if no server listened there the last time. The server may run
+/// now, and the wait would protect nobody.
 pub(crate) fn try_own_machine(spec: &JobSpec, crawl: &Crawl) -> Result<(), CrawlError> {
     let hosts = spec.seeds.iter().map(CrawlUrl::host).filter(|host| host.names_this_machine());
     let hosts: Vec<_> = hosts.take(ANEW_MAX).cloned().collect();
@@ -309,7 +369,7 @@ fn files(
         job: job.clone(),
         run: run.to_owned(),
         policy_hash: spec.policy.hash_hex(),
-        robots: Some(texts(crawl)),
+        robots: Some(robots_texts(crawl)),
         unread: Some(Arc::clone(unread)),
         body_max: Some(spec.policy.body.decoded_max),
     };
@@ -324,8 +384,8 @@ fn files(
     Ok(files)
 }
 
-/// Who has the texts of robots.txt.
-pub(crate) fn texts(crawl: &Crawl) -> RobotsTexts {
+/// The texts of the robots.txt files that a crawl's store holds.
+pub fn robots_texts(crawl: &Crawl) -> RobotsTexts {
     let crawl = crawl.clone();
     Arc::new(move |id| crawl.robots(id))
 }

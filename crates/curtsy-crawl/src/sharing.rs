@@ -1,14 +1,16 @@
 //! Pages that are held: by the crawl itself, or by any crawl of the same user on this machine.
 //!
-//! What a crawl fetched goes into the shared cache before its lease is given back, so that whoever waited for the very page finds it there.
-//! How long a page is fresh is decided by whoever asks, from its head and the time of its answer: a page that one crawl keeps for a day may
-//! be stale for another.
+//! A fetched page is written to the shared cache before its lease ends, so a crawl that waited for
+//! this page finds it there. Each crawl decides how long the page is fresh, from its head and the
+//! time of its answer: a page that one crawl keeps for a day may be stale for another.
 //!
-//! Pages of a host for which the policy has credentials are this crawl's alone: they are neither put there nor looked for.
+//! Pages of a host for which the policy has credentials are private to the crawl: they are neither
+//! written to the cache nor read from it.
 //!
-//! A page is shared only between crawls that would reach the same server in the same way. Crawls with a proxy or with pinned names share
-//! with crawls that have the same proxy and pins; a page that came from an address which is not public serves crawls that allow the same
-//! networks and hosts. So a page of a test server, or of an intranet, never stands for a page of the public site of that name.
+//! A page is shared only between crawls that would reach the same server in the same way. Crawls
+//! with a proxy or pinned names share with crawls that have the same proxy and pins. A page from an
+//! address that is not public is for crawls that allow the same networks and hosts. So a page of a
+//! test server or an intranet never replaces a page of the public site with the same name.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -65,7 +67,7 @@ pub(crate) struct Sharing {
 }
 
 /// A page of the shared cache.
-pub(crate) struct Held {
+pub(crate) struct SharedCopy {
     pub(crate) head: Arc<Head>,
     /// When its answer came, or was last confirmed.
     pub(crate) at: Time,
@@ -76,15 +78,15 @@ pub(crate) struct Held {
 
 /// A page of the shared cache that was read and found whole.
 #[derive(Clone)]
-pub(crate) struct Whole {
+pub(crate) struct CheckedCopy {
     at: Time,
     pub(crate) head: Arc<Head>,
     pub(crate) body: Bytes,
 }
 
 impl Sharing {
-    /// Opens the cache that goes with a crawl's ledger, if the crawl uses it; and says what was wrong with it. Nothing that is wrong with it
-    /// ends a crawl.
+    /// Opens the page cache beside a crawl's ledger, if the crawl uses it. Also returns what is
+    /// wrong with the cache; such a fault never ends a crawl.
     pub(crate) fn open(spec: &JobSpec) -> (Option<Sharing>, Option<String>) {
         let (PageSharing::On { bytes_max }, Some(ledger)) = (spec.sharing, spec.ledger.file())
         else {
@@ -120,7 +122,7 @@ impl Sharing {
     }
 
     /// A page of the shared cache that this crawl may use, fresh or not.
-    pub(crate) fn find(&self, key: UrlKey) -> Option<Held> {
+    pub(crate) fn find(&self, key: UrlKey) -> Option<SharedCopy> {
         let page = self.pages.look(key)?;
         if self.private.iter().any(|host| page.may_be_of(host)) {
             return None;
@@ -135,13 +137,13 @@ impl Sharing {
             true => stale_while_revalidate(&head, at),
             false => Duration::ZERO,
         };
-        Some(Held { usable_until: kept.fresh_until + longer, head, at, kept })
+        Some(SharedCopy { usable_until: kept.fresh_until + longer, head, at, kept })
     }
 
     /// A page itself, if it is whole.
-    pub(crate) fn page(&self, key: UrlKey) -> Option<Whole> {
+    pub(crate) fn page(&self, key: UrlKey) -> Option<CheckedCopy> {
         let (page, body) = self.pages.page(key)?;
-        Some(Whole { at: page.at, head: page.head, body })
+        Some(CheckedCopy { at: page.at, head: page.head, body })
     }
 
     fn put(&self, url: &CrawlUrl, at: Time, kept: &CachedPage, head: &Arc<Head>, body: &Bytes) {
@@ -158,8 +160,8 @@ impl Sharing {
         head.is_some_and(|head| head.own) || self.private.contains(url.host())
     }
 
-    /// What our requests say under the headers by which an answer varies, and how they reach the server, as a number; none if nobody can tell
-    /// (RFC 9111 §4.1).
+    /// Returns a number for the request headers by which an answer varies and for the route to the
+    /// server; none if they are not known (RFC 9111 §4.1).
     fn variant(&self, head: &Head) -> Option<u64> {
         let lines = head.others.iter().filter(|(name, _)| name == "vary");
         let names = lines.flat_map(|(_, line)| line.split(','));
@@ -178,7 +180,8 @@ impl Sharing {
     }
 }
 
-/// How a crawl reaches public servers, and how it reaches others: each a number that is the same for crawls with the same settings.
+/// Returns two numbers for the routes of a crawl, to public servers and to others. Crawls with the
+/// same settings have the same numbers.
 fn ways(outlet: &OutletSettings) -> (u64, u64) {
     let OutletSettings { proxies, pins, allow_net, named, .. } = outlet;
     let way = match (proxies.any(), pins.as_slice()) {
@@ -195,15 +198,15 @@ fn fnv(start: u64, bytes: impl Iterator<Item = u8>) -> u64 {
 
 const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// Whether a page is of use for the next time by the policy of whoever fetched it: fresh for a while, with a validator, or for whoever
-/// waits while it is asked for again.
+/// Whether a page is worth keeping by the policy of the crawl that fetched it: it is fresh for a
+/// while, has a validator, or may be used during revalidation.
 fn is_of_use(kept: &CachedPage, head: &Head, at: Time) -> bool {
     let validated = kept.etag.is_some() || kept.last_modified.is_some();
     kept.fresh_until > at || validated || !stale_while_revalidate(head, at).is_zero()
 }
 
-/// Pages that a policy does not keep are not kept for others either, nor logins in the place of pages: what a page says of itself is known only
-/// when it was read.
+/// Pages that the policy does not keep are not kept for others, nor are login pages in the place of
+/// pages. A page has to be read to be recognised as such.
 impl Sink for Sharing {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         let by_itself = self.spec.policy.cache.noindex != Noindex::Mark;
@@ -225,11 +228,13 @@ pub(crate) struct Shelves<'c> {
     own: Box<dyn Cache + 'c>,
     shared: Sharing,
     crawl: &'c Crawl,
-    /// Pages of the shared cache that are asked for with their validators: they must be there when the answer says that nothing has changed.
-    pinned: RefCell<HashMap<UrlKey, Whole>>,
+    /// Pages of the shared cache that are being revalidated. They must still exist when the server
+    /// answers "not modified".
+    pinned: RefCell<HashMap<UrlKey, CheckedCopy>>,
     /// The page that was read last: whoever hears that it is there asks for it next.
-    last: RefCell<Option<(UrlKey, Whole)>>,
-    /// When the shared cache was last looked at, and how often others had written to the ledger by then.
+    last: RefCell<Option<(UrlKey, CheckedCopy)>>,
+    /// The time of the last look into the shared cache, and the ledger's count of changes by others
+    /// at that time.
     looked: Cell<Option<(Time, u64)>>,
 }
 
@@ -254,8 +259,9 @@ impl Shelves<'_> {
         }
     }
 
-    /// Reads what other crawls have added. A page is there before its lease is given back, which is a write to the ledger: while there is
-    /// none, there is nothing new. What somebody forgot is noticed a second later.
+    /// Reads the pages that other crawls have added. A page is written before its lease ends, and
+    /// the end of a lease is a write to the ledger: without such a write there is nothing new.
+    /// Removed pages are noticed a second later.
     fn keep_up(&self) {
         let (now, others) = self.crawl.now_and_others();
         let known =
@@ -267,7 +273,7 @@ impl Shelves<'_> {
     }
 
     /// A page of the shared cache as of its last confirmation.
-    fn read(&self, key: UrlKey, at: Time) -> Option<Whole> {
+    fn read(&self, key: UrlKey, at: Time) -> Option<CheckedCopy> {
         let mut last = self.last.borrow_mut();
         if !last.as_ref().is_some_and(|(known, page)| *known == key && page.at == at) {
             *last = self.shared.page(key).map(|page| (key, page));
@@ -276,7 +282,7 @@ impl Shelves<'_> {
     }
 
     /// The page that was just found, or another look at it.
-    fn take(&self, key: UrlKey) -> Option<Whole> {
+    fn take(&self, key: UrlKey) -> Option<CheckedCopy> {
         match self.last.borrow_mut().take() {
             Some((known, page)) if known == key => Some(page),
             _ => self.shared.page(key),
@@ -298,7 +304,7 @@ impl Cache for Shelves<'_> {
         let pinned = self.pinned.borrow_mut().remove(&key);
         let own = self.own.get(key);
         Box::pin(async move {
-            let fetched = |page: Whole| (page.head, Fetched { body: page.body });
+            let fetched = |page: CheckedCopy| (page.head, Fetched { body: page.body });
             if pinned.is_some() {
                 return pinned.map(fetched);
             }

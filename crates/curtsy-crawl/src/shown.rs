@@ -6,7 +6,8 @@ use curtsy_core::time::Time;
 /// The longest text of others in a message, in characters.
 pub(crate) const SHOWN_MAX: usize = 500;
 
-/// What a site wrote, safe on a terminal: characters that move the cursor or turn the direction are shown, not obeyed.
+/// Returns a text of a site that is safe on a terminal: characters that move the cursor or change
+/// the direction of text are escaped.
 pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -28,13 +29,14 @@ pub fn shown_time(at: Time, now: Time) -> String {
     }
 }
 
-/// Characters that turn the direction of what follows them, and those that end a line without being controls.
+/// Whether a character changes the direction of the text behind it, or ends a line without being a
+/// control character.
 pub fn is_bidi(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A URL as somebody typed it, for messages and records of what was ordered: without user, password and the values of a query, and not too
-/// long.
+/// Returns a URL for messages and records: without user, password and the values of the query, and
+/// of limited length.
 pub fn shown_url(text: &str) -> String {
     let whole = without_login(text);
     let query = whole.find('?').map(|at| at + 1).filter(|at| *at < whole.len());
@@ -49,7 +51,8 @@ pub fn shown_url(text: &str) -> String {
 pub fn without_login(text: &str) -> String {
     let scheme = text.find("://").map_or("", |at| &text[..at]);
     let start = if scheme.is_empty() { 0 } else { scheme.len() + "://".len() };
-    // Only pages have an `@` behind their host; elsewhere it is in a password that was to be encoded.
+    // An `@` behind the host belongs to the path of a page. With other schemes it belongs to a
+    // password that was not encoded.
     let end = match scheme {
         "" | "http" | "https" => text[start..].find(['/', '?', '#']),
         _ => None,

@@ -5,17 +5,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Batch, Boxed, Cache, Sink, SinkError};
+use curtsy_engine::{Batch, Boxed, Sink, SinkError};
 use curtsy_sink::read::SitemapUrl;
-use curtsy_store::{Handle, Machine, Shows};
+use curtsy_store::Shows;
 
-use crate::stream::{Keeper, NoCache, Streaming};
+use crate::stream::{Keeper, Streaming};
 use crate::{CrawlError, JobSpec, Report, SeedsAre, Watch, stream};
 
 /// Listed URLs that are read.
 pub(crate) const LISTED_MAX: usize = 1_000_000;
 
-/// The URLs that the sitemaps of a job's seeds list: each seed is a site, or one sitemap. The report says what kept it from asking.
+/// Returns the URLs in the sitemaps of a job's seeds; each seed is a site or one sitemap. The
+/// report says what prevented the requests.
 pub fn list_sitemaps(
     spec: &JobSpec,
     watch: &mut dyn Watch,
@@ -32,7 +33,7 @@ pub fn list_sitemaps(
     spec.policy = Arc::new(policy);
     let list = Mutex::new(List::default());
     let how = Streaming { workers: 1, rows: 100, known: Vec::new(), shows: Shows::Nothing };
-    let report = stream(&spec, how, |_| Listing(&list), watch, asked)?;
+    let report = stream(&spec, how, |_| ListingKeeper(&list), watch, asked)?;
     Ok((list.into_inner().unwrap_or_else(PoisonError::into_inner).urls, report))
 }
 
@@ -51,19 +52,15 @@ struct List {
     seen: HashSet<u128>,
 }
 
-struct Listing<'l>(&'l Mutex<List>);
+struct ListingKeeper<'l>(&'l Mutex<List>);
 
-impl Keeper for Listing<'_> {
+impl Keeper for ListingKeeper<'_> {
     fn sink(&self) -> Box<dyn Sink + '_> {
-        Box::new(Listing(self.0))
-    }
-
-    fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
-        Box::new(NoCache)
+        Box::new(ListingKeeper(self.0))
     }
 }
 
-impl Sink for Listing<'_> {
+impl Sink for ListingKeeper<'_> {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for row in &batch.rows {

@@ -1,24 +1,26 @@
 //! Which of http and https does a site speak, and can it be dialled at all?
 //!
-//! A seed without a scheme is tried with the scheme that is likely: https, or http on one's own machine. Trying it is asking for its
-//! robots.txt, in turn and on the ledger, as a crawl does: so what was learnt is not asked for again.
+//! A seed without a scheme is tried with the likely scheme: https, or http on the user's own
+//! machine. The try is a request for robots.txt, paced and recorded in the ledger like a request of
+//! a crawl, so the crawl does not repeat it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use curtsy_core::host::{Outcome, Problem};
 use curtsy_core::url::{CrawlUrl, Scheme};
-use curtsy_engine::{Batch, Boxed, Cache, Sink, SinkError, Step};
+use curtsy_engine::{Batch, Boxed, Sink, SinkError, Step};
 use curtsy_fetch::{GuardRefusal, HttpFetch, Outlet, TokioClock};
-use curtsy_store::{Handle, Ledger, Machine, Options, Shows};
+use curtsy_store::{Ledger, Machine, Options, Shows};
 
 use crate::attend::runtime;
 use crate::report::REQUEST_KINDS;
-use crate::stream::{Keeper, NoCache, Streaming};
+use crate::stream::{Keeper, Streaming};
 use crate::{CrawlError, Ended, JobSpec, Progress, SeedsAre, Watch, stream};
 
-/// Chooses between a seed as it is likely and the same with the other scheme: the other one only where the likely one is not spoken and
-/// the other is. The requests that this takes are added to the job's prelude.
+/// Chooses between a seed with its likely scheme and the same seed with the other scheme. The other
+/// scheme wins only if the site speaks it and does not speak the likely one. The requests are added
+/// to the job's prelude.
 pub fn spoken(
     spec: &mut JobSpec,
     [likely, other]: [&CrawlUrl; 2],
@@ -28,35 +30,38 @@ pub fn spoken(
         return Ok(known);
     }
     let silent = match ask(spec, likely, &mut asked)? {
-        Speaks::Yes | Speaks::Unknown => false,
+        SchemeAnswer::Yes | SchemeAnswer::Unknown => false,
         // Servers say that of http on a port for https.
-        Speaks::BadRequest => likely.scheme() == Scheme::Http,
-        Speaks::No(problem) => is_silence(problem),
+        SchemeAnswer::BadRequest => likely.scheme() == Scheme::Http,
+        SchemeAnswer::No(problem) => is_silence(problem),
     };
     if !silent {
         return Ok(likely.scheme());
     }
     let other_is_spoken = match ask(spec, other, &mut asked)? {
-        Speaks::Yes => true,
-        Speaks::No(problem) => is_tls(problem),
-        Speaks::BadRequest | Speaks::Unknown => false,
+        SchemeAnswer::Yes => true,
+        SchemeAnswer::No(problem) => is_tls(problem),
+        SchemeAnswer::BadRequest | SchemeAnswer::Unknown => false,
     };
     Ok(if other_is_spoken { other.scheme() } else { likely.scheme() })
 }
 
-/// Whether a site that was reached, or would be, does not speak a scheme. A name that does not resolve or a proxy says nothing of that.
+/// Whether a failure shows that a site does not speak a scheme. A failed name lookup or a failed
+/// proxy shows nothing of this.
 fn is_silence(problem: Problem) -> bool {
     use Problem::{Connect, ConnectTimeout, FirstByteTimeout, Malformed, Reset, TlsAbsent};
     matches!(problem, Connect | ConnectTimeout | Reset | TlsAbsent | Malformed | FirstByteTimeout)
 }
 
-/// Whether a handshake that failed shows that TLS is spoken: then nothing is asked for in the clear.
+/// Whether a failed handshake shows that the server speaks TLS. Then nothing is requested without
+/// encryption.
 fn is_tls(problem: Problem) -> bool {
     use Problem::{Tls, TlsExpired, TlsIssuer, TlsName};
     matches!(problem, Tls | TlsExpired | TlsIssuer | TlsName)
 }
 
-/// The scheme that a site is known to speak: its robots.txt was answered with it, and is not to be asked for again yet.
+/// Returns the scheme that a site is known to speak: its robots.txt was answered with this scheme
+/// and is not due again.
 pub fn known(
     spec: &JobSpec,
     [likely, other]: [&CrawlUrl; 2],
@@ -78,7 +83,8 @@ pub fn known(
     Ok(urls.filter(|url| answered(url)).map(CrawlUrl::scheme).next())
 }
 
-/// Whether a URL could be dialled now: its port, its name, its addresses. Nothing is sent to the site.
+/// Checks whether a URL could be dialled now: its port, its name, its addresses. Nothing is sent to
+/// the site.
 pub fn dialable(spec: &JobSpec, url: &CrawlUrl) -> Result<Dialable, CrawlError> {
     let outlet = Outlet::new(&spec.outlet)?;
     let fetch = HttpFetch::new(&outlet, TokioClock::new());
@@ -97,7 +103,7 @@ pub struct Dialable {
 
 /// What came of asking for a robots.txt.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Speaks {
+enum SchemeAnswer {
     Yes,
     /// It answered with status 400.
     BadRequest,
@@ -110,7 +116,7 @@ fn ask(
     job: &mut JobSpec,
     url: &CrawlUrl,
     asked: &mut impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<Speaks, CrawlError> {
+) -> Result<SchemeAnswer, CrawlError> {
     let mut spec = job.clone();
     spec.seeds = vec![url.clone()];
     spec.seeds_are = SeedsAre::Rules;
@@ -119,9 +125,9 @@ fn ask(
     let mut policy = (*spec.policy).clone();
     policy.patience = Some(Duration::ZERO);
     spec.policy = Arc::new(policy);
-    let heard = Heard(Mutex::default());
+    let heard = SchemeSteps(Mutex::default());
     let how = Streaming { workers: 1, rows: 100, known: Vec::new(), shows: Shows::Nothing };
-    let report = stream(&spec, how, |_| &heard, &mut Unseen, async || asked().await)?;
+    let report = stream(&spec, how, |_| &heard, &mut Unwatched, async || asked().await)?;
     let steps = heard.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     let last = steps.last().map(|step| step.outcome);
     job.prelude.steps.extend(steps);
@@ -129,23 +135,19 @@ fn ask(
         *sum += report.requests.get(kind).copied().unwrap_or(0);
     }
     Ok(match (last, report.how) {
-        (Some(Outcome::Failed(problem)), _) => Speaks::No(problem),
-        (Some(Outcome::Answered { status: 400, .. }), _) => Speaks::BadRequest,
-        (_, Ended::Complete) => Speaks::Yes,
-        _ => Speaks::Unknown,
+        (Some(Outcome::Failed(problem)), _) => SchemeAnswer::No(problem),
+        (Some(Outcome::Answered { status: 400, .. }), _) => SchemeAnswer::BadRequest,
+        (_, Ended::Complete) => SchemeAnswer::Yes,
+        _ => SchemeAnswer::Unknown,
     })
 }
 
 /// The requests that were made: robots.txt and its redirects.
-struct Heard(Mutex<Vec<Step>>);
+struct SchemeSteps(Mutex<Vec<Step>>);
 
-impl Keeper for &Heard {
+impl Keeper for &SchemeSteps {
     fn sink(&self) -> Box<dyn Sink + '_> {
         Box::new(Hearing(&self.0))
-    }
-
-    fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
-        Box::new(NoCache)
     }
 }
 
@@ -160,9 +162,9 @@ impl Sink for Hearing<'_> {
 }
 
 /// Nobody watches: it takes a request or two.
-struct Unseen;
+struct Unwatched;
 
-impl Watch for Unseen {
+impl Watch for Unwatched {
     fn every(&self) -> Duration {
         Duration::from_secs(1)
     }

@@ -82,7 +82,8 @@ pub enum Begin {
     /// Where it was stopped, or at its seeds.
     #[default]
     GoOn,
-    /// At its seeds, with the pages that it holds: fresh ones are not asked for, others with the validators that are held.
+    /// At its seeds, with the pages that the file holds: fresh pages are not requested, stale ones
+    /// are revalidated.
     Again,
     /// The same, and no page counts as fresh.
     Forced,
@@ -114,7 +115,8 @@ impl Order {
         // Many names of one's own machine are not many visitors at once, unless the user says so.
         outlet.count_allowed = matches!(settled.origin["slots.per_address"], Origin::Said(_));
         if policy.identity.contact.is_none() && way.is_local(&seeds) && !discovery.check_external {
-            // Our own machine needs no address to complain to. It may not be left without one either.
+            // The user's own machine needs no contact. Without a contact, no other machine may be
+            // reached.
             policy.identity.contact = Some("this-machine".to_owned());
             outlet.public = false;
         }
@@ -136,7 +138,8 @@ impl Order {
     }
 }
 
-/// Names the host for which a contact is missing, and this machine if the name looks like a typo of it; or the flag that leads to other sites.
+/// Adds to a missing contact the host that needs it, with `localhost` if the name looks like a typo
+/// of that; or the flag that leads to other sites.
 fn without_contact(
     mut missing: PolicyError,
     seeds: &[CrawlUrl],
@@ -157,8 +160,9 @@ fn without_contact(
     missing
 }
 
-/// A seed as people write it: `example.org` is `https://example.org/`, and `localhost:8080` is `http://localhost:8080/`, since hardly any
-/// server on one's own machine speaks TLS. A user name or a password in it is refused: nobody's password is sent because of a URL.
+/// Reads a seed as people write it: `example.org` is `https://example.org/`, and `localhost:8080`
+/// is `http://localhost:8080/`, since few servers on the user's own machine speak TLS. A user name
+/// or password is refused: a password is never sent because of a URL.
 ///
 /// ```
 /// use curtsy_crawl::seed;
@@ -230,7 +234,8 @@ fn url(whole: &str, text: &str) -> Result<CrawlUrl, SpecError> {
     CrawlUrl::parse(whole).map_err(|why| SpecError::Seed { text: shown_url(text), why })
 }
 
-/// Whether a text begins with a scheme. `file:/x` does; `example.org:80` and `localhost:8080/x` begin with a host and its port.
+/// Whether a text begins with a scheme. `file:/x` does; `example.org:80` and `localhost:8080/x`
+/// begin with a host and its port.
 fn has_scheme(text: &str) -> bool {
     // As readers of URLs do, who leave these out wherever they stand.
     let text: String = text.chars().filter(|c| !matches!(c, '\t' | '\r' | '\n')).collect();
@@ -309,7 +314,8 @@ impl Target {
         matches!(self, Target::JsonLines(path) if path == Path::new("-"))
     }
 
-    /// The crawl's own file for a target: itself, or beside it; for the standard output it is in `state`, and goes with the process.
+    /// Returns the crawl's own file for a target: the target itself, or a file beside it. For the
+    /// standard output the file is in `state`, and is removed with the process.
     pub fn crawl_file(&self, into: &Path, state: &Path) -> PathBuf {
         match self {
             Target::Sqlite => into.to_owned(),
@@ -325,7 +331,8 @@ impl Target {
     }
 }
 
-/// Where what belongs to this user and machine is kept: `$XDG_STATE_HOME/curtsy`, or `~/.local/state/curtsy`.
+/// Returns the folder for the state of this user: `$XDG_STATE_HOME/curtsy`, or
+/// `~/.local/state/curtsy`.
 pub fn state_dir(variables: &Variables) -> Option<PathBuf> {
     let given = |name: &str| variables.get(name).filter(|value| !value.is_empty());
     given("XDG_STATE_HOME")

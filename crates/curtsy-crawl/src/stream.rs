@@ -1,4 +1,4 @@
-//! A crawl whose rows a face keeps itself. Nothing is left of it but what the ledger of hosts knows.
+//! A crawl whose rows a face keeps. Only the ledger of hosts keeps something of such a crawl.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,33 +12,36 @@ use curtsy_engine::{
     Boxed, Cache, CachedPage, Counts, Document, Fetched, Head, Outside, Over, Reader, RobotsFile,
     Sink, UrlRecord, Want, look,
 };
-use curtsy_sink::RobotsTexts;
 use curtsy_store::{Crawl, Handle, Machine, Options, Shows};
 use tokio::sync::oneshot;
 use tokio::sync::watch::{Receiver, channel};
 
 use crate::attend::{Attendant, runtime};
 use crate::report::Done;
-use crate::run::{make_folder, texts, try_own_machine};
+use crate::run::{make_folder, try_own_machine};
 use crate::tally::Tally;
 use crate::work::{Crew, chance};
 use crate::{CrawlError, JobSpec, Report, Watch};
 
 /// Whoever keeps the rows of a crawl. Each worker asks on its own thread.
 pub trait Keeper: Sync {
-    /// Where a worker's rows go.
+    /// The sink for a worker's rows.
     fn sink(&self) -> Box<dyn Sink + '_>;
-    /// The pages that are held already: somewhere, or beside what the worker's store knows of hosts.
-    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_>;
-    /// Pages that must wait longer than the crawl's patience: told at its end.
+    /// The cache of the pages that the face holds; none by default. The store is the worker's.
+    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_> {
+        let _ = store;
+        Box::new(NoCache)
+    }
+    /// Takes the pages that must wait longer than the crawl's patience, at the end of the crawl.
     fn left(&self, left: Vec<Left>) {
         let _ = left;
     }
-    /// Looks at what a document leads to before it is offered. What a keeper takes out is not asked for.
+    /// Looks at the links of a document before they are offered. A link that the keeper removes is
+    /// not requested.
     fn found(&self, record: &UrlRecord, document: &mut Document) {
         let _ = (record, document);
     }
-    /// How many pages were planned and where they came from, if a keeper knows that better than the crawl.
+    /// The number of planned pages and where they came from, if the keeper made a plan.
     fn planned(&self) -> Option<(u64, Vec<DiscoverySource>)> {
         None
     }
@@ -86,7 +89,7 @@ impl Cache for NoCache {
 pub struct Streaming {
     /// Threads that work.
     pub workers: usize,
-    /// Rows that each of them hands on at once, if so many come within the time that a row may wait.
+    /// Rows in a batch of each worker, if that many arrive within the time that a row may wait.
     pub rows: usize,
     /// Pages that are not asked for, as they are held already.
     pub known: Vec<UrlKey>,
@@ -94,20 +97,9 @@ pub struct Streaming {
     pub shows: Shows,
 }
 
-/// Runs a crawl as [`run`](crate::run) does, with rows that go to a keeper. The keeper is made when the crawl is open, with whoever has
-/// the texts of robots.txt.
+/// Runs a crawl as [`run`](crate::run) does, with rows that go to a keeper. The keeper is made when
+/// the crawl's store is open.
 pub fn stream<K: Keeper>(
-    spec: &JobSpec,
-    how: Streaming,
-    keeper: impl FnOnce(RobotsTexts) -> K,
-    watch: &mut dyn Watch,
-    asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<Report, CrawlError> {
-    stream_on(spec, how, |crawl| keeper(texts(crawl)), watch, asked)
-}
-
-/// The same for a keeper that looks at the crawl's store.
-pub(crate) fn stream_on<K: Keeper>(
     spec: &JobSpec,
     how: Streaming,
     keeper: impl FnOnce(&Crawl) -> K,
@@ -195,7 +187,7 @@ async fn one<K: Keeper>(
 ) -> (Option<Over>, Counts) {
     let store = crew.store(which);
     let (sink, cache) = (keeper.sink(), crew.shelves(keeper.cache(&store)));
-    let reader = Found { discovery: &crew.discovery, keeper };
+    let reader = KeeperReader { discovery: &crew.discovery, keeper };
     let mut sinks: Vec<&dyn Sink> = vec![&*sink];
     sinks.extend(crew.sharing.as_ref().map(|sharing| sharing as &dyn Sink));
     sinks.push(tally);
@@ -205,12 +197,12 @@ async fn one<K: Keeper>(
 }
 
 /// Documents as the crawl reads them, shown to the keeper.
-struct Found<'k, K> {
+struct KeeperReader<'k, K> {
     discovery: &'k Discovery,
     keeper: &'k K,
 }
 
-impl<K: Keeper> Reader for Found<'_, K> {
+impl<K: Keeper> Reader for KeeperReader<'_, K> {
     fn read(&self, record: &UrlRecord, head: &Head, page: &Fetched, now: Time) -> Document {
         let mut document = self.discovery.read(record, head, page, now);
         self.keeper.found(record, &mut document);

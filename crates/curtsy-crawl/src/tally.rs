@@ -25,7 +25,8 @@ pub(crate) const OTHER_REASONS: &str = "other reasons";
 /// Hosts that are named with a reason.
 pub(crate) const HOSTS_SHOWN: usize = 3;
 
-/// Counts what went out. It comes after the sinks that keep rows, so it counts what is kept, and knows when nothing is.
+/// Counts rows after the other sinks have accepted them: it counts what is kept, and notices when
+/// nothing is.
 #[derive(Default)]
 pub(crate) struct Tally {
     /// The policy's limit on bodies, for reasons.

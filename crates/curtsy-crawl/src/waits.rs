@@ -1,4 +1,5 @@
-//! What a crawl that ends while hosts must wait says about them: who caused the wait, how long it is, and what can be done.
+//! Hosts that must wait at the end of a crawl: the cause of the wait, its length, and what the user
+//! can do.
 
 use std::time::Duration;
 
@@ -45,8 +46,9 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// What is said about a host that waits, with the request that caused it, if that is known. `waited` is how long the crawl has
-    /// waited since its last progress, if it ended because of that.
+    /// Describes a host that waits, with the request that caused the wait, if that is known.
+    /// `waited` is the time since the crawl's last progress, if the crawl ended because of its
+    /// patience.
     pub(crate) fn new(
         waiting: &Waiting,
         cause: Option<&Setback>,

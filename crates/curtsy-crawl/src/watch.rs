@@ -12,7 +12,8 @@ pub trait Watch {
     fn every(&self) -> Duration;
     /// How it stands.
     fn see(&mut self, progress: &Progress);
-    /// Something that a person should know at once: a store that can't be written, an order to stop.
+    /// An event that a person should know at once: a store that cannot be written, an order to
+    /// stop.
     fn note(&mut self, text: &str);
 }
 
@@ -37,7 +38,8 @@ pub struct Progress {
     pub hosts: usize,
     /// Since the run began.
     pub took: Duration,
-    /// How long what is queued takes at least: the queue of each host at its pace, after its wait. None if nothing is queued.
+    /// The least time that the queued URLs take: each host's queue at its pace, after its wait.
+    /// None if nothing is queued.
     pub left: Option<Duration>,
     /// Hosts that wait longest among those with work, and for what.
     pub waiting: Vec<Waiting>,

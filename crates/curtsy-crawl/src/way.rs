@@ -14,7 +14,8 @@ use crate::{SpecError, printable, without_login};
 pub struct Way {
     /// Networks that may be dialled although they are not public.
     pub allow_net: Vec<IpNet>,
-    /// Hosts of this machine that the user named. What a list, a table or a stranger names is not among them.
+    /// Hosts of this machine that the user wrote out. A host that only a list, a table or a site
+    /// names is not among them.
     pub named: Vec<NamedHost>,
     /// Addresses for names.
     pub pins: Vec<NamePin>,
@@ -33,7 +34,7 @@ impl Way {
         Ok(())
     }
 
-    /// Takes the proxies that the environment names (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`).
+    /// Reads the proxies of the environment (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`).
     pub fn through_environment(&mut self, variables: &Variables) -> Result<(), SpecError> {
         let value = |name: &str| variables.get(name).map(String::as_str);
         let read = Proxies::of_environment(value);
@@ -42,7 +43,8 @@ impl Way {
         Ok(())
     }
 
-    /// Opens a host of this machine at the port of a URL that the user wrote, and nothing else. Every other URL opens nothing.
+    /// Permits requests to a host of this machine, at the port of a URL that the user wrote. For
+    /// any other URL this does nothing.
     pub fn name(&mut self, url: &CrawlUrl) {
         let own = NamedHost { host: url.host().clone(), port: url.port() };
         if own.host.names_this_machine() && !self.named.contains(&own) {
@@ -84,7 +86,8 @@ impl Way {
         settings
     }
 
-    /// Whether every seed lies on this machine: by its address, as `localhost`, or by a name that is pinned to such an address.
+    /// Whether every seed is on this machine: by its address, as `localhost`, or by a name that is
+    /// pinned to a loopback address.
     pub(crate) fn is_local(&self, seeds: &[CrawlUrl]) -> bool {
         seeds.iter().all(|seed| {
             let host = seed.host();

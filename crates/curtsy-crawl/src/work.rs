@@ -16,13 +16,14 @@ use curtsy_sink::{PRIVATE_ADDRESS, UNKNOWN_ISSUER};
 use curtsy_store::{Crawl, Handle, Machine};
 use tokio::sync::watch;
 
-use crate::asking::{Asking, Noted};
+use crate::asking::{HostsInFlight, Noted};
 use crate::feed::Seeds;
 use crate::sharing::Sharing;
 use crate::tally::Counted;
 use crate::{CrawlError, JobSpec, Wait, Waiting, attend};
 
-/// Visits at once, for each connection that a process may have: most wait for their turn without one.
+/// Visits for each connection that a process may have: most visits wait for their turn without a
+/// connection.
 const VISITS_PER_CONNECTION: u32 = 4;
 pub(crate) const VISITS_MAX: u32 = 4096;
 /// How often an idle worker looks whether another one has found something.
@@ -34,7 +35,7 @@ pub(crate) struct Crew<'c> {
     pub(crate) crawl: &'c Crawl,
     pub(crate) outlet: Outlet,
     pub(crate) discovery: Discovery,
-    pub(crate) seeds: Seeds,
+    pub(crate) seeds: SeedSource,
     /// How many they are.
     pub(crate) workers: usize,
     /// Rows that a worker hands on at once.
@@ -44,7 +45,7 @@ pub(crate) struct Crew<'c> {
     /// Requests written by all of them.
     pub(crate) sent: AtomicU64,
     /// Hosts that they are asking.
-    pub(crate) asking: Asking,
+    pub(crate) asking: HostsInFlight,
     /// The page cache of all crawls, if this one uses it.
     pub(crate) sharing: Option<Sharing>,
     /// What was wrong with it.
@@ -67,8 +68,8 @@ impl<'c> Crew<'c> {
         workers: usize,
         flush_rows: usize,
     ) -> Crew<'c> {
-        let seeds = Seeds::new(spec.seeds.clone(), spec.seeds_are);
-        let (sent, asking) = (AtomicU64::new(0), Asking::default());
+        let seeds = SeedSource::new(spec.seeds.clone(), spec.seeds_are);
+        let (sent, asking) = (AtomicU64::new(0), HostsInFlight::default());
         let (sharing, sharing_said) = Sharing::open(spec);
         Crew {
             spec,
@@ -103,7 +104,8 @@ impl<'c> Crew<'c> {
         }
     }
 
-    /// Lets one of the workers work on this thread until nothing is left, or until it is told to end: at the second time at once, which is none.
+    /// Runs one worker on this thread until nothing is left or until it is stopped. A second stop
+    /// cuts the worker off, and the result is none.
     pub(crate) async fn work(
         &self,
         store: Handle<Machine>,
@@ -112,7 +114,7 @@ impl<'c> Crew<'c> {
     ) -> (Option<Over>, Counts) {
         let clock = TokioClock::new();
         let fetch = Noted { fetch: HttpFetch::new(&self.outlet, clock), asking: &self.asking };
-        let world = Here { store, fetch, clock, sent: &self.sent };
+        let world = MachineWorld { store, fetch, clock, sent: &self.sent };
         let policy = &self.spec.policy;
         let connections = policy.slots.total_connections;
         let visits = match policy.pace.delay_max.is_zero() {
@@ -146,7 +148,8 @@ impl<'c> Crew<'c> {
                 heard = told.changed() => {
                     let twice = *told.borrow_and_update() > 1;
                     if twice || heard.is_err() {
-                        // Whoever asks twice means it. Nothing is lost: it is as if the process had been killed.
+                        // The second signal cuts the worker off. Nothing is lost: the effect is
+                        // that of a kill.
                         break None;
                     }
                     switch.set(true);
@@ -158,7 +161,8 @@ impl<'c> Crew<'c> {
 }
 
 impl Crew<'_> {
-    /// The hosts that must wait and why, if the crawl ended because of them or was stopped while they waited. The crawl began then.
+    /// Returns the hosts that must wait and why, if the crawl ended because of them or was stopped
+    /// while they waited. `began` is the start of the crawl.
     pub(crate) async fn waits(
         &self,
         over: Option<Over>,
@@ -166,7 +170,8 @@ impl Crew<'_> {
         began: Instant,
     ) -> Vec<Wait> {
         let waited = match over {
-            // Rows are progress, so what was waited since the last row is never less than what counts for the patience.
+            // Rows are progress, so the time since the last row is never less than the time that
+            // counts for the patience.
             Some(Over::Waits(_)) => Some(counted.last_row.unwrap_or(began).elapsed()),
             Some(Over::Stopped) | None => None,
             Some(Over::Empty | Over::Ours(_) | Over::Spent(_)) => return Vec::new(),
@@ -182,7 +187,8 @@ impl Crew<'_> {
         waiting.iter().map(wait).collect()
     }
 
-    /// Says what would help: the network that would have to be allowed for hosts that the guard refused, or further roots.
+    /// Adds hints to the reasons: the network that `--allow-net` would have to allow, or further
+    /// root certificates.
     pub(crate) fn complete(&self, counted: &mut Counted) {
         if let Some(issuer) = counted.reasons.get_mut(UNKNOWN_ISSUER) {
             issuer.hint = Some("`--ca-file` adds roots".to_owned());
@@ -198,14 +204,14 @@ impl Crew<'_> {
 }
 
 /// This machine, as a worker sees it.
-struct Here<'c> {
+struct MachineWorld<'c> {
     store: Handle<Machine>,
     fetch: Noted<'c>,
     clock: TokioClock,
     sent: &'c AtomicU64,
 }
 
-impl<'c> World for Here<'c> {
+impl<'c> World for MachineWorld<'c> {
     type Store = Handle<Machine>;
     type Fetch = Noted<'c>;
     type Clock = TokioClock;

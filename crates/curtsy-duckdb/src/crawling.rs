@@ -13,12 +13,14 @@ use std::time::Duration;
 use curtsy_core::host::AskKind;
 use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
-use curtsy_crawl::{CrawlError, Keeper, Left, Progress, Report, Streaming, Watch, stream};
+use curtsy_crawl::{
+    CrawlError, Keeper, Left, Progress, Report, Streaming, Watch, robots_texts, stream,
+};
 use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Fetched, Head, Row, Sink, SinkError, UrlRecord,
 };
 use curtsy_sink::{RobotsTexts, Rules};
-use curtsy_store::{Handle, Machine, Shows};
+use curtsy_store::{Crawl, Handle, Machine, Shows};
 use tokio::sync::oneshot;
 
 use crate::duck::{Caller, Fault};
@@ -98,7 +100,8 @@ impl Crawling {
         let (job, told) = (asked.job.clone(), Arc::clone(&texts));
         let mut watch = Watching { done: Arc::clone(&done) };
         let work = Task::start(move |stop| {
-            let keeper = |robots: RobotsTexts| {
+            let keeper = |crawl: &Crawl| {
+                let robots = robots_texts(crawl);
                 *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(robots);
                 Post { sender, pages: Mutex::new(Pages { held, listed: HashMap::new() }) }
             };

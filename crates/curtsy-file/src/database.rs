@@ -103,10 +103,10 @@ pub fn open_to_read(path: &Path, schema: &Schema<'_>) -> Result<Connection, Open
     if !path.exists() {
         return Err(OpenError::Missing { path: path.to_owned() });
     }
-    check_kind(path)?;
     let of = |e| OpenError::sqlite(path, e);
-    let mut db = Connection::open_with_flags(path, TO_READ).map_err(of)?;
-    set_up(&mut db).map_err(of)?;
+    let Some(db) = open_existing(path)? else {
+        return Err(OpenError::NoRows { path: path.to_owned() });
+    };
     let (what, known) = (schema.what, schema.known());
     match version(&db, what).map_err(of)? {
         None => Err(OpenError::NoRows { path: path.to_owned() }),
@@ -120,12 +120,9 @@ pub fn open_to_read(path: &Path, schema: &Schema<'_>) -> Result<Connection, Open
 /// Refuses the file of another program before the first write to it. Switching it to WAL would
 /// already be a change.
 pub fn look_first(path: &Path) -> Result<(), OpenError> {
-    let of = |e| OpenError::sqlite(path, e);
-    if !path.exists() || !check_kind(path)? {
+    let Some(db) = path.exists().then(|| open_existing(path)).transpose()?.flatten() else {
         return Ok(());
-    }
-    let mut db = Connection::open_with_flags(path, TO_READ).map_err(of)?;
-    set_up(&mut db).map_err(of)?;
+    };
     // The table of versions is created in one transaction with our first table.
     let sql = "SELECT count(*), count(*) FILTER (WHERE name = 'store_version') FROM sqlite_schema
         WHERE type = 'table'";
@@ -137,13 +134,13 @@ pub fn look_first(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Returns whether a file is a database, and `false` for an empty file, which may become one. Fails
-/// if the file is something else.
+/// Opens a file that exists, to read it. Returns none for an empty file, which may become a
+/// database. A file of another kind is an error.
 ///
 /// SQLite must do this check. When a process closes any descriptor of a file, the system drops all
 /// locks of the process on that file. A check that opens the file itself would drop the locks of
 /// open connections, and another program could then remove the write-ahead log.
-fn check_kind(path: &Path) -> Result<bool, OpenError> {
+fn open_existing(path: &Path) -> Result<Option<Connection>, OpenError> {
     let unreadable = |source: std::io::Error| OpenError::Unreadable {
         path: path.to_owned(),
         source: Box::new(source),
@@ -153,17 +150,19 @@ fn check_kind(path: &Path) -> Result<bool, OpenError> {
         return Err(OpenError::Folder { path: path.to_owned() });
     }
     if file.len() == 0 {
-        return Ok(false);
+        return Ok(None);
     }
     let of = |e| OpenError::sqlite(path, e);
-    let db = Connection::open_with_flags(path, TO_READ).map_err(of)?;
+    let mut db = Connection::open_with_flags(path, TO_READ).map_err(of)?;
     match db.query_row("PRAGMA schema_version", [], |_| Ok(())) {
         Err(rusqlite::Error::SqliteFailure(error, _)) if error.code == ErrorCode::NotADatabase => {
-            Err(OpenError::NotDatabase { path: path.to_owned() })
+            return Err(OpenError::NotDatabase { path: path.to_owned() });
         }
-        // The next connection reports a file that can't be read.
-        _ => Ok(true),
+        // The first statement of the caller reports what cannot be read now.
+        _ => {}
     }
+    set_up(&mut db).map_err(of)?;
+    Ok(Some(db))
 }
 
 /// The flags for a connection that only reads.

@@ -6,14 +6,14 @@ use curtsy_core::limits::{Bound, Limit};
 
 use crate::db::{IDLE_MAX, postgres};
 use crate::door::{CHANGES_A_MINUTE, WRONG_A_MINUTE, limit as rate, session};
-use crate::ingest::{callback, keeper, order, run};
+use crate::ingest::{callback, keeper, order, run, survey};
 use crate::listen::{Bounds, LAST};
 use crate::pages::by_hand;
 use crate::{api, orbit, pages, records};
 
 /// The limits of this crate: who asks the service, what they bring, and what runs take up.
 pub fn limits() -> Vec<Limit> {
-    [askers(), orders(), runs()].concat()
+    [askers(), orders(), runs(), samples()].concat()
 }
 
 fn askers() -> Vec<Limit> {
@@ -187,6 +187,29 @@ fn runs() -> Vec<Limit> {
             "a statement's wait for a lock",
             Bound::Within(postgres::LOCK),
             "500",
+        ),
+    ]
+}
+
+fn samples() -> Vec<Limit> {
+    vec![
+        limit(
+            "survey.candidates",
+            "URLs from which a sample is chosen",
+            count(survey::CANDIDATES_MAX),
+            "the rest is ignored",
+        ),
+        limit(
+            "survey.sitemaps",
+            "queued URLs that are searched for sitemaps, which come first",
+            count(survey::LEFT_MAX),
+            "the sample does not wait for other sitemaps",
+        ),
+        limit(
+            "survey.forbidden",
+            "pages that robots.txt forbids and that a plan lists",
+            count(survey::FORBIDDEN_MAX),
+            "the others are not listed",
         ),
     ]
 }

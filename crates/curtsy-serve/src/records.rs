@@ -2,14 +2,13 @@
 
 use curtsy_core::evidence::{RunEvidence, mode_name, read_timestamp};
 use curtsy_core::time::Time;
-use curtsy_crawl::SurveyPlan;
 use curtsy_tiles::Tile;
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::db::{DbError, Link, Row};
 use crate::health::Break;
-use crate::ingest::IngestOrder;
+use crate::ingest::{IngestOrder, SurveyPlan};
 
 /// Runs, pages, requests that are shown at once.
 pub(crate) const SHOWN_MAX: i64 = 200;

@@ -5,7 +5,8 @@ use curtsy_core::limits::{Bound, Limit};
 use crate::cli::NOTE_MAX;
 use crate::linkcheck::FRAGMENTS_MAX;
 
-/// The limits of this crate: what is shown on a terminal, reports on links; a fleet's workers and schedulers if they are built in.
+/// Returns the limits of this crate: output on a terminal, reports on links, and a fleet's workers
+/// and schedulers if they are built in.
 pub fn limits() -> Vec<Limit> {
     let lists = [
         on_terminals(),

@@ -1,11 +1,11 @@
 //! Which links of a crawled site are broken? A report on a crawl's file, one entry for each target.
 //!
-//! Nothing is asked of anybody here: every answer is a row of the file, and what has no row was not checked. What the rows do not
-//! hold, the words of a link, its fragment and what a page loads, is read again from the bodies that the file keeps. So an ordinary
-//! crawl does nothing for this report.
+//! This report sends no request: every answer is a row of the crawl's file, and a URL without a row
+//! was not checked. The text of a link, its fragment and the assets of a page are not in rows; they
+//! are read again from the bodies in the file. So an ordinary crawl does nothing for this report.
 //!
-//! Fragments take a second look: which of them are used is known after all pages were read, and whether a page has such a place is
-//! then looked up in that page alone.
+//! Fragments need a second pass: the fragments in use are known after all pages were read, and each
+//! is then looked up in its page.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,7 +18,7 @@ use curtsy_sink::standing::Standing;
 
 /// What a report looks at, besides links, frames and what pages load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct LinkChecks {
     /// Whether a page has the place that a fragment names.
     pub fragments: bool,
     /// How many pages are named for each target.
@@ -28,8 +28,9 @@ pub struct Look {
 /// A report on links.
 #[derive(Clone, Debug, Default)]
 pub struct LinkReport {
-    /// What is wrong, the worst first: what is broken before warnings, and what most pages link to before the rest.
-    pub problems: Vec<Problem>,
+    /// The problems, the worst first: broken targets before warnings, and targets with many
+    /// referring pages before the others.
+    pub problems: Vec<LinkProblem>,
     /// Pages whose links were looked at.
     pub pages: u64,
     /// Different targets.
@@ -42,7 +43,7 @@ pub struct LinkReport {
 
 /// Something that is wrong with a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct LinkProblem {
     /// What.
     pub kind: ProblemKind,
     /// The target, with its fragment if that is what is wrong; or the reference, if it is no URL.
@@ -103,9 +104,9 @@ impl ProblemKind {
 }
 
 /// Reports on the links of a crawl's file.
-pub fn report(file: &PagesFile, look: Look) -> Result<LinkReport, OpenError> {
-    let mut known = Known::read(file)?;
-    let mut found = Found { look, ..Found::default() };
+pub fn report(file: &PagesFile, look: LinkChecks) -> Result<LinkReport, OpenError> {
+    let mut known = KnownTargets::read(file)?;
+    let mut found = LinkFindings { look, ..Found::default() };
     file.linking(|page| found.page(&page, &mut known))?;
     if look.fragments {
         found.fragments(file, &known)?;
@@ -119,7 +120,7 @@ pub fn report(file: &PagesFile, look: Look) -> Result<LinkReport, OpenError> {
     report.links_cut = file.links_cut()?;
     report.problems = found.problems.into_values().collect();
     report.problems.sort_by(|a, b| {
-        let rank = |p: &Problem| (p.kind, std::cmp::Reverse(p.pages));
+        let rank = |p: &LinkProblem| (p.kind, std::cmp::Reverse(p.pages));
         rank(a).cmp(&rank(b)).then_with(|| a.target.cmp(&b.target))
     });
     Ok(report)
@@ -127,8 +128,8 @@ pub fn report(file: &PagesFile, look: Look) -> Result<LinkReport, OpenError> {
 
 /// What the file knows of the targets of links.
 #[derive(Default)]
-struct Known {
-    rows: HashMap<UrlKey, Target>,
+struct KnownTargets {
+    rows: HashMap<UrlKey, LinkTarget>,
     queued: HashSet<UrlKey>,
     /// Hosts whose pages were read for links.
     hosts: HashSet<String>,
@@ -138,7 +139,7 @@ struct Known {
     met: HashMap<UrlKey, Option<String>>,
 }
 
-struct Target {
+struct LinkTarget {
     url: String,
     standing: Standing,
     /// Where it has moved for good.
@@ -151,16 +152,16 @@ struct Target {
     is_current: bool,
 }
 
-impl Known {
-    fn read(file: &PagesFile) -> Result<Known, OpenError> {
-        let mut known = Known { hosts: file.linking_hosts()?, ..Known::default() };
+impl KnownTargets {
+    fn read(file: &PagesFile) -> Result<KnownTargets, OpenError> {
+        let mut known = KnownTargets { hosts: file.linking_hosts()?, ..Known::default() };
         let moved = file.moved_for_good()?;
         let mut rows = HashMap::new();
         let hosts = &known.hosts;
         file.targets(|row: TargetRow<'_>| {
             let external = !hosts.contains(row.host);
             let key = row.url.key();
-            let target = Target {
+            let target = LinkTarget {
                 url: row.url.as_str().to_owned(),
                 standing: row.standing(external),
                 moved: moved.contains(&key).then(|| row.final_url.to_owned()),
@@ -179,7 +180,7 @@ impl Known {
             };
             // Its host is asked again later; a reader would get nothing now.
             let why = format!("its server does not answer ({})", error.replace('_', " "));
-            let target = Target {
+            let target = LinkTarget {
                 url: url.as_str().to_owned(),
                 standing: Standing::Broken(why),
                 moved: None,
@@ -192,8 +193,9 @@ impl Known {
         Ok(known)
     }
 
-    /// The target of a link and its key: under its own address, or under that without what only traces visitors.
-    fn find(&self, url: &CrawlUrl) -> (UrlKey, Option<&Target>) {
+    /// Returns the target of a link and its key: under its own address, or under the address
+    /// without tracking parameters.
+    fn find(&self, url: &CrawlUrl) -> (UrlKey, Option<&LinkTarget>) {
         let key = url.key();
         if let Some(row) = self.rows.get(&key) {
             return (key, Some(row));
@@ -226,10 +228,10 @@ impl Known {
 
 /// What was found so far.
 #[derive(Default)]
-struct Found {
-    look: Look,
+struct LinkFindings {
+    look: LinkChecks,
     report: LinkReport,
-    problems: HashMap<(ProblemKind, String), Problem>,
+    problems: HashMap<(ProblemKind, String), LinkProblem>,
     /// Pages that were looked at, by where they were found.
     read: HashSet<UrlKey>,
     /// The page that was counted last for each problem.
@@ -239,7 +241,8 @@ struct Found {
     fragments: usize,
 }
 
-/// Adds a referring page, in the order of the pages' URLs: a crawl reads pages in another order each time, and reports are compared.
+/// Adds a referring page, in the order of the pages' URLs: the order in which a crawl reads pages
+/// differs each time, and reports are compared.
 fn keep_first(
     from: &mut Vec<Referrer>,
     max: usize,
@@ -260,8 +263,8 @@ struct Used {
     from: Vec<Referrer>,
 }
 
-impl Found {
-    fn page(&mut self, page: &LinkingPage<'_>, known: &mut Known) {
+impl LinkFindings {
+    fn page(&mut self, page: &LinkingPage<'_>, known: &mut KnownTargets) {
         let Ok(url) = CrawlUrl::parse(page.final_url) else {
             return;
         };
@@ -317,7 +320,7 @@ impl Found {
     fn refer(
         &mut self,
         page: &LinkingPage<'_>,
-        known: &mut Known,
+        known: &mut KnownTargets,
         target: &CrawlUrl,
         used: Use,
         (text, nofollow): (&str, bool),
@@ -362,7 +365,7 @@ impl Found {
         if self.counted.insert(key.clone(), now) == Some(now) {
             return;
         }
-        let problem = self.problems.entry(key).or_insert_with(|| Problem {
+        let problem = self.problems.entry(key).or_insert_with(|| LinkProblem {
             kind,
             target: target.to_owned(),
             why: why.to_owned(),
@@ -377,7 +380,7 @@ impl Found {
     fn want(
         &mut self,
         page: &LinkingPage<'_>,
-        known: &Known,
+        known: &KnownTargets,
         target: &CrawlUrl,
         fragment: &str,
         text: &str,
@@ -415,7 +418,7 @@ impl Found {
     }
 
     /// Looks up the places that are linked to.
-    fn fragments(&mut self, file: &PagesFile, known: &Known) -> Result<(), OpenError> {
+    fn fragments(&mut self, file: &PagesFile, known: &KnownTargets) -> Result<(), OpenError> {
         for (key, mut wanted) in std::mem::take(&mut self.wanted) {
             let target = &known.rows[&key];
             file.text_of(key, |final_url, content_type, body| {
@@ -423,7 +426,8 @@ impl Found {
                     return;
                 };
                 html::places(&url, content_type, body, |name| {
-                    // By its name as it is written, or decoded (HTML standard, "find a potential indicated element").
+                    // By the name as written, or decoded (HTML standard, "find a potential
+                    // indicated element").
                     wanted.remove(name);
                 });
                 if !wanted.is_empty() {
@@ -445,7 +449,7 @@ impl Found {
             })?;
             for (fragment, used) in wanted {
                 let name = format!("{}#{fragment}", target.url);
-                let problem = Problem {
+                let problem = LinkProblem {
                     kind: ProblemKind::Fragment,
                     target: name.clone(),
                     why: "the page has no such place".to_owned(),
@@ -459,13 +463,13 @@ impl Found {
     }
 
     /// What is broken and no page links to: a seed, or what a sitemap lists.
-    fn unlinked(&mut self, known: &Known) {
+    fn unlinked(&mut self, known: &KnownTargets) {
         for (key, row) in &known.rows {
             if let Standing::Broken(why) = &row.standing
                 && row.is_current
                 && !known.met.contains_key(key)
             {
-                let problem = Problem {
+                let problem = LinkProblem {
                     kind: ProblemKind::Broken,
                     target: row.url.clone(),
                     why: why.clone(),

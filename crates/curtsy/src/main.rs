@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 use curtsy::cli::{Cli, Console, Failure, Outcome};
 
-/// What the system's allocator keeps at the end of its memory for the next time: a batch of rows, and some.
+/// Memory that the system's allocator keeps for later: more than a batch of rows.
 const KEPT_BYTES: usize = 16 * 1024 * 1024;
 
 fn main() -> ExitCode {
@@ -39,13 +39,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// glibc gives memory back to the system whenever 128 KiB at the end of a heap are free, and asks for it again a page at a time: with
-/// batches of rows that come and go that is thousands of calls a second. It learns from the largest piece that was ever freed, so one is.
+/// glibc returns memory to the system whenever 128 KiB at the end of a heap are free, and requests
+/// it again page by page: with batches of rows that is thousands of system calls a second. glibc
+/// raises this limit to the largest block that was ever freed, so a large block is freed here.
 fn keep_freed_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(KEPT_BYTES)));
 }
 
-/// The reader of our output went away (`curtsy … | head`): not an error worth a word, but no success either.
+/// The reader of the output closed it (`curtsy … | head`): no error message, but no success either.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
     causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)

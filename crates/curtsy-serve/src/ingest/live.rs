@@ -5,11 +5,12 @@ use std::time::Duration;
 use curtsy_core::evidence::mode_name;
 use curtsy_core::policy::Mode;
 use curtsy_core::url::CrawlUrl;
-use curtsy_crawl::{Progress, SurveyPlan, Watch, printable};
+use curtsy_crawl::{Progress, Watch, printable};
 use serde::Serialize;
 use tokio::sync::watch;
 
 use crate::ingest::keeper::without_query;
+use crate::ingest::survey::SurveyPlan;
 use crate::orbit::Slug;
 
 /// How often watchers are told how a run stands.

@@ -6,8 +6,10 @@ pub(crate) mod keeper;
 mod live;
 pub(crate) mod order;
 pub(crate) mod run;
+pub(crate) mod survey;
 
 pub(crate) use import::{Brought, NOWHERE};
 pub(crate) use live::{Live, Shown, Stop};
 pub(crate) use order::{IngestOrder, OrderError, URLS_MAX, mode_of};
 pub(crate) use run::{Answer, RunError, Runs, now, now_text};
+pub(crate) use survey::{Planned, SurveyPlan};

@@ -12,18 +12,19 @@ use curtsy_core::evidence::{RunEvidence, RunFigures, timestamp};
 use curtsy_core::policy::Mode;
 use curtsy_core::time::Time;
 use curtsy_crawl::{
-    CrawlError, Depth, JobSpec, Order, PageSharing, Report, SpecError, Streaming, SurveyPlan,
-    stream, survey,
+    CrawlError, JobSpec, Order, PageSharing, Report, SpecError, Streaming, robots_texts, stream,
 };
 use curtsy_engine::discover::{DiscoverySpec, TrapLimits};
-use curtsy_store::Shows;
+use curtsy_store::{Crawl, Shows};
 use curtsy_tiles::{PageText, Tile};
 use tokio::sync::oneshot;
 
 use super::callback::call_back;
 use super::keeper::{Kept, PlanKeeper, RunKeeper};
 use super::live::{Stop, Watching};
-use super::{IngestOrder, Live};
+use super::survey::{Depth, survey};
+use super::{IngestOrder, Live, SurveyPlan};
+
 use crate::ServeSpec;
 use crate::db::{Database, DbError};
 use crate::orbit::Slug;
@@ -346,7 +347,8 @@ impl Runs {
         live.plans(job.seeds.len() as u64);
         let database = &self.0.database;
         let body_max = job.policy.body.decoded_max;
-        let keeper = |texts| RunKeeper::new(live, database, kept, texts, body_max);
+        let keeper =
+            |crawl: &Crawl| RunKeeper::new(live, database, kept, robots_texts(crawl), body_max);
         let mut report = stream(job, streaming(job), keeper, &mut Watching(live), asked(live))?;
         // Nothing was looked for: robots.txt was asked for its rules alone.
         report.evidence.ingest.discovery_sources.clear();
@@ -357,7 +359,8 @@ impl Runs {
     fn survey(&self, job: &JobSpec, live: &Live, kept: &Mutex<Kept>) -> Result<Report, CrawlError> {
         let database = &self.0.database;
         let body_max = job.policy.body.decoded_max;
-        let keeper = |texts| RunKeeper::new(live, database, kept, texts, body_max);
+        let keeper =
+            |crawl: &Crawl| RunKeeper::new(live, database, kept, robots_texts(crawl), body_max);
         let planned = |plan: &SurveyPlan| {
             live.planned(plan);
             // A plan that could not be written down is missing on a page; the run goes on.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use curtsy_core::evidence::{DiscoverySource, mode_name};
-use curtsy_crawl::{PageKind, Planned, Report, SurveyPlan};
+use curtsy_crawl::{PageKind, Report};
 
 use super::frame::Frame;
 use super::friction::{Signal, signals};
@@ -10,7 +10,7 @@ use super::import::Typed;
 use super::link::{Outside, in_query};
 use super::words::{self, millis, span};
 use crate::ServeSpec;
-use crate::ingest::IngestOrder;
+use crate::ingest::{IngestOrder, Planned, SurveyPlan};
 use crate::orbit::Slug;
 
 /// The page.

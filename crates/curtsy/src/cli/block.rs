@@ -1,4 +1,5 @@
-//! `curtsy block`: orders that nothing more is asked of a host, for every crawl of this user on this machine. `curtsy stop` is the same.
+//! `curtsy block` (also `curtsy stop`): orders that stop all requests to a host, for every crawl of
+//! this user on this machine.
 
 use anyhow::Context;
 use clap::Args;
@@ -7,7 +8,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use serde_json::json;
 
-use super::crawl::LedgerArg;
+use super::flags::{Flags, LEDGER};
 use super::progress::{ago, moment};
 use super::{Console, Outcome, printable};
 
@@ -23,7 +24,7 @@ pub(super) struct BlockArgs {
     #[arg(long, conflicts_with = "host")]
     list: bool,
     #[command(flatten)]
-    ledger: LedgerArg,
+    flags: Flags<LEDGER>,
     /// The order is for the fleet at this Redis, not for the crawls on this machine
     #[cfg(feature = "fleet")]
     #[arg(long, value_name = "URL")]
@@ -92,7 +93,7 @@ fn give(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::
         }
         return Ok(was_blocked == args.lift);
     }
-    let mut ledger = args.ledger.open(console)?;
+    let mut ledger = args.flags.0.clone().alone().ledger(console)?;
     let stops = ledger.stops().context("could not read the ledger of hosts")?;
     let was_blocked = stops.iter().any(|(blocked, _)| blocked == host);
     if was_blocked == args.lift {
@@ -128,7 +129,7 @@ fn stops(
         let stops = super::fleet::stops(&redis, &console.variables)?;
         return Ok((stops.hosts, stops.now));
     }
-    let mut ledger = args.ledger.open(console)?;
+    let mut ledger = args.flags.0.clone().alone().ledger(console)?;
     let stops = ledger.stops().context("could not read the ledger of hosts")?;
     Ok((stops, ledger.now()))
 }

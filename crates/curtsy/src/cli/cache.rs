@@ -5,29 +5,30 @@ use curtsy_crawl::PageSharing;
 use curtsy_store::{SharedPages, SharedSize};
 use serde_json::json;
 
-use super::crawl::{CacheArgs, LedgerArg};
-use super::{Console, Outcome, progress};
+use super::flags::{Flags, LEDGER};
+use super::settings::CommandSettings;
+use super::{Console, Outcome, count, progress};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct CacheCommand {
     #[command(subcommand)]
-    what: What,
+    what: CacheAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum CacheAction {
     /// Show where the page cache is, and how large
-    Show(ShowArgs),
+    Show(CacheArgs),
     /// Empty the page cache
-    Clear(ShowArgs),
+    Clear(CacheArgs),
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-struct ShowArgs {
+struct CacheArgs {
     #[command(flatten)]
-    ledger: LedgerArg,
+    flags: Flags<LEDGER>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -35,35 +36,36 @@ struct ShowArgs {
 
 pub(super) fn run(args: &CacheCommand, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     match &args.what {
-        What::Show(args) => show(args, console),
-        What::Clear(args) => clear(args, console),
+        CacheAction::Show(args) => show(args, console),
+        CacheAction::Clear(args) => clear(args, console),
     }
 }
 
 /// The page cache that goes with a ledger, if there is one.
 pub(super) fn open_existing(
-    ledger: &LedgerArg,
+    settings: &CommandSettings,
     console: &Console<'_>,
 ) -> anyhow::Result<Option<SharedPages>> {
-    let folder = SharedPages::beside(&ledger.find(console)?);
+    let folder = SharedPages::beside(&settings.ledger_file(console)?);
     if !folder.exists() {
         return Ok(None);
     }
-    let (pages, _) = SharedPages::open(&folder, bytes_max(console)?)?;
+    let (pages, _) = SharedPages::open(&folder, bytes_max(settings, console)?)?;
     Ok(Some(pages))
 }
 
-fn bytes_max(console: &Console<'_>) -> anyhow::Result<u64> {
-    Ok(match CacheArgs::default().read(console)? {
+fn bytes_max(settings: &CommandSettings, console: &Console<'_>) -> anyhow::Result<u64> {
+    Ok(match settings.sharing(console)? {
         PageSharing::On { bytes_max } => bytes_max,
         PageSharing::Off => 0,
     })
 }
 
-fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let folder = SharedPages::beside(&args.ledger.find(console)?);
-    let max = bytes_max(console)?;
-    let SharedSize { pages, bytes, evicted } = match open_existing(&args.ledger, console)? {
+fn show(args: &CacheArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let settings = args.flags.0.clone().alone();
+    let folder = SharedPages::beside(&settings.ledger_file(console)?);
+    let max = bytes_max(&settings, console)?;
+    let SharedSize { pages, bytes, evicted } = match open_existing(&settings, console)? {
         Some(pages) => pages.size()?,
         None => SharedSize::default(),
     };
@@ -75,8 +77,8 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     writeln!(console.out, "{}", folder.display())?;
     writeln!(
         console.out,
-        "  {pages} page{}, {} of {}",
-        if pages == 1 { "" } else { "s" },
+        "  {}, {} of {}",
+        count(pages, "page"),
         progress::size(bytes),
         progress::size(max),
     )?;
@@ -86,16 +88,14 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     Ok(Outcome::Fine)
 }
 
-fn clear(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let pages = match open_existing(&args.ledger, console)? {
+fn clear(args: &CacheArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let pages = match open_existing(&args.flags.0.clone().alone(), console)? {
         Some(pages) => pages.clear()?,
         None => 0,
     };
     match args.json {
         true => writeln!(console.out, "{}", json!({ "cleared": pages }))?,
-        false => {
-            writeln!(console.err, "cleared {pages} page{}", if pages == 1 { "" } else { "s" })?
-        }
+        false => writeln!(console.err, "cleared {}", count(pages, "page"))?,
     }
     Ok(Outcome::Fine)
 }

@@ -13,13 +13,13 @@ use crate::conformance::{
 #[command(after_help = HELP)]
 pub(super) struct ConformanceArgs {
     /// Which facts
-    kind: Kind,
+    kind: FactsKind,
     /// The file, or the folder that it is in under its usual name
     path: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Kind {
+enum FactsKind {
     /// What a robots.txt allows (robots.jsonl)
     Robots,
     /// What an answer to the request for robots.txt means (robots_fetch_policy.jsonl)
@@ -38,30 +38,30 @@ enum Kind {
     Challenges,
 }
 
-impl Kind {
+impl FactsKind {
     fn file(self) -> &'static str {
         match self {
-            Kind::Robots => "robots.jsonl",
-            Kind::RobotsFetch => "robots_fetch_policy.jsonl",
-            Kind::Surt => "surt.jsonl",
-            Kind::Urls => "urls.jsonl",
-            Kind::Headers => "headers.jsonl",
-            Kind::Links => "links.jsonl",
-            Kind::Challenges => "challenges.jsonl",
-            Kind::Sitemaps => "sitemaps/manifest.jsonl",
+            FactsKind::Robots => "robots.jsonl",
+            FactsKind::RobotsFetch => "robots_fetch_policy.jsonl",
+            FactsKind::Surt => "surt.jsonl",
+            FactsKind::Urls => "urls.jsonl",
+            FactsKind::Headers => "headers.jsonl",
+            FactsKind::Links => "links.jsonl",
+            FactsKind::Challenges => "challenges.jsonl",
+            FactsKind::Sitemaps => "sitemaps/manifest.jsonl",
         }
     }
 
     fn run(self, path: &Path) -> anyhow::Result<Report> {
         match self {
-            Kind::Robots => robots::robots(path),
-            Kind::RobotsFetch => robots_fetch::robots_fetch(path),
-            Kind::Surt => surt::surt(path),
-            Kind::Urls => urls::urls(path),
-            Kind::Headers => headers::headers(path),
-            Kind::Links => links::links(path),
-            Kind::Challenges => challenges::challenges(path),
-            Kind::Sitemaps => sitemaps::sitemaps(path),
+            FactsKind::Robots => robots::robots(path),
+            FactsKind::RobotsFetch => robots_fetch::robots_fetch(path),
+            FactsKind::Surt => surt::surt(path),
+            FactsKind::Urls => urls::urls(path),
+            FactsKind::Headers => headers::headers(path),
+            FactsKind::Links => links::links(path),
+            FactsKind::Challenges => challenges::challenges(path),
+            FactsKind::Sitemaps => sitemaps::sitemaps(path),
         }
     }
 }

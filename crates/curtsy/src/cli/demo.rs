@@ -1,4 +1,5 @@
-//! `curtsy demo`: a small town's site on this machine, crawled with everything on, explained, and judged by its own access log.
+//! `curtsy demo`: crawls a small synthetic site on this machine, explains the result, and judges
+//! the crawl by the site's access log.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The ways in which a user ends a command that serves: Ctrl-C, SIGTERM, and perhaps the end of stdin or of a time.
+//! The ways to end a command that serves: Ctrl-C, SIGTERM, and optionally the end of stdin or of a
+//! time.
 
 use std::io::Read;
 use std::time::Duration;

@@ -1,6 +1,8 @@
-//! `curtsy why --now URL`, also called `curtsy explain URL`: what a crawl would do with a URL now. Nothing is sent to the site.
+//! `curtsy why --now URL`, also called `curtsy explain URL`: what a crawl would do with a URL now.
+//! Nothing is sent to the site.
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args;
 use curtsy_core::evidence::timestamp;
@@ -10,8 +12,7 @@ use curtsy_crawl::{Dialable, Explained, dialable, explain_job, known_scheme, oth
 use curtsy_engine::discover::DiscoverySpec;
 use serde_json::json;
 
-use super::config::ConfigArg;
-use super::crawl::{CacheArgs, CrawlArgs, LedgerArg, MannersArgs, WayArgs, order};
+use super::flags::{CACHE, CONFIG, Flags, LEDGER, MANNERS, Values, WAY};
 use super::progress::moment;
 use super::report::failure;
 use super::{Console, Outcome, progress};
@@ -22,43 +23,30 @@ pub(super) struct ExplainArgs {
     /// The URL
     url: String,
     #[command(flatten)]
-    how: HowArgs,
+    how: HowFlags,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 /// How a crawl would ask.
-#[derive(Debug, Args)]
-pub(super) struct HowArgs {
-    #[command(flatten)]
-    manners: MannersArgs,
-    #[command(flatten)]
-    way: WayArgs,
-    #[command(flatten)]
-    pub(super) ledger: LedgerArg,
-    #[command(flatten)]
-    cache: CacheArgs,
-    #[command(flatten)]
-    pub(super) config: ConfigArg,
-}
+pub(super) type HowFlags = Flags<{ MANNERS | WAY | LEDGER | CACHE | CONFIG }>;
 
 pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    now(args.url, args.how, args.json, console)
+    now(args.url, args.how.0, args.json, console)
 }
 
 /// The decision that a crawl would make now, and the code that it would end with.
 pub(super) fn now(
     text: String,
-    how: HowArgs,
+    mut flags: Values,
     json: bool,
     console: &mut Console<'_>,
 ) -> anyhow::Result<Outcome> {
-    let HowArgs { manners, way, ledger, cache, config } = how;
-    let flags = CrawlArgs { urls: vec![text], manners, way, ledger, cache, ..CrawlArgs::default() };
-    let crawl = config.find()?.under(flags);
-    let job = order(&crawl, DiscoverySpec::default(), console)?.job()?;
-    let url = match other_scheme(&crawl.urls[0]) {
+    flags.add("urls", text.clone());
+    let settings = flags.settings()?;
+    let job = settings.order(DiscoverySpec::default(), console)?.job()?;
+    let url = match other_scheme(&text) {
         Some(other) if known_scheme(&job, [&job.seeds[0], &other])? == Some(other.scheme()) => {
             other
         }
@@ -67,15 +55,54 @@ pub(super) fn now(
     let policy = &job.policy;
     let file = job.ledger_file()?;
     std::fs::create_dir_all(file.parent().unwrap_or(Path::new(".")))?;
-    let mut ledger = crawl.ledger.open(console)?;
+    let mut ledger = settings.ledger(console)?;
     let explained = explain_job(&mut ledger, &job, &url)?;
+    let (first, outcome) = in_words(&explained, &dialable(&job, &url)?, policy.patience);
+    let findings = &explained.gates;
+    if json {
+        let gates: Vec<_> = findings
+            .iter()
+            .map(|(gate, verdict, text)| {
+                let verdict = match verdict {
+                    Verdict::Go => json!("go"),
+                    Verdict::NotBefore(at) => json!({ "not_before": timestamp(*at) }),
+                    Verdict::Never => json!("never"),
+                };
+                json!({"gate": gate.name(), "verdict": verdict, "why": text})
+            })
+            .collect();
+        let all = json!({"url": url.as_str(), "action": first, "gates": gates, "policy": policy.hash_hex()});
+        writeln!(console.out, "{all:#}")?;
+    } else {
+        writeln!(console.out, "{}\n  {}", url.as_str(), super::printable(&first))?;
+        for (gate, verdict, text) in findings {
+            let mark = match verdict {
+                Verdict::Go => " ",
+                Verdict::NotBefore(_) => "…",
+                Verdict::Never => "✗",
+            };
+            writeln!(console.out, "{mark} {:<10} {}", gate.name(), super::printable(text))?;
+        }
+        writeln!(
+            console.out,
+            "  nothing was sent to the site; this is by what the ledger of hosts and the page cache know now"
+        )?;
+    }
+    Ok(outcome)
+}
+
+/// The decision as a sentence, and the code that the crawl would end with.
+fn in_words(
+    explained: &Explained,
+    Dialable { problem, refused }: &Dialable,
+    patience: Option<Duration>,
+) -> (String, Outcome) {
     let Explained { decision, gates: findings, now, held_status, .. } = explained;
-    let Dialable { problem, refused } = dialable(&job, &url)?;
     let why = |gate: &Gate| {
         let found = findings.iter().find(|(of, ..)| of == gate);
         found.map_or(gate.name(), |(_, _, text)| text)
     };
-    let (first, outcome) = match &decision.action {
+    match &decision.action {
         Action::Refuse(gate) => {
             (format!("would not be fetched: {}", why(gate)), Outcome::NothingFetched)
         }
@@ -113,11 +140,11 @@ pub(super) fn now(
         Action::Wait(until, gate) => (
             format!(
                 "would wait {}, until {}: {}",
-                progress::span(*until - now),
+                progress::span(*until - *now),
                 moment(*until),
                 why(gate)
             ),
-            match policy.patience.is_some_and(|patience| *until > now + patience) {
+            match patience.is_some_and(|patience| *until > *now + patience) {
                 true => Outcome::Waits,
                 false => Outcome::Fine,
             },
@@ -128,7 +155,7 @@ pub(super) fn now(
                 Kind::Probe => "would first see whether the host is back (HEAD /)".to_owned(),
                 _ => "would be fetched".to_owned(),
             };
-            let wait = approach.turn - now;
+            let wait = approach.turn - *now;
             let when = if wait.is_zero() {
                 "now".to_owned()
             } else {
@@ -136,37 +163,7 @@ pub(super) fn now(
             };
             (format!("{what}, {when}"), Outcome::Fine)
         }
-    };
-    if json {
-        let gates: Vec<_> = findings
-            .iter()
-            .map(|(gate, verdict, text)| {
-                let verdict = match verdict {
-                    Verdict::Go => json!("go"),
-                    Verdict::NotBefore(at) => json!({ "not_before": timestamp(*at) }),
-                    Verdict::Never => json!("never"),
-                };
-                json!({"gate": gate.name(), "verdict": verdict, "why": text})
-            })
-            .collect();
-        let all = json!({"url": url.as_str(), "action": first, "gates": gates, "policy": policy.hash_hex()});
-        writeln!(console.out, "{all:#}")?;
-    } else {
-        writeln!(console.out, "{}\n  {}", url.as_str(), super::printable(&first))?;
-        for (gate, verdict, text) in &findings {
-            let mark = match verdict {
-                Verdict::Go => " ",
-                Verdict::NotBefore(_) => "…",
-                Verdict::Never => "✗",
-            };
-            writeln!(console.out, "{mark} {:<10} {}", gate.name(), super::printable(text))?;
-        }
-        writeln!(
-            console.out,
-            "  nothing was sent to the site; this is by what the ledger of hosts and the page cache know now"
-        )?;
     }
-    Ok(outcome)
 }
 
 const HELP: &str = "\

@@ -1,7 +1,8 @@
-//! What a command says when it could not do its part: in a person's words, or as JSON for a program.
+//! The message of a command that failed: as text for a person, or as JSON for a program.
 //!
-//! A failure is one message, perhaps a hint with the next step, and a code. The message is put together from the chain of causes: each
-//! cause once, the hint last. The codes are a promise: scripts compare them, so a code is never renamed.
+//! A failure is a message, a code, and often a hint with the next step. The message is built from
+//! the chain of causes: each cause once, the hint last. Scripts compare the codes, so a code is
+//! never renamed.
 
 use std::io::{self, Write};
 

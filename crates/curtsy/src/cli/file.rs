@@ -8,25 +8,25 @@ use curtsy_crawl::file_named_after;
 use curtsy_sink::read::PagesFile;
 
 use super::Console;
-use super::config::ConfigArg;
+use super::flags::Values;
 use super::refusal;
 
 /// Files that are looked at, the newest first.
 pub(crate) const FILES_MAX: usize = 100;
 
-/// The file that is named. Without one: what `into` in `curtsy.toml` names; else the crawl in this folder that knows the URL, the file named
-/// after its host first; else the newest crawl. Which one it is, is said on stderr.
+/// Returns the named file. Without a name: the file that `into` in `curtsy.toml` names; else the
+/// crawl in this folder that knows the URL, the file named after its host first; else the newest
+/// crawl. The choice is noted on stderr.
 pub(super) fn find(
     named: Option<&Path>,
     urls: &[CrawlUrl],
-    config: &ConfigArg,
+    flags: &Values,
     console: &mut Console<'_>,
 ) -> anyhow::Result<PathBuf> {
     if let Some(path) = named {
         return Ok(path.to_owned());
     }
-    let set = config.find()?.crawl_file().filter(|path| path.exists());
-    let chosen = match set {
+    let chosen = match flags.clone().settings()?.crawl_file() {
         Some(path) => path,
         None => choose(urls)?,
     };
@@ -51,8 +51,8 @@ fn candidates(urls: &[CrawlUrl]) -> anyhow::Result<impl Iterator<Item = PathBuf>
 }
 
 /// Every crawl's file in this folder that has rows of a host, and the one that `curtsy.toml` names.
-pub(super) fn of_host(host: &HostKey, config: &ConfigArg) -> anyhow::Result<Vec<PathBuf>> {
-    let set = config.find()?.crawl_file().filter(|path| path.exists());
+pub(super) fn of_host(host: &HostKey, flags: &Values) -> anyhow::Result<Vec<PathBuf>> {
+    let set = flags.clone().settings()?.crawl_file();
     let mut files: Vec<PathBuf> = set.into_iter().collect();
     for path in candidates(&[])? {
         let Ok(pages) = PagesFile::open(&path) else { continue };

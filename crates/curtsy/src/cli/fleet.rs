@@ -86,32 +86,32 @@ enum DlqCommand {
 }
 
 /// A connection, and the loop in which it lives.
-struct Asking {
+struct RedisCaller {
     runtime: tokio::runtime::Runtime,
     link: Rc<Link>,
 }
 
-impl Asking {
+impl RedisCaller {
     /// For whoever gives orders.
-    fn new(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<Asking> {
-        Asking::open(redis, variables, LinkOptions::default())
+    fn new(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<RedisCaller> {
+        RedisCaller::open(redis, variables, LinkOptions::default())
     }
 
     /// For whoever only looks: nothing is written. An empty Redis stays empty, so that a worker
     /// with `--new` still finds a new one.
-    fn to_read(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<Asking> {
+    fn to_read(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<RedisCaller> {
         let options = LinkOptions { caller: Caller::Guest, ..LinkOptions::default() };
-        Asking::open(redis, variables, options)
+        RedisCaller::open(redis, variables, options)
     }
 
     fn open(
         redis: &RedisArgs,
         variables: &Variables,
         options: LinkOptions,
-    ) -> anyhow::Result<Asking> {
+    ) -> anyhow::Result<RedisCaller> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let link = Link::new(&redis.find(variables), options)?;
-        Ok(Asking { runtime, link: Rc::new(link) })
+        Ok(RedisCaller { runtime, link: Rc::new(link) })
     }
 
     fn ask<T, E: std::error::Error + Send + Sync + 'static>(
@@ -134,7 +134,7 @@ pub(super) fn run(args: &FleetArgs, console: &mut Console<'_>) -> anyhow::Result
         FleetCommand::Drain(redis) => (redis, fleet::Flow::Drain),
         FleetCommand::Resume(redis) => (redis, fleet::Flow::Resume),
     };
-    let asking = Asking::new(redis, &console.variables)?;
+    let asking = RedisCaller::new(redis, &console.variables)?;
     asking.ask(fleet::order(&asking.link, flow))?;
     console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
     let said = match flow {
@@ -150,7 +150,7 @@ pub(super) fn run(args: &FleetArgs, console: &mut Console<'_>) -> anyhow::Result
 
 fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
-    let asking = Asking::to_read(&args.redis, &console.variables)?;
+    let asking = RedisCaller::to_read(&args.redis, &console.variables)?;
     let names = names(&console.variables);
     let lists = [names.input_queue.as_str(), &names.dlq_queue, &names.rejected_queue];
     let nobody = || fleet::Status { lengths: vec![0; lists.len()], ..fleet::Status::default() };
@@ -210,7 +210,7 @@ fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
 
 pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
-    let asking = Asking::to_read(&args.redis, &console.variables)?;
+    let asking = RedisCaller::to_read(&args.redis, &console.variables)?;
     let names = names(&console.variables);
     let list = if args.rejected { names.rejected_queue } else { names.dlq_queue };
     let letters = Letters::new(Rc::clone(&asking.link), list);
@@ -326,7 +326,7 @@ fn done(
 
 /// The stop orders that are in force in a fleet.
 pub(super) fn stops(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<fleet::Stops> {
-    let asking = Asking::to_read(redis, variables)?;
+    let asking = RedisCaller::to_read(redis, variables)?;
     asking.ask(fleet::stops(&asking.link))
 }
 
@@ -337,7 +337,7 @@ pub(super) fn stop(
     stopped: bool,
     variables: &Variables,
 ) -> anyhow::Result<()> {
-    let asking = Asking::new(redis, variables)?;
+    let asking = RedisCaller::new(redis, variables)?;
     let clock = curtsy_fetch::TokioClock::new();
     let store = RedisStore::new(Rc::clone(&asking.link), clock, Options::default());
     asking.ask(store.stop(host, stopped))

@@ -1,4 +1,5 @@
-//! `curtsy forget`: takes rows out of a crawl's file, pages out of the page cache, and the history of a host out of the ledger.
+//! `curtsy forget`: removes rows from a crawl's file, pages from the page cache, and a host's
+//! history from the ledger.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -12,8 +13,7 @@ use curtsy_store::OpenError;
 use serde_json::json;
 
 use super::block::host;
-use super::config::ConfigArg;
-use super::crawl::LedgerArg;
+use super::flags::{CONFIG, Flags, LEDGER};
 use super::progress::counted;
 use super::{Console, Outcome, file, printable};
 use curtsy_crawl::seed;
@@ -21,15 +21,15 @@ use curtsy_crawl::seed;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct ForgetArgs {
-    /// A URL (`https://example.org/page`), a host (`example.org`), or one port of a host (`localhost:8000`)
+    /// A URL (`https://example.org/page`), a host (`example.org`), or one port of a host
+    /// (`localhost:8000`)
     what: String,
-    /// The crawl's file [default: the crawl in this folder that knows the URL, or the newest; for a host, every crawl in this folder that has rows of it]
+    /// The crawl's file [default: the crawl in this folder that knows the URL, or the newest; for a
+    /// host, every crawl in this folder that has rows of it]
     #[arg(long = "in", value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
-    ledger: LedgerArg,
-    #[command(flatten)]
-    config: ConfigArg,
+    flags: Flags<{ LEDGER | CONFIG }>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -46,14 +46,14 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
     let files = match (&args.file, &what) {
         (Some(file), _) => vec![file.clone()],
         (None, Forget::Host(host) | Forget::Port(host, _)) => {
-            let files = file::of_host(host, &args.config)?;
+            let files = file::of_host(host, &args.flags.0)?;
             for file in &files {
                 console.note(&format!("in {}", file.display()))?;
             }
             files
         }
         (None, Forget::Url(url)) => {
-            vec![file::find(None, std::slice::from_ref(url), &args.config, console)?]
+            vec![file::find(None, std::slice::from_ref(url), &args.flags.0, console)?]
         }
         (None, Forget::Before(_)) => Vec::new(),
     };
@@ -78,7 +78,7 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
     }
     let history = match &what {
         Forget::Host(host) => {
-            let mut ledger = args.ledger.open(console)?;
+            let mut ledger = args.flags.0.clone().alone().ledger(console)?;
             ledger.forget(host).context("could not write the ledger of hosts")?
         }
         _ => false,
@@ -123,15 +123,15 @@ fn port(text: &str) -> Option<u16> {
     port.parse().ok()
 }
 
-/// Removes pages from the page cache that all crawls share, and returns how many. The cache knows its pages by their keys: those of one port are
-/// the ones that the crawls' files name.
+/// Removes pages from the page cache that all crawls share, and returns their number. The cache
+/// knows pages by their keys only: the pages of one port are those that the crawls' files name.
 fn forget_shared(
     args: &ForgetArgs,
     what: &Forget,
     of_port: &HashSet<UrlKey>,
     console: &Console<'_>,
 ) -> anyhow::Result<usize> {
-    let Some(pages) = super::cache::open_existing(&args.ledger, console)? else {
+    let Some(pages) = super::cache::open_existing(&args.flags.0.clone().alone(), console)? else {
         return Ok(0);
     };
     let forgotten = match what {

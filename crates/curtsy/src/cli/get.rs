@@ -7,8 +7,7 @@ use curtsy_engine::PageSource;
 use curtsy_engine::discover::DiscoverySpec;
 use serde_json::json;
 
-use super::config::ConfigArg;
-use super::crawl::{CacheArgs, CrawlArgs, LedgerArg, MannersArgs, WayArgs, order};
+use super::explain::HowFlags;
 use super::failure::{self, Failure};
 use super::progress::Progressing;
 use super::{Console, Outcome, printable};
@@ -20,34 +19,18 @@ pub(super) struct GetArgs {
     /// The page
     url: String,
     #[command(flatten)]
-    manners: MannersArgs,
-    #[command(flatten)]
-    way: WayArgs,
-    #[command(flatten)]
-    ledger: LedgerArg,
-    #[command(flatten)]
-    cache: CacheArgs,
-    #[command(flatten)]
-    config: ConfigArg,
+    how: HowFlags,
     /// Print a JSON object with status, source and headers instead of the page itself
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: GetArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let json = args.json;
-    let crawl = CrawlArgs {
-        urls: vec![args.url],
-        manners: args.manners,
-        way: args.way,
-        ledger: args.ledger,
-        cache: args.cache,
-        ..CrawlArgs::default()
-    };
-    let crawl = args.config.find()?.under(crawl);
+    let GetArgs { url, how: HowFlags { 0: mut flags }, json } = args;
+    flags.add("urls", url.clone());
     let discovery =
         DiscoverySpec { follow_sitemaps: false, follow_links: false, ..DiscoverySpec::default() };
-    let spec = order(&crawl, discovery, console)?.job()?;
+    let spec = flags.settings()?.order(discovery, console)?.job()?;
     let mut shown: Option<PageSource> = None;
     let mut trouble = Ok(());
     let report = {
@@ -76,12 +59,12 @@ pub(super) fn run(args: GetArgs, console: &mut Console<'_>) -> anyhow::Result<Ou
                 }
                 PageSource::Stale => "from the page cache, stale; asked for again meanwhile",
             };
-            console.note(&format!("{}: {said}", printable(&crawl.urls[0])))?;
+            console.note(&format!("{}: {said}", printable(&url)))?;
             Ok(Outcome::Fine)
         }
         None => {
             let (why, hint) = no_page(&report);
-            let message = format!("{}: no page: {}", printable(&crawl.urls[0]), printable(&why));
+            let message = format!("{}: no page: {}", printable(&url), printable(&why));
             console.refuse(Failure { code: failure::NO_PAGE, message, hint })?;
             Ok(super::crawl::outcome(&report).or_nothing())
         }

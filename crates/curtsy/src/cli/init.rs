@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::config::{NAME, TEMPLATE};
+use super::config::{NAME, template};
 use super::{Console, Outcome};
 
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ pub(super) fn run(args: &InitArgs, console: &mut Console<'_>) -> anyhow::Result<
         }
         Err(e) => return Err(e).with_context(|| format!("could not write `{path}`")),
     };
-    file.write_all(TEMPLATE.as_bytes()).with_context(|| format!("could not write `{path}`"))?;
+    file.write_all(template().as_bytes()).with_context(|| format!("could not write `{path}`"))?;
     writeln!(
         console.err,
         "wrote `{path}`: give a contact and your URLs there, then run `curtsy crawl`"

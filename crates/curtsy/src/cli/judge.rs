@@ -1,7 +1,8 @@
 //! `curtsy judge`: reads a server's access log and says which manners a crawler broke.
 //!
-//! A log of one agent gives a report, a log of several a table with each agent judged by itself. An agent is held to what the
-//! site asks for, unless its policy is known: curtsy's own is `careful`, and `--policy` names any other.
+//! A log with one agent gives a report; a log with several gives a table in which each agent is
+//! judged by itself. An agent must keep to what the site asks for, or to its policy if that is
+//! known: curtsy's own is `careful`, and `--policy` names any other.
 
 mod logs;
 mod mail;
@@ -39,8 +40,8 @@ pub(super) struct JudgeArgs {
     /// Only requests from this address or network; repeatable
     #[arg(long, value_name = "ADDRESS|CIDR", value_parser = network)]
     from: Vec<IpNet>,
-    /// What crawlers promised: a preset, a policy file, or `neutral` for what the site asks for and nothing else
-    /// [default: careful for curtsy, neutral for all others]
+    /// What crawlers promised: a preset, a policy file, or `neutral` for what the site asks for and
+    /// nothing else [default: careful for curtsy, neutral for all others]
     #[arg(long, value_name = "POLICY")]
     policy: Option<String>,
     /// The least span between two requests to a host that you ask for
@@ -336,7 +337,8 @@ impl Policies {
             flags: &flags,
             ..Layers::default()
         };
-        // A log may come from inside an allowed net, where any delay goes; and what our own environment says is not what was promised.
+        // A log may come from inside an allowed network, where any delay is permitted. The
+        // environment of this process has nothing to do with what the crawler promised.
         let settled = match layers.settle(Reach::AllowedNet) {
             Ok(settled) => settled,
             Err(error) => return Ok(Err((choice.name().to_owned(), error))),
@@ -412,7 +414,8 @@ impl Beside {
         Ok(Beside { robots, plan, notes })
     }
 
-    /// The judge of one agent; the first few have more memory, because most logs have few agents that matter.
+    /// The judge of one agent. The first few agents have more memory, because most logs have few
+    /// agents that matter.
     fn judge(&self, manners: &Manners, product: &str, midway: bool, nth: u32) -> Judge {
         let product = Some(product).filter(|product| *product != "*").map(str::to_owned);
         let mut judge = Judge::new(Manners { product, ..manners.clone() });

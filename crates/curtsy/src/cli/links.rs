@@ -9,15 +9,19 @@ use clap::Args;
 use curtsy_sink::read::PagesFile;
 use serde_json::{Value as Json, json};
 
-use super::config::ConfigArg;
-use super::crawl::{CacheArgs, Checked, CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs};
-use super::{Console, Outcome, crawl, file, printable};
-use crate::linkcheck::{self, LinkReport, Look, Problem, ProblemKind};
+use super::crawl::Checked;
+use super::flags::{ANEW, CACHE, CONFIG, FIND, Flags, INTO, LEDGER, MANNERS, WAY};
+use super::{Console, Outcome, count, crawl, file, printable};
+use crate::linkcheck::{self, LinkChecks, LinkProblem, LinkReport, ProblemKind};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
+#[command(mut_arg("into", |arg| arg.help(INTO_HELP)))]
+#[command(mut_arg("again", |arg| arg.help(AGAIN_HELP)))]
+#[command(mut_arg("force", |arg| arg.help(FORCE_HELP).requires("again")))]
 pub(super) struct LinksArgs {
-    /// A crawl's file; or a URL, whose site is crawled first, into `--into` [default: the newest crawl in this folder]
+    /// A crawl's file; or a URL, whose site is crawled first, into `--into` [default: the newest
+    /// crawl in this folder]
     #[arg(value_name = "FILE|URL")]
     target: Option<String>,
     /// A crawl's file; the same as to give it without a flag
@@ -38,36 +42,17 @@ pub(super) struct LinksArgs {
     /// Print JSON lines: one for each problem, then one with the summary
     #[arg(long)]
     json: bool,
-    /// Where the site is crawled into, if a URL is given [default: the site's host, as `example.org.db`]
-    #[arg(long, value_name = "FILE", help_heading = CRAWLING)]
-    into: Option<PathBuf>,
-    /// Start the check over, even if an earlier one was interrupted (a finished one is always started over)
-    #[arg(long, help_heading = CRAWLING)]
-    again: bool,
-    /// With `--again`: request pages that are still fresh, too (on your own machine every page is requested)
-    #[arg(long, requires = "again", help_heading = CRAWLING)]
-    force: bool,
     /// No progress
     #[arg(long, short, help_heading = CRAWLING)]
     quiet: bool,
     #[command(flatten, next_help_heading = CRAWLING)]
-    config: ConfigArg,
-    #[command(flatten, next_help_heading = CRAWLING)]
-    manners: MannersArgs,
-    #[command(flatten, next_help_heading = CRAWLING)]
-    find: FindArgs,
-    #[command(flatten, next_help_heading = CRAWLING)]
-    way: WayArgs,
-    #[command(flatten, next_help_heading = CRAWLING)]
-    ledger: LedgerArg,
-    #[command(flatten, next_help_heading = CRAWLING)]
-    cache: CacheArgs,
+    flags: Flags<{ CONFIG | MANNERS | FIND | WAY | LEDGER | CACHE | INTO | ANEW }>,
 }
 
 pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let known = args.baseline.as_deref().map(|path| baseline(path, console)).transpose()?;
     let from_max = if args.all { usize::MAX } else { FROM_MAX };
-    let look = Look { fragments: args.fragments, from_max };
+    let look = LinkChecks { fragments: args.fragments, from_max };
     let (json, strict) = (args.json, args.strict);
     let (file, crawled) = match args.target.clone() {
         Some(target) if !is_file(&target) => {
@@ -87,7 +72,7 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
         named => {
             let named = named.map(PathBuf::from).or_else(|| args.file.clone());
             args.refuse_crawl_flags(named.as_deref())?;
-            (file::find(named.as_deref(), &[], &args.config, console)?, Outcome::Fine)
+            (file::find(named.as_deref(), &[], &args.flags.0, console)?, Outcome::Fine)
         }
     };
     let report = linkcheck::report(&PagesFile::open(&file)?, look)?;
@@ -96,7 +81,7 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
         true => print_json(&report, &sifted, console)?,
         false => print(&report, &sifted, console)?,
     }
-    let fails = |problem: &&Problem| strict || problem.kind.is_broken();
+    let fails = |problem: &&LinkProblem| strict || problem.kind.is_broken();
     Ok(match sifted.new.iter().any(fails) {
         true => Outcome::Refused,
         // A crawl that did not come to its end has not checked everything.
@@ -107,42 +92,17 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
 impl LinksArgs {
     /// Crawls the site, with everything that the report looks at.
     fn crawl(self, url: String, console: &mut Console<'_>) -> anyhow::Result<Checked> {
-        let args = CrawlArgs {
-            urls: vec![url],
-            manners: self.manners,
-            find: FindArgs { assets: true, ..self.find },
-            way: self.way,
-            into: self.into,
-            again: self.again,
-            force: self.force,
-            ledger: self.ledger,
-            cache: self.cache,
-            config: self.config,
-            quiet: self.quiet,
-            json: self.json,
-            ..CrawlArgs::default()
-        };
-        crawl::run_for_report(args, console)
+        let mut flags = self.flags.0;
+        flags.add("urls", url);
+        flags.switch_on("assets");
+        crawl::run_for_report(flags, (self.json, self.quiet), console)
     }
 
-    /// A file is only read: what is for a crawl would be passed over without a word.
+    /// Refuses the flags of a crawl beside a file, which is only read.
     fn refuse_crawl_flags(&self, named: Option<&Path>) -> anyhow::Result<()> {
-        let given = (&self.manners, &self.find, &self.way, &self.ledger, &self.cache);
-        let is_plain = format!("{given:?}")
-            == format!(
-                "{:?}",
-                (
-                    MannersArgs::default(),
-                    FindArgs::default(),
-                    WayArgs::default(),
-                    LedgerArg::default(),
-                    CacheArgs::default()
-                )
-            );
         // Without a name, the settings file says which crawl is meant.
-        let idle_config = named.is_some() && self.config.is_given();
-        let of_crawl = self.again || self.into.is_some() || idle_config;
-        if !is_plain || of_crawl {
+        let of_files: &[&str] = if named.is_none() { &["config"] } else { &[] };
+        if !self.flags.0.is_empty_except(of_files) {
             let what = match named {
                 Some(file) => {
                     format!("`{}` is a crawl's file", printable(&file.display().to_string()))
@@ -197,7 +157,7 @@ fn baseline(path: &Path, console: &mut Console<'_>) -> anyhow::Result<Baseline> 
 
 /// Problems apart from those that are known.
 struct Sifted<'r> {
-    new: Vec<&'r Problem>,
+    new: Vec<&'r LinkProblem>,
     /// How many are in the baseline and still there.
     known: usize,
     /// How many are in the baseline and were not found; none without a baseline.
@@ -212,13 +172,13 @@ impl<'r> Sifted<'r> {
     fn new(
         report: &'r LinkReport,
         baseline: Option<&Baseline>,
-        look: Look,
+        look: LinkChecks,
         is_whole: bool,
     ) -> Sifted<'r> {
-        let key = |problem: &Problem| (problem.kind.name().to_owned(), problem.target.clone());
+        let key = |problem: &LinkProblem| (problem.kind.name().to_owned(), problem.target.clone());
         let is_known =
-            |problem: &&Problem| baseline.is_some_and(|known| known.contains(&key(problem)));
-        let (known, new): (Vec<&Problem>, Vec<&Problem>) =
+            |problem: &&LinkProblem| baseline.is_some_and(|known| known.contains(&key(problem)));
+        let (known, new): (Vec<&LinkProblem>, Vec<&LinkProblem>) =
             report.problems.iter().partition(|problem| is_known(problem));
         let of_fragments = |(kind, _): &&(String, String)| kind == ProblemKind::Fragment.name();
         let not_looked_for = match baseline {
@@ -307,7 +267,8 @@ fn print_json(
     sifted: &Sifted<'_>,
     console: &mut Console<'_>,
 ) -> anyhow::Result<()> {
-    let new: HashSet<*const Problem> = sifted.new.iter().map(|p| std::ptr::from_ref(*p)).collect();
+    let new: HashSet<*const LinkProblem> =
+        sifted.new.iter().map(|p| std::ptr::from_ref(*p)).collect();
     for problem in &report.problems {
         let from: Vec<Json> = problem
             .from
@@ -341,14 +302,17 @@ fn print_json(
     Ok(())
 }
 
-fn count(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
 /// Pages that are named for each target unless all are.
 const FROM_MAX: usize = 3;
 
 const CRAWLING: &str = "With a URL, for the crawl";
+
+const INTO_HELP: &str = "Where the site is crawled into, if a URL is given \
+    [default: the site's host, as `example.org.db`]";
+const AGAIN_HELP: &str = "Start the check over, even if an earlier one was interrupted (a finished one is always \
+     started over)";
+const FORCE_HELP: &str = "With `--again`: request pages that are still fresh, too (on your own \
+    machine every page is requested)";
 
 const HELP: &str = "\
 Examples:

@@ -1,4 +1,5 @@
-//! `curtsy completions`, `curtsy man`: what shells and `man` want to know, made from the commands themselves.
+//! `curtsy completions`, `curtsy man`: shell completions and manual pages, generated from the
+//! commands.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! The command line: what each command takes, what it prints, and the code that it ends with.
 //!
-//! Data goes to stdout, everything else to stderr. A command answers with an [`Outcome`]; an `Err` means that it could not do
-//! its part (a file that isn't there), and ends like a wrong argument.
+//! Data goes to stdout, everything else to stderr. A command returns an [`Outcome`]. An `Err` means
+//! that the command could not do its part (a file does not exist), and ends like a wrong argument.
 
 mod block;
 mod cache;
@@ -14,6 +14,7 @@ mod ends;
 mod explain;
 mod failure;
 mod file;
+mod flags;
 #[cfg(feature = "fleet")]
 mod fleet;
 mod forget;
@@ -30,6 +31,7 @@ mod robots;
 mod schedule;
 #[cfg(feature = "serve")]
 mod serve;
+mod settings;
 mod sim;
 mod site;
 mod sitemap;
@@ -60,7 +62,8 @@ pub struct Cli {
     command: Command,
 }
 
-// The one line of each command fits beside its name into 80 columns: nothing is wrapped, and a test sees to it.
+// The line of each command fits into 80 columns beside its name: nothing is wrapped, and a test
+// checks that.
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Crawl sites into rows with evidence; the same command resumes
@@ -317,7 +320,8 @@ pub enum Outcome {
     OurSide,
     /// A crawl was told to stop: 130, as shells say for Ctrl-C.
     Stopped,
-    /// The reader of the output went away (`curtsy … | head`): 141, as shells say for a closed pipe.
+    /// The reader of the output closed it (`curtsy … | head`): 141, the shell's code for a closed
+    /// pipe.
     Unread,
 }
 
@@ -422,8 +426,8 @@ mod tests {
         }
     }
 
-    /// Text that is broken into lines here and again by the terminal looks torn. So prose is one line here, however long, and lines that keep
-    /// their form (examples, tables) are short.
+    /// Text that is wrapped here and again by the terminal is hard to read. So prose is one line
+    /// here, and lines that keep their form (examples, tables) are short.
     #[test]
     fn help_is_wrapped_once() {
         let mut found = vec![("curtsy".to_owned(), Cli::grouped())];

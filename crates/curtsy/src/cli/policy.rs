@@ -11,8 +11,7 @@ use curtsy_core::policy::{
 use curtsy_crawl::Choice;
 use serde_json::{Map, Value as Json, json};
 
-use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, MannersArgs, manners, reach};
+use super::flags::{CONFIG, Flags, POLICY};
 use super::progress::counted;
 use super::{Console, Failure, Outcome, SETTINGS, refusal};
 
@@ -26,7 +25,7 @@ pub(super) struct PolicyArgs {
 enum PolicyCommand {
     /// Print a whole policy as a crawl would go by it, the environment included
     #[command(after_help = SHOW_HELP)]
-    Show(ShowArgs),
+    Show(ShowPolicyArgs),
     /// Print the fields in which two policies differ
     #[command(after_help = DIFF_HELP)]
     Diff(DiffArgs),
@@ -36,18 +35,13 @@ enum PolicyCommand {
 }
 
 #[derive(Debug, Args)]
-struct ShowArgs {
-    /// A preset (careful, audit, warehouse, fleet, survey) or a file [default: that of `curtsy.toml`, else careful]
+struct ShowPolicyArgs {
+    /// A preset (careful, audit, warehouse, fleet, survey) or a file [default: that of
+    /// `curtsy.toml`, else careful]
     #[arg(value_name = "POLICY")]
     policy: Option<String>,
-    /// The mode of a survey: light, standard or user-assisted
-    #[arg(long, value_parser = mode)]
-    mode: Option<Mode>,
-    /// Set one field, as in `--set pace.delay=5s`
-    #[arg(long, value_name = "FIELD=VALUE", value_parser = assignment)]
-    set: Vec<(String, String)>,
     #[command(flatten)]
-    config: ConfigArg,
+    flags: Flags<{ POLICY | CONFIG }>,
     /// Say where each value came from instead of what it means
     #[arg(long)]
     origin: bool,
@@ -81,28 +75,24 @@ struct CheckArgs {
 
 pub(super) fn run(args: PolicyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     match args.command {
-        PolicyCommand::Show(args) => show(&args, console),
+        PolicyCommand::Show(args) => show(args, console),
         PolicyCommand::Diff(args) => diff(&args, console),
         PolicyCommand::Check(args) => check(&args, console),
     }
 }
 
-fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let manners_args = MannersArgs {
-        policy: args.policy.clone(),
-        mode: args.mode,
-        set: args.set.clone(),
-        ..MannersArgs::default()
-    };
-    let flags = CrawlArgs { manners: manners_args, ..CrawlArgs::default() };
-    let crawl = args.config.find()?.under(flags);
-    let reach = reach(&crawl)?;
-    let mut settled = manners(&crawl, reach, console);
-    let begins = !crawl.urls.is_empty() || crawl.from.is_some();
+fn show(args: ShowPolicyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    let ShowPolicyArgs { policy: named, flags: Flags(mut flags), origin, json } = args;
+    if let Some(policy) = &named {
+        flags.add("policy", policy);
+    }
+    let settings = flags.settings()?;
+    let reach = settings.reach()?;
+    let mut settled = settings.manners(reach, console);
     if settled.is_err()
-        && !begins
+        && !settings.has_seeds()
         && reach == Reach::Public
-        && let Ok(here) = manners(&crawl, Reach::AllowedNet, console)
+        && let Ok(here) = settings.manners(Reach::AllowedNet, console)
     {
         // Nobody said where the crawl begins, and somewhere this policy holds.
         console.warn(&[
@@ -115,20 +105,20 @@ fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
         Ok(settled) => settled,
         Err(error) => match error.downcast_ref::<PolicyError>() {
             Some(wrong) => {
-                say_faults(args.policy.as_deref().unwrap_or("the policy"), wrong, console)?;
+                say_faults(named.as_deref().unwrap_or("the policy"), wrong, console)?;
                 return Ok(Outcome::Usage);
             }
             None => return Err(error),
         },
     };
     console.warn(&settled.warnings)?;
-    if args.json {
+    if json {
         writeln!(console.out, "{:#}", policy_json(&settled))?;
     } else {
-        let origin = |key: &str| Note::Beside(settled.origin[key].to_string());
-        let text = match args.origin {
+        let origins = |key: &str| Note::Beside(settled.origin[key].to_string());
+        let text = match origin {
             false => settled.policy.to_toml(),
-            true => settled.policy.toml_with(|field| origin(field.key)),
+            true => settled.policy.toml_with(|field| origins(field.key)),
         };
         write!(console.out, "# policy {}\n{text}", settled.policy.hash_hex())?;
     }

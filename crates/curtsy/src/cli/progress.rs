@@ -1,7 +1,8 @@
-//! Progress of a crawl: a live picture on a terminal, plain lines otherwise, JSON lines if asked for.
+//! The progress of a crawl: a live picture on a terminal, plain lines otherwise, JSON lines with
+//! `--json`.
 //!
-//! The live picture is one line for the crawl and one for each host that waits. Each fits the terminal's width, counted in columns, so
-//! that it takes one row and can be wiped by moving up.
+//! The live picture has one line for the crawl and one for each host that waits. Each line fits the
+//! terminal's width in columns, so that it takes one row and can be erased by moving up.
 
 use std::io::Write;
 use std::time::Duration;
@@ -25,7 +26,7 @@ const ROWS: usize = 24;
 pub(super) struct Progressing<'a> {
     out: &'a mut dyn Write,
     how: How,
-    counts: Counts,
+    counts: ProgressUnit,
     /// The columns that each line of the live picture takes, as it stands on the terminal.
     drawn: Vec<usize>,
     last: Option<(Duration, u64)>,
@@ -44,19 +45,19 @@ enum How {
 
 /// What the line for the crawl counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Counts {
+enum ProgressUnit {
     Pages,
     Requests,
 }
 
 impl<'a> Progressing<'a> {
-    /// Progress of a job that asks for robots.txt and sitemaps alone: it has requests, and no pages.
+    /// Progress of a job that requests only robots.txt and sitemaps: it counts requests, not pages.
     pub(super) fn of_requests(
         out: &'a mut dyn Write,
         json: bool,
         terminal: bool,
     ) -> Progressing<'a> {
-        let counts = Counts::Requests;
+        let counts = ProgressUnit::Requests;
         Progressing { counts, ..Progressing::new(out, json, false, terminal) }
     }
 
@@ -72,7 +73,7 @@ impl<'a> Progressing<'a> {
             (_, _, true) => How::Live,
             _ => How::Lines,
         };
-        let (counts, drawn) = (Counts::Pages, Vec::new());
+        let (counts, drawn) = (ProgressUnit::Pages, Vec::new());
         Progressing { out, how, counts, drawn, last: None, told: None, rate: 0.0 }
     }
 
@@ -120,8 +121,8 @@ impl<'a> Progressing<'a> {
         self.last = Some((progress.took, progress.rows));
     }
 
-    /// How long what is queued and in the budget takes, of what is known so far: what is found meanwhile comes on top. Hosts have their pace;
-    /// where that is no limit, the crawl goes as fast as it went.
+    /// Estimates how long the queued URLs within the budget take; URLs found later come on top.
+    /// Hosts have their pace; where the pace is no limit, the speed so far counts.
     fn left(&self, progress: &Progress) -> Option<Duration> {
         let by_pace = progress.left.filter(|left| *left >= Duration::from_secs(1));
         let by_rate = (self.rate > 0.05).then(|| progress.in_budget as f64 / self.rate);
@@ -133,7 +134,7 @@ impl<'a> Progressing<'a> {
     /// The parts of the line for the crawl, with their weight: the lightest is left out first.
     fn parts(&self, progress: &Progress) -> Vec<(u8, String)> {
         let Progress { rows, fetched, queued, hosts, took, .. } = progress;
-        if self.counts == Counts::Requests {
+        if self.counts == ProgressUnit::Requests {
             let requests = counted(progress.requests, "request");
             let mut parts = vec![(6, whole(*took)), (9, requests), (8, format!("{queued} queued"))];
             let left = self.left(progress).map(|left| format!("at least {} left", whole(left)));

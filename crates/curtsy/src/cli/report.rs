@@ -1,4 +1,5 @@
-//! The end of a crawl for a person: why pages have no content, which budget is used up, who has to wait and what can be done.
+//! The report on a crawl for a person: why pages have no content, which budget is used up, which
+//! hosts must wait and what can be done.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -23,83 +24,10 @@ pub(super) enum RowsAre {
 
 /// The report for a person; the place of the rows only if they are still there.
 pub(super) fn summary_of(report: &Report, into: &FileSpec, rows: RowsAre) -> String {
-    let mut text = String::new();
     if let Some(since) = &report.complete_since {
-        let (file, pages) = (into.file.display(), report.pages_held.unwrap_or(0));
-        let _ = writeln!(
-            text,
-            "complete since {since}; `--again` asks again\n  {pages} page{} in {file}; nothing was sent",
-            if pages == 1 { "" } else { "s" }
-        );
-        text.push_str(&reasons(report));
-        if !report.changed_flags.is_empty() {
-            let flags: Vec<_> = report.changed_flags.iter().map(|f| format!("`{f}`")).collect();
-            let _ = writeln!(
-                text,
-                "  {} changed since then, without an effect on a complete crawl\nhint: the same command with `--again` crawls with it",
-                flags.join(" and "),
-            );
-        }
-        return text;
+        return complete_already(report, into, since);
     }
-    let plural = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let ended = match report.how {
-        Ended::Complete => "done",
-        Ended::Stopped => "stopped",
-        Ended::Waits(_) => "waiting",
-        Ended::Spent(_) => "budget used up",
-        Ended::Ours(_) => "ended by trouble on our own side",
-    };
-    let requests: u64 = report.requests.values().sum();
-    let _ = writeln!(
-        text,
-        "{ended}: {} ({} fetched) on {} with {} in {}",
-        plural(report.rows, "row"),
-        report.fetched,
-        plural(report.hosts as u64, "host"),
-        plural(requests, "request"),
-        progress::span(report.took),
-    );
-    if let Some(Compared { changed, unchanged, gone, new, unlinked }) = report.compared {
-        let unlinked = match unlinked {
-            0 => String::new(),
-            n => format!("; {n} no longer linked (not asked for)"),
-        };
-        let _ = writeln!(
-            text,
-            "  since the last time: {changed} changed, {unchanged} unchanged, {gone} gone, {new} new{unlinked}"
-        );
-    }
-    if report.cached > 0 {
-        let shared = match report.cached_shared {
-            0 => String::new(),
-            n => format!(", {n} of them in the page cache"),
-        };
-        let pages = plural(report.cached, "page");
-        let _ = writeln!(text, "  {pages} not asked for: held and fresh{shared}");
-    }
-    if report.missing_shared > 0 {
-        let urls = plural(report.missing_shared, "URL");
-        let _ =
-            writeln!(text, "  {urls} not asked for: a crawl found nothing there a short while ago");
-    }
-    text.push_str(&reasons(report));
-    if report.retries > 0 {
-        let _ =
-            writeln!(text, "  {}", plural(report.retries, "retry").replace("retrys", "retries"));
-    }
-    if report.links_cut_pages > 0 {
-        let _ = writeln!(
-            text,
-            "  {} had more links than are read of one page ({}): {} not read",
-            plural(report.links_cut_pages, "page"),
-            super::links_max(),
-            match report.links_cut {
-                1 => "1 link was".to_owned(),
-                n => format!("{n} links were"),
-            },
-        );
-    }
+    let mut text = counts(report);
     text += &unreached(report, |host| names(report, host));
     for refused in report.not_dialled.iter().take(NOT_DIALLED_SHOWN) {
         let _ = writeln!(text, "  {}", printable(&refused.to_string()));
@@ -123,19 +51,110 @@ pub(super) fn summary_of(report: &Report, into: &FileSpec, rows: RowsAre) -> Str
         let _ = writeln!(text, "  why a URL was fetched or not: curtsy why URL --in {file}");
     }
     text.push_str(&budget(report, resumed(into)));
+    text.push_str(&left(report, into));
+    text
+}
+
+/// The report on a crawl that an earlier run completed.
+fn complete_already(report: &Report, into: &FileSpec, since: &str) -> String {
+    let mut text = String::new();
+    let (file, pages) = (into.file.display(), report.pages_held.unwrap_or(0));
+    let _ = writeln!(
+        text,
+        "complete since {since}; `--again` asks again\n  {} in {file}; nothing was sent",
+        super::count(pages, "page")
+    );
+    text.push_str(&reasons(report));
+    if !report.changed_flags.is_empty() {
+        let flags: Vec<_> = report.changed_flags.iter().map(|f| format!("`{f}`")).collect();
+        let _ = writeln!(
+            text,
+            "  {} changed since then, without an effect on a complete crawl\nhint: the same command with `--again` crawls with it",
+            flags.join(" and "),
+        );
+    }
+    text
+}
+
+/// How a crawl ended, and its rows in figures.
+fn counts(report: &Report) -> String {
+    let mut text = String::new();
+    let ended = match report.how {
+        Ended::Complete => "done",
+        Ended::Stopped => "stopped",
+        Ended::Waits(_) => "waiting",
+        Ended::Spent(_) => "budget used up",
+        Ended::Ours(_) => "ended by trouble on our own side",
+    };
+    let requests: u64 = report.requests.values().sum();
+    let _ = writeln!(
+        text,
+        "{ended}: {} ({} fetched) on {} with {} in {}",
+        super::count(report.rows, "row"),
+        report.fetched,
+        super::count(report.hosts as u64, "host"),
+        super::count(requests, "request"),
+        progress::span(report.took),
+    );
+    if let Some(Compared { changed, unchanged, gone, new, unlinked }) = report.compared {
+        let unlinked = match unlinked {
+            0 => String::new(),
+            n => format!("; {n} no longer linked (not asked for)"),
+        };
+        let _ = writeln!(
+            text,
+            "  since the last time: {changed} changed, {unchanged} unchanged, {gone} gone, {new} new{unlinked}"
+        );
+    }
+    if report.cached > 0 {
+        let shared = match report.cached_shared {
+            0 => String::new(),
+            n => format!(", {n} of them in the page cache"),
+        };
+        let pages = super::count(report.cached, "page");
+        let _ = writeln!(text, "  {pages} not asked for: held and fresh{shared}");
+    }
+    if report.missing_shared > 0 {
+        let urls = super::count(report.missing_shared, "URL");
+        let _ =
+            writeln!(text, "  {urls} not asked for: a crawl found nothing there a short while ago");
+    }
+    text.push_str(&reasons(report));
+    if report.retries > 0 {
+        let _ = writeln!(text, "  {}", super::count(report.retries, "retry"));
+    }
+    if report.links_cut_pages > 0 {
+        let _ = writeln!(
+            text,
+            "  {} had more links than are read of one page ({}): {} not read",
+            super::count(report.links_cut_pages, "page"),
+            super::links_max(),
+            match report.links_cut {
+                1 => "1 link was".to_owned(),
+                n => format!("{n} links were"),
+            },
+        );
+    }
+    text
+}
+
+/// What is left for the next run.
+fn left(report: &Report, into: &FileSpec) -> String {
+    let mut text = String::new();
     match report.how {
         // A limit that is reached was named above.
         Ended::Complete | Ended::Spent(_) => {}
         Ended::Stopped => {
             text.push_str(&waits(report));
-            let _ = writeln!(text, "  {} left; {}", plural(report.queued, "URL"), resumed(into));
+            let _ =
+                writeln!(text, "  {} left; {}", super::count(report.queued, "URL"), resumed(into));
         }
         Ended::Ours(problem) => {
             let _ = writeln!(text, "  {}", our_side(problem));
         }
         Ended::Waits(_) => {
             text.push_str(&waits(report));
-            let urls = plural(report.queued, "URL");
+            let urls = super::count(report.queued, "URL");
             let _ = match &report.resume_after {
                 Some(after) => {
                     let patience = report.patience_ms.map(|ms| {
@@ -159,7 +178,7 @@ pub(super) fn summary_of(report: &Report, into: &FileSpec, rows: RowsAre) -> Str
     text
 }
 
-/// The hosts that could not be reached, and why, for a person; without those that were told of already.
+/// The hosts that could not be reached and why, for a person; without hosts that were named before.
 pub(super) fn unreached(report: &Report, told: impl Fn(&str) -> bool) -> String {
     let all = report.unreached.iter().filter(|(host, why)| **why != "guard" && !told(host));
     let shown = all.clone().take(NOT_DIALLED_SHOWN);
@@ -198,7 +217,8 @@ pub(super) fn reasons(report: &Report) -> String {
         false => reasons.len(),
     };
     for reason in &reasons[..shown] {
-        // Each host that was not dialled has a line of its own, with its address and what would allow it.
+        // A host that was not dialled has a line of its own, with its address and what would allow
+        // it.
         let hint = reason.reason != PRIVATE_ADDRESS || report.not_dialled.is_empty();
         let _ = writeln!(text, "    {}", line(reason, hint));
     }

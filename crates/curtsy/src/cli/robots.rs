@@ -10,8 +10,7 @@ use curtsy_core::robots::{AgentRules, Group, ROBOTS_BYTES_MAX, Robots, UsageKind
 use curtsy_core::url::CrawlUrl;
 use serde_json::{Value as Json, json};
 
-use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, manners, reach};
+use super::flags::{CONFIG, Flags};
 use super::progress::{counted, size, span};
 use super::{Console, Outcome, printable, refusal};
 
@@ -28,19 +27,20 @@ enum RobotsCommand {
     Test(TestArgs),
     /// Print what a robots.txt says to an agent
     #[command(after_help = SHOW_HELP)]
-    Show(ShowArgs),
+    Show(ShowRobotsArgs),
 }
 
 #[derive(Debug, Args)]
 struct AgentArgs {
-    /// The product that asks, with or without a version [default: that of your crawls, by `curtsy.toml` and the environment: curtsy]
+    /// The product that asks, with or without a version [default: that of your crawls, by
+    /// `curtsy.toml` and the environment: curtsy]
     #[arg(long, value_parser = product)]
     agent: Option<String>,
     /// Compare agents loosely: exact, then partial either way, then `*`
     #[arg(long)]
     loose: bool,
     #[command(flatten)]
-    config: ConfigArg,
+    flags: Flags<CONFIG>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -58,7 +58,7 @@ struct TestArgs {
 }
 
 #[derive(Debug, Args)]
-struct ShowArgs {
+struct ShowRobotsArgs {
     /// The robots.txt; `-` is stdin
     file: String,
     #[command(flatten)]
@@ -113,7 +113,7 @@ fn test(args: &TestArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-fn show(args: &ShowArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn show(args: &ShowRobotsArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let robots = read(&args.file)?;
     let asking = args.agent.asking(console)?;
     let rules = asking.rules(&robots);
@@ -182,8 +182,8 @@ struct Asker {
 impl AgentArgs {
     /// Who asks: whom the flag names, else the product of the user's own crawls.
     fn asking(&self, console: &mut Console<'_>) -> anyhow::Result<Asker> {
-        let crawl = self.config.find()?.under(CrawlArgs::default());
-        let settled = manners(&crawl, reach(&crawl)?, console)?;
+        let settings = self.flags.0.clone().settings()?;
+        let settled = settings.manners(settings.reach()?, console)?;
         console.warn(&settled.warnings)?;
         let policy = settled.policy;
         let product = self.agent.clone().unwrap_or_else(|| policy.product_token().to_owned());

@@ -1,4 +1,5 @@
-//! `curtsy serve`: the service, an HTTP API and web pages for products that ingest small business sites.
+//! `curtsy serve`: the service, an HTTP API and web pages for products that ingest small business
+//! sites.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,8 +12,7 @@ use curtsy_crawl::{Way, state_dir};
 use curtsy_serve::{Demo, ServeSpec, rotate_token, start};
 use curtsy_store::Place;
 
-use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners};
+use super::flags::{CONFIG, Flags, MANNERS, WAY};
 use super::progress::counted;
 use super::{Console, Outcome};
 use crate::signals::Signals;
@@ -31,28 +31,28 @@ pub(super) struct ServeArgs {
     /// A name under which it is asked for besides its address, as `ingest.example.org`; repeatable
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
-    /// Where hosts, runs and pages are kept: a SQLite file or `postgres://user@host/database` [env: CURTSY_SERVE_STORE]
-    /// [default: the ledger of hosts, $XDG_STATE_HOME/curtsy/hosts.db, so that every crawl of this user keeps one pace]
+    /// Where hosts, runs and pages are kept: a SQLite file or `postgres://user@host/database` [env:
+    /// CURTSY_SERVE_STORE] [default: the ledger of hosts, $XDG_STATE_HOME/curtsy/hosts.db, so that
+    /// every crawl of this user keeps one pace]
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
-    /// Try it: synthetic business sites on this machine to ingest, and a store that goes with the process; needs no internet
+    /// Try it: synthetic business sites on this machine to ingest, and a store that goes with the
+    /// process; needs no internet
     #[arg(long, conflicts_with_all = ["store"])]
     demo: bool,
-    /// Read the token for changing calls from a file [env: CURTSY_SERVE_TOKEN] [default: made at the first start and shown once]
+    /// Read the token for changing calls from a file [env: CURTSY_SERVE_TOKEN] [default: made at
+    /// the first start and shown once]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Make a new token, show it, and end; the old one is worth nothing from then on (start the service again)
+    /// Make a new token, show it, and end; the old one is worth nothing from then on (start the
+    /// service again)
     #[arg(long)]
     rotate_token: bool,
     /// How often the contract's checks are carried out by themselves, as `15m`; `never` for none
     #[arg(long, value_name = "SPAN", default_value = "15m")]
     check_every: String,
     #[command(flatten)]
-    manners: MannersArgs,
-    #[command(flatten)]
-    way: WayArgs,
-    #[command(flatten)]
-    config: ConfigArg,
+    flags: Flags<{ MANNERS | WAY | CONFIG }>,
 }
 
 pub(super) fn run(args: &ServeArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
@@ -122,25 +122,20 @@ fn spec(
     demo: Option<&Demo>,
     console: &mut Console<'_>,
 ) -> anyhow::Result<ServeSpec> {
-    let (manners_args, way) = (args.manners.clone(), args.way.clone());
-    let flags = CrawlArgs { manners: manners_args, way, ..CrawlArgs::default() };
-    let mut crawl = args.config.named()?.under(flags);
-    let wanted = &mut crawl.manners;
-    if wanted.mode.is_some() || wanted.settings.mode.is_some() {
+    let mut settings = args.flags.0.clone().settings_if_named()?;
+    if settings.get("mode").is_some() {
         bail!("each run has a mode of its own\nhint: leave `--mode` out");
     }
-    wanted.settings.policy.get_or_insert_with(|| "survey".to_owned());
-    let patience = ("patience".to_owned(), "patience".to_owned(), PATIENCE.to_owned());
-    // What somebody says comes later, and wins.
-    wanted.settings.values.insert(0, patience);
-    let mut way = crawl.way.read(&console.variables, &[])?;
+    settings.file.add_default("policy", "survey");
+    settings.file.add_default("patience", PATIENCE);
+    let mut way = settings.way(&console.variables, &[])?;
     if let Some(demo) = demo {
         let Way { named, pins, .. } = demo.way();
         way.named.extend(named);
         way.pins.extend(pins);
-        wanted.contact.get_or_insert_with(|| "demo@localhost".to_owned());
+        settings.flags.add_default("contact", "demo@localhost");
     }
-    let settled = manners(&crawl, way.reach(&[]), console)?;
+    let settled = settings.manners(way.reach(&[]), console)?;
     console.warn(&settled.warnings)?;
     if let [own, ..] = &settled.policy.own_hosts()[..] {
         bail!(

@@ -1,8 +1,9 @@
 //! `curtsy sim`: lives days of a whole fleet in a simulated web, with the judge as the oracle.
 //!
-//! A day is made from its seed and nothing else, on one thread; days share nothing, so they run side by side. What they came to is
-//! summed as it comes and then dropped: a thousand days need no more memory than a few. The same arguments print the same data, on
-//! any machine and with any number of jobs; how long it took goes to stderr.
+//! A day depends on its seed alone and runs on one thread; days share nothing, so they run in
+//! parallel. The result of a day is added to the sum and dropped: a thousand days need no more
+//! memory than a few. The same arguments print the same data, on any machine and with any number of
+//! jobs; the time taken goes to stderr.
 
 mod sum;
 
@@ -52,7 +53,8 @@ pub(super) struct SimArgs {
     /// Days that run at once; without it one for each core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Print a host's last exchanges and the faults meanwhile: of a single day, or of the days that failed
+    /// Print a host's last exchanges and the faults meanwhile: of a single day, or of the days that
+    /// failed
     #[arg(long, value_name = "HOST")]
     trace: Option<String>,
     /// Print the result as JSON
@@ -105,7 +107,7 @@ fn live(args: &SimArgs, console: &mut Console<'_>) -> anyhow::Result<Sum> {
             })?;
         }
         drop(tell);
-        // Ends, and drops `told`, on the first error: the threads then end after the day they are in.
+        // Ends, and drops `told`, on the first error: the threads then end after their current day.
         sum_up(args, told, console)
     });
     // Back to the usual hook.
@@ -119,7 +121,7 @@ fn sum_up(
     console: &mut Console<'_>,
 ) -> anyhow::Result<Sum> {
     let mut sum = Sum::default();
-    let mut progress = Progress::new();
+    let mut progress = SimProgress::new();
     loop {
         match told.recv_timeout(PROGRESS_EVERY) {
             Ok((seed, day)) => {
@@ -202,15 +204,15 @@ fn preset() -> impl TypedValueParser<Value = Preset> {
 }
 
 /// Says now and then how far it is.
-struct Progress {
+struct SimProgress {
     began: Instant,
     said: Instant,
 }
 
-impl Progress {
-    fn new() -> Progress {
+impl SimProgress {
+    fn new() -> SimProgress {
         let now = Instant::now();
-        Progress { began: now, said: now }
+        SimProgress { began: now, said: now }
     }
 
     fn say(&mut self, sum: &Sum, args: &SimArgs, console: &mut Console<'_>) -> anyhow::Result<()> {
@@ -241,8 +243,8 @@ thread_local! {
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// A day that panics is a day that failed, with its seed: it is kept for the result. (The usual hook would also wait for stderr, which
-/// the command holds.)
+/// A day that panics has failed; it is kept for the result with its seed. (The usual panic hook
+/// would wait for stderr, which the command holds.)
 fn note_panics_of_days() {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |panicked| {

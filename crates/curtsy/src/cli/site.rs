@@ -1,6 +1,7 @@
-//! `curtsy site`: serves scripted sites on loopback until it is told to stop, and keeps the access log that `curtsy judge` reads.
+//! `curtsy site`: serves scripted sites on loopback until it is stopped, and writes the access log
+//! that `curtsy judge` reads.
 //!
-//! It is for anybody who wants to test a crawler, ours or another. It listens on 127.0.0.0/8 only and needs no network.
+//! It serves tests of any crawler. It listens on 127.0.0.0/8 only and needs no network.
 
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ use curtsy_sim::loopback::{Health, Listen, Scene, Served, Settings, Sites};
 use serde_json::json;
 
 use super::ends::Ends;
-use super::{Console, Outcome};
+use super::{Console, Outcome, count};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -121,7 +122,8 @@ fn ready(args: &SiteArgs, sites: &Sites, console: &mut Console<'_>) -> anyhow::R
         )?;
     } else {
         for host in hosts {
-            // Clients find `.localhost` on this machine by themselves; other names need `--resolve`.
+            // Clients resolve `.localhost` to this machine by themselves; other names need
+            // `--resolve`.
             let url = match host.name.ends_with(".localhost") {
                 true => &host.url,
                 false => &host.url_by_address,
@@ -165,10 +167,6 @@ fn told(args: &SiteArgs, health: &Health, console: &mut Console<'_>) -> anyhow::
         writeln!(console.err, "hint: curtsy judge {}", log.display())?;
     }
     Ok(())
-}
-
-fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 const HELP: &str = "\

@@ -1,4 +1,5 @@
-//! `curtsy sitemap list`, `curtsy plan`: what a site lists, and what crawling it would take. Only robots.txt and sitemaps are asked for.
+//! `curtsy sitemap list`, `curtsy plan`: the URLs in a site's sitemaps, and what a crawl of them
+//! takes. Only robots.txt and sitemaps are requested.
 
 use std::io::IsTerminal;
 
@@ -11,11 +12,11 @@ use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::SitemapUrl;
 use serde_json::json;
 
-use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, FindArgs, LedgerArg, MannersArgs, WayArgs, choose_schemes, order};
 use super::failure::{self, Failure};
+use super::flags::{CONFIG, FIND, Flags, LEDGER, MANNERS, Values, WAY};
 use super::progress::{Progressing, counted};
 use super::report::unreached;
+use super::settings::choose_schemes;
 use super::{Console, Outcome, printable, progress};
 use crate::signals::Signals;
 
@@ -29,40 +30,35 @@ pub(super) struct SitemapArgs {
 enum SitemapCommand {
     /// Print the URLs that a site's sitemaps list, with their dates
     #[command(after_help = LIST_HELP)]
-    List(SiteArgs),
+    List(ListArgs),
 }
 
-/// A site, and how it is asked.
 #[derive(Debug, Args)]
-pub(super) struct SiteArgs {
+struct ListArgs {
     /// The site, or one sitemap
     url: String,
     #[command(flatten)]
-    manners: MannersArgs,
-    #[command(flatten)]
-    way: WayArgs,
-    #[command(flatten)]
-    ledger: LedgerArg,
-    #[command(flatten)]
-    config: ConfigArg,
+    flags: Flags<{ MANNERS | WAY | LEDGER | CONFIG }>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// A site, how it is asked, and what a crawl of it would look for.
 #[derive(Debug, Args)]
 pub(super) struct PlanArgs {
+    /// The site, or one sitemap
+    url: String,
     #[command(flatten)]
-    site: SiteArgs,
-    #[command(flatten)]
-    find: FindArgs,
+    flags: Flags<{ MANNERS | FIND | WAY | LEDGER | CONFIG }>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let SitemapCommand::List(args) = args.command;
-    let json = args.json;
-    let (spec, listed, report) = list(args, FindArgs::default(), console)?;
+    let ListArgs { url, flags: Flags(flags), json } = args;
+    let (spec, listed, report) = list(url, flags, json, console)?;
     if let Some(outcome) = kept_off(&spec, &listed, &report, console)? {
         return Ok(outcome);
     }
@@ -88,8 +84,8 @@ pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Resul
 
 /// `curtsy plan`.
 pub(super) fn plan(args: PlanArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
-    let json = args.site.json;
-    let (spec, mut listed, report) = list(args.site, args.find, console)?;
+    let PlanArgs { url, flags: Flags(flags), json } = args;
+    let (spec, mut listed, report) = list(url, flags, json, console)?;
     if let Some(outcome) = kept_off(&spec, &listed, &report, console)? {
         return Ok(outcome);
     }
@@ -162,7 +158,8 @@ pub(super) fn plan(args: PlanArgs, console: &mut Console<'_>) -> anyhow::Result<
     Ok(outcome)
 }
 
-/// How a crawl would end that can't ask the site, with its reason; none if there is a list. A list that is not complete is warned of.
+/// Returns how a crawl would end that cannot reach the site, with the reason; none if there is a
+/// list. An incomplete list causes a warning.
 fn kept_off(
     spec: &JobSpec,
     listed: &[SitemapUrl],
@@ -237,30 +234,24 @@ fn setter(plan: &Plan, url: &CrawlUrl) -> String {
 
 /// Asks for robots.txt and sitemaps, and for nothing else.
 fn list(
-    args: SiteArgs,
-    find: FindArgs,
+    url: String,
+    mut flags: Values,
+    json: bool,
     console: &mut Console<'_>,
 ) -> anyhow::Result<(JobSpec, Vec<SitemapUrl>, Report)> {
-    let flags = CrawlArgs {
-        urls: vec![args.url],
-        manners: args.manners,
-        find,
-        way: args.way,
-        ledger: args.ledger,
-        ..CrawlArgs::default()
-    };
-    let crawl = args.config.find()?.under(flags);
-    let mut spec = order(&crawl, DiscoverySpec::default(), console)?.job()?;
-    choose_schemes(&mut spec, &crawl.urls, None, console)?;
+    flags.add("urls", url.clone());
+    let settings = flags.settings()?;
+    let mut spec = settings.order(DiscoverySpec::default(), console)?.job()?;
+    choose_schemes(&mut spec, &[&url], None, console)?;
     let terminal = std::io::stderr().is_terminal();
-    let mut watch = Progressing::of_requests(console.err, args.json, terminal);
+    let mut watch = Progressing::of_requests(console.err, json, terminal);
     let mut signals = None;
     let done = list_sitemaps(&spec, &mut watch, async || Signals::heard(&mut signals).await);
     watch.end();
     let (listed, report) = done?;
     // Every sitemap is read; what a crawl would take of the list is another question.
     let (seeds, product) = (spec.seeds.clone(), spec.discovery.product);
-    spec.discovery = DiscoverySpec { seeds, product, ..crawl.find.read() };
+    spec.discovery = DiscoverySpec { seeds, product, ..settings.discovery() };
     Ok((spec, listed, report))
 }
 

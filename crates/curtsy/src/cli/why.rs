@@ -19,9 +19,9 @@ use curtsy_sink::read::{DecisionRow, PageRow, PagesFile, RunRow};
 use curtsy_store::queued_in;
 use serde_json::{Value as Json, json};
 
-use super::crawl::{CrawlArgs, LedgerArg};
-use super::explain::{self, HowArgs};
+use super::explain::{self, HowFlags};
 use super::failure::{self, Failure};
+use super::settings::CommandSettings;
 use super::{Console, Outcome, file, printable, progress};
 use curtsy_crawl::{LeftOut, left_out, other_scheme, seed};
 
@@ -30,29 +30,30 @@ use curtsy_crawl::{LeftOut, left_out, other_scheme, seed};
 pub(super) struct WhyArgs {
     /// The URL, as it was found or given
     url: String,
-    /// The crawl's file [default: the crawl in this folder that knows the URL, the file named after its host first, or the newest]
+    /// The crawl's file [default: the crawl in this folder that knows the URL, the file named after
+    /// its host first, or the newest]
     #[arg(long = "in", value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Say what a crawl would do with the URL now, and not what one did; nothing is sent to the site
+    /// Say what a crawl would do with the URL now, and not what one did; nothing is sent to the
+    /// site
     #[arg(long, conflicts_with = "file")]
     now: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten, next_help_heading = "How a crawl would ask (with --now)")]
-    how: HowArgs,
+    how: HowFlags,
 }
 
 pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     if args.now {
-        return explain::now(args.url, args.how, args.json, console);
+        return explain::now(args.url, args.how.0, args.json, console);
     }
     let mut urls = vec![seed(&args.url)?];
     urls.extend(other_scheme(&args.url));
-    let file = file::find(args.file.as_deref(), &urls, &args.how.config, console)?;
-    let flags = CrawlArgs { ledger: args.how.ledger, ..CrawlArgs::default() };
-    let ledger = args.how.config.find()?.under(flags).ledger;
-    let is_blocked = |host: &HostKey| is_blocked(&ledger, host, console);
+    let file = file::find(args.file.as_deref(), &urls, &args.how.0, console)?;
+    let settings = args.how.0.settings()?;
+    let is_blocked = |host: &HostKey| is_blocked(&settings, host, console);
     // A URL that was written without a scheme is the one that the crawl knows.
     let found = urls.iter().find_map(|url| find(&file, url.as_str(), is_blocked).transpose());
     let found = found.transpose()?;
@@ -76,16 +77,22 @@ pub(super) struct Why {
     pub(super) json: Json,
 }
 
-/// Whether the ledger has an order that blocks a host. Without a ledger nobody can have lifted the order of a run.
-fn is_blocked(ledger: &LedgerArg, host: &HostKey, console: &Console<'_>) -> anyhow::Result<bool> {
-    if !ledger.find(console)?.exists() {
+/// Whether the ledger has an order that blocks a host. Without a ledger no command can have lifted
+/// the order of a run.
+fn is_blocked(
+    settings: &CommandSettings,
+    host: &HostKey,
+    console: &Console<'_>,
+) -> anyhow::Result<bool> {
+    if !settings.ledger_file(console)?.exists() {
         return Ok(true);
     }
-    let stops = ledger.open(console)?.stops().context("could not read the ledger of hosts")?;
+    let stops = settings.ledger(console)?.stops().context("could not read the ledger of hosts")?;
     Ok(stops.iter().any(|(blocked, _)| blocked == host))
 }
 
-/// What a crawl's file says about a URL. `is_blocked` says whether a host is blocked now, which the file does not know.
+/// Returns what a crawl's file knows of a URL. `is_blocked` says whether a host is blocked now,
+/// which the file does not know.
 pub(super) fn find(
     file: &Path,
     url: &str,
@@ -101,44 +108,44 @@ pub(super) fn find(
     };
     let queued = queued_in(file, &url)?.filter(|record| !record.held || row.is_none());
     if row.is_none() && decisions.is_empty() && queued.is_none() {
-        let found = Found::beside_pages(&pages, &url)?;
+        let found = UrlHistory::beside_pages(&pages, &url)?;
         return Ok(found.map(|found| Why { text: text(&url, &found), json: in_json(&url, &found) }));
     }
     let queued = match queued {
-        Some(record) => Some(Queued::of(&record, pages.runs()?.last(), is_blocked)?),
+        Some(record) => Some(QueuedUrl::of(&record, pages.runs()?.last(), is_blocked)?),
         None => None,
     };
-    let found = Found { row, refused, decisions, queued, role: None };
+    let found = UrlHistory { row, refused, decisions, queued, role: None };
     Ok(Some(Why { text: text(&url, &found), json: in_json(&url, &found) }))
 }
 
 /// Everything that a crawl's file has about a URL.
-struct Found {
+struct UrlHistory {
     row: Option<PageRow>,
     /// Why its host was not dialled.
     refused: Option<String>,
     decisions: Vec<DecisionRow>,
-    queued: Option<Queued>,
+    queued: Option<QueuedUrl>,
     /// What it is, if it is no page.
-    role: Option<Role>,
+    role: Option<StepRole>,
 }
 
 /// What a URL is that a crawl asks for on behalf of pages.
-enum Role {
+enum StepRole {
     /// The robots.txt of a site: how many pages it refused, and how many others have a row.
     Robots { refused: u64, others: u64 },
     /// A sitemap: how many pages it lists.
     Sitemap { listed: u64 },
 }
 
-impl Found {
+impl UrlHistory {
     /// What the file has about a robots.txt or a sitemap; none if the URL is neither.
-    fn beside_pages(pages: &PagesFile, url: &CrawlUrl) -> anyhow::Result<Option<Found>> {
+    fn beside_pages(pages: &PagesFile, url: &CrawlUrl) -> anyhow::Result<Option<UrlHistory>> {
         let (refused, queued) = (None, None);
         if let Some(row) = pages.sitemap_row(url)? {
-            let role = Some(Role::Sitemap { listed: pages.listed_by(&row.final_url)? });
+            let role = Some(StepRole::Sitemap { listed: pages.listed_by(&row.final_url)? });
             let decisions = pages.sitemap_decisions(url)?;
-            return Ok(Some(Found { row: Some(row), refused, decisions, queued, role }));
+            return Ok(Some(UrlHistory { row: Some(row), refused, decisions, queued, role }));
         }
         let authority = url.authority();
         if *url != authority.robots_url() {
@@ -149,19 +156,19 @@ impl Found {
         if decisions.is_empty() && forbidden + others == 0 {
             return Ok(None);
         }
-        let role = Some(Role::Robots { refused: forbidden, others });
-        Ok(Some(Found { row: None, refused, decisions, queued, role }))
+        let role = Some(StepRole::Robots { refused: forbidden, others });
+        Ok(Some(UrlHistory { row: None, refused, decisions, queued, role }))
     }
 }
 
-impl Role {
+impl StepRole {
     /// What is said about it, each in a line.
     fn lines(&self, requests: usize) -> Vec<String> {
         match self {
-            Role::Sitemap { listed } => {
+            StepRole::Sitemap { listed } => {
                 vec![format!("a sitemap; it lists {}", super::count(*listed, "URL"))]
             }
-            Role::Robots { refused, others } => {
+            StepRole::Robots { refused, others } => {
                 let asked = match requests {
                     0 => "not asked for by this crawl: the ledger of hosts had it".to_owned(),
                     1 => "the robots.txt of the site, asked for once".to_owned(),
@@ -175,15 +182,16 @@ impl Role {
 
     fn in_json(&self) -> Json {
         match self {
-            Role::Sitemap { listed } => json!({"is": "sitemap", "urls_listed": listed}),
-            Role::Robots { refused, others } => {
+            StepRole::Sitemap { listed } => json!({"is": "sitemap", "urls_listed": listed}),
+            StepRole::Robots { refused, others } => {
                 json!({"is": "robots", "pages_refused": refused, "pages_not_refused": others})
             }
         }
     }
 }
 
-/// Why the host of a row was not dialled, and what would allow it: by its address, or as the run that tried has it.
+/// Returns why the host of a row was not dialled, and what would allow it: by its address, or from
+/// the run that tried.
 fn not_dialled(pages: &PagesFile, row: &PageRow) -> anyhow::Result<String> {
     let url = CrawlUrl::parse(&row.final_url)?;
     let host = GuardRefusal::host(&url);
@@ -207,20 +215,20 @@ fn not_dialled(pages: &PagesFile, row: &PageRow) -> anyhow::Result<String> {
 }
 
 /// A URL that is still queued.
-struct Queued {
+struct QueuedUrl {
     /// Not before this: a try that failed, or a host that waits.
     ready: Option<Time>,
     /// Why it is not asked for now.
     why: String,
 }
 
-impl Queued {
+impl QueuedUrl {
     /// What the last run says of it.
     fn of(
         record: &UrlRecord,
         run: Option<&RunRow>,
         is_blocked: impl Fn(&HostKey) -> anyhow::Result<bool>,
-    ) -> anyhow::Result<Queued> {
+    ) -> anyhow::Result<QueuedUrl> {
         let figures = run.and_then(|run| run.figures.as_deref());
         let figures: Json = figures.and_then(|f| serde_json::from_str(f).ok()).unwrap_or_default();
         let waits = figures["waits"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -235,7 +243,7 @@ impl Queued {
                     "{name} was blocked when the last run ended; the block was lifted since, and the same command goes on with it"
                 ),
             };
-            return Ok(Queued { ready: record.ready, why });
+            return Ok(QueuedUrl { ready: record.ready, why });
         }
         let why = match run.map(|run| (run.ended_at, run.outcome.as_deref())) {
             None | Some((None, _)) => {
@@ -261,12 +269,12 @@ impl Queued {
                 _ => "the same command goes on with it".to_owned(),
             },
         };
-        Ok(Queued { ready: record.ready, why })
+        Ok(QueuedUrl { ready: record.ready, why })
     }
 }
 
-fn text(url: &CrawlUrl, found: &Found) -> String {
-    let Found { row, refused, decisions, queued, role } = found;
+fn text(url: &CrawlUrl, found: &UrlHistory) -> String {
+    let UrlHistory { row, refused, decisions, queued, role } = found;
     let row = row.as_ref();
     let mut text = format!("{}\n", printable(url.as_str()));
     match row {
@@ -300,7 +308,7 @@ fn text(url: &CrawlUrl, found: &Found) -> String {
     for line in role.iter().flat_map(|role| role.lines(decisions.len())) {
         let _ = writeln!(text, "  {line}");
     }
-    if let Some(Queued { ready, why }) = queued {
+    if let Some(QueuedUrl { ready, why }) = queued {
         let _ = writeln!(text, "  queued: {}", printable(why));
         let tried = decisions.iter().any(|step| step.decision == "retry");
         if let Some(ready) = ready.filter(|_| tried) {
@@ -473,13 +481,13 @@ fn told(step: &DecisionRow) -> String {
     format!("{at} {what} {came}{friction}{wait}{then}")
 }
 
-/// Whether this was a `HEAD` after which the same URL was asked for with `GET`: nothing else follows a URL to itself.
+/// Whether this was a `HEAD` that was repeated as `GET`: no other decision follows a URL to itself.
 fn is_head(step: &DecisionRow) -> bool {
     step.decision == "follow" && step.follows.as_ref() == Some(&step.url)
 }
 
-/// Whether a URL ended at this decision without a request: its host had to wait and nothing else was left to do, or the answer that it is
-/// missing was still fresh.
+/// Whether a URL ended at this decision without a request: its host had to wait and no other work
+/// was left, or an earlier answer "missing" was still fresh.
 fn was_not_asked(step: &DecisionRow) -> bool {
     let waits = |finding: &Finding| matches!((finding.verdict, step.at), (Verdict::NotBefore(until), Some(at)) if until > at);
     let remembered = waits(step.findings.of(Gate::Freshness));
@@ -505,8 +513,8 @@ fn evidence(step: &DecisionRow) -> Option<Json> {
     serde_json::to_value(evidence).ok()
 }
 
-fn in_json(url: &CrawlUrl, found: &Found) -> Json {
-    let Found { row, refused, decisions, queued, role } = found;
+fn in_json(url: &CrawlUrl, found: &UrlHistory) -> Json {
+    let UrlHistory { row, refused, decisions, queued, role } = found;
     let (row, queued) = (row.as_ref(), queued.as_ref());
     let rule = row.and_then(|row| row.robots_rule.as_deref());
     let steps: Vec<Json> = decisions
@@ -544,7 +552,7 @@ fn in_json(url: &CrawlUrl, found: &Found) -> Json {
     };
     json!({
         "url": url,
-        "role": role.as_ref().map(Role::in_json),
+        "role": role.as_ref().map(StepRole::in_json),
         "queued": queued.map(|q| json!({"why": q.why, "ready": q.ready.map(timestamp)})),
         "warnings": warnings,
         "reason": row.and_then(|r| r.reason.clone()),

@@ -10,8 +10,7 @@ use clap::Args;
 use curtsy_core::policy::{Origin, Variables, WORKER};
 use curtsy_engine::Point;
 
-use super::config::ConfigArg;
-use super::crawl::{CrawlArgs, MannersArgs, WayArgs, manners};
+use super::flags::{CONFIG, Flags, MANNERS, WAY};
 use super::policy::assignment;
 use super::{Console, Outcome, printable, refusal};
 use crate::fleet::{FleetSpec, Log, Names, ask, run as run_worker};
@@ -24,7 +23,8 @@ use curtsy_crawl::state_dir;
 pub(super) struct WorkerArgs {
     #[command(flatten)]
     redis: RedisArgs,
-    /// Brokers of Kafka, as `host:port,host:port` [env: PAGE_FETCHER_KAFKA_BOOTSTRAP_SERVERS] [default: localhost:9092]
+    /// Brokers of Kafka, as `host:port,host:port` [env: PAGE_FETCHER_KAFKA_BOOTSTRAP_SERVERS]
+    /// [default: localhost:9092]
     #[arg(long, value_name = "BROKERS")]
     kafka: Option<String>,
     /// Set any setting of librdkafka, as in `--kafka-set security.protocol=ssl`; repeatable
@@ -33,10 +33,12 @@ pub(super) struct WorkerArgs {
     /// Fetch links that are found, too, on the hosts that were asked for [env: PAGE_FETCHER_FOLLOW]
     #[arg(long)]
     follow: bool,
-    /// Where health and metrics are told; `none` tells nobody [env: PAGE_FETCHER_LISTEN] [default: 127.0.0.1:9100]
+    /// Where health and metrics are told; `none` tells nobody [env: PAGE_FETCHER_LISTEN] [default:
+    /// 127.0.0.1:9100]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// A folder for what the worker remembers [env: PAGE_FETCHER_STATE_DIR] [default: $XDG_STATE_HOME/curtsy/worker]
+    /// A folder for what the worker remembers [env: PAGE_FETCHER_STATE_DIR] [default:
+    /// $XDG_STATE_HOME/curtsy/worker]
     #[arg(long, value_name = "FOLDER")]
     state_dir: Option<PathBuf>,
     /// Visits at once [env: PAGE_FETCHER_VISITS] [default: 1024]
@@ -45,15 +47,12 @@ pub(super) struct WorkerArgs {
     /// End when nothing is left to do
     #[arg(long)]
     until_empty: bool,
-    /// An empty Redis is a new one: nothing is waited for (else nothing is sent for one request's time, since old requests may still run)
+    /// An empty Redis is a new one: nothing is waited for (else nothing is sent for one request's
+    /// time, since old requests may still run)
     #[arg(long)]
     new: bool,
     #[command(flatten)]
-    manners: MannersArgs,
-    #[command(flatten)]
-    way: WayArgs,
-    #[command(flatten)]
-    config: ConfigArg,
+    flags: Flags<{ MANNERS | WAY | CONFIG }>,
     /// Ask a worker that runs how it does, as `http://127.0.0.1:9100/readyz`, and end with 0 or 1
     #[arg(long, value_name = "URL", exclusive = true)]
     check_health: Option<String>,
@@ -76,7 +75,8 @@ fn dies_at(text: &str) -> Result<(Point, u32), String> {
 /// The fleet's Redis.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct RedisArgs {
-    /// The Redis of host states and queues [env: PAGE_FETCHER_REDIS_URL] [default: redis://localhost:6379]
+    /// The Redis of host states and queues [env: PAGE_FETCHER_REDIS_URL] [default:
+    /// redis://localhost:6379]
     #[arg(long, value_name = "URL")]
     pub(super) redis: Option<String>,
 }
@@ -137,12 +137,10 @@ pub(super) fn run(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Resul
 
 /// Reads flags and variables into what is to be done.
 fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpec> {
-    let (manners_args, way) = (args.manners.clone(), args.way.clone());
-    let flags = CrawlArgs { manners: manners_args, way, ..CrawlArgs::default() };
-    let mut order = args.config.named()?.under(flags);
-    order.manners.settings.policy.get_or_insert_with(|| "fleet".into());
-    let way = order.way.read(&console.variables, &[])?;
-    let settled = manners(&order, way.reach(&[]), console)?;
+    let mut settings = args.flags.0.clone().settings_if_named()?;
+    settings.file.add_default("policy", "fleet");
+    let way = settings.way(&console.variables, &[])?;
+    let settled = settings.manners(way.reach(&[]), console)?;
     console.warn(&settled.warnings)?;
     let policy = settled.policy;
     if policy.identity.contact.is_none() {

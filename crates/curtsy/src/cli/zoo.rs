@@ -1,4 +1,4 @@
-//! `curtsy zoo`: serves hosts that misbehave, each in one way of its own, for any crawler that wants to know whether it survives them.
+//! `curtsy zoo`: serves hosts that each misbehave in one way, for tests of any crawler.
 //!
 //! It listens on 127.66.0.0/16 only and needs no network.
 
@@ -21,7 +21,8 @@ pub(super) struct ZooArgs {
     /// Only this case; repeatable
     #[arg(long, value_name = "NAME")]
     case: Vec<String>,
-    /// Only the cases of this group: control, coding, time, head, length, tls, http2, content, redirect, robots, sitemap, maze or refusal; repeatable
+    /// Only the cases of this group: control, coding, time, head, length, tls, http2, content,
+    /// redirect, robots, sitemap, maze or refusal; repeatable
     #[arg(long, value_name = "GROUP", value_parser = group)]
     group: Vec<Group>,
     /// Prints the cases and serves nothing

@@ -1,17 +1,15 @@
 //! Facts about bot walls and their look-alikes: whose it is, and what it wants.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
 use curtsy_parse::challenge::{WallKind, wall};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::Report;
+use super::{Report, judge_rows};
 
 #[derive(Deserialize)]
-struct Row {
+struct ChallengeFact {
     id: String,
     status: u16,
     headers: Map<String, Value>,
@@ -23,10 +21,7 @@ struct Row {
 
 /// Judges every row of the file.
 pub fn challenges(path: &Path) -> anyhow::Result<Report> {
-    let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
-    let mut report = Report::default();
-    for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        let row: Row = row.with_context(|| format!("reading a row of `{}`", path.display()))?;
+    judge_rows(path, |row: &ChallengeFact, report| {
         let mut headers: Vec<(&str, &str)> = Vec::new();
         for (name, value) in &row.headers {
             match value {
@@ -45,8 +40,8 @@ pub fn challenges(path: &Path) -> anyhow::Result<Report> {
             is(WallKind::Block),
         );
         report.check(&row.id, expected, got);
-    }
-    Ok(report)
+        Ok(())
+    })
 }
 
 fn words(vendor: Option<&str>, challenge: bool, block: bool) -> String {

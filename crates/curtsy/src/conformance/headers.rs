@@ -1,9 +1,8 @@
-//! Facts about header values, by kind: what each means; and what a document says in a header's place.
+//! Facts about the meaning of header values, by kind, and of the parts of a document that replace a
+//! header.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
 use curtsy_core::headers::{
     CacheControl, CacheHeaders, CacheKind, Coding, ContentType, Delta, ETag, RobotsRules, codings,
     freshness, http_date, retry_after,
@@ -15,11 +14,11 @@ use curtsy_parse::html::{Limits, Page};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::Report;
 use super::robots::base64;
+use super::{Report, judge_rows};
 
 #[derive(Deserialize)]
-struct Row {
+struct HeaderFact {
     id: String,
     kind: String,
     expect: Value,
@@ -39,7 +38,7 @@ struct Row {
     body_b64: Option<String>,
 }
 
-impl Row {
+impl HeaderFact {
     fn lines(&self) -> Vec<&str> {
         match &self.values {
             Some(values) => values.iter().map(String::as_str).collect(),
@@ -54,33 +53,30 @@ impl Row {
 
 /// Judges every row.
 pub fn headers(path: &Path) -> anyhow::Result<Report> {
-    let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
-    let mut report = Report::default();
-    for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        let row: Row = row.with_context(|| format!("reading a row of `{}`", path.display()))?;
+    judge_rows(path, |row: &HeaderFact, report| {
         let got = match row.kind.as_str() {
-            "retry-after" => answer_retry_after(&row),
-            "http-date" => answer_http_date(&row),
-            "cache-control" => answer_cache_control(&row),
-            "freshness" => answer_freshness(&row),
-            "content-type" => answer_content_type(&row),
-            "content-encoding" => answer_content_encoding(&row),
-            "etag" => answer_etag(&row),
+            "retry-after" => answer_retry_after(row),
+            "http-date" => answer_http_date(row),
+            "cache-control" => answer_cache_control(row),
+            "freshness" => answer_freshness(row),
+            "content-type" => answer_content_type(row),
+            "content-encoding" => answer_content_encoding(row),
+            "etag" => answer_etag(row),
             "robots-rules" if row.expect.get("strict_none").is_some() => {
                 report.skip(&row.id, LENIENT);
-                continue;
+                return Ok(());
             }
-            "robots-rules" => answer_robots_rules(&row),
-            "robots-meta" => answer_robots_meta(&row),
-            "charset-label" if is_lacking(&row) => {
+            "robots-rules" => answer_robots_rules(row),
+            "robots-meta" => answer_robots_meta(row),
+            "charset-label" if is_lacking(row) => {
                 report.skip(&row.id, LACKING);
-                continue;
+                return Ok(());
             }
-            "charset-label" => answer_charset_label(&row),
-            "document-encoding" => answer_document_encoding(&row)?,
+            "charset-label" => answer_charset_label(row),
+            "document-encoding" => answer_document_encoding(row)?,
             other => {
                 report.skip(&row.id, &format!("unknown kind `{other}`"));
-                continue;
+                return Ok(());
             }
         };
         // Where readers differ, ours is the lenient reading: it obeys more.
@@ -88,11 +84,11 @@ pub fn headers(path: &Path) -> anyhow::Result<Report> {
         // Compared as values: the order of keys in a text means nothing.
         let got = if got == *expected { expected } else { &got };
         report.check(&row.id, expected.to_string(), got.to_string());
-    }
-    Ok(report)
+        Ok(())
+    })
 }
 
-fn answer_retry_after(row: &Row) -> Value {
+fn answer_retry_after(row: &HeaderFact) -> Value {
     match retry_after(row.lines(), None, row.now()).map(|wait| wait.as_secs()) {
         None => json!("invalid"),
         Some(u64::MAX) => json!({ "delay_seconds": "overflow" }),
@@ -100,7 +96,7 @@ fn answer_retry_after(row: &Row) -> Value {
     }
 }
 
-fn answer_http_date(row: &Row) -> Value {
+fn answer_http_date(row: &HeaderFact) -> Value {
     let text = row.value.as_deref().unwrap_or_default();
     match http_date(text, row.now().secs() as i64) {
         None => json!("invalid"),
@@ -108,7 +104,7 @@ fn answer_http_date(row: &Row) -> Value {
     }
 }
 
-fn answer_cache_control(row: &Row) -> Value {
+fn answer_cache_control(row: &HeaderFact) -> Value {
     let control = CacheControl::parse(row.lines());
     let mut got = Map::new();
     for (name, value) in &control.directives {
@@ -142,7 +138,7 @@ fn at_least(asked: Option<&Value>, seconds: u64) -> Value {
         .map_or(json!(seconds), Value::clone)
 }
 
-fn answer_freshness(row: &Row) -> Value {
+fn answer_freshness(row: &HeaderFact) -> Value {
     let one = |name: &str| {
         let found = row.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
         found.and_then(|(_, value)| value.as_str())
@@ -160,7 +156,7 @@ fn answer_freshness(row: &Row) -> Value {
     json!({ "freshness_seconds": freshness(&headers, kind, row.now()).fresh_for.as_secs() })
 }
 
-fn answer_content_type(row: &Row) -> Value {
+fn answer_content_type(row: &HeaderFact) -> Value {
     match ContentType::parse(row.value.as_deref().unwrap_or_default()) {
         None => json!("unparsable"),
         Some(found) => {
@@ -171,7 +167,7 @@ fn answer_content_type(row: &Row) -> Value {
     }
 }
 
-fn answer_content_encoding(row: &Row) -> Value {
+fn answer_content_encoding(row: &HeaderFact) -> Value {
     match codings(row.lines()) {
         None => json!({ "codings": "unknown" }),
         Some(list) => {
@@ -180,7 +176,7 @@ fn answer_content_encoding(row: &Row) -> Value {
     }
 }
 
-fn answer_etag(row: &Row) -> Value {
+fn answer_etag(row: &HeaderFact) -> Value {
     let tag = |text: &Option<String>| text.clone().unwrap_or_default();
     let (one, other) = (tag(&row.value), tag(&row.other));
     let pair = ETag::parse(&one).zip(ETag::parse(&other));
@@ -191,24 +187,24 @@ fn answer_etag(row: &Row) -> Value {
 }
 
 /// Encodings of the standard that the library behind these rows does not have.
-fn is_lacking(row: &Row) -> bool {
+fn is_lacking(row: &HeaderFact) -> bool {
     let encoding = row.value.as_deref().and_then(by_label).map(|encoding| encoding.name());
     row.expect["encoding"].is_null()
         && matches!(encoding, Some("ISO-8859-8-I" | "x-mac-cyrillic" | "x-user-defined"))
 }
 
-fn answer_charset_label(row: &Row) -> Value {
+fn answer_charset_label(row: &HeaderFact) -> Value {
     let encoding = by_label(row.value.as_deref().unwrap_or_default());
     json!({ "encoding": encoding.map(|encoding| encoding.name()) })
 }
 
-fn answer_document_encoding(row: &Row) -> anyhow::Result<Value> {
+fn answer_document_encoding(row: &HeaderFact) -> anyhow::Result<Value> {
     let body = base64(row.body_b64.as_deref().unwrap_or_default())?;
     let charset = Charset::of(&body, row.value.as_deref(), None);
     Ok(json!({ "encoding": charset.encoding.name() }))
 }
 
-fn answer_robots_meta(row: &Row) -> Value {
+fn answer_robots_meta(row: &HeaderFact) -> Value {
     let url = CrawlUrl::parse("https://site.example/").expect("a plain address");
     let limits = Limits { agent: Some(row.agent.clone()), ..Limits::default() };
     let html = row.lines().join("");
@@ -216,7 +212,7 @@ fn answer_robots_meta(row: &Row) -> Value {
     answer_rules(row, &page.rules([], &row.agent, row.now()))
 }
 
-fn answer_robots_rules(row: &Row) -> Value {
+fn answer_robots_rules(row: &HeaderFact) -> Value {
     let mut rules = RobotsRules::default();
     for line in row.lines() {
         rules.add_header(line, &row.agent, row.now());
@@ -224,7 +220,7 @@ fn answer_robots_rules(row: &Row) -> Value {
     answer_rules(row, &rules)
 }
 
-fn answer_rules(row: &Row, rules: &RobotsRules) -> Value {
+fn answer_rules(row: &HeaderFact, rules: &RobotsRules) -> Value {
     let mut got = Map::new();
     for (name, on) in [
         ("noindex", rules.noindex),

@@ -1,10 +1,10 @@
 //! Facts about pages: what an HTML5 parser's finished tree links to and says.
 //!
-//! A row is judged twice: by what the markup says as the standard resolves it (fragment and user kept), and by the page that the
-//! crawl gets from the same bytes, which must hold the same addresses in our own spelling.
+//! A row is judged twice: by the markup as the standard resolves it (fragment and user kept), and
+//! by the page that the crawl reads from the same bytes, which must have the same addresses in our
+//! own spelling.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::Read;
 use std::path::Path;
 
@@ -16,25 +16,25 @@ use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::Report;
 use super::robots::base64;
+use super::{Report, judge_rows};
 
 #[derive(Deserialize)]
-struct Row {
+struct LinksFact {
     id: String,
     url: String,
     content_type: Option<String>,
     html: Option<String>,
     html_b64: Option<String>,
     html_gz_b64: Option<String>,
-    expect: Facts,
+    expect: PageFacts,
     /// What a reader may also answer where SVG or MathML has links.
     #[serde(default)]
     also_acceptable_links: Vec<Vec<Link>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Facts {
+struct PageFacts {
     base: String,
     links: Vec<Link>,
     frames: Vec<String>,
@@ -50,7 +50,7 @@ struct Link {
     rel: BTreeSet<String>,
 }
 
-impl Row {
+impl LinksFact {
     fn body(&self) -> anyhow::Result<Vec<u8>> {
         if let Some(html) = &self.html {
             return Ok(html.clone().into_bytes());
@@ -67,16 +67,10 @@ impl Row {
 
 /// Judges every row of the file.
 pub fn links(path: &Path) -> anyhow::Result<Report> {
-    let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
-    let mut report = Report::default();
-    for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        let row: Row = row.with_context(|| format!("reading a row of `{}`", path.display()))?;
-        judge(&row, &mut report)?;
-    }
-    Ok(report)
+    judge_rows(path, judge)
 }
 
-fn judge(row: &Row, report: &mut Report) -> anyhow::Result<()> {
+fn judge(row: &LinksFact, report: &mut Report) -> anyhow::Result<()> {
     let body = row.body()?;
     let url = Url::parse(&row.url).with_context(|| format!("the address of `{}`", row.id))?;
     let charset = Charset::of(&body, row.content_type.as_deref(), url.host_str());
@@ -104,12 +98,17 @@ fn judge(row: &Row, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn differ(report: &mut Report, id: &str, expected: &Facts, got: &Facts) -> anyhow::Result<()> {
+fn differ(
+    report: &mut Report,
+    id: &str,
+    expected: &PageFacts,
+    got: &PageFacts,
+) -> anyhow::Result<()> {
     report.check(id, serde_json::to_string(expected)?, serde_json::to_string(got)?);
     Ok(())
 }
 
-fn facts(markup: &Markup<'_>, addresses: &Addresses) -> Facts {
+fn facts(markup: &Markup<'_>, addresses: &Addresses) -> PageFacts {
     let web = |reference: &str| {
         addresses.resolve(reference).filter(|url| matches!(url.scheme(), "http" | "https"))
     };
@@ -118,7 +117,7 @@ fn facts(markup: &Markup<'_>, addresses: &Addresses) -> Facts {
         .iter()
         .filter_map(|link| Some(Link { url: web(&link.href)?.into(), rel: link.rel().collect() }));
     let refresh = markup.refresh(|reference| addresses.resolve(reference));
-    Facts {
+    PageFacts {
         base: addresses.base().to_string(),
         links: links.collect(),
         frames: markup.frames.iter().filter_map(|src| web(src).map(String::from)).collect(),
@@ -148,7 +147,7 @@ struct Crawled {
 
 impl Crawled {
     /// What it must keep, given the facts in the standard's spelling.
-    fn of(page: &str, facts: &Facts) -> Crawled {
+    fn of(page: &str, facts: &PageFacts) -> Crawled {
         let own = CrawlUrl::parse(page).ok();
         let crawl = |url: &String| CrawlUrl::parse(url).ok();
         let mut links: Vec<(CrawlUrl, bool)> = Vec::new();

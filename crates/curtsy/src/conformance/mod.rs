@@ -1,6 +1,7 @@
 //! Runs files of independent facts against the core and counts.
 //!
-//! Each kind of file has a module with one function that reads rows and fills a [`Report`]. A row that is skipped says why.
+//! Each kind of file has a module with one function that reads rows and fills a [`Report`]. A
+//! skipped row has a reason.
 
 pub mod challenges;
 pub mod headers;
@@ -13,6 +14,10 @@ pub mod urls;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use serde::de::DeserializeOwned;
 
 /// What became of the rows of one file.
 #[derive(Debug, Default)]
@@ -34,6 +39,22 @@ pub struct Failure {
     pub expected: String,
     /// What we answered.
     pub got: String,
+}
+
+/// Judges the rows of a file: each line is one, as JSON.
+fn judge_rows<R: DeserializeOwned>(
+    path: &Path,
+    mut judge: impl FnMut(&R, &mut Report) -> anyhow::Result<()>,
+) -> anyhow::Result<Report> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("reading `{shown}`"))?;
+    let mut report = Report::default();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let at = || format!("`{shown}` line {}", number + 1);
+        let row = serde_json::from_str(line).with_context(at)?;
+        judge(&row, &mut report).with_context(at)?;
+    }
+    Ok(report)
 }
 
 impl Report {

@@ -1,16 +1,17 @@
 //! Rows about robots.txt: is this URL allowed, how long is the delay, which sitemaps are named.
 //!
-//! Rows of strength `consensus` and `google+rfc` must come out as they say. A `google-only` row is a matter of policy: where
-//! we answer as Google does it passes, and where we don't, one of our written decisions must cover it *and* the strict
-//! reading of RFC 9309 must side with us; then it is skipped with that decision as the reason. Anything else fails.
+//! Rows of strength `consensus` and `google+rfc` must give the expected answer. A `google-only` row
+//! is a matter of policy. If our answer differs from Google's, one of our written decisions must
+//! cover the row *and* the strict reading of RFC 9309 must give our answer; then the row is skipped
+//! with that decision as the reason. Any other difference fails.
 //!
-//! Each verdict is asked of the matcher that decides and of the naive one; if they differ, the row fails.
+//! Each row is given to the matcher that decides and to the naive one; if they differ, the row
+//! fails.
 
-use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use curtsy_core::policy::AgentMatch;
 use curtsy_core::robots::{AgentRules, Robots, naive::naive_decide};
 use data_encoding::BASE64_NOPAD;
@@ -18,27 +19,21 @@ use flate2::read::GzDecoder;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Report;
+use super::{Report, judge_rows};
 
 /// What a decompressed robots.txt of a row may measure at most.
 const ROW_BYTES_MAX: u64 = 16 << 20;
 
 /// Runs a file of robots.txt rows.
 pub fn robots(path: &Path) -> Result<Report> {
-    let file =
-        fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
-    let mut report = Report::default();
-    for (number, line) in file.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let at = || format!("`{}` line {}", path.display(), number + 1);
-        let row: Row = serde_json::from_str(line).with_context(at)?;
-        let text = row.text().with_context(at)?;
-        row.judge(&text, &mut report);
-    }
-    Ok(report)
+    judge_rows(path, |row: &RobotsFact, report| {
+        row.judge(&row.text()?, report);
+        Ok(())
+    })
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct RobotsFact {
     id: String,
     robots: Option<String>,
     robots_b64: Option<String>,
@@ -60,7 +55,7 @@ fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Option<f
     Option::deserialize(value).map(Some)
 }
 
-impl Row {
+impl RobotsFact {
     fn text(&self) -> Result<Vec<u8>> {
         if let Some(text) = &self.robots {
             return Ok(text.clone().into_bytes());
@@ -119,7 +114,8 @@ impl Row {
         (if fast { "allow" } else { "disallow" }).to_owned()
     }
 
-    /// Why we answer otherwise than Google, if that is decided. See the table in `docs/reference/robots.md`.
+    /// Returns the decision by which our answer differs from Google's. See the table in
+    /// `docs/reference/robots.md`.
     fn decision(&self, text: &[u8], url: &str, ours: &str) -> Option<&'static str> {
         if self.strength.as_deref() != Some("google-only")
             || self.verdicts["rfc9309_reading"] != ours

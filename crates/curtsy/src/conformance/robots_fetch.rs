@@ -1,41 +1,35 @@
 //! Rows about what an answer to `GET /robots.txt` means.
 //!
-//! Rows about the meaning of a status or a failure, about size and about HTML are judged here. Rows about time (a copy that is
-//! a day old, a host that is away for a month) and about where robots.txt stands are the business of the host's state and of
-//! URL identity; they are skipped with that reason.
+//! Rows about the meaning of a status or a failure, about size and about HTML are judged here. Rows
+//! about time (a copy that is a day old, a host that is away for a month) and about the place of
+//! robots.txt belong to the host's state and to URL identity; they are skipped with that reason.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use curtsy_core::policy::{AgentMatch, Forbidden};
 use curtsy_core::robots::{ROBOTS_BYTES_MAX, Robots, RobotsClass, RobotsReply, class_of};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Report;
+use super::{Report, judge_rows};
 
 /// Runs a file of rows about fetching robots.txt.
 pub fn robots_fetch(path: &Path) -> Result<Report> {
-    let file =
-        fs::read_to_string(path).with_context(|| format!("can't read `{}`", path.display()))?;
-    let mut report = Report::default();
-    for (number, line) in file.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let row: Row = serde_json::from_str(line)
-            .with_context(|| format!("`{}` line {}", path.display(), number + 1))?;
-        row.judge(&mut report);
-    }
-    Ok(report)
+    judge_rows(path, |row: &RobotsFetchFact, report| {
+        row.judge(report);
+        Ok(())
+    })
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct RobotsFetchFact {
     id: String,
     situation: Value,
     expect_rfc9309: String,
 }
 
-impl Row {
+impl RobotsFetchFact {
     fn judge(&self, report: &mut Report) {
         let situation = &self.situation;
         if situation.get("page").is_some() {

@@ -1,7 +1,8 @@
 //! Facts about sitemaps: which pages a site names, over a whole tree of documents.
 //!
-//! The manifest says which document answers at which address; anything else is not there. Following an index is done here, in
-//! order and each address once, as a crawl would do it without its requests. Addresses are compared in our own spelling.
+//! The manifest maps addresses to documents; any other address does not exist. An index is followed
+//! here, in order and each address once, as a crawl would do it without its requests. Addresses are
+//! compared in our own spelling.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -16,10 +17,10 @@ use curtsy_parse::sitemap::{Entry, Limits, Sitemap, SitemapKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Report;
+use super::{Report, judge_rows};
 
 #[derive(Deserialize)]
-struct Row {
+struct SitemapFact {
     id: String,
     entry_url: String,
     files: BTreeMap<String, File>,
@@ -52,7 +53,7 @@ enum Acceptable {
 }
 
 /// What a walk over a tree of documents found.
-struct Tree {
+struct SitemapTree {
     kind: &'static str,
     entries: Vec<Entry>,
     /// The sitemaps that the first document names.
@@ -64,19 +65,15 @@ pub fn sitemaps(path: &Path) -> anyhow::Result<Report> {
     // The folder may be the one of the sitemaps or the one above it.
     let beside = path.parent().unwrap_or(path).parent().unwrap_or(path).join("manifest.jsonl");
     let path = if path.exists() || !beside.exists() { path } else { &beside };
-    let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
     let folder = path.parent().unwrap_or(path);
-    let mut report = Report::default();
-    for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        let row: Row = row.with_context(|| format!("reading a row of `{}`", path.display()))?;
-        let tree = walk(&row, folder)?;
-        judge(&row, &tree, &mut report);
-    }
-    Ok(report)
+    judge_rows(path, |row: &SitemapFact, report| {
+        judge(row, &walk(row, folder)?, report);
+        Ok(())
+    })
 }
 
-fn walk(row: &Row, folder: &Path) -> anyhow::Result<Tree> {
-    let mut tree = Tree { kind: "none", entries: Vec::new(), sitemaps: Vec::new() };
+fn walk(row: &SitemapFact, folder: &Path) -> anyhow::Result<SitemapTree> {
+    let mut tree = SitemapTree { kind: "none", entries: Vec::new(), sitemaps: Vec::new() };
     let start = CrawlUrl::parse(&row.entry_url)?;
     let mut seen = BTreeSet::from([start.clone()]);
     let mut waiting = VecDeque::from([start.clone()]);
@@ -108,7 +105,7 @@ fn walk(row: &Row, folder: &Path) -> anyhow::Result<Tree> {
     Ok(tree)
 }
 
-fn judge(row: &Row, tree: &Tree, report: &mut Report) {
+fn judge(row: &SitemapFact, tree: &SitemapTree, report: &mut Report) {
     let expect = &row.expect;
     let urls: Vec<String> = tree.entries.iter().map(|entry| entry.url.to_string()).collect();
     for never in &expect.must_never_contain {

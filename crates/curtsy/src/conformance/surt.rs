@@ -1,16 +1,14 @@
 //! Facts about SURT keys: URL, options, key.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
 use curtsy_core::url::SurtOptions;
 use serde::Deserialize;
 
-use super::Report;
+use super::{Report, judge_rows};
 
 #[derive(Deserialize)]
-struct Row {
+struct SurtFact {
     id: String,
     url: String,
     /// Kept as it is: an option that we don't have skips its row.
@@ -21,25 +19,22 @@ struct Row {
 
 /// Judges every row of the file.
 pub fn surt(path: &Path) -> anyhow::Result<Report> {
-    let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
-    let mut report = Report::default();
-    for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        let row: Row = row.with_context(|| format!("reading a row of `{}`", path.display()))?;
-        let options = match row.options.map(serde_json::from_value::<SurtOptions>).transpose() {
+    judge_rows(path, |row: &SurtFact, report| {
+        let options = match row.options.as_ref().map(SurtOptions::deserialize).transpose() {
             Ok(options) => options.unwrap_or_default(),
             Err(unknown) => {
                 report.skip(&row.id, &format!("option not offered: {unknown}"));
-                continue;
+                return Ok(());
             }
         };
         let got = curtsy_core::url::surt(&row.url, &options);
         report.check(
             &row.id,
-            row.surt.unwrap_or_else(|| ERROR.to_owned()),
-            got.unwrap_or_else(|_| ERROR.to_owned()),
+            row.surt.as_deref().unwrap_or(ERROR),
+            got.as_deref().unwrap_or(ERROR),
         );
-    }
-    Ok(report)
+        Ok(())
+    })
 }
 
 const ERROR: &str = "an error";

@@ -1,20 +1,19 @@
 //! Facts about URL parsing: what the WHATWG algorithm makes of an input and a base.
 //!
-//! A row is judged in two steps: the fields of the parse, and then that a [`CrawlUrl`] made from the input is the one made from
-//! the expected address, so that nothing is lost or added on the way to our own spelling.
+//! A row is judged in two steps: the fields of the parsed URL, then the [`CrawlUrl`] of the input,
+//! which must equal the [`CrawlUrl`] of the expected address. So our normalisation neither loses
+//! nor adds anything.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
 use curtsy_core::url::{CrawlUrl, UrlError, parse_whatwg};
 use serde::{Deserialize, Serialize};
 use url::{ParseError, Url, quirks};
 
-use super::Report;
+use super::{Report, judge_rows};
 
 #[derive(Deserialize)]
-struct Row {
+struct UrlFact {
     id: String,
     input: String,
     base: Option<String>,
@@ -53,17 +52,12 @@ struct Fields {
 
 /// Judges every row of the file that is about http or https.
 pub fn urls(path: &Path) -> anyhow::Result<Report> {
-    let text = fs::read_to_string(path).with_context(|| format!("reading `{}`", path.display()))?;
-    let mut report = Report::default();
-    for row in serde_json::Deserializer::from_str(&text).into_iter() {
-        judge(row.with_context(|| format!("reading a row of `{}`", path.display()))?, &mut report)?;
-    }
-    Ok(report)
+    judge_rows(path, judge)
 }
 
-fn judge(row: Row, report: &mut Report) -> anyhow::Result<()> {
-    let parsed = parse(&row);
-    let expected = match row.expect {
+fn judge(row: &UrlFact, report: &mut Report) -> anyhow::Result<()> {
+    let parsed = parse(row);
+    let expected = match &row.expect {
         Expect::Failure(Failure::Failure) => {
             // An address that is none, or none that is ever crawled.
             match parsed {
@@ -105,12 +99,13 @@ fn judge(row: Row, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn parse(row: &Row) -> Result<Url, ParseError> {
+fn parse(row: &UrlFact) -> Result<Url, ParseError> {
     let base = row.base.as_deref().map(Url::parse).transpose()?;
     parse_whatwg(base.as_ref(), &row.input)
 }
 
-/// A page has an address that can be crawled; an input that needs another kind of base is read on its own.
+/// A page has an address that can be crawled; an input that needs another kind of base is parsed
+/// without a base.
 fn crawl_url(base: Option<&str>, input: &str) -> Result<CrawlUrl, UrlError> {
     match base.map(CrawlUrl::parse) {
         Some(Ok(base)) => base.join(input),

@@ -1,4 +1,5 @@
-//! Which URLs came to nothing for good, and why: dead letters and rejected ones. A sitemap that came to nothing is a line of the log.
+//! Dead letters and rejected URLs: which URLs failed for good, and why. A sitemap that failed is a
+//! line of the log.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -50,8 +51,8 @@ impl<'l> DeadLetters<'l> {
         let mut poison = Vec::new();
         for row in &batch.rows {
             match reason(row) {
-                Some(Reason::Dead(why)) => dead.push(letter(row, &why, self.policy)),
-                Some(Reason::Poison(why)) => poison.push(letter(row, &why, self.policy)),
+                Some(DeadReason::Dead(why)) => dead.push(letter(row, &why, self.policy)),
+                Some(DeadReason::Poison(why)) => poison.push(letter(row, &why, self.policy)),
                 None => {}
             }
         }
@@ -80,24 +81,25 @@ impl Sink for DeadLetters<'_> {
 
 /// Why a URL came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Reason {
+enum DeadReason {
     /// A failure of its own that stays.
     Dead(String),
     /// Whoever asked for it died.
     Poison(String),
 }
 
-/// Why a row is a letter, if it is one. Robots refusals are no failures, and neither is a host that is down.
-fn reason(row: &Row) -> Option<Reason> {
+/// Returns why a row is a dead letter; none if it is no failure. A refusal by robots.txt is no
+/// failure, nor is a host that is down.
+fn reason(row: &Row) -> Option<DeadReason> {
     if row.kind != AskKind::Page || row.webpage().is_some() {
         return None;
     }
-    Some(Reason::Dead(match &row.ending {
+    Some(DeadReason::Dead(match &row.ending {
         Ending::Dead(outcome) => outcome_text(outcome, row),
         Ending::LostRedirect => "redirects that lead nowhere, or too many of them".into(),
         Ending::Fetched(outcome) => outcome_text(outcome, row),
         Ending::Unheard => {
-            return Some(Reason::Poison(format!(
+            return Some(DeadReason::Poison(format!(
                 "nothing was heard of {} workers that asked for it",
                 row.tries
             )));

@@ -1,6 +1,7 @@
 //! Where a worker tells how it does: `/healthz` (it lives), `/readyz` (it can work), `/metrics`.
 //!
-//! Three small answers to `GET`, over HTTP/1.1 without keep-alive; on loopback unless told otherwise. Nothing can be changed here.
+//! Three small answers to `GET`, over HTTP/1.1 without keep-alive; on loopback by default. No
+//! request changes anything.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -92,9 +92,9 @@ mod tests {
     use std::rc::Rc;
 
     #[derive(Clone, Default)]
-    struct Kept(Rc<RefCell<Vec<u8>>>);
+    struct SharedBytes(Rc<RefCell<Vec<u8>>>);
 
-    impl Write for Kept {
+    impl Write for SharedBytes {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.borrow_mut().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_record_is_one_line_whatever_is_in_it() {
-        let kept = Kept::default();
+        let kept = SharedBytes::default();
         let log = Log(RefCell::new(Box::new(kept.clone())));
         log.warn("e", "a\r\n\x1b[31m\u{202e}b", &[("host", "x\ny".into()), ("n", 3.into())]);
         log.info("e", &"z".repeat(100_000), &[]);
@@ -152,7 +152,7 @@ mod tests {
             state ^= state << 17;
             state
         };
-        let kept = Kept::default();
+        let kept = SharedBytes::default();
         let log = Log(RefCell::new(Box::new(kept.clone())));
         for _ in 0..records {
             kept.0.borrow_mut().clear();

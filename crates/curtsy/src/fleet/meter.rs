@@ -1,6 +1,7 @@
-//! Metrics: the page fetcher's names and types, and some of ours, in the text format that Prometheus reads.
+//! Metrics in Prometheus' text format: the page fetcher's names and types, and some of our own.
 //!
-//! No host is a label: a fleet has millions of them. What is about hosts is a maximum or a count over those that this worker wrote last.
+//! No host is a label: a fleet has millions of hosts. A metric about hosts is a maximum or a count
+//! over the hosts that this worker wrote last.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -115,7 +116,8 @@ pub(super) struct Meter<'l> {
     late: RefCell<Histogram>,
     /// Why the last batch was not kept; none if it was.
     not_kept: RefCell<Option<String>>,
-    /// Hosts of which it was said that they are asked although their robots.txt could not be fetched.
+    /// Hosts that a warning named because they are fetched although their robots.txt is
+    /// unreachable.
     unsure: RefCell<BTreeSet<HostKey>>,
 }
 
@@ -175,7 +177,8 @@ impl<'l> Meter<'l> {
         (self.fetched.get(), self.failed.get())
     }
 
-    /// Warns once of a host that is asked although its robots.txt could not be fetched. If there are too many, they are told anew.
+    /// Warns once of a host that is fetched although its robots.txt is unreachable. If there are
+    /// too many such hosts, warnings may repeat.
     fn look_at_robots(&self, host: &HostKey, findings: &Findings) {
         let found = findings.of(Gate::Robots);
         let unsure = Sureness::of(found) == Some(Sureness::Low) && found.verdict == Verdict::Go;

@@ -1,8 +1,10 @@
-//! A worker of a fleet: URLs from a queue in Redis, pages to Redis, events to Kafka, one set of manners for all workers.
+//! A worker of a fleet: URLs from a queue in Redis, pages to Redis, events to Kafka, and one set of
+//! manners for all workers.
 //!
-//! The engine, its way out and its decisions are those of a crawl on one machine; what differs is where host states, URLs and pages are kept. Order
-//! is the promise here too: the page is in the cache before its event is told, and the event is acknowledged before the URL is settled. A
-//! worker that is killed in between repeats that, under the same event id.
+//! The engine, the fetcher and the decisions are those of a crawl on one machine; only the places
+//! of host states, URLs and pages differ. The order of writes is a promise here too: the page is in
+//! the cache before its event is sent, and the event is acknowledged before the URL is settled. A
+//! worker that is killed in between repeats these steps, under the same event id.
 
 mod dead;
 pub(crate) mod listen;

@@ -1,7 +1,9 @@
-//! What a fleet's worker reads: whether a page is one, where it leads if links are followed, and what a sitemap lists.
+//! The reader of a fleet's worker: whether a page is a page, its links if they are followed, and
+//! the URLs of a sitemap.
 //!
-//! What a sitemap lists is wished for as the sitemap was: under the number of its wish, so that it is fetched again whenever the sitemap is
-//! queued again. A sitemap speaks for its own host alone.
+//! The URLs of a sitemap are queued with the number of the sitemap's own entry in the queue, so
+//! they are fetched again whenever the sitemap is queued again. A sitemap counts for its own host
+//! only.
 
 use std::num::NonZeroU32;
 
@@ -18,7 +20,8 @@ use super::Log;
 
 /// Indexes above a sitemap.
 pub(crate) const NESTING_MAX: u16 = 3;
-/// URLs of a sitemap, with all that it leads to, if its entry does not say how many (sitemaps.org has it for one document).
+/// URLs of a sitemap and its nested sitemaps, unless its entry has a limit (sitemaps.org has this
+/// number for one document).
 pub(crate) const LISTED_MAX: u32 = 50_000;
 
 /// Reads pages for consumers who read them themselves.
@@ -44,7 +47,8 @@ impl<'l> FleetReader<'l> {
         Ok(FleetReader { discovery, follow, sitemaps: Limits::default(), log })
     }
 
-    /// What a sitemap that somebody wished for lists: pages, and the sitemaps of an index, among which its bound is shared.
+    /// Returns the URLs of a queued sitemap: pages, and the sitemaps of an index, which share its
+    /// limit.
     fn read_sitemap(
         &self,
         record: &UrlRecord,
@@ -76,7 +80,7 @@ impl<'l> FleetReader<'l> {
 }
 
 /// What a sitemap leads to.
-struct Listing {
+struct ListedUrls {
     offers: Vec<UrlRecord>,
     /// URLs of other hosts, which are not its to name.
     elsewhere: usize,
@@ -84,7 +88,7 @@ struct Listing {
     beyond: usize,
 }
 
-fn listing(record: &UrlRecord, wish: &Wish, listed: &Sitemap, limit: u32) -> Listing {
+fn listing(record: &UrlRecord, wish: &Wish, listed: &Sitemap, limit: u32) -> ListedUrls {
     // One that was redirected is at home where it was asked for, too.
     let is_own =
         |url: &CrawlUrl| [&record.url, &record.origin].iter().any(|u| u.host() == url.host());
@@ -99,7 +103,8 @@ fn listing(record: &UrlRecord, wish: &Wish, listed: &Sitemap, limit: u32) -> Lis
         listed.entries.iter().map(|entry| &entry.url).filter(|url| is_own(url)).collect();
     let own = children.len() + pages.len();
 
-    // Pages come first; what is left of the bound is shared, so that it holds whoever reads the rest.
+    // Pages come first. The rest of the limit is divided among nested sitemaps, so that it holds
+    // whichever worker reads them.
     let limit = limit as usize;
     let deep = record.depth >= NESTING_MAX;
     let pages_max = pages.len().min(limit);
@@ -114,7 +119,7 @@ fn listing(record: &UrlRecord, wish: &Wish, listed: &Sitemap, limit: u32) -> Lis
         offers.push(UrlRecord { want: Want::Sitemap, depth, ..wished(url, entry) });
     }
     offers.extend(pages.iter().take(pages_max).map(|url| wished(url, url.as_str().to_owned())));
-    Listing { elsewhere: named - own, beyond: own - offers.len(), offers }
+    ListedUrls { elsewhere: named - own, beyond: own - offers.len(), offers }
 }
 
 impl Reader for FleetReader<'_> {

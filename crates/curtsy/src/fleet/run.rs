@@ -1,10 +1,12 @@
-//! One worker: opens what it needs, lets the engine work, tells how it does, and leaves nothing behind.
+//! One worker: opens what it needs, runs the engine, answers questions about its health, and leaves
+//! nothing behind.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher, RandomState};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use curtsy_core::policy::Policy;
 use curtsy_engine::{Memory, Outside, Over, Point, Settings, Sink, Worker, World};
@@ -28,7 +30,8 @@ use curtsy_crawl::without_login;
 
 /// How often an idle worker looks for work, at least.
 const LOOK: Duration = Duration::from_millis(250);
-/// How long a worker that is new only listens: others ask the store more often than that, and take out a step of its clock.
+/// How long a new worker only listens: others write to the store more often than that, and remove a
+/// step of its clock.
 const LISTENS: Duration = Duration::from_millis(1500);
 /// How often what is known elsewhere is asked for, and what is remembered is written.
 const TICK: Duration = Duration::from_millis(500);
@@ -107,13 +110,15 @@ pub struct WorkerReport {
     pub redis_round_trips: u64,
     /// URLs that it had in hand when Redis came back empty, and offered again.
     pub offered_again: u64,
-    /// URLs that waited in Redis when it was last heard of before it came back empty, those of all workers included. What no worker had in hand is gone.
+    /// URLs of all workers that waited in Redis before it came back empty, by its last answer. URLs
+    /// that no worker held are lost.
     pub waiting_when_emptied: u64,
     /// Whether everything that it held was finished or given back.
     pub clean: bool,
 }
 
-/// Runs a worker until it is told to end (Ctrl-C, SIGTERM), or until nothing is left if the order says so.
+/// Runs a worker until it is stopped (Ctrl-C, SIGTERM), or until nothing is left if the spec says
+/// so.
 pub fn run(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -123,15 +128,16 @@ pub fn run(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
 }
 
 /// The fleet, as a worker sees it.
-struct Here {
+struct FleetWorld {
     store: RedisStore<Link, TokioClock>,
     fetch: HttpFetch,
     clock: TokioClock,
-    /// The point at which it dies, and how often it passes there before: for tests of what a death leaves behind.
+    /// The point at which it dies, and how often it passes this point before: for tests of a
+    /// worker's death.
     dies_at: Option<(Point, Cell<u32>)>,
 }
 
-impl World for Here {
+impl World for FleetWorld {
     type Store = RedisStore<Link, TokioClock>;
     type Fetch = HttpFetch;
     type Clock = TokioClock;
@@ -154,23 +160,22 @@ impl World for Here {
     }
 }
 
-async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
-    // Who is told to end while it begins has nothing to give back, and says so.
-    let mut signals = Signals::listen().map_err(FleetError::Runtime)?;
-    let name = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
-    let outlet = Outlet::new(&spec.outlet)?;
-    let listener = listen(spec).await?;
-    let quiet = spec.policy.timeout.whole + Duration::from_secs(1);
+/// Opens Redis: the link to hosts and queues, and the link to the cached pages, which may be the
+/// same.
+async fn open_links(
+    spec: &FleetSpec,
+    lists: &[String; 5],
+    log: &Log,
+) -> Result<(Rc<Link>, Rc<Link>), FleetError> {
     let names = &spec.names;
     let hosts = LinkOptions {
-        quiet,
+        quiet: spec.policy.timeout.whole + Duration::from_secs(1),
         empty: if spec.new_store { Empty::New } else { Empty::Lost },
         rights: Rights::of_worker(&[&names.input_queue, &names.dlq_queue, &names.rejected_queue]),
         ..LinkOptions::default()
     };
-    let lists = lists(spec);
     let link = link_to(&spec.redis_url, hosts.clone())?;
-    reach_hosts(&link, &spec.redis_url, &lists).await?;
+    reach_hosts(&link, &spec.redis_url, lists).await?;
     let cache_link = match spec.cache_redis_url == spec.redis_url {
         true => Rc::clone(&link),
         false => {
@@ -179,23 +184,69 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
             reach_pages(link_to(&spec.cache_redis_url, pages)?, spec, log).await?
         }
     };
+    Ok((link, cache_link))
+}
 
+/// Opens Kafka. Brokers that do not answer may come back: until then nothing is fetched.
+async fn open_kafka(spec: &FleetSpec, name: &str, log: &Log) -> Result<KafkaSink, FleetError> {
     let kafka = KafkaSink::open(KafkaSettings {
         brokers: spec.kafka_brokers.clone(),
         topic: spec.names.topic.clone(),
         client: format!("curtsy-{name}"),
         more: spec.kafka_settings.clone(),
-        trace_id: name.clone(),
+        trace_id: name.to_owned(),
     })?;
     match tokio::task::spawn_blocking(kafka.check()).await {
         Ok(Err(fault @ KafkaFault::Away { .. })) => {
-            // It may come back: until then nothing is fetched.
             log.warn("kafka_away", &fault.to_string(), &[]);
         }
         Ok(Err(fault)) => return Err(fault.into()),
         Ok(Ok(())) | Err(_) => {}
     }
+    Ok(kafka)
+}
 
+/// Runs a worker until it ends, or until a signal and the time that it has then. Returns how it
+/// ended; none if it was cut off.
+async fn until_end(
+    mut running: Pin<&mut impl Future<Output = Over>>,
+    beside: impl Future<Output = ()>,
+    signals: &mut Signals,
+    switch: &Cell<bool>,
+    log: &Log,
+) -> Option<Over> {
+    let mut beside = std::pin::pin!(beside);
+    let mut ends_by: Option<tokio::time::Instant> = None;
+    loop {
+        tokio::select! {
+            over = &mut running => return Some(over),
+            () = async {
+                match ends_by {
+                    Some(end) => tokio::time::sleep_until(end).await,
+                    None => std::future::pending().await,
+                }
+            } => return None,
+            () = signals.next() => {
+                if switch.replace(true) {
+                    return None;
+                }
+                log.info("stopping", "what was sent is waited for, the rest is given back", &[]);
+                ends_by = Some(tokio::time::Instant::now() + ENDS_WITHIN);
+            }
+            () = &mut beside => {}
+        }
+    }
+}
+
+async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
+    // Who is told to end while it begins has nothing to give back, and says so.
+    let mut signals = Signals::listen().map_err(FleetError::Runtime)?;
+    let name = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+    let outlet = Outlet::new(&spec.outlet)?;
+    let listener = listen(spec).await?;
+    let lists = lists(spec);
+    let (link, cache_link) = open_links(spec, &lists, log).await?;
+    let kafka = open_kafka(spec, &name, log).await?;
     let (file, memory, fault) = MemoryFile::open(&spec.state_dir).map_err(|source| {
         FleetError::State { path: spec.state_dir.display().to_string(), source }
     })?;
@@ -233,7 +284,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         ..Settings::default()
     };
     let dies_at = spec.dies_at.map(|(point, times)| (point, Cell::new(times)));
-    let world = Here { store, fetch: HttpFetch::new(&outlet, clock), clock, dies_at };
+    let world = FleetWorld { store, fetch: HttpFetch::new(&outlet, clock), clock, dies_at };
     let worker = Worker::new(
         world,
         Arc::clone(&spec.policy),
@@ -242,7 +293,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         settings,
         Rc::clone(&memory),
     );
-    let desk = Desk {
+    let desk = FleetWatch {
         link: &link,
         queue: &queue,
         pages: &pages,
@@ -262,16 +313,15 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
     log.info("started", "worker started", &fields);
 
     let (switch, pause) = (worker.stop_switch(), worker.pause_switch());
-    let mut ends_by: Option<Instant> = None;
-    let mut running = std::pin::pin!(worker.run());
-    let mut telling = std::pin::pin!(async {
+    let running = std::pin::pin!(worker.run());
+    let telling = async {
         match &listener {
             Some(listener) => serve(listener, &desk).await,
             None => std::future::pending().await,
         }
-    });
-    // Beside the work, not in between: a Redis that is slow to say how the fleet does must not hold it up.
-    let mut looking = std::pin::pin!(async {
+    };
+    // Not a step of the loop below: a slow Redis must not hold up the work.
+    let looking = async {
         let mut tick = tokio::time::interval(TICK);
         let mut unsaved = false;
         loop {
@@ -288,28 +338,11 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
                 }
             }
         }
-    });
-    let over = loop {
-        let end = ends_by.map(tokio::time::Instant::from_std);
-        tokio::select! {
-            over = &mut running => break Some(over),
-            () = &mut telling => {}
-            () = async {
-                match end {
-                    Some(end) => tokio::time::sleep_until(end).await,
-                    None => std::future::pending().await,
-                }
-            } => break None,
-            () = signals.next() => {
-                if switch.replace(true) {
-                    break None;
-                }
-                log.info("stopping", "what was sent is waited for, the rest is given back", &[]);
-                ends_by = Some(Instant::now() + ENDS_WITHIN);
-            }
-            () = &mut looking => {}
-        }
     };
+    let beside = async {
+        tokio::join!(telling, looking);
+    };
+    let over = until_end(running, beside, &mut signals, &switch, log).await;
     let counts = worker.counts();
     // What is not left in time falls to the others by itself.
     let left = tokio::time::timeout(Duration::from_secs(1), queue.leave()).await;
@@ -372,7 +405,7 @@ async fn reach_hosts(link: &Rc<Link>, url: &str, lists: &[String; 5]) -> Result<
     }
 }
 
-/// Whether the Redis of pages is fit. One that is not there may come: until then nothing is fetched.
+/// Checks the Redis of pages. If it does not answer, it may later: until then nothing is fetched.
 async fn reach_pages(link: Rc<Link>, spec: &FleetSpec, log: &Log) -> Result<Rc<Link>, FleetError> {
     match link.open().await {
         Ok(()) => {}
@@ -385,7 +418,7 @@ async fn reach_pages(link: Rc<Link>, spec: &FleetSpec, log: &Log) -> Result<Rc<L
 }
 
 /// Everything that whoever asks is told about.
-struct Desk<'a> {
+struct FleetWatch<'a> {
     link: &'a Rc<Link>,
     queue: &'a Queue<Link>,
     pages: &'a Pages<Link>,
@@ -403,7 +436,7 @@ struct Desk<'a> {
     told: RefCell<Option<String>>,
 }
 
-impl Desk<'_> {
+impl FleetWatch<'_> {
     /// Asks Redis what only it knows.
     async fn look(&self, lists: &[String; 5]) {
         let names: Vec<&str> = lists.iter().map(String::as_str).collect();
@@ -468,7 +501,7 @@ impl Desk<'_> {
     }
 }
 
-impl Told for Desk<'_> {
+impl Told for FleetWatch<'_> {
     fn health(&self) -> Health {
         let mut trouble = Vec::new();
         trouble.extend(self.link.trouble().map(|why| format!("redis: {why}")));

@@ -42,7 +42,8 @@ pub struct FleetSpec {
     pub until_empty: bool,
     /// Whether an empty Redis is a new one: then nothing is waited for.
     pub new_store: bool,
-    /// The point of a visit at which the worker dies, and how often it passes there before. For tests.
+    /// The point of a visit at which the worker dies, and how often it passes this point before.
+    /// For tests.
     pub dies_at: Option<(Point, u32)>,
 }
 

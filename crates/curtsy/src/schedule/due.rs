@@ -1,7 +1,8 @@
 //! When is a seed due? Pure functions of its last moment and the time.
 //!
-//! A seed with a span is due at once, then whenever the span is over since it was last queued. A seed with a cron line is due at the line's moments
-//! (UTC) from when it was first heard of. Moments that passed while nobody looked come once, as the latest of them.
+//! A seed with a span is due at once, then whenever the span has passed since it was last queued. A
+//! seed with a cron line is due at the line's moments (UTC) from the time at which the scheduler
+//! first read it. If several moments passed unseen, only the latest is queued.
 
 use std::time::Duration;
 
@@ -56,7 +57,8 @@ impl When {
     }
 }
 
-/// Five fields: minute, hour, day of the month, month, day of the week. Where both days are given, either will do (POSIX, crontab).
+/// Five fields: minute, hour, day of the month, month, day of the week. If both days are given,
+/// either matches (POSIX, crontab).
 #[derive(Clone, Debug)]
 pub struct CronLine(Cron);
 

@@ -1,4 +1,5 @@
-//! The scheduler's file: which seeds, when, how urgent. It is checked as a whole before anything is done.
+//! The scheduler's file: which seeds are queued, when, and how urgently. The whole file is checked
+//! before it is used.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -96,7 +97,7 @@ impl SeedFile {
 
     /// Reads its text.
     pub fn parse(text: &str) -> Result<SeedFile, FileError> {
-        let written: Written = serde_saphyr::from_str(text).map_err(|e| yaml(&e))?;
+        let written: WrittenFile = serde_saphyr::from_str(text).map_err(|e| yaml(&e))?;
         if let Some(queue) = &written.queue {
             let legal = |c: char| c.is_ascii_graphic();
             if queue.is_empty() || queue.len() > QUEUE_BYTES_MAX || !queue.chars().all(legal) {
@@ -161,7 +162,7 @@ impl SeedKind {
 /// A file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenFile {
     queue: Option<String>,
     seeds: Vec<WrittenSeed>,
 }

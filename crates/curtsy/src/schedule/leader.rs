@@ -1,4 +1,5 @@
-//! The scheduler's loop: take the lease, queue what is due, sleep until the next moment; or wait for the lease.
+//! The scheduler's loop: take the lease, queue what is due, and sleep until the next moment;
+//! without the lease, wait for it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
@@ -43,7 +44,8 @@ pub fn run(spec: &ScheduleSpec, log: &Log) -> Result<(), ScheduleError> {
     })
 }
 
-/// Queues what is due now. A lease that another scheduler left behind is waited for; one that is renewed is not.
+/// Queues what is due now. Waits for a lease that another scheduler left behind, but not for a
+/// lease that is being renewed.
 pub fn run_once(spec: &ScheduleSpec, log: &Log) -> Result<ScheduleReport, ScheduleError> {
     in_runtime(async {
         let mut scheduler = Scheduler::new(spec, log)?;
@@ -85,15 +87,15 @@ struct Scheduler<'a> {
     shared: Schedule<Link>,
     seats: Vec<Seat>,
     /// What is known of each seed.
-    standings: Vec<Standing>,
+    standings: Vec<SeedSchedule>,
     /// Redis' time at the last question.
     now: Time,
-    role: Role,
+    role: SchedulerRole,
 }
 
 /// Whether a scheduler queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum SchedulerRole {
     /// It has just begun.
     New,
     Leads,
@@ -101,7 +103,7 @@ enum Role {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Standing {
+struct SeedSchedule {
     last: Option<Time>,
     /// Nothing is to be done before this.
     next: Time,
@@ -111,7 +113,8 @@ struct Standing {
 
 impl<'a> Scheduler<'a> {
     fn new(spec: &'a ScheduleSpec, log: &'a Log) -> Result<Scheduler<'a>, ScheduleError> {
-        // Only workers say when the life of a store begins: to it, a scheduler is a producer like any other.
+        // Only workers announce the new life of a store: to the store, a scheduler is a producer
+        // like any other.
         let options = LinkOptions { caller: Caller::Guest, ..LinkOptions::default() };
         let link = Link::new(&spec.redis_url, options).map_err(ScheduleError::Redis)?;
         let name = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
@@ -122,11 +125,11 @@ impl<'a> Scheduler<'a> {
             name,
             seats: spec.seeds.iter().map(|seed| seed.seat(&spec.queue)).collect(),
             standings: vec![
-                Standing { last: None, next: Time::START, did: None };
+                SeedSchedule { last: None, next: Time::START, did: None };
                 spec.seeds.len()
             ],
             now: Time::START,
-            role: Role::New,
+            role: SchedulerRole::New,
         })
     }
 
@@ -148,7 +151,8 @@ impl<'a> Scheduler<'a> {
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    // What was queued is told by Redis when it is there again; nothing is queued without it.
+                    // Redis knows what was queued, and reports it when it is back; nothing is
+                    // queued without Redis.
                     let why = error.to_string();
                     if away.as_ref() != Some(&why) {
                         let fields = [("why", why.as_str().into())];
@@ -167,7 +171,7 @@ impl<'a> Scheduler<'a> {
 
     /// Until the next moment, or until the lease is asked for again.
     fn sleeps(&self, away: bool) -> Duration {
-        if away || self.role != Role::Leads {
+        if away || self.role != SchedulerRole::Leads {
             return RENEWED_EVERY;
         }
         let next = self.standings.iter().map(|standing| standing.next).min();
@@ -180,34 +184,34 @@ impl<'a> Scheduler<'a> {
         let (lease, now) = self.shared.lead(LEASE).await?;
         self.now = now;
         match (lease, self.role) {
-            (Lease::Other, Role::Waits) => return Ok(false),
+            (Lease::Other, SchedulerRole::Waits) => return Ok(false),
             (Lease::Other, role) => {
-                self.role = Role::Waits;
+                self.role = SchedulerRole::Waits;
                 match role {
-                    Role::Leads => self.lost(),
+                    SchedulerRole::Leads => self.lost(),
                     _ => self.log.info("waits", "another scheduler leads", &[]),
                 }
                 return Ok(false);
             }
-            (Lease::Renewed, Role::Leads) => {}
+            (Lease::Renewed, SchedulerRole::Leads) => {}
             (Lease::Taken | Lease::Renewed, _) => {
                 // Somebody else may have queued, or Redis may have lost what it knew.
                 let (_, known) = self.shared.look(&self.seats, LookFor::Moments).await?;
                 for (standing, known) in self.standings.iter_mut().zip(known) {
-                    *standing = Standing { last: known.last, next: Time::START, did: None };
+                    *standing = SeedSchedule { last: known.last, next: Time::START, did: None };
                 }
-                if self.role != Role::Leads {
+                if self.role != SchedulerRole::Leads {
                     self.log.info(
                         "leads",
                         "this scheduler leads",
                         &[("scheduler", self.name.as_str().into())],
                     );
                 }
-                self.role = Role::Leads;
+                self.role = SchedulerRole::Leads;
             }
         }
         self.queue().await?;
-        Ok(self.role == Role::Leads)
+        Ok(self.role == SchedulerRole::Leads)
     }
 
     /// Takes the turns of all seeds that have one.
@@ -215,7 +219,7 @@ impl<'a> Scheduler<'a> {
         let mut turns = Vec::new();
         let mut whose = Vec::new();
         for (n, seed) in self.spec.seeds.iter().enumerate() {
-            let Standing { last, next, .. } = self.standings[n];
+            let SeedSchedule { last, next, .. } = self.standings[n];
             if next > self.now {
                 continue;
             }
@@ -245,7 +249,7 @@ impl<'a> Scheduler<'a> {
             self.note(n, moment, became);
         }
         if lost {
-            self.role = Role::Waits;
+            self.role = SchedulerRole::Waits;
             self.lost();
         }
         Ok(())
@@ -256,7 +260,7 @@ impl<'a> Scheduler<'a> {
         let when = &self.spec.seeds[n].when;
         match became {
             Became::Known(last) => {
-                *standing = Standing { last, next: Time::START, did: None };
+                *standing = SeedSchedule { last, next: Time::START, did: None };
                 return;
             }
             Became::Noted => standing.did = None,
@@ -301,7 +305,7 @@ impl<'a> Scheduler<'a> {
                 Due::FromNow => (None, seed.when.next(now, now)),
                 Due::Later(next) => (None, next),
             };
-            *standing = Standing { last: known.last, next, did };
+            *standing = SeedSchedule { last: known.last, next, did };
         }
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! A fleet's seeds, queued when they are due: `curtsy schedule`.
 //!
-//! The scheduler fetches nothing. It puts URLs into the lists that workers read, sitemaps too: those go there with a mark, and a worker reads them
-//! by the manners of every other request. Of several schedulers one leads, by a lease in Redis; which moments were queued is in Redis with the
-//! lists, and all times are Redis' own. So it does not matter which of them runs, for how long, or how it ends.
+//! The scheduler fetches nothing. It puts URLs and sitemaps into the lists that workers read; a
+//! sitemap has a mark, and a worker fetches it with the manners of every other request. Of several
+//! schedulers one leads, by a lease in Redis. Redis holds the moments that were queued, beside the
+//! lists, and all times are those of Redis. So it does not matter which scheduler runs, for how
+//! long, or how it ends.
 
 mod due;
 pub(crate) mod file;

@@ -2,6 +2,7 @@
 
 mod early;
 mod first;
+mod flags;
 mod friction;
 mod harness;
 mod judged;

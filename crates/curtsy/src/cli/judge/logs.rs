@@ -10,9 +10,9 @@ use anyhow::{Context, bail};
 use curtsy_judge::{Exchange, LogDetail, LogFormat, LogReader, Unreadable, read_log};
 use flate2::bufread::MultiGzDecoder;
 
-/// Several logs, read side by side: rotated logs come out in the order of time, whatever the order of their names.
+/// Several logs, merged in the order of time: rotated logs may have names in any order.
 pub(super) struct Logs {
-    logs: Vec<Log>,
+    logs: Vec<LogFile>,
     /// The next exchange of each log by its end, which is the order in which servers write.
     heads: BinaryHeap<Reverse<(u64, usize)>>,
     /// Lines that could not be read.
@@ -26,7 +26,7 @@ pub(super) struct Logs {
     several: bool,
 }
 
-struct Log {
+struct LogFile {
     name: String,
     lines: LogReader<Box<dyn BufRead>>,
     head: Option<Exchange>,
@@ -60,7 +60,7 @@ impl Logs {
             if let Some(format) = format {
                 lines = lines.with_format(format);
             }
-            logs.logs.push(Log { name: file.clone(), lines, head: None });
+            logs.logs.push(LogFile { name: file.clone(), lines, head: None });
             let log = logs.logs.len() - 1;
             let (before, shown) = (logs.unreadable, logs.unreadable_first.len());
             logs.advance(log);

@@ -1,14 +1,15 @@
-//! A mail to the operator of a crawler: who asked, when, how often, which wishes were broken, and the lines that show it.
+//! A mail to the operator of a crawler: which crawler requested, when, how often, which rules it
+//! broke, and the lines of the log that show it.
 //!
-//! Plain text of at most 72 columns, so that every mail program leaves it as it is. Lines of the log are longer: they are
-//! broken anywhere, and what follows is indented further.
+//! Plain text of at most 72 columns, so that every mail program keeps its lines. Longer lines of
+//! the log are broken anywhere, and continue with a deeper indent.
 
 use std::fmt::Write;
 
 use curtsy_judge::{AgentCase, HeldTo, Report, Rule, Violation};
 
-use super::show::{addresses, count, moment};
-use crate::cli::printable;
+use super::show::{addresses, moment};
+use crate::cli::{count, printable};
 
 /// Writes the mail about one agent.
 pub(super) fn mail(agent: &AgentCase, report: &Report) -> String {
@@ -17,7 +18,7 @@ pub(super) fn mail(agent: &AgentCase, report: &Report) -> String {
     hosts.dedup();
     let shown = hosts.iter().take(HOSTS_SHOWN).copied().collect::<Vec<_>>().join(", ");
     let name = printable(&agent.name);
-    let mut text = Letter::default();
+    let mut text = MailText::default();
     text.paragraph("Subject: ", &format!("{name} on {shown}: requests that we ask it not to make"));
     text.blank();
     text.paragraph("", "Hello,");
@@ -105,11 +106,11 @@ fn what_happened(rule: Rule) -> String {
 
 /// Lines of at most 72 columns.
 #[derive(Default)]
-struct Letter {
+struct MailText {
     out: String,
 }
 
-impl Letter {
+impl MailText {
     fn blank(&mut self) {
         self.out.push('\n');
     }

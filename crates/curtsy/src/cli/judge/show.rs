@@ -8,7 +8,7 @@ use curtsy_judge::{AgentCase, AgentKind, HeldTo, Report, Rule, Verdicts, Violati
 use serde_json::{Value, json};
 
 use super::{NEUTRAL, Reading};
-use crate::cli::printable;
+use crate::cli::{count, printable};
 
 /// Prints the report of one agent.
 pub(super) fn one(
@@ -202,8 +202,8 @@ fn policy_name(policy: &str) -> String {
     }
 }
 
-/// Prints rows in columns as wide as their cells. Where they don't fit, the rules that an agent broke
-/// stand in a line of their own below its numbers, and so does a long name above them.
+/// Prints rows in columns as wide as their cells. If a row does not fit, the rules that an agent
+/// broke are on a line of their own below its numbers, and a long name is above them.
 fn print_rows(rows: &[Row], columns: usize, out: &mut dyn Write) -> io::Result<()> {
     let length = |text: &str| text.chars().count();
     let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
@@ -382,12 +382,6 @@ pub(super) fn addresses(agent: &AgentCase, most: usize) -> String {
         (false, 0) => shown,
         (false, more) => format!("{shown} and {more} more"),
     }
-}
-
-/// `1 request`, `2 requests`.
-pub(super) fn count(number: u64, what: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{s}")
 }
 
 /// A moment of the log, as people write it.

@@ -1,4 +1,5 @@
-//! What the days came to, together: counts, the judge's tallies, and the days that failed with all that is known of them.
+//! The result of all days: counts, the judge's tallies, and the days that failed with everything
+//! known about them.
 
 use std::collections::BTreeMap;
 
@@ -27,13 +28,13 @@ pub(super) struct Sum {
     faults: BTreeMap<String, u64>,
     endings: BTreeMap<String, u64>,
     /// The first days that failed, by seed.
-    failures: BTreeMap<u64, Failure>,
+    failures: BTreeMap<u64, FailedDay>,
     /// The trace of a single day that did not fail.
     trace: Vec<String>,
 }
 
 /// A day on which something was broken or lost.
-struct Failure {
+struct FailedDay {
     mode: Mode,
     what: Broken,
     replay: String,
@@ -68,7 +69,7 @@ impl Sum {
                 let host = day.report.first.first().map(|first| first.host.clone());
                 let host = host.or_else(|| Some(host_of(day.lost.first()?)?.to_owned()));
                 day.lost.truncate(LOST_SHOWN);
-                Failure {
+                FailedDay {
                     mode,
                     replay: args.replay(seed, host.as_deref()),
                     what: Broken::Judged {
@@ -80,7 +81,7 @@ impl Sum {
                     trace,
                 }
             }
-            Err(words) => Failure {
+            Err(words) => FailedDay {
                 mode,
                 replay: args.replay(seed, None),
                 what: Broken::Panicked(words),
@@ -206,7 +207,7 @@ impl Sum {
     }
 }
 
-impl Failure {
+impl FailedDay {
     fn lines(&self, seed: u64) -> Vec<String> {
         let mut lines = self.trace.clone();
         let mode = format!("{:?}", self.mode).to_lowercase();
@@ -275,13 +276,13 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Line {
+    struct CommandLine {
         #[command(flatten)]
         args: SimArgs,
     }
 
     fn args(line: &str) -> SimArgs {
-        Line::parse_from(line.split(' ')).args
+        CommandLine::parse_from(line.split(' ')).args
     }
 
     /// A short day that went well, to be spoilt.

@@ -12,20 +12,16 @@ use std::time::Duration;
 use curtsy_core::evidence::DiscoverySource;
 use curtsy_core::host::{Action, AskKind, Gate};
 use curtsy_core::url::{CrawlUrl, UrlKey};
+use curtsy_crawl::{
+    CrawlError, JobSpec, Keeper, Left, PageKind, Report, Streaming, Watch, pace, stream,
+};
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{
     Batch, Boxed, Cache, Document, Reader, Row, Sink, SinkError, Store, StoreError, UrlRecord,
     Want, look,
 };
-use curtsy_sink::RobotsTexts;
 use curtsy_store::{Crawl, Handle, Machine};
 use serde::Serialize;
-
-use crate::explain::pace;
-use crate::kinds::may_be_page;
-use crate::run::texts;
-use crate::stream::stream_on;
-use crate::{CrawlError, JobSpec, Keeper, Left, PageKind, Report, Streaming, Watch};
 
 /// Found URLs that are looked at.
 pub(crate) const CANDIDATES_MAX: usize = 50_000;
@@ -36,7 +32,7 @@ pub(crate) const FORBIDDEN_MAX: usize = 20;
 
 /// How far a survey goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
+pub(crate) enum Depth {
     /// Discovery alone: robots.txt, sitemaps and the home page, for a plan.
     Plan,
     /// The pages of the plan.
@@ -46,45 +42,45 @@ pub enum Depth {
 /// What a survey asks for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SurveyPlan {
+pub(crate) struct SurveyPlan {
     /// The pages, in the order in which they are asked for; the home page is the first.
-    pub pages: Vec<Planned>,
+    pub(crate) pages: Vec<Planned>,
     /// Pages that would be among them if robots.txt did not forbid them.
-    pub forbidden: Vec<Planned>,
+    pub(crate) forbidden: Vec<Planned>,
     /// Pages that were found.
-    pub found: u64,
+    pub(crate) found: u64,
     /// Where URLs came from.
-    pub sources: Vec<DiscoverySource>,
+    pub(crate) sources: Vec<DiscoverySource>,
     /// The span between two requests, and who asks for it.
-    pub delay_ms: u64,
+    pub(crate) delay_ms: u64,
     /// `robots.txt`, `risk` or `mode`.
-    pub delay_by: &'static str,
+    pub(crate) delay_by: &'static str,
 }
 
 /// A page of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Planned {
+pub(crate) struct Planned {
     /// Its address.
-    pub url: String,
+    pub(crate) url: String,
     /// What it is about.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Where it was found.
-    pub source: DiscoverySource,
+    pub(crate) source: DiscoverySource,
 }
 
 impl SurveyPlan {
     /// How long the plan takes at least.
-    pub fn takes(&self) -> Duration {
+    pub(crate) fn takes(&self) -> Duration {
         Duration::from_millis(self.delay_ms.saturating_mul(self.pages.len() as u64))
     }
 }
 
 /// Runs a survey of the site of the first seed. `planned` is told the plan as soon as it is made.
-pub fn survey<K: Keeper>(
+pub(crate) fn survey<K: Keeper>(
     spec: &JobSpec,
     depth: Depth,
     how: Streaming,
-    keeper: impl FnOnce(RobotsTexts) -> K,
+    keeper: impl FnOnce(&Crawl) -> K,
     planned: impl Fn(&SurveyPlan) + Sync,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
@@ -93,14 +89,14 @@ pub fn survey<K: Keeper>(
     let entrances = Discovery::new(spec.discovery.clone())?;
     let keep = |crawl: &Crawl| Surveyor {
         entrances: &entrances,
-        inner: keeper(texts(crawl)),
+        inner: keeper(crawl),
         crawl: crawl.clone(),
         spec,
         depth,
         state: &survey,
         planned: &planned,
     };
-    let report = stream_on(spec, how, keep, watch, asked)?;
+    let report = stream(spec, how, keep, watch, asked)?;
     Ok((report, survey.into_inner().unwrap_or_else(PoisonError::into_inner).plan))
 }
 
@@ -356,3 +352,20 @@ fn in_turn(candidates: Vec<Candidate>) -> impl Iterator<Item = Candidate> {
         None
     })
 }
+
+/// Whether a URL leads to something that is read as a page, as far as its ending says.
+fn may_be_page(url: &CrawlUrl) -> bool {
+    let path = url.path_and_query();
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    ending.is_none_or(|ending| !NO_PAGES.contains(&ending.as_str()))
+}
+
+/// Endings of what a sample has no use for.
+const NO_PAGES: &[&str] = &[
+    "7z", "avi", "avif", "bmp", "css", "csv", "doc", "docx", "exe", "gif", "gz", "ico", "ics",
+    "jpeg", "jpg", "js", "json", "mov", "mp3", "mp4", "pdf", "png", "ppt", "pptx", "rar", "rss",
+    "svg", "tar", "tif", "tiff", "vcf", "wav", "webm", "webp", "woff", "woff2", "xls", "xlsx",
+    "xml", "zip",
+];
