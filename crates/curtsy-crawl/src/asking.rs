@@ -6,7 +6,6 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use curtsy_core::host::{Approach, Permit, Problem};
-use curtsy_core::limits::Hit;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Connected, Fetch, Line, Mono, Reading, Request, Sent};
 use curtsy_fetch::HttpFetch;
@@ -126,10 +125,6 @@ impl<L: Line> Line for NotedLine<'_, L> {
         let read = self.line.body().await;
         self.in_flight = None;
         read
-    }
-
-    fn over(&self) -> Hit {
-        self.line.over()
     }
 
     async fn discard(&mut self) {

@@ -92,7 +92,7 @@ impl<W: World> Worker<'_, W> {
         }
         self.world.reached(Point::BodyRead).await;
         self.tell_listener(&seen, asked, &permit, &brought);
-        self.note_limit(brought.outcome, line.over());
+        self.note_limit(brought.outcome);
         self.note_health(&seen.view, &brought).await;
 
         let (news, kept) = self.robots_news(&seen, asked, &brought);
@@ -371,8 +371,7 @@ impl<W: World> Worker<'_, W> {
         }
         let outcome = Outcome::Failed(problem);
         let mut brought = Brought::nothing(outcome);
-        // Nobody but a proxy has said anything yet.
-        self.note_limit(outcome, Hit::Proxy);
+        self.note_limit(outcome);
         let (host, kind) = (asked.approach.url.host(), asked.approach.kind);
         self.outside.listener.note(Note::NoLine { host, kind, problem });
         if problem.is_unreached() {
@@ -650,9 +649,9 @@ impl<W: World> Worker<'_, W> {
         self.outside.listener.note(Note::Ended { host, kind, took, outcome: brought.outcome });
     }
 
-    fn note_limit(&self, outcome: Outcome, over: Hit) {
+    fn note_limit(&self, outcome: Outcome) {
         if let Outcome::Failed(problem) = outcome
-            && let Some(hit) = Hit::of(problem, over)
+            && let Some(hit) = Hit::of(problem)
         {
             self.outside.listener.note(Note::LimitHit { hit });
         }

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{Approach, Permit, Problem};
-use curtsy_core::limits::Hit;
 
 use crate::{Fetched, Mono};
 
@@ -71,11 +70,6 @@ pub trait Line {
 
     /// Reads the rest of the answer; or says why it is not wanted, which the head may have told already.
     async fn body(&mut self) -> Reading;
-
-    /// Which limit on size it was, if the exchange ended as [`Problem::OverLimit`].
-    fn over(&self) -> Hit {
-        Hit::Body
-    }
 
     /// Leaves the rest of the answer unread. A line may read on a little to stay of use; it need not.
     async fn discard(&mut self) {}

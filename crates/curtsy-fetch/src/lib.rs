@@ -38,7 +38,6 @@ mod clock;
 pub mod coding;
 mod connection;
 mod egress;
-mod failure;
 mod fetch;
 mod guard;
 mod head;

@@ -99,7 +99,7 @@ impl Client {
             }
             Sent::Failed { sent, problem } => {
                 assert_eq!(written.get(), Some(sent));
-                Got::said(format!("sent, {}", told(line, problem)))
+                Got::said(format!("sent, {}", told(problem)))
             }
             Sent::Answered { sent, first_byte, head } => {
                 assert_eq!(written.get(), Some(sent));
@@ -114,7 +114,7 @@ impl Client {
                         Got { said: format!("{status} {shown}"), head: Arc::unwrap_or_clone(head) }
                     }
                     Reading::Failed(problem) => Got {
-                        said: format!("{status}, {}", told(line, problem)),
+                        said: format!("{status}, {}", told(problem)),
                         head: Arc::unwrap_or_clone(head),
                     },
                 }
@@ -124,9 +124,9 @@ impl Client {
 }
 
 /// What went wrong; of a limit on size, which one it was.
-fn told(line: &HttpLine, problem: Problem) -> String {
+fn told(problem: Problem) -> String {
     match problem {
-        Problem::OverLimit => format!("over {}", line.over().name()),
+        Problem::OverLimit(hit) => format!("over {}", hit.name()),
         problem => format!("{problem:?}"),
     }
 }
