@@ -1,8 +1,9 @@
 //! A line: one connection, one exchange.
 //!
-//! `send` queues the request and writes it in the same breath; the socket's gate has the last word (see `wire`). `body` reads within limits: bytes
-//! before and after decoding, time, speed, and the memory of the process. What goes wrong is a `Problem`, and ends the connection; only an
-//! answer that was read to its end gives it back.
+//! `send` takes a permit, queues the request and writes it in the same step; the socket's gate
+//! compares the permit's last moment with the clock (see `wire`). `body` reads within limits: bytes
+//! before and after decoding, time, speed, and the memory of the process. A failure is a `Problem`
+//! and ends the connection; only an answer that was read to its end gives the connection back.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -15,11 +16,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use curtsy_core::headers::Coding;
-use curtsy_core::host::{Approach, Kind, Permit, Problem};
+use curtsy_core::host::{Approach, Kind, Problem};
 use curtsy_core::limits::Hit;
 use curtsy_core::robots::ROBOTS_BYTES_MAX;
 use curtsy_core::url::Authority;
-use curtsy_engine::{Clock, Fetched, Line, Mono, Reading, Request, Sent};
+use curtsy_engine::{Clock, Fetched, Line, Mono, Permit, Reading, Request, Sent};
 use tokio::time::Sleep;
 
 use crate::ask::Proxied;
@@ -95,14 +96,10 @@ impl HttpLine {
         }
     }
 
-    /// Hands the request to the connection, armed with its permit's last moment. Nothing is written yet.
-    fn queue(&mut self, permit: &Permit, until: Mono, request: &Request) -> Option<Answer> {
-        let approach = permit.approach();
+    /// Hands the request to the connection, armed with the permit's last moment. Nothing is written
+    /// yet. Returns nothing if the connection is gone.
+    fn queue(&mut self, permit: &Permit, request: &Request) -> Option<Answer> {
         let connection = self.connection.as_mut().filter(|_| !self.asked)?;
-        // A permit for another authority is not one for this line.
-        if approach.authority() != self.authority {
-            return None;
-        }
         let now = self.inner.clock.mono();
         if !connection.is_ready(now) {
             let age = now - connection.idle_since;
@@ -110,8 +107,8 @@ impl HttpLine {
             return None;
         }
         self.asked = true;
-        connection.gate.arm(until);
-        connection.ask(&self.inner.shared.manner, &approach.url, request)
+        connection.gate.arm(permit.until());
+        connection.ask(&self.inner.shared.manner, &permit.approach().url, request)
     }
 
     /// Writes the request and waits for the head.
@@ -408,12 +405,15 @@ impl Line for HttpLine {
 
     async fn send(
         &mut self,
-        permit: &Permit,
-        until: Mono,
+        permit: Permit,
         request: &Request,
         written: &Cell<Option<Mono>>,
     ) -> Sent {
-        let got = match self.queue(permit, until, request) {
+        if permit.approach().authority() != self.authority {
+            return Sent::NotSent;
+        }
+        let until = permit.until();
+        let got = match self.queue(&permit, request) {
             Some(answer) => self.head(answer, until, written).await,
             None => Err(Problem::Reset),
         };
@@ -543,12 +543,13 @@ mod tests {
 
     /// Queues a request, lets the whole runtime stand still for a while, and only then lets the connection write.
     async fn stalled(client: &Client, url: &str, stall: Duration) -> Option<Mono> {
-        let (ticket, permit) = approach(url);
+        let (ticket, booked) = approach(url);
         let Ok(Connected { mut line, .. }) = client.line(&ticket, Mono(0)).await else {
             panic!("the site accepts");
         };
-        let (written, until) = (Cell::new(None), client.clock.mono() + Duration::from_millis(400));
-        let answer = line.queue(&permit, until, &request()).expect("the line stands");
+        let permit = client.permit(booked, Duration::from_millis(400));
+        let (written, until) = (Cell::new(None), permit.until());
+        let answer = line.queue(&permit, &request()).expect("the line stands");
         std::thread::sleep(stall);
         let head = line.head(answer, until, &written).await;
         let gate = &line.connection.as_ref().expect("not yet left").gate;
