@@ -11,16 +11,19 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cpu_time::ThreadTime;
-use curtsy_core::host::{
-    Action, Approach, Ask, AskKind, HostState, JobView, LeaseId, Permit, Receipt, RobotsNews, Scene,
-};
 use curtsy_core::policy::{Policy, Preset};
-use curtsy_core::robots::RobotsClass;
-use curtsy_core::time::Time;
-use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Clock, Connected, Fetch, Line, Mono, Reading, Request, Sent};
+use curtsy_engine::{Clock, Connected, Line, Mono, Permit, Reading, Request, Sent};
 use curtsy_fetch::{HttpFetch, Outlet, Settings, TokioClock};
 use http_body_util::{BodyExt, Empty};
+
+use client::Client;
+
+#[allow(dead_code, reason = "shared")]
+#[path = "../../curtsy-fetch/tests/exchange/client.rs"]
+mod client;
+#[allow(dead_code, reason = "shared")]
+#[path = "../../curtsy-fetch/tests/exchange/site.rs"]
+mod site;
 
 const EXCHANGES: u32 = 10_000;
 const ROUNDS: usize = 9;
@@ -107,28 +110,26 @@ async fn curtsy(server: SocketAddr) -> f64 {
     settings.allow_net = vec!["127.0.0.0/8".parse().unwrap()];
     let clock = TokioClock::new();
     let fetch = HttpFetch::new(&Outlet::new(&settings).unwrap(), clock);
-    let (approach, permit) = permit(&format!("http://{server}/page"), &policy);
+    let client = Client { fetch, clock };
+    let url = format!("http://{server}/page");
+    let (approach, _) = client::approach(&url);
+    // Beforehand: what is measured is the exchange, not how its permit is granted.
+    let permits: Vec<Permit> = (0..EXCHANGES)
+        .map(|_| client.permit(client::approach(&url).1, Duration::from_secs(3_600)))
+        .collect();
     let request = Request { method: "GET", user_agent: AGENT.to_owned(), ..Request::default() };
     let began = ThreadTime::now();
-    for _ in 0..EXCHANGES {
-        let mut line = match fetch.standing(&approach, Mono(0)) {
-            Some(line) => line,
-            None => {
-                let route = fetch.route(&approach).await.expect("an address needs no lookup");
-                let connected = fetch.connect(&approach, route).await;
-                let Connected { line, .. } = connected.expect("the server accepts");
-                line
-            }
-        };
-        let until = clock.mono() + Duration::from_millis(200);
+    for permit in permits {
+        let connected = client.line(&approach, Mono(0)).await;
+        let Connected { mut line, .. } = connected.expect("the server accepts");
         let written = Cell::new(None);
-        let sent = line.send(&permit, until, &request, &written).await;
+        let sent = line.send(permit, &request, &written).await;
         assert!(matches!(sent, Sent::Answered { .. }));
         let Reading::Whole(page) = line.body().await else { panic!("the body is whole") };
         assert_eq!(page.body.len(), BODY);
     }
     let cost = began.elapsed().as_secs_f64() * 1e6 / f64::from(EXCHANGES);
-    assert_eq!(fetch.counts().dialled, 1);
+    assert_eq!(client.fetch.counts().dialled, 1);
     cost
 }
 
@@ -148,42 +149,6 @@ async fn lateness() {
         "a sleep ends late by {} us (median), {} us (99 %), and costs {cost} us of CPU",
         late[200], late[396]
     );
-}
-
-fn permit(url: &str, policy: &Policy) -> (Approach, Permit) {
-    let url = CrawlUrl::parse(url).unwrap();
-    let now = Time::from_secs(1_704_067_200);
-    let mut state = HostState::default();
-    let absent = RobotsNews::Answer { class: RobotsClass::NoRules, file: None, told: None };
-    state.learn_robots(&url.authority(), absent, &policy.robots, Some((now, now)), now);
-    let job = JobView { started_at: now, pages: 0 };
-    let scene = Scene {
-        policy,
-        now,
-        seed: 7,
-        rules: None,
-        job,
-        stopped: false,
-        floor: None,
-        quiet_until: None,
-    };
-    let ask = Ask {
-        url: &url,
-        kind: AskKind::Page,
-        charged: false,
-        fresh_until: None,
-        retry_at: None,
-        tries: 0,
-        needs_word: false,
-        slot_since: None,
-    };
-    let Action::Approach(approach) = state.admit(&ask, &scene).action else {
-        panic!("it may be asked for");
-    };
-    let reserved = state.reserve(&approach, &ask, &scene, LeaseId(1)).unwrap();
-    let host = url.host().clone();
-    let receipt = Receipt { host, version: 1, now, leases: vec![LeaseId(1)] };
-    (approach, reserved.permit.open(&receipt).unwrap())
 }
 
 const AGENT: &str = "curtsy/0.1 (+me@example.org)";

@@ -17,10 +17,12 @@ use std::rc::Rc;
 use cpu_time::ThreadTime;
 use curtsy_bench::host::{Around, START, answered, approach, ask};
 use curtsy_bench::scheduler::{Scheduler, Tour, host, rested};
-use curtsy_core::host::{HostState, LeaseId, Receipt, SlotEnds};
+use curtsy_core::host::{HostState, LeaseId, SlotEnds};
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::memory::{Control, MemoryStore, Options};
-use curtsy_engine::{Clock, Commit, Committed, Grant, Mono, Store, UrlRecord, UrlWrite, View};
+use curtsy_engine::{
+    Clock, Commit, Committed, Grant, Mono, Saved, Store, UrlRecord, UrlWrite, View,
+};
 use futures_util::FutureExt;
 
 const SIZES: [u32; 3] = [1_000, 100_000, 1_000_000];
@@ -137,7 +139,7 @@ impl Fleet {
         let Ok(reserved) = view.state.reserve(&approach, &ask, &scene, lease) else {
             unreachable!("what was admitted can be reserved at the same moment");
         };
-        let receipt = self.commit(Commit {
+        let saved = self.commit(Commit {
             not_before: reserved.state.hand_out_at(&scene, SlotEnds::Deadline),
             grant: Some(Grant {
                 lease,
@@ -149,24 +151,23 @@ impl Fleet {
             state: Some(reserved.state.clone().into()),
             ..plain(&view)
         });
-        let permit = reserved.permit.open(&receipt).expect("the receipt of this state");
-        view.version = receipt.version;
-        let seen = answered(&permit, view.now);
-        let (state, _) = reserved.state.observe(&permit, &seen, &scene);
+        let turn = reserved.permit.into_turn();
+        view.version = saved.version;
+        let seen = answered(&turn, view.now);
+        let (state, _) = reserved.state.observe(&turn, &seen, &scene);
         let granted = UrlRecord { claim: Some(lease), ..record.clone() };
-        let receipt = self.commit(Commit {
+        self.commit(Commit {
             not_before: state.hand_out_at(&scene, SlotEnds::Deadline),
             urls: vec![becomes(&granted, lease)],
             state: Some(state.into()),
             ..plain(&view)
         });
-        permit.settle(&receipt).expect("the observation has ended the lease");
     }
 
-    fn commit(&self, commit: Commit) -> Receipt {
+    fn commit(&self, commit: Commit) -> Saved {
         let done = self.store.commit(commit).now_or_never();
         match done.expect("it never waits").expect("it never fails") {
-            Committed::Done(receipt) => receipt,
+            Committed::Done(saved) => saved,
             other => unreachable!("nobody else writes: {other:?}"),
         }
     }

@@ -20,13 +20,13 @@ use std::time::Duration;
 
 use cpu_time::ProcessTime;
 use curtsy_bench::host::{Around, START};
-use curtsy_core::host::{HostState, JobView, Kind, Lease, LeaseId, Receipt, RobotsId};
+use curtsy_core::host::{HostState, JobView, Kind, Lease, LeaseId, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::memory::{Control, Options as MemoryOptions};
 use curtsy_engine::{
-    Clock, Commit, Committed, Epoch, Grant, Mono, Offered, Order, RobotsFile, Store, StoreError,
-    Taken, UrlRecord, UrlWrite, View, Visit,
+    Clock, Commit, Committed, Epoch, Grant, Mono, Offered, Order, RobotsFile, Saved, Store,
+    StoreError, Taken, UrlRecord, UrlWrite, View, Visit,
 };
 use curtsy_store::{Crawl, Options};
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -211,7 +211,7 @@ impl<S: Store> Worker<'_, S> {
         let last = ready.len();
         for (n, record) in ready.into_iter().enumerate() {
             let lease = LeaseId(self.draw());
-            view = self.commit(grant(&view, &record, lease, self.slots)).await.1;
+            view = self.commit(grant(&view, &record, lease, self.slots)).await;
             turns(self.draw() % TURNS).await;
             let granted = UrlRecord { claim: Some(lease), charged: true, ..record };
             let claim = LeaseId(self.draw());
@@ -233,7 +233,7 @@ impl<S: Store> Worker<'_, S> {
                 urls: vec![becomes(&granted, Some(held.clone()))],
                 ..plain(&view)
             };
-            view = self.commit(commit).await.1;
+            view = self.commit(commit).await;
             self.store.offer(&self.web.links(&held)).await.expect("it is well");
             self.ended.borrow_mut().push(becomes(&held, None));
             if self.ended.borrow().len() >= ROWS {
@@ -249,22 +249,20 @@ impl<S: Store> Worker<'_, S> {
         }
     }
 
-    async fn commit(&self, commit: Commit) -> (Receipt, View) {
+    async fn commit(&self, commit: Commit) -> View {
+        let host = commit.host.clone();
         let state = commit.state.clone().expect("with a state");
         let epoch = commit.epoch;
         match self.store.commit(commit).await.expect("it is well") {
-            Committed::Done(receipt) => {
-                let view = View {
-                    host: receipt.host.clone(),
-                    state,
-                    version: receipt.version,
-                    now: receipt.now,
-                    stopped: false,
-                    epoch: Epoch { id: epoch, floor: None, quiet_until: None, emptied: false },
-                    job: JobView { started_at: START, pages: 0 },
-                };
-                (receipt, view)
-            }
+            Committed::Done(saved) => View {
+                host,
+                state,
+                version: saved.version,
+                now: saved.now,
+                stopped: false,
+                epoch: Epoch { id: epoch, floor: None, quiet_until: None, emptied: false },
+                job: JobView { started_at: START, pages: 0 },
+            },
             other => unreachable!("a host has one visit: {other:?}"),
         }
     }
@@ -412,8 +410,8 @@ impl Store for Nothing {
     }
 
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
-        let Commit { host, .. } = black_box(commit);
-        Ok(Committed::Done(Receipt { host, version: 1, now: START, leases: Vec::new() }))
+        black_box(commit);
+        Ok(Committed::Done(Saved { version: 1, now: START }))
     }
 
     async fn settle(&self, writes: Vec<UrlWrite>) -> Result<(), StoreError> {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, Ask, AskKind, Decision, HostState, JobView, Kind, Lease, LeaseId,
-    Observation, Outcome, Permit, Receipt, RobotsId, RobotsNews, Scene,
+    Action, Approach, Ask, AskKind, BookedTurn, Decision, HostState, JobView, Kind, Lease, LeaseId,
+    Observation, Outcome, RobotsId, RobotsNews, Scene,
 };
 use curtsy_core::policy::{AgentMatch, Policy, Preset};
 use curtsy_core::robots::{AgentRules, Robots, RobotsClass};
@@ -123,30 +123,15 @@ impl Around {
         approach(state.admit(&self.ask(), &self.scene(now)))
     }
 
-    /// One round at `now`, with the receipts that open the permit and use it up.
+    /// One round at `now`: admit, reserve and observe.
     pub fn round(&self, state: &mut HostState, now: Time, id: LeaseId) {
         let (ask, scene) = (self.ask(), self.scene(now));
         let approach = approach(state.admit(&ask, &scene));
         let Ok(reserved) = state.reserve(&approach, &ask, &scene, id) else {
             unreachable!("what was admitted can be reserved at the same moment");
         };
-        let permit = reserved
-            .permit
-            .open(&self.receipt(&reserved.state, now))
-            .expect("the receipt of this very state");
-        let seen = answered(&permit, now);
-        let (observed, _) = reserved.state.observe(&permit, &seen, &scene);
-        permit.settle(&self.receipt(&observed, now)).expect("the observation has ended the lease");
-        *state = observed;
-    }
-
-    fn receipt(&self, state: &HostState, now: Time) -> Receipt {
-        Receipt {
-            host: self.url.host().clone(),
-            version: u64::from(state.turn),
-            now,
-            leases: state.leases.iter().map(|lease| lease.id).collect(),
-        }
+        let turn = reserved.permit.into_turn();
+        *state = reserved.state.observe(&turn, &answered(&turn, now), &scene).0;
     }
 }
 
@@ -173,11 +158,11 @@ pub fn approach(decision: Decision) -> Approach {
 }
 
 /// An ordinary answer within 80 ms.
-pub fn answered(permit: &Permit, now: Time) -> Observation {
+pub fn answered(turn: &BookedTurn, now: Time) -> Observation {
     let latency = Duration::from_millis(80);
     Observation {
         outcome: Outcome::Answered { status: 200, retry_after: None, friction: None },
-        sent: Some(permit.turn_at()),
+        sent: Some(turn.at()),
         first_byte: Some(now + latency),
         latency: Some(latency),
         robots: None,

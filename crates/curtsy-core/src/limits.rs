@@ -56,7 +56,7 @@ impl Bound {
 }
 
 /// What a limit that ends an exchange is counted as: the label of the metric, and there are no others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Hit {
     /// Looking up, connecting and shaking hands took too long.
     Connect,
@@ -73,6 +73,7 @@ pub enum Hit {
     /// Too much around the body: chunk headers, frames, trailers.
     Around,
     /// The body was too large, before or after decoding.
+    #[default]
     Body,
     /// Its packing was: codings in each other, or much that unpacks to nothing.
     Coding,
@@ -111,14 +112,14 @@ impl Hit {
         }
     }
 
-    /// Whether a problem is a limit that was hit. Of those on size the problem does not say which: `over` does.
-    pub const fn of(problem: Problem, over: Hit) -> Option<Hit> {
+    /// Returns the limit that a problem is about, if it is about one.
+    pub const fn of(problem: Problem) -> Option<Hit> {
         match problem {
             Problem::ConnectTimeout => Some(Hit::Connect),
             Problem::FirstByteTimeout => Some(Hit::FirstByte),
             Problem::WholeTimeout => Some(Hit::Whole),
             Problem::TooSlow => Some(Hit::Speed),
-            Problem::OverLimit => Some(over),
+            Problem::OverLimit(hit) => Some(hit),
             _ => None,
         }
     }

@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use curtsy_core::host::{Approach, Permit, Problem};
-use curtsy_core::limits::Hit;
+use curtsy_core::host::{Approach, Problem};
 use curtsy_core::url::HostKey;
-use curtsy_engine::{Connected, Fetch, Line, Mono, Reading, Request, Sent};
+use curtsy_engine::{Connected, Fetch, Line, Mono, Permit, Reading, Request, Sent};
 use curtsy_fetch::HttpFetch;
 
 /// The hosts with a request in flight, and how many each has.
@@ -109,13 +108,12 @@ impl<L: Line> Line for NotedLine<'_, L> {
 
     async fn send(
         &mut self,
-        permit: &Permit,
-        until: Mono,
+        permit: Permit,
         request: &Request,
         written: &Cell<Option<Mono>>,
     ) -> Sent {
         self.in_flight = Some(InFlight::new(self.asking, self.host.clone()));
-        let sent = self.line.send(permit, until, request, written).await;
+        let sent = self.line.send(permit, request, written).await;
         if !matches!(sent, Sent::Answered { .. }) {
             self.in_flight = None;
         }
@@ -126,10 +124,6 @@ impl<L: Line> Line for NotedLine<'_, L> {
         let read = self.line.body().await;
         self.in_flight = None;
         read
-    }
-
-    fn over(&self) -> Hit {
-        self.line.over()
     }
 
     async fn discard(&mut self) {

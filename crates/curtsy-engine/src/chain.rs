@@ -240,7 +240,7 @@ impl<W: World> Worker<'_, W> {
                 ..self.plain_commit(&view, &state, due)
             };
             match self.commit_known(&commit).await.0 {
-                Committed::Done(receipt) => return self.remember(&owner.host, &state, receipt.now),
+                Committed::Done(saved) => return self.remember(&owner.host, &state, saved.now),
                 Committed::Stale(newer) => view = newer,
                 Committed::Refused(_) => return,
             }

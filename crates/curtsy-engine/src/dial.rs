@@ -113,7 +113,7 @@ impl<W: World> Worker<'_, W> {
         let commit = self.plain_commit(&seen.view, &state, due);
         let (answer, stamp) = self.commit_known(&commit).await;
         match answer {
-            Committed::Done(receipt) => (self.wrote(seen, state, &receipt, stamp), true),
+            Committed::Done(saved) => (self.wrote(seen, state, saved, stamp), true),
             // If only the answer had got lost, this dial is booked twice: that costs a delay, and no harm.
             Committed::Stale(view) => (self.newer(view, stamp), false),
             Committed::Refused(_) => unreachable!("only grants are refused"),

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use curtsy_core::evidence::friction_signal;
 use curtsy_core::host::{
-    Class, Friction, HostState, Kind, LeaseId, Observation, Outcome, Permit, Problem, Receipt,
-    RobotsId, RobotsNews, Scene, Settled, SlotEnds,
+    BookedTurn, Class, Friction, HostState, Kind, LeaseId, Observation, Outcome, Problem, RobotsId,
+    RobotsNews, Scene, Settled, SlotEnds,
 };
 use curtsy_core::limits::Hit;
 use curtsy_core::policy::Unreachable;
@@ -23,7 +23,8 @@ use crate::dial::Dial;
 use crate::visit::{Asked, HOLD, Next, Seen, Stamp, Stay, Url};
 use crate::{
     CachedPage, Clock, Commit, Committed, Exchanged, Fetched, FrictionEvent, Head, Line, Mono,
-    Note, Point, Reading, Request, RobotsFile, Sent, Store, UrlRecord, View, Want, Worker, World,
+    Note, Permit, Point, Reading, Request, RobotsFile, Saved, Sent, Store, UrlRecord, View, Want,
+    Worker, World,
 };
 
 /// Commits of what is known of a start, at most.
@@ -72,7 +73,7 @@ pub(crate) fn counted_on(line: &impl Line) -> Option<IpAddr> {
 pub(crate) type Kept = Option<(RobotsId, Arc<RobotsFile>)>;
 
 impl<W: World> Worker<'_, W> {
-    /// Uses an open permit, and takes in what came of it.
+    /// Uses up a permit, and applies the outcome.
     pub(crate) async fn exchange(
         &self,
         seen: Seen,
@@ -84,15 +85,19 @@ impl<W: World> Worker<'_, W> {
         let address = counted_on(line);
         let request = self.request_for(&seen, asked).await;
         self.world.reached(Point::BeforeSend).await;
-        let granted = Granted { epoch: seen.view.epoch.id, state: Arc::clone(&seen.view.state) };
-        let (mut brought, seen) = self.bring(seen, &granted, asked, &permit, line, &request).await;
+        let granted = GrantedTurn {
+            turn: permit.turn().clone(),
+            epoch: seen.view.epoch.id,
+            state: Arc::clone(&seen.view.state),
+        };
+        let (mut brought, seen) = self.bring(seen, &granted, asked, permit, line, &request).await;
         if brought.gone && new_line {
             // The server accepted the connection and closed it before a byte was sent. Dialling again at once would be a burst.
             brought.outcome = Outcome::Failed(Problem::Reset);
         }
         self.world.reached(Point::BodyRead).await;
-        self.tell_listener(&seen, asked, &permit, &brought);
-        self.note_limit(brought.outcome, line.over());
+        self.tell_listener(&seen, asked, &granted.turn, &brought);
+        self.note_limit(brought.outcome);
         self.note_health(&seen.view, &brought).await;
 
         let (news, kept) = self.robots_news(&seen, asked, &brought);
@@ -111,17 +116,8 @@ impl<W: World> Worker<'_, W> {
         self.note_url(&asked.record, &becomes, claim);
         self.still_owe(&asked.record, &becomes, claim);
         let now = seen.stamp.latest(self.world.clock().mono());
-        let settling = self.settle(
-            seen,
-            &granted,
-            asked,
-            permit,
-            &observation,
-            &becomes,
-            claim,
-            kept,
-            address,
-        );
+        let settling =
+            self.settle(seen, &granted, asked, &observation, &becomes, claim, kept, address);
         let ((seen, settled, stay), kept) =
             join(settling, self.keep_page(asked, &brought, now)).await;
         if seen.view.epoch.id != granted.epoch {
@@ -142,22 +138,22 @@ impl<W: World> Worker<'_, W> {
     async fn bring(
         &self,
         mut seen: Seen,
-        granted: &Granted,
+        granted: &GrantedTurn,
         asked: &Asked<'_>,
-        permit: &Permit,
+        permit: Permit,
         line: &mut impl Line,
         request: &Request,
     ) -> (Brought, Seen) {
         let clock = self.world.clock();
-        clock.sleep_until(seen.stamp.not_before(permit.turn_at())).await;
-        let until = seen.stamp.deadline(permit.send_by());
+        let turn = &granted.turn;
+        clock.sleep_until(seen.stamp.not_before(turn.at())).await;
         let written = Cell::new(None);
-        let confirm = Confirm { asked, permit, written: &written, done: Cell::new(false) };
+        let confirm = Confirm { asked, turn, written: &written, done: Cell::new(false) };
         // Who was told to stop or to pause hands the turn back.
         let sent = match self.begins_nothing() {
             true => Sent::NotSent,
             false => {
-                let sending = line.send(permit, until, request, &written);
+                let sending = line.send(permit, request, &written);
                 self.confirming(&mut seen, &confirm, sending).await
             }
         };
@@ -187,9 +183,8 @@ impl<W: World> Worker<'_, W> {
                         robots: None,
                         ended: None,
                     };
-                    let observed = |state: &HostState, scene: &Scene<'_>| {
-                        state.observe(permit, &told, scene).0
-                    };
+                    let observed =
+                        |state: &HostState, scene: &Scene<'_>| state.observe(turn, &told, scene).0;
                     seen = Box::pin(self.tell(seen, granted, asked, observed)).await;
                 }
                 let kind = asked.approach.kind;
@@ -225,12 +220,12 @@ impl<W: World> Worker<'_, W> {
         confirm: &Confirm<'_>,
         part: impl Future<Output = T>,
     ) -> T {
-        let apart = confirm.asked.policy.slots.per_host > 1 && !confirm.permit.delay().is_zero();
+        let apart = confirm.asked.policy.slots.per_host > 1 && !confirm.turn.delay().is_zero();
         if !apart || confirm.done.get() {
             return part.await;
         }
         let clock = self.world.clock();
-        let half = confirm.permit.turn_at() + confirm.permit.delay() / 2;
+        let half = confirm.turn.at() + confirm.turn.delay() / 2;
         let sleep = pin!(clock.sleep_until(seen.stamp.not_before(half)));
         match select(pin!(part), sleep).await {
             Either::Left((done, _)) => done,
@@ -241,7 +236,7 @@ impl<W: World> Worker<'_, W> {
                 };
                 // The exchange goes on meanwhile. If its answer comes first, that is told instead: an answer in hand waits for nothing,
                 // since a worker that dies with it loses it.
-                let confirming = Box::pin(self.confirm(seen, confirm.permit, written));
+                let confirming = Box::pin(self.confirm(seen, confirm.turn, written));
                 match select(part, confirming).await {
                     Either::Left((done, _)) => done,
                     Either::Right(((), part)) => part.await,
@@ -251,19 +246,19 @@ impl<W: World> Worker<'_, W> {
     }
 
     /// Tells what is known of a start. Worth a few tries: the end of the exchange tells it too.
-    async fn confirm(&self, seen: &mut Seen, permit: &Permit, written: Mono) {
+    async fn confirm(&self, seen: &mut Seen, turn: &BookedTurn, written: Mono) {
         let clock = self.world.clock();
         for _ in 0..CONFIRM_TRIES {
             let sent = seen.stamp.latest(written);
-            let state = Arc::new(seen.view.state.confirm_start(permit, sent));
+            let state = Arc::new(seen.view.state.confirm_start(turn, sent));
             let due = self.scene_due(&seen.view, &state);
             let commit = self.plain_commit(&seen.view, &state, due);
             let m0 = clock.mono();
             match self.world.store().commit(commit).await {
-                Ok(Committed::Done(receipt)) => {
+                Ok(Committed::Done(saved)) => {
                     seen.view.state = state;
-                    (seen.view.version, seen.view.now) = (receipt.version, receipt.now);
-                    seen.stamp = Stamp { now: receipt.now, m0, m1: clock.mono() };
+                    (seen.view.version, seen.view.now) = (saved.version, saved.now);
+                    seen.stamp = Stamp { now: saved.now, m0, m1: clock.mono() };
                     return self.wake_by(seen.stamp.not_before(due));
                 }
                 Ok(Committed::Stale(view)) => {
@@ -279,7 +274,7 @@ impl<W: World> Worker<'_, W> {
     async fn tell(
         &self,
         mut seen: Seen,
-        granted: &Granted,
+        granted: &GrantedTurn,
         asked: &Asked<'_>,
         change: impl Fn(&HostState, &Scene<'_>) -> HostState,
     ) -> Seen {
@@ -291,9 +286,7 @@ impl<W: World> Worker<'_, W> {
             let commit = self.plain_commit(&seen.view, &state, due);
             let (answer, stamp) = self.commit_known(&commit).await;
             match answer {
-                Committed::Done(receipt) => {
-                    return self.wrote(seen, state, &receipt, stamp);
-                }
+                Committed::Done(saved) => return self.wrote(seen, state, saved, stamp),
                 Committed::Stale(view) => seen = self.newer(view, stamp),
                 Committed::Refused(_) => return seen,
             }
@@ -305,23 +298,21 @@ impl<W: World> Worker<'_, W> {
     async fn settle(
         &self,
         mut seen: Seen,
-        granted: &Granted,
+        granted: &GrantedTurn,
         asked: &Asked<'_>,
-        permit: Permit,
         observation: &Observation,
         becomes: &Becomes,
         claim: LeaseId,
         kept: Kept,
         address: Option<IpAddr>,
     ) -> (Seen, Settled, Stay) {
-        let lease = permit.lease().id;
+        let lease = granted.turn.lease().id;
         let friction = friction_shown(asked, &observation.outcome);
-        let mut permit = permit;
         loop {
             let now = seen.stamp.latest(self.world.clock().mono());
             let base = granted.base(&seen.view, now);
             let scene = self.scene(asked.policy, &seen.view, now, None);
-            let (state, settled) = base.observe(&permit, observation, &scene);
+            let (state, settled) = base.observe(&granted.turn, observation, &scene);
             let state = Arc::new(state);
             let (not_before, stay) = self.handed_out_at(&seen.view, &state, &scene, asked.more);
             let commit = Commit {
@@ -341,15 +332,8 @@ impl<W: World> Worker<'_, W> {
             };
             let (answer, stamp) = self.commit_known(&commit).await;
             match answer {
-                Committed::Done(receipt) => {
-                    let written = self.wrote(seen, state, &receipt, stamp);
-                    if let Err(unsettled) = permit.settle(&receipt) {
-                        // Can't be: `observe` removed the lease. Ask again rather than lose a slot.
-                        permit = unsettled;
-                        seen = written;
-                        continue;
-                    }
-                    return (written, settled, stay);
+                Committed::Done(saved) => {
+                    return (self.wrote(seen, state, saved, stamp), settled, stay);
                 }
                 Committed::Stale(view) => seen = self.newer(view, stamp),
                 Committed::Refused(_) => unreachable!("only grants are refused"),
@@ -371,8 +355,7 @@ impl<W: World> Worker<'_, W> {
         }
         let outcome = Outcome::Failed(problem);
         let mut brought = Brought::nothing(outcome);
-        // Nobody but a proxy has said anything yet.
-        self.note_limit(outcome, Hit::Proxy);
+        self.note_limit(outcome);
         let (host, kind) = (asked.approach.url.host(), asked.approach.kind);
         self.outside.listener.note(Note::NoLine { host, kind, problem });
         if problem.is_unreached() {
@@ -416,8 +399,8 @@ impl<W: World> Worker<'_, W> {
             };
             let (answer, stamp) = self.commit_known(&commit).await;
             match answer {
-                Committed::Done(receipt) => {
-                    seen = self.wrote(seen, state, &receipt, stamp);
+                Committed::Done(saved) => {
+                    seen = self.wrote(seen, state, saved, stamp);
                     break (settled, stay);
                 }
                 Committed::Stale(view) => seen = self.newer(view, stamp),
@@ -470,11 +453,11 @@ impl<W: World> Worker<'_, W> {
         &self,
         seen: Seen,
         state: Arc<HostState>,
-        receipt: &Receipt,
+        saved: Saved,
         stamp: Stamp,
     ) -> Seen {
-        self.remember(&seen.view.host, &state, receipt.now);
-        let view = View { state, version: receipt.version, now: receipt.now, ..seen.view };
+        self.remember(&seen.view.host, &state, saved.now);
+        let view = View { state, version: saved.version, now: saved.now, ..seen.view };
         Seen { view, stamp }
     }
 
@@ -641,18 +624,18 @@ impl<W: World> Worker<'_, W> {
         }
     }
 
-    fn tell_listener(&self, seen: &Seen, asked: &Asked<'_>, permit: &Permit, brought: &Brought) {
+    fn tell_listener(&self, seen: &Seen, asked: &Asked<'_>, turn: &BookedTurn, brought: &Brought) {
         let Some(sent) = brought.sent else { return };
         let kind = asked.approach.kind;
-        let late = sent - seen.stamp.not_before(permit.turn_at());
+        let late = sent - seen.stamp.not_before(turn.at());
         self.outside.listener.note(Note::Sent { kind, late });
         let (host, took) = (asked.approach.url.host(), self.world.clock().mono() - sent);
         self.outside.listener.note(Note::Ended { host, kind, took, outcome: brought.outcome });
     }
 
-    fn note_limit(&self, outcome: Outcome, over: Hit) {
+    fn note_limit(&self, outcome: Outcome) {
         if let Outcome::Failed(problem) = outcome
-            && let Some(hit) = Hit::of(problem, over)
+            && let Some(hit) = Hit::of(problem)
         {
             self.outside.listener.note(Note::LimitHit { hit });
         }
@@ -665,13 +648,14 @@ fn friction_shown(asked: &Asked<'_>, outcome: &Outcome) -> Option<FrictionEvent>
     Some(FrictionEvent { signal: friction_signal(outcome, &asked.approach.url)?, points })
 }
 
-/// The state in which a turn was granted.
-struct Granted {
+/// A granted turn, and the state in which it was granted.
+struct GrantedTurn {
+    turn: BookedTurn,
     epoch: u64,
     state: Arc<HostState>,
 }
 
-impl Granted {
+impl GrantedTurn {
     /// The newest state to add to. If the store lost something since the grant, what we know is put back first.
     fn base(&self, newest: &View, now: Time) -> Arc<HostState> {
         let mut base = Arc::clone(&newest.state);
@@ -685,7 +669,7 @@ impl Granted {
 /// What is needed to tell a start while its exchange goes on.
 struct Confirm<'a> {
     asked: &'a Asked<'a>,
-    permit: &'a Permit,
+    turn: &'a BookedTurn,
     written: &'a Cell<Option<Mono>>,
     done: Cell<bool>,
 }

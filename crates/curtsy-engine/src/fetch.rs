@@ -1,18 +1,19 @@
 //! One exchange with a site, in the steps that politeness needs.
 //!
-//! `route` finds the addresses and a place for one more connection, and sends nothing to the site. `connect` dials: its first packet leaves
-//! when it is called, so connections can be kept apart. Neither holds a slot. `send` checks the permit and writes the first byte in one
-//! synchronous step. The head comes before the body, since a refusal must be told to every worker at once.
+//! `route` finds the addresses and a place for one more connection, and sends nothing to the site.
+//! `connect` dials: its first packet leaves when it is called, so connections can be kept apart.
+//! Neither holds a slot. `send` takes a permit, checks its moment, and writes the first byte in one
+//! synchronous step. The head comes before the body, since every worker must know of a refusal at
+//! once.
 
 use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{Approach, Permit, Problem};
-use curtsy_core::limits::Hit;
+use curtsy_core::host::{Approach, Problem};
 
-use crate::{Fetched, Mono};
+use crate::{Fetched, Mono, Permit};
 
 /// The only way to a site.
 pub trait Fetch {
@@ -59,23 +60,19 @@ pub trait Line {
         true
     }
 
-    /// Sends the request if `until` has not passed and the line is alive, and waits for the head of the answer. The check and the
-    /// first write are one step without a pause in between; right after it, `written` tells when.
+    /// Sends one request, to the URL of the permit, and waits for the head of the answer. The line
+    /// sends nothing if the moment of [`Permit::until`] has passed, or if the permit is for another
+    /// authority. The check and the first write are one step without a pause in between; right
+    /// after it, the line notes the time in `written`.
     async fn send(
         &mut self,
-        permit: &Permit,
-        until: Mono,
+        permit: Permit,
         request: &Request,
         written: &Cell<Option<Mono>>,
     ) -> Sent;
 
     /// Reads the rest of the answer; or says why it is not wanted, which the head may have told already.
     async fn body(&mut self) -> Reading;
-
-    /// Which limit on size it was, if the exchange ended as [`Problem::OverLimit`].
-    fn over(&self) -> Hit {
-        Hit::Body
-    }
 
     /// Leaves the rest of the answer unread. A line may read on a little to stay of use; it need not.
     async fn discard(&mut self) {}
@@ -97,7 +94,7 @@ pub struct Request {
 /// What became of a request, as far as the head.
 #[derive(Clone, Debug)]
 pub enum Sent {
-    /// The permit came too late: not a byte was written.
+    /// The permit was too late, or for another authority: not a byte was written.
     NotSent,
     /// The other side had closed the line: not a byte was written.
     Gone,

@@ -1,14 +1,14 @@
 //! From an approach with a standing line to an open permit.
 //!
 //! Waiting for the turn happens before the grant, with the line open and no slot held; between the grant and the first byte lie two
-//! round trips to the store at most. An answer that got lost is asked for again with the same version: a newer state that holds our
-//! lease says that it had worked. Nothing is ever sent on an unknown grant.
+//! round trips to the store at most. If a store's answer is lost, the commit is repeated with the same version: a newer state
+//! that holds our lease shows that the first one was written. Nothing is ever sent on an unknown grant.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, AddressSlot, Ask, Findings, Gate, HostState, Kind, LeaseId, Permit, Reserved,
+    Action, AddressSlot, Ask, Findings, Gate, HostState, Kind, LeaseId, Reserved,
 };
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
@@ -16,8 +16,8 @@ use curtsy_core::time::Time;
 use crate::dial::Dial;
 use crate::visit::{Asked, Seen, Stamp};
 use crate::{
-    AddressClaim, CachedPage, Clock, Commit, Committed, Grant, Refusal, Store, StoreError,
-    UrlRecord, UrlWrite, Want, Worker, World,
+    AddressClaim, CachedPage, Clock, Commit, CommitReply, Committed, Grant, Permit, Refusal, Store,
+    StoreError, UrlRecord, UrlWrite, Want, Worker, World,
 };
 
 /// Decisions on one grant before the visit begins anew.
@@ -80,9 +80,10 @@ impl<W: World> Worker<'_, W> {
             }
             let id = self.new_lease();
             let reserved = match seen.view.state.reserve(&wanted.asked.approach, &ask, &scene, id) {
-                Ok(reserved) if reserved.permit.turn_at() <= now + ahead => reserved,
+                Ok(reserved) if reserved.permit.turn().at() <= now + ahead => reserved,
                 Ok(reserved) => {
-                    seen = self.near(seen, reserved.permit.turn_at(), ahead, &mut looked).await;
+                    let turn_at = reserved.permit.turn().at();
+                    seen = self.near(seen, turn_at, ahead, &mut looked).await;
                     continue;
                 }
                 Err(decision) => match decision.action {
@@ -200,29 +201,29 @@ impl<W: World> Worker<'_, W> {
             exchanged: None,
             state: Some(Arc::clone(&state)),
         };
-        let (answer, stamp) = self.commit_known(&commit).await;
-        match answer {
-            Committed::Done(receipt) => {
-                let permit =
-                    reserved.permit.open(&receipt).expect("the receipt of this very state");
+        let CommitReply { committed, receipt, stamp } = self.reply_to(&commit).await;
+        let permit = receipt.map(|receipt| {
+            Permit::open(reserved.permit, receipt).expect("the receipt of this very lease")
+        });
+        match (committed, permit) {
+            (Committed::Done(saved), Some(permit)) => {
                 self.owe(&record);
                 wanted.is_granted(record, findings);
-                Booked::End(Granted::Open(permit, self.wrote(seen, state, &receipt, stamp)))
+                Booked::End(Granted::Open(permit, self.wrote(seen, state, saved, stamp)))
             }
-            Committed::Stale(view) => match reserved.permit.open(&view.receipt()) {
-                Ok(permit) => {
-                    // Its answer had got lost: it had worked.
-                    self.remember(&view.host, &view.state, view.now);
-                    self.owe(&record);
-                    wanted.is_granted(record, findings);
-                    Booked::End(Granted::Open(permit, Seen { view, stamp }))
-                }
-                Err(_) => {
-                    self.counts.borrow_mut().stale += 1;
-                    Booked::Again(Seen { view, stamp })
-                }
-            },
-            Committed::Refused(refusal) => Booked::End(match refusal {
+            (Committed::Done(_), None) => unreachable!("the state that was written has the lease"),
+            (Committed::Stale(view), Some(permit)) => {
+                // An earlier answer was lost: the commit had been written.
+                self.remember(&view.host, &view.state, view.now);
+                self.owe(&record);
+                wanted.is_granted(record, findings);
+                Booked::End(Granted::Open(permit, Seen { view, stamp }))
+            }
+            (Committed::Stale(view), None) => {
+                self.counts.borrow_mut().stale += 1;
+                Booked::Again(Seen { view, stamp })
+            }
+            (Committed::Refused(refusal), _) => Booked::End(match refusal {
                 Refusal::Address(until) => {
                     let slot = AddressSlot::Full(until);
                     wanted.asked.findings.set(Gate::Address, slot.finding());
@@ -235,26 +236,23 @@ impl<W: World> Worker<'_, W> {
         }
     }
 
-    /// Commits until the answer is known.
+    /// Commits until the store's answer is known.
     pub(crate) async fn commit_known(&self, commit: &Commit) -> (Committed, Stamp) {
-        let clock = self.world.clock();
+        let CommitReply { committed, stamp, .. } = self.reply_to(commit).await;
+        (committed, stamp)
+    }
+
+    /// Commits until the store's answer is known, and keeps its receipt.
+    async fn reply_to(&self, commit: &Commit) -> CommitReply {
         let mut pause = Duration::from_millis(50);
         loop {
-            let m0 = clock.mono();
-            match self.world.store().commit(commit.clone()).await {
-                Ok(answer) => {
-                    let now = match &answer {
-                        Committed::Done(receipt) => receipt.now,
-                        Committed::Stale(view) => view.now,
-                        // Nothing was written; the time of the refusal is not needed.
-                        Committed::Refused(_) => Time::START,
-                    };
-                    let stamp = Stamp { now, m0, m1: clock.mono() };
-                    if let Committed::Done(_) = answer {
-                        // Whoever writes when a host is due wakes for it: the others may not know.
-                        self.wake_by(stamp.not_before(commit.not_before));
+            match crate::commit(self.world.store(), self.world.clock(), commit).await {
+                Ok(reply) => {
+                    if let Committed::Done(_) = reply.committed {
+                        // Other workers may not know when the host is due: this worker wakes for it.
+                        self.wake_by(reply.stamp.not_before(commit.not_before));
                     }
-                    return (answer, stamp);
+                    return reply;
                 }
                 Err(StoreError::Unknown(_) | StoreError::Refused(..)) => {
                     self.pause(pause).await;

@@ -26,6 +26,7 @@ pub mod memory;
 mod note;
 mod orders;
 mod page;
+mod permit;
 mod recover;
 mod row;
 mod spent;
@@ -42,11 +43,12 @@ pub use memo::Memory;
 pub use note::{Listener, Note};
 pub use orders::{Order, Orders};
 pub use page::{Boxed, Cache, CachedPage, Document, Fetched, Page, PageSource, Reader};
+pub use permit::{CommitReply, Permit, Receipt, commit};
 pub use row::{Batch, Ending, Row, Sink, SinkError, Source, Step, Then};
 pub use store::{
     AddressClaim, CheckBy, Commit, Committed, Epoch, Exchanged, FrictionEvent, Grant, Offered,
-    Priority, Refusal, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite, View, Visit,
-    Want, Wish,
+    Priority, Refusal, RobotsFile, Saved, Store, StoreError, Taken, UrlRecord, UrlWrite, View,
+    Visit, Want, Wish,
 };
 pub use worker::{Counts, Outside, Over, Settings, Worker};
 pub use world::{Clock, Mono, Point, World};

@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use curtsy_core::host::{AskKind, HostState, JobView, LeaseId, Outcome, Receipt, RobotsId, Tries};
+use curtsy_core::host::{AskKind, HostState, JobView, LeaseId, Outcome, RobotsId, Tries};
 use curtsy_core::time::Time;
 use curtsy_core::url::{Authority, CrawlUrl, HostKey, UrlKey};
 
@@ -296,18 +296,6 @@ pub struct View {
     pub job: JobView,
 }
 
-impl View {
-    /// The receipt of the write that this view shows.
-    pub fn receipt(&self) -> Receipt {
-        Receipt {
-            host: self.host.clone(),
-            version: self.version,
-            now: self.now,
-            leases: self.state.leases.iter().map(|l| l.id).collect(),
-        }
-    }
-}
-
 /// A stretch of the store's life in which nothing written was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
@@ -430,12 +418,22 @@ pub struct UrlWrite {
 /// What became of a commit.
 #[derive(Clone, Debug)]
 pub enum Committed {
-    /// Written.
-    Done(Receipt),
+    /// Written, and seen by every worker from now on.
+    Done(Saved),
     /// Somebody else wrote first: decide again on this.
     Stale(View),
     /// A cap or an order is against it. Nothing was written.
     Refused(Refusal),
+}
+
+/// What a store says of a commit that it has written. It opens no permit: see
+/// [`commit`](crate::commit).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// The version that the host's state has now.
+    pub version: u64,
+    /// The store's time of the write.
+    pub now: Time,
 }
 
 /// Why a grant was refused.

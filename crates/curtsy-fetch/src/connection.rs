@@ -26,7 +26,6 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::TokioClock;
 use crate::ask::{Manner, Proxied};
-use crate::failure::Failure;
 use crate::wire::{Gate, Hears, Speaks, Stream};
 
 /// A look at a connection counts for so long: a turn that comes at once needs no second one. What the other side did in that time may
@@ -249,7 +248,7 @@ impl Connection {
         &mut self,
         answer: &mut Answer,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Heading, Failure>> {
+    ) -> Poll<Result<Heading, Problem>> {
         self.drive(cx);
         let polled = match answer {
             Answer::Http1(future) => future.as_mut().poll(cx).map(|made| match made {
@@ -270,14 +269,14 @@ impl Connection {
         let flooded = self.interim.load(Ordering::Relaxed) > INTERIM_MAX
             || self.gate.read() > INTERIM_BYTES_MAX;
         match polled {
-            Poll::Pending if flooded => Poll::Ready(Err(Failure::Over(Hit::Interim))),
+            Poll::Pending if flooded => Poll::Ready(Err(Problem::OverLimit(Hit::Interim))),
             Poll::Pending if self.over => {
                 // The library ended without a word about the request.
-                Poll::Ready(Err(Problem::Reset.into()))
+                Poll::Ready(Err(Problem::Reset))
             }
             Poll::Pending => Poll::Pending,
             Poll::Ready(Ok(_)) if flooded && self.interim.load(Ordering::Relaxed) > INTERIM_MAX => {
-                Poll::Ready(Err(Failure::Over(Hit::Interim)))
+                Poll::Ready(Err(Problem::OverLimit(Hit::Interim)))
             }
             Poll::Ready(Ok((parts, rest, framed))) => Poll::Ready(Ok(Heading {
                 status: parts.status.as_u16(),
@@ -294,21 +293,21 @@ impl Connection {
         &mut self,
         rest: &mut Rest,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Piece, Failure>> {
+    ) -> Poll<Result<Piece, Problem>> {
         // What is read already comes first; then the connection is asked for more.
         if let Poll::Ready(piece) = rest.poll(cx) {
             return Poll::Ready(piece);
         }
         self.drive(cx);
         match rest.poll(cx) {
-            Poll::Pending if self.over => Poll::Ready(Err(Problem::Truncated.into())),
+            Poll::Pending if self.over => Poll::Ready(Err(Problem::Truncated)),
             polled => polled,
         }
     }
 }
 
 impl Rest {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Piece, Failure>> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Piece, Problem>> {
         match self {
             Rest::Http1(body) => Pin::new(body).poll_frame(cx).map(|frame| match frame {
                 None => Ok(Piece::End),
@@ -347,15 +346,15 @@ enum Phase {
 
 impl Phase {
     /// What is too large here, where the library says no more than that.
-    const fn over(self) -> Failure {
+    const fn over(self) -> Problem {
         match self {
-            Phase::Head => Failure::Over(Hit::Head),
-            Phase::Body => Failure::Over(Hit::Around),
+            Phase::Head => Problem::OverLimit(Hit::Head),
+            Phase::Body => Problem::OverLimit(Hit::Around),
         }
     }
 }
 
-fn http1_failure(error: &hyper::Error, phase: Phase) -> Failure {
+fn http1_failure(error: &hyper::Error, phase: Phase) -> Problem {
     let io = source::<std::io::Error>(error).map(std::io::Error::kind);
     let problem = if error.is_parse() {
         // Only servers may ask hyper for the kind; a test holds this text.
@@ -373,10 +372,10 @@ fn http1_failure(error: &hyper::Error, phase: Phase) -> Failure {
     } else {
         Problem::Reset
     };
-    problem.into()
+    problem
 }
 
-fn http2_failure(error: &h2::Error, phase: Phase) -> Failure {
+fn http2_failure(error: &h2::Error, phase: Phase) -> Problem {
     let reset =
         error.get_io().map(std::io::Error::kind) == Some(std::io::ErrorKind::ConnectionReset);
     let problem = match error.reason() {
@@ -395,7 +394,7 @@ fn http2_failure(error: &h2::Error, phase: Phase) -> Failure {
         None if phase == Phase::Body && !reset => Problem::Truncated,
         Some(_) | None => Problem::Reset,
     };
-    problem.into()
+    problem
 }
 
 /// The first of an error's sources that is a `T`.

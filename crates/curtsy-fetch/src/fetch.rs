@@ -27,6 +27,18 @@ use crate::wire::{Stream, Wire};
 use crate::{TokioClock, egress, guard, port, proxy, tls};
 
 /// The [`Fetch`] of one worker. It lives on that worker's thread, in a current-thread runtime.
+///
+/// Its lines send nothing without a permit:
+///
+/// ```compile_fail,E0061
+/// use std::cell::Cell;
+/// use curtsy_engine::{Line, Request};
+/// use curtsy_fetch::HttpLine;
+///
+/// async fn unasked(line: &mut HttpLine, request: &Request) {
+///     line.send(request, &Cell::new(None)).await;
+/// }
+/// ```
 pub struct HttpFetch {
     inner: Rc<Inner>,
 }
@@ -58,17 +70,7 @@ pub struct Counts {
 impl HttpFetch {
     /// A way to the web that tells time by its worker's clock.
     pub fn new(outlet: &Outlet, clock: TokioClock) -> HttpFetch {
-        let inner = Inner {
-            shared: Arc::clone(&outlet.0),
-            clock,
-            pool: Pool::default(),
-            counts: Cell::default(),
-        };
-        HttpFetch { inner: Rc::new(inner) }
-    }
-
-    pub(crate) fn inner(&self) -> &Inner {
-        &self.inner
+        HttpFetch { inner: Rc::new(Inner::new(outlet, clock)) }
     }
 
     /// What its connections came to so far.
@@ -140,6 +142,11 @@ pub struct Route {
 }
 
 impl Inner {
+    pub(crate) fn new(outlet: &Outlet, clock: TokioClock) -> Inner {
+        let shared = Arc::clone(&outlet.0);
+        Inner { shared, clock, pool: Pool::default(), counts: Cell::default() }
+    }
+
     pub(crate) fn count(&self, change: impl FnOnce(&mut Counts)) {
         let mut counts = self.counts.get();
         change(&mut counts);

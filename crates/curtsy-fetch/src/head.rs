@@ -7,8 +7,6 @@ use curtsy_core::policy::Body;
 use curtsy_engine::Head;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-use crate::failure::Failure;
-
 /// Reads the head. Names are in lower case; bytes that are no UTF-8 are replaced.
 pub(crate) fn read(status: u16, headers: &HeaderMap) -> Head {
     let one = |name: HeaderName| headers.get(name).map(text);
@@ -47,20 +45,20 @@ pub(crate) fn read(status: u16, headers: &HeaderMap) -> Head {
 }
 
 /// How the body is packed. More than one layer is refused undecoded: nobody packs a page twice but to make it burst.
-pub(crate) fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Failure> {
+pub(crate) fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Problem> {
     let lines = || {
         let lines = headers.get_all(header::CONTENT_ENCODING).into_iter();
         lines.map(|line| line.to_str().unwrap_or("?"))
     };
     let names = lines().flat_map(|line| line.split(',')).map(str::trim);
     if names.filter(|name| !matches!(*name, "" | "identity")).nth(1).is_some() {
-        return Err(Failure::Over(Hit::Coding));
+        return Err(Problem::OverLimit(Hit::Coding));
     }
     match codings(lines()).ok_or(Problem::Coding)?.as_slice() {
         [] => Ok(None),
-        [Coding::Compress] => Err(Problem::Coding.into()),
+        [Coding::Compress] => Err(Problem::Coding),
         [one] => Ok(Some(*one)),
-        _ => Err(Failure::Over(Hit::Coding)),
+        _ => Err(Problem::OverLimit(Hit::Coding)),
     }
 }
 

@@ -1,15 +1,19 @@
 //! One guarded HTTP exchange: the only place that opens a connection to a site.
 //!
-//! [`HttpFetch`] is one worker's way to the web, [`Outlet`] what the workers of a process share: the TLS roots, the names, the
-//! guard, and the caps on connections and on bodies in memory. A line goes through the steps that politeness needs: `connect` resolves,
-//! judges every address, dials and shakes hands, and holds no slot; `send` checks the permit and writes the first byte in one synchronous
-//! step; `body` reads what is wanted, decoded, and never more than the policy allows.
+//! [`HttpFetch`] is one worker's way to the web, [`Outlet`] what the workers of a process share: the
+//! TLS roots, the names, the guard, and the caps on connections and on bodies in memory. A line goes
+//! through the steps that politeness needs: `connect` resolves, judges every address, dials and
+//! shakes hands, and holds no slot; `send` takes the permit, checks its moment and writes the first
+//! byte in one synchronous step; `body` reads what is wanted, decoded, and never more than the
+//! policy allows. [`Callback`] is the one way out that needs no permit, and is no way to a site.
 //!
 //! Three things hold here and are worth knowing before changing anything:
 //!
-//! - **No byte leaves late.** The permit is checked in the socket's own `poll_write` (`wire`), not when the request is queued. The connection's
-//!   future belongs to its line and is polled by nobody else, so there is no task in between that could be slow.
-//! - **One way out.** `egress::dial` is the only function of the workspace that may connect; clippy refuses another.
+//! - **No byte leaves late.** The permit is checked in the socket's own `poll_write` (`wire`), not
+//!   when the request is queued. The connection's future belongs to its line and is polled by nobody
+//!   else, so there is no task in between that could be slow.
+//! - **One way out.** `egress::dial` is the only function of the workspace that may connect; clippy
+//!   refuses another.
 //! - **Everything has a bound**: heads, interim replies, trailers, bodies before and after decoding, time, speed, memory, connections, names.
 //!
 //! Redirects are answers. There are no cookies and no credentials but the proxy's own, and those that the policy has for
@@ -34,11 +38,11 @@ mod secure;
 mod site;
 
 mod ask;
+mod callback;
 mod clock;
 pub mod coding;
 mod connection;
 mod egress;
-mod failure;
 mod fetch;
 mod guard;
 mod head;
@@ -53,10 +57,10 @@ mod proxies;
 mod proxy;
 mod resolve;
 mod settings;
-mod tell;
 mod tls;
 mod wire;
 
+pub use callback::Callback;
 pub use clock::TokioClock;
 pub use fetch::{Counts, HttpFetch, Route};
 pub use guard::{Forbidden, Guard, GuardRefusal, NamedHost};

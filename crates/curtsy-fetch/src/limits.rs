@@ -5,7 +5,7 @@ use curtsy_core::policy::OWN_HEADERS_MAX;
 
 use crate::coding::{STEP, gzip, zstd};
 use crate::settings::SpeedFloor;
-use crate::{connection, head, line, outlet, own, pool, proxy, resolve};
+use crate::{callback, connection, head, line, outlet, own, pool, proxy, resolve};
 
 /// The limits of this crate: time, heads, bodies, codings, connections and names.
 pub fn limits() -> Vec<Limit> {
@@ -240,6 +240,34 @@ pub fn limits() -> Vec<Limit> {
             bytes(proxy::HEAD_BYTES_MAX),
             "`OverLimit`",
             Some(Hit::Proxy),
+        ),
+        limit(
+            "callback.time",
+            "one attempt to deliver a callback",
+            Bound::Within(callback::WHOLE),
+            "the attempt has failed",
+            None,
+        ),
+        limit(
+            "callback.message_bytes",
+            "the message of a callback",
+            bytes(callback::MESSAGE_BYTES_MAX),
+            "the callback is not sent",
+            None,
+        ),
+        limit(
+            "callback.answer_bytes",
+            "the answer to a callback, after its status",
+            Bound::Bytes(callback::REST_BYTES),
+            "the rest is not read",
+            None,
+        ),
+        limit(
+            "callback.answer_time",
+            "reading that answer",
+            Bound::Within(callback::REST),
+            "the rest is not read",
+            None,
         ),
     ]
 }

@@ -1,8 +1,9 @@
 //! A line: one connection, one exchange.
 //!
-//! `send` queues the request and writes it in the same breath; the socket's gate has the last word (see `wire`). `body` reads within limits: bytes
-//! before and after decoding, time, speed, and the memory of the process. What goes wrong is a `Problem`, and ends the connection; only an
-//! answer that was read to its end gives it back.
+//! `send` takes a permit, queues the request and writes it in the same step; the socket's gate
+//! compares the permit's last moment with the clock (see `wire`). `body` reads within limits: bytes
+//! before and after decoding, time, speed, and the memory of the process. A failure is a `Problem`
+//! and ends the connection; only an answer that was read to its end gives the connection back.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -15,17 +16,16 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use curtsy_core::headers::Coding;
-use curtsy_core::host::{Approach, Kind, Permit, Problem};
+use curtsy_core::host::{Approach, Kind, Problem};
 use curtsy_core::limits::Hit;
 use curtsy_core::robots::ROBOTS_BYTES_MAX;
 use curtsy_core::url::Authority;
-use curtsy_engine::{Clock, Fetched, Line, Mono, Reading, Request, Sent};
+use curtsy_engine::{Clock, Fetched, Line, Mono, Permit, Reading, Request, Sent};
 use tokio::time::Sleep;
 
 use crate::ask::Proxied;
 use crate::coding::{Decoder, Fault, Step};
 use crate::connection::{Answer, Connection, Heading, Piece, Rest};
-use crate::failure::Failure;
 use crate::fetch::Inner;
 use crate::guard::Guard;
 use crate::head;
@@ -47,8 +47,6 @@ pub struct HttpLine {
     answered: Option<Answered>,
     /// Room for the body, until the line is dropped.
     memory: Option<Held>,
-    /// The limit on size that ended the exchange, if one did.
-    over: Option<Hit>,
     /// The body has more memory than its share until here at the latest.
     hurried: Option<Mono>,
     timer: Option<Pin<Box<Sleep>>>,
@@ -58,7 +56,7 @@ pub struct HttpLine {
 /// An answer whose head is read.
 struct Answered {
     rest: Rest,
-    coding: Result<Option<Coding>, Failure>,
+    coding: Result<Option<Coding>, Problem>,
     declared: Option<u64>,
     /// The whole exchange ends here at the latest.
     deadline: Mono,
@@ -91,7 +89,6 @@ impl HttpLine {
             asked: false,
             answered: None,
             memory: None,
-            over: None,
             hurried: None,
             timer: None,
             wire_before: connection.gate.wire_bytes(),
@@ -99,14 +96,10 @@ impl HttpLine {
         }
     }
 
-    /// Hands the request to the connection, armed with its permit's last moment. Nothing is written yet.
-    fn queue(&mut self, permit: &Permit, until: Mono, request: &Request) -> Option<Answer> {
-        let approach = permit.approach();
+    /// Hands the request to the connection, armed with the permit's last moment. Nothing is written
+    /// yet. Returns nothing if the connection is gone.
+    fn queue(&mut self, permit: &Permit, request: &Request) -> Option<Answer> {
         let connection = self.connection.as_mut().filter(|_| !self.asked)?;
-        // A permit for another authority is not one for this line.
-        if approach.authority() != self.authority {
-            return None;
-        }
         let now = self.inner.clock.mono();
         if !connection.is_ready(now) {
             let age = now - connection.idle_since;
@@ -114,8 +107,8 @@ impl HttpLine {
             return None;
         }
         self.asked = true;
-        connection.gate.arm(until);
-        connection.ask(&self.inner.shared.manner, &approach.url, request)
+        connection.gate.arm(permit.until());
+        connection.ask(&self.inner.shared.manner, &permit.approach().url, request)
     }
 
     /// Writes the request and waits for the head.
@@ -124,14 +117,14 @@ impl HttpLine {
         mut answer: Answer,
         until: Mono,
         written: &Cell<Option<Mono>>,
-    ) -> Result<Heading, Failure> {
+    ) -> Result<Heading, Problem> {
         let timeouts = &self.inner.shared.timeouts;
         let (first_byte, whole) = (timeouts.first_byte, timeouts.whole);
         let window = self.inner.shared.floor.window;
         let clock = self.inner.clock;
         poll_fn(|cx| {
             let Some(connection) = &mut self.connection else {
-                return Poll::Ready(Err(Problem::Reset.into()));
+                return Poll::Ready(Err(Problem::Reset));
             };
             let polled = connection.poll_head(&mut answer, cx);
             let gate = &connection.gate;
@@ -146,12 +139,12 @@ impl HttpLine {
                 (None, _) => (until, Problem::Reset),
                 (Some(sent), None) => (sent + first_byte, Problem::FirstByteTimeout),
                 (Some(sent), Some(_)) if sent + whole < clock.mono() => {
-                    return Poll::Ready(Err(Problem::WholeTimeout.into()));
+                    return Poll::Ready(Err(Problem::WholeTimeout));
                 }
                 (Some(sent), Some(first)) => ((first + window).min(sent + whole), Problem::TooSlow),
             };
             match self.poll_timer(deadline, cx) {
-                Poll::Ready(()) => Poll::Ready(Err(problem.into())),
+                Poll::Ready(()) => Poll::Ready(Err(problem)),
                 Poll::Pending => Poll::Pending,
             }
         })
@@ -159,23 +152,23 @@ impl HttpLine {
     }
 
     /// Takes in a head: what will be read after it, and how.
-    fn take_in(&mut self, heading: Heading, sent: Mono) -> Result<curtsy_engine::Head, Failure> {
+    fn take_in(&mut self, heading: Heading, sent: Mono) -> Result<curtsy_engine::Head, Problem> {
         let headers = &heading.headers;
         if heading.status < 200 || !heading.framed && !head::is_framed_well(headers) {
-            return Err(Problem::Malformed.into());
+            return Err(Problem::Malformed);
         }
         let shared = &self.inner.shared;
         let mut told = head::read(heading.status, headers);
         let proxied = self.connection.as_ref().is_some_and(|c| c.proxied == Proxied::Plainly);
         if let Some(problem) = proxy::answered_itself(&told, proxied) {
-            return Err(problem.into());
+            return Err(problem);
         }
         told.own = self.connection.as_ref().is_some_and(|connection| {
             shared.manner.credentials(&self.authority, connection.proxied).is_some()
         });
         if told.own && told.status == 401 && self.kind == Kind::Robots {
             // Without the right credentials nobody can see the rules: that is not a site without rules.
-            return Err(Problem::OwnLogin.into());
+            return Err(Problem::OwnLogin);
         }
         told.inside = Guard::default().judge(self.peer).is_err();
         if let Some(seconds) = head::keep_alive(headers) {
@@ -198,7 +191,7 @@ impl HttpLine {
         Ok(told)
     }
 
-    async fn read(&mut self, answered: Answered) -> Result<Vec<u8>, Failure> {
+    async fn read(&mut self, answered: Answered) -> Result<Vec<u8>, Problem> {
         let max = self.inner.shared.body.decoded_max;
         let Answered { mut rest, coding, declared, deadline, use_of_body } = answered;
         match use_of_body {
@@ -209,10 +202,10 @@ impl HttpLine {
             }
             UseOfBody::Unwanted => {
                 self.drain(&mut rest, deadline, DRAIN_MAX).await;
-                return Err(Problem::ContentType.into());
+                return Err(Problem::ContentType);
             }
             UseOfBody::Page if declared.is_some_and(|bytes| bytes > max) => {
-                return Err(Failure::Over(Hit::Body));
+                return Err(Problem::OverLimit(Hit::Body));
             }
             UseOfBody::Page | UseOfBody::Robots => {}
         }
@@ -244,14 +237,14 @@ impl HttpLine {
                 unpacked += step.given as u64;
                 if coding.is_some() && unpacked > max {
                     // Of a robots.txt too: what bursts is no text that an owner wrote, and unpacking it is all that it wants.
-                    return Err(Failure::Over(Hit::Body));
+                    return Err(Problem::OverLimit(Hit::Body));
                 }
                 if use_of_body == UseOfBody::Robots {
                     // What is behind this does not count; it is read so that the server sees its answer taken.
                     out.truncate(ROBOTS_KEPT);
                 }
                 if out.len() as u64 > max {
-                    return Err(Failure::Over(Hit::Body));
+                    return Err(Problem::OverLimit(Hit::Body));
                 }
                 self.make_room(out.len() as u64, deadline, &mut speed).await?;
                 if step == Step::default() {
@@ -260,7 +253,7 @@ impl HttpLine {
             }
             if coding.is_some() && packed > HOLLOW_MAX + HOLLOW_TIMES * unpacked {
                 // Empty blocks and frames: nothing is in them but work.
-                return Err(Failure::Over(Hit::Coding));
+                return Err(Problem::OverLimit(Hit::Coding));
             }
         }
         decoder.end().map_err(failure_of)?;
@@ -268,13 +261,13 @@ impl HttpLine {
     }
 
     /// A robots.txt without end counts by its beginning (RFC 9309 §2.5); a page without end is none.
-    fn past_limit(&mut self, use_of_body: UseOfBody, out: Vec<u8>) -> Result<Vec<u8>, Failure> {
+    fn past_limit(&mut self, use_of_body: UseOfBody, out: Vec<u8>) -> Result<Vec<u8>, Problem> {
         match use_of_body {
             UseOfBody::Robots if out.len() >= ROBOTS_BYTES_MAX => {
                 self.leave(After::Close);
                 Ok(out)
             }
-            _ => Err(Failure::Over(Hit::Body)),
+            _ => Err(Problem::OverLimit(Hit::Body)),
         }
     }
 
@@ -285,7 +278,7 @@ impl HttpLine {
         deadline: Mono,
         speed: &mut Speed,
         packed: u64,
-    ) -> Result<Piece, Failure> {
+    ) -> Result<Piece, Problem> {
         let clock = self.inner.clock;
         let (deadline, late) = match self.hurried {
             // Given up by us: tried again, and nobody is blamed.
@@ -294,12 +287,12 @@ impl HttpLine {
         };
         poll_fn(|cx| {
             let Some(connection) = &mut self.connection else {
-                return Poll::Ready(Err(Problem::Truncated.into()));
+                return Poll::Ready(Err(Problem::Truncated));
             };
             let polled = connection.poll_piece(rest, cx);
             if connection.gate.read() > OVERHEAD_MAX + packed * OVERHEAD_TIMES {
                 // Frames, chunk headers or trailers without end.
-                return Poll::Ready(Err(Failure::Over(Hit::Around)));
+                return Poll::Ready(Err(Problem::OverLimit(Hit::Around)));
             }
             if let Poll::Ready(Ok(Piece::Data(data))) = &polled {
                 speed.bytes += data.len() as u64;
@@ -312,10 +305,10 @@ impl HttpLine {
             while self.poll_timer(deadline.min(speed.until()), cx).is_ready() {
                 let now = clock.mono();
                 if now >= deadline {
-                    return Poll::Ready(Err(late.into()));
+                    return Poll::Ready(Err(late));
                 }
                 if !speed.next_window(now) {
-                    return Poll::Ready(Err(Problem::TooSlow.into()));
+                    return Poll::Ready(Err(Problem::TooSlow));
                 }
             }
             polled
@@ -378,14 +371,6 @@ impl HttpLine {
         timer.as_mut().poll(cx)
     }
 
-    /// What is told of a failure; which limit it was stays here.
-    fn told(&mut self, failure: Failure) -> Problem {
-        if let Failure::Over(hit) = failure {
-            self.over = Some(hit);
-        }
-        failure.problem()
-    }
-
     /// Parts with the connection: back to the pool, or closed.
     fn leave(&mut self, after: After) {
         let Some(connection) = self.connection.take() else {
@@ -420,14 +405,17 @@ impl Line for HttpLine {
 
     async fn send(
         &mut self,
-        permit: &Permit,
-        until: Mono,
+        permit: Permit,
         request: &Request,
         written: &Cell<Option<Mono>>,
     ) -> Sent {
-        let got = match self.queue(permit, until, request) {
+        if permit.approach().authority() != self.authority {
+            return Sent::NotSent;
+        }
+        let until = permit.until();
+        let got = match self.queue(&permit, request) {
             Some(answer) => self.head(answer, until, written).await,
-            None => Err(Problem::Reset.into()),
+            None => Err(Problem::Reset),
         };
         let sent = self.connection.as_ref().filter(|_| self.asked).and_then(|c| c.gate.written());
         let Some(sent) = sent else {
@@ -444,9 +432,9 @@ impl Line for HttpLine {
                 let first_byte = first_byte.filter(|_| !framed).unwrap_or(now);
                 Sent::Answered { sent, first_byte, head: Arc::new(head) }
             }
-            Err(failure) => {
+            Err(problem) => {
                 self.leave(After::Close);
-                Sent::Failed { sent, problem: self.told(failure) }
+                Sent::Failed { sent, problem }
             }
         }
     }
@@ -460,19 +448,15 @@ impl Line for HttpLine {
                 self.leave(After::Keep);
                 Reading::Whole(Fetched { body: body.into() })
             }
-            Err(Failure::Of(Problem::ContentType)) => {
+            Err(Problem::ContentType) => {
                 self.leave(After::Keep);
                 Reading::Failed(Problem::ContentType)
             }
-            Err(failure) => {
+            Err(problem) => {
                 self.leave(After::Close);
-                Reading::Failed(self.told(failure))
+                Reading::Failed(problem)
             }
         }
-    }
-
-    fn over(&self) -> Hit {
-        self.over.unwrap_or(Hit::Body)
     }
 
     async fn discard(&mut self) {
@@ -523,11 +507,11 @@ impl Speed {
     }
 }
 
-fn failure_of(fault: Fault) -> Failure {
+fn failure_of(fault: Fault) -> Problem {
     match fault {
-        Fault::Bad => Problem::Coding.into(),
-        Fault::TooLarge => Failure::Over(Hit::Coding),
-        Fault::Cut => Problem::Truncated.into(),
+        Fault::Bad => Problem::Coding,
+        Fault::TooLarge => Problem::OverLimit(Hit::Coding),
+        Fault::Cut => Problem::Truncated,
     }
 }
 
@@ -559,12 +543,13 @@ mod tests {
 
     /// Queues a request, lets the whole runtime stand still for a while, and only then lets the connection write.
     async fn stalled(client: &Client, url: &str, stall: Duration) -> Option<Mono> {
-        let (ticket, permit) = approach(url);
+        let (ticket, booked) = approach(url);
         let Ok(Connected { mut line, .. }) = client.line(&ticket, Mono(0)).await else {
             panic!("the site accepts");
         };
-        let (written, until) = (Cell::new(None), client.clock.mono() + Duration::from_millis(400));
-        let answer = line.queue(&permit, until, &request()).expect("the line stands");
+        let permit = client.permit(booked, Duration::from_millis(400));
+        let (written, until) = (Cell::new(None), permit.until());
+        let answer = line.queue(&permit, &request()).expect("the line stands");
         std::thread::sleep(stall);
         let head = line.head(answer, until, &written).await;
         let gate = &line.connection.as_ref().expect("not yet left").gate;

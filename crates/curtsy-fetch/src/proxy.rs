@@ -3,6 +3,7 @@
 //! What a proxy says is never the site's word. A proxy that wants a login, can't reach the site or refuses to is our own side's trouble.
 
 use curtsy_core::host::Problem;
+use curtsy_core::limits::Hit;
 use curtsy_core::url::CrawlUrl;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -28,7 +29,7 @@ pub(crate) async fn tunnel(
     // Byte by byte: what follows the head belongs to the tunnel.
     while !head.ends_with(b"\r\n\r\n") {
         if head.len() == HEAD_BYTES_MAX {
-            return Err(Problem::OverLimit);
+            return Err(Problem::OverLimit(Hit::Proxy));
         }
         head.push(tcp.read_u8().await.map_err(|_| Problem::Proxy)?);
     }

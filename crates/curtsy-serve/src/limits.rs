@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use curtsy_core::limits::{Bound, Limit};
+use curtsy_fetch::Callback;
 
 use crate::db::{IDLE_MAX, postgres};
 use crate::door::{CHANGES_A_MINUTE, WRONG_A_MINUTE, limit as rate, session};
-use crate::ingest::{callback, keeper, order, run, survey};
+use crate::ingest::{keeper, order, run, survey};
 use crate::listen::{Bounds, LAST};
 use crate::pages::by_hand;
 use crate::{api, orbit, pages, records};
@@ -161,7 +162,7 @@ fn runs() -> Vec<Limit> {
         limit(
             "service.callbacks",
             "attempts to deliver the callback of a run",
-            count(callback::TRIES.len()),
+            count(Callback::TRIES.len()),
             "the run says that the callback was not delivered",
         ),
         limit(

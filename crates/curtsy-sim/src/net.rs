@@ -8,10 +8,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{Approach, Kind, Permit, Problem};
+use curtsy_core::host::{Approach, Kind, Problem};
 use curtsy_core::time::micros;
 use curtsy_core::url::{Authority, CrawlUrl, Scheme};
-use curtsy_engine::{Connected, Fetch, Fetched, Head, Line, Mono, Reading, Request, Sent};
+use curtsy_engine::{Connected, Fetch, Fetched, Head, Line, Mono, Permit, Reading, Request, Sent};
 use curtsy_judge::Exchange;
 
 use crate::chance::Chance;
@@ -433,12 +433,10 @@ impl Line for SimLine {
 
     async fn send(
         &mut self,
-        permit: &Permit,
-        until: Mono,
+        permit: Permit,
         request: &Request,
         written: &Cell<Option<Mono>>,
     ) -> Sent {
-        let _ = permit;
         self.life.check().await;
         let universe = Rc::clone(&self.web.universe);
         let now = self.life.mono();
@@ -449,7 +447,7 @@ impl Line for SimLine {
             *known = idle.min(*known);
             return Sent::Gone;
         }
-        if now > until {
+        if now > permit.until() || permit.approach().authority() != self.url.authority() {
             return Sent::NotSent;
         }
         // The check above and the write here are one step: nothing is awaited in between.

@@ -10,15 +10,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{
-    Breaker, HostState, Kind, Lease, LeaseId, Receipt, RobotsId, RobotsStanding,
-};
+use curtsy_core::host::{Breaker, HostState, Kind, Lease, LeaseId, RobotsId, RobotsStanding};
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 use curtsy_engine::{
-    Commit, Committed, Offered, Order, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite,
-    View,
+    Commit, Committed, Offered, Order, RobotsFile, Saved, Store, StoreError, Taken, UrlRecord,
+    UrlWrite, View,
 };
 
 use crate::executor::Universe;
@@ -319,20 +317,17 @@ impl<S: Store> Store for SabotagedStore<S> {
     async fn commit(&self, mut commit: Commit) -> Result<Committed, StoreError> {
         let Some(fault) = self.plant.sabotage else { return self.inner.commit(commit).await };
         self.plant.commit(fault, &mut commit);
-        let made_up = (fault == Sabotage::LocalFallback).then(|| Receipt {
-            host: commit.host.clone(),
-            version: commit.version + 1,
-            now: self.plant.now(),
-            leases: leases(commit.state.as_deref()),
-        });
+        // A store that lies opens permits: no type can prevent that, so the judge must see it.
+        let made_up = (fault == Sabotage::LocalFallback)
+            .then(|| Saved { version: commit.version + 1, now: self.plant.now() });
         match (self.inner.commit(commit).await, made_up) {
             (Ok(Committed::Stale(mut view)), _) => {
                 self.seen(&mut view);
                 Ok(Committed::Stale(view))
             }
-            (Err(_), Some(receipt)) => {
+            (Err(_), Some(saved)) => {
                 self.plant.mark.set();
-                Ok(Committed::Done(receipt))
+                Ok(Committed::Done(saved))
             }
             (other, _) => other,
         }
@@ -354,8 +349,4 @@ impl<S: Store> Store for SabotagedStore<S> {
     async fn robots(&self, id: RobotsId) -> Result<Option<Arc<RobotsFile>>, StoreError> {
         self.inner.robots(id).await
     }
-}
-
-fn leases(state: Option<&HostState>) -> Vec<LeaseId> {
-    state.map(|state| state.leases.iter().map(|l| l.id).collect()).unwrap_or_default()
 }

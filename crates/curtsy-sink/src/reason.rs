@@ -124,13 +124,13 @@ fn failed(problem: Problem, host: &HostKey, page: Option<&Page>, body_max: Optio
         Problem::Truncated => "answer cut short",
         Problem::TooSlow => "answer too slow",
         // The head of an answer whose body is too large is there.
-        Problem::OverLimit if page.is_some() => {
+        Problem::OverLimit(_) if page.is_some() => {
             return Cause::plain(match body_max {
                 Some(bytes) => format!("larger than {}", size(bytes)),
                 None => "larger than the policy allows".to_owned(),
             });
         }
-        Problem::OverLimit => "over a limit (headers, encoding, or size)",
+        Problem::OverLimit(_) => "over a limit (headers, encoding, or size)",
         Problem::ContentType => {
             let head = page.and_then(|page| page.head.content_type.as_deref());
             let kind = head.and_then(|kind| kind.split(';').next()).map(str::trim);

@@ -65,7 +65,7 @@ pub(crate) fn problem(problem: Problem) -> &'static str {
         Problem::Malformed => "malformed",
         Problem::Truncated => "truncated",
         Problem::TooSlow => "too_slow",
-        Problem::OverLimit => "over_limit",
+        Problem::OverLimit(_) => "over_limit",
         Problem::ContentType => "content_type",
         Problem::Guard => "guard",
         Problem::TlsExpired => "tls_expired",

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use curtsy_core::host::{Anew, HostState, Receipt, RobotsId};
+use curtsy_core::host::{Anew, HostState, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::{
-    CachedPage, Commit, Committed, Fetched, Head, Offered, Order, Refusal, RobotsFile, StoreError,
-    Taken, UrlRecord, UrlWrite, View, Visit,
+    CachedPage, Commit, Committed, Fetched, Head, Offered, Order, Refusal, RobotsFile, Saved,
+    StoreError, Taken, UrlRecord, UrlWrite, View, Visit,
 };
 
 use crate::books::Books;
@@ -535,9 +535,7 @@ impl<H: Hours> Core<H> {
         for (id, file) in &commit.robots {
             self.ledger.keep_robots(*id, file, now)?;
         }
-        let mut leases = Vec::new();
         if let Some(state) = commit.state {
-            leases = state.leases.iter().map(|lease| lease.id).collect();
             version = self.ledger.write(host, state, commit.exchanged.as_ref(), now)?;
         }
         if let Some(page) = page {
@@ -547,7 +545,7 @@ impl<H: Hours> Core<H> {
             self.file.write_url(write)?;
         }
         self.file.reschedule(&commit.host, commit.not_before)?;
-        Ok(Committed::Done(Receipt { host: commit.host, version, now, leases }))
+        Ok(Committed::Done(Saved { version, now }))
     }
 
     /// A grant for a URL that is not there under that claim: somebody else has it, or this very grant had worked and its answer got lost.

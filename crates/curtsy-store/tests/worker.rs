@@ -7,13 +7,14 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use curtsy_core::host::{Approach, Friction, Kind, Permit, Problem};
+use curtsy_core::host::{Approach, Friction, Kind, Problem};
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::{
     Batch, Boxed, Cache, Clock, Connected, Document, Fetch, Fetched, Head, Line, Mono, Outside,
-    Reader, Reading, Request, Sent, Settings, Sink, SinkError, Source, UrlRecord, Worker, World,
+    Permit, Reader, Reading, Request, Sent, Settings, Sink, SinkError, Source, UrlRecord, Worker,
+    World,
 };
 use curtsy_store::{Crawl, Handle, Machine, Options, Place, Shows};
 use rusqlite::Connection;
@@ -51,15 +52,9 @@ impl Line for SiteLine {
         Ipv4Addr::new(192, 0, 2, 7).into()
     }
 
-    async fn send(
-        &mut self,
-        _: &Permit,
-        until: Mono,
-        _: &Request,
-        written: &Cell<Option<Mono>>,
-    ) -> Sent {
+    async fn send(&mut self, permit: Permit, _: &Request, written: &Cell<Option<Mono>>) -> Sent {
         let sent = self.clock.mono();
-        if sent > until {
+        if sent > permit.until() {
             return Sent::NotSent;
         }
         written.set(Some(sent));

@@ -44,7 +44,7 @@ pub use gates::{Gate, Reason, SlotEnds};
 pub use line::{HANDSHAKES_KNOWN, Handshake};
 pub use observe::{Observation, Settled};
 pub use outcome::{Class, Fate, Friction, Outcome, Problem, Tries, fate};
-pub use reserve::{Permit, Receipt, Reserved, SealedPermit};
+pub use reserve::{BookedTurn, Reserved, SealedPermit};
 pub use verdict::{Finding, Findings, Verdict};
 
 use crate::time::Time;

@@ -1,12 +1,13 @@
-//! Taking in what happened.
+//! Applies the outcome of a request to the state of its host.
 //!
-//! An observation belongs to a permit and is applied to the newest state, whoever wrote that. If the lease is gone from it, the
-//! observation was taken in already or the lease ran out: then only what lengthens a wait is kept.
+//! An observation belongs to a booked turn and is applied to the newest state, whichever worker
+//! wrote that. If the state no longer has the turn's lease, the observation was applied before or
+//! the lease ran out: then only what lengthens a wait is kept.
 
 use std::time::Duration;
 
 use super::gates::{Heard, Step};
-use super::{HostState, Outcome, Permit, RobotsNews, Scene};
+use super::{BookedTurn, HostState, Outcome, RobotsNews, Scene};
 use crate::time::Time;
 
 /// What one request came to, in the store's clock.
@@ -33,22 +34,23 @@ pub struct Settled {
     pub probe_in: Option<Duration>,
     /// The breaker closed.
     pub closed: bool,
-    /// Whether this permit's lease was still there.
+    /// Whether the state still had the lease of the turn.
     pub ours: bool,
 }
 
 impl HostState {
-    /// Takes in what a request came to. The permit stays open until the commit of the new state is receipted.
+    /// Returns the state after a request, and what that changed. An observation of an exchange that
+    /// has ended removes the turn's lease.
     pub fn observe(
         &self,
-        permit: &Permit,
+        turn: &BookedTurn,
         seen: &Observation,
         scene: &Scene<'_>,
     ) -> (HostState, Settled) {
-        let ours = self.lease(permit.lease().id).is_some();
-        let outcome = seen.outcome.said_by_host(permit.approach().kind);
+        let ours = self.lease(turn.lease().id).is_some();
+        let outcome = seen.outcome.said_by_host(turn.approach().kind);
         let at = seen.ended.unwrap_or(scene.now);
-        self.hear(Step::Sent { permit, seen, ours }, outcome, at, scene)
+        self.hear(Step::Sent { turn, seen, ours }, outcome, at, scene)
     }
 
     /// Takes in that no line could be made.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{HostState, Kind};
 use crate::chance::{Purpose, draw};
+use crate::limits::Hit;
 use crate::policy::{OnForbidden, Policy};
 use crate::time::Time;
 
@@ -52,8 +53,9 @@ pub enum Problem {
     Truncated,
     /// The body came too slowly.
     TooSlow,
-    /// Over a limit of ours: body, headers, encodings.
-    OverLimit,
+    /// There was more than this limit on size allows. A stored problem does not say which limit it
+    /// was: files of earlier versions have no place for that, and no decision depends on it.
+    OverLimit(#[serde(skip)] Hit),
     /// A content type that is not wanted.
     ContentType,
     /// An address that may not be dialled.
@@ -203,7 +205,7 @@ impl Problem {
             | Problem::WholeTimeout => Class::SiteWide,
             Problem::Truncated | Problem::Malformed => Class::UrlPassing,
             Problem::TooSlow
-            | Problem::OverLimit
+            | Problem::OverLimit(_)
             | Problem::ContentType
             | Problem::Guard
             | Problem::Port
@@ -318,5 +320,21 @@ pub fn fate(outcome: &Outcome, before: Tries, policy: &Policy, seed: u64, now: T
     match tries.counted > policy.retry.max && doubt.is_none() {
         true => Fate::Dead,
         false => Fate::Retry { at, tries },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_problem_has_the_bytes_that_earlier_versions_wrote() {
+        let over = Outcome::Failed(Problem::OverLimit(Hit::Head));
+        let bytes = postcard::to_extend(&over, Vec::new()).unwrap();
+        assert_eq!(bytes, [1, 10]);
+        let read: Outcome = postcard::from_bytes(&bytes).unwrap();
+        assert_eq!(read, Outcome::Failed(Problem::OverLimit(Hit::Body)));
+        let next = Outcome::Failed(Problem::ContentType);
+        assert_eq!(postcard::to_extend(&next, Vec::new()).unwrap(), [1, 11]);
     }
 }

@@ -1,8 +1,9 @@
-//! Booking a turn, and the permit that comes of it.
+//! Books a turn, and gives the sealed permit for its request.
 //!
-//! `reserve` writes the booking into a new state and gives a *sealed* permit. Only the receipt of a commit that holds this state
-//! opens it, so nothing is sent before its reservation is visible to every worker. An open permit is needed to send, tells the
-//! latest moment to do so, and is used up by the receipt of the commit that carries its observation.
+//! [`HostState::reserve`] writes the booking into a new state. The permit stays sealed until that
+//! state is where every worker sees it: `curtsy_engine::Permit::open` opens it with the receipt of a
+//! commit. The turn itself is plain data. It stays with the worker when the permit is used up, and
+//! is what [`HostState::observe`] applies the outcome to.
 
 use std::time::Duration;
 
@@ -10,114 +11,112 @@ use super::admit::{Action, Approach, Ask, Decision, Scene};
 use super::gates::Booking;
 use super::{Gate, HostState, Kind, Lease, LeaseId, PaceReason, Reason};
 use crate::time::Time;
-use crate::url::HostKey;
 
-/// A turn that is booked in a state which is not yet written.
+/// A turn that is booked in a state which is not yet committed.
 #[derive(Debug)]
 pub struct Reserved {
     /// The state to commit.
     pub state: HostState,
-    /// Opened by the commit's receipt.
+    /// The permit, sealed until the commit has a receipt.
     pub permit: SealedPermit,
-    /// The decision behind it.
+    /// The decision behind the booking.
     pub decision: Decision,
 }
 
-/// A permit whose reservation nobody can see yet.
+/// A permit whose lease no other worker can see yet. Only [`HostState::reserve`] makes one.
+///
+/// It has no way to be copied, so a booking leads to one permit:
+///
+/// ```compile_fail,E0599
+/// fn two(sealed: curtsy_core::host::SealedPermit) {
+///     let copy = sealed.clone();
+/// }
+/// ```
+///
+/// and no way to be made by hand:
+///
+/// ```compile_fail,E0451
+/// use curtsy_core::host::{BookedTurn, SealedPermit};
+///
+/// fn forged(turn: BookedTurn) -> SealedPermit {
+///     SealedPermit { turn }
+/// }
+/// ```
 #[derive(Debug)]
 pub struct SealedPermit {
-    permit: Permit,
+    turn: BookedTurn,
 }
 
-/// The right to send one request, now.
-#[derive(Debug)]
-pub struct Permit {
+/// A booked turn: its lease, its time, and the request that it is for.
+#[derive(Clone, Debug)]
+pub struct BookedTurn {
     lease: Lease,
-    turn_at: Time,
+    at: Time,
     delay: Duration,
     approach: Approach,
 }
 
-/// Proof that a commit was written. Made by a store, and only after the write held.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Receipt {
-    /// The host whose state was written.
-    pub host: HostKey,
-    /// The version that it has now.
-    pub version: u64,
-    /// The store's time of the write.
-    pub now: Time,
-    /// The leases in the state that was written.
-    pub leases: Vec<LeaseId>,
-}
-
 impl SealedPermit {
-    /// The name of the lease behind it.
-    pub fn lease(&self) -> LeaseId {
-        self.permit.lease.id
+    /// Returns the booked turn.
+    ///
+    /// ```
+    /// use curtsy_core::host::{LeaseId, SealedPermit};
+    ///
+    /// fn lease(sealed: &SealedPermit) -> LeaseId {
+    ///     sealed.turn().lease().id
+    /// }
+    /// ```
+    pub fn turn(&self) -> &BookedTurn {
+        &self.turn
     }
 
-    /// When its turn comes.
-    pub fn turn_at(&self) -> Time {
-        self.permit.turn_at
-    }
-
-    /// Opens the permit, if the receipt is of a state that holds its lease.
-    pub fn open(self, receipt: &Receipt) -> Result<Permit, SealedPermit> {
-        let ours = receipt.host == *self.permit.approach.url.host();
-        if ours && receipt.leases.contains(&self.permit.lease.id) {
-            Ok(self.permit)
-        } else {
-            Err(self)
-        }
+    /// Gives the permit up and returns the booked turn. No permit can be made of a turn.
+    pub fn into_turn(self) -> BookedTurn {
+        self.turn
     }
 }
 
-impl Permit {
-    /// The lease behind it.
+impl BookedTurn {
+    /// Returns the lease of the turn.
     pub fn lease(&self) -> &Lease {
         &self.lease
     }
 
-    /// What may be asked.
+    /// Returns what the request of this turn may ask for.
     pub fn approach(&self) -> &Approach {
         &self.approach
     }
 
-    /// Not before this moment.
-    pub fn turn_at(&self) -> Time {
-        self.turn_at
+    /// Returns when the turn begins.
+    pub fn at(&self) -> Time {
+        self.at
     }
 
-    /// Not after this moment.
+    /// Returns the latest moment at which the first byte may leave.
     pub fn send_by(&self) -> Time {
         self.lease.send_by
     }
 
-    /// The delay that was in force.
+    /// Returns the delay that was in force when the turn was booked.
     pub fn delay(&self) -> Duration {
         self.delay
     }
-
-    /// Uses the permit up, if the receipt is of a state that no longer holds its lease.
-    pub fn settle(self, receipt: &Receipt) -> Result<(), Permit> {
-        let ours = receipt.host == *self.approach.url.host();
-        if ours && !receipt.leases.contains(&self.lease.id) { Ok(()) } else { Err(self) }
-    }
 }
 
-/// From a turn to the latest write, with one slot. Grant to write stays below the 250 ms in which a signal reaches all workers.
+/// The span from a turn to the latest write, with one slot. It stays below the 250 ms in which a
+/// stop order reaches all workers.
 const WINDOW_ONE: Duration = Duration::from_millis(200);
-/// The same with several slots, where the next start may wait for it.
+/// The same with several slots, where the next start may have to wait for this one.
 const WINDOW_MANY: Duration = Duration::from_millis(50);
 
 impl HostState {
-    /// From the turn to the latest write.
+    /// Returns the span from a turn to the latest write.
     pub(super) fn window(slots: u8) -> Duration {
         if slots > 1 { WINDOW_MANY } else { WINDOW_ONE }
     }
 
-    /// Books the turn of `approach`, if every gate still lets it go on this state at this time; else gives the new decision.
+    /// Books the turn of `approach`, if every gate still lets it go on this state at this time;
+    /// otherwise returns the new decision.
     pub fn reserve(
         &self,
         approach: &Approach,
@@ -141,8 +140,8 @@ impl HostState {
             Reason::Pace(PaceReason::Delay { micros, .. }) => Duration::from_micros(micros),
             _ => self.delay(scene).0,
         };
-        let turn_at = booked.turn.max(scene.now);
-        let send_by = turn_at + window;
+        let at = booked.turn.max(scene.now);
+        let send_by = at + window;
         let lease = Lease {
             id,
             kind: booked.kind,
@@ -155,13 +154,13 @@ impl HostState {
         };
         let mut state = self.clone();
         state.book(&Booking { lease, delay, scene });
-        let permit = SealedPermit { permit: Permit { lease, turn_at, delay, approach: booked } };
+        let permit = SealedPermit { turn: BookedTurn { lease, at, delay, approach: booked } };
         Ok(Reserved { state, permit, decision })
     }
 }
 
 impl Kind {
-    /// Whether its request is paid from the job's pages.
+    /// Returns whether a request of this kind counts as a page of the job.
     pub fn is_page(self) -> bool {
         self == Kind::Page
     }

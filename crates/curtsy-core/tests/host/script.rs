@@ -8,14 +8,14 @@
 //! - `lost`: sent by a worker that dies; `unsent`: a permit that is handed back; `undialled`: no line could be made;
 //! - `?`: may it be asked now? The answers are the expectation.
 //!
-//! The store is three numbers: a version, the next lease, and receipts that name the leases written.
+//! The store is a state and its version. What it shows after a commit is that state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, Ask, AskKind, Chase, Decision, Friction, Gate, HostState, JobView, Kind,
-    LeaseId, Observation, Outcome, Permit, Problem, Receipt, RobotsId, RobotsNews, Scene, Settled,
+    Action, Approach, Ask, AskKind, BookedTurn, Chase, Decision, Friction, Gate, HostState,
+    JobView, Kind, LeaseId, Observation, Outcome, Problem, RobotsId, RobotsNews, Scene, Settled,
     Verdict,
 };
 use curtsy_core::policy::{Curve, Policy, Preset, read_span};
@@ -89,7 +89,7 @@ pub(crate) struct Play {
     pub(crate) settled: Settled,
     texts: Vec<(String, AgentRules)>,
     charged: BTreeSet<String>,
-    open: BTreeMap<String, (Permit, Time)>,
+    open: BTreeMap<String, (BookedTurn, Time)>,
     version: u64,
 }
 
@@ -261,13 +261,14 @@ impl Play {
             Ok(reserved) => reserved,
             Err(decision) => panic!("admitted but not reserved: {decision:?}"),
         };
-        let receipt = self.commit(reserved.state, now);
-        let permit = reserved.permit.open(&receipt).expect("its lease is written");
-        assert_eq!(permit.turn_at(), now);
-        if permit.lease().kind.is_page() && self.charged.insert(path.to_owned()) {
+        self.commit(reserved.state);
+        let turn = reserved.permit.into_turn();
+        assert!(self.state.lease(id).is_some(), "its lease is written");
+        assert_eq!((turn.lease().id, turn.at()), (id, now));
+        if turn.lease().kind.is_page() && self.charged.insert(path.to_owned()) {
             self.job.pages += 1;
         }
-        self.open.insert(path.to_owned(), (permit, now));
+        self.open.insert(path.to_owned(), (turn, now));
         approach
     }
 
@@ -279,7 +280,7 @@ impl Play {
     /// Takes in what a request came to that was sent before.
     #[track_caller]
     fn got(&mut self, path: &str, now: Time, reply: &str, ended: Option<Time>) {
-        let (permit, sent) = self.open.remove(path).expect("it was sent");
+        let (turn, sent) = self.open.remove(path).expect("it was sent");
         let outcome = outcome(reply);
         let answered = outcome.status().is_some();
         let seen = Observation {
@@ -288,19 +289,19 @@ impl Play {
             first_byte: answered.then_some(now),
             latency: answered.then_some(now - sent),
             robots: (ended.is_some()
-                && permit.lease().kind == Kind::Robots
+                && turn.lease().kind == Kind::Robots
                 && outcome != Outcome::NotSent)
                 .then(|| self.news(&outcome, now)),
             ended,
         };
-        let url = permit.approach().url.clone();
-        let (state, settled) = self.state.observe(&permit, &seen, &self.scene(&url, now));
-        let receipt = self.commit(state, now);
+        let url = turn.approach().url.clone();
+        let (state, settled) = self.state.observe(&turn, &seen, &self.scene(&url, now));
+        self.commit(state);
         self.settled = settled;
         if ended.is_some() {
-            permit.settle(&receipt).expect("its lease is gone");
+            assert!(self.state.lease(turn.lease().id).is_none(), "its lease is gone");
         } else {
-            self.open.insert(path.to_owned(), (permit, sent));
+            self.open.insert(path.to_owned(), (turn, sent));
         }
     }
 
@@ -320,20 +321,14 @@ impl Play {
             state.learn_robots(&authority, news, &self.policy.robots, None, now);
         }
         self.settled = settled;
-        self.commit(state, now);
+        self.commit(state);
     }
 
-    fn commit(&mut self, state: HostState, now: Time) -> Receipt {
+    fn commit(&mut self, state: HostState) {
         self.version += 1;
         // Through its bytes, as every store keeps it.
         self.state = HostState::decode(&state.encode()).expect("written by this program");
         assert_eq!(self.state, state);
-        Receipt {
-            host: url("/").host().clone(),
-            version: self.version,
-            now,
-            leases: state.leases.iter().map(|l| l.id).collect(),
-        }
     }
 
     fn ask<'a>(&self, path: &str, url: &'a CrawlUrl) -> Ask<'a> {

@@ -1,9 +1,9 @@
 //! Requests at once, stop orders, and a store that began anew.
 
-use curtsy_core::host::{Action, Ask, AskKind, Gate, LeaseId, Receipt, Reserved, SlotEnds};
+use curtsy_core::host::{Action, Ask, AskKind, Gate, LeaseId, Observation, Reserved, SlotEnds};
 use curtsy_core::time::Time;
 
-use crate::script::{Play, at, check, url, written};
+use crate::script::{Play, at, check, outcome, url, written};
 
 #[test]
 fn one_slot_means_one_at_a_time() {
@@ -126,29 +126,31 @@ fn the_quiet_does_not_hide_a_longer_delay() {
     play.quiet_until = Some(at("40s"));
     assert_eq!(play.answer("/page", at("39s990ms")), "not before 2m10s: pace");
     // And no turn is booked for it.
-    let booked = reserve(&play, at("39s990ms"), LeaseId(9)).map(|r| r.permit.turn_at());
+    let booked = reserve(&play, at("39s990ms"), LeaseId(9)).map(|r| r.permit.turn().at());
     assert_eq!(booked, None);
 }
 
 #[test]
-fn a_permit_opens_only_by_the_receipt_of_its_own_lease() {
-    let reserved = reserve(&Play::new("careful"), at("0s"), LeaseId(9)).expect("may be asked");
-    let mut receipt = Receipt {
-        host: url("/").host().clone(),
-        version: 1,
-        now: at("0s"),
-        leases: vec![LeaseId(8)],
+fn a_lease_stays_from_the_booking_to_the_end_of_the_exchange() {
+    let play = Play::new("careful");
+    let reserved = reserve(&play, at("0s"), LeaseId(9)).expect("may be asked");
+    let turn = reserved.permit.into_turn();
+    assert_eq!((turn.lease().id, turn.send_by()), (LeaseId(9), at("200ms")));
+    assert!(reserved.state.lease(LeaseId(9)).is_some());
+    let page = url("/page");
+    let observed = |ended| {
+        let seen = Observation {
+            outcome: outcome("ok"),
+            sent: Some(at("0s")),
+            first_byte: Some(at("1s")),
+            latency: None,
+            robots: None,
+            ended,
+        };
+        reserved.state.observe(&turn, &seen, &play.scene(&page, at("1s"))).0
     };
-    let sealed = reserved.permit.open(&receipt).expect_err("not its lease");
-    receipt.leases.push(LeaseId(9));
-    receipt.host = url("http://example.net/").host().clone();
-    let sealed = sealed.open(&receipt).expect_err("not its host");
-    receipt.host = url("/").host().clone();
-    let permit = sealed.open(&receipt).expect("its lease on its host");
-    assert_eq!(permit.send_by(), at("200ms"));
-    let permit = permit.settle(&receipt).expect_err("its lease is still there");
-    receipt.leases.clear();
-    permit.settle(&receipt).expect("its lease is gone");
+    assert!(observed(None).lease(LeaseId(9)).is_some(), "the body is still to come");
+    assert!(observed(Some(at("1s"))).lease(LeaseId(9)).is_none());
 }
 
 /// Books `/page`, if its approach may be booked.

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{HostState, JobView, LeaseId, Receipt, RobotsId};
+use curtsy_core::host::{HostState, JobView, LeaseId, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 
@@ -24,7 +24,7 @@ use journal::{Journal, Undo};
 
 use crate::visit::HOLD;
 use crate::{
-    Clock, Commit, Committed, Epoch, Offered, Order, Orders, Refusal, RobotsFile, Store,
+    Clock, Commit, Committed, Epoch, Offered, Order, Orders, Refusal, RobotsFile, Saved, Store,
     StoreError, Taken, UrlRecord, UrlWrite, View, Visit,
 };
 
@@ -321,9 +321,7 @@ impl Shared {
         for (id, file) in commit.robots {
             self.robots.insert(id, file);
         }
-        let mut leases = Vec::new();
         if let Some(state) = commit.state {
-            leases = state.leases.iter().map(|l| l.id).collect();
             self.versions += 1;
             let version = self.versions;
             let entry = self.hosts.entry(commit.host.clone()).or_default();
@@ -337,7 +335,7 @@ impl Shared {
         }
         self.reschedule(&commit.host, Some(commit.not_before));
         let version = self.hosts.get(&commit.host).map_or(0, |e| e.version);
-        Committed::Done(Receipt { host: commit.host, version, now, leases })
+        Committed::Done(Saved { version, now })
     }
 
     /// A grant for a URL that is not there under that claim: somebody else has it, or this very grant had worked and its answer got lost.

@@ -1,4 +1,4 @@
-//! A client with a permit: what the engine does around a line, in a few lines.
+//! A client that gets real permits: what the engine does around a line, in a few lines.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -6,15 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, Ask, AskKind, HostState, JobView, LeaseId, Permit, Problem, Receipt,
-    RobotsNews, Scene,
+    Action, Approach, Ask, AskKind, HostState, JobView, LeaseId, Problem, Reserved, RobotsNews,
+    Scene,
 };
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::robots::RobotsClass;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Clock, Connected, Fetch, Head, Line, Mono, Reading, Request, Sent};
+use curtsy_engine::memory::{Control, Options};
+use curtsy_engine::{
+    Commit, Connected, Fetch, Grant, Head, Line, Mono, Permit, Reading, Request, Sent, Store,
+};
 use curtsy_fetch::{HttpFetch, HttpLine, Outlet, Settings, SpeedFloor, TokioClock};
+use futures_util::FutureExt;
 
 /// A worker's way to the web, and its clock.
 pub(crate) struct Client {
@@ -74,32 +78,33 @@ impl Client {
 
     pub(crate) async fn ask(
         &self,
-        (approach, permit): (Approach, Permit),
+        (approach, booked): (Approach, Reserved),
         request: &Request,
     ) -> Got {
         let mut line = match self.line(&approach, Mono(0)).await {
             Ok(Connected { line, .. }) => line,
             Err(problem) => return Got::said(format!("no line: {problem:?}")),
         };
-        self.send(&mut line, &permit, request).await
+        self.send(&mut line, booked, request).await
     }
 
     pub(crate) async fn send(
         &self,
         line: &mut HttpLine,
-        permit: &Permit,
+        booked: Reserved,
         request: &Request,
     ) -> Got {
         let written = Cell::new(None);
-        let until = self.clock.mono() + Duration::from_secs(1);
-        match line.send(permit, until, request, &written).await {
+        let permit = self.permit(booked, Duration::from_secs(1));
+        let until = permit.until();
+        match line.send(permit, request, &written).await {
             Sent::NotSent | Sent::Gone => {
                 assert_eq!(written.get(), None);
                 Got::said("not sent".to_owned())
             }
             Sent::Failed { sent, problem } => {
                 assert_eq!(written.get(), Some(sent));
-                Got::said(format!("sent, {}", told(line, problem)))
+                Got::said(format!("sent, {}", told(problem)))
             }
             Sent::Answered { sent, first_byte, head } => {
                 assert_eq!(written.get(), Some(sent));
@@ -114,19 +119,44 @@ impl Client {
                         Got { said: format!("{status} {shown}"), head: Arc::unwrap_or_clone(head) }
                     }
                     Reading::Failed(problem) => Got {
-                        said: format!("{status}, {}", told(line, problem)),
+                        said: format!("{status}, {}", told(problem)),
                         head: Arc::unwrap_or_clone(head),
                     },
                 }
             }
         }
     }
+
+    /// Opens the permit of a booking: its state is committed to a store in memory, whose time is
+    /// `span` before the last moment of the lease.
+    pub(crate) fn permit(&self, booked: Reserved, span: Duration) -> Permit {
+        let turn = booked.permit.turn();
+        let (host, lease) = (turn.approach().url.host().clone(), turn.lease().id);
+        let now = turn.send_by().back(span);
+        let store = Control::new(Options::default(), move || now.micros()).handle(self.clock);
+        let view = store.load(&host).now_or_never().expect("memory never waits").unwrap();
+        let commit = Commit {
+            host,
+            version: view.version,
+            epoch: view.epoch.id,
+            state: Some(Arc::new(booked.state)),
+            not_before: now,
+            grant: Some(Grant { lease, url: None, charge: None, address: None }),
+            release: None,
+            robots: Vec::new(),
+            urls: Vec::new(),
+            exchanged: None,
+        };
+        let reply = curtsy_engine::commit(&store, &self.clock, &commit).now_or_never();
+        let receipt = reply.expect("memory never waits").unwrap().receipt.expect("it is written");
+        Permit::open(booked.permit, receipt).expect("the receipt of this lease")
+    }
 }
 
 /// What went wrong; of a limit on size, which one it was.
-fn told(line: &HttpLine, problem: Problem) -> String {
+fn told(problem: Problem) -> String {
     match problem {
-        Problem::OverLimit => format!("over {}", line.over().name()),
+        Problem::OverLimit(hit) => format!("over {}", hit.name()),
         problem => format!("{problem:?}"),
     }
 }
@@ -164,17 +194,17 @@ pub(crate) fn request() -> Request {
     }
 }
 
-/// A page's approach and open permit, as the core gives them.
-pub(crate) fn approach(url: &str) -> (Approach, Permit) {
-    granted(url, true)
+/// A page's approach and booking, as the core gives them.
+pub(crate) fn approach(url: &str) -> (Approach, Reserved) {
+    booked(url, true)
 }
 
 /// The same for the robots.txt of a URL's authority.
-pub(crate) fn robots(url: &str) -> (Approach, Permit) {
-    granted(url, false)
+pub(crate) fn robots(url: &str) -> (Approach, Reserved) {
+    booked(url, false)
 }
 
-fn granted(url: &str, robots_known: bool) -> (Approach, Permit) {
+fn booked(url: &str, robots_known: bool) -> (Approach, Reserved) {
     let url = CrawlUrl::parse(url).unwrap();
     let now = Time::from_secs(1_704_067_200);
     let policy = Policy::preset(Preset::Careful);
@@ -207,14 +237,5 @@ fn granted(url: &str, robots_known: bool) -> (Approach, Permit) {
         panic!("`{url}` may be asked for");
     };
     let reserved = state.reserve(&approach, &ask, &scene, LeaseId(1)).unwrap();
-    let host = url.host().clone();
-    let receipt = Receipt { host, version: 1, now, leases: vec![LeaseId(1)] };
-    (approach, reserved.permit.open(&receipt).unwrap())
-}
-
-/// A moment that is past.
-pub(crate) fn past(clock: &TokioClock) -> Mono {
-    let until = clock.mono();
-    std::thread::sleep(Duration::from_millis(2));
-    until
+    (approach, reserved)
 }

@@ -7,7 +7,7 @@ use curtsy_engine::{Connected, Line, Mono, Request, Sent};
 use curtsy_fetch::Settings;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::client::{Client, approach, past, request, run};
+use crate::client::{Client, approach, request, run};
 use crate::secure::{Ca, SecureSite};
 use crate::site::{Site, ok};
 
@@ -109,11 +109,11 @@ fn a_late_permit_sends_nothing_over_http2_either() {
     let url = format!("https://shop.test:{}/", site.address.port());
     run(async {
         let client = Client::with(believing(&ca));
-        let (ticket, permit) = approach(&url);
+        let (ticket, booked) = approach(&url);
         let Connected { mut line, .. } = client.line(&ticket, Mono(0)).await.ok().unwrap();
-        let written = Cell::new(None);
-        let until = past(&client.clock);
-        let sent = line.send(&permit, until, &request(), &written).await;
+        let (written, permit) = (Cell::new(None), client.permit(booked, Duration::ZERO));
+        std::thread::sleep(Duration::from_millis(2));
+        let sent = line.send(permit, &request(), &written).await;
         assert!(matches!(sent, Sent::NotSent));
         drop(line);
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -212,10 +212,10 @@ fn a_server_that_lets_no_stream_begin_is_not_sent_to() {
     run(async {
         let client = Client::with(believing(&ca));
         let url = format!("https://shop.test:{}/", site.address.port());
-        let (ticket, permit) = approach(&url);
+        let (ticket, booked) = approach(&url);
         let Connected { mut line, .. } = client.line(&ticket, Mono(0)).await.ok().unwrap();
         tokio::time::sleep(Duration::from_millis(50)).await;
-        assert_eq!(client.send(&mut line, &permit, &request()).await.said, "not sent");
+        assert_eq!(client.send(&mut line, booked, &request()).await.said, "not sent");
     });
 }
 

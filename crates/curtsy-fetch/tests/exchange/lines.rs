@@ -134,12 +134,12 @@ fn a_line_that_dies_while_it_waits_for_its_turn_sends_nothing() {
     });
     run(async {
         let client = Client::new();
-        let (ticket, permit) = approach(&site.url("/"));
+        let (ticket, booked) = approach(&site.url("/"));
         let Ok(Connected { mut line, .. }) = client.line(&ticket, Mono(0)).await else {
             panic!("it was accepted");
         };
         tokio::time::sleep(Duration::from_millis(50)).await;
-        assert_eq!(client.send(&mut line, &permit, &request()).await.said, "not sent");
+        assert_eq!(client.send(&mut line, booked, &request()).await.said, "not sent");
         drop(line);
         assert_eq!(client.get(&site.url("/")).await.said, "200 page");
     });
@@ -165,11 +165,11 @@ fn a_body_that_nobody_reads_costs_its_line_unless_it_is_short() {
         let site = Site::saying(ok("", vec![b'x'; bytes]));
         run(async {
             let client = Client::new();
-            let (ticket, permit) = approach(&site.url("/"));
+            let (ticket, booked) = approach(&site.url("/"));
             let Connected { mut line, .. } = client.line(&ticket, Mono(0)).await.ok().unwrap();
             let written = std::cell::Cell::new(None);
-            let until = curtsy_engine::Mono(u64::MAX);
-            line.send(&permit, until, &request(), &written).await;
+            let permit = client.permit(booked, Duration::from_secs(3_600));
+            line.send(permit, &request(), &written).await;
             line.discard().await;
             drop(line);
             client.get(&site.url("/")).await;

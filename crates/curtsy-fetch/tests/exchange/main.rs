@@ -1,5 +1,6 @@
 //! The line against real sockets: what hostile and broken servers do, and what comes of it.
 
+mod callbacks;
 mod client;
 mod codings;
 mod encrypted;

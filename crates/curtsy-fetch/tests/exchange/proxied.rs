@@ -151,5 +151,8 @@ fn a_proxy_that_is_not_there_or_goes_on_and_on() {
         while talk.say("HTTP/1.1 200 OK, and ") {}
     });
     let client = Client::with(through(&endless, ""));
-    assert_eq!(run(async { client.get("https://192.0.1.7/").await.said }), "no line: OverLimit");
+    assert_eq!(
+        run(async { client.get("https://192.0.1.7/").await.said }),
+        "no line: OverLimit(Proxy)"
+    );
 }

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{Approach, Permit, Problem};
-use curtsy_engine::{Clock, Fetch, Head, Line, Mono, Reading, Request, Sent};
+use curtsy_core::host::{Approach, Problem, Reserved};
+use curtsy_engine::{Head, Line, Mono, Reading, Request, Sent};
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use futures_util::future::{Either, select};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -50,8 +50,7 @@ struct Stage {
     listener: TcpListener,
     outlet: Outlet,
     clock: TokioClock,
-    page: (Approach, Permit),
-    robots: (Approach, Permit),
+    url: String,
 }
 
 impl Stage {
@@ -71,8 +70,7 @@ impl Stage {
         let outlet = runtime.block_on(async { Outlet::new(&settings) });
         let outlet = outlet.unwrap_or_else(|error| panic!("settings: {error}"));
         let url = format!("http://{address}/");
-        let (page, robots) = (client::approach(&url), client::robots(&url));
-        Stage { clock: TokioClock::new(), runtime, listener, outlet, page, robots }
+        Stage { clock: TokioClock::new(), runtime, listener, outlet, url }
     }
 
     /// Answers the first request with the bytes, whole or in pieces, and every other with [`SECOND`].
@@ -91,10 +89,11 @@ impl Stage {
 
     async fn ask(&self, manner: usize) {
         let fetch = HttpFetch::new(&self.outlet, self.clock);
+        let client = client::Client { fetch, clock: self.clock };
         let method = if manner & 1 == 0 { "GET" } else { "HEAD" };
         let request = Request { method, ..client::request() };
-        let asked = if manner & 2 == 0 { &self.page } else { &self.robots };
-        match self.exchange(&fetch, asked, &request).await {
+        let of = if manner & 2 == 0 { client::approach } else { client::robots };
+        match exchange(&client, of(&self.url), &request).await {
             Got::Nothing(problem) => {
                 let waited = [Problem::FirstByteTimeout, Problem::WholeTimeout, Problem::TooSlow];
                 let waited = problem.is_some_and(|problem| waited.contains(&problem));
@@ -107,7 +106,8 @@ impl Stage {
                 assert!(bytes_of(&head) <= 64 * 1024 + 1024, "{}", bytes_of(&head));
             }
         }
-        let second = self.exchange(&fetch, &self.page, &client::request()).await;
+        let page = client::approach(&self.url);
+        let second = exchange(&client, page, &client::request()).await;
         // What still comes in pieces while the second request leaves can't be told from an answer to it.
         if manner >> 2 == 0 {
             let Got::Answer(head, body) = second else {
@@ -117,37 +117,26 @@ impl Stage {
             assert_eq!(got, (200, Some("\"second\""), Some(6)));
         }
     }
+}
 
-    async fn exchange(
-        &self,
-        fetch: &HttpFetch,
-        (approach, permit): &(Approach, Permit),
-        request: &Request,
-    ) -> Got {
-        let mut line = match fetch.standing(approach, Mono(0)) {
-            Some(line) => line,
-            None => {
-                let connected = match fetch.route(approach).await {
-                    Ok(route) => fetch.connect(approach, route).await,
-                    Err(problem) => Err(problem),
-                };
-                match connected {
-                    Ok(connected) => connected.line,
-                    Err(problem) => return Got::Nothing(Some(problem)),
-                }
-            }
-        };
-        let written = Cell::new(None);
-        let until = self.clock.mono() + Duration::from_secs(60);
-        match line.send(permit, until, request, &written).await {
-            Sent::NotSent | Sent::Gone => Got::Nothing(None),
-            Sent::Failed { problem, .. } => Got::Nothing(Some(problem)),
-            Sent::Answered { sent, first_byte, head } => {
-                assert!(Some(sent) == written.get() && sent <= first_byte);
-                match line.body().await {
-                    Reading::Whole(fetched) => Got::Answer(head, Some(fetched.body.len())),
-                    Reading::Failed(_) => Got::Answer(head, None),
-                }
+async fn exchange(
+    client: &client::Client,
+    (approach, booked): (Approach, Reserved),
+    request: &Request,
+) -> Got {
+    let mut line = match client.line(&approach, Mono(0)).await {
+        Ok(connected) => connected.line,
+        Err(problem) => return Got::Nothing(Some(problem)),
+    };
+    let (written, permit) = (Cell::new(None), client.permit(booked, Duration::from_secs(60)));
+    match line.send(permit, request, &written).await {
+        Sent::NotSent | Sent::Gone => Got::Nothing(None),
+        Sent::Failed { problem, .. } => Got::Nothing(Some(problem)),
+        Sent::Answered { sent, first_byte, head } => {
+            assert!(Some(sent) == written.get() && sent <= first_byte);
+            match line.body().await {
+                Reading::Whole(fetched) => Got::Answer(head, Some(fetched.body.len())),
+                Reading::Failed(_) => Got::Answer(head, None),
             }
         }
     }

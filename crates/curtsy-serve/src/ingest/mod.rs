@@ -1,6 +1,6 @@
 //! A run: what a person or a product asks for, from the order to tiles and evidence.
 
-pub(crate) mod callback;
+mod callback;
 mod import;
 pub(crate) mod keeper;
 mod live;

@@ -27,12 +27,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{HostState, JobView, Receipt, RobotsId};
+use curtsy_core::host::{HostState, JobView, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, Scheme};
 use curtsy_engine::{
     Clock, Commit, Committed, Epoch, Grant, Mono, Offered, Order, Orders, Refusal, RobotsFile,
-    Store, StoreError, Taken, UrlRecord, UrlWrite, View, Visit,
+    Saved, Store, StoreError, Taken, UrlRecord, UrlWrite, View, Visit,
 };
 use redis::Cmd;
 
@@ -340,12 +340,7 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
 
     fn read_committed(&self, mut top: Top, commit: &Commit) -> Result<Committed, Damaged> {
         Ok(match top.kind.as_str() {
-            "done" => Committed::Done(Receipt {
-                host: commit.host.clone(),
-                version: top.rest.number()?,
-                now: top.now,
-                leases: commit.state.iter().flat_map(|s| s.leases.iter().map(|l| l.id)).collect(),
-            }),
+            "done" => Committed::Done(Saved { version: top.rest.number()?, now: top.now }),
             "stale" => Committed::Stale(self.view(&mut top, commit.host.clone())?),
             "gone" => {
                 // Somebody else has it, or this very grant had worked and its answer got lost.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::url::CrawlUrl;
-use curtsy_fetch::{HttpFetch, Lookup, Outlet, Resolve, Settings, TokioClock};
+use curtsy_fetch::{Callback, Lookup, Resolve, Settings};
 
 use crate::corpus::addresses;
 use crate::entrances::{endings, site_address};
@@ -111,15 +111,14 @@ fn ten_thousand_tries_to_rebind() {
         let flips =
             Arc::new(Flips { asked: AtomicUsize::new(0), inward_first: AtomicBool::new(false) });
         let settings = Settings::of(&Policy::preset(Preset::Careful));
-        let outlet =
-            Outlet::with_resolver(&settings, Arc::clone(&flips) as Arc<dyn Resolve>).unwrap();
-        let fetch = HttpFetch::new(&outlet, TokioClock::new());
+        let resolver = Arc::clone(&flips) as Arc<dyn Resolve>;
+        let callback = Callback::with_resolver(&settings, resolver).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (mut public, mut refused) = (0, 0);
         runtime.block_on(async {
             for n in 0..2 * NAMES {
                 let url = CrawlUrl::parse(&format!("http://h{}.flip.test/", n / 2)).unwrap();
-                match fetch.tell(&url, "walls", b"{}").await {
+                match callback.deliver(&url, "walls", b"{}").await {
                     Ok(200) => public += 1,
                     Err(curtsy_core::host::Problem::Guard) => refused += 1,
                     other => panic!("{other:?}"),

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::{Case, Check, Errand, Heard, SlotEnds, Step, Telling};
 use crate::chance::{Purpose, draw};
 use crate::evidence::{Reader, Writer, counted, span_text};
-use crate::host::{Finding, HostState, Kind, MARGIN_MIN, Outcome, Permit, Scene, Settled, Verdict};
+use crate::host::{
+    BookedTurn, Finding, HostState, Kind, MARGIN_MIN, Outcome, Scene, Settled, Verdict,
+};
 use crate::time::{Time, micros};
 
 /// Keeps the waits that the host asked for.
@@ -75,14 +77,14 @@ impl Check for BackoffGate {
     }
 
     fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
-        let Step::Sent { permit, .. } = heard.step else { return };
+        let Step::Sent { turn, .. } = heard.step else { return };
         if heard.outcome.refuses(heard.scene.policy) {
-            host.refused(permit.lease().generation, &heard.outcome, heard.scene);
+            host.refused(turn.lease().generation, &heard.outcome, heard.scene);
         }
-        if let Some((permit, _)) = heard.ended()
+        if let Some((turn, _)) = heard.ended()
             && heard.outcome.is_ordinary()
         {
-            host.backoff.end_streak(permit);
+            host.backoff.end_streak(turn);
         }
     }
 
@@ -136,9 +138,9 @@ impl Check for BackoffGate {
 
 impl Backoff {
     /// A success ends the streak only if it was granted after the wait and nothing was refused since.
-    fn end_streak(&mut self, permit: &Permit) {
-        let current = permit.lease().generation == self.generation;
-        let after = self.until.is_none_or(|until| permit.turn_at() >= until);
+    fn end_streak(&mut self, turn: &BookedTurn) {
+        let current = turn.lease().generation == self.generation;
+        let after = self.until.is_none_or(|until| turn.at() >= until);
         if current && after {
             self.until = None;
             self.streak = 0;

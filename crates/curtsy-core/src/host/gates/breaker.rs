@@ -70,14 +70,14 @@ impl Check for BreakerGate {
             Step::NoLine if heard.is_theirs() => host.learn_of_no_line(heard, settled),
             Step::NoLine => {}
             // The probe was not sent, or failed by our own fault.
-            Step::Sent { permit, ours: true, .. } if !heard.is_theirs() && permit.lease().probe => {
+            Step::Sent { turn, ours: true, .. } if !heard.is_theirs() && turn.lease().probe => {
                 host.unbook_probe(heard.scene.now);
             }
             Step::Sent { .. } => {}
         }
-        if let Some((permit, _)) = heard.ended() {
+        if let Some((turn, _)) = heard.ended() {
             host.unreached = None;
-            host.learn_of_exchange(heard, permit.lease().probe, settled);
+            host.learn_of_exchange(heard, turn.lease().probe, settled);
         }
         if let Some((_, seen)) = heard.ended_late()
             && host.breaker.is_open()

@@ -23,7 +23,7 @@ pub(crate) mod trap;
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{Finding, Findings, Verdict};
-use super::{Ask, Class, HostState, Kind, Observation, Outcome, Permit, Scene, Settled};
+use super::{Ask, BookedTurn, Class, HostState, Kind, Observation, Outcome, Scene, Settled};
 use crate::evidence::{Names, Reader, Writer};
 use crate::time::Time;
 use crate::url::CrawlUrl;
@@ -144,7 +144,7 @@ pub(super) enum Step<'a> {
     NoLine,
     /// The connection stood, and the permit was granted.
     Sent {
-        permit: &'a Permit,
+        turn: &'a BookedTurn,
         seen: &'a Observation,
         /// Whether the lease was still in the state. Without it the news was taken in already, or the lease ran out: then only what
         /// lengthens a wait is kept.
@@ -154,22 +154,20 @@ pub(super) enum Step<'a> {
 
 impl<'a> Heard<'a> {
     /// The exchange, if it has ended, is heard of for the first time, and was no fault of ours.
-    fn ended(&self) -> Option<(&'a Permit, &'a Observation)> {
+    fn ended(&self) -> Option<(&'a BookedTurn, &'a Observation)> {
         match self.step {
-            Step::Sent { permit, seen, ours: true } if seen.ended.is_some() && self.is_theirs() => {
-                Some((permit, seen))
+            Step::Sent { turn, seen, ours: true } if seen.ended.is_some() && self.is_theirs() => {
+                Some((turn, seen))
             }
             _ => None,
         }
     }
 
     /// The exchange, if it has ended and its lease was gone from the state.
-    fn ended_late(&self) -> Option<(&'a Permit, &'a Observation)> {
+    fn ended_late(&self) -> Option<(&'a BookedTurn, &'a Observation)> {
         match self.step {
-            Step::Sent { permit, seen, ours: false }
-                if seen.ended.is_some() && self.is_theirs() =>
-            {
-                Some((permit, seen))
+            Step::Sent { turn, seen, ours: false } if seen.ended.is_some() && self.is_theirs() => {
+                Some((turn, seen))
             }
             _ => None,
         }

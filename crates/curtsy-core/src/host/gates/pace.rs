@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Booking, Case, Check, Errand, Heard, SlotEnds, Step, Telling};
 use crate::chance::{Purpose, between, draw};
 use crate::evidence::{Reader, Writer, span_text};
-use crate::host::{Class, Finding, HostState, MARGIN_MIN, Observation, Permit, Scene, Settled};
+use crate::host::{BookedTurn, Class, Finding, HostState, MARGIN_MIN, Observation, Scene, Settled};
 use crate::time::{Time, micros};
 
 /// Answers after which a host's usual time is known.
@@ -94,12 +94,12 @@ impl Check for PaceGate {
                 host.last_start = host.last_start.max(Some(heard.at));
                 host.note_dial(heard.at, None);
             }
-            Step::Sent { permit, ours, .. } if heard.class == Class::Nothing => {
+            Step::Sent { turn, ours, .. } if heard.class == Class::Nothing => {
                 if ours {
-                    host.hand_turn_back(permit);
+                    host.hand_turn_back(turn);
                 }
             }
-            Step::Sent { permit, seen, .. } => host.settle_start(permit, seen),
+            Step::Sent { turn, seen, .. } => host.settle_start(turn, seen),
         }
         if let Some((_, seen)) = heard.ended()
             && let Some(latency) = seen.latency
@@ -239,33 +239,33 @@ impl HostState {
     }
 
     /// Notes what is known of the start while an exchange goes on, so that the next turn need not wait for window and margin.
-    pub fn confirm_start(&self, permit: &Permit, sent: Time) -> HostState {
+    pub fn confirm_start(&self, turn: &BookedTurn, sent: Time) -> HostState {
         let mut state = self.clone();
-        if state.turn == permit.lease().turn && state.lease(permit.lease().id).is_some() {
-            state.last_start = Some(sent + HostState::margin(permit.delay()));
+        if state.turn == turn.lease().turn && state.lease(turn.lease().id).is_some() {
+            state.last_start = Some(sent + HostState::margin(turn.delay()));
         }
         state
     }
 
     /// If this was the last start booked, replaces its bound by what is known now.
-    fn settle_start(&mut self, permit: &Permit, seen: &Observation) {
-        if self.turn != permit.lease().turn || self.last_start.is_none() {
+    fn settle_start(&mut self, turn: &BookedTurn, seen: &Observation) {
+        if self.turn != turn.lease().turn || self.last_start.is_none() {
             return;
         }
         // A first byte proves that the server had read the request; without one, margin covers its late reading.
-        let by_sending = seen.sent.map(|sent| sent + HostState::margin(permit.delay()));
+        let by_sending = seen.sent.map(|sent| sent + HostState::margin(turn.delay()));
         let start = match (seen.first_byte, by_sending) {
             (Some(a), Some(b)) => a.min(b),
-            (a, b) => a.or(b).unwrap_or(permit.send_by() + HostState::margin(permit.delay())),
+            (a, b) => a.or(b).unwrap_or(turn.send_by() + HostState::margin(turn.delay())),
         };
         self.last_start = Some(start);
     }
 
     /// Gives a turn back that was not used.
-    fn hand_turn_back(&mut self, permit: &Permit) {
-        if self.turn == permit.lease().turn {
+    fn hand_turn_back(&mut self, turn: &BookedTurn) {
+        if self.turn == turn.lease().turn {
             // The turn before is not known any more, but this one came after it: its turn time less the delay is a bound.
-            self.last_start = Some(permit.turn_at().back(permit.delay()));
+            self.last_start = Some(turn.at().back(turn.delay()));
         }
     }
 }

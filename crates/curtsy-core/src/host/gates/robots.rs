@@ -11,7 +11,7 @@ pub use state::{Chase, RobotsId, RobotsNews, RobotsStanding, RobotsState};
 use super::{Case, Check, Errand, Heard, Telling};
 use crate::evidence::{Reader, Writer, rule_text};
 use crate::host::{
-    AUTHORITIES_MAX, Ask, AskKind, Finding, HostState, Kind, MARGIN_MIN, Observation, Permit,
+    AUTHORITIES_MAX, Ask, AskKind, BookedTurn, Finding, HostState, Kind, MARGIN_MIN, Observation,
     Scene, Settled, Verdict,
 };
 use crate::robots::RobotsClass;
@@ -85,22 +85,22 @@ impl Check for RobotsGate {
 
     fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
         let policy = &heard.scene.policy.robots;
-        if let Some((permit, seen)) = heard.ended()
+        if let Some((turn, seen)) = heard.ended()
             && let Some(news) = &seen.robots
         {
-            let authority = permit.approach().authority();
+            let authority = turn.approach().authority();
             // Without a byte sent, the server has not seen us ask.
-            let asked = seen.sent.map(|_| asked_when(permit, seen));
+            let asked = seen.sent.map(|_| asked_when(turn, seen));
             host.learn_robots(&authority, news.clone(), policy, asked, heard.scene.now);
         }
-        if let Some((permit, seen)) = heard.ended_late()
+        if let Some((turn, seen)) = heard.ended_late()
             && let Some(news) = &seen.robots
             && matches!(news, RobotsNews::Answer { class: RobotsClass::Unreachable, .. })
         {
-            let authority = permit.approach().authority();
+            let authority = turn.approach().authority();
             let known = host.robots_of(&authority);
-            if known.is_none_or(|known| known.asked_at < permit.turn_at()) {
-                let asked = Some(asked_when(permit, seen));
+            if known.is_none_or(|known| known.asked_at < turn.at()) {
+                let asked = Some(asked_when(turn, seen));
                 host.learn_robots(&authority, news.clone(), policy, asked, heard.at);
             }
         }
@@ -297,9 +297,9 @@ impl HostState {
 }
 
 /// When a robots.txt was requested, at the earliest and at the latest.
-fn asked_when(permit: &Permit, seen: &Observation) -> (Time, Time) {
-    let latest = seen.first_byte.or(seen.sent).unwrap_or(permit.send_by()) + MARGIN_MIN;
-    (permit.turn_at(), latest)
+fn asked_when(turn: &BookedTurn, seen: &Observation) -> (Time, Time) {
+    let latest = seen.first_byte.or(seen.sent).unwrap_or(turn.send_by()) + MARGIN_MIN;
+    (turn.at(), latest)
 }
 
 fn write_rule(out: &mut Writer, file: RobotsId, line: Option<u32>, standing: Confidence) {

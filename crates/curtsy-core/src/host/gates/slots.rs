@@ -79,10 +79,10 @@ impl Check for SlotsGate {
     }
 
     fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
-        if let Step::Sent { permit, seen, .. } = heard.step
+        if let Step::Sent { turn, seen, .. } = heard.step
             && seen.ended.is_some()
         {
-            let (id, now) = (permit.lease().id, heard.scene.now);
+            let (id, now) = (turn.lease().id, heard.scene.now);
             host.leases.retain(|lease| lease.id != id && lease.until > now);
         }
     }
