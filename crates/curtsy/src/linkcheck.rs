@@ -106,7 +106,7 @@ impl ProblemKind {
 /// Reports on the links of a crawl's file.
 pub fn report(file: &PagesFile, look: LinkChecks) -> Result<LinkReport, OpenError> {
     let mut known = KnownTargets::read(file)?;
-    let mut found = LinkFindings { look, ..Found::default() };
+    let mut found = LinkFindings { look, ..LinkFindings::default() };
     file.linking(|page| found.page(&page, &mut known))?;
     if look.fragments {
         found.fragments(file, &known)?;
@@ -154,7 +154,7 @@ struct LinkTarget {
 
 impl KnownTargets {
     fn read(file: &PagesFile) -> Result<KnownTargets, OpenError> {
-        let mut known = KnownTargets { hosts: file.linking_hosts()?, ..Known::default() };
+        let mut known = KnownTargets { hosts: file.linking_hosts()?, ..KnownTargets::default() };
         let moved = file.moved_for_good()?;
         let mut rows = HashMap::new();
         let hosts = &known.hosts;

@@ -177,6 +177,7 @@ fn of_policy(error: &PolicyError) -> &'static str {
 
 fn of_file(error: &OpenError) -> &'static str {
     match error {
+        OpenError::Writes { .. } => SETTINGS,
         OpenError::Missing { .. } => "missing_file",
         OpenError::Running { .. } | OpenError::Locked { .. } => "in_use",
         OpenError::Folder { .. }

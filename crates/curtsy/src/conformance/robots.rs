@@ -11,7 +11,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use curtsy_core::policy::AgentMatch;
 use curtsy_core::robots::{AgentRules, Robots, naive::naive_decide};
 use data_encoding::BASE64_NOPAD;
