@@ -117,7 +117,7 @@ impl<'a> Attendant<'a> {
     async fn look(&mut self) {
         let Crew { spec, crawl, sent, .. } = self.crew;
         let (rows, fetched, body_bytes, hosts) = self.tally.glance();
-        let waiting = waiting(self.crew).await;
+        let waiting = waiting(self.crew, self.tally).await;
         let room = Room::of(self.crew, self.began.elapsed());
         let progress = Progress {
             rows,
@@ -145,12 +145,12 @@ impl<'a> Attendant<'a> {
 
 /// The hosts that have work and must wait, the longest wait first, and the gate of each. A host
 /// with a request in flight does not wait.
-pub(crate) async fn waiting(crew: &Crew<'_>) -> Vec<Waiting> {
+pub(crate) async fn waiting(crew: &Crew<'_>, tally: &Tally) -> Vec<Waiting> {
     let Crew { spec, crawl, .. } = crew;
     let handle = crawl.handle();
     let mut waiting = Vec::new();
     for (host, until, queued) in crawl.waiting(WAITING_SHOWN) {
-        if crew.asking.is_asked(&host) {
+        if tally.is_in_flight(&host) {
             continue;
         }
         let now = crawl.now();

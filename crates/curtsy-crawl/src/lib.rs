@@ -6,7 +6,6 @@
 //! scope belongs to the reader, manners to the core. This crate opens and closes things in the
 //! right order.
 
-mod asking;
 mod attend;
 mod choice;
 mod compare;

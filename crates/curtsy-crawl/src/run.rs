@@ -115,7 +115,7 @@ async fn crawl(
     if let None | Some(Over::Waits(_) | Over::Stopped) = over {
         add_earlier_setbacks(&mut counted, &crawl, into)?;
     }
-    let waits = crew.waits(over, &counted, began).await;
+    let waits = crew.waits(over, &tally, &counted, began).await;
     crew.complete(&mut counted);
     let not_dialled = crew.outlet.refusals();
     let done =

@@ -9,8 +9,8 @@ use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{
-    Boxed, Cache, CachedPage, Counts, Document, Fetched, Head, Outside, Over, Reader, RobotsFile,
-    Sink, UrlRecord, Want, look,
+    Boxed, Cache, CachedPage, Document, Fetched, Head, Outside, Over, Reader, RobotsFile, Sink,
+    UrlRecord, Want, WorkerCounts, look,
 };
 use curtsy_store::{Crawl, Handle, Machine, Options, Shows};
 use tokio::sync::oneshot;
@@ -171,7 +171,7 @@ pub fn stream<K: Keeper>(
     let name = format!("{:016x}", chance());
     let planned = keeper.planned();
     let mut counted = tally.counted();
-    let waits = runtime()?.block_on(crew.waits(over, &counted, began));
+    let waits = runtime()?.block_on(crew.waits(over, &tally, &counted, began));
     crew.complete(&mut counted);
     let not_dialled = crew.outlet.refusals();
     let done = Done { name, over, counted, planned, sent, warnings, not_dialled, waits, began };
@@ -184,7 +184,7 @@ async fn one<K: Keeper>(
     keeper: &K,
     tally: &Tally,
     hears: Receiver<u32>,
-) -> (Option<Over>, Counts) {
+) -> (Option<Over>, WorkerCounts) {
     let store = crew.store(which);
     let (sink, cache) = (keeper.sink(), crew.shelves(keeper.cache(&store)));
     let reader = KeeperReader { discovery: &crew.discovery, keeper };

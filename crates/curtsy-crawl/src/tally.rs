@@ -1,6 +1,6 @@
 //! What a run comes to, counted as rows are kept.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -34,6 +34,8 @@ pub(crate) struct Tally {
     counted: Mutex<Counted>,
     /// Why the last rows could not be kept.
     trouble: Mutex<Option<String>>,
+    /// The hosts with a request in flight, and how many each has.
+    in_flight: Mutex<HashMap<HostKey, u32>>,
 }
 
 /// What was counted.
@@ -136,6 +138,15 @@ impl Tally {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a host has a request of this crawl in flight.
+    pub(crate) fn is_in_flight(&self, host: &HostKey) -> bool {
+        self.in_flight().contains_key(host)
+    }
+
+    fn in_flight(&self) -> MutexGuard<'_, HashMap<HostKey, u32>> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Rows, pages fetched and bytes, without a copy.
     pub(crate) fn glance(&self) -> (u64, u64, u64, usize) {
         let counted = self.lock();
@@ -158,8 +169,21 @@ impl Sink for Tally {
 
 impl Listener for Tally {
     fn note(&self, note: Note<'_>) {
-        if let Note::NotKept { why } = note {
-            *self.in_trouble() = Some(why.to_owned());
+        match note {
+            Note::NotKept { why } => *self.in_trouble() = Some(why.to_owned()),
+            Note::Sending { host, .. } => {
+                *self.in_flight().entry(host.clone()).or_default() += 1;
+            }
+            Note::Ended { host, .. } => {
+                let mut in_flight = self.in_flight();
+                if let Some(requests) = in_flight.get_mut(host) {
+                    *requests -= 1;
+                    if *requests == 0 {
+                        in_flight.remove(host);
+                    }
+                }
+            }
+            _ => {}
         }
     }
 }

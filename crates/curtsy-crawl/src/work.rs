@@ -10,16 +10,17 @@ use std::time::{Duration, Instant};
 
 use curtsy_core::host::Gate;
 use curtsy_engine::discover::Discovery;
-use curtsy_engine::{Cache, Counts, Memory, Outside, Over, Point, Settings, Worker, World};
+use curtsy_engine::{
+    Cache, Outside, Over, Point, Worker, WorkerCounts, WorkerMemory, WorkerSettings, World,
+};
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use curtsy_sink::{PRIVATE_ADDRESS, UNKNOWN_ISSUER};
 use curtsy_store::{Crawl, Handle, Machine};
 use tokio::sync::watch;
 
-use crate::asking::{HostsInFlight, Noted};
-use crate::feed::Seeds;
+use crate::feed::SeedSource;
 use crate::sharing::Sharing;
-use crate::tally::Counted;
+use crate::tally::{Counted, Tally};
 use crate::{CrawlError, JobSpec, Wait, Waiting, attend};
 
 /// Visits for each connection that a process may have: most visits wait for their turn without a
@@ -44,8 +45,6 @@ pub(crate) struct Crew<'c> {
     pub(crate) single: bool,
     /// Requests written by all of them.
     pub(crate) sent: AtomicU64,
-    /// Hosts that they are asking.
-    pub(crate) asking: HostsInFlight,
     /// The page cache of all crawls, if this one uses it.
     pub(crate) sharing: Option<Sharing>,
     /// What was wrong with it.
@@ -69,7 +68,6 @@ impl<'c> Crew<'c> {
         flush_rows: usize,
     ) -> Crew<'c> {
         let seeds = SeedSource::new(spec.seeds.clone(), spec.seeds_are);
-        let (sent, asking) = (AtomicU64::new(0), HostsInFlight::default());
         let (sharing, sharing_said) = Sharing::open(spec);
         Crew {
             spec,
@@ -80,8 +78,7 @@ impl<'c> Crew<'c> {
             workers,
             flush_rows,
             single: false,
-            sent,
-            asking,
+            sent: AtomicU64::new(0),
             sharing,
             sharing_said,
         }
@@ -111,9 +108,9 @@ impl<'c> Crew<'c> {
         store: Handle<Machine>,
         outside: Outside<'_>,
         mut told: watch::Receiver<u32>,
-    ) -> (Option<Over>, Counts) {
+    ) -> (Option<Over>, WorkerCounts) {
         let clock = TokioClock::new();
-        let fetch = Noted { fetch: HttpFetch::new(&self.outlet, clock), asking: &self.asking };
+        let fetch = HttpFetch::new(&self.outlet, clock);
         let world = MachineWorld { store, fetch, clock, sent: &self.sent };
         let policy = &self.spec.policy;
         let connections = policy.slots.total_connections;
@@ -124,20 +121,20 @@ impl<'c> Crew<'c> {
         };
         let worker = chance();
         self.crawl.note_worker(worker);
-        let mut settings = Settings {
+        let mut settings = WorkerSettings {
             worker,
             visits_max: (visits as usize).div_ceil(self.workers),
             until_empty: true,
             patience: policy.patience,
             flush_rows: self.flush_rows,
             slot_timeout_ends: self.single,
-            ..Settings::default()
+            ..WorkerSettings::default()
         };
         if self.workers > 1 {
             // What one finds is work for the others, and nobody tells them.
             settings.idle_poll = IDLE_POLL;
         }
-        let memory = Rc::new(RefCell::new(Memory::default()));
+        let memory = Rc::new(RefCell::new(WorkerMemory::default()));
         let agent = self.spec.user_agent.clone();
         let worker = Worker::new(world, Arc::clone(policy), agent, outside, settings, memory);
         let switch = worker.stop_switch();
@@ -166,6 +163,7 @@ impl Crew<'_> {
     pub(crate) async fn waits(
         &self,
         over: Option<Over>,
+        tally: &Tally,
         counted: &Counted,
         began: Instant,
     ) -> Vec<Wait> {
@@ -177,7 +175,7 @@ impl Crew<'_> {
             Some(Over::Empty | Over::Ours(_) | Over::Spent(_)) => return Vec::new(),
         };
         let now = self.crawl.now();
-        let mut waiting = attend::waiting(self).await;
+        let mut waiting = attend::waiting(self, tally).await;
         if waited.is_none() {
             // A crawl that was stopped: a host that only waits for its turn is nothing to tell.
             waiting.retain(|w| !matches!(w.gate, Gate::Pace | Gate::Slots));
@@ -206,19 +204,19 @@ impl Crew<'_> {
 /// This machine, as a worker sees it.
 struct MachineWorld<'c> {
     store: Handle<Machine>,
-    fetch: Noted<'c>,
+    fetch: HttpFetch,
     clock: TokioClock,
     sent: &'c AtomicU64,
 }
 
-impl<'c> World for MachineWorld<'c> {
+impl World for MachineWorld<'_> {
     type Store = Handle<Machine>;
-    type Fetch = Noted<'c>;
+    type Fetch = HttpFetch;
     type Clock = TokioClock;
     fn store(&self) -> &Handle<Machine> {
         &self.store
     }
-    fn fetch(&self) -> &Noted<'c> {
+    fn fetch(&self) -> &HttpFetch {
         &self.fetch
     }
     fn clock(&self) -> &TokioClock {

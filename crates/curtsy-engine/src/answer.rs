@@ -1,4 +1,4 @@
-//! What the head of an answer means, in the store's clock.
+//! What the head of a response means, in the store's clock.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use curtsy_core::time::Time;
 
 use crate::{CachedPage, Ending, Head, Page};
 
-/// How long an answer asks us to wait, measured by the server's own clock where it tells it.
-pub(crate) fn told(head: &Head, now: Time) -> Option<Duration> {
+/// Returns how long a response asks us to wait, by the server's own clock if the head has its date.
+fn wait_requested(head: &Head, now: Time) -> Option<Duration> {
     if head.retry_after.is_empty() {
         return None;
     }
@@ -18,7 +18,7 @@ pub(crate) fn told(head: &Head, now: Time) -> Option<Duration> {
     retry_after(head.retry_after.iter().map(String::as_str), date, now)
 }
 
-/// The outcome of an answer whose body was read, or not.
+/// Returns the outcome of a response; `problem` says why its body could not be read.
 pub(crate) fn outcome(
     head: &Head,
     problem: Option<Problem>,
@@ -26,15 +26,16 @@ pub(crate) fn outcome(
     now: Time,
 ) -> Outcome {
     let answered =
-        Outcome::Answered { status: head.status, retry_after: told(head, now), friction };
+        Outcome::Answered { status: head.status, retry_after: wait_requested(head, now), friction };
     match problem {
-        // What a refusal says is in its head; a broken body takes nothing from it.
+        // A refusal is complete with its head: a broken body changes nothing.
         Some(problem) if answered.class() != Class::ToldToWait => Outcome::Failed(problem),
         _ => answered,
     }
 }
 
-/// What is worth keeping of a page for the next time; its exchange ended at `ended`. None if its head or the policy forbids to keep it.
+/// Returns what is cached of a page whose exchange ended at `ended`; none if its head or the policy
+/// forbids caching.
 pub fn keep(head: &Head, policy: &Policy, ended: Time) -> Option<CachedPage> {
     let fresh_for = match policy.cache.mode {
         CacheMode::Off => return None,
@@ -58,7 +59,7 @@ pub fn keep(head: &Head, policy: &Policy, ended: Time) -> Option<CachedPage> {
     })
 }
 
-/// How much longer than it was fresh a page that is held may be used while it is asked for again.
+/// Returns how long after its freshness a cached page may be used while it is requested again.
 pub fn stale_while_revalidate(head: &Head, now: Time) -> Duration {
     freshness(&cache_headers(head), CacheKind::Private, now).stale_while_revalidate
 }
@@ -74,13 +75,13 @@ fn cache_headers(head: &Head) -> CacheHeaders<'_> {
     }
 }
 
-/// Whether a status says that there is nothing, and will not be soon.
+/// Whether a status says that the page does not exist.
 pub(crate) fn is_missing(status: u16) -> bool {
     matches!(status, 404 | 410)
 }
 
-/// How a URL ends whose last answer is remembered. A crawl with other settings may have fetched the page, so its content type is checked as
-/// that of a new response is.
+/// Returns how a URL ends whose last response is cached. A crawl with other settings may have
+/// fetched the page, so its content type is checked like that of a new response.
 pub(crate) fn remembered(page: &Page, policy: &Policy) -> Ending {
     match page.head.status {
         200..300 if !policy.body.wants(page.head.content_type.as_deref()) => {

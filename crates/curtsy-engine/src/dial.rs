@@ -1,30 +1,32 @@
 //! Dialling a host: when may a new connection be made?
 //!
-//! New connections to a host are a delay apart, whatever becomes of them (P17). The host's state has the last one that led to a request,
-//! failed, or was booked: like a turn, a dial is written down before it is made, since another visit may have the host in hand as well.
+//! New connections to a host are at least a delay apart, whatever becomes of them (P17). The host's
+//! state has the last dial that led to a request, failed, or was booked. Like a turn, a dial is
+//! written down before it is made, because another visit may have the host as well.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::time::Time;
 
-use crate::visit::{Asked, LINGER, Next, Seen, Url};
-use crate::{Clock, Committed, Connected, Fetch, Mono, Worker, World};
+use crate::schedule::LINGER;
+use crate::visit::{AfterRequest, HostVisit, PlannedRequest, UrlState};
+use crate::{Clock, Commit, Connected, Fetch, Mono, World};
 
-/// How much later than another a connection may reach its server: connections are this much further apart than the delay.
+/// How much further apart than the delay connections are, because their way to the server varies.
 const DIAL_MARGIN: Duration = Duration::from_millis(25);
-/// From the booking of a dial to the latest moment at which it is made: as long as a commit usually takes.
+/// From the booking of a dial to the latest moment at which it is made: as long as a commit usually
+/// takes.
 const DIAL_WINDOW: Duration = Duration::from_millis(100);
-/// Bookings of one dial, at most, before the visit looks at its host anew.
+/// The most bookings of one dial, before the visit decides again.
 const DIAL_ROUNDS: u32 = 8;
 
 /// A connection that was dialled for a visit.
 pub(crate) struct Dialled<L> {
     pub(crate) line: L,
-    /// How long it took to find the way and to connect, waits for the dial's turn apart.
+    /// How long routing and connecting took, without the wait for the dial's turn.
     pub(crate) took: Duration,
     pub(crate) dial: Dial,
-    pub(crate) seen: Seen,
 }
 
 /// One dial.
@@ -36,87 +38,70 @@ pub(crate) struct Dial {
     pub(crate) booked: Option<Time>,
 }
 
-/// Whether a visit may dial.
-enum TurnToDial {
-    /// Now, with this booking.
-    Now(Seen, Option<Time>),
-    /// Not now: the visit goes on with something else.
-    Later(Next),
-}
-
-impl<W: World> Worker<'_, W> {
-    /// Makes a new connection for what a visit asks, when its host may be dialled. Without one, the visit goes on as the error says.
+impl<W: World> HostVisit<'_, '_, W> {
+    /// Makes a new connection for a request, when the host may be dialled. Without a connection,
+    /// the visit goes on as the error says.
     pub(crate) async fn dial(
-        &self,
-        seen: Seen,
-        asked: &mut Asked<'_>,
-    ) -> Result<Dialled<<W::Fetch as Fetch>::Line>, Next> {
-        let began = self.clock_now();
-        let route = match self.world.fetch().route(&asked.approach).await {
+        &mut self,
+        planned: &mut PlannedRequest,
+    ) -> Result<Dialled<<W::Fetch as Fetch>::Line>, AfterRequest> {
+        let worker = self.worker;
+        let fetch = worker.world.fetch();
+        let began = worker.now();
+        let route = match fetch.route(&planned.approach).await {
             Ok(route) => route,
-            Err(problem) => return Err(self.no_line(seen, asked, problem, None).await),
+            Err(problem) => return Err(self.no_line(planned, problem, None).await),
         };
-        let routed = self.clock_now() - began;
-        let (seen, booked) = match self.turn_to_dial(seen, asked).await {
-            TurnToDial::Now(seen, booked) => (seen, booked),
-            TurnToDial::Later(next) => return Err(next),
-        };
-        let dial = Dial { at: self.clock_now(), booked };
-        let connecting = self.world.fetch().connect(&asked.approach, route);
-        match connecting.await {
-            Ok(Connected { line, took }) => Ok(Dialled { line, took: routed + took, dial, seen }),
-            Err(problem) => Err(self.no_line(seen, asked, problem, Some(dial)).await),
+        let routed = worker.now() - began;
+        let booked = self.book_turn_to_dial().await?;
+        let dial = Dial { at: worker.now(), booked };
+        match fetch.connect(&planned.approach, route).await {
+            Ok(Connected { line, took }) => Ok(Dialled { line, took: routed + took, dial }),
+            Err(problem) => Err(self.no_line(planned, problem, Some(dial)).await),
         }
     }
 
-    /// Waits until a new connection may be dialled, and books it.
-    async fn turn_to_dial(&self, mut seen: Seen, asked: &Asked<'_>) -> TurnToDial {
+    /// Waits until a new connection may be dialled, and books it. Returns the booking, if the host
+    /// needs one.
+    async fn book_turn_to_dial(&mut self) -> Result<Option<Time>, AfterRequest> {
+        let worker = self.worker;
         for _ in 0..DIAL_ROUNDS {
-            let now = self.clock_now();
-            let scene = self.scene(asked.policy, &seen.view, seen.stamp.earliest(now), None);
-            let delay = seen.view.state.delay_least(&scene);
+            let now = worker.now();
+            let scene = self.scene(self.stamp.earliest(now), None);
+            let delay = self.view.state.delay_least(&scene);
             if delay.is_zero() {
-                return TurnToDial::Now(seen, None);
+                return Ok(None);
             }
-            let next = seen.view.state.last_dial().map(|dial| dial + delay + DIAL_MARGIN);
-            let at = next.map_or(now, |next| seen.stamp.not_before(next).max(now));
+            let next = self.view.state.last_dial().map(|dial| dial + delay + DIAL_MARGIN);
+            let at = next.map_or(now, |next| self.stamp.not_before(next).max(now));
             if at > now + LINGER {
-                let due = seen.stamp.latest(at);
-                Box::pin(self.release(seen, due, Vec::new())).await;
-                return TurnToDial::Later(Next::End);
+                return Err(AfterRequest::GiveBack(self.stamp.latest(at)));
             }
             if at > now {
-                self.world.clock().sleep_until(at).await;
-                if self.begins_nothing() {
+                worker.world.clock().sleep_until(at).await;
+                if worker.finish.begins_nothing() {
                     break;
                 }
             }
-            let by = seen.stamp.latest(self.clock_now()) + DIAL_WINDOW;
-            let epoch = seen.view.epoch.id;
-            let (newer, booked) = self.book_dial(seen, by).await;
-            seen = newer;
-            if booked && self.clock_now() <= seen.stamp.deadline(by) {
-                return TurnToDial::Now(seen, Some(by));
+            let by = self.latest_now() + DIAL_WINDOW;
+            let epoch = self.view.epoch.id;
+            if self.book_dial(by).await && worker.now() <= self.stamp.deadline(by) {
+                return Ok(Some(by));
             }
-            if seen.view.epoch.id != epoch {
-                // The store lost something. What others know must come back before anything is written.
+            if self.view.epoch.id != epoch {
+                // The store lost something. What other workers remember must come back before
+                // anything is written.
                 break;
             }
         }
-        TurnToDial::Later(Next::Again(seen, Url::Left))
+        Err(AfterRequest::Again(UrlState::Left))
     }
 
-    /// Writes down that the host is dialled at `by` at the latest. Says whether that is so, on the newest state.
-    async fn book_dial(&self, seen: Seen, by: Time) -> (Seen, bool) {
-        let state = Arc::new(seen.view.state.book_dial(by));
-        let due = self.others_at(&seen.view, &state, seen.view.now);
-        let commit = self.plain_commit(&seen.view, &state, due);
-        let (answer, stamp) = self.commit_known(&commit).await;
-        match answer {
-            Committed::Done(saved) => (self.wrote(seen, state, saved, stamp), true),
-            // If only the answer had got lost, this dial is booked twice: that costs a delay, and no harm.
-            Committed::Stale(view) => (self.newer(view, stamp), false),
-            Committed::Refused(_) => unreachable!("only grants are refused"),
-        }
+    /// Writes down that the host is dialled at `by` at the latest. Returns whether it was written.
+    /// If only the answer is lost, the dial is booked twice, which costs a delay.
+    async fn book_dial(&mut self, by: Time) -> bool {
+        let state = Arc::new(self.view.state.book_dial(by));
+        let due = self.worker.due_for_others(&self.view, &state, self.view.now);
+        self.write(Commit::of_state(&self.view, Some(state), due)).await
     }
 }

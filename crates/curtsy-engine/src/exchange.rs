@@ -1,4 +1,4 @@
-//! The exchange itself: send, tell a refusal at once, read, observe.
+//! The exchange: send, report a refusal at once, read, observe.
 
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use curtsy_core::evidence::friction_signal;
 use curtsy_core::host::{
     BookedTurn, Class, Friction, HostState, Kind, LeaseId, Observation, Outcome, Problem, RobotsId,
-    RobotsNews, Scene, Settled, SlotEnds,
+    RobotsNews, Scene, Settled,
 };
 use curtsy_core::limits::Hit;
 use curtsy_core::policy::Unreachable;
@@ -18,20 +18,21 @@ use curtsy_core::time::Time;
 use futures_util::future::{Either, join, select};
 
 use crate::answer;
-use crate::becomes::{Becomes, unsent};
+use crate::chain::read_robots;
 use crate::dial::Dial;
-use crate::visit::{Asked, HOLD, Next, Seen, Stamp, Stay, Url};
+use crate::schedule::Stay;
+use crate::url_fate::{UrlFate, unsent};
+use crate::visit::{AfterRequest, HostVisit, PlannedRequest, UrlState};
 use crate::{
-    CachedPage, Clock, Commit, Committed, Exchanged, Fetched, FrictionEvent, Head, Line, Mono,
-    Note, Permit, Point, Reading, Request, RobotsFile, Saved, Sent, Store, UrlRecord, View, Want,
-    Worker, World,
+    Clock, Commit, CommitReply, Committed, Exchanged, Fetched, FrictionEvent, Head, Line, Mono,
+    Note, Permit, Point, Reading, Request, RobotsFile, Sent, UrlRecord, View, Want, Worker, World,
 };
 
-/// Commits of what is known of a start, at most.
+/// The most commits that confirm one start.
 const CONFIRM_TRIES: u32 = 3;
 
-/// What one request brought.
-pub(crate) struct Brought {
+/// The result of one request.
+pub(crate) struct ExchangeResult {
     pub(crate) outcome: Outcome,
     pub(crate) head: Option<Arc<Head>>,
     pub(crate) page: Option<Fetched>,
@@ -40,13 +41,13 @@ pub(crate) struct Brought {
     pub(crate) latency: Option<Duration>,
     sent: Option<Mono>,
     first_byte: Option<Mono>,
-    /// The other side had closed the line before anything was sent.
+    /// Whether the server had closed the line before anything was sent.
     gone: bool,
 }
 
-impl Brought {
-    fn nothing(outcome: Outcome) -> Brought {
-        Brought {
+impl ExchangeResult {
+    fn without_response(outcome: Outcome) -> ExchangeResult {
+        ExchangeResult {
             outcome,
             head: None,
             page: None,
@@ -58,185 +59,214 @@ impl Brought {
         }
     }
 
-    /// Whether nobody was asked, since we refuse to: final for the URL, whatever was to be asked for on its behalf.
+    /// Whether we refuse to make the request. That is final for the URL, even if the request was
+    /// for its robots.txt.
     pub(crate) fn is_refusal(&self) -> bool {
         matches!(self.outcome, Outcome::Failed(problem) if problem.is_refusal())
     }
 }
 
-/// The address on which a request over this line counts.
+/// Returns the address on which a request over this line counts.
 pub(crate) fn counted_on(line: &impl Line) -> Option<IpAddr> {
     line.is_counted().then(|| line.peer())
 }
 
-/// A robots.txt that goes to the store with what it means.
-pub(crate) type Kept = Option<(RobotsId, Arc<RobotsFile>)>;
+/// A robots.txt that is written to the store.
+pub(crate) type NewRobotsFile = Option<(RobotsId, Arc<RobotsFile>)>;
 
-impl<W: World> Worker<'_, W> {
-    /// Uses up a permit, and applies the outcome.
+impl<W: World> HostVisit<'_, '_, W> {
+    /// Uses up a permit, and observes the result.
     pub(crate) async fn exchange(
-        &self,
-        seen: Seen,
-        asked: &mut Asked<'_>,
+        &mut self,
+        planned: &mut PlannedRequest,
         permit: Permit,
         line: &mut impl Line,
         new_line: bool,
-    ) -> Next {
+    ) -> AfterRequest {
+        let worker = self.worker;
         let address = counted_on(line);
-        let request = self.request_for(&seen, asked).await;
-        self.world.reached(Point::BeforeSend).await;
+        let request = self.request_for(planned).await;
+        worker.world.reached(Point::BeforeSend).await;
         let granted = GrantedTurn {
             turn: permit.turn().clone(),
-            epoch: seen.view.epoch.id,
-            state: Arc::clone(&seen.view.state),
+            epoch: self.view.epoch.id,
+            state: Arc::clone(&self.view.state),
         };
-        let (mut brought, seen) = self.bring(seen, &granted, asked, permit, line, &request).await;
-        if brought.gone && new_line {
-            // The server accepted the connection and closed it before a byte was sent. Dialling again at once would be a burst.
-            brought.outcome = Outcome::Failed(Problem::Reset);
+        let mut result = self.send_and_read(&granted, planned, permit, line, &request).await;
+        if result.gone && new_line {
+            // The server accepted the connection and closed it before a byte was sent. To dial
+            // again at once would be a burst.
+            result.outcome = Outcome::Failed(Problem::Reset);
         }
-        self.world.reached(Point::BodyRead).await;
-        self.tell_listener(&seen, asked, &granted.turn, &brought);
-        self.note_limit(brought.outcome);
-        self.note_health(&seen.view, &brought).await;
+        worker.world.reached(Point::BodyRead).await;
+        self.note_exchange(planned, &granted.turn, &result);
+        worker.note_limit(result.outcome);
+        worker.note_health(&self.view, &result).await;
 
-        let (news, kept) = self.robots_news(&seen, asked, &brought);
-        let stamp = seen.stamp;
+        let (news, robots) = self.robots_news(planned, &result);
+        let stamp = self.stamp;
         let observation = Observation {
-            outcome: brought.outcome,
-            sent: brought.sent.map(|m| stamp.latest(m)),
-            first_byte: brought.first_byte.map(|m| stamp.latest(m)),
-            latency: brought.latency,
+            outcome: result.outcome,
+            sent: result.sent.map(|m| stamp.latest(m)),
+            first_byte: result.first_byte.map(|m| stamp.latest(m)),
+            latency: result.latency,
             robots: news,
-            ended: Some(stamp.latest(self.world.clock().mono())),
+            ended: Some(self.latest_now()),
         };
-        let becomes = self.becomes_of(&seen, asked, &brought, observation.robots.as_ref());
-        let claim = self.new_lease();
-        // Known and kept before anything can be lost with this worker: what is asked again then is answered from here.
-        self.note_url(&asked.record, &becomes, claim);
-        self.still_owe(&asked.record, &becomes, claim);
-        let now = seen.stamp.latest(self.world.clock().mono());
-        let settling =
-            self.settle(seen, &granted, asked, &observation, &becomes, claim, kept, address);
-        let ((seen, settled, stay), kept) =
-            join(settling, self.keep_page(asked, &brought, now)).await;
-        if seen.view.epoch.id != granted.epoch {
-            // The store lost something while the exchange went on: what it brought may have found no record.
-            Box::pin(self.remind_of(asked.record.id)).await;
+        let fate = self.fate_of(planned, &result, observation.robots.as_ref());
+        let claim = worker.identity.new_lease();
+        // Remembered before this worker can lose anything: a repeated request is avoided by it.
+        worker.remember_url(&planned.record, &fate, claim);
+        worker.still_owe(&planned.record, &fate, claim);
+        let now = self.latest_now();
+        let policy = self.policy;
+        let report = ObservationReport {
+            granted: &granted,
+            planned,
+            observation: &observation,
+            fate: &fate,
+            claim,
+        };
+        let writing = self.write_observation(report, robots, address);
+        let caching = worker.cache_page(policy, planned, &result, now);
+        let ((settled, stay), kept) = join(writing, caching).await;
+        if self.view.epoch.id != granted.epoch {
+            // The store lost something during the exchange: it may have had no record to change.
+            Box::pin(worker.remind_of_url(planned.record.id)).await;
         }
-        self.count(asked, &brought, &settled);
-        self.note_step(&seen, asked, brought.outcome, &becomes, now);
-        self.world.reached(Point::Observed).await;
-        self.follow_up(&seen, asked, &mut brought, kept, becomes, claim).await;
-        if brought.outcome == Outcome::NotSent && asked.is_for_url() {
-            asked.record = unsent(UrlRecord { claim: Some(claim), ..asked.record.clone() });
+        worker.count(planned, &result, &settled);
+        self.note_step(planned, result.outcome, &fate, now);
+        worker.world.reached(Point::Observed).await;
+        self.follow_up(planned, &mut result, kept, fate, claim).await;
+        if result.outcome == Outcome::NotSent && planned.is_for_url() {
+            planned.record = unsent(UrlRecord { claim: Some(claim), ..planned.record.clone() });
         }
-        self.go_on(seen, asked, &brought, stay).await
+        self.after_exchange(planned, &result, stay).await
     }
 
-    /// Sends and reads. A refusal is told to every worker when its head is here, not after the body.
-    async fn bring(
-        &self,
-        mut seen: Seen,
+    /// Sends and reads. A refusal is written for every worker when its head has been read, before
+    /// the body.
+    async fn send_and_read(
+        &mut self,
         granted: &GrantedTurn,
-        asked: &Asked<'_>,
+        planned: &PlannedRequest,
         permit: Permit,
         line: &mut impl Line,
         request: &Request,
-    ) -> (Brought, Seen) {
-        let clock = self.world.clock();
+    ) -> ExchangeResult {
+        let worker = self.worker;
         let turn = &granted.turn;
-        clock.sleep_until(seen.stamp.not_before(turn.at())).await;
+        worker.world.clock().sleep_until(self.stamp.not_before(turn.at())).await;
         let written = Cell::new(None);
-        let confirm = Confirm { asked, turn, written: &written, done: Cell::new(false) };
-        // Who was told to stop or to pause hands the turn back.
-        let sent = match self.begins_nothing() {
+        let start = RequestStart { turn, written: &written, confirmed: Cell::new(false) };
+        let (host, kind) = (planned.approach.url.host(), planned.approach.kind);
+        worker.outside.listener.note(Note::Sending { host, kind });
+        // A worker that was stopped or paused hands the turn back.
+        let sent = match worker.finish.begins_nothing() {
             true => Sent::NotSent,
             false => {
                 let sending = line.send(permit, request, &written);
-                self.confirming(&mut seen, &confirm, sending).await
+                self.confirming(&start, sending).await
             }
         };
-        let mut brought = Brought::nothing(Outcome::NotSent);
-        brought.peer = Some(line.peer());
+        let mut result = ExchangeResult::without_response(Outcome::NotSent);
+        result.peer = Some(line.peer());
         match sent {
             Sent::NotSent => {}
-            Sent::Gone => brought.gone = true,
+            Sent::Gone => result.gone = true,
             Sent::Failed { sent, problem } => {
-                brought.sent = Some(sent);
-                brought.outcome = Outcome::Failed(problem);
+                result.sent = Some(sent);
+                result.outcome = Outcome::Failed(problem);
             }
             Sent::Answered { sent, first_byte, head } => {
-                self.world.reached(Point::HeadRead).await;
-                brought.sent = Some(sent);
-                brought.first_byte = Some(first_byte);
-                brought.latency = Some(first_byte - sent);
-                let now = seen.stamp.latest(clock.mono());
-                let early = answer::outcome(&head, None, None, now);
-                if early.class() == Class::ToldToWait {
-                    let stamp = seen.stamp;
-                    let told = Observation {
-                        outcome: early,
-                        sent: Some(stamp.latest(sent)),
-                        first_byte: Some(stamp.latest(first_byte)),
-                        latency: None,
-                        robots: None,
-                        ended: None,
-                    };
-                    let observed =
-                        |state: &HostState, scene: &Scene<'_>| state.observe(turn, &told, scene).0;
-                    seen = Box::pin(self.tell(seen, granted, asked, observed)).await;
-                }
-                let kind = asked.approach.kind;
-                let reader = self.outside.reader;
-                let (page, problem, friction) = if asked.wants_head_only(head.status) {
-                    self.confirming(&mut seen, &confirm, line.discard()).await;
-                    let blank = Fetched::default();
-                    let wall = reader.friction(kind, &head, &blank);
-                    // Nothing was read, so nothing is unusual about it.
-                    (None, None, wall.filter(|friction| *friction == Friction::Challenge))
-                } else {
-                    match self.confirming(&mut seen, &confirm, line.body()).await {
-                        Reading::Whole(page) => {
-                            let friction = reader.friction(kind, &head, &page);
-                            (Some(page), None, friction)
-                        }
-                        Reading::Failed(problem) => (None, Some(problem), None),
-                    }
-                };
-                let now = seen.stamp.latest(clock.mono());
-                brought.outcome = answer::outcome(&head, problem, friction, now);
-                (brought.head, brought.page) = (Some(head), page);
+                worker.world.reached(Point::HeadRead).await;
+                result.sent = Some(sent);
+                result.first_byte = Some(first_byte);
+                result.latency = Some(first_byte - sent);
+                self.report_refusal(granted, &result, &head).await;
+                let (page, problem, friction) = self.read_body(planned, &start, line, &head).await;
+                result.outcome = answer::outcome(&head, problem, friction, self.latest_now());
+                (result.head, result.page) = (Some(head), page);
             }
         }
-        (brought, seen)
+        result
     }
 
-    /// Waits for a part of the exchange. With several slots, one that outlasts half the delay tells what is known of its start, else
-    /// the next turn would wait for window and margin.
+    /// Writes a refusal for every worker, if the head of the response is one.
+    async fn report_refusal(
+        &mut self,
+        granted: &GrantedTurn,
+        result: &ExchangeResult,
+        head: &Head,
+    ) {
+        let outcome = answer::outcome(head, None, None, self.latest_now());
+        if outcome.class() != Class::ToldToWait {
+            return;
+        }
+        let stamp = self.stamp;
+        let refusal = Observation {
+            outcome,
+            sent: result.sent.map(|m| stamp.latest(m)),
+            first_byte: result.first_byte.map(|m| stamp.latest(m)),
+            latency: None,
+            robots: None,
+            ended: None,
+        };
+        let observed =
+            |state: &HostState, scene: &Scene<'_>| state.observe(&granted.turn, &refusal, scene).0;
+        Box::pin(self.write_change(granted, observed)).await;
+    }
+
+    /// Reads the body of a response, unless its head is all that is needed.
+    async fn read_body(
+        &mut self,
+        planned: &PlannedRequest,
+        start: &RequestStart<'_>,
+        line: &mut impl Line,
+        head: &Head,
+    ) -> (Option<Fetched>, Option<Problem>, Option<Friction>) {
+        let (reader, kind) = (self.worker.outside.reader, planned.approach.kind);
+        if planned.needs_head_only(head.status) {
+            self.confirming(start, line.discard()).await;
+            let friction = reader.friction(kind, head, &Fetched::default());
+            // A body that was not read can't be unusual.
+            return (None, None, friction.filter(|friction| *friction == Friction::Challenge));
+        }
+        match self.confirming(start, line.body()).await {
+            Reading::Whole(page) => {
+                let friction = reader.friction(kind, head, &page);
+                (Some(page), None, friction)
+            }
+            Reading::Failed(problem) => (None, Some(problem), None),
+        }
+    }
+
+    /// Waits for a part of the exchange. With several slots, an exchange that outlasts half the
+    /// delay has its start confirmed. Otherwise the next turn would wait for the latest possible
+    /// start.
     async fn confirming<T>(
-        &self,
-        seen: &mut Seen,
-        confirm: &Confirm<'_>,
+        &mut self,
+        start: &RequestStart<'_>,
         part: impl Future<Output = T>,
     ) -> T {
-        let apart = confirm.asked.policy.slots.per_host > 1 && !confirm.turn.delay().is_zero();
-        if !apart || confirm.done.get() {
+        let delay = start.turn.delay();
+        let several = self.policy.slots.per_host > 1 && !delay.is_zero();
+        if !several || start.confirmed.get() {
             return part.await;
         }
-        let clock = self.world.clock();
-        let half = confirm.turn.at() + confirm.turn.delay() / 2;
-        let sleep = pin!(clock.sleep_until(seen.stamp.not_before(half)));
+        let half = start.turn.at() + delay / 2;
+        let clock = self.worker.world.clock();
+        let sleep = pin!(clock.sleep_until(self.stamp.not_before(half)));
         match select(pin!(part), sleep).await {
             Either::Left((done, _)) => done,
             Either::Right(((), part)) => {
-                confirm.done.set(true);
-                let Some(written) = confirm.written.get() else {
+                start.confirmed.set(true);
+                let Some(written) = start.written.get() else {
                     return part.await;
                 };
-                // The exchange goes on meanwhile. If its answer comes first, that is told instead: an answer in hand waits for nothing,
-                // since a worker that dies with it loses it.
-                let confirming = Box::pin(self.confirm(seen, confirm.turn, written));
+                // The exchange goes on meanwhile. A response that arrives first is reported
+                // instead: a worker that dies while it confirms the start would lose the response.
+                let confirming = Box::pin(self.confirm(start.turn, written));
                 match select(part, confirming).await {
                     Either::Left((done, _)) => done,
                     Either::Right(((), part)) => part.await,
@@ -245,392 +275,309 @@ impl<W: World> Worker<'_, W> {
         }
     }
 
-    /// Tells what is known of a start. Worth a few tries: the end of the exchange tells it too.
-    async fn confirm(&self, seen: &mut Seen, turn: &BookedTurn, written: Mono) {
-        let clock = self.world.clock();
+    /// Writes when a request started. Tried a few times only: the end of the exchange says it too.
+    async fn confirm(&mut self, turn: &BookedTurn, written: Mono) {
+        let worker = self.worker;
         for _ in 0..CONFIRM_TRIES {
-            let sent = seen.stamp.latest(written);
-            let state = Arc::new(seen.view.state.confirm_start(turn, sent));
-            let due = self.scene_due(&seen.view, &state);
-            let commit = self.plain_commit(&seen.view, &state, due);
-            let m0 = clock.mono();
-            match self.world.store().commit(commit).await {
-                Ok(Committed::Done(saved)) => {
-                    seen.view.state = state;
-                    (seen.view.version, seen.view.now) = (saved.version, saved.now);
-                    seen.stamp = Stamp { now: saved.now, m0, m1: clock.mono() };
-                    return self.wake_by(seen.stamp.not_before(due));
+            let sent = self.stamp.latest(written);
+            let state = Arc::new(self.view.state.confirm_start(turn, sent));
+            let due = worker.due(&self.view, &state);
+            let commit = Commit::of_state(&self.view, Some(Arc::clone(&state)), due);
+            let Ok(CommitReply { committed, stamp, .. }) = worker.try_commit(&commit).await else {
+                return;
+            };
+            match committed {
+                Committed::Done(saved) => {
+                    self.view.state = state;
+                    (self.view.version, self.view.now) = (saved.version, saved.now);
+                    self.stamp = stamp;
+                    return worker.wake_by(stamp.not_before(due));
                 }
-                Ok(Committed::Stale(view)) => {
-                    let stamp = Stamp { now: view.now, m0, m1: clock.mono() };
-                    *seen = self.newer(view, stamp);
-                }
-                Ok(Committed::Refused(_)) | Err(_) => return,
+                Committed::Stale(view) => self.adopt(view, stamp),
+                Committed::Refused(_) => return,
             }
         }
     }
 
-    /// Writes a change of the host's state at once, on whatever state is newest.
-    async fn tell(
-        &self,
-        mut seen: Seen,
+    /// Writes a change of the host's state on the newest state, until it is written.
+    async fn write_change(
+        &mut self,
         granted: &GrantedTurn,
-        asked: &Asked<'_>,
         change: impl Fn(&HostState, &Scene<'_>) -> HostState,
-    ) -> Seen {
+    ) {
         loop {
-            let now = seen.stamp.latest(self.world.clock().mono());
-            let scene = self.scene(asked.policy, &seen.view, now, None);
-            let state = Arc::new(change(&granted.base(&seen.view, now), &scene));
-            let due = self.scene_due(&seen.view, &state);
-            let commit = self.plain_commit(&seen.view, &state, due);
-            let (answer, stamp) = self.commit_known(&commit).await;
-            match answer {
-                Committed::Done(saved) => return self.wrote(seen, state, saved, stamp),
-                Committed::Stale(view) => seen = self.newer(view, stamp),
-                Committed::Refused(_) => return seen,
+            let now = self.latest_now();
+            let scene = self.scene(now, None);
+            let state = Arc::new(change(&granted.base(&self.view, now), &scene));
+            let due = self.worker.due(&self.view, &state);
+            if self.write(Commit::of_state(&self.view, Some(state), due)).await {
+                return;
             }
         }
     }
 
-    /// The observation's commit: frees the slot and writes what becomes of the URL. Repeated on newer states until it is written.
-    #[allow(clippy::too_many_arguments, reason = "one atomic write has that many parts")]
-    async fn settle(
-        &self,
-        mut seen: Seen,
-        granted: &GrantedTurn,
-        asked: &Asked<'_>,
-        observation: &Observation,
-        becomes: &Becomes,
-        claim: LeaseId,
-        kept: Kept,
+    /// Writes the observation, which frees the slot, and the URL's fate, on the newest state, until
+    /// they are written.
+    async fn write_observation(
+        &mut self,
+        report: ObservationReport<'_>,
+        robots: NewRobotsFile,
         address: Option<IpAddr>,
-    ) -> (Seen, Settled, Stay) {
+    ) -> (Settled, Stay) {
+        let ObservationReport { granted, planned, observation, fate, claim } = report;
         let lease = granted.turn.lease().id;
-        let friction = friction_shown(asked, &observation.outcome);
+        let friction = self.friction_event(planned, &observation.outcome);
         loop {
-            let now = seen.stamp.latest(self.world.clock().mono());
-            let base = granted.base(&seen.view, now);
-            let scene = self.scene(asked.policy, &seen.view, now, None);
+            let now = self.latest_now();
+            let base = granted.base(&self.view, now);
+            let scene = self.scene(now, None);
             let (state, settled) = base.observe(&granted.turn, observation, &scene);
-            let state = Arc::new(state);
-            let (not_before, stay) = self.handed_out_at(&seen.view, &state, &scene, asked.more);
+            let (not_before, stay) = self.due_after_exchange(&state, &scene, planned.more);
             let commit = Commit {
                 release: address.map(|address| (address, lease)),
-                robots: kept.iter().cloned().collect(),
-                urls: match becomes {
-                    // Without our lease this was written before, or is too late: a hop is not made twice.
-                    Becomes::New(_) if !settled.ours => Vec::new(),
-                    _ => becomes.write(&seen.view, asked.policy, &asked.record, claim, now),
+                robots: robots.iter().cloned().collect(),
+                urls: match fate {
+                    // Without our lease this was written before, or is too late: a hop is not made
+                    // twice.
+                    UrlFate::New(_) if !settled.ours => Vec::new(),
+                    _ => fate.writes(&self.view, self.policy, &planned.record, claim, now),
                 },
                 exchanged: observation.sent.map(|sent| Exchanged {
                     sent,
-                    // Without our lease it was taken in before: a signal is not shown twice.
+                    // Without our lease it was written before: a signal is not shown twice.
                     friction: friction.clone().filter(|_| settled.ours),
                 }),
-                ..self.plain_commit(&seen.view, &state, not_before)
+                ..Commit::of_state(&self.view, Some(Arc::new(state)), not_before)
             };
-            let (answer, stamp) = self.commit_known(&commit).await;
-            match answer {
-                Committed::Done(saved) => {
-                    return (self.wrote(seen, state, saved, stamp), settled, stay);
-                }
-                Committed::Stale(view) => seen = self.newer(view, stamp),
-                Committed::Refused(_) => unreachable!("only grants are refused"),
+            if self.write(commit).await {
+                return (settled, stay);
             }
         }
     }
 
-    /// No line could be made: observed like any other failure.
+    /// Observes that no line could be made, like any other failure.
     pub(crate) async fn no_line(
-        &self,
-        seen: Seen,
-        asked: &mut Asked<'_>,
+        &mut self,
+        planned: &mut PlannedRequest,
         problem: Problem,
         dial: Option<Dial>,
-    ) -> Next {
-        if asked.is_for_url() {
-            // This try had no grant: one that is open is an earlier one, which was never heard of and counts.
-            asked.record.tries = asked.record.tries.opened();
+    ) -> AfterRequest {
+        let worker = self.worker;
+        if planned.is_for_url() {
+            // This try had no grant. An open try is an earlier one that was never reported: it
+            // counts.
+            planned.record.tries = planned.record.tries.opened();
         }
         let outcome = Outcome::Failed(problem);
-        let mut brought = Brought::nothing(outcome);
-        self.note_limit(outcome);
-        let (host, kind) = (asked.approach.url.host(), asked.approach.kind);
-        self.outside.listener.note(Note::NoLine { host, kind, problem });
+        let mut result = ExchangeResult::without_response(outcome);
+        worker.note_limit(outcome);
+        let (host, kind) = (planned.approach.url.host(), planned.approach.kind);
+        worker.outside.listener.note(Note::NoLine { host, kind, problem });
         if problem.is_unreached() {
-            self.unreached.set(true);
+            worker.finish.unreached.set(true);
         }
-        self.note_health(&seen.view, &brought).await;
-        let becomes = self.becomes_of(&seen, asked, &brought, None);
-        let robots = asked.approach.kind == Kind::Robots;
-        let claim = self.new_lease();
-        let mut seen = seen;
+        worker.note_health(&self.view, &result).await;
+        let fate = self.fate_of(planned, &result, None);
+        let claim = worker.identity.new_lease();
         let (settled, stay) = loop {
-            let now = seen.stamp.latest(self.world.clock().mono());
-            let scene = self.scene(asked.policy, &seen.view, now, None);
-            let mut before = (*seen.view.state).clone();
-            if let Some(dial) = dial {
-                before.note_dial(seen.stamp.latest(dial.at), dial.booked);
-            }
-            let (mut state, settled) = match problem.is_refusal() {
-                // Nobody was asked for anything, so nothing is learnt: neither of the host nor of its robots.txt.
-                true => (before, Settled { ours: true, ..Settled::default() }),
-                false => before.observe_no_line(&outcome, &scene),
-            };
-            // Who may go on without robots.txt must have asked for it. No request got there, so
-            // nothing is known: the next turn asks again, as it would for a page, and the breaker
-            // counts the failures.
-            if robots
-                && !problem.is_refusal()
-                && outcome.class() != Class::Ours
-                && asked.policy.robots.unreachable == Unreachable::Deny
-            {
-                let news =
-                    RobotsNews::Answer { class: RobotsClass::Unreachable, file: None, told: None };
-                let authority = asked.approach.authority();
-                state.learn_robots(&authority, news, &asked.policy.robots, None, now);
-            }
-            let state = Arc::new(state);
-            let (not_before, stay) = self.handed_out_at(&seen.view, &state, &scene, asked.more);
+            let now = self.latest_now();
+            let scene = self.scene(now, None);
+            let (state, settled) = self.state_without_line(planned, problem, dial, &scene);
+            let (not_before, stay) = self.due_after_exchange(&state, &scene, planned.more);
             let commit = Commit {
-                urls: becomes.write(&seen.view, asked.policy, &asked.record, claim, now),
-                ..self.plain_commit(&seen.view, &state, not_before)
+                urls: fate.writes(&self.view, self.policy, &planned.record, claim, now),
+                ..Commit::of_state(&self.view, Some(Arc::new(state)), not_before)
             };
-            let (answer, stamp) = self.commit_known(&commit).await;
-            match answer {
-                Committed::Done(saved) => {
-                    seen = self.wrote(seen, state, saved, stamp);
-                    break (settled, stay);
-                }
-                Committed::Stale(view) => seen = self.newer(view, stamp),
-                Committed::Refused(_) => unreachable!("only grants are refused"),
+            if self.write(commit).await {
+                break (settled, stay);
             }
         };
-        self.count(asked, &brought, &settled);
-        self.note_url(&asked.record, &becomes, claim);
-        self.still_owe(&asked.record, &becomes, claim);
-        let now = seen.stamp.latest(self.world.clock().mono());
-        self.note_step(&seen, asked, outcome, &becomes, now);
-        self.follow_up(&seen, asked, &mut brought, None, becomes, claim).await;
-        self.go_on(seen, asked, &brought, stay).await
+        worker.count(planned, &result, &settled);
+        worker.remember_url(&planned.record, &fate, claim);
+        worker.still_owe(&planned.record, &fate, claim);
+        self.note_step(planned, outcome, &fate, self.latest_now());
+        self.follow_up(planned, &mut result, None, fate, claim).await;
+        self.after_exchange(planned, &result, stay).await
     }
 
-    /// When a host is handed out after an exchange: when it is due, unless this visit keeps it.
-    fn handed_out_at(
+    /// Returns the host's state after a line could not be made.
+    fn state_without_line(
         &self,
-        view: &View,
-        state: &HostState,
+        planned: &PlannedRequest,
+        problem: Problem,
+        dial: Option<Dial>,
         scene: &Scene<'_>,
-        more: bool,
-    ) -> (Time, Stay) {
-        let due = state.hand_out_at(scene, SlotEnds::Deadline);
-        match more && self.may_linger(scene.now, due) {
-            true => (self.others_at(view, state, scene.now), Stay::Kept),
-            false => (due, Stay::GivenBack),
+    ) -> (HostState, Settled) {
+        let mut before = HostState::clone(&self.view.state);
+        if let Some(dial) = dial {
+            before.note_dial(self.stamp.latest(dial.at), dial.booked);
         }
+        if problem.is_refusal() {
+            // Nothing was requested, so nothing is learnt of the host or its robots.txt.
+            return (before, Settled { ours: true, ..Settled::default() });
+        }
+        let outcome = Outcome::Failed(problem);
+        let (mut state, settled) = before.observe_no_line(&outcome, scene);
+        let robots = &self.policy.robots;
+        // A policy that goes on without robots.txt needs a request that the server can have seen.
+        // No request arrived, so robots.txt stays unknown: the next turn requests it again, as it
+        // would a page, and the breaker counts the failures.
+        if planned.approach.kind == Kind::Robots
+            && outcome.class() != Class::Ours
+            && robots.unreachable == Unreachable::Deny
+        {
+            let class = RobotsClass::Unreachable;
+            let news = RobotsNews::Answer { class, file: None, told: None };
+            state.learn_robots(&planned.approach.authority(), news, robots, None, scene.now);
+        }
+        (state, settled)
     }
 
-    /// When a host that this worker keeps is handed out to others: with one slot when its visit seems to be dead; with several at once
-    /// while there are fewer visits than slots, and else as soon as they have let a turn go by. Where the policy bounds the wait for a
-    /// slot, one more looks whether a slot is free, and counts that wait.
-    pub(crate) fn others_at(&self, view: &View, state: &HostState, now: Time) -> Time {
-        let policy = self.policy_of(&view.host);
-        let scene = self.scene(&policy, view, now, None);
-        if policy.slots.wait.is_some() && !self.has_enough_visits(&view.host) {
-            state.hand_out_at(&scene, SlotEnds::Likely)
-        } else if policy.slots.per_host == 1 {
-            state.hand_out_at(&scene, SlotEnds::Deadline) + HOLD
-        } else if self.has_enough_visits(&view.host) {
-            state.earliest_start(&scene, SlotEnds::Deadline) + Duration::from_millis(50)
-        } else {
-            state.hand_out_at(&scene, SlotEnds::Deadline)
-        }
-    }
-
-    /// The state that this worker just wrote, as it now stands in the store; remembered in case the store loses it.
-    pub(crate) fn wrote(
+    /// Decides whether the visit goes on. A visit that has kept the host goes on, though perhaps
+    /// not at once: otherwise nobody would have the host until the hold is over.
+    async fn after_exchange(
         &self,
-        seen: Seen,
-        state: Arc<HostState>,
-        saved: Saved,
-        stamp: Stamp,
-    ) -> Seen {
-        self.remember(&seen.view.host, &state, saved.now);
-        let view = View { state, version: saved.version, now: saved.now, ..seen.view };
-        Seen { view, stamp }
-    }
-
-    /// A newer state that somebody else wrote.
-    pub(crate) fn newer(&self, view: View, stamp: Stamp) -> Seen {
-        self.counts.borrow_mut().stale += 1;
-        Seen { view, stamp }
-    }
-
-    pub(crate) fn plain_commit(
-        &self,
-        view: &View,
-        state: &Arc<HostState>,
-        not_before: Time,
-    ) -> Commit {
-        Commit {
-            host: view.host.clone(),
-            version: view.version,
-            epoch: view.epoch.id,
-            not_before,
-            state: Some(Arc::clone(state)),
-            grant: None,
-            release: None,
-            robots: Vec::new(),
-            urls: Vec::new(),
-            exchanged: None,
-        }
-    }
-
-    /// Whether the visit goes on, and with what. Whoever kept the host goes on, though perhaps not at once: else it would be nobody's
-    /// until the hold is over.
-    async fn go_on(&self, seen: Seen, asked: &Asked<'_>, brought: &Brought, stay: Stay) -> Next {
-        let left = !asked.is_for_url() || brought.outcome == Outcome::NotSent;
-        let url = if left && !brought.is_refusal() { Url::Left } else { Url::Through };
-        let now = seen.stamp.earliest(self.world.clock().mono());
-        let due = self.scene_due(&seen.view, &seen.view.state);
+        planned: &PlannedRequest,
+        result: &ExchangeResult,
+        stay: Stay,
+    ) -> AfterRequest {
+        let left = !planned.is_for_url() || result.outcome == Outcome::NotSent;
+        let url = if left && !result.is_refusal() { UrlState::Left } else { UrlState::Finished };
+        let due = self.worker.due(&self.view, &self.view.state);
         // Another host waits for what was just learnt here.
-        let hop = matches!(asked.record.want, Want::RobotsHop { .. });
-        let waited_for = url == Url::Left && hop;
-        let stays = stay == Stay::Kept && self.may_wait(now, due);
-        if waited_for || stays && self.room_for_rows().await {
-            return Next::Again(seen, url);
+        let hop = matches!(planned.record.want, Want::RobotsHop { .. });
+        let waited_for = url == UrlState::Left && hop;
+        let stays = stay == Stay::Kept && self.worker.may_wait(self.earliest_now(), due);
+        if waited_for || stays && self.worker.wait_for_room().await {
+            return AfterRequest::Again(url);
         }
-        Next::End
+        AfterRequest::End
     }
 
-    async fn request_for(&self, seen: &Seen, asked: &Asked<'_>) -> Request {
-        let mut request = Request {
-            method: asked.method(),
-            user_agent: self.user_agent.clone(),
-            ..Request::default()
-        };
-        let (etag, modified) = match asked.approach.kind {
+    async fn request_for(&self, planned: &PlannedRequest) -> Request {
+        let worker = self.worker;
+        let (if_none_match, if_modified_since) = match planned.approach.kind {
             Kind::Robots => {
-                let known = seen.view.state.robots_of(&asked.approach.authority());
+                let known = self.view.state.robots_of(&planned.approach.authority());
                 let file = match known.and_then(|r| r.file) {
-                    Some(id) => self.robots_file(id).await,
+                    Some(id) => worker.robots_file(id).await,
                     None => None,
                 };
                 file.map(|f| (f.etag.clone(), f.last_modified.clone())).unwrap_or_default()
             }
-            Kind::Page | Kind::Sitemap => {
-                // Whoever says that nothing has changed sends no page: the one that is held must be there then.
-                let validated =
-                    |held: &CachedPage| held.etag.is_some() || held.last_modified.is_some();
-                let cached = match asked.cached.clone().filter(validated) {
-                    Some(held) if self.outside.cache.hold(asked.record.url.key()).await => {
-                        Some(held)
-                    }
-                    _ => None,
-                };
-                cached.map(|c| (c.etag, c.last_modified)).unwrap_or_default()
-            }
+            Kind::Page | Kind::Sitemap => match &planned.cached {
+                // A server that answers 304 sends no page: the cached one must be there then.
+                Some(cached)
+                    if (cached.etag.is_some() || cached.last_modified.is_some())
+                        && worker.outside.cache.hold(planned.record.url.key()).await =>
+                {
+                    (cached.etag.clone(), cached.last_modified.clone())
+                }
+                _ => (None, None),
+            },
             Kind::RobotsHop | Kind::Probe => (None, None),
         };
-        request.if_none_match = etag;
-        request.if_modified_since = modified;
-        request
+        let user_agent = worker.identity.user_agent.clone();
+        Request { method: planned.method(), user_agent, if_none_match, if_modified_since }
     }
 
-    /// What an answer to a request for robots.txt says, and the text to keep.
+    /// Returns what a response to a request for robots.txt says, and the file to write.
     fn robots_news(
         &self,
-        seen: &Seen,
-        asked: &Asked<'_>,
-        brought: &Brought,
-    ) -> (Option<RobotsNews>, Kept) {
-        let unasked =
-            brought.sent.is_none() && asked.policy.robots.unreachable == Unreachable::Allow;
-        let silent = unasked || matches!(brought.outcome.class(), Class::Nothing | Class::Ours);
-        if asked.approach.kind != Kind::Robots || silent {
+        planned: &PlannedRequest,
+        result: &ExchangeResult,
+    ) -> (Option<RobotsNews>, NewRobotsFile) {
+        let policy = &self.policy.robots;
+        let unseen = result.sent.is_none() && policy.unreachable == Unreachable::Allow;
+        let silent = unseen || matches!(result.outcome.class(), Class::Nothing | Class::Ours);
+        if planned.approach.kind != Kind::Robots || silent {
             return (None, None);
         }
-        let now = seen.stamp.latest(self.world.clock().mono());
-        let held = seen.view.state.robots_of(&asked.approach.authority()).and_then(|r| r.file);
-        // From when the server can have sent its answer, not from when we had read it.
-        let sent = brought.sent.map_or(now, |m| seen.stamp.earliest(m));
-        let deadline = sent + asked.policy.robots.chain_deadline;
-        let url = &asked.approach.url;
-        let (news, kept) = self.read_robots(url, asked.policy, brought, held.is_some(), deadline);
-        let kept = match (&news, held) {
-            // The store may have lost the text since, and this worker may be the last to have it.
-            (RobotsNews::NotModified, Some(id)) => {
-                self.rules.borrow().get(&id).map(|(_, file)| (id, Arc::clone(file)))
-            }
-            _ => kept,
+        let known = self.view.state.robots_of(&planned.approach.authority()).and_then(|r| r.file);
+        // Counted from when the server can have sent its response, not from when it was read.
+        let sent = result.sent.map_or(self.latest_now(), |m| self.stamp.earliest(m));
+        let deadline = sent + policy.chain_deadline;
+        let (url, rules) = (&planned.approach.url, &self.worker.rules);
+        let (news, file) = read_robots(url, policy, rules, result, known.is_some(), deadline);
+        let file = match (&news, known) {
+            // The store may have lost the file since, and this worker may be the last to have it.
+            (RobotsNews::NotModified, Some(id)) => rules.file(id).map(|file| (id, file)),
+            _ => file,
         };
-        (Some(news), kept)
+        (Some(news), file)
     }
 
-    /// Tells our own network's trouble from a host's, and takes back what was ours.
-    async fn note_health(&self, view: &View, brought: &Brought) {
-        let faulty = match brought.outcome {
-            Outcome::Failed(problem) => problem.may_be_ours(),
-            _ => false,
-        };
-        let now = self.world.clock().mono();
-        self.note_own_fault(&brought.outcome);
-        if brought.head.is_some() {
+    /// Notes an exchange for listeners.
+    fn note_exchange(&self, planned: &PlannedRequest, turn: &BookedTurn, result: &ExchangeResult) {
+        let listener = self.worker.outside.listener;
+        let (host, kind) = (planned.approach.url.host(), planned.approach.kind);
+        if let Some(sent) = result.sent {
+            let late = sent - self.stamp.not_before(turn.at());
+            listener.note(Note::Sent { host, kind, late });
+        }
+        let took = result.sent.map(|sent| self.worker.now() - sent);
+        listener.note(Note::Ended { host, kind, took, outcome: result.outcome });
+    }
+
+    /// Returns the friction of an outcome as people are shown it, if it decides anything.
+    fn friction_event(&self, planned: &PlannedRequest, outcome: &Outcome) -> Option<FrictionEvent> {
+        let points = outcome.friction_points().filter(|_| self.policy.risk.active)?;
+        Some(FrictionEvent { signal: friction_signal(outcome, &planned.approach.url)?, points })
+    }
+}
+
+impl<W: World> Worker<'_, W> {
+    /// Distinguishes an outage of our own network from a host's failure, and takes back failures
+    /// that were our own.
+    async fn note_health(&self, view: &View, result: &ExchangeResult) {
+        let now = self.now();
+        self.note_own_fault(&result.outcome);
+        if result.head.is_some() {
             self.health.borrow_mut().success(now);
         }
-        if brought.outcome.is_ordinary() {
-            self.progressed();
+        if result.outcome.is_ordinary() {
+            self.finish.progressed(now);
         }
-        if !faulty {
+        if !matches!(result.outcome, Outcome::Failed(problem) if problem.may_be_ours()) {
             return;
         }
-        // A proxy that has let nothing through yet is wrongly set, or down: no second host is
+        // A proxy that has let nothing through yet is misconfigured, or down: no second host is
         // needed to know that.
         let worked = self.health.borrow().has_succeeded();
-        let known = brought.outcome.class() == Class::Ours && !worked;
-        let ours = self.health.borrow_mut().fault(&view.host, now, known);
-        if let Some(hosts) = ours {
-            self.counts.borrow_mut().own_trouble += 1;
-            self.outside.listener.note(Note::OwnTrouble);
-            for (host, faults) in hosts {
-                // The failure in hand is not counted yet.
-                let counted = if host == view.host { faults - 1 } else { faults };
-                let forgiven = |view: &View| {
-                    let mut state = HostState::clone(&view.state);
-                    state.forgive(counted);
-                    state
-                };
-                Box::pin(self.change(&host, forgiven)).await;
-            }
+        let known = result.outcome.class() == Class::Ours && !worked;
+        let Some(hosts) = self.health.borrow_mut().fault(&view.host, now, known) else {
+            return;
+        };
+        self.counts.borrow_mut().own_trouble += 1;
+        self.outside.listener.note(Note::OwnTrouble);
+        for (host, faults) in hosts {
+            // The failure at hand is not counted yet.
+            let counted = if host == view.host { faults - 1 } else { faults };
+            let forgiven = |view: &View| {
+                let mut state = HostState::clone(&view.state);
+                state.forgive(counted);
+                state
+            };
+            Box::pin(self.change(&host, forgiven)).await;
         }
     }
 
-    fn count(&self, asked: &Asked<'_>, brought: &Brought, settled: &Settled) {
+    fn count(&self, planned: &PlannedRequest, result: &ExchangeResult, settled: &Settled) {
         let mut counts = self.counts.borrow_mut();
-        if brought.sent.is_some() {
-            counts.sent[asked.approach.kind as usize] += 1;
-        } else if brought.outcome == Outcome::NotSent {
+        if result.sent.is_some() {
+            counts.sent[planned.approach.kind as usize] += 1;
+        } else if result.outcome == Outcome::NotSent {
             counts.handed_back += 1;
         }
         counts.breaker_opened += u64::from(settled.probe_in.is_some());
         drop(counts);
-        let host = asked.approach.url.host();
+        let host = planned.approach.url.host();
         if let Some(probe_in) = settled.probe_in {
             self.outside.listener.note(Note::BreakerOpened { host, probe_in });
         }
         if settled.closed {
             self.outside.listener.note(Note::BreakerClosed { host });
         }
-    }
-
-    fn tell_listener(&self, seen: &Seen, asked: &Asked<'_>, turn: &BookedTurn, brought: &Brought) {
-        let Some(sent) = brought.sent else { return };
-        let kind = asked.approach.kind;
-        let late = sent - seen.stamp.not_before(turn.at());
-        self.outside.listener.note(Note::Sent { kind, late });
-        let (host, took) = (asked.approach.url.host(), self.world.clock().mono() - sent);
-        self.outside.listener.note(Note::Ended { host, kind, took, outcome: brought.outcome });
     }
 
     fn note_limit(&self, outcome: Outcome) {
@@ -642,10 +589,14 @@ impl<W: World> Worker<'_, W> {
     }
 }
 
-/// Friction as people are shown it, where it decides anything.
-fn friction_shown(asked: &Asked<'_>, outcome: &Outcome) -> Option<FrictionEvent> {
-    let points = outcome.friction_points().filter(|_| asked.policy.risk.active)?;
-    Some(FrictionEvent { signal: friction_signal(outcome, &asked.approach.url)?, points })
+/// What the commit of an observation says.
+struct ObservationReport<'a> {
+    granted: &'a GrantedTurn,
+    planned: &'a PlannedRequest,
+    observation: &'a Observation,
+    fate: &'a UrlFate,
+    /// The URL's next claim.
+    claim: LeaseId,
 }
 
 /// A granted turn, and the state in which it was granted.
@@ -656,7 +607,8 @@ struct GrantedTurn {
 }
 
 impl GrantedTurn {
-    /// The newest state to add to. If the store lost something since the grant, what we know is put back first.
+    /// Returns the newest state. If the store lost something since the grant, the state of the
+    /// grant is merged into it.
     fn base(&self, newest: &View, now: Time) -> Arc<HostState> {
         let mut base = Arc::clone(&newest.state);
         if newest.epoch.id != self.epoch {
@@ -666,10 +618,10 @@ impl GrantedTurn {
     }
 }
 
-/// What is needed to tell a start while its exchange goes on.
-struct Confirm<'a> {
-    asked: &'a Asked<'a>,
+/// A request's start, to confirm it while the exchange goes on.
+struct RequestStart<'a> {
     turn: &'a BookedTurn,
+    /// When the first byte had left.
     written: &'a Cell<Option<Mono>>,
-    done: Cell<bool>,
+    confirmed: Cell<bool>,
 }

@@ -1,281 +1,243 @@
-//! From an approach with a standing line to an open permit.
+//! From an approach with an open line to an open permit.
 //!
-//! Waiting for the turn happens before the grant, with the line open and no slot held; between the grant and the first byte lie two
-//! round trips to the store at most. If a store's answer is lost, the commit is repeated with the same version: a newer state
-//! that holds our lease shows that the first one was written. Nothing is ever sent on an unknown grant.
+//! The wait for the turn comes before the grant, with the line open and no slot held. Between the
+//! grant and the first byte lie two round trips to the store at most. A commit without an answer is
+//! repeated with the same version: a newer state that holds our lease shows that it was written.
+//! Nothing is sent on a grant that is unknown.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, AddressSlot, Ask, Findings, Gate, HostState, Kind, LeaseId, Reserved,
+    Action, AddressSlot, Ask, Gate, HostState, Kind, LeaseId, Reserved, SlotEnds,
 };
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 
 use crate::dial::Dial;
-use crate::visit::{Asked, Seen, Stamp};
+use crate::stamp::Stamp;
+use crate::visit::{HostVisit, PlannedRequest};
 use crate::{
     AddressClaim, CachedPage, Clock, Commit, CommitReply, Committed, Grant, Permit, Refusal, Store,
-    StoreError, UrlRecord, UrlWrite, Want, Worker, World,
+    UrlRecord, UrlWrite, Want, World,
 };
 
-/// Decisions on one grant before the visit begins anew.
+/// Rounds of one grant before the visit decides again.
 const ROUNDS_MAX: u32 = 16;
-/// The least and largest time before the turn at which the grant is asked for.
+/// The least and the longest time before the turn at which the grant is committed.
 const AHEAD: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(40));
+/// How long before its deadline a hop of a robots.txt is given up.
+const HOP_SLACK: Duration = Duration::from_millis(250);
 
-/// What asking for a turn came to.
-pub(crate) enum Granted {
-    /// The turn is ours.
-    Open(Permit, Seen),
-    /// Something else is right now: decide again.
-    Changed(Seen),
+/// The result of a request for a turn.
+pub(crate) enum GrantResult {
+    /// The turn is granted.
+    Open(Permit),
+    /// The decision has changed: decide again.
+    Changed,
     /// A cap is against it until then.
-    Wait(Seen, Time),
+    Wait(Time),
     /// The job's pages are used up.
-    Spent(Seen),
-    /// Somebody else has the URL.
-    Gone(Seen),
+    Spent,
+    /// Another worker has the URL.
+    Gone,
 }
 
-/// What is to be granted, and over what.
-pub(crate) struct Wanted<'a, 'p> {
+/// A turn that a visit wants.
+pub(crate) struct GrantRequest<'a> {
     /// Its record and findings become those of the grant.
-    pub(crate) asked: &'a mut Asked<'p>,
-    /// The address on which its request counts.
+    pub(crate) planned: &'a mut PlannedRequest,
+    /// The address on which the request counts.
     pub(crate) counted_on: Option<std::net::IpAddr>,
     /// How long the line took.
     pub(crate) took: Duration,
-    /// When the line was dialled, if it is a new one.
-    pub(crate) dialled: Option<Dial>,
+    /// When the line was dialled, if it is new.
+    pub(crate) dial: Option<Dial>,
 }
 
-impl<W: World> Worker<'_, W> {
+impl<W: World> HostVisit<'_, '_, W> {
     /// Waits for the turn and books it.
-    pub(crate) async fn grant(&self, mut seen: Seen, mut wanted: Wanted<'_, '_>) -> Granted {
-        let clock = self.world.clock();
+    pub(crate) async fn grant(&mut self, mut wanted: GrantRequest<'_>) -> GrantResult {
         let mut looked = None;
         for round in 0..ROUNDS_MAX {
-            if round > 0 && self.was_fetched(&seen, &mut wanted).await {
-                return Granted::Changed(seen);
+            if round > 0 && self.was_fetched(&mut wanted).await {
+                return GrantResult::Changed;
             }
-            let ahead = (seen.stamp.round_trip() * 2).clamp(AHEAD.0, AHEAD.1);
-            let now = seen.stamp.earliest(clock.mono());
-            // Somebody may have asked for robots.txt since this visit began.
-            let authority = wanted.asked.record.url.authority();
-            let rules = self.rules_of(&seen.view.state, wanted.asked.policy, &authority, now).await;
-            let scene = self.scene(wanted.asked.policy, &seen.view, now, rules.as_deref());
-            let state = &seen.view.state;
-            let (record, policy) = (&wanted.asked.record, wanted.asked.policy);
-            let ask = ask_of(record, wanted.asked.cached.as_ref(), state, policy);
-            if let Want::RobotsHop { deadline, .. } = wanted.asked.record.want
-                && now + Duration::from_millis(250) >= deadline
+            let PlannedRequest { record, approach, cached, .. } = &*wanted.planned;
+            let ahead = (self.stamp.round_trip() * 2).clamp(AHEAD.0, AHEAD.1);
+            let now = self.earliest_now();
+            if let Want::RobotsHop { deadline, .. } = record.want
+                && now + HOP_SLACK >= deadline
             {
-                return Granted::Changed(seen);
+                return GrantResult::Changed;
             }
-            if record.tries.spent(state, policy) {
-                // Its host has answered others meanwhile: its tries are used up.
-                return Granted::Changed(seen);
+            let state = &self.view.state;
+            if record.tries.spent(state, self.policy) {
+                // The host has answered other requests meanwhile: the URL's tries are used up.
+                return GrantResult::Changed;
             }
-            let id = self.new_lease();
-            let reserved = match seen.view.state.reserve(&wanted.asked.approach, &ask, &scene, id) {
-                Ok(reserved) if reserved.permit.turn().at() <= now + ahead => reserved,
-                Ok(reserved) => {
-                    let turn_at = reserved.permit.turn().at();
-                    seen = self.near(seen, turn_at, ahead, &mut looked).await;
-                    continue;
-                }
-                Err(decision) => match decision.action {
-                    Action::Approach(a)
-                        if a.url == wanted.asked.approach.url
-                            && a.kind == wanted.asked.approach.kind =>
-                    {
-                        seen = self.near(seen, a.turn, ahead, &mut looked).await;
-                        continue;
+            // Another visit may have fetched robots.txt since this visit began.
+            let authority = record.url.authority();
+            let rules = self.worker.rules_of(state, self.policy, &authority, now).await;
+            let scene = self.scene(now, rules.as_deref());
+            // A reservation is a new state of the host: it is made only once the turn is near.
+            let turn = state.earliest_start(&scene, SlotEnds::Deadline);
+            if turn > now + state.lead(&scene) {
+                return GrantResult::Changed;
+            }
+            if turn > now + ahead {
+                self.wait_until_near(turn, ahead, &mut looked).await;
+                continue;
+            }
+            let ask = ask_of(record, cached.as_ref(), state, self.policy);
+            let id = self.worker.identity.new_lease();
+            let turn = match state.reserve(approach, &ask, &scene, id) {
+                Ok(reserved) if reserved.permit.turn().at() <= now + ahead => {
+                    match self.book(&mut wanted, reserved, id).await {
+                        Some(result) => return result,
+                        None => continue,
                     }
-                    _ => return Granted::Changed(seen),
+                }
+                // The URL's own wait, such as a retry, ends later than the host's.
+                Ok(reserved) => reserved.permit.turn().at(),
+                Err(decision) => match decision.action {
+                    Action::Approach(a) if a.url == approach.url && a.kind == approach.kind => {
+                        a.turn
+                    }
+                    _ => return GrantResult::Changed,
                 },
             };
-            match self.book(seen, &mut wanted, reserved, id).await {
-                Booked::Again(newer) => seen = newer,
-                Booked::End(granted) => return granted,
-            }
+            self.wait_until_near(turn, ahead, &mut looked).await;
         }
-        Granted::Changed(seen)
+        GrantResult::Changed
     }
 
-    /// Whether somebody else fetched the page while its turn was waited for: it is in the cache before the state says so.
-    async fn was_fetched(&self, seen: &Seen, wanted: &mut Wanted<'_, '_>) -> bool {
-        if !matches!(wanted.asked.approach.kind, Kind::Page | Kind::Sitemap) {
+    /// Whether another visit fetched the page meanwhile: the page is in the cache before the host's
+    /// state shows it.
+    async fn was_fetched(&self, wanted: &mut GrantRequest<'_>) -> bool {
+        if !matches!(wanted.planned.approach.kind, Kind::Page | Kind::Sitemap) {
             return false;
         }
-        let cached = self.held(&wanted.asked.record.url).await;
-        let now = seen.stamp.earliest(self.world.clock().mono());
-        let fresh = cached.as_ref().is_some_and(|held| held.fresh_until > now);
-        wanted.asked.cached = cached;
+        let cached = self.worker.cached(&wanted.planned.record.url).await;
+        let now = self.earliest_now();
+        let fresh = cached.as_ref().is_some_and(|cached| cached.fresh_until > now);
+        wanted.planned.cached = cached;
         fresh
     }
 
-    /// Waits until shortly before the turn. Where the start before it is another visit's and not heard of yet, that tells the turn
-    /// anew when half of its delay has passed: then the turn comes sooner, and the state is looked at once more.
-    async fn near(
-        &self,
-        seen: Seen,
-        turn: Time,
-        ahead: Duration,
-        looked: &mut Option<u32>,
-    ) -> Seen {
-        let clock = self.world.clock();
-        let state = &seen.view.state;
-        let slots = self.policy_of(&seen.view.host).slots.per_host;
+    /// Waits until shortly before the turn. If the last start is another visit's and not confirmed
+    /// yet, that visit confirms it when half of its delay has passed. The turn then comes sooner,
+    /// and the state is read once more.
+    async fn wait_until_near(&mut self, turn: Time, ahead: Duration, looked: &mut Option<u32>) {
+        let worker = self.worker;
+        let state = &self.view.state;
+        let slots = worker.policies.of(&self.view.host).slots.per_host;
         let sooner =
             state.start_unsure(slots).filter(|_| looked.replace(state.turn) != Some(state.turn));
         let wake = turn.back(ahead + sooner.map_or(Duration::ZERO, |by| by + ahead));
-        clock.sleep_until(seen.stamp.not_before(wake)).await;
+        worker.world.clock().sleep_until(self.stamp.not_before(wake)).await;
         if sooner.is_none() {
-            return seen;
+            return;
         }
-        let m0 = clock.mono();
-        match self.world.store().load(&seen.view.host).await {
-            Ok(view) => Seen { stamp: Stamp { now: view.now, m0, m1: clock.mono() }, view },
-            // What was known is late, not wrong.
-            Err(_) => seen,
+        let m0 = worker.now();
+        // Without an answer, the turn that is known is late, not wrong.
+        if let Ok(view) = worker.world.store().load(&self.view.host).await {
+            self.stamp = Stamp { now: view.now, m0, m1: worker.now() };
+            self.view = view;
         }
     }
 
+    /// Commits a reservation. Returns none if another worker wrote first: then the visit has that
+    /// worker's state.
     async fn book(
-        &self,
-        seen: Seen,
-        wanted: &mut Wanted<'_, '_>,
+        &mut self,
+        wanted: &mut GrantRequest<'_>,
         reserved: Reserved,
         id: LeaseId,
-    ) -> Booked {
-        let for_url = !matches!(wanted.asked.approach.kind, Kind::Robots | Kind::Probe);
-        let mut record = wanted.asked.record.clone();
-        let charge = wanted.asked.approach.kind.is_page() && !record.charged;
+    ) -> Option<GrantResult> {
+        let (worker, policy) = (self.worker, self.policy);
+        let for_url = wanted.planned.is_for_url();
+        let claim_before = wanted.planned.record.claim;
+        let mut record = wanted.planned.record.clone();
+        let charge = wanted.planned.approach.kind.is_page() && !record.charged;
         record.charged |= charge;
         let mut urls = Vec::new();
         if for_url {
             record.claim = Some(id);
             record.tries = record.tries.opened();
             urls.push(UrlWrite {
-                from: Some(seen.view.host.clone()),
+                from: Some(self.view.host.clone()),
                 id: record.id,
-                claim: wanted.asked.record.claim,
+                claim: claim_before,
                 to: Some(record.clone()),
             });
         }
         let mut state = reserved.state;
         state.note_handshake(wanted.took);
-        if let Some(dial) = wanted.dialled {
-            state.note_dial(seen.stamp.latest(dial.at), dial.booked);
+        if let Some(dial) = wanted.dial {
+            state.note_dial(self.stamp.latest(dial.at), dial.booked);
         }
-        let lease = *state.lease(id).expect("reserve put it there");
+        let until = state.lease(id).expect("reserve put it there").until;
         let state = Arc::new(state);
-        let claim = wanted.counted_on.zip(wanted.asked.policy.slots.per_address);
-        let slot = claim.map_or(AddressSlot::Uncounted, |(_, cap)| AddressSlot::Held(cap));
+        let counted = wanted.counted_on.zip(policy.slots.per_address);
+        let slot = counted.map_or(AddressSlot::Uncounted, |(_, cap)| AddressSlot::Held(cap));
         let mut findings = reserved.decision.findings;
         findings.set(Gate::Address, slot.finding());
+        let not_before = match policy.slots.per_host {
+            1 => worker.due(&self.view, &state),
+            _ => worker.due_for_others(&self.view, &state, self.view.now),
+        };
         let commit = Commit {
-            host: seen.view.host.clone(),
-            version: seen.view.version,
-            epoch: seen.view.epoch.id,
-            not_before: match wanted.asked.policy.slots.per_host {
-                1 => self.scene_due(&seen.view, &state),
-                _ => self.others_at(&seen.view, &state, seen.view.now),
-            },
             grant: Some(Grant {
                 lease: id,
-                url: for_url.then_some((record.id, wanted.asked.record.claim)),
-                charge: charge.then(|| wanted.asked.policy.budget.pages.unwrap_or(u64::MAX)),
-                address: claim.map(|(address, cap)| AddressClaim {
-                    address,
-                    cap,
-                    until: lease.until,
-                }),
+                url: for_url.then_some((record.id, claim_before)),
+                charge: charge.then(|| policy.budget.pages.unwrap_or(u64::MAX)),
+                address: counted.map(|(address, cap)| AddressClaim { address, cap, until }),
             }),
-            release: None,
-            robots: Vec::new(),
             urls,
-            exchanged: None,
-            state: Some(Arc::clone(&state)),
+            ..Commit::of_state(&self.view, Some(Arc::clone(&state)), not_before)
         };
-        let CommitReply { committed, receipt, stamp } = self.reply_to(&commit).await;
+        let CommitReply { committed, receipt, stamp } = worker.commit_known(&commit).await;
         let permit = receipt.map(|receipt| {
             Permit::open(reserved.permit, receipt).expect("the receipt of this very lease")
         });
-        match (committed, permit) {
+        let permit = match (committed, permit) {
             (Committed::Done(saved), Some(permit)) => {
-                self.owe(&record);
-                wanted.is_granted(record, findings);
-                Booked::End(Granted::Open(permit, self.wrote(seen, state, saved, stamp)))
+                self.wrote(state, saved, stamp);
+                permit
             }
             (Committed::Done(_), None) => unreachable!("the state that was written has the lease"),
             (Committed::Stale(view), Some(permit)) => {
-                // An earlier answer was lost: the commit had been written.
-                self.remember(&view.host, &view.state, view.now);
-                self.owe(&record);
-                wanted.is_granted(record, findings);
-                Booked::End(Granted::Open(permit, Seen { view, stamp }))
+                // The commit was written, and its answer was lost.
+                let mut memory = worker.memory.borrow_mut();
+                memory.remember(&view.host, &view.state, view.now);
+                (self.view, self.stamp) = (view, stamp);
+                permit
             }
             (Committed::Stale(view), None) => {
-                self.counts.borrow_mut().stale += 1;
-                Booked::Again(Seen { view, stamp })
+                self.adopt(view, stamp);
+                return None;
             }
-            (Committed::Refused(refusal), _) => Booked::End(match refusal {
-                Refusal::Address(until) => {
-                    let slot = AddressSlot::Full(until);
-                    wanted.asked.findings.set(Gate::Address, slot.finding());
-                    Granted::Wait(seen, until)
-                }
-                Refusal::Stopped => Granted::Wait(seen, Time::NEVER),
-                Refusal::Budget => Granted::Spent(seen),
-                Refusal::Gone => Granted::Gone(seen),
-            }),
-        }
-    }
-
-    /// Commits until the store's answer is known.
-    pub(crate) async fn commit_known(&self, commit: &Commit) -> (Committed, Stamp) {
-        let CommitReply { committed, stamp, .. } = self.reply_to(commit).await;
-        (committed, stamp)
-    }
-
-    /// Commits until the store's answer is known, and keeps its receipt.
-    async fn reply_to(&self, commit: &Commit) -> CommitReply {
-        let mut pause = Duration::from_millis(50);
-        loop {
-            match crate::commit(self.world.store(), self.world.clock(), commit).await {
-                Ok(reply) => {
-                    if let Committed::Done(_) = reply.committed {
-                        // Other workers may not know when the host is due: this worker wakes for it.
-                        self.wake_by(reply.stamp.not_before(commit.not_before));
+            (Committed::Refused(refusal), _) => {
+                return Some(match refusal {
+                    Refusal::Address(until) => {
+                        let slot = AddressSlot::Full(until);
+                        wanted.planned.findings.set(Gate::Address, slot.finding());
+                        GrantResult::Wait(until)
                     }
-                    return reply;
-                }
-                Err(StoreError::Unknown(_) | StoreError::Refused(..)) => {
-                    self.pause(pause).await;
-                    // What is known here must be told soon after the store is back, before others decide without it.
-                    pause = (pause * 2).min(Duration::from_millis(200));
-                }
+                    Refusal::Stopped => GrantResult::Wait(Time::NEVER),
+                    Refusal::Budget => GrantResult::Spent,
+                    Refusal::Gone => GrantResult::Gone,
+                });
             }
-        }
+        };
+        worker.owe(&record);
+        (wanted.planned.record, wanted.planned.findings) = (record, findings);
+        Some(GrantResult::Open(permit))
     }
 }
 
-impl Wanted<'_, '_> {
-    fn is_granted(&mut self, record: UrlRecord, findings: Findings) {
-        (self.asked.record, self.asked.findings) = (record, findings);
-    }
-}
-
-enum Booked {
-    Again(Seen),
-    End(Granted),
-}
-
-/// What the core needs to know of a URL.
+/// Returns the question to the core whether a URL may be requested.
 pub(crate) fn ask_of<'a>(
     record: &'a UrlRecord,
     cached: Option<&CachedPage>,

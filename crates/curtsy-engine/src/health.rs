@@ -1,10 +1,11 @@
-//! Whether the trouble is ours.
+//! Is our own network down?
 //!
-//! When our own network or resolver is down, every host looks broken. Faults on several hosts at once, and not one success for a while,
-//! are ours: then everything pauses, nobody is blamed, and the failures are taken back.
+//! When our own network or resolver is down, every host looks broken. Faults on several hosts
+//! within a short time, without any success, are our own: everything pauses, and the failures are
+//! not counted against the hosts.
 //!
-//! Faults in a row are not enough: between two answers of healthy hosts that are asked at their pace, any number of broken ones may fail, and a few
-//! hostile ones could stop a crawl for as long as they like.
+//! A number of faults in a row is not enough: between two responses of healthy hosts any number of
+//! broken hosts may fail, and a few hostile ones could stop a crawl for as long as they like.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -13,36 +14,37 @@ use curtsy_core::url::HostKey;
 
 use crate::Mono;
 
-/// Faults on so many hosts…
+/// Faults on this many hosts…
 const HOSTS: usize = 5;
-/// …within this time, and no success, are our own.
+/// …within this time and without a success are our own.
 const WITHIN: Duration = Duration::from_secs(10);
-/// The first pause; each further one doubles.
+/// The first pause. Each further pause is twice as long.
 const PAUSE: Duration = Duration::from_secs(5);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
+/// The state of our own network, judged by recent successes and faults.
 #[derive(Debug, Default)]
-pub(crate) struct Health {
-    /// Since the last success.
+pub(crate) struct NetworkHealth {
+    /// Faults since the last success.
     faults: VecDeque<(Mono, HostKey)>,
     last_success: Option<Mono>,
     pauses: u32,
     paused_until: Option<Mono>,
 }
 
-impl Health {
-    /// Until when nothing new is begun.
+impl NetworkHealth {
+    /// Returns when new work may begin again, if it may not now.
     pub(crate) fn paused_until(&self, now: Mono) -> Option<Mono> {
         self.paused_until.filter(|until| *until > now)
     }
 
-    /// Whether any site has answered.
+    /// Whether any site has responded so far.
     pub(crate) fn has_succeeded(&self) -> bool {
         self.last_success.is_some()
     }
 
-    /// A site answered, whatever it said: the network is well.
+    /// Notes a response of a site, whatever its status: the network works.
     pub(crate) fn success(&mut self, now: Mono) {
         self.last_success = Some(now);
         self.faults.clear();
@@ -50,8 +52,8 @@ impl Health {
         self.paused_until = None;
     }
 
-    /// A fault that could be ours, or is `known` to be. If it is ours, returns the hosts to forgive
-    /// and how many faults each.
+    /// Notes a fault that may be our own, or is `known` to be. If it is our own, returns the hosts
+    /// to forgive, with the number of faults of each.
     pub(crate) fn fault(
         &mut self,
         host: &HostKey,
@@ -70,7 +72,7 @@ impl Health {
             let count = by_host.entry(host.clone()).or_default();
             *count = count.saturating_add(1);
         }
-        // After one pause a single further fault is enough: nothing has succeeded since.
+        // After a pause one further fault is enough: nothing has succeeded since.
         if by_host.len() < HOSTS && self.pauses == 0 && !known {
             return None;
         }
@@ -96,7 +98,7 @@ mod tests {
 
     #[test]
     fn five_hosts_in_ten_seconds_are_our_own_trouble() {
-        let mut health = Health::default();
+        let mut health = NetworkHealth::default();
         for n in 0..4 {
             assert_eq!(health.fault(&host(n), at(n as u64), false), None);
         }
@@ -108,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_success_in_between_blames_the_hosts() {
-        let mut health = Health::default();
+        let mut health = NetworkHealth::default();
         for n in 0..4 {
             health.fault(&host(n), at(0), false);
         }
@@ -116,10 +118,11 @@ mod tests {
         assert_eq!(health.fault(&host(4), at(1), false), None);
     }
 
-    /// Found in the zoo: five hosts that fail between two answers of healthy ones paused everything.
+    /// Found in the zoo: five hosts that fail between two answers of healthy ones paused
+    /// everything.
     #[test]
     fn faults_in_a_row_are_the_hosts_own_while_others_answer() {
-        let mut health = Health::default();
+        let mut health = NetworkHealth::default();
         health.success(at(100));
         for n in 0..50 {
             assert_eq!(health.fault(&host(n), at(101), false), None);
@@ -132,17 +135,17 @@ mod tests {
 
     #[test]
     fn old_faults_do_not_count() {
-        let mut health = Health::default();
+        let mut health = NetworkHealth::default();
         for n in 0..9 {
             assert_eq!(health.fault(&host(n), at(11 * n as u64), false), None);
         }
     }
 
-    /// Found by an operator: three hosts behind a proxy that wants a password had the proxy asked
-    /// three times a second.
+    /// Found by an operator: with three hosts behind a proxy that wants a password, the proxy got
+    /// three requests a second.
     #[test]
     fn one_fault_that_is_known_to_be_ours_pauses_everything() {
-        let mut health = Health::default();
+        let mut health = NetworkHealth::default();
         assert!(health.fault(&host(0), at(0), true).is_some());
         assert_eq!(health.paused_until(at(1)), Some(at(5)));
     }

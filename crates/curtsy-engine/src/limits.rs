@@ -3,25 +3,34 @@
 use curtsy_core::limits::{Bound, Limit};
 
 use crate::discover::{self, TrapLimits};
-use crate::{Settings, becomes, chain, flush, memo, orders, worker};
+use crate::{WorkerSettings, chain, memo, orders, outbox, pages, rules_cache};
 
-/// The limits of this crate: what is offered, where it leads, what looks like a trap, and what a worker has in memory.
+/// The limits of this crate: what is offered, where it leads, what looks like a trap, and what a
+/// worker has in memory.
 pub fn limits() -> Vec<Limit> {
-    let limit = |name, what, bound, outcome| Limit { name, what, bound, outcome, hit: None };
-    let count = |count: usize| Bound::Count(count as u64);
-    let (traps, settings) = (TrapLimits::default(), Settings::default());
-    let trap = "skipped as a trap; the URL's row says so";
+    [offers(), traps(), memory()].concat()
+}
+
+fn limit(name: &'static str, what: &'static str, bound: Bound, outcome: &'static str) -> Limit {
+    Limit { name, what, bound, outcome, hit: None }
+}
+
+fn count(count: usize) -> Bound {
+    Bound::Count(count as u64)
+}
+
+fn offers() -> Vec<Limit> {
     vec![
         limit(
             "offer.traps",
             "links of one page that get a row because they look like traps",
-            count(becomes::TRAPS_MAX),
+            count(pages::TRAPS_MAX),
             "the rest is counted in `links_cut`; the report and `why` say so",
         ),
         limit(
             "offer.entries",
             "pages of one sitemap that are offered",
-            count(becomes::ENTRIES_MAX),
+            count(pages::ENTRIES_MAX),
             "the rest is counted",
         ),
         limit(
@@ -49,43 +58,34 @@ pub fn limits() -> Vec<Limit> {
             Bound::Bytes(discover::PATTERN_BYTES_MAX as u64),
             "refused",
         ),
+    ]
+}
+
+fn traps() -> Vec<Limit> {
+    let traps = TrapLimits::default();
+    let skipped = "skipped as a trap; the URL's row says so";
+    let trap = |name, what, max: u64| limit(name, what, Bound::Count(max), skipped);
+    vec![
         limit(
             "trap.url_bytes",
             "a URL in a link of a page",
             Bound::Bytes(traps.url_bytes_max.into()),
-            trap,
+            skipped,
         ),
-        limit("trap.segments", "segments of a path", Bound::Count(traps.segments_max.into()), trap),
-        limit(
-            "trap.repeats",
-            "repetitions of one segment in a path",
-            Bound::Count(traps.repeats_max.into()),
-            trap,
-        ),
-        limit(
-            "trap.sessions",
-            "URLs that differ only in a session",
-            Bound::Count(traps.sessions_max.into()),
-            trap,
-        ),
-        limit(
-            "trap.calendar",
-            "URLs that differ only in a date",
-            Bound::Count(traps.calendar_max.into()),
-            trap,
-        ),
-        limit("trap.queries", "queries of one path", Bound::Count(traps.queries_max.into()), trap),
-        limit(
+        trap("trap.segments", "segments of a path", traps.segments_max.into()),
+        trap("trap.repeats", "repetitions of one segment in a path", traps.repeats_max.into()),
+        trap("trap.sessions", "URLs that differ only in a session", traps.sessions_max.into()),
+        trap("trap.calendar", "URLs that differ only in a date", traps.calendar_max.into()),
+        trap("trap.queries", "queries of one path", traps.queries_max.into()),
+        trap(
             "trap.lookups",
             "queries of one path that look like searches",
-            Bound::Count(traps.lookups_max.into()),
-            trap,
+            traps.lookups_max.into(),
         ),
-        limit(
+        trap(
             "trap.lookups_depth",
             "links from a seed to such a query",
-            Bound::Count(traps.lookups_depth_max.into()),
-            trap,
+            traps.lookups_depth_max.into(),
         ),
         limit(
             "trap.sitemaps",
@@ -99,6 +99,12 @@ pub fn limits() -> Vec<Limit> {
             Bound::Count(traps.shapes_max.into()),
             "the oldest are forgotten",
         ),
+    ]
+}
+
+fn memory() -> Vec<Limit> {
+    let settings = WorkerSettings::default();
+    vec![
         limit(
             "rows.batch_bytes",
             "bytes of bodies that are written to the sinks together",
@@ -108,25 +114,25 @@ pub fn limits() -> Vec<Limit> {
         limit(
             "rows.batches",
             "batches that wait while one is written",
-            count(worker::SINK_BATCHES),
+            count(outbox::SINK_BATCHES),
             "fetching stops until the sinks are faster",
         ),
         limit(
             "rows.patience",
             "how long the write of one batch may take",
-            Bound::Within(worker::SINK_PATIENCE),
+            Bound::Within(outbox::SINK_PATIENCE),
             "fetching stops until the write ends",
         ),
         limit(
             "rows.steps",
             "requests on the way to a row, such as redirects, that wait for a sink",
-            count(flush::STEPS_MAX),
+            count(outbox::STEPS_MAX),
             "the oldest are not written",
         ),
         limit(
             "worker.rules",
             "robots.txt files in a worker's memory",
-            count(worker::RULES_MAX),
+            count(rules_cache::RULES_MAX),
             "one of them is removed, and read from the store when it is needed",
         ),
         limit(

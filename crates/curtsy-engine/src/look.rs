@@ -1,6 +1,7 @@
-//! What the gates say about a URL right now, for whoever asks: `explain`, progress, a page of the service.
+//! What the gates say about a URL right now: for `explain`, progress, and a page of the service.
 //!
-//! The same decision that a visit would make, on the same state. Nothing is sent, reserved or written.
+//! The same decision that a visit would make, on the same state. Nothing is sent, reserved or
+//! written.
 
 use std::sync::Arc;
 
@@ -11,18 +12,18 @@ use curtsy_core::robots::Robots;
 use crate::grant::ask_of;
 use crate::{CachedPage, RobotsFile, Store, StoreError, UrlRecord, View};
 
-/// A decision, and what it was made on.
+/// A decision, with the state and the rules it is based on.
 #[derive(Clone, Debug)]
 pub struct Look {
     /// The host as the store has it.
     pub view: View,
-    /// What would be done now, and every gate's finding.
+    /// What a visit would do now, and every gate's finding.
     pub decision: Decision,
-    /// The robots.txt that ruled.
+    /// The robots.txt in force.
     pub robots: Option<Arc<RobotsFile>>,
 }
 
-/// Looks at a URL as a visit would. The product is our name in robots.txt.
+/// Decides about a URL as a visit would. The product is our name in robots.txt.
 pub async fn look<S: Store>(
     store: &S,
     policy: &Policy,
@@ -39,14 +40,14 @@ pub async fn look<S: Store>(
     Ok(Look { decision, robots, view })
 }
 
-/// Which robots.txt rules a URL, if one does.
+/// Returns the robots.txt in force for a URL, if there is one.
 pub fn ruling(view: &View, policy: &Policy, record: &UrlRecord) -> Option<RobotsId> {
     let policy = policy.for_host(view.host.as_str());
     let known = view.state.robots_of(&record.url.authority())?;
     known.ruling(&policy.robots, view.now).map(|(id, _)| id)
 }
 
-/// The decision about a URL, on a host's state and the robots.txt that rules it.
+/// Decides about a URL, on a host's state and the robots.txt in force.
 pub fn decide(
     view: &View,
     robots: Option<&RobotsFile>,

@@ -1,6 +1,6 @@
 //! What a worker remembers, in case the store loses it.
 //!
-//! Bounded. Whoever runs a worker may keep it in a small local file, so that what a worker knew outlives the worker too.
+//! Bounded. A face may save it in a small local file, so that it outlives the worker.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -19,26 +19,28 @@ pub(crate) const URLS_MAX: usize = 16_384;
 
 /// What a worker remembers of its own writes.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub struct WorkerMemory {
     /// The store's epoch when it last answered.
     pub epoch: Option<u64>,
     /// Host states as this worker last wrote them, and when that was.
     pub hosts: BTreeMap<HostKey, (Time, Arc<HostState>)>,
-    /// URLs that failed, those that are not tried again included: a store that lost their end would hand them out again.
+    /// URLs that failed, with those that are not tried again: a store that lost their end would
+    /// hand them out again.
     pub urls: BTreeMap<UrlKey, UrlRecord>,
-    /// Orders that it has heard.
+    /// The newest stop order for each host.
     pub orders: Arc<Orders>,
     order: VecDeque<UrlKey>,
 }
 
-impl Memory {
-    /// Remembers a state that was written. With several visits to a host the answer to an older write may come after that to a newer one.
+impl WorkerMemory {
+    /// Remembers a state that was written. With several visits to a host, the answer to an older
+    /// write may arrive after the answer to a newer one.
     pub fn remember(&mut self, host: &HostKey, state: &Arc<HostState>, now: Time) {
         if self.hosts.get(host).is_some_and(|(written, _)| *written > now) {
             return;
         }
         if self.hosts.len() >= HOSTS_MAX && !self.hosts.contains_key(host) {
-            // What waits for nothing need not be remembered.
+            // A state without a wait can be forgotten.
             self.hosts.retain(|_, (_, state)| is_waiting(state, now));
             if self.hosts.len() >= HOSTS_MAX {
                 self.hosts.pop_first();
@@ -63,13 +65,13 @@ impl Memory {
         self.urls.insert(record.id, record);
     }
 
-    /// Remembers orders: those that the store has, and those that it has lost.
-    pub fn hear(&mut self, told: &Arc<Orders>) {
-        if Arc::ptr_eq(&self.orders, told) {
+    /// Remembers the orders of the store, and keeps those that the store has lost.
+    pub fn hear(&mut self, stored: &Arc<Orders>) {
+        if Arc::ptr_eq(&self.orders, stored) {
             return;
         }
-        let known = std::mem::replace(&mut self.orders, Arc::clone(told));
-        if known != *told {
+        let known = std::mem::replace(&mut self.orders, Arc::clone(stored));
+        if known != *stored {
             let orders = Arc::make_mut(&mut self.orders);
             for order in known.iter() {
                 orders.hear(&order);
@@ -77,7 +79,7 @@ impl Memory {
         }
     }
 
-    /// A URL has ended well.
+    /// Forgets a URL that has ended well.
     pub fn forget_url(&mut self, id: UrlKey) {
         self.urls.remove(&id);
     }
@@ -98,7 +100,7 @@ mod tests {
     fn an_answer_that_comes_late_does_not_undo_what_was_written_after_it() {
         let host = HostKey::parse("a.test").unwrap();
         let state = |turn| Arc::new(HostState { turn, ..HostState::default() });
-        let mut memory = Memory::default();
+        let mut memory = WorkerMemory::default();
         for (secs, turn) in [(1, 1), (9, 3), (5, 2)] {
             memory.remember(&host, &state(turn), Time::from_secs(secs));
         }

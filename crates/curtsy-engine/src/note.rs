@@ -1,4 +1,5 @@
-//! What a worker does, told as it happens: for logs and metrics. Nothing depends on who listens.
+//! What a worker does, reported as it happens: for progress, logs and metrics. Nothing depends on a
+//! listener.
 
 use std::time::Duration;
 
@@ -6,76 +7,85 @@ use curtsy_core::host::{Kind, Outcome, Problem};
 use curtsy_core::limits::Hit;
 use curtsy_core::url::HostKey;
 
-/// Something that happened.
+/// An event in a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Note<'a> {
-    /// A request went out, so much later than its turn.
-    Sent {
-        /// What for.
+    /// The turn of a request has come. [`Note::Ended`] follows, unless the worker ends before it.
+    Sending {
+        /// The host.
+        host: &'a HostKey,
+        /// What is requested.
         kind: Kind,
-        /// How late.
+    },
+    /// A request was written.
+    Sent {
+        /// The host.
+        host: &'a HostKey,
+        /// What was requested.
+        kind: Kind,
+        /// How long after its turn it was written.
         late: Duration,
     },
-    /// A request came to its end, so long after it went out.
+    /// A request has ended.
     Ended {
         /// The host.
         host: &'a HostKey,
-        /// What for.
+        /// What was requested.
         kind: Kind,
-        /// How long it took.
-        took: Duration,
-        /// What came of it.
+        /// How long it took; none if nothing was written.
+        took: Option<Duration>,
+        /// The result.
         outcome: Outcome,
     },
-    /// No connection could be made, so no request went out.
+    /// No connection could be made, so no request was written.
     NoLine {
         /// The host.
         host: &'a HostKey,
-        /// What for.
+        /// What was to be requested.
         kind: Kind,
         /// Why.
         problem: Problem,
     },
-    /// A limit of ours ended an exchange, or kept a line from being made.
+    /// A limit of ours ended an exchange, or prevented a connection.
     LimitHit {
-        /// Which one.
+        /// Which limit.
         hit: Hit,
     },
-    /// A host counts as down; it is tried again after this.
+    /// A host counts as down. It is tried again after this time.
     BreakerOpened {
         /// The host.
         host: &'a HostKey,
         /// When it is tried.
         probe_in: Duration,
     },
-    /// A host that was down answers again.
+    /// A host that was down responds again.
     BreakerClosed {
         /// The host.
         host: &'a HostKey,
     },
     /// Our own network is down: everything waits.
     OwnTrouble,
-    /// The store lost something; what is known here is written back.
+    /// The store lost something. What this worker remembers is written back.
     Recovering,
-    /// The store came back empty; what was in hand here is offered again.
+    /// The store came back empty. The URLs of this worker's visits were offered again.
     OfferedAgain {
-        /// How many URLs that are.
+        /// How many URLs.
         urls: usize,
     },
-    /// A batch could not be kept, and waits.
+    /// A sink did not accept a batch, which waits.
     NotKept {
         /// Why.
         why: &'a str,
     },
 }
 
-/// Whoever wants to know.
+/// Receives a worker's notes.
 pub trait Listener {
-    /// Something happened. Must be quick.
+    /// Receives a note. Must be quick.
     fn note(&self, note: Note<'_>);
 }
 
-/// Nobody.
+/// Ignores all notes.
 impl Listener for () {
     fn note(&self, _: Note<'_>) {}
 }

@@ -1,14 +1,16 @@
-//! Stop orders: what people said about hosts.
+//! Stop orders: hosts that people excluded from crawling.
 //!
-//! A store that lost its orders gets them back from the workers that heard them. So that an order which was lifted meanwhile does not
-//! come back with them, a lift is an order too, and of two for the same host the newer one holds.
+//! A store that lost its orders gets them back from the workers, which remember them. A lifted
+//! order must not come back that way, so a lift is an order too, and of two orders for a host the
+//! newer one holds.
 
 use std::collections::BTreeMap;
 
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 
-/// Lifts that are remembered. Of more the oldest go: at worst an order comes back, and is lifted again.
+/// Lifts that are remembered. The oldest are forgotten: at worst an order comes back and must be
+/// lifted again.
 pub(crate) const LIFTED_MAX: usize = 1024;
 
 /// One order for one host.
@@ -16,7 +18,7 @@ pub(crate) const LIFTED_MAX: usize = 1024;
 pub struct Order {
     /// The host.
     pub host: HostKey,
-    /// Whether nothing more is asked of it; else the order before is lifted.
+    /// Whether the host may not be requested; otherwise the earlier order is lifted.
     pub stopped: bool,
     /// The store's time when it was given.
     pub at: Time,
@@ -27,23 +29,24 @@ pub struct Order {
 pub struct Orders(BTreeMap<HostKey, (Time, bool)>);
 
 impl Orders {
-    /// Whether nothing may be asked of the host.
+    /// Whether the host may not be requested.
     pub fn is_stopped(&self, host: &HostKey) -> bool {
         self.0.get(host).is_some_and(|(_, stopped)| *stopped)
     }
 
-    /// The order in force for a host.
+    /// Returns the newest order for a host.
     pub fn of(&self, host: &HostKey) -> Option<Order> {
         self.0.get(host).map(|known| order(host, known))
     }
 
-    /// An order that is given now: newer than what is known, whatever the clock says.
+    /// Returns an order that is given now. It is newer than the known one even if the clock went
+    /// back.
     pub fn next(&self, host: &HostKey, stopped: bool, now: Time) -> Order {
         let known = self.0.get(host).map(|(at, _)| Time::from_micros(at.micros() + 1));
         Order { host: host.clone(), stopped, at: known.max(Some(now)).unwrap_or(now) }
     }
 
-    /// Takes over an order, if it is newer than what is known. Returns whether it is.
+    /// Takes over an order if it is newer than the known one. Returns whether it is.
     pub fn hear(&mut self, order: &Order) -> bool {
         if self.0.get(&order.host).is_some_and(|(at, _)| *at >= order.at) {
             return false;
@@ -60,7 +63,7 @@ impl Orders {
         true
     }
 
-    /// Puts a host's order back to what it was, as if a later one had not been.
+    /// Restores an earlier order of a host, as if the later ones had not been given.
     pub(crate) fn put_back(&mut self, host: &HostKey, old: Option<Order>) {
         match old {
             Some(old) => drop(self.0.insert(old.host, (old.at, old.stopped))),
@@ -68,12 +71,12 @@ impl Orders {
         }
     }
 
-    /// Every host's newest order, lifts included.
+    /// Returns the newest order for each host, with lifts.
     pub fn iter(&self) -> impl Iterator<Item = Order> + '_ {
         self.0.iter().map(|(host, known)| order(host, known))
     }
 
-    /// Whether nothing was ever ordered.
+    /// Whether no order was ever given.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! A fetched page: reading it and keeping it.
+//! A fetched page, its reader, and its cache.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -27,85 +27,88 @@ pub struct Fetched {
     pub body: Bytes,
 }
 
-/// Reads documents: what they lead to, what they say of themselves, and whether they are friction. A crawl's scope lives here.
+/// Reads documents: their links, what they say about themselves, and whether they are friction. A
+/// crawl's scope is part of its reader.
 pub trait Reader {
-    /// Reads an answer of the site, a page or a sitemap, at its final address (`record.url`).
+    /// Reads a response, a page or a sitemap, at its final address (`record.url`).
     fn read(&self, record: &UrlRecord, head: &Head, page: &Fetched, now: Time) -> Document;
 
-    /// Whether the answer is a challenge or otherwise unusual, for what was asked. Asked while the host's slot is held: must be cheap.
+    /// Returns the friction of a response: a challenge, or something else that is unusual for the
+    /// request. Must be cheap, because the host's slot is held meanwhile.
     fn friction(&self, kind: Kind, head: &Head, page: &Fetched) -> Option<Friction>;
 
-    /// What is asked for before this page: the sitemaps of its authority, when a crawl comes there first. The file is the robots.txt
-    /// in force, if there is one.
+    /// Returns the URLs that are requested before this page, when a crawl comes to its authority
+    /// for the first time: sitemaps. `robots` is the robots.txt in force.
     fn entrances(&self, record: &UrlRecord, robots: Option<&RobotsFile>) -> Vec<UrlRecord> {
         let _ = (record, robots);
         Vec::new()
     }
 
-    /// What is asked for instead of a document that could not be had: the next place where a sitemap is usually found.
+    /// Returns the URLs that are requested instead of a document that could not be fetched: the
+    /// next usual place of a sitemap.
     fn instead(&self, record: &UrlRecord) -> Vec<UrlRecord> {
         let _ = record;
         Vec::new()
     }
 }
 
-/// What was read in an answer.
+/// What was read in a response.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    /// What an HTML page links to and says of itself.
+    /// The links of an HTML page, and what it says about itself.
     pub html: Option<html::Page>,
     /// What a sitemap lists.
     pub sitemap: Option<Sitemap>,
-    /// What page and headers ask of robots that have it.
+    /// The page's directives for robots, in its markup and its headers.
     pub rules: RobotsRules,
-    /// What is offered to the frontier.
+    /// The links that are offered to the frontier.
     pub offers: Vec<UrlRecord>,
-    /// What is not, although it is in scope: it looks like a trap.
+    /// Links in scope that are not offered, because they look like traps.
     pub traps: Vec<(CrawlUrl, TrapReason)>,
 }
 
 impl Document {
-    /// Whether it is a login form, and hardly anything else.
+    /// Whether the page is a login form, and hardly anything else.
     pub fn is_login(&self) -> bool {
         self.html.as_ref().is_some_and(|page| page.login)
     }
 }
 
-/// A page as its row holds it: what the site sent, and what we read in it.
+/// A page in its row: what the site sent, and what was read in it.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// The head of the answer; of a page that we hold, that of its last answer.
+    /// The head of the response; for a cached page, of its last response.
     pub head: Arc<Head>,
-    /// The body; none if the policy does not keep it (`noindex`), or if the answer had no use for one.
+    /// The body; none if the policy does not keep it (`noindex`), or if it was not read.
     pub body: Option<Bytes>,
-    /// What was read in it.
+    /// What was read in the body.
     pub document: Document,
-    /// What is kept of it for the next time.
+    /// What the cache keeps of the page.
     pub kept: Option<CachedPage>,
-    /// The address that answered, if this answer came over a line.
+    /// The address that responded; none for a page from a cache.
     pub peer: Option<IpAddr>,
-    /// From the request to the first byte of the answer.
+    /// From the request to the first byte of the response.
     pub latency: Option<Duration>,
-    /// Where its content comes from.
+    /// Where the content comes from.
     pub source: PageSource,
 }
 
 /// Where the content of a page comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PageSource {
-    /// The site: this very answer.
+    /// The site: this very response.
     #[default]
     Network,
-    /// What this crawl held.
+    /// The cache of this crawl.
     Crawl,
-    /// What another crawl of the same user fetched.
+    /// Another crawl of the same user.
     Shared,
-    /// The same, although it is stale: it is asked for again meanwhile.
+    /// Another crawl; the page is stale, and is requested again meanwhile.
     Stale,
 }
 
 impl PageSource {
-    /// The word for it, in columns, reports and answers.
+    /// Its name in columns, reports and the API.
     pub const fn name(self) -> &'static str {
         match self {
             PageSource::Network => "network",
@@ -117,17 +120,17 @@ impl PageSource {
 }
 
 impl Page {
-    /// Whether it is a login form in the place of the page that was asked for. Who asks for a login by its address gets it; whoever sent
-    /// credentials wanted what is behind it.
-    pub(crate) fn is_login_wall(&self, asked: &CrawlUrl) -> bool {
-        self.document.is_login() && (self.head.own || !is_login_address(asked))
+    /// Whether it is a login form in place of the requested page. A login that was requested by its
+    /// address is none, unless the request had credentials for the page behind it.
+    pub(crate) fn is_login_wall(&self, requested: &CrawlUrl) -> bool {
+        self.document.is_login() && (self.head.own || !is_login_address(requested))
     }
 }
 
-/// What is kept of a page for the next time.
+/// What a cache knows of a page without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedPage {
-    /// Fresh until then.
+    /// When it stops being fresh.
     pub fresh_until: Time,
     /// Its ETag.
     pub etag: Option<String>,
@@ -135,40 +138,44 @@ pub struct CachedPage {
     pub last_modified: Option<String>,
 }
 
-/// Pages for the next time. Losing it costs requests, nothing else.
+/// A cache of pages. A lost cache costs requests, nothing else.
 pub trait Cache {
-    /// These are asked for soon: a cache that is far away may look for all of them at once.
+    /// Announces lookups: a remote cache may make all of them at once.
     fn look_ahead(&self, keys: &[UrlKey]) -> Boxed<'_, ()> {
         let _ = keys;
         Box::pin(std::future::ready(()))
     }
-    /// What is kept of a page.
+    /// Returns what is known of a page, if it is cached.
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>>;
-    /// The page itself with the head of its answer, if it is kept.
+    /// Returns a page with the head of its response, if it is cached.
     fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>>;
-    /// Where the page comes from that [`page`](Self::page) gives.
+    /// Returns the source of the page that [`page`](Self::page) returns.
     fn source(&self, key: UrlKey) -> Boxed<'_, PageSource> {
         let _ = key;
         Box::pin(std::future::ready(PageSource::Crawl))
     }
-    /// A page is asked for with its validators: whether it is there itself, and stays there until that is answered.
+    /// Returns whether the page itself is cached, and keeps it until the response to a conditional
+    /// request has arrived.
     fn hold(&self, key: UrlKey) -> Boxed<'_, bool> {
         let _ = key;
         Box::pin(std::future::ready(true))
     }
-    /// Whether it is told of pages that are not there (404, 410) too, so that they are not asked for again while that is fresh.
+    /// Whether it caches that pages are missing (404, 410), so that they are not requested again
+    /// while that is fresh.
     fn remembers_missing(&self) -> bool {
         false
     }
-    /// Whether other crawls or other people read it: what was asked for with credentials never gets there.
+    /// Whether other crawls or other people read it. Pages that were requested with credentials are
+    /// never put there.
     fn is_shared(&self) -> bool {
         true
     }
-    /// Keeps a page under the key of `asked.url`. Without an answer, the one that is held has been confirmed.
+    /// Caches a page under the key of `record.url`. Without a response, the cached page has been
+    /// confirmed.
     fn put(
         &self,
-        asked: &UrlRecord,
+        record: &UrlRecord,
         page: CachedPage,
-        answer: Option<(&Arc<Head>, &Fetched)>,
+        response: Option<(&Arc<Head>, &Fetched)>,
     ) -> Boxed<'_, ()>;
 }

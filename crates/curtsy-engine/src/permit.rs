@@ -17,7 +17,7 @@ use curtsy_core::host::{Approach, BookedTurn, LeaseId, SealedPermit};
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 
-use crate::visit::Stamp;
+use crate::stamp::Stamp;
 use crate::{Clock, Commit, Committed, Mono, Store, StoreError};
 
 /// Proof that a store holds the lease of a grant. Only [`commit`] makes one.

@@ -1,4 +1,4 @@
-//! What comes in and what goes out: seeds and rows.
+//! Seeds in, rows out.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use curtsy_core::url::{CrawlUrl, UrlKey};
 use crate::page::{Boxed, Page};
 use crate::{UrlRecord, Wish};
 
-/// One URL that was considered, fetched or not, with the evidence.
+/// The result of one URL, fetched or not, with the evidence.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The URL as it was offered.
     pub id: UrlKey,
     /// The same, to print.
     pub url: CrawlUrl,
-    /// Whose wish it was, if it was one that may come again.
+    /// The wish, if somebody asked for the URL and may ask again.
     pub wish: Option<Arc<Wish>>,
-    /// Where it was found in the end.
+    /// Where its redirects led.
     pub final_url: CrawlUrl,
     /// Redirects followed.
     pub redirects: u8,
@@ -35,32 +35,32 @@ pub struct Row {
     pub ending: Ending,
     /// Every gate's finding at its last decision.
     pub findings: Findings,
-    /// The Crawl-delay that the site's robots.txt had for us then.
+    /// The Crawl-delay that robots.txt had for us then.
     pub crawl_delay: Option<Duration>,
     /// The store's time.
     pub at: Time,
-    /// What the site sent, or what we hold of it.
+    /// The page that the site sent, or that was cached.
     pub page: Option<Arc<Page>>,
 }
 
 impl Row {
-    /// The URL as it was asked for, to the letter.
+    /// The URL as somebody spelt it.
     pub fn spelt(&self) -> &str {
         self.wish.as_ref().map_or(self.url.as_str(), |wish| &wish.spelt)
     }
 
-    /// Which wish for this URL it is; zero for one that nobody wished for.
+    /// The number of the wish; zero without one.
     pub fn wish_number(&self) -> u64 {
         self.wish.as_ref().map_or(0, |wish| wish.number)
     }
 
-    /// Whether it ended by an answer that we hold, without a request.
+    /// Whether it ended by a cached response, without a request.
     pub fn is_remembered(&self) -> bool {
         let held = self.page.as_deref().is_some_and(|page| page.peer.is_none());
         self.ending == Ending::Cached || held
     }
 
-    /// The page that whoever asked for it gets: fetched, confirmed or held; not what stands in for it, like a bot wall.
+    /// The page for the caller: fetched, confirmed or cached, but not a bot wall in its place.
     pub fn webpage(&self) -> Option<Webpage<'_>> {
         let page = self.page.as_deref().filter(|_| self.kind == AskKind::Page)?;
         let at = match self.ending {
@@ -88,25 +88,25 @@ impl Row {
 /// A request on the way to a row: robots.txt, a hop of a redirect, a try that failed, a probe.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// The URL on whose behalf it was made, as it was offered.
+    /// The URL that needed the request, as it was offered.
     pub id: UrlKey,
-    /// What was asked for.
+    /// The URL of the request.
     pub url: CrawlUrl,
-    /// What for.
+    /// What was requested.
     pub kind: Kind,
     /// Every gate's finding at the decision.
     pub findings: Findings,
-    /// The Crawl-delay that the site's robots.txt had for us then.
+    /// The Crawl-delay that robots.txt had for us then.
     pub crawl_delay: Option<Duration>,
-    /// What came of it.
+    /// The result.
     pub outcome: Outcome,
-    /// What follows.
+    /// What the URL does next.
     pub then: Then,
     /// The store's time.
     pub at: Time,
 }
 
-/// What follows a request on the way to a row.
+/// What a URL does after a request on the way to its row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Then {
     /// The decision is made again with what was learnt.
@@ -117,7 +117,7 @@ pub enum Then {
     Follow(CrawlUrl),
 }
 
-/// What goes out together.
+/// Rows and steps that are written together.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// URLs that have ended.
@@ -136,39 +136,41 @@ impl Batch {
 /// How a URL ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
-    /// Fetched: an answer of the site.
+    /// Fetched: the site responded.
     Fetched(Outcome),
-    /// The page that we hold is fresh.
+    /// The cached page is fresh.
     Cached,
     /// Refused by a gate.
     Refused(Gate),
     /// A failure that stays.
     Dead(Outcome),
-    /// Nothing was heard of any of its tries: whoever asked for it died.
+    /// No try was ever reported: the workers that made them died.
     Unheard,
     /// More redirects than allowed, or one that leads nowhere.
     LostRedirect,
-    /// The site wants a login: a status 401, a redirect to a login, or a login form where a page was asked for. It is never tried.
+    /// The site wants a login: status 401, a redirect to a login, or a login form in place of the
+    /// page. curtsy never logs in.
     LoginWall(Outcome),
 }
 
 /// Seeds.
 pub trait Source {
-    /// The next seeds, none if there are none now.
+    /// Returns the next seeds; none if there are none now.
     fn next(&self, max: usize) -> Boxed<'_, Vec<UrlRecord>>;
-    /// The rows of these are kept: they need not be offered again.
+    /// Acknowledges URLs whose rows are written: they need not be offered again.
     fn ack(&self, ids: &[UrlKey]) -> Boxed<'_, ()>;
-    /// The store lost something in this epoch: everything that is not acknowledged must be offered again.
+    /// The store lost something before this epoch: URLs without an acknowledgement must be offered
+    /// again.
     fn rewind(&self, epoch: u64) -> Boxed<'_, ()>;
 }
 
-/// Rows out. Accepts a batch as a whole; may be told a row twice, with the same id.
+/// A destination of rows. Accepts a batch as a whole. May receive a row twice, with the same id.
 pub trait Sink {
-    /// Writes a batch; when this returns, it is kept.
+    /// Writes a batch. It is durable when this returns.
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>>;
 }
 
-/// The sink could not keep a batch.
+/// A sink did not accept a batch.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("sink could not keep {rows} rows: {why}")]
 pub struct SinkError {

@@ -1,92 +1,88 @@
-//! Which visits does this worker have to a host, and what do they have in hand?
+//! Which visits does this worker have to a host, and which URLs do they have?
 //!
-//! With several slots a host has several visits at once, each with its list of the host's first URLs, and the lists have much in common.
-//! What one visit has asked for, the others leave out: the store would refuse it, after a connection and a decision were spent on it.
+//! A host with several slots has several visits at once. Each has a list of the host's first URLs,
+//! and the lists overlap. A visit leaves out what another one requests: the store would refuse it,
+//! after a connection and a decision were spent on it.
 
 use std::collections::BTreeMap;
 
 use curtsy_core::url::{HostKey, UrlKey};
 
 use crate::UrlRecord;
-use crate::visit::Seen;
+use crate::stamp::StampedView;
 
-/// When something happened, counted in what this worker has done.
-pub(crate) type Tick = u64;
+/// A moment in the order of this worker's events: how many URLs its visits have finished.
+pub(crate) type ListTick = u64;
 
 /// The visits of a worker.
 #[derive(Default)]
 pub(crate) struct Visiting {
-    hosts: BTreeMap<HostKey, Hands>,
-    now: Tick,
-    /// When lists were asked for that are not in hand yet.
-    taking: Option<Tick>,
-    /// Hosts whose last visit ended meanwhile: what is through there may still be on those lists.
-    left_behind: Vec<HostKey>,
+    hosts: BTreeMap<HostKey, HostVisits>,
+    now: ListTick,
+    /// When the lists were requested that the store has not sent yet.
+    requested: Option<ListTick>,
+    /// Hosts whose last visit ended since. Those lists may still have URLs that are finished.
+    ended_since: Vec<HostKey>,
 }
 
 /// The visits to one host.
 #[derive(Default)]
-struct Hands {
-    /// When the list of each was asked for.
-    since: Vec<Tick>,
-    /// Wishes on the list of each.
-    wishes: Vec<(Tick, Vec<UrlRecord>)>,
-    /// URLs that are being asked for.
-    asking: Vec<UrlKey>,
-    /// URLs that are through, and when: older lists still have them.
-    through: Vec<(Tick, UrlKey)>,
-    /// The host was handed out once more while these visits had all there is of it. It is given back when one of them ends.
-    left: Option<Seen>,
+struct HostVisits {
+    /// For each visit, when its list was requested, and the wishes on it.
+    lists: Vec<(ListTick, Vec<UrlRecord>)>,
+    /// URLs that a visit requests.
+    requesting: Vec<UrlKey>,
+    /// URLs that are finished, and since when. Older lists still have them.
+    finished: Vec<(ListTick, UrlKey)>,
+    /// The host, if it was handed out again while these visits had all its URLs. It is given back
+    /// when one of them ends.
+    left: Option<StampedView>,
 }
 
-/// What the other visits have of a URL.
+/// What the other visits to a host do with a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Elsewhere {
+pub(crate) enum OtherVisits {
     /// Nothing.
     No,
-    /// It is being asked for.
-    Asking,
-    /// It is through: this copy of it is an old one.
-    Through,
+    /// One of them requests it.
+    Requested,
+    /// One of them has finished it since the list was requested.
+    Finished,
 }
 
 impl Visiting {
-    /// Lists are asked for. They know what is through by now.
-    pub(crate) fn take(&mut self) -> Tick {
-        self.taking = Some(self.now);
+    /// Notes that lists are requested. They will not have what is finished by now.
+    pub(crate) fn request_lists(&mut self) -> ListTick {
+        self.requested = Some(self.now);
         self.now
     }
 
-    /// The lists that were asked for are in the hands of visits.
-    pub(crate) fn taken(&mut self) {
-        self.taking = None;
-        for host in std::mem::take(&mut self.left_behind) {
-            if self.hosts.get(&host).is_some_and(|hands| hands.since.is_empty()) {
+    /// Notes that the lists have arrived and visits have them.
+    pub(crate) fn receive_lists(&mut self) {
+        self.requested = None;
+        for host in std::mem::take(&mut self.ended_since) {
+            if self.hosts.get(&host).is_some_and(|visits| visits.lists.is_empty()) {
                 self.hosts.remove(&host);
             }
         }
     }
 
     pub(crate) fn count(&self, host: &HostKey) -> usize {
-        self.hosts.get(host).map_or(0, |hands| hands.since.len())
+        self.hosts.get(host).map_or(0, |visits| visits.lists.len())
     }
 
-    pub(crate) fn begin(&mut self, host: &HostKey, since: Tick, urls: &[UrlRecord]) {
-        let hands = self.hosts.entry(host.clone()).or_default();
-        hands.since.push(since);
-        let wishes: Vec<_> = urls.iter().filter(|url| url.wish.is_some()).cloned().collect();
-        if !wishes.is_empty() {
-            hands.wishes.push((since, wishes));
-        }
+    pub(crate) fn begin(&mut self, host: &HostKey, since: ListTick, urls: &[UrlRecord]) {
+        let wishes = urls.iter().filter(|url| url.wish.is_some()).cloned().collect();
+        self.hosts.entry(host.clone()).or_default().lists.push((since, wishes));
     }
 
-    /// Wishes that are in somebody's hands here and not through: a store that lost everything gets them back.
+    /// Returns the wishes that visits have and that are not finished, for a store that came back
+    /// empty.
     pub(crate) fn wishes(&self) -> Vec<UrlRecord> {
         let mut found: BTreeMap<UrlKey, UrlRecord> = BTreeMap::new();
-        for hands in self.hosts.values() {
-            let listed = hands.wishes.iter().flat_map(|(_, urls)| urls);
-            for record in listed {
-                if hands.through.iter().any(|(_, id)| *id == record.id) {
+        for visits in self.hosts.values() {
+            for record in visits.lists.iter().flat_map(|(_, urls)| urls) {
+                if visits.finished.iter().any(|(_, id)| *id == record.id) {
                     continue;
                 }
                 let fresh = UrlRecord {
@@ -102,68 +98,72 @@ impl Visiting {
         found.into_values().collect()
     }
 
-    pub(crate) fn asks(&mut self, host: &HostKey, id: UrlKey) {
-        if let Some(hands) = self.hosts.get_mut(host) {
-            hands.asking.push(id);
+    /// Notes that a visit requests a URL.
+    pub(crate) fn begin_url(&mut self, host: &HostKey, id: UrlKey) {
+        if let Some(visits) = self.hosts.get_mut(host) {
+            visits.requesting.push(id);
         }
     }
 
-    /// A URL is not being asked for any more: it is through, or its visit keeps it.
-    pub(crate) fn asked(&mut self, host: &HostKey, id: UrlKey, through: bool) {
-        let Some(hands) = self.hosts.get_mut(host) else { return };
-        hands.asking.retain(|other| *other != id);
-        if through {
+    /// Notes that a visit does not request a URL any more: it has `finished` it, or keeps it.
+    pub(crate) fn end_url(&mut self, host: &HostKey, id: UrlKey, finished: bool) {
+        let Some(visits) = self.hosts.get_mut(host) else { return };
+        visits.requesting.retain(|other| *other != id);
+        if finished {
             self.now += 1;
-            hands.through.push((self.now, id));
+            visits.finished.push((self.now, id));
         }
     }
 
-    /// What the host's other visits have of a URL on a list that was asked for at `since`.
-    pub(crate) fn elsewhere(&self, host: &HostKey, since: Tick, id: UrlKey) -> Elsewhere {
-        let Some(hands) = self.hosts.get(host) else { return Elsewhere::No };
-        if hands.asking.contains(&id) {
-            Elsewhere::Asking
-        } else if hands.through.iter().any(|(at, other)| *at > since && *other == id) {
-            Elsewhere::Through
+    /// Returns what the host's other visits do with a URL on a list that was requested at `since`.
+    pub(crate) fn elsewhere(&self, host: &HostKey, since: ListTick, id: UrlKey) -> OtherVisits {
+        let Some(visits) = self.hosts.get(host) else { return OtherVisits::No };
+        if visits.requesting.contains(&id) {
+            OtherVisits::Requested
+        } else if visits.finished.iter().any(|(at, other)| *at > since && *other == id) {
+            OtherVisits::Finished
         } else {
-            Elsewhere::No
+            OtherVisits::No
         }
     }
 
-    /// The visits have all there is of a host that was handed out once more.
-    pub(crate) fn leave(&mut self, seen: Seen) {
-        let host = seen.view.host.clone();
-        self.hosts.entry(host).or_default().left = Some(seen);
+    /// Leaves a host that was handed out again to the visits that it has.
+    pub(crate) fn leave(&mut self, left: StampedView) {
+        let host = left.view.host.clone();
+        self.hosts.entry(host).or_default().left = Some(left);
     }
 
-    /// A visit is over; a host that it could not use is left to the others. What is to be given back to the store comes back.
-    pub(crate) fn end(&mut self, host: &HostKey, since: Tick, left: Option<Seen>) -> Option<Seen> {
-        let Some(hands) = self.hosts.get_mut(host) else { return left };
-        if let Some(at) = hands.since.iter().position(|other| *other == since) {
-            hands.since.swap_remove(at);
+    /// Notes that a visit has ended. A host that the visit could not use is `left` to the others.
+    /// Returns a host that must be given back to the store.
+    pub(crate) fn end(
+        &mut self,
+        host: &HostKey,
+        since: ListTick,
+        left: Option<StampedView>,
+    ) -> Option<StampedView> {
+        let Some(visits) = self.hosts.get_mut(host) else { return left };
+        if let Some(at) = visits.lists.iter().position(|(tick, _)| *tick == since) {
+            visits.lists.swap_remove(at);
         }
-        if let Some(at) = hands.wishes.iter().position(|(tick, _)| *tick == since) {
-            hands.wishes.swap_remove(at);
-        }
-        let Some(oldest) = hands.since.iter().min().copied() else {
-            let left = left.or(hands.left.take());
-            match self.taking {
-                Some(taking) => {
-                    hands.through.retain(|(at, _)| *at > taking);
-                    self.left_behind.push(host.clone());
+        let Some(oldest) = visits.lists.iter().map(|(tick, _)| *tick).min() else {
+            let left = left.or(visits.left.take());
+            match self.requested {
+                Some(requested) => {
+                    visits.finished.retain(|(at, _)| *at > requested);
+                    self.ended_since.push(host.clone());
                 }
                 None => drop(self.hosts.remove(host)),
             }
             return left;
         };
-        hands.through.retain(|(at, _)| *at > oldest);
+        visits.finished.retain(|(at, _)| *at > oldest);
         match left {
-            // Who found nothing to do has changed nothing either: the host stays with those who have it.
-            Some(seen) => {
-                hands.left = Some(seen);
+            // A visit that found nothing to do has changed nothing: the others keep the host.
+            Some(left) => {
+                visits.left = Some(left);
                 None
             }
-            None => hands.left.take(),
+            None => visits.left.take(),
         }
     }
 }

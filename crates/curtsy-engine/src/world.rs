@@ -1,41 +1,43 @@
-//! Where a worker lives: its store, its way to the web, its clock.
+//! A worker's world: its store, its connections to sites, its clock.
 
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
 use crate::{Fetch, Store};
 
-/// The three things that differ between one machine, a fleet and a simulation.
+/// What differs between one machine, a fleet and a simulation.
 pub trait World {
     /// Host states and frontier.
     type Store: Store;
-    /// The only way to a site.
+    /// Connections to sites.
     type Fetch: Fetch;
     /// Monotonic time.
     type Clock: Clock;
 
     /// The store.
     fn store(&self) -> &Self::Store;
-    /// The way to the web.
+    /// The connections to sites.
     fn fetch(&self) -> &Self::Fetch;
     /// The clock.
     fn clock(&self) -> &Self::Clock;
 
-    /// Called at each named point of a visit. A test kills the worker here; outside of tests it does nothing.
+    /// Called at each named point of a visit. A test kills the worker here; elsewhere it does
+    /// nothing.
     async fn reached(&self, point: Point) {
         let _ = point;
     }
 }
 
-/// A monotonic clock that can be waited for.
+/// A monotonic clock.
 pub trait Clock {
-    /// The time that has passed since some fixed moment.
+    /// Returns the time since some fixed moment.
     fn mono(&self) -> Mono;
-    /// Waits until that moment has come.
+    /// Waits until that moment.
     async fn sleep_until(&self, until: Mono);
 }
 
-/// A moment of one worker's monotonic clock, in microseconds. Never stored, never compared between workers.
+/// A moment of one worker's monotonic clock, in microseconds. Never stored, never compared between
+/// workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mono(pub u64);
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::memory::{Control, MemoryStore, Options};
-use curtsy_engine::{Counts, Memory, Outside, Settings, Store, Worker};
+use curtsy_engine::{Outside, Store, Worker, WorkerCounts, WorkerMemory, WorkerSettings};
 use curtsy_judge::{Exchange, Fault, Judge, Report, SecondMatcher, write_line};
 
 use crate::chance::Chance;
@@ -154,7 +154,7 @@ pub struct Outcome {
     /// How URLs ended.
     pub endings: BTreeMap<String, u64>,
     /// What the workers did.
-    pub counts: Counts,
+    pub counts: WorkerCounts,
     /// Polls.
     pub steps: u64,
     /// Simulated seconds, the calm end included.
@@ -287,7 +287,7 @@ pub fn simulate_over<B: Backing>(
         emptied: false,
         orders: Vec::new(),
         faults: BTreeMap::new(),
-        counts: Counts::default(),
+        counts: WorkerCounts::default(),
         trace: VecDeque::new(),
     };
     let script = acts(spec, START, calm, calm, &mut chance);
@@ -334,7 +334,7 @@ struct Stage<'s, B: Backing> {
     /// Orders as they were given.
     orders: Vec<(u64, HostKey, bool)>,
     faults: BTreeMap<String, u64>,
-    counts: Counts,
+    counts: WorkerCounts,
     trace: VecDeque<String>,
 }
 
@@ -345,7 +345,7 @@ struct Actor<'s, S: Store> {
     task: Option<TaskId>,
     life: Rc<Life>,
     worker: Rc<SimWorker<'s, S>>,
-    memory: Rc<RefCell<Memory>>,
+    memory: Rc<RefCell<WorkerMemory>>,
 }
 
 impl<'s, B: Backing> Stage<'s, B>
@@ -416,7 +416,7 @@ where
     }
 
     /// A new worker in a new life.
-    fn actor(&mut self, memory: Rc<RefCell<Memory>>) -> Actor<'s, B::Store> {
+    fn actor(&mut self, memory: Rc<RefCell<WorkerMemory>>) -> Actor<'s, B::Store> {
         self.lives += 1;
         let base = self.chance.below(1 << 40);
         let life = Life::new(Rc::clone(&self.universe), base, &self.agent);
@@ -444,10 +444,10 @@ where
             reader: &SimReader,
             listener: &(),
         };
-        let settings = Settings {
+        let settings = WorkerSettings {
             worker: self.spec.seed.rotate_left(32) ^ (self.lives << 20),
             visits_max: 16,
-            ..Settings::default()
+            ..WorkerSettings::default()
         };
         let policy = Arc::clone(&self.policy);
         let agent = self.agent.clone();

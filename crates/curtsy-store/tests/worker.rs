@@ -13,8 +13,8 @@ use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::{
     Batch, Boxed, Cache, Clock, Connected, Document, Fetch, Fetched, Head, Line, Mono, Outside,
-    Permit, Reader, Reading, Request, Sent, Settings, Sink, SinkError, Source, UrlRecord, Worker,
-    World,
+    Permit, Reader, Reading, Request, Sent, Sink, SinkError, Source, UrlRecord, Worker,
+    WorkerSettings, World,
 };
 use curtsy_store::{Crawl, Handle, Machine, Options, Place, Shows};
 use rusqlite::Connection;
@@ -179,7 +179,7 @@ fn crawl(place: &Place, paths: &[&str]) -> Crawl {
             reader: &desk,
             listener: &(),
         };
-        let settings = Settings { worker: 1, until_empty: true, ..Settings::default() };
+        let settings = WorkerSettings { worker: 1, until_empty: true, ..WorkerSettings::default() };
         let agent = policy.user_agent().unwrap();
         let policy = Arc::new(policy.clone());
         let worker = Worker::new(Here(store), policy, agent, outside, settings, Default::default());

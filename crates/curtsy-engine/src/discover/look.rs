@@ -13,11 +13,11 @@ use curtsy_core::url::CrawlUrl;
 use memchr::memchr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::parameter::{self, Kind};
+use super::parameter::{self, ParameterKind};
 use super::{TrapLimits, date};
 
 /// What an address looks like.
-pub(super) enum Look {
+pub(super) enum Appearance {
     /// Like any other.
     Plain,
     /// Like no address that was meant.
@@ -69,17 +69,17 @@ impl Pairs {
 }
 
 /// Looks at an address.
-pub(super) fn at(url: &CrawlUrl, limits: &TrapLimits) -> Look {
+pub(super) fn at(url: &CrawlUrl, limits: &TrapLimits) -> Appearance {
     if let Some(reason) = too_long(url, limits) {
-        return Look::Trap(reason);
+        return Appearance::Trap(reason);
     }
     let (path, query) = parts(url);
     if repeats(path, limits.repeats_max) {
-        return Look::Trap(reason(Trap::Repetition, limits.repeats_max));
+        return Appearance::Trap(reason(Trap::Repetition, limits.repeats_max));
     }
     match shapes(url, path, query) {
-        Shapes { session: None, calendar: None, query: None } => Look::Plain,
-        shapes => Look::Shapes(shapes),
+        Shapes { session: None, calendar: None, query: None } => Appearance::Plain,
+        shapes => Appearance::Shapes(shapes),
     }
 }
 
@@ -155,18 +155,18 @@ fn shapes(url: &CrawlUrl, path: &str, query: &str) -> Shapes {
     for parameter in parameter::of(query).take(PARAMETERS_MAX) {
         let pair = hash(parameter, PAIR_SEED);
         match parameter::kind(parameter) {
-            Kind::Session => {
+            ParameterKind::Session => {
                 has_session = true;
                 continue;
             }
-            Kind::Date => {
+            ParameterKind::Date => {
                 dates = true;
                 bare = mix(bare, pair);
                 continue;
             }
-            Kind::Page => {}
-            Kind::FarPage => rest += 1,
-            Kind::Other => {
+            ParameterKind::Page => {}
+            ParameterKind::FarPage => rest += 1,
+            ParameterKind::Other => {
                 (rest, others) = (rest + 1, others + 1);
                 pairs.push(pair);
             }
@@ -212,21 +212,21 @@ const QUERY_SEED: u64 = 4;
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, Shapes, at};
+    use super::{Appearance, Shapes, at};
     use crate::discover::TrapLimits;
     use curtsy_core::host::TrapReason;
     use curtsy_core::url::CrawlUrl;
 
-    fn look(target: &str) -> Look {
+    fn look(target: &str) -> Appearance {
         let url = CrawlUrl::parse(&format!("http://a.org{target}")).unwrap();
         at(&url, &TrapLimits::default())
     }
 
     fn check(target: &str, expected: &str) {
         let said = match look(target) {
-            Look::Plain => "plain".to_owned(),
-            Look::Trap(TrapReason { trap, limit }) => format!("{trap:?} {limit}"),
-            Look::Shapes(Shapes { session, calendar, query }) => {
+            Appearance::Plain => "plain".to_owned(),
+            Appearance::Trap(TrapReason { trap, limit }) => format!("{trap:?} {limit}"),
+            Appearance::Shapes(Shapes { session, calendar, query }) => {
                 let query = query.map(|query| match query.single {
                     true => "look-up".to_owned(),
                     false => format!("query of {}", query.pairs.as_slice().len()),
@@ -245,7 +245,7 @@ mod tests {
     /// Two URLs of one shape, as far as sessions and calendars go.
     fn same(one: &str, other: &str, expected: bool) {
         let shape = |target: &str| match look(target) {
-            Look::Shapes(Shapes { session, calendar, .. }) => (session, calendar),
+            Appearance::Shapes(Shapes { session, calendar, .. }) => (session, calendar),
             _ => panic!("{target} has no shape"),
         };
         assert_eq!(shape(one) == shape(other), expected, "{one} {other}");

@@ -177,7 +177,7 @@ impl Discovery {
 
     /// What a page leads to, in its order; its better address first.
     fn follow(&self, record: &UrlRecord, document: &mut Document) {
-        let mut found = Found::new(self, record, record.depth.saturating_add(1), By::Link);
+        let mut found = FoundUrls::new(self, record, record.depth.saturating_add(1), By::Link);
         // A page that was redirected out of the scope is kept, and leads no further.
         if !self.spec.follow_links || !found.roots.contains(&record.url) {
             return;
@@ -201,7 +201,7 @@ impl Discovery {
         if let Some(feed) = document.sitemap.as_ref().filter(|_| !closed) {
             feed.entries.iter().for_each(|entry| found.add(&entry.url));
         }
-        let Found { offers, traps, .. } = found;
+        let FoundUrls { offers, traps, .. } = found;
         (document.offers, document.traps) = (offers, traps);
     }
 }
@@ -220,7 +220,7 @@ impl Discovery {
             return;
         };
         let spec = &self.spec;
-        let mut found = Found::new(self, record, record.depth.saturating_add(1), By::Link);
+        let mut found = FoundUrls::new(self, record, record.depth.saturating_add(1), By::Link);
         if !found.roots.contains(&record.url) {
             return;
         }
@@ -252,7 +252,7 @@ impl Discovery {
             });
         }
         page.cut.links += beyond;
-        let Found { offers, traps, .. } = found;
+        let FoundUrls { offers, traps, .. } = found;
         document.offers.extend(offers);
         document.traps.extend(traps);
     }
@@ -321,7 +321,7 @@ enum By {
 }
 
 /// What one document leads to.
-struct Found<'d> {
+struct FoundUrls<'d> {
     discovery: &'d Discovery,
     record: &'d UrlRecord,
     roots: RwLockReadGuard<'d, Roots>,
@@ -335,10 +335,10 @@ struct Found<'d> {
     seen: Option<HashSet<UrlKey>>,
 }
 
-impl<'d> Found<'d> {
-    fn new(discovery: &'d Discovery, record: &'d UrlRecord, depth: u16, by: By) -> Found<'d> {
+impl<'d> FoundUrls<'d> {
+    fn new(discovery: &'d Discovery, record: &'d UrlRecord, depth: u16, by: By) -> FoundUrls<'d> {
         let roots = discovery.roots();
-        Found {
+        FoundUrls {
             discovery,
             record,
             home: roots.by_host() && roots.contains(&record.url),
@@ -407,9 +407,9 @@ impl<'d> Found<'d> {
                 Some(traps().tell(key).then_some(long))
             }
             By::Link => match look::at(url, limits) {
-                look::Look::Plain => None,
-                look::Look::Trap(reason) => Some(traps().tell(key).then_some(reason)),
-                look::Look::Shapes(shapes) => {
+                look::Appearance::Plain => None,
+                look::Appearance::Trap(reason) => Some(traps().tell(key).then_some(reason)),
+                look::Appearance::Shapes(shapes) => {
                     let mut traps = traps();
                     let reason = traps.refuse(&shapes, key, self.depth)?;
                     Some(traps.tell(key).then_some(reason))

@@ -8,7 +8,7 @@ use super::date::{is_date, is_number};
 
 /// What a parameter is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ParameterKind {
     /// It names a session.
     Session,
     /// It is a date, or a part of one.
@@ -46,25 +46,25 @@ pub(super) fn split(parameter: &str) -> (&str, &str) {
 }
 
 /// What a parameter is for.
-pub(super) fn kind(parameter: &str) -> Kind {
+pub(super) fn kind(parameter: &str) -> ParameterKind {
     let (name, value) = split(parameter);
     let number = || is_number(value).then(|| value.parse().unwrap_or(u64::MAX));
     let page = |max: u64| match number() {
-        Some(number) if number <= max => Kind::Page,
-        Some(_) => Kind::FarPage,
-        None => Kind::Other,
+        Some(number) if number <= max => ParameterKind::Page,
+        Some(_) => ParameterKind::FarPage,
+        None => ParameterKind::Other,
     };
     let named = match known(name) {
-        Some(Name::Session) if !value.is_empty() => Kind::Session,
-        Some(Name::ShortSession) if is_token(value) => Kind::Session,
-        Some(Name::Date) if is_timely(value) => Kind::Date,
-        Some(Name::Page) => page(PAGE_MAX),
-        Some(Name::Offset) => page(OFFSET_MAX),
-        _ => Kind::Other,
+        Some(ParameterName::Session) if !value.is_empty() => ParameterKind::Session,
+        Some(ParameterName::ShortSession) if is_token(value) => ParameterKind::Session,
+        Some(ParameterName::Date) if is_timely(value) => ParameterKind::Date,
+        Some(ParameterName::Page) => page(PAGE_MAX),
+        Some(ParameterName::Offset) => page(OFFSET_MAX),
+        _ => ParameterKind::Other,
     };
     // A plain number is a date only under the name of one.
     match named {
-        Kind::Other if is_date(value) && !is_number(value) => Kind::Date,
+        ParameterKind::Other if is_date(value) && !is_number(value) => ParameterKind::Date,
         named => named,
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn path_without_session(path: &str) -> Cow<'_, str> {
             for (index, part) in segment.split(';').enumerate() {
                 if index == 0 {
                     kept.push_str(part);
-                } else if kind(part) != Kind::Session {
+                } else if kind(part) != ParameterKind::Session {
                     kept.push(';');
                     kept.push_str(part);
                 }
@@ -122,7 +122,7 @@ fn is_timely(value: &str) -> bool {
 
 /// What the name of a parameter promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Name {
+enum ParameterName {
     /// A session, whatever the value looks like.
     Session,
     /// A session, if the value looks like one.
@@ -135,54 +135,54 @@ enum Name {
     Offset,
 }
 
-fn known(name: &str) -> Option<Name> {
-    let names: &[(&str, Name)] = match name.as_bytes().first()?.to_ascii_lowercase() {
+fn known(name: &str) -> Option<ParameterName> {
+    let names: &[(&str, ParameterName)] = match name.as_bytes().first()?.to_ascii_lowercase() {
         b'a' => {
             let start = name.as_bytes().get(..12)?;
-            return start.eq_ignore_ascii_case(b"aspsessionid").then_some(Name::Session);
+            return start.eq_ignore_ascii_case(b"aspsessionid").then_some(ParameterName::Session);
         }
         b'c' => &[
-            ("cal", Name::Date),
-            ("caldate", Name::Date),
-            ("cfid", Name::Session),
-            ("cftoken", Name::Session),
-            ("currentpage", Name::Page),
+            ("cal", ParameterName::Date),
+            ("caldate", ParameterName::Date),
+            ("cfid", ParameterName::Session),
+            ("cftoken", ParameterName::Session),
+            ("currentpage", ParameterName::Page),
         ],
-        b'd' => &[("date", Name::Date), ("day", Name::Date)],
-        b'j' => &[("jsessionid", Name::Session)],
-        b'l' => &[("limitstart", Name::Offset)],
-        b'm' => &[("mon", Name::Date), ("month", Name::Date)],
-        b'o' => &[("offset", Name::Offset), ("oscsid", Name::Session)],
+        b'd' => &[("date", ParameterName::Date), ("day", ParameterName::Date)],
+        b'j' => &[("jsessionid", ParameterName::Session)],
+        b'l' => &[("limitstart", ParameterName::Offset)],
+        b'm' => &[("mon", ParameterName::Date), ("month", ParameterName::Date)],
+        b'o' => &[("offset", ParameterName::Offset), ("oscsid", ParameterName::Session)],
         b'p' => &[
-            ("page", Name::Page),
-            ("paged", Name::Page),
-            ("pagenum", Name::Page),
-            ("page_num", Name::Page),
-            ("pageno", Name::Page),
-            ("page_no", Name::Page),
-            ("pg", Name::Page),
-            ("phpsessid", Name::Session),
-            ("psession", Name::Session),
+            ("page", ParameterName::Page),
+            ("paged", ParameterName::Page),
+            ("pagenum", ParameterName::Page),
+            ("page_num", ParameterName::Page),
+            ("pageno", ParameterName::Page),
+            ("page_no", ParameterName::Page),
+            ("pg", ParameterName::Page),
+            ("phpsessid", ParameterName::Session),
+            ("psession", ParameterName::Session),
         ],
         b's' => &[
-            ("s", Name::ShortSession),
-            ("sid", Name::ShortSession),
-            ("sess", Name::ShortSession),
-            ("session", Name::ShortSession),
-            ("ssid", Name::ShortSession),
-            ("sessid", Name::Session),
-            ("sess_id", Name::Session),
-            ("sessionid", Name::Session),
-            ("session_id", Name::Session),
-            ("skip", Name::Offset),
-            ("start", Name::Offset),
-            ("startindex", Name::Offset),
+            ("s", ParameterName::ShortSession),
+            ("sid", ParameterName::ShortSession),
+            ("sess", ParameterName::ShortSession),
+            ("session", ParameterName::ShortSession),
+            ("ssid", ParameterName::ShortSession),
+            ("sessid", ParameterName::Session),
+            ("sess_id", ParameterName::Session),
+            ("sessionid", ParameterName::Session),
+            ("session_id", ParameterName::Session),
+            ("skip", ParameterName::Offset),
+            ("start", ParameterName::Offset),
+            ("startindex", ParameterName::Offset),
         ],
-        b't' => &[("time", Name::Date), ("timestamp", Name::Date)],
-        b'w' => &[("week", Name::Date)],
-        b'x' => &[("xtcsid", Name::Session)],
-        b'y' => &[("year", Name::Date), ("yr", Name::Date)],
-        b'z' => &[("zenid", Name::Session)],
+        b't' => &[("time", ParameterName::Date), ("timestamp", ParameterName::Date)],
+        b'w' => &[("week", ParameterName::Date)],
+        b'x' => &[("xtcsid", ParameterName::Session)],
+        b'y' => &[("year", ParameterName::Date), ("yr", ParameterName::Date)],
+        b'z' => &[("zenid", ParameterName::Session)],
         _ => return None,
     };
     names.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, name)| *name)

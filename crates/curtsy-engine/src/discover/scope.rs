@@ -11,7 +11,7 @@ use super::Scope;
 pub(super) struct Roots {
     scope: Scope,
     /// The folders of each host; only a crawl by folders has any.
-    hosts: HashMap<Box<str>, Vec<Folder>>,
+    hosts: HashMap<Box<str>, Vec<ScopeFolder>>,
     /// Authorities that a seed was redirected to: the crawl begins there too.
     moved: HashSet<Authority>,
     /// Whether a seed stands for a whole host.
@@ -34,7 +34,7 @@ impl Roots {
             None => self.hosts.entry(host.into()).or_default(),
         };
         if self.scope == Scope::Prefix {
-            let folder = Folder::of(root);
+            let folder = ScopeFolder::of(root);
             self.whole |= folder.0.is_empty();
             if !folders.contains(&folder) {
                 folders.push(folder);
@@ -44,7 +44,7 @@ impl Roots {
 
     /// A seed was redirected to here. A folder that now leads to a home page has not become the whole site.
     pub(super) fn admit_moved(&mut self, root: &CrawlUrl) {
-        if self.scope == Scope::Prefix && !self.whole && Folder::of(root).0.is_empty() {
+        if self.scope == Scope::Prefix && !self.whole && ScopeFolder::of(root).0.is_empty() {
             return;
         }
         self.admit(root);
@@ -89,16 +89,16 @@ fn without_www(host: &str) -> &str {
 
 /// A folder of a host.
 #[derive(Debug, PartialEq, Eq)]
-struct Folder(Box<str>);
+struct ScopeFolder(Box<str>);
 
-impl Folder {
+impl ScopeFolder {
     /// The folder that a seed stands for: `/docs/` and `/docs/index.html` for `/docs/`, `/docs` for itself and what is below.
-    fn of(seed: &CrawlUrl) -> Folder {
+    fn of(seed: &CrawlUrl) -> ScopeFolder {
         let path = path_of(seed);
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         match name.contains('.') {
-            true => Folder(folder.into()),
-            false => Folder(path.strip_suffix('/').unwrap_or(path).into()),
+            true => ScopeFolder(folder.into()),
+            false => ScopeFolder(path.strip_suffix('/').unwrap_or(path).into()),
         }
     }
 

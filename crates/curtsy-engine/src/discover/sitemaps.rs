@@ -14,7 +14,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_parse::sitemap::{Sitemap, SitemapKind};
 
-use super::{By, Discovery, Found};
+use super::{By, Discovery, FoundUrls};
 use crate::{Document, Head, RobotsFile, UrlRecord, Want};
 
 impl UrlRecord {
@@ -83,7 +83,7 @@ impl Discovery {
         if record.depth < NESTING_MAX {
             first.extend(self.children(record, &read));
         }
-        let mut found = Found::new(self, record, 1, By::Sitemap);
+        let mut found = FoundUrls::new(self, record, 1, By::Sitemap);
         found.offers.reserve(read.entries.len());
         read.entries.iter().for_each(|entry| found.add(&entry.url));
         {
@@ -91,7 +91,7 @@ impl Discovery {
             let mut traps = self.traps();
             found.offers.iter().for_each(|offer| traps.note(&offer.url, offer.id));
         }
-        let Found { mut offers, traps, .. } = found;
+        let FoundUrls { mut offers, traps, .. } = found;
         // A document has children or entries, seldom both: the longer list stays where it is.
         offers.splice(0..0, first);
         Document { sitemap: Some(read), offers, traps, ..Document::default() }

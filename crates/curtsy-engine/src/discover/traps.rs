@@ -210,7 +210,7 @@ const SITEMAP_SEED: u64 = 5;
 mod tests {
     use super::Traps;
     use crate::discover::TrapLimits;
-    use crate::discover::look::{self, Look};
+    use crate::discover::look::{self, Appearance};
     use curtsy_core::host::TrapReason;
     use curtsy_core::url::CrawlUrl;
     use proptest::prelude::*;
@@ -221,9 +221,9 @@ mod tests {
 
     fn ask(traps: &mut Traps, url: &CrawlUrl, depth: u16) -> Option<TrapReason> {
         match look::at(url, &traps.limits) {
-            Look::Plain => None,
-            Look::Trap(reason) => Some(reason),
-            Look::Shapes(shapes) => traps.refuse(&shapes, url.key(), depth),
+            Appearance::Plain => None,
+            Appearance::Trap(reason) => Some(reason),
+            Appearance::Shapes(shapes) => traps.refuse(&shapes, url.key(), depth),
         }
     }
 

@@ -12,8 +12,8 @@ use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_engine::memory::{Control, MemoryStore, Options};
 use curtsy_engine::{
-    Batch, Boxed, Cache, CachedPage, Clock, Document, Fetched, Head, Outside, Reader, Settings,
-    Sink, SinkError, Source, UrlRecord, Worker, World,
+    Batch, Boxed, Cache, CachedPage, Clock, Document, Fetched, Head, Outside, Reader, Sink,
+    SinkError, Source, UrlRecord, Worker, WorkerSettings, World,
 };
 use curtsy_fetch::{HttpFetch, TokioClock};
 
@@ -138,11 +138,11 @@ fn a_worker_crawls_a_site() {
             reader: &desk,
             listener: &(),
         };
-        let settings = Settings {
+        let settings = WorkerSettings {
             worker: 1,
             until_empty: true,
             idle_poll: Duration::from_millis(50),
-            ..Settings::default()
+            ..WorkerSettings::default()
         };
         let agent = policy.user_agent().unwrap();
         let worker = Worker::new(world, Arc::new(policy), agent, outside, settings, Rc::default());

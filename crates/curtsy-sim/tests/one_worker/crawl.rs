@@ -10,7 +10,7 @@ use curtsy_core::host::HostState;
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::url::{CrawlUrl, HostKey, Scheme};
 use curtsy_engine::memory::{Control, Options};
-use curtsy_engine::{Batch, Boxed, Outside, Over, Settings, Sink, SinkError, Worker};
+use curtsy_engine::{Batch, Boxed, Outside, Over, Sink, SinkError, Worker, WorkerSettings};
 use curtsy_judge::Exchange;
 use curtsy_sim::executor::{Executor, Stepped, Universe};
 use curtsy_sim::net::{SimFetch, Web};
@@ -28,7 +28,7 @@ const STEPS_MAX: u64 = 200_000;
 /// A crawl to come.
 pub(crate) struct Crawl {
     pub(crate) policy: Policy,
-    pub(crate) settings: Settings,
+    pub(crate) settings: WorkerSettings,
     pub(crate) hosts: Vec<HostModel>,
     pub(crate) urls: Vec<String>,
     /// How long a batch of rows takes to be kept, in microseconds.
@@ -64,7 +64,7 @@ impl Crawl {
         policy.pace.adaptive = false;
         Crawl {
             policy,
-            settings: Settings { worker: 1, until_empty: true, ..Settings::default() },
+            settings: WorkerSettings { worker: 1, until_empty: true, ..WorkerSettings::default() },
             hosts,
             urls: urls.iter().map(|url| (*url).to_owned()).collect(),
             batch_takes: 0,

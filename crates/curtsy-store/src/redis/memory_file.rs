@@ -11,7 +11,7 @@ use std::sync::Arc;
 use curtsy_core::host::HostState;
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
-use curtsy_engine::{Memory, Order, Orders, UrlRecord};
+use curtsy_engine::{Order, Orders, UrlRecord, WorkerMemory};
 use serde::{Deserialize, Serialize};
 
 use super::record::{blob, id, unplaced};
@@ -40,7 +40,9 @@ struct Stored {
 
 impl MemoryFile {
     /// Takes a file of the folder that nobody has, and gives what is in it. What can't be read is told, and counts as nothing.
-    pub fn open(folder: &Path) -> Result<(MemoryFile, Memory, Option<String>), std::io::Error> {
+    pub fn open(
+        folder: &Path,
+    ) -> Result<(MemoryFile, WorkerMemory, Option<String>), std::io::Error> {
         std::fs::create_dir_all(folder)?;
         for number in 0..WORKERS_MAX {
             let lock = folder.join(format!("{number}.lock"));
@@ -58,9 +60,11 @@ impl MemoryFile {
                 Err(error) => return Err(error),
             }
             let (memory, fault) = match read(&bytes) {
-                _ if bytes.is_empty() => (Memory::default(), None),
+                _ if bytes.is_empty() => (WorkerMemory::default(), None),
                 Ok(memory) => (memory, None),
-                Err(fault) => (Memory::default(), Some(format!("`{}`: {fault}", path.display()))),
+                Err(fault) => {
+                    (WorkerMemory::default(), Some(format!("`{}`: {fault}", path.display())))
+                }
             };
             let file = MemoryFile { path, _locked: lock, written: bytes };
             return Ok((file, memory, fault));
@@ -69,7 +73,7 @@ impl MemoryFile {
     }
 
     /// Writes what is worth remembering, if that is not what is there.
-    pub fn save(&mut self, memory: &Memory, now: Time) -> Result<(), std::io::Error> {
+    pub fn save(&mut self, memory: &WorkerMemory, now: Time) -> Result<(), std::io::Error> {
         let bytes = write(memory, now);
         if bytes == self.written {
             return Ok(());
@@ -85,7 +89,7 @@ impl MemoryFile {
     }
 }
 
-fn write(memory: &Memory, now: Time) -> Vec<u8> {
+fn write(memory: &WorkerMemory, now: Time) -> Vec<u8> {
     let waits = |state: &HostState| {
         let waits = state.backoff.until.max(state.breaker.until);
         waits > Some(now) || state.leases.iter().any(|lease| lease.until > now)
@@ -105,12 +109,12 @@ fn write(memory: &Memory, now: Time) -> Vec<u8> {
     postcard::to_allocvec(&stored).expect("what is remembered is plain data")
 }
 
-fn read(bytes: &[u8]) -> Result<Memory, crate::record::Damaged> {
+fn read(bytes: &[u8]) -> Result<WorkerMemory, crate::record::Damaged> {
     let stored: Stored = postcard::from_bytes(bytes)?;
     if stored.version != VERSION {
         return Err(format!("is of version {}, not {VERSION}", stored.version).into());
     }
-    let mut memory = Memory::default();
+    let mut memory = WorkerMemory::default();
     memory.epoch = stored.epoch;
     for (host, at, state) in stored.hosts {
         let (host, state) = (HostKey::parse(&host)?, HostState::decode(&state)?);

@@ -15,7 +15,7 @@ use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{
-    Batch, Boxed, Ending, Listener, Memory, Note, Row, Sink, SinkError, Step, Then,
+    Batch, Boxed, Ending, Listener, Note, Row, Sink, SinkError, Step, Then, WorkerMemory,
 };
 
 use super::log::{Log, trouble};
@@ -244,7 +244,7 @@ impl<'l> Meter<'l> {
     /// Everything as Prometheus reads it.
     pub(super) fn render(
         &self,
-        memory: &Memory,
+        memory: &WorkerMemory,
         policy: &Policy,
         now: Time,
         elsewhere: &Elsewhere,
@@ -336,13 +336,14 @@ impl Sink for Meter<'_> {
 impl Listener for Meter<'_> {
     fn note(&self, note: Note<'_>) {
         match note {
-            Note::Sent { kind, late } => {
+            Note::Sent { kind, late, .. } => {
                 let mut sent = self.sent.get();
                 sent[kind as usize] += 1;
                 self.sent.set(sent);
                 self.late.borrow_mut().note(late.as_secs_f64());
             }
-            Note::Ended { host, kind, took, outcome } => {
+            Note::Sending { .. } | Note::Ended { took: None, .. } => {}
+            Note::Ended { host, kind, took: Some(took), outcome } => {
                 if kind == Kind::Page {
                     self.durations.borrow_mut().note(took.as_secs_f64());
                 }
@@ -448,7 +449,7 @@ struct Hosts {
 }
 
 impl Hosts {
-    fn of(memory: &Memory, policy: &Policy, now: Time) -> Hosts {
+    fn of(memory: &WorkerMemory, policy: &Policy, now: Time) -> Hosts {
         let mut hosts = Hosts {
             waiting: [("pace", 0), ("backoff", 0), ("breaker", 0), ("robots", 0)],
             ..Hosts::default()

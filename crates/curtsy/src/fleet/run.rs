@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::policy::Policy;
-use curtsy_engine::{Memory, Outside, Over, Point, Settings, Sink, Worker, World};
+use curtsy_engine::{Outside, Over, Point, Sink, Worker, WorkerMemory, WorkerSettings, World};
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use curtsy_sink::{KafkaFault, KafkaSettings, KafkaSink};
 use curtsy_store::redis::{
@@ -275,13 +275,13 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
     let sinks: Vec<&dyn Sink> = vec![&pages, &kafka, &dead, &meter];
     let outside =
         Outside { source: &queue, sinks, cache: &pages, reader: &reader, listener: &meter };
-    let settings = Settings {
+    let settings = WorkerSettings {
         worker: RandomState::new().hash_one(&name),
         visits_max: spec.visits,
         idle_poll: LOOK.min(spec.poll),
         until_empty: spec.until_empty,
         flush_rows: FLUSH_ROWS,
-        ..Settings::default()
+        ..WorkerSettings::default()
     };
     let dies_at = spec.dies_at.map(|(point, times)| (point, Cell::new(times)));
     let world = FleetWorld { store, fetch: HttpFetch::new(&outlet, clock), clock, dies_at };
@@ -425,7 +425,7 @@ struct FleetWatch<'a> {
     kafka: &'a KafkaSink,
     dead: &'a DeadLetters<'a>,
     meter: &'a Meter<'a>,
-    memory: &'a RefCell<Memory>,
+    memory: &'a RefCell<WorkerMemory>,
     policy: &'a Policy,
     latest: RefCell<Option<fleet::Status>>,
     way_out: &'a WayOut<'a>,
