@@ -356,7 +356,7 @@ impl Phase {
 
 fn http1_failure(error: &hyper::Error, phase: Phase) -> Problem {
     let io = source::<std::io::Error>(error).map(std::io::Error::kind);
-    let problem = if error.is_parse() {
+    if error.is_parse() {
         // Only servers may ask hyper for the kind; a test holds this text.
         if error.to_string().contains("too large") {
             return phase.over();
@@ -371,21 +371,20 @@ fn http1_failure(error: &hyper::Error, phase: Phase) -> Problem {
         Problem::Truncated
     } else {
         Problem::Reset
-    };
-    problem
+    }
 }
 
 fn http2_failure(error: &h2::Error, phase: Phase) -> Problem {
     let reset =
         error.get_io().map(std::io::Error::kind) == Some(std::io::ErrorKind::ConnectionReset);
-    let problem = match error.reason() {
+    match error.reason() {
         Some(
             h2::Reason::PROTOCOL_ERROR
             | h2::Reason::FRAME_SIZE_ERROR
             | h2::Reason::COMPRESSION_ERROR,
         ) => Problem::Malformed,
         // Ours for a flood of theirs. Theirs is the host's word that it has enough of us, and no fault of this URL.
-        Some(h2::Reason::ENHANCE_YOUR_CALM) if !error.is_remote() => return phase.over(),
+        Some(h2::Reason::ENHANCE_YOUR_CALM) if !error.is_remote() => phase.over(),
         // What we complain of is not HTTP.
         Some(h2::Reason::FLOW_CONTROL_ERROR | h2::Reason::STREAM_CLOSED) if !error.is_remote() => {
             Problem::Malformed
@@ -393,8 +392,7 @@ fn http2_failure(error: &h2::Error, phase: Phase) -> Problem {
         // The connection ended in the middle of a body, as it may in HTTP/1.
         None if phase == Phase::Body && !reset => Problem::Truncated,
         Some(_) | None => Problem::Reset,
-    };
-    problem
+    }
 }
 
 /// The first of an error's sources that is a `T`.
