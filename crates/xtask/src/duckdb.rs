@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::cargo;
 use crate::dist::Toolchain;
+use crate::files;
 use crate::footer::Footer;
 
 /// The version of DuckDB's C API that the extension asks for when it is loaded.
@@ -45,8 +46,7 @@ fn build(toolchain: &Toolchain, profile: &str) -> anyhow::Result<PathBuf> {
 
 /// Writes the library and its footer.
 fn put(library: &Path, out: &Path) -> anyhow::Result<()> {
-    let mut bytes =
-        fs::read(library).with_context(|| format!("reading `{}`", library.display()))?;
+    let mut bytes = files::read(library)?;
     let extension = format!("v{}", env!("CARGO_PKG_VERSION"));
     let footer = Footer { abi: "C_STRUCT", api: API, extension: &extension, platform: platform()? };
     bytes.extend(footer.bytes());

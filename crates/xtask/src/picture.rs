@@ -12,6 +12,7 @@ use std::{env, fs};
 use anyhow::{Context, bail};
 
 use self::session::{Scene, Session};
+use crate::files;
 
 /// Columns of the terminal: at 800 pixels of width, the text has the size of a page's own.
 const COLUMNS: usize = 90;
@@ -52,9 +53,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let out = choice.out.unwrap_or_else(|| root.join("docs/images/curtsy.svg"));
     let curtsy = fs::canonicalize(&choice.curtsy)
         .with_context(|| format!("looking for the program `{}`", choice.curtsy.display()))?;
-    let tutorial = root.join(TUTORIAL);
-    let tutorial = fs::read_to_string(&tutorial)
-        .with_context(|| format!("reading `{}`", tutorial.display()))?;
+    let tutorial = files::read_text(root.join(TUTORIAL))?;
     let settings = settings(&tutorial).with_context(|| format!("`{TUTORIAL}` has no settings"))?;
 
     let mut session = Session::start(&curtsy, settings, COLUMNS)?;
@@ -70,10 +69,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
             picture.len()
         );
     }
-    if let Some(folder) = out.parent() {
-        fs::create_dir_all(folder).with_context(|| format!("making `{}`", folder.display()))?;
-    }
-    fs::write(&out, &picture).with_context(|| format!("writing `{}`", out.display()))?;
+    files::write(&out, &picture)?;
     crate::say(&format!("{}: {rows} rows, {} bytes", out.display(), picture.len()));
     Ok(())
 }

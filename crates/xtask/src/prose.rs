@@ -4,14 +4,13 @@
 //! blocks. Tables are exempt from the width only.
 
 use std::fmt::{self, Display};
-use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
 use regex::{Regex, RegexBuilder};
 
+use crate::files;
 use crate::markdown::{Block, Kind, blocks, code_spans};
-use crate::rules::{DIARIES, DIARY, RULES};
+use crate::rules::{DIARIES, DIARY, rules};
 use crate::site::{documents, root};
 
 const COLUMNS_MAX: usize = 100;
@@ -31,8 +30,7 @@ fn findings(root: &Path) -> anyhow::Result<Vec<Finding>> {
     let checker = Checker::new();
     let mut found = Vec::new();
     for document in documents(root)? {
-        let text = fs::read_to_string(root.join(&document))
-            .with_context(|| format!("reading `{}`", document.display()))?;
+        let text = files::read_text(root.join(&document))?;
         found.extend(checker.check(&document.display().to_string(), &text));
     }
     Ok(found)
@@ -65,7 +63,7 @@ impl Checker {
             let built = RegexBuilder::new(&pattern).case_insensitive(true).build();
             built.unwrap_or_else(|error| panic!("`{pattern}`: {error}"))
         };
-        let rules = RULES.iter().map(|rule| {
+        let rules = rules().into_iter().map(|rule| {
             let except = rule.except.iter().map(|pattern| compile(pattern)).collect();
             (compile(rule.pattern), except, rule.reason, rule.instead)
         });

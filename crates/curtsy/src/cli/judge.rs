@@ -184,19 +184,7 @@ fn judge(args: &JudgeArgs, policies: Policies) -> anyhow::Result<(Verdicts, Read
     let beside = Beside::read(args)?;
     let mut logs = Logs::open(&args.logs, args.format)?;
     let selected = Selection::of(args, policies.product.as_deref());
-    let mut reading = Reading {
-        other_agents: 0,
-        other_addresses: 0,
-        names: Vec::new(),
-        unreadable: 0,
-        unreadable_first: Vec::new(),
-        formats: Vec::new(),
-        policies,
-        delay_given: args.delay.is_some() || args.set.iter().any(|(key, _)| key == DELAY),
-        midway: args.midway,
-    };
     let made = Cell::new(0);
-    let policies = &reading.policies;
     let mut docket = Docket::new(|product: &str| {
         made.set(made.get() + 1);
         beside.judge(policies.of(product).1, product, args.midway, made.get())
@@ -239,12 +227,17 @@ fn judge(args: &JudgeArgs, policies: Policies) -> anyhow::Result<(Verdicts, Read
         docket.see(exchange);
     }
     let verdicts = docket.finish();
-    reading.other_agents = other_agents;
-    reading.other_addresses = other_addresses;
-    reading.names = names;
-    reading.unreadable = logs.unreadable;
-    reading.formats = std::mem::take(&mut logs.formats);
-    reading.unreadable_first = std::mem::take(&mut logs.unreadable_first);
+    let reading = Reading {
+        other_agents,
+        other_addresses,
+        names,
+        unreadable: logs.unreadable,
+        unreadable_first: logs.unreadable_first,
+        formats: logs.formats,
+        policies,
+        delay_given: args.delay.is_some() || args.set.iter().any(|(key, _)| key == DELAY),
+        midway: args.midway,
+    };
     Ok((verdicts, reading))
 }
 

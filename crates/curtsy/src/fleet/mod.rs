@@ -18,7 +18,6 @@ mod way_out;
 
 pub use listen::{Health, ask};
 pub use log::Log;
-pub use meter::METRICS;
 pub(crate) use reach::reach;
 pub use run::{FleetError, WorkerReport, run};
 pub use spec::{FleetSpec, Names};

@@ -293,7 +293,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         settings,
         Rc::clone(&memory),
     );
-    let desk = FleetWatch {
+    let watch = FleetWatch {
         link: &link,
         queue: &queue,
         pages: &pages,
@@ -316,31 +316,12 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
     let running = std::pin::pin!(worker.run());
     let telling = async {
         match &listener {
-            Some(listener) => serve(listener, &desk).await,
+            Some(listener) => serve(listener, &watch).await,
             None => std::future::pending().await,
         }
     };
-    // Not a step of the loop below: a slow Redis must not hold up the work.
-    let looking = async {
-        let mut tick = tokio::time::interval(TICK);
-        let mut unsaved = false;
-        loop {
-            tick.tick().await;
-            desk.look(&lists).await;
-            // Visits in hand look at this before each turn; the store hands out no further ones.
-            pause.set(desk.is_paused());
-            let saved = file.borrow_mut().save(&memory.borrow(), wall());
-            if saved.is_err() != unsaved {
-                unsaved = saved.is_err();
-                if let Err(error) = saved {
-                    let message = format!("what is remembered can't be written: {error}");
-                    log.warn("memory_unwritable", &message, &[]);
-                }
-            }
-        }
-    };
     let beside = async {
-        tokio::join!(telling, looking);
+        tokio::join!(telling, watch.keep_looking(&lists, &file, &pause));
     };
     let over = until_end(running, beside, &mut signals, &switch, log).await;
     let counts = worker.counts();
@@ -359,7 +340,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         requests: counts.sent.iter().sum(),
         redis_round_trips: link.round_trips(),
         offered_again: meter.offered_again(),
-        waiting_when_emptied: desk.emptied.get(),
+        waiting_when_emptied: watch.emptied.get(),
         clean,
     })
 }
@@ -437,6 +418,32 @@ struct FleetWatch<'a> {
 }
 
 impl FleetWatch<'_> {
+    /// Looks at Redis, and writes what is remembered, every [`TICK`]. This runs beside the worker: a
+    /// slow Redis must not hold up the work.
+    async fn keep_looking(
+        &self,
+        lists: &[String; 5],
+        file: &RefCell<MemoryFile>,
+        pause: &Cell<bool>,
+    ) {
+        let mut tick = tokio::time::interval(TICK);
+        let mut unsaved = false;
+        loop {
+            tick.tick().await;
+            self.look(lists).await;
+            // Visits look at this before each turn; the store hands out no further visits.
+            pause.set(self.latest.borrow().as_ref().is_some_and(|status| status.paused));
+            let saved = file.borrow_mut().save(&self.memory.borrow(), wall());
+            if saved.is_err() != unsaved {
+                unsaved = saved.is_err();
+                if let Err(error) = saved {
+                    let message = format!("what is remembered can't be written: {error}");
+                    self.log.warn("memory_unwritable", &message, &[]);
+                }
+            }
+        }
+    }
+
     /// Asks Redis what only it knows.
     async fn look(&self, lists: &[String; 5]) {
         let names: Vec<&str> = lists.iter().map(String::as_str).collect();
@@ -448,11 +455,6 @@ impl FleetWatch<'_> {
             }
         }
         self.tell_trouble();
-    }
-
-    /// Whether the fleet is paused by order, as far as is known.
-    fn is_paused(&self) -> bool {
-        self.latest.borrow().as_ref().is_some_and(|status| status.paused)
     }
 
     /// Redis came back empty: how much waited there is known from the last look.

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use crate::files;
 use anyhow::Context;
 use flate2::{Compression, GzBuilder};
 
@@ -38,8 +39,7 @@ impl Tree {
                 continue;
             }
             let name = entry.file_name().to_string_lossy().into_owned();
-            let bytes = fs::read(entry.path())
-                .with_context(|| format!("reading `{}`", entry.path().display()))?;
+            let bytes = files::read(entry.path())?;
             tree.add(&format!("{prefix}{name}"), TEXT, bytes);
         }
         tree.sort();

@@ -1,6 +1,5 @@
 //! The wheel for `pip install`: the program for the PATH, the Python module, and the extension.
 
-use std::fs;
 use std::io::{Cursor, Write};
 
 use anyhow::Context;
@@ -10,13 +9,13 @@ use zip::write::SimpleFileOptions;
 
 use super::tree::{PROGRAM, TEXT, Tree};
 use super::{Contents, VERSION, root};
+use crate::files;
 
 /// The name of the wheel and its bytes.
 pub(super) fn package(contents: &Contents) -> anyhow::Result<(String, Vec<u8>)> {
     let tag =
         format!("py3-none-manylinux_{}_{}_x86_64", contents.needs.major, contents.needs.minor);
-    let read =
-        |path: &str| fs::read(root().join(path)).with_context(|| format!("reading `{path}`"));
+    let read = |path: &str| files::read(root().join(path));
     let mut tree = Tree::read(&root().join("python/curtsy"), "curtsy/")?;
     tree.add("curtsy/curtsy.duckdb_extension", TEXT, contents.extension.clone());
     tree.add(&format!("curtsy-{VERSION}.data/scripts/curtsy"), PROGRAM, contents.program.clone());

@@ -7,15 +7,16 @@
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use std::{env, fs, process, thread};
+use std::{env, fs, thread};
 
 use anyhow::{Context, bail};
 
 use super::screen::{Row, Screen};
+use crate::files::TemporaryFolder;
 
 /// A prompt and what follows it: a command and its output.
 pub(crate) struct Scene {
@@ -37,7 +38,7 @@ pub(crate) struct Session {
     printed: Receiver<Vec<u8>>,
     screen: Screen,
     /// Declared last: the folder is removed after the processes that write into it have ended.
-    _folder: Folder,
+    _folder: TemporaryFolder,
 }
 
 /// Brings loopback up, serves the site, waits until it answers, and hands the terminal to a shell. Standard input is closed when this program
@@ -75,7 +76,7 @@ const FRAME: Duration = Duration::from_millis(20);
 impl Session {
     /// Starts the site and a shell whose folder has a `curtsy.toml` with these settings, and waits for the prompt.
     pub(crate) fn start(curtsy: &Path, settings: &str, columns: usize) -> anyhow::Result<Session> {
-        let folder = Folder::new()?;
+        let folder = TemporaryFolder::new("picture")?;
         let home = folder.0.join("town");
         let bin = folder.0.join("bin");
         for path in [&home, &bin] {
@@ -191,22 +192,5 @@ fn forward(from: &mut impl Read, to: &Sender<Vec<u8>>) {
         if to.send(buffer[..read].to_vec()).is_err() {
             return;
         }
-    }
-}
-
-/// A temporary folder, removed when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> anyhow::Result<Folder> {
-        let path = env::temp_dir().join(format!("curtsy-picture-{}", process::id()));
-        fs::create_dir(&path).with_context(|| format!("making `{}`", path.display()))?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        _ = fs::remove_dir_all(&self.0);
     }
 }
