@@ -33,7 +33,8 @@ fn main() -> ExitCode {
         Err(error) => {
             let failure = Failure::of(&error);
             // Nobody is left to tell if this can't be written.
-            let _ = if json { failure.tell_json(&mut err) } else { failure.tell(&mut err) };
+            let _ =
+                if json { failure.tell_json(&mut err) } else { failure.tell(&mut err, "error: ") };
             Outcome::Usage.into()
         }
     }

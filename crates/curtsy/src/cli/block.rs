@@ -5,7 +5,7 @@ use anyhow::Context;
 use clap::Args;
 use curtsy_core::evidence::timestamp;
 use curtsy_core::time::Time;
-use curtsy_core::url::HostKey;
+use curtsy_core::url::{CrawlUrl, HostKey};
 use serde_json::json;
 
 use super::flags::{Flags, LEDGER};
@@ -84,18 +84,15 @@ impl BlockArgs {
 
 /// Gives the order. Returns whether it is another than before.
 fn give(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::Result<bool> {
+    let was_blocked = stops(args, console)?.0.iter().any(|(blocked, _)| blocked == host);
     #[cfg(feature = "fleet")]
     if let Some(redis) = args.fleet() {
-        let stops = super::fleet::stops(&redis, &console.variables)?;
-        let was_blocked = stops.hosts.iter().any(|(blocked, _)| blocked == host);
         if was_blocked == args.lift {
             super::fleet::stop(&redis, host, !args.lift, &console.variables)?;
         }
         return Ok(was_blocked == args.lift);
     }
     let mut ledger = args.flags.0.clone().alone().ledger(console)?;
-    let stops = ledger.stops().context("could not read the ledger of hosts")?;
-    let was_blocked = stops.iter().any(|(blocked, _)| blocked == host);
     if was_blocked == args.lift {
         ledger.stop(host, !args.lift).context("could not write the ledger of hosts")?;
     }
@@ -136,12 +133,8 @@ fn stops(
 
 /// A host as people write it: a name, a name with a port, or a URL.
 pub(super) fn host(text: &str) -> anyhow::Result<HostKey> {
-    let named = match text.contains("://") {
-        true => curtsy_core::url::CrawlUrl::parse(text).ok().map(|url| url.host().clone()),
-        false => curtsy_core::url::CrawlUrl::parse(&format!("http://{text}/"))
-            .ok()
-            .map(|url| url.host().clone()),
-    };
+    let scheme = if text.contains("://") { "" } else { "http://" };
+    let named = CrawlUrl::parse(&format!("{scheme}{text}")).ok().map(|url| url.host().clone());
     named.with_context(|| format!("`{}` is not a host\nhint: write `example.org`", printable(text)))
 }
 

@@ -109,9 +109,9 @@ impl Failure {
         Failure { code: USAGE, message, hint }
     }
 
-    /// Tells a person.
-    pub fn tell(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "error: {}", self.message)?;
+    /// Tells a person, after a word such as `error: `.
+    pub fn tell(&self, out: &mut dyn Write, before: &str) -> io::Result<()> {
+        writeln!(out, "{before}{}", self.message)?;
         match &self.hint {
             Some(hint) => writeln!(out, "hint: {hint}"),
             None => Ok(()),

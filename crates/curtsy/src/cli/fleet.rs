@@ -118,11 +118,12 @@ impl RedisCaller {
         &self,
         question: impl Future<Output = Result<T, E>>,
     ) -> anyhow::Result<T> {
-        self.runtime.block_on(question).map_err(|error| match error.to_string().contains("hint: ") {
-            true => anyhow::Error::new(error).context("could not ask Redis"),
-            false => anyhow::Error::new(error).context(
-                "could not ask Redis\nhint: is it running? `--redis URL` or PAGE_FETCHER_REDIS_URL says where",
-            ),
+        self.runtime.block_on(question).map_err(|error| {
+            let context = match error.to_string().contains("hint: ") {
+                true => "could not ask Redis",
+                false => "could not ask Redis\nhint: is it running? `--redis URL` or PAGE_FETCHER_REDIS_URL says where",
+            };
+            anyhow::Error::new(error).context(context)
         })
     }
 }

@@ -281,13 +281,9 @@ impl Console<'_> {
 
     /// Says that the answer is no, and why: as an error for a program, as a sentence for a person.
     pub(crate) fn refuse(&mut self, failure: Failure) -> std::io::Result<()> {
-        if self.json {
-            return failure.tell_json(self.err);
-        }
-        writeln!(self.err, "{}", failure.message)?;
-        match &failure.hint {
-            Some(hint) => writeln!(self.err, "hint: {hint}"),
-            None => Ok(()),
+        match self.json {
+            true => failure.tell_json(self.err),
+            false => failure.tell(self.err, ""),
         }
     }
 

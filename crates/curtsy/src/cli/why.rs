@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -450,7 +449,10 @@ fn told(step: &DecisionRow) -> String {
         (None, None) => step.gate.as_ref().map(|g| format!("{g} gate")).unwrap_or_default(),
     };
     let friction = step.friction.as_ref().map(|f| format!(" ({f})")).unwrap_or_default();
-    let wait = step.retry_after.map(|w| format!(", asks to wait {}", span(w))).unwrap_or_default();
+    let wait = step
+        .retry_after
+        .map(|w| format!(", asks to wait {}", progress::span(w)))
+        .unwrap_or_default();
     if was_not_asked(step) {
         let what = match step.http_status {
             Some(_) => "not asked for: the last answer is still fresh",
@@ -569,10 +571,6 @@ fn in_json(url: &CrawlUrl, found: &UrlHistory) -> Json {
         "source": row.and_then(|r| r.source.clone()),
         "steps": steps,
     })
-}
-
-fn span(span: Duration) -> String {
-    progress::span(span)
 }
 
 const HELP: &str = "\

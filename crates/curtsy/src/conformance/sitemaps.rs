@@ -18,11 +18,10 @@ use curtsy_parse::sitemap::{Entry, Limits, Sitemap, SitemapKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Report, judge_rows};
+use super::{Judged, Report, judge_rows};
 
 #[derive(Deserialize)]
 struct SitemapFact {
-    id: String,
     entry_url: String,
     files: BTreeMap<String, File>,
     expect: Expect,
@@ -110,7 +109,7 @@ pub fn sitemaps(path: &Path) -> anyhow::Result<Report> {
     let beside = path.parent().unwrap_or(path).parent().unwrap_or(path).join("manifest.jsonl");
     let path = if path.exists() || !beside.exists() { path } else { &beside };
     let folder = path.parent().unwrap_or(path);
-    judge_rows(path, |row: &SitemapFact, report| judge(row, &walk(row, folder)?, report))
+    judge_rows(path, |row: &SitemapFact| judge(row, &walk(row, folder)?))
 }
 
 fn walk(row: &SitemapFact, folder: &Path) -> anyhow::Result<SitemapTree> {
@@ -124,7 +123,7 @@ fn walk(row: &SitemapFact, folder: &Path) -> anyhow::Result<SitemapTree> {
             continue;
         };
         let body = fs::read(folder.join(&file.file))
-            .with_context(|| format!("reading `{}` of `{}`", file.file, row.id))?;
+            .with_context(|| format!("reading `{}`", file.file))?;
         let (kind, children) = if url.path_and_query() == "/robots.txt" {
             let robots = Robots::parse(&body);
             // Relative ones are resolved, as in an index.
@@ -146,7 +145,7 @@ fn walk(row: &SitemapFact, folder: &Path) -> anyhow::Result<SitemapTree> {
     Ok(tree)
 }
 
-fn judge(row: &SitemapFact, tree: &SitemapTree, report: &mut Report) -> anyhow::Result<()> {
+fn judge(row: &SitemapFact, tree: &SitemapTree) -> anyhow::Result<Judged> {
     let expect = &row.expect;
     let also = Acceptable::read_all(&expect.also_acceptable_urls)?;
     let mut fields = expect.entries.iter().flatten().flat_map(BTreeMap::keys);
@@ -156,8 +155,7 @@ fn judge(row: &SitemapFact, tree: &SitemapTree, report: &mut Report) -> anyhow::
     let urls: Vec<String> = tree.entries.iter().map(|entry| entry.url.to_string()).collect();
     for never in &expect.must_never_contain {
         if urls.iter().any(|url| url.contains(never)) {
-            report.check(&row.id, format!("never `{never}`"), urls.join(" "));
-            return Ok(());
+            return Ok(Judged::Compared(format!("never `{never}`"), urls.join(" ")));
         }
     }
     let wanted = spelt(&expect.urls);
@@ -178,8 +176,7 @@ fn judge(row: &SitemapFact, tree: &SitemapTree, report: &mut Report) -> anyhow::
         expected.push(comparable(entry));
         got.push(found.map_or("none".to_owned(), |found| comparable(&answer(entry, found))));
     }
-    report.check(&row.id, expected.join(", "), got.join(", "));
-    Ok(())
+    Ok(Judged::Compared(expected.join(", "), got.join(", ")))
 }
 
 /// The entry in the form of the row, with the fields that the row has.

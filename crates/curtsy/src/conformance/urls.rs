@@ -10,11 +10,10 @@ use curtsy_core::url::{CrawlUrl, UrlError, parse_whatwg};
 use serde::{Deserialize, Serialize};
 use url::{ParseError, Url, quirks};
 
-use super::{Report, judge_rows};
+use super::{Judged, Report, judge_rows};
 
 #[derive(Deserialize)]
 struct UrlFact {
-    id: String,
     input: String,
     base: Option<String>,
     expect: Expect,
@@ -55,21 +54,19 @@ pub fn urls(path: &Path) -> anyhow::Result<Report> {
     judge_rows(path, judge)
 }
 
-fn judge(row: &UrlFact, report: &mut Report) -> anyhow::Result<()> {
+fn judge(row: &UrlFact) -> anyhow::Result<Judged> {
     let parsed = parse(row);
     let expected = match &row.expect {
         Expect::Failure(Failure::Failure) => {
             // An address that is none, or none that is ever crawled.
-            match parsed {
-                Ok(url) if !matches!(url.scheme(), "http" | "https") => report.skip(&row.id, OTHER),
-                Ok(url) => report.check(&row.id, FAILURE, url),
-                Err(_) => report.check(&row.id, FAILURE, FAILURE),
-            }
-            return Ok(());
+            return Ok(match parsed {
+                Ok(url) if !matches!(url.scheme(), "http" | "https") => Judged::skipped(OTHER),
+                Ok(url) => Judged::compared(FAILURE, url),
+                Err(_) => Judged::compared(FAILURE, FAILURE),
+            });
         }
         Expect::Fields(fields) if !matches!(&*fields.protocol, "http:" | "https:") => {
-            report.skip(&row.id, OTHER);
-            return Ok(());
+            return Ok(Judged::skipped(OTHER));
         }
         Expect::Fields(fields) => fields,
     };
@@ -77,26 +74,19 @@ fn judge(row: &UrlFact, report: &mut Report) -> anyhow::Result<()> {
     let got = match &parsed {
         Ok(url) => fields(url, origin),
         Err(ParseError::IdnaError) if has_ace_label(&expected.hostname) => {
-            report.skip(&row.id, NOT_PUNYCODE);
-            return Ok(());
+            return Ok(Judged::skipped(NOT_PUNYCODE));
         }
-        Err(_) => {
-            report.check(&row.id, serde_json::to_string(&expected)?, FAILURE);
-            return Ok(());
-        }
+        Err(_) => return Ok(Judged::compared(serde_json::to_string(&expected)?, FAILURE)),
     };
     if got.pathname != expected.pathname && has_drive_letter(&got.pathname) {
-        report.skip(&row.id, DRIVE_LETTER);
-        return Ok(());
+        return Ok(Judged::skipped(DRIVE_LETTER));
     }
     let (expected, got) = (serde_json::to_string(&expected)?, serde_json::to_string(&got)?);
     let crawled = crawl_url(row.base.as_deref(), &row.input);
-    if got == expected && crawled != wanted {
-        report.check(&row.id, format!("{wanted:?}"), format!("{crawled:?}"));
-    } else {
-        report.check(&row.id, expected, got);
-    }
-    Ok(())
+    Ok(match got == expected && crawled != wanted {
+        true => Judged::Compared(format!("{wanted:?}"), format!("{crawled:?}")),
+        false => Judged::Compared(expected, got),
+    })
 }
 
 fn parse(row: &UrlFact) -> Result<Url, ParseError> {

@@ -156,11 +156,8 @@ impl<'a> Scheduler<'a> {
                     let why = error.to_string();
                     if away.as_ref() != Some(&why) {
                         let fields = [("why", why.as_str().into())];
-                        self.log.warn(
-                            "redis_away",
-                            "redis can't be asked: nothing is queued",
-                            &fields,
-                        );
+                        let message = "redis can't be asked: nothing is queued";
+                        self.log.warn("redis_away", message, &fields);
                         away = Some(why);
                     }
                 }
@@ -201,11 +198,8 @@ impl<'a> Scheduler<'a> {
                     *standing = SeedSchedule { last: known.last, next: Time::START, did: None };
                 }
                 if self.role != SchedulerRole::Leads {
-                    self.log.info(
-                        "leads",
-                        "this scheduler leads",
-                        &[("scheduler", self.name.as_str().into())],
-                    );
+                    let fields = [("scheduler", self.name.as_str().into())];
+                    self.log.info("leads", "this scheduler leads", &fields);
                 }
                 self.role = SchedulerRole::Leads;
             }
@@ -239,13 +233,8 @@ impl<'a> Scheduler<'a> {
         }
         let became = self.shared.queue(&turns).await?;
         let lost = became.len() < turns.len();
-        let done: Vec<(usize, Time, Became)> = whose
-            .into_iter()
-            .zip(turns.iter().map(|turn| turn.moment))
-            .zip(became)
-            .map(|((n, moment), became)| (n, moment, became))
-            .collect();
-        for (n, moment, became) in done {
+        let moments: Vec<Time> = turns.iter().map(|turn| turn.moment).collect();
+        for ((n, moment), became) in whose.into_iter().zip(moments).zip(became) {
             self.note(n, moment, became);
         }
         if lost {
