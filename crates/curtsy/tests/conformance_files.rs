@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use curtsy::conformance::{
-    Report, challenges, headers, links, robots, robots_fetch, sitemaps, surt, urls,
+    FactsReport, challenges, headers, links, robots, robots_fetch, sitemaps, surt, urls,
 };
 use curtsy_sim::services::left_out;
 
@@ -49,14 +49,14 @@ fn every_wall_is_known_and_no_page_is_taken_for_one() {
 
 /// Judges a file, of which no row may be skipped.
 #[track_caller]
-fn check_whole(file: &str, run: fn(&Path) -> anyhow::Result<Report>) {
+fn check_whole(file: &str, run: fn(&Path) -> anyhow::Result<FactsReport>) {
     let skipped = check(file, run);
     assert_eq!(skipped, 0, "{file}: rows were skipped");
 }
 
 /// Judges a file: no row may fail, and one at least must pass. Returns the number of skipped rows.
 #[track_caller]
-fn check(file: &str, run: fn(&Path) -> anyhow::Result<Report>) -> usize {
+fn check(file: &str, run: fn(&Path) -> anyhow::Result<FactsReport>) -> usize {
     let Some(folder) = std::env::var_os("CURTSY_CONFORMANCE") else {
         // The files do not belong to the repository: a fork has none.
         left_out("CURTSY_CONFORMANCE names no folder");

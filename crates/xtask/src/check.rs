@@ -24,7 +24,7 @@ sys.stdin.read()
 /// Crawls the site and fails if a link, an image, a script or a fragment is broken. Other sites are not asked.
 pub(crate) fn links(site: &Path, curtsy: &Path, python: &Path) -> anyhow::Result<()> {
     let folder = TemporaryFolder::new("site")?;
-    let server = Server::start(site, python)?;
+    let server = FolderServer::start(site, python)?;
     let crawl = Command::new(curtsy)
         .arg("links")
         .arg(format!("http://127.0.0.1:{}/", server.port))
@@ -92,16 +92,16 @@ fn foreign_rule(css: &str) -> Option<&str> {
     css[at..].split([')', ';']).next()
 }
 
-struct Report {
+struct SiteReport {
     problems: Vec<String>,
     pages: u64,
     targets: u64,
     not_checked: String,
 }
 
-fn read_report(lines: &[u8]) -> anyhow::Result<Report> {
+fn read_report(lines: &[u8]) -> anyhow::Result<SiteReport> {
     let mut report =
-        Report { problems: Vec::new(), pages: 0, targets: 0, not_checked: String::new() };
+        SiteReport { problems: Vec::new(), pages: 0, targets: 0, not_checked: String::new() };
     let mut is_whole = false;
     for line in serde_json::Deserializer::from_slice(lines).into_iter::<Json>() {
         let line = line.context("reading curtsy's report")?;
@@ -126,12 +126,12 @@ fn read_report(lines: &[u8]) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-struct Server {
+struct FolderServer {
     child: Child,
     port: u16,
 }
 
-impl Server {
+impl FolderServer {
     fn start(site: &Path, python: &Path) -> anyhow::Result<Self> {
         let mut child = Command::new(python)
             .args(["-c", SERVER])
@@ -150,7 +150,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for FolderServer {
     fn drop(&mut self) {
         // It ends by itself when its input does; if not, by this.
         self.child.kill().and_then(|()| self.child.wait()).ok();

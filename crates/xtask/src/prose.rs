@@ -9,7 +9,7 @@ use std::path::Path;
 use regex::{Regex, RegexBuilder};
 
 use crate::files;
-use crate::markdown::{Block, Kind, blocks, code_spans};
+use crate::markdown::{Block, BlockKind, blocks, code_spans};
 use crate::rules::{DIARIES, DIARY, rules};
 use crate::site::{documents, root};
 
@@ -26,7 +26,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn findings(root: &Path) -> anyhow::Result<Vec<Finding>> {
+fn findings(root: &Path) -> anyhow::Result<Vec<WordFinding>> {
     let checker = Checker::new();
     let mut found = Vec::new();
     for document in documents(root)? {
@@ -37,7 +37,7 @@ fn findings(root: &Path) -> anyhow::Result<Vec<Finding>> {
 }
 
 #[derive(Debug)]
-struct Finding {
+struct WordFinding {
     file: String,
     line: usize,
     phrase: String,
@@ -45,7 +45,7 @@ struct Finding {
     instead: &'static str,
 }
 
-impl Display for Finding {
+impl Display for WordFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, phrase, reason, instead } = self;
         write!(f, "{file}:{line}: “{phrase}”: {reason}; better: {instead}")
@@ -70,17 +70,17 @@ impl Checker {
         Self { rules: rules.collect() }
     }
 
-    fn check(&self, file: &str, text: &str) -> Vec<Finding> {
+    fn check(&self, file: &str, text: &str) -> Vec<WordFinding> {
         let mut found = Vec::new();
         for block in blocks(text) {
-            if !matches!(block.kind, Kind::Text | Kind::Heading | Kind::Row) {
+            if !matches!(block.kind, BlockKind::Text | BlockKind::Heading | BlockKind::Row) {
                 continue;
             }
             let words = without_code(block.text);
             let line = |at: usize| block.line + block.text[..at].matches('\n').count();
             let mut add = |at, phrase: &str, reason: String, instead| {
                 let phrase = phrase.split_whitespace().collect::<Vec<_>>().join(" ");
-                found.push(Finding {
+                found.push(WordFinding {
                     file: file.to_owned(),
                     line: line(at),
                     phrase,
@@ -115,7 +115,7 @@ impl Checker {
                 let is_title = block.text[..at].ends_with(['*', '[']);
                 let opens_with_what = sentence.starts_with("What ") && sentence.ends_with('.');
                 let opens_with_what = opens_with_what && !is_title;
-                if opens_with_what && block.kind == Kind::Text {
+                if opens_with_what && block.kind == BlockKind::Text {
                     let start: String = sentence.chars().take(60).collect();
                     let reason = "a clause as the subject".to_owned();
                     add(at, &format!("{start}…"), reason, "the noun: URLs that, pages that");
@@ -129,7 +129,7 @@ impl Checker {
 /// Lines that are too wide, with where they begin and their columns. A table's row has no end but its own, and neither has a URL.
 fn wide_lines<'a>(block: &Block<'a>) -> Vec<(usize, &'a str, usize)> {
     let mut wide = Vec::new();
-    if block.kind == Kind::Row {
+    if block.kind == BlockKind::Row {
         return wide;
     }
     let mut at = 0;
@@ -175,7 +175,7 @@ fn without_code(text: &str) -> String {
 }
 
 /// The sentences of a block and where they begin. A cell of a table ends a sentence.
-fn sentences(words: &str, kind: Kind) -> Vec<(usize, &str)> {
+fn sentences(words: &str, kind: BlockKind) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut push = |start: usize, end: usize| {
@@ -195,7 +195,7 @@ fn sentences(words: &str, kind: Kind) -> Vec<(usize, &str)> {
                 after.is_empty()
                     || (after.len() > next.len() && !next.starts_with(char::is_lowercase))
             }
-            '|' => kind == Kind::Row,
+            '|' => kind == BlockKind::Row,
             _ => false,
         };
         if is_end {
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn the_documents_follow_the_house_rules() {
         let findings = findings(&root()).unwrap();
-        let shown: Vec<String> = findings.iter().map(Finding::to_string).collect();
+        let shown: Vec<String> = findings.iter().map(WordFinding::to_string).collect();
         assert!(shown.is_empty(), "{} findings:\n{}", shown.len(), shown.join("\n"));
     }
 

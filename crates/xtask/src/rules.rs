@@ -7,7 +7,7 @@ pub(crate) const DIARY: &str = "a diary belongs in the benchmark history or the 
 pub(crate) const DIARIES: &[&str] = &["docs/internals/benchmark-history.md"];
 
 /// One rule. Patterns ignore case, and code is hidden from them.
-pub(crate) struct Rule {
+pub(crate) struct WordRule {
     pub(crate) pattern: &'static str,
     /// Phrases that contain the pattern and are right.
     pub(crate) except: Vec<&'static str>,
@@ -16,8 +16,8 @@ pub(crate) struct Rule {
 }
 
 /// Reads the rules. The file says how it is written.
-pub(crate) fn rules() -> Vec<Rule> {
-    let mut rules: Vec<Rule> = Vec::new();
+pub(crate) fn rules() -> Vec<WordRule> {
+    let mut rules: Vec<WordRule> = Vec::new();
     let mut reason = "";
     for line in include_str!("rules.txt").lines().map(str::trim) {
         if line.is_empty() || line.starts_with('#') {
@@ -28,7 +28,7 @@ pub(crate) fn rules() -> Vec<Rule> {
             rules.last_mut().expect("an exception follows its rule").except.push(pattern);
         } else {
             let (pattern, instead) = line.split_once(" => ").expect("PATTERN => BETTER WORDS");
-            rules.push(Rule { pattern, except: Vec::new(), reason, instead });
+            rules.push(WordRule { pattern, except: Vec::new(), reason, instead });
         }
     }
     rules

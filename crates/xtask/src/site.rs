@@ -17,7 +17,7 @@ use anyhow::{Context, bail, ensure};
 use crate::check;
 use crate::dist::target_folder;
 use crate::files::{self, has_end};
-use crate::markdown::{Kind, blocks, code_spans};
+use crate::markdown::{BlockKind, blocks, code_spans};
 
 /// Documents at the top of the repository.
 pub(crate) const AT_THE_TOP: &[&str] = &[
@@ -32,7 +32,7 @@ pub(crate) const AT_THE_TOP: &[&str] = &[
 /// A longer file that a document links to does not become a page.
 const SOURCE_BYTES_MAX: u64 = 128 << 10;
 
-struct Choice {
+struct SiteChoice {
     out: Option<PathBuf>,
     check: Option<PathBuf>,
 }
@@ -79,8 +79,8 @@ pub(crate) fn documents(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<Choice> {
-    let mut choice = Choice { out: None, check: None };
+fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<SiteChoice> {
+    let mut choice = SiteChoice { out: None, check: None };
     while let Some(word) = words.next() {
         let mut value = || words.next().with_context(|| format!("expected a value after {word}"));
         match word.as_str() {
@@ -145,16 +145,16 @@ fn for_mkdocs(root: &Path, document: &Path, text: &str, linked: &mut BTreeSet<Pa
     for block in blocks(text) {
         match block.kind {
             // Python-Markdown wants 4 columns for a block inside an item of a list, GitHub wants 2 or 3.
-            Kind::Code if block.text.starts_with(' ') => {
+            BlockKind::Code if block.text.starts_with(' ') => {
                 let indent = block.text.len() - block.text.trim_start_matches(' ').len();
                 for line in block.text.split_inclusive('\n') {
                     out.push_str("    ");
                     out.push_str(line.get(indent..).unwrap_or("\n"));
                 }
             }
-            Kind::Text | Kind::Heading | Kind::Row => {
+            BlockKind::Text | BlockKind::Heading | BlockKind::Row => {
                 // Only on GitHub a pipe in a code span needs a backslash inside a table.
-                let is_row = block.kind == Kind::Row;
+                let is_row = block.kind == BlockKind::Row;
                 let mut at = 0;
                 for span in code_spans(block.text) {
                     links(root, document, &block.text[at..span.start], linked, &mut out);
@@ -168,7 +168,7 @@ fn for_mkdocs(root: &Path, document: &Path, text: &str, linked: &mut BTreeSet<Pa
                 }
                 links(root, document, &block.text[at..], linked, &mut out);
             }
-            Kind::Code | Kind::Comment | Kind::Blank => out.push_str(block.text),
+            BlockKind::Code | BlockKind::Comment | BlockKind::Blank => out.push_str(block.text),
         }
     }
     out

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::flags::{Flags, LEDGER};
 use super::progress::{ago, moment};
-use super::{Console, Outcome, printable};
+use super::{Console, Exit, printable};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -34,7 +34,7 @@ pub(super) struct BlockArgs {
     json: bool,
 }
 
-pub(super) fn run(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     // Without a host there is nothing to order: `--list` says the same in so many words.
     match args.host.as_deref().filter(|_| !args.list) {
         Some(name) => order(args, &host(name)?, console),
@@ -42,7 +42,7 @@ pub(super) fn run(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result
     }
 }
 
-fn order(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn order(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let changed = give(args, host, console)?;
     let (name, order) = (host.as_str(), if args.lift { "lifted" } else { "blocked" });
     let place = args.place();
@@ -61,7 +61,7 @@ fn order(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow:
         };
         writeln!(console.err, "{said}")?;
     }
-    Ok(if args.lift && !changed { Outcome::Refused } else { Outcome::Fine })
+    Ok(if args.lift && !changed { Exit::Refused } else { Exit::Fine })
 }
 
 impl BlockArgs {
@@ -99,7 +99,7 @@ fn give(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::
     Ok(was_blocked == args.lift)
 }
 
-fn list(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn list(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let (stops, now) = stops(args, console)?;
     if args.json {
         let stops = stops.iter();
@@ -113,7 +113,7 @@ fn list(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> 
             writeln!(console.out, "{}\tsince {} ({since})", host.as_str(), moment(at))?;
         }
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 /// The hosts that are blocked, each with the time of its order, and the time now.

@@ -19,9 +19,9 @@ use curtsy_store::queued_in;
 use serde_json::{Value as Json, json};
 
 use super::explain::{self, HowFlags};
-use super::failure::{self, Failure};
+use super::failure::{self, CommandFailure};
 use super::settings::CommandSettings;
-use super::{Console, Outcome, file, printable, progress};
+use super::{Console, Exit, file, printable, progress};
 use curtsy_crawl::{LeftOut, left_out, other_scheme, seed};
 
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub(super) struct WhyArgs {
     how: HowFlags,
 }
 
-pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     if args.now {
         return explain::now(args.url, args.how.0, args.json, console);
     }
@@ -63,11 +63,11 @@ pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Ou
             let LeftOut { why, hint, .. } = left_out(&PagesFile::open(&file)?, &urls[0])?;
             let (url, file) = (printable(&args.url), file.display());
             let message = format!("{url} is not in `{file}`: {}", printable(&why));
-            console.refuse(Failure { code: failure::NOT_TAKEN, message, hint })?;
-            return Ok(Outcome::Refused);
+            console.refuse(CommandFailure { code: failure::NOT_TAKEN, message, hint })?;
+            return Ok(Exit::Refused);
         }
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 /// An answer to "why?".

@@ -6,7 +6,7 @@ use curtsy_parse::challenge::{WallKind, wall};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Judged, Report, judge_rows};
+use super::{FactsReport, Judged, judge_rows};
 
 #[derive(Deserialize)]
 struct ChallengeFact {
@@ -19,7 +19,7 @@ struct ChallengeFact {
 }
 
 /// Judges every row of the file.
-pub fn challenges(path: &Path) -> anyhow::Result<Report> {
+pub fn challenges(path: &Path) -> anyhow::Result<FactsReport> {
     judge_rows(path, |row: &ChallengeFact| {
         let mut headers: Vec<(&str, &str)> = Vec::new();
         for (name, value) in &row.headers {

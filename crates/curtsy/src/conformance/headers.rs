@@ -14,7 +14,7 @@ use curtsy_parse::html::{Limits, Page};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Judged, Report, base64, judge_rows};
+use super::{FactsReport, Judged, base64, judge_rows};
 
 #[derive(Deserialize)]
 struct HeaderFact {
@@ -50,7 +50,7 @@ impl HeaderFact {
 }
 
 /// Judges every row.
-pub fn headers(path: &Path) -> anyhow::Result<Report> {
+pub fn headers(path: &Path) -> anyhow::Result<FactsReport> {
     judge_rows(path, |row: &HeaderFact| {
         let got = match row.kind.as_str() {
             "retry-after" => answer_retry_after(row),

@@ -13,7 +13,7 @@ use curtsy_parse::html::{Addresses, Limits, Markup, Page};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{Judged, Report, bytes, judge_rows};
+use super::{FactsReport, Judged, bytes, judge_rows};
 
 #[derive(Deserialize)]
 struct LinksFact {
@@ -25,13 +25,13 @@ struct LinksFact {
     expect: PageFacts,
     /// What a reader may also answer where SVG or MathML has links.
     #[serde(default)]
-    also_acceptable_links: Vec<Vec<Link>>,
+    also_acceptable_links: Vec<Vec<LinkFact>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct PageFacts {
     base: String,
-    links: Vec<Link>,
+    links: Vec<LinkFact>,
     frames: Vec<String>,
     canonical: Option<String>,
     refresh: Option<String>,
@@ -40,13 +40,13 @@ struct PageFacts {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Link {
+struct LinkFact {
     url: String,
     rel: BTreeSet<String>,
 }
 
 /// Judges every row of the file.
-pub fn links(path: &Path) -> anyhow::Result<Report> {
+pub fn links(path: &Path) -> anyhow::Result<FactsReport> {
     judge_rows(path, judge)
 }
 
@@ -82,10 +82,9 @@ fn facts(markup: &Markup<'_>, addresses: &Addresses) -> PageFacts {
     let web = |reference: &str| {
         addresses.resolve(reference).filter(|url| matches!(url.scheme(), "http" | "https"))
     };
-    let links = markup
-        .links
-        .iter()
-        .filter_map(|link| Some(Link { url: web(&link.href)?.into(), rel: link.rel().collect() }));
+    let links = markup.links.iter().filter_map(|link| {
+        Some(LinkFact { url: web(&link.href)?.into(), rel: link.rel().collect() })
+    });
     let refresh = markup.refresh(|reference| addresses.resolve(reference));
     PageFacts {
         base: addresses.base().to_string(),

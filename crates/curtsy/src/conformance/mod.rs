@@ -23,18 +23,18 @@ use serde_json::Value;
 
 /// What became of the rows of one file.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct FactsReport {
     /// Rows that came out as expected.
     pub passed: usize,
     /// Rows that did not.
-    pub failed: Vec<Failure>,
+    pub failed: Vec<FailedFact>,
     /// Ids of rows that were not judged, by reason.
     pub skipped: BTreeMap<String, Vec<String>>,
 }
 
 /// One row that came out otherwise.
 #[derive(Debug)]
-pub struct Failure {
+pub struct FailedFact {
     /// The row's id.
     pub id: String,
     /// What the row asks for.
@@ -65,10 +65,10 @@ impl Judged {
 fn judge_rows<R: DeserializeOwned>(
     path: &Path,
     judge: impl Fn(&R) -> anyhow::Result<Judged>,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<FactsReport> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).with_context(|| format!("reading `{shown}`"))?;
-    let mut report = Report::default();
+    let mut report = FactsReport::default();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let at = || format!("`{shown}` line {}", number + 1);
         let row: Value = serde_json::from_str(line).with_context(at)?;
@@ -76,7 +76,7 @@ fn judge_rows<R: DeserializeOwned>(
         let facts = serde_json::from_value(row).with_context(at)?;
         match judge(&facts).with_context(at)? {
             Judged::Compared(expected, got) if expected == got => report.passed += 1,
-            Judged::Compared(expected, got) => report.failed.push(Failure { id, expected, got }),
+            Judged::Compared(expected, got) => report.failed.push(FailedFact { id, expected, got }),
             Judged::Skipped(reason) => report.skipped.entry(reason).or_default().push(id),
         }
     }
@@ -106,7 +106,7 @@ fn base64(coded: &str) -> anyhow::Result<Vec<u8>> {
 /// The most bytes of a compressed document that are read.
 const ROW_BYTES_MAX: u64 = 16 << 20;
 
-impl Report {
+impl FactsReport {
     /// Prints failing ids with expected and got, the skipped by reason, and the closing line.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         for f in &self.failed {

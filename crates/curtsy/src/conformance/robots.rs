@@ -16,10 +16,10 @@ use curtsy_core::robots::{AgentRules, Robots, naive::naive_decide};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Judged, Report, bytes, judge_rows};
+use super::{FactsReport, Judged, bytes, judge_rows};
 
 /// Runs a file of robots.txt rows.
-pub fn robots(path: &Path) -> Result<Report> {
+pub fn robots(path: &Path) -> Result<FactsReport> {
     judge_rows(path, |row: &RobotsFact| {
         Ok(row.judge(&bytes([&row.robots, &row.robots_b64, &row.robots_gz_b64])?))
     })

@@ -12,10 +12,10 @@ use curtsy_core::robots::{ROBOTS_BYTES_MAX, Robots, RobotsClass, RobotsReply, cl
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Judged, Report, judge_rows};
+use super::{FactsReport, Judged, judge_rows};
 
 /// Runs a file of rows about fetching robots.txt.
-pub fn robots_fetch(path: &Path) -> Result<Report> {
+pub fn robots_fetch(path: &Path) -> Result<FactsReport> {
     judge_rows(path, |row: &RobotsFetchFact| Ok(row.judge()))
 }
 

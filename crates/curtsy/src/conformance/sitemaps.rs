@@ -18,23 +18,23 @@ use curtsy_parse::sitemap::{Entry, Limits, Sitemap, SitemapKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Judged, Report, judge_rows};
+use super::{FactsReport, Judged, judge_rows};
 
 #[derive(Deserialize)]
 struct SitemapFact {
     entry_url: String,
-    files: BTreeMap<String, File>,
-    expect: Expect,
+    files: BTreeMap<String, SitemapFile>,
+    expect: ExpectedPages,
 }
 
 #[derive(Deserialize)]
-struct File {
+struct SitemapFile {
     file: String,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Expect {
+struct ExpectedPages {
     kind: String,
     urls: Vec<String>,
     sitemaps: Option<Vec<String>>,
@@ -104,7 +104,7 @@ struct SitemapTree {
 }
 
 /// Judges every row of a manifest, whose documents lie beside it.
-pub fn sitemaps(path: &Path) -> anyhow::Result<Report> {
+pub fn sitemaps(path: &Path) -> anyhow::Result<FactsReport> {
     // The folder may be the one of the sitemaps or the one above it.
     let beside = path.parent().unwrap_or(path).parent().unwrap_or(path).join("manifest.jsonl");
     let path = if path.exists() || !beside.exists() { path } else { &beside };

@@ -5,7 +5,7 @@ use std::path::Path;
 use curtsy_core::url::SurtOptions;
 use serde::Deserialize;
 
-use super::{Judged, Report, judge_rows};
+use super::{FactsReport, Judged, judge_rows};
 
 #[derive(Deserialize)]
 struct SurtFact {
@@ -17,7 +17,7 @@ struct SurtFact {
 }
 
 /// Judges every row of the file.
-pub fn surt(path: &Path) -> anyhow::Result<Report> {
+pub fn surt(path: &Path) -> anyhow::Result<FactsReport> {
     judge_rows(path, |row: &SurtFact| {
         let options = match row.options.as_ref().map(SurtOptions::deserialize).transpose() {
             Ok(options) => options.unwrap_or_default(),

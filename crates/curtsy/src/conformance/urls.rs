@@ -10,20 +10,20 @@ use curtsy_core::url::{CrawlUrl, UrlError, parse_whatwg};
 use serde::{Deserialize, Serialize};
 use url::{ParseError, Url, quirks};
 
-use super::{Judged, Report, judge_rows};
+use super::{FactsReport, Judged, judge_rows};
 
 #[derive(Deserialize)]
 struct UrlFact {
     input: String,
     base: Option<String>,
-    expect: Expect,
+    expect: ExpectedUrl,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Expect {
+enum ExpectedUrl {
     Failure(Failure),
-    Fields(Box<Fields>),
+    UrlFields(Box<UrlFields>),
 }
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ enum Failure {
 
 /// The fields of the standard's URL object.
 #[derive(Serialize, Deserialize)]
-struct Fields {
+struct UrlFields {
     href: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
@@ -50,14 +50,14 @@ struct Fields {
 }
 
 /// Judges every row of the file that is about http or https.
-pub fn urls(path: &Path) -> anyhow::Result<Report> {
+pub fn urls(path: &Path) -> anyhow::Result<FactsReport> {
     judge_rows(path, judge)
 }
 
 fn judge(row: &UrlFact) -> anyhow::Result<Judged> {
     let parsed = parse(row);
     let expected = match &row.expect {
-        Expect::Failure(Failure::Failure) => {
+        ExpectedUrl::Failure(Failure::Failure) => {
             // An address that is none, or none that is ever crawled.
             return Ok(match parsed {
                 Ok(url) if !matches!(url.scheme(), "http" | "https") => Judged::skipped(OTHER),
@@ -65,10 +65,10 @@ fn judge(row: &UrlFact) -> anyhow::Result<Judged> {
                 Err(_) => Judged::compared(FAILURE, FAILURE),
             });
         }
-        Expect::Fields(fields) if !matches!(&*fields.protocol, "http:" | "https:") => {
+        ExpectedUrl::UrlFields(fields) if !matches!(&*fields.protocol, "http:" | "https:") => {
             return Ok(Judged::skipped(OTHER));
         }
-        Expect::Fields(fields) => fields,
+        ExpectedUrl::UrlFields(fields) => fields,
     };
     let (wanted, origin) = (CrawlUrl::parse(&expected.href), expected.origin.is_some());
     let got = match &parsed {
@@ -103,8 +103,8 @@ fn crawl_url(base: Option<&str>, input: &str) -> Result<CrawlUrl, UrlError> {
     }
 }
 
-fn fields(url: &Url, origin: bool) -> Fields {
-    Fields {
+fn fields(url: &Url, origin: bool) -> UrlFields {
+    UrlFields {
         href: quirks::href(url).to_owned(),
         origin: origin.then(|| quirks::origin(url)),
         protocol: quirks::protocol(url).to_owned(),

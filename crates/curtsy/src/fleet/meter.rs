@@ -18,7 +18,7 @@ use curtsy_engine::{
     Batch, Boxed, Ending, Listener, Note, Row, Sink, SinkError, Step, Then, WorkerMemory,
 };
 
-use super::log::{Log, trouble};
+use super::log::{FleetLog, trouble};
 use super::way_out::WayOut;
 
 /// Hosts of which it is remembered that a warning was given.
@@ -37,7 +37,7 @@ const KINDS: [(Kind, &str); 5] = [
 
 /// What a worker has done, counted.
 pub(super) struct Meter<'l> {
-    log: &'l Log,
+    log: &'l FleetLog,
     way_out: &'l WayOut<'l>,
     fetched: Cell<u64>,
     failed: Cell<u64>,
@@ -51,9 +51,9 @@ pub(super) struct Meter<'l> {
     limits: Cell<[u64; Hit::ALL.len()]>,
     recoveries: Cell<u64>,
     offered_again: Cell<u64>,
-    durations: RefCell<Histogram>,
-    sizes: RefCell<Histogram>,
-    late: RefCell<Histogram>,
+    durations: RefCell<MetricHistogram>,
+    sizes: RefCell<MetricHistogram>,
+    late: RefCell<MetricHistogram>,
     /// Why the last batch was not kept; none if it was.
     not_kept: RefCell<Option<String>>,
     /// Hosts that a warning named because they are fetched although their robots.txt is
@@ -78,7 +78,7 @@ pub(super) struct Elsewhere {
 }
 
 impl<'l> Meter<'l> {
-    pub(super) fn new(log: &'l Log, way_out: &'l WayOut<'l>) -> Meter<'l> {
+    pub(super) fn new(log: &'l FleetLog, way_out: &'l WayOut<'l>) -> Meter<'l> {
         Meter {
             log,
             way_out,
@@ -94,9 +94,9 @@ impl<'l> Meter<'l> {
             limits: Cell::default(),
             recoveries: Cell::default(),
             offered_again: Cell::default(),
-            durations: RefCell::new(Histogram::new(&DURATIONS)),
-            sizes: RefCell::new(Histogram::new(&SIZES)),
-            late: RefCell::new(Histogram::new(&LATE)),
+            durations: RefCell::new(MetricHistogram::new(&DURATIONS)),
+            sizes: RefCell::new(MetricHistogram::new(&SIZES)),
+            late: RefCell::new(MetricHistogram::new(&LATE)),
             not_kept: RefCell::default(),
             unsure: RefCell::default(),
         }
@@ -363,23 +363,23 @@ impl MetricsText {
         }
     }
 
-    fn histogram(&mut self, name: &str, help: &str, values: &RefCell<Histogram>) {
+    fn histogram(&mut self, name: &str, help: &str, values: &RefCell<MetricHistogram>) {
         let name = self.begin(name, "histogram", help);
         values.borrow().render(&mut self.0, &name);
     }
 }
 
 /// How often values fell below each of some bounds.
-struct Histogram {
+struct MetricHistogram {
     bounds: &'static [f64],
     counts: Vec<u64>,
     sum: f64,
     total: u64,
 }
 
-impl Histogram {
-    fn new(bounds: &'static [f64]) -> Histogram {
-        Histogram { bounds, counts: vec![0; bounds.len()], sum: 0.0, total: 0 }
+impl MetricHistogram {
+    fn new(bounds: &'static [f64]) -> MetricHistogram {
+        MetricHistogram { bounds, counts: vec![0; bounds.len()], sum: 0.0, total: 0 }
     }
 
     fn note(&mut self, value: f64) {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::tree::{PROGRAM, TEXT, Tree, gzip};
+use super::tree::{PROGRAM, PackageTree, TEXT, gzip};
 use super::{Contents, VERSION, root};
 use crate::files;
 
@@ -15,7 +15,7 @@ const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
 
 pub(super) fn package(contents: &Contents) -> anyhow::Result<Vec<u8>> {
     let read = |path: &str| files::read(root().join(path));
-    let mut data = Tree::default();
+    let mut data = PackageTree::default();
     for file in super::usr(contents).files() {
         data.add(&format!("usr/{}", file.path), file.mode, file.bytes.clone());
     }
@@ -45,7 +45,7 @@ pub(super) fn package(contents: &Contents) -> anyhow::Result<Vec<u8>> {
     data.add(&format!("{doc}/copyright"), TEXT, copyright(&read("LICENSE-MIT")?));
 
     let bytes: usize = data.files().iter().map(|file| file.bytes.len()).sum();
-    let mut control = Tree::default();
+    let mut control = PackageTree::default();
     control.add("control", TEXT, fields(contents, bytes).into_bytes());
     let settings: String = SETTINGS.iter().map(|name| format!("/etc/curtsy/{name}\n")).collect();
     control.add("conffiles", TEXT, settings.into_bytes());

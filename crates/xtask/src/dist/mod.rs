@@ -22,14 +22,14 @@ use sha2::{Digest, Sha256};
 
 pub(crate) use self::build::Toolchain;
 use self::build::{Binaries, CLibrary};
-use self::tree::{PROGRAM, TEXT, Tree};
+use self::tree::{PROGRAM, PackageTree, TEXT};
 use crate::files;
 pub(crate) use crate::site::root;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What a user chose on the command line.
-struct Choice {
+struct DistChoice {
     out: PathBuf,
     profile: String,
     native: bool,
@@ -43,7 +43,7 @@ struct Contents {
     program: Vec<u8>,
     extension: Vec<u8>,
     needs: CLibrary,
-    man: Tree,
+    man: PackageTree,
     completions: Vec<(&'static str, Vec<u8>)>,
     sbom: Vec<u8>,
     third_party: Vec<u8>,
@@ -88,8 +88,8 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<Choice> {
-    let mut choice = Choice {
+fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<DistChoice> {
+    let mut choice = DistChoice {
         out: target_folder().join("packages"),
         profile: "dist".to_owned(),
         native: false,
@@ -121,7 +121,7 @@ fn collect(binaries: &Binaries) -> anyhow::Result<Contents> {
     let scratch = target_folder().join("man");
     files::remove_folder(&scratch)?;
     output(Command::new(&binaries.program).args(["man", "--into"]).arg(&scratch))?;
-    let man = Tree::read(&scratch, "")?;
+    let man = PackageTree::read(&scratch, "")?;
     if man.is_empty() {
         bail!("`{} man` wrote no manual page", binaries.program.display());
     }
@@ -157,8 +157,8 @@ fn tarball(contents: &Contents) -> anyhow::Result<Vec<u8>> {
 }
 
 /// The program and its completions, with paths below `/usr`.
-fn usr(contents: &Contents) -> Tree {
-    let mut tree = Tree::default();
+fn usr(contents: &Contents) -> PackageTree {
+    let mut tree = PackageTree::default();
     tree.add("bin/curtsy", PROGRAM, contents.program.clone());
     for (shell, text) in &contents.completions {
         let path = match *shell {
