@@ -160,7 +160,9 @@ fn lints_of_a_crate_keep_those_of_the_workspace_and_pure_crates_ban_io_time_and_
         let folder = root().join("crates").join(&name);
         let banned = bans(&folder);
         for path in BANNED {
-            assert!(banned.contains(*path), "`{name}/clippy.toml` bans `{path}`");
+            // The engine draws a key for the hashes of URLs, so that no site can make them collide.
+            let needed = name != "curtsy-engine" || *path != "std::hash::RandomState";
+            assert!(!needed || banned.contains(*path), "`{name}/clippy.toml` bans `{path}`");
         }
         for path in sources().into_iter().filter(|path| path.starts_with(folder.join("src"))) {
             let exempt = read(&path).contains("clippy::disallowed");

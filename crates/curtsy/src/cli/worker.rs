@@ -223,10 +223,7 @@ fn apart(names: &QueueNames) -> anyhow::Result<()> {
         ("PAGE_FETCHER_REJECTED_QUEUE", &names.rejected_queue),
     ];
     for (variable, list) in letters {
-        if [String::new(), ":high".into(), ":low".into()]
-            .iter()
-            .any(|part| *list == format!("{input}{part}"))
-        {
+        if ["", ":high", ":low"].iter().any(|part| *list == format!("{input}{part}")) {
             bail!(
                 "{variable} is `{list}`, which is the queue of URLs: what fails would be asked for again for ever\n\
                  hint: give the list a name of its own, or another one to PAGE_FETCHER_INPUT_QUEUE"
