@@ -1,7 +1,9 @@
-//! What has a bound, and what comes of it when somebody goes past?
+//! The limits of curtsy: what has a bound, and how large it is.
 //!
-//! Each crate lists its own limits from the constants that it goes by (`limits()`), so that the table of `docs/reference/limits.md`, which is made from
-//! these lists, can't say something else than the code does. A limit that is hit is an outcome, never an error.
+//! Each crate lists its own limits from its constants (`limits()`). `docs/reference/limits.md` says
+//! in words what each one bounds and what happens when it is reached; a test of the program writes
+//! the values into that table and compares its rows with these lists. Reaching a limit is an
+//! outcome, not an error.
 
 use std::time::Duration;
 
@@ -14,16 +16,43 @@ use crate::{evidence, headers};
 /// A bound on something that others choose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// Its name: the part that has it, a dot, and what it is about.
+    /// Its name: the part that has the limit, a dot, and what is bounded.
     pub name: &'static str,
-    /// What is bounded.
-    pub what: &'static str,
     /// The bound.
     pub bound: Bound,
-    /// What comes of it, as the row or the document says it.
-    pub outcome: &'static str,
     /// What it is counted as, if the hit is an exchange's end.
     pub hit: Option<Hit>,
+}
+
+impl Limit {
+    /// A limit of so many bytes.
+    pub fn bytes(name: &'static str, bytes: impl TryInto<u64>) -> Limit {
+        Limit { name, bound: Bound::Bytes(whole(bytes)), hit: None }
+    }
+
+    /// A limit of so many of something.
+    pub fn count(name: &'static str, count: impl TryInto<u64>) -> Limit {
+        Limit { name, bound: Bound::Count(whole(count)), hit: None }
+    }
+
+    /// A limit on time.
+    pub fn within(name: &'static str, span: Duration) -> Limit {
+        Limit { name, bound: Bound::Within(span), hit: None }
+    }
+
+    /// A limit that a field of the policy sets.
+    pub fn field(name: &'static str, key: &'static str) -> Limit {
+        Limit { name, bound: Bound::Field(key), hit: None }
+    }
+
+    /// The same limit, counted as `hit` when it ends an exchange.
+    pub fn hit(self, hit: Hit) -> Limit {
+        Limit { hit: Some(hit), ..self }
+    }
+}
+
+fn whole(number: impl TryInto<u64>) -> u64 {
+    number.try_into().ok().expect("a bound is not negative")
 }
 
 /// How much is allowed.
@@ -127,109 +156,26 @@ impl Hit {
 
 /// The limits of this crate: URLs, header values, robots.txt, hosts, evidence and policies.
 pub fn limits() -> Vec<Limit> {
-    let limit = |name, what, bound, outcome| Limit { name, what, bound, outcome, hit: None };
-    let bytes = |bytes: usize| Bound::Bytes(bytes as u64);
-    let count = |count: usize| Bound::Count(count as u64);
     vec![
-        limit(
-            "url.bytes",
-            "a normalised URL",
-            bytes(CrawlUrl::BYTES_MAX),
-            "not a URL: a seed is refused, a link is counted as unusable",
-        ),
-        limit(
-            "url.text_bytes",
-            "a text that is parsed as a URL",
-            bytes(CrawlUrl::TEXT_BYTES_MAX),
-            "not a URL: a seed is refused, a link is counted as unusable",
-        ),
-        limit(
-            "url.host_bytes",
-            "a host name",
-            bytes(HostKey::NAME_BYTES_MAX),
-            "not a URL: a seed is refused, a link is counted as unusable",
-        ),
-        limit(
-            "url.label_bytes",
-            "a label of a host name",
-            bytes(HostKey::LABEL_BYTES_MAX),
-            "not a URL: a seed is refused, a link is counted as unusable",
-        ),
-        limit(
-            "headers.retry_after_lines",
-            "`Retry-After` lines that are read",
-            count(headers::RETRY_AFTER_LINES_MAX),
-            "the longest wait of these counts",
-        ),
-        limit(
-            "headers.cache_directives",
-            "directives of `Cache-Control`",
-            count(headers::CACHE_DIRECTIVES_MAX),
-            "the rest is ignored",
-        ),
-        limit(
-            "headers.robots_rules",
-            "robots rules of one `X-Robots-Tag` line or `meta` element",
-            count(headers::ROBOTS_RULES_MAX),
-            "the rest is ignored",
-        ),
-        limit(
-            "robots.bytes",
-            "a robots.txt",
-            bytes(ROBOTS_BYTES_MAX),
-            "the rest is dropped after the last whole line, and the evidence says so",
-        ),
-        limit(
-            "robots.line_bytes",
-            "a line of a robots.txt",
-            bytes(LINE_BYTES_MAX),
-            "the rest of the line is dropped",
-        ),
-        limit(
-            "robots.crawl_delay",
-            "a Crawl-delay",
-            Bound::Within(CRAWL_DELAY_MAX),
-            "a longer delay counts as this long",
-        ),
-        limit(
-            "robots.rule_chars",
-            "characters of the deciding line that the evidence shows",
-            count(evidence::robots::RULE_CHARS_MAX),
-            "truncated",
-        ),
-        limit(
-            "host.authorities",
-            "robots.txt files of one host: schemes and ports",
-            count(AUTHORITIES_MAX),
-            "URLs of further ones are refused",
-        ),
-        limit(
-            "evidence.friction_signals",
-            "friction signals that the report of a run lists",
-            count(evidence::FRICTION_SIGNALS_MAX),
-            "the rest is left out",
-        ),
-        limit("policy.file_bytes", "a policy file", bytes(FILE_BYTES_MAX), "refused"),
-        limit("budget.pages", "pages of a job", Bound::Field("budget.pages"), "the job ends"),
-        limit("budget.time", "the time of a job", Bound::Field("budget.time"), "the job ends"),
-        limit(
-            "budget.depth",
-            "links from a seed",
-            Bound::Field("budget.depth"),
-            "links further on are not followed",
-        ),
-        limit(
-            "retry.tries",
-            "retries of one URL, and workers that die while they fetch it",
-            Bound::Field("retry.max"),
-            "the row says `dead` or `unheard`; in a fleet the URL becomes a dead letter or is rejected",
-        ),
-        limit(
-            "redirects.hops",
-            "redirects of one URL",
-            Bound::Field("body.redirects_max"),
-            "the URL ends as a lost redirect",
-        ),
+        Limit::bytes("url.bytes", CrawlUrl::BYTES_MAX),
+        Limit::bytes("url.text_bytes", CrawlUrl::TEXT_BYTES_MAX),
+        Limit::bytes("url.host_bytes", HostKey::NAME_BYTES_MAX),
+        Limit::bytes("url.label_bytes", HostKey::LABEL_BYTES_MAX),
+        Limit::count("headers.retry_after_lines", headers::RETRY_AFTER_LINES_MAX),
+        Limit::count("headers.cache_directives", headers::CACHE_DIRECTIVES_MAX),
+        Limit::count("headers.robots_rules", headers::ROBOTS_RULES_MAX),
+        Limit::bytes("robots.bytes", ROBOTS_BYTES_MAX),
+        Limit::bytes("robots.line_bytes", LINE_BYTES_MAX),
+        Limit::within("robots.crawl_delay", CRAWL_DELAY_MAX),
+        Limit::count("robots.rule_chars", evidence::robots::RULE_CHARS_MAX),
+        Limit::count("host.authorities", AUTHORITIES_MAX),
+        Limit::count("evidence.friction_signals", evidence::FRICTION_SIGNALS_MAX),
+        Limit::bytes("policy.file_bytes", FILE_BYTES_MAX),
+        Limit::field("budget.pages", "budget.pages"),
+        Limit::field("budget.time", "budget.time"),
+        Limit::field("budget.depth", "budget.depth"),
+        Limit::field("retry.tries", "retry.max"),
+        Limit::field("redirects.hops", "body.redirects_max"),
     ]
 }
 

@@ -142,9 +142,10 @@ async fn crawl(
 
 /// A crawl whose files are open.
 struct OpenCrawl {
-    crawl: Crawl,
-    pages: SqliteSink,
+    // Closed in this order: a file that is open for reading alone can't remove its log.
     kept: PagesFile,
+    pages: SqliteSink,
+    crawl: Crawl,
     runs: Vec<RunRow>,
     /// Seeds that were not in the crawl's file.
     added: Vec<CrawlUrl>,

@@ -88,6 +88,7 @@ fn bytes(pieces: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
+#[expect(clippy::disallowed_methods, reason = "the number of cases is a setting")]
 fn config() -> ProptestConfig {
     let config = match std::env::var_os("PROPTEST_CASES") {
         Some(_) => ProptestConfig::default(),

@@ -1,5 +1,4 @@
 //! Files of lines as other programs read them.
-#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod sample;
 
@@ -10,6 +9,7 @@ use curtsy_core::host::{
     BudgetReason, DelayBy, Finding, Findings, Gate, PaceReason, Reason, Verdict,
 };
 use curtsy_engine::{Batch, Ending, Row, Sink};
+use curtsy_sim::services::could_not_run;
 use curtsy_sink::{COLUMNS, CsvSink, FileOptions, JsonlSink};
 
 use sample::{Folder, block, page_of, row};
@@ -112,7 +112,7 @@ print('same', len(records[0]))";
             "{}",
             String::from_utf8_lossy(&ran.stderr)
         ),
-        Err(error) => println!("skipped: no python3 here ({error})"),
+        Err(error) => could_not_run(&format!("`python3`: {error}")),
     }
 }
 

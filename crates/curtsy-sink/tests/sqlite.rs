@@ -1,5 +1,4 @@
 //! Rows in a crawl's file: what a second look, a refusal or a confirmation changes, and who can read it meanwhile.
-#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod sample;
 
@@ -17,6 +16,7 @@ use curtsy_engine::{
     UrlRecord,
 };
 use curtsy_parse::sitemap::{self, Sitemap};
+use curtsy_sim::services::could_not_run;
 use curtsy_sink::{Forget, Options, SqliteSink};
 use curtsy_store::Crawl;
 use rusqlite::Connection;
@@ -282,7 +282,7 @@ print(db.execute('select url, http_status, length(body) from pages').fetchall(),
             "{}",
             String::from_utf8_lossy(&ran.stderr)
         ),
-        Err(error) => println!("skipped: no python3 here ({error})"),
+        Err(error) => could_not_run(&format!("`python3`: {error}")),
     }
 }
 

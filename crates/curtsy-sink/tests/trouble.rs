@@ -1,5 +1,4 @@
 //! What a person is told when rows can't be kept, and that nothing is lost by it.
-#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod sample;
 
@@ -10,6 +9,7 @@ use curtsy_core::host::{
     Confidence, Finding, Findings, Gate, Reason, RobotsId, RobotsReason, Verdict,
 };
 use curtsy_engine::{Batch, Row, Sink};
+use curtsy_sim::services::could_not_run;
 use curtsy_sink::read::PagesFile;
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, OpenError, Options, SqliteSink};
 use rusqlite::Connection;
@@ -162,14 +162,14 @@ fn the_disk_is_full() {
             if ran.status.code() == Some(77)
                 || String::from_utf8_lossy(&ran.stderr).contains("unshare") =>
         {
-            println!("skipped: no file system of our own can be mounted here");
+            could_not_run("`unshare -r -m` can't mount a small file system");
         }
         Ok(ran) => panic!(
             "{}{}",
             String::from_utf8_lossy(&ran.stdout),
             String::from_utf8_lossy(&ran.stderr)
         ),
-        Err(error) => println!("skipped: {error}"),
+        Err(error) => could_not_run(&format!("`unshare`: {error}")),
     }
 }
 

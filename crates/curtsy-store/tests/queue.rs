@@ -26,8 +26,8 @@ impl Wire for Lossy {
         }
     }
 
-    async fn greet_again(&self) -> Result<(), WireError> {
-        self.link.greet_again().await
+    async fn greet_again(&self, known: Option<u64>) -> Result<(), WireError> {
+        self.link.greet_again(known).await
     }
 }
 

@@ -3,11 +3,12 @@
 
 mod place;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
 use curtsy_core::url::HostKey;
+use curtsy_engine::Store;
 use curtsy_sim::contract::{Rig, Way, keep_the_contract};
 use curtsy_sim::executor::Universe;
 use curtsy_sim::{Backing, Mode, SimClock, Spec, simulate_over};
@@ -32,7 +33,7 @@ impl Blocking {
         let client = redis::Client::open(server.url()).unwrap();
         let connection = RefCell::new(client.get_connection().unwrap());
         let wire = Rc::new(Blocking { connection, options, raw });
-        wire.greet().unwrap();
+        wire.greet(None).unwrap();
         wire
     }
 
@@ -40,11 +41,11 @@ impl Blocking {
         command.query(&mut *self.connection.borrow_mut())
     }
 
-    fn greet(&self) -> Result<(), RedisError> {
+    fn greet(&self, known: Option<u64>) -> Result<(), RedisError> {
         let told = Told { run: "a".into(), lossless: true };
         let mut command = redis::cmd("EVAL");
         command.arg(ARRIVE.text).arg(0);
-        for part in arrive(&told, &(self.raw)().to_string(), &self.options) {
+        for part in arrive(&told, &(self.raw)().to_string(), &self.options, known) {
             command.arg(part);
         }
         self.query(&command).map(|_| ())
@@ -65,8 +66,8 @@ impl Wire for Blocking {
         answer.map_err(|e| WireError::NotDone(e.to_string()))
     }
 
-    async fn greet_again(&self) -> Result<(), WireError> {
-        self.greet().map_err(|e| WireError::NotDone(e.to_string()))
+    async fn greet_again(&self, known: Option<u64>) -> Result<(), WireError> {
+        self.greet(known).map_err(|e| WireError::NotDone(e.to_string()))
     }
 }
 
@@ -163,7 +164,7 @@ impl Backing for InRedis {
                 "-1",
                 "WITHSCORES",
             ]));
-        let state = now(curtsy_engine::Store::load(&self.control(), host));
+        let state = now(Store::load(&self.control(), host));
         format!("on port {}: {state:#?}\n{queue:?}", self.server.port)
     }
 }
@@ -190,6 +191,33 @@ fn redis_keeps_the_contract_behind_faults() {
     for seed in 1..=3 {
         keep_the_contract(Way::Faulty(seed), |universe| InRedis::new(&server, universe));
     }
+}
+
+/// A store that was emptied is not a new one, even if a worker that never saw it comes back first.
+#[test]
+fn an_emptied_store_is_no_new_one_to_a_worker_that_knew_it() {
+    let server = Rc::new(Server::forgetful());
+    let time = Rc::new(Cell::new(1_000_000_000_u64));
+    let clock = Rc::clone(&time);
+    let raw: RawClock = Rc::new(move || clock.replace(clock.get() + 1));
+    let rig = InRedis::over(&server, Rc::clone(&raw), LinkOptions::default(), Options::default());
+    let (old, other) = (rig.control(), rig.control());
+    let epoch = |store: &RedisStore<Blocking, Still>| now(store.take(0)).unwrap().epoch;
+    let before = epoch(&old);
+    assert_eq!(epoch(&other), before);
+    assert_eq!((before.floor, before.emptied), (None, false), "it is a new store");
+
+    rig.wire.flush();
+    let new = LinkOptions { empty: Empty::New, ..LinkOptions::default() };
+    let newcomer = InRedis { wire: Blocking::new(&server, new, raw), ..rig };
+    let newcomer = newcomer.control();
+    let begun = epoch(&newcomer);
+    assert_eq!((begun.floor, begun.emptied), (None, false), "it never saw the other store");
+
+    let lost = epoch(&old);
+    assert!(lost.emptied && lost.id > begun.id && lost.quiet_until > lost.floor, "{lost:?}");
+    assert_eq!(epoch(&other), lost, "the loss is said once");
+    assert_eq!(epoch(&newcomer), lost, "and everybody is quiet");
 }
 
 /// Lives some hours and gives the requests that the servers read.

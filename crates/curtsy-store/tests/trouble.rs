@@ -1,5 +1,4 @@
 //! What a person is told when a store can't be opened or written, and that nothing is lost by it.
-#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod place;
 
@@ -7,6 +6,7 @@ use std::path::Path;
 
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Store, UrlRecord};
+use curtsy_sim::services::could_not_run;
 use curtsy_store::{Crawl, Ledger, Machine, OpenError, Options};
 use rusqlite::Connection;
 
@@ -155,14 +155,14 @@ fn the_disk_is_full() {
             if ran.status.code() == Some(77)
                 || String::from_utf8_lossy(&ran.stderr).contains("unshare") =>
         {
-            println!("skipped: no file system of our own can be mounted here");
+            could_not_run("`unshare -r -m` can't mount a small file system");
         }
         Ok(ran) => panic!(
             "{}{}",
             String::from_utf8_lossy(&ran.stdout),
             String::from_utf8_lossy(&ran.stderr)
         ),
-        Err(error) => println!("skipped: {error}"),
+        Err(error) => could_not_run(&format!("`unshare`: {error}")),
     }
 }
 

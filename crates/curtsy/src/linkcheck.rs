@@ -56,6 +56,14 @@ pub struct LinkProblem {
     pub from: Vec<Referrer>,
 }
 
+impl LinkProblem {
+    /// A problem without referring pages.
+    fn new(kind: ProblemKind, target: &str, why: &str) -> LinkProblem {
+        let (target, why) = (target.to_owned(), why.to_owned());
+        LinkProblem { kind, target, why, pages: 0, from: Vec::new() }
+    }
+}
+
 /// A reference to a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Referrer {
@@ -365,13 +373,8 @@ impl LinkFindings {
         if self.counted.insert(key.clone(), now) == Some(now) {
             return;
         }
-        let problem = self.problems.entry(key).or_insert_with(|| LinkProblem {
-            kind,
-            target: target.to_owned(),
-            why: why.to_owned(),
-            pages: 0,
-            from: Vec::new(),
-        });
+        let problem = self.problems.entry(key);
+        let problem = problem.or_insert_with(|| LinkProblem::new(kind, target, why));
         problem.pages += 1;
         keep_first(&mut problem.from, self.look.from_max, (page, used, text));
     }
@@ -430,31 +433,24 @@ impl LinkFindings {
                     // indicated element").
                     wanted.remove(name);
                 });
-                if !wanted.is_empty() {
-                    let mut decoded: HashMap<Vec<u8>, Vec<String>> = HashMap::new();
-                    for fragment in wanted.keys().filter(|fragment| fragment.contains('%')) {
-                        decoded
-                            .entry(percent_decoded(fragment))
-                            .or_default()
-                            .push(fragment.clone());
-                    }
-                    if !decoded.is_empty() {
-                        html::places(&url, content_type, body, |name| {
-                            for fragment in decoded.remove(name.as_bytes()).into_iter().flatten() {
-                                wanted.remove(&fragment);
-                            }
-                        });
-                    }
+                let mut decoded: HashMap<Vec<u8>, Vec<String>> = HashMap::new();
+                for fragment in wanted.keys().filter(|fragment| fragment.contains('%')) {
+                    decoded.entry(percent_decoded(fragment)).or_default().push(fragment.clone());
+                }
+                if !decoded.is_empty() {
+                    html::places(&url, content_type, body, |name| {
+                        for fragment in decoded.remove(name.as_bytes()).into_iter().flatten() {
+                            wanted.remove(&fragment);
+                        }
+                    });
                 }
             })?;
             for (fragment, used) in wanted {
                 let name = format!("{}#{fragment}", target.url);
                 let problem = LinkProblem {
-                    kind: ProblemKind::Fragment,
-                    target: name.clone(),
-                    why: "the page has no such place".to_owned(),
                     pages: used.pages,
                     from: used.from,
+                    ..LinkProblem::new(ProblemKind::Fragment, &name, "the page has no such place")
                 };
                 self.problems.insert((ProblemKind::Fragment, name), problem);
             }
@@ -469,13 +465,7 @@ impl LinkFindings {
                 && row.is_current
                 && !known.met.contains_key(key)
             {
-                let problem = LinkProblem {
-                    kind: ProblemKind::Broken,
-                    target: row.url.clone(),
-                    why: why.clone(),
-                    pages: 0,
-                    from: Vec::new(),
-                };
+                let problem = LinkProblem::new(ProblemKind::Broken, &row.url, why);
                 self.problems.insert((ProblemKind::Broken, row.url.clone()), problem);
             }
         }
@@ -484,21 +474,15 @@ impl LinkFindings {
 
 fn percent_decoded(text: &str) -> Vec<u8> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let pair = (bytes.get(at + 1).and_then(digit), bytes.get(at + 2).and_then(digit));
-        match (byte, pair) {
-            (b'%', (Some(high), Some(low))) => {
-                out.push(high * 16 + low);
-                at += 3;
-            }
-            _ => {
-                out.push(byte);
-                at += 1;
-            }
-        }
+    let mut rest = text.as_bytes();
+    let mut out = Vec::with_capacity(rest.len());
+    while let [byte, after @ ..] = rest {
+        let escape = match rest {
+            [b'%', high, low, ..] => digit(high).zip(digit(low)),
+            _ => None,
+        };
+        out.push(escape.map_or(*byte, |(high, low)| high * 16 + low));
+        rest = if escape.is_some() { &rest[3..] } else { after };
     }
     out
 }

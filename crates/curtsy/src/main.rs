@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
-use curtsy::cli::{Cli, Console, Failure, Outcome};
+use curtsy::cli::{Cli, CommandFailure, Console, Exit};
 
 /// Memory that the system's allocator keeps for later: more than a batch of rows.
 const KEPT_BYTES: usize = 16 * 1024 * 1024;
@@ -18,8 +18,8 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         // Help and the version go to stdout with code 0, wrong arguments to stderr with code 2.
         Err(error) if json && error.use_stderr() => {
-            let _ = Failure::of_arguments(&error).tell_json(&mut io::stderr());
-            return Outcome::Usage.into();
+            let _ = CommandFailure::of_arguments(&error).tell_json(&mut io::stderr());
+            return Exit::Usage.into();
         }
         Err(error) => error.exit(),
     };
@@ -29,12 +29,13 @@ fn main() -> ExitCode {
     let ended = cli.run(&mut console).and_then(|outcome| Ok(out.flush().map(|()| outcome)?));
     match ended {
         Ok(outcome) => outcome.into(),
-        Err(error) if is_closed_pipe(&error) => Outcome::Unread.into(),
+        Err(error) if is_closed_pipe(&error) => Exit::Unread.into(),
         Err(error) => {
-            let failure = Failure::of(&error);
+            let failure = CommandFailure::of(&error);
             // Nobody is left to tell if this can't be written.
-            let _ = if json { failure.tell_json(&mut err) } else { failure.tell(&mut err) };
-            Outcome::Usage.into()
+            let _ =
+                if json { failure.tell_json(&mut err) } else { failure.tell(&mut err, "error: ") };
+            Exit::Usage.into()
         }
     }
 }

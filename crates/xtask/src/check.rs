@@ -1,14 +1,13 @@
 //! Checks a built site: every link with curtsy itself, over HTTP, and that no page loads anything from elsewhere.
 
-use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, bail, ensure};
 use serde_json::Value as Json;
 
-use crate::site::{files, has_end};
+use crate::files::{self, TemporaryFolder, has_end};
 
 /// Serves a folder on a free port of 127.0.0.1 and prints the port. Ends when its standard input does, so it never outlives us.
 const SERVER: &str = "
@@ -24,8 +23,8 @@ sys.stdin.read()
 
 /// Crawls the site and fails if a link, an image, a script or a fragment is broken. Other sites are not asked.
 pub(crate) fn links(site: &Path, curtsy: &Path, python: &Path) -> anyhow::Result<()> {
-    let folder = Folder::new()?;
-    let server = Server::start(site, python)?;
+    let folder = TemporaryFolder::new("site")?;
+    let server = FolderServer::start(site, python)?;
     let crawl = Command::new(curtsy)
         .arg("links")
         .arg(format!("http://127.0.0.1:{}/", server.port))
@@ -46,7 +45,7 @@ pub(crate) fn links(site: &Path, curtsy: &Path, python: &Path) -> anyhow::Result
     ensure!(report.problems.is_empty(), "{} broken links or warnings", report.problems.len());
     ensure!(crawl.status.success(), "the crawl did not finish: {}", crawl.status);
     // A page that no link leads to is as lost as one that is broken. `404.html` is for the server.
-    let built = files(site)?.iter().filter(|file| has_end(file, "html")).count() - 1;
+    let built = files::below(site)?.iter().filter(|file| has_end(file, "html")).count() - 1;
     ensure!(
         report.pages >= built as u64,
         "{built} pages were built, but links lead to {} only",
@@ -61,14 +60,13 @@ pub(crate) fn links(site: &Path, curtsy: &Path, python: &Path) -> anyhow::Result
 
 /// Fails if a page or style sheet loads something from another host.
 pub(crate) fn nothing_from_elsewhere(site: &Path) -> anyhow::Result<()> {
-    for file in files(site)? {
+    for file in files::below(site)? {
         let finder: fn(&str) -> Option<&str> = match file.extension().and_then(|end| end.to_str()) {
             Some("html") => foreign_tag,
             Some("css") => foreign_rule,
             _ => continue,
         };
-        let text =
-            fs::read_to_string(&file).with_context(|| format!("reading `{}`", file.display()))?;
+        let text = files::read_text(&file)?;
         if let Some(found) = finder(&text) {
             bail!("`{}` loads from elsewhere: {found}", file.display());
         }
@@ -94,16 +92,16 @@ fn foreign_rule(css: &str) -> Option<&str> {
     css[at..].split([')', ';']).next()
 }
 
-struct Report {
+struct SiteReport {
     problems: Vec<String>,
     pages: u64,
     targets: u64,
     not_checked: String,
 }
 
-fn read_report(lines: &[u8]) -> anyhow::Result<Report> {
+fn read_report(lines: &[u8]) -> anyhow::Result<SiteReport> {
     let mut report =
-        Report { problems: Vec::new(), pages: 0, targets: 0, not_checked: String::new() };
+        SiteReport { problems: Vec::new(), pages: 0, targets: 0, not_checked: String::new() };
     let mut is_whole = false;
     for line in serde_json::Deserializer::from_slice(lines).into_iter::<Json>() {
         let line = line.context("reading curtsy's report")?;
@@ -128,12 +126,12 @@ fn read_report(lines: &[u8]) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-struct Server {
+struct FolderServer {
     child: Child,
     port: u16,
 }
 
-impl Server {
+impl FolderServer {
     fn start(site: &Path, python: &Path) -> anyhow::Result<Self> {
         let mut child = Command::new(python)
             .args(["-c", SERVER])
@@ -152,27 +150,10 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for FolderServer {
     fn drop(&mut self) {
         // It ends by itself when its input does; if not, by this.
         self.child.kill().and_then(|()| self.child.wait()).ok();
-    }
-}
-
-/// A temporary folder, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> anyhow::Result<Self> {
-        let path = std::env::temp_dir().join(format!("curtsy-site-{}", std::process::id()));
-        fs::create_dir(&path).with_context(|| format!("making `{}`", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).ok();
     }
 }
 

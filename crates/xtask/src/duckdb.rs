@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::cargo;
 use crate::dist::Toolchain;
+use crate::files;
 use crate::footer::Footer;
 
 /// The version of DuckDB's C API that the extension asks for when it is loaded.
@@ -15,7 +16,7 @@ const API: &str = "v1.5.6";
 /// The name before `.duckdb_extension` is that of the function which DuckDB calls first: `curtsy_init_c_api`.
 const FILE: &str = "curtsy.duckdb_extension";
 
-struct Choice {
+struct ExtensionChoice {
     profile: String,
     out: Option<PathBuf>,
 }
@@ -45,8 +46,7 @@ fn build(toolchain: &Toolchain, profile: &str) -> anyhow::Result<PathBuf> {
 
 /// Writes the library and its footer.
 fn put(library: &Path, out: &Path) -> anyhow::Result<()> {
-    let mut bytes =
-        fs::read(library).with_context(|| format!("reading `{}`", library.display()))?;
+    let mut bytes = files::read(library)?;
     let extension = format!("v{}", env!("CARGO_PKG_VERSION"));
     let footer = Footer { abi: "C_STRUCT", api: API, extension: &extension, platform: platform()? };
     bytes.extend(footer.bytes());
@@ -56,8 +56,8 @@ fn put(library: &Path, out: &Path) -> anyhow::Result<()> {
     fs::rename(&fresh, out).with_context(|| format!("writing `{}`", out.display()))
 }
 
-fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<Choice> {
-    let mut choice = Choice { profile: "dev".to_owned(), out: None };
+fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<ExtensionChoice> {
+    let mut choice = ExtensionChoice { profile: "dev".to_owned(), out: None };
     while let Some(word) = words.next() {
         let mut value = || words.next().with_context(|| format!("expected a value after {word}"));
         match word.as_str() {

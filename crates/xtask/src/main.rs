@@ -4,6 +4,7 @@ mod cargo;
 mod check;
 mod dist;
 mod duckdb;
+mod files;
 mod footer;
 mod markdown;
 mod picture;

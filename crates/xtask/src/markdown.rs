@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// What a block of a document is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum BlockKind {
     /// A paragraph, or one item of a list.
     Text,
     Heading,
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
 /// One block. The blocks of a document, in order, are the whole document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: BlockKind,
     /// The line that the block begins on; the first line of a document is 1.
     pub(crate) line: usize,
     pub(crate) text: &'a str,
@@ -28,45 +28,48 @@ pub(crate) struct Block<'a> {
 
 pub(crate) fn blocks(text: &str) -> Vec<Block<'_>> {
     let mut blocks: Vec<Block<'_>> = Vec::new();
-    let mut open: Option<Open> = None;
+    let mut open: Option<OpenBlock> = None;
     let mut start = 0;
     for (index, line) in text.split_inclusive('\n').enumerate() {
         let end = start + line.len();
         let trimmed = line.trim();
         let goes_on = open.is_some();
         let kind = match open {
-            Some(Open::Fence(mark, length)) => {
+            Some(OpenBlock::Fence(mark, length)) => {
                 if trimmed.len() >= length && trimmed.chars().all(|char| char == mark) {
                     open = None;
                 }
-                Kind::Code
+                BlockKind::Code
             }
-            Some(Open::Comment) => {
+            Some(OpenBlock::Comment) => {
                 if trimmed.ends_with("-->") {
                     open = None;
                 }
-                Kind::Comment
+                BlockKind::Comment
             }
-            None if trimmed.is_empty() => Kind::Blank,
+            None if trimmed.is_empty() => BlockKind::Blank,
             None if trimmed.starts_with("```") || trimmed.starts_with("~~~") => {
                 let mark = if trimmed.starts_with('`') { '`' } else { '~' };
-                open = Some(Open::Fence(mark, trimmed.chars().take_while(|c| *c == mark).count()));
-                Kind::Code
+                open = Some(OpenBlock::Fence(
+                    mark,
+                    trimmed.chars().take_while(|c| *c == mark).count(),
+                ));
+                BlockKind::Code
             }
             None if trimmed.starts_with("<!--") => {
                 if !trimmed.ends_with("-->") {
-                    open = Some(Open::Comment);
+                    open = Some(OpenBlock::Comment);
                 }
-                Kind::Comment
+                BlockKind::Comment
             }
-            None if trimmed.starts_with('#') => Kind::Heading,
-            None if trimmed.starts_with('|') => Kind::Row,
-            None => Kind::Text,
+            None if trimmed.starts_with('#') => BlockKind::Heading,
+            None if trimmed.starts_with('|') => BlockKind::Row,
+            None => BlockKind::Text,
         };
         let joins = match kind {
-            Kind::Code | Kind::Comment => goes_on,
-            Kind::Text => !is_item(trimmed),
-            Kind::Heading | Kind::Row | Kind::Blank => false,
+            BlockKind::Code | BlockKind::Comment => goes_on,
+            BlockKind::Text => !is_item(trimmed),
+            BlockKind::Heading | BlockKind::Row | BlockKind::Blank => false,
         };
         match blocks.last_mut() {
             Some(last) if joins && last.kind == kind => {
@@ -106,7 +109,7 @@ pub(crate) fn code_spans(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-enum Open {
+enum OpenBlock {
     Fence(char, usize),
     Comment,
 }
@@ -153,14 +156,14 @@ with two lines.
         let found = blocks(PAGE);
         let found: Vec<_> = found.iter().map(|block| (block.kind, block.line)).collect();
         let expected = [
-            (Kind::Heading, 1),
-            (Kind::Blank, 2),
-            (Kind::Text, 3),
-            (Kind::Text, 5),
-            (Kind::Text, 7),
-            (Kind::Comment, 8),
-            (Kind::Code, 10),
-            (Kind::Row, 14),
+            (BlockKind::Heading, 1),
+            (BlockKind::Blank, 2),
+            (BlockKind::Text, 3),
+            (BlockKind::Text, 5),
+            (BlockKind::Text, 7),
+            (BlockKind::Comment, 8),
+            (BlockKind::Code, 10),
+            (BlockKind::Row, 14),
         ];
         assert_eq!(found, expected);
     }

@@ -11,7 +11,8 @@ use std::{env, fs};
 
 use anyhow::{Context, bail};
 
-use self::session::{Scene, Session};
+use self::session::{RecordedCommand, TerminalSession};
+use crate::files;
 
 /// Columns of the terminal: at 800 pixels of width, the text has the size of a page's own.
 const COLUMNS: usize = 90;
@@ -23,21 +24,21 @@ const ROWS_MAX: usize = 34;
 const BYTES_MAX: usize = 60_000;
 
 /// A command of the picture, and texts that its output must contain to be worth a picture.
-struct Step {
+struct PictureStep {
     command: &'static str,
     expected: &'static [&'static str],
 }
 
-const STEPS: &[Step] = &[
-    Step {
+const STEPS: &[PictureStep] = &[
+    PictureStep {
         command: "curtsy crawl demo.localhost:8080",
         expected: &["done: ", "fetched) on 1 host", "refused by robots.txt"],
     },
-    Step {
+    PictureStep {
         command: "curtsy why demo.localhost:8080/private/diary",
         expected: &["not fetched", "`Disallow: /private/`"],
     },
-    Step {
+    PictureStep {
         command: "curtsy why demo.localhost:8080/private/open",
         expected: &["fetched with 200", "`Allow: /private/open`", "200 ms", "Crawl-delay"],
     },
@@ -52,13 +53,11 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let out = choice.out.unwrap_or_else(|| root.join("docs/images/curtsy.svg"));
     let curtsy = fs::canonicalize(&choice.curtsy)
         .with_context(|| format!("looking for the program `{}`", choice.curtsy.display()))?;
-    let tutorial = root.join(TUTORIAL);
-    let tutorial = fs::read_to_string(&tutorial)
-        .with_context(|| format!("reading `{}`", tutorial.display()))?;
+    let tutorial = files::read_text(root.join(TUTORIAL))?;
     let settings = settings(&tutorial).with_context(|| format!("`{TUTORIAL}` has no settings"))?;
 
-    let mut session = Session::start(&curtsy, settings, COLUMNS)?;
-    let scenes: Vec<Scene> =
+    let mut session = TerminalSession::start(&curtsy, settings, COLUMNS)?;
+    let scenes: Vec<RecordedCommand> =
         STEPS.iter().map(|step| perform(&mut session, step)).collect::<anyhow::Result<_>>()?;
     drop(session);
 
@@ -70,20 +69,17 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
             picture.len()
         );
     }
-    if let Some(folder) = out.parent() {
-        fs::create_dir_all(folder).with_context(|| format!("making `{}`", folder.display()))?;
-    }
-    fs::write(&out, &picture).with_context(|| format!("writing `{}`", out.display()))?;
+    files::write(&out, &picture)?;
     crate::say(&format!("{}: {rows} rows, {} bytes", out.display(), picture.len()));
     Ok(())
 }
 
-struct Choice {
+struct PictureChoice {
     curtsy: PathBuf,
     out: Option<PathBuf>,
 }
 
-fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<Choice> {
+fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<PictureChoice> {
     let (mut curtsy, mut out) = (None, None);
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -96,11 +92,11 @@ fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<Choice> {
     }
     let curtsy =
         curtsy.with_context(|| format!("expected the path of the program\n{}", crate::HELP))?;
-    Ok(Choice { curtsy, out })
+    Ok(PictureChoice { curtsy, out })
 }
 
 /// Types one command and returns its scene, or an error if the output is not the expected one.
-fn perform(session: &mut Session, step: &Step) -> anyhow::Result<Scene> {
+fn perform(session: &mut TerminalSession, step: &PictureStep) -> anyhow::Result<RecordedCommand> {
     let scene = session.run(step.command)?;
     let text: Vec<String> = scene.output.iter().map(|row| row.text()).collect();
     let text = text.join("\n");

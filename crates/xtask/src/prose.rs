@@ -4,14 +4,13 @@
 //! blocks. Tables are exempt from the width only.
 
 use std::fmt::{self, Display};
-use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
 use regex::{Regex, RegexBuilder};
 
-use crate::markdown::{Block, Kind, blocks, code_spans};
-use crate::rules::{DIARIES, DIARY, RULES};
+use crate::files;
+use crate::markdown::{Block, BlockKind, blocks, code_spans};
+use crate::rules::{DIARIES, DIARY, rules};
 use crate::site::{documents, root};
 
 const COLUMNS_MAX: usize = 100;
@@ -27,19 +26,18 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn findings(root: &Path) -> anyhow::Result<Vec<Finding>> {
+fn findings(root: &Path) -> anyhow::Result<Vec<WordFinding>> {
     let checker = Checker::new();
     let mut found = Vec::new();
     for document in documents(root)? {
-        let text = fs::read_to_string(root.join(&document))
-            .with_context(|| format!("reading `{}`", document.display()))?;
+        let text = files::read_text(root.join(&document))?;
         found.extend(checker.check(&document.display().to_string(), &text));
     }
     Ok(found)
 }
 
 #[derive(Debug)]
-struct Finding {
+struct WordFinding {
     file: String,
     line: usize,
     phrase: String,
@@ -47,7 +45,7 @@ struct Finding {
     instead: &'static str,
 }
 
-impl Display for Finding {
+impl Display for WordFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, phrase, reason, instead } = self;
         write!(f, "{file}:{line}: “{phrase}”: {reason}; better: {instead}")
@@ -65,24 +63,24 @@ impl Checker {
             let built = RegexBuilder::new(&pattern).case_insensitive(true).build();
             built.unwrap_or_else(|error| panic!("`{pattern}`: {error}"))
         };
-        let rules = RULES.iter().map(|rule| {
+        let rules = rules().into_iter().map(|rule| {
             let except = rule.except.iter().map(|pattern| compile(pattern)).collect();
             (compile(rule.pattern), except, rule.reason, rule.instead)
         });
         Self { rules: rules.collect() }
     }
 
-    fn check(&self, file: &str, text: &str) -> Vec<Finding> {
+    fn check(&self, file: &str, text: &str) -> Vec<WordFinding> {
         let mut found = Vec::new();
         for block in blocks(text) {
-            if !matches!(block.kind, Kind::Text | Kind::Heading | Kind::Row) {
+            if !matches!(block.kind, BlockKind::Text | BlockKind::Heading | BlockKind::Row) {
                 continue;
             }
             let words = without_code(block.text);
             let line = |at: usize| block.line + block.text[..at].matches('\n').count();
             let mut add = |at, phrase: &str, reason: String, instead| {
                 let phrase = phrase.split_whitespace().collect::<Vec<_>>().join(" ");
-                found.push(Finding {
+                found.push(WordFinding {
                     file: file.to_owned(),
                     line: line(at),
                     phrase,
@@ -117,7 +115,7 @@ impl Checker {
                 let is_title = block.text[..at].ends_with(['*', '[']);
                 let opens_with_what = sentence.starts_with("What ") && sentence.ends_with('.');
                 let opens_with_what = opens_with_what && !is_title;
-                if opens_with_what && block.kind == Kind::Text {
+                if opens_with_what && block.kind == BlockKind::Text {
                     let start: String = sentence.chars().take(60).collect();
                     let reason = "a clause as the subject".to_owned();
                     add(at, &format!("{start}…"), reason, "the noun: URLs that, pages that");
@@ -131,7 +129,7 @@ impl Checker {
 /// Lines that are too wide, with where they begin and their columns. A table's row has no end but its own, and neither has a URL.
 fn wide_lines<'a>(block: &Block<'a>) -> Vec<(usize, &'a str, usize)> {
     let mut wide = Vec::new();
-    if block.kind == Kind::Row {
+    if block.kind == BlockKind::Row {
         return wide;
     }
     let mut at = 0;
@@ -177,7 +175,7 @@ fn without_code(text: &str) -> String {
 }
 
 /// The sentences of a block and where they begin. A cell of a table ends a sentence.
-fn sentences(words: &str, kind: Kind) -> Vec<(usize, &str)> {
+fn sentences(words: &str, kind: BlockKind) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut push = |start: usize, end: usize| {
@@ -197,7 +195,7 @@ fn sentences(words: &str, kind: Kind) -> Vec<(usize, &str)> {
                 after.is_empty()
                     || (after.len() > next.len() && !next.starts_with(char::is_lowercase))
             }
-            '|' => kind == Kind::Row,
+            '|' => kind == BlockKind::Row,
             _ => false,
         };
         if is_end {
@@ -223,7 +221,7 @@ mod tests {
     #[test]
     fn the_documents_follow_the_house_rules() {
         let findings = findings(&root()).unwrap();
-        let shown: Vec<String> = findings.iter().map(Finding::to_string).collect();
+        let shown: Vec<String> = findings.iter().map(WordFinding::to_string).collect();
         assert!(shown.is_empty(), "{} findings:\n{}", shown.len(), shown.join("\n"));
     }
 

@@ -15,7 +15,9 @@ use std::{env, fs};
 use anyhow::{Context, bail, ensure};
 
 use crate::check;
-use crate::markdown::{Kind, blocks, code_spans};
+use crate::dist::target_folder;
+use crate::files::{self, has_end};
+use crate::markdown::{BlockKind, blocks, code_spans};
 
 /// Documents at the top of the repository.
 pub(crate) const AT_THE_TOP: &[&str] = &[
@@ -30,7 +32,7 @@ pub(crate) const AT_THE_TOP: &[&str] = &[
 /// A longer file that a document links to does not become a page.
 const SOURCE_BYTES_MAX: u64 = 128 << 10;
 
-struct Choice {
+struct SiteChoice {
     out: Option<PathBuf>,
     check: Option<PathBuf>,
 }
@@ -39,8 +41,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let choice = choice(words)?;
     // The server of a check and curtsy run in other folders.
     let curtsy = choice.check.map(fs::canonicalize).transpose().context("looking for curtsy")?;
-    let built = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
-    let built = std::path::absolute(built)?;
+    let built = std::path::absolute(target_folder())?;
     let out = std::path::absolute(choice.out.unwrap_or_else(|| built.join("site")))?;
     let venv = venv(&built.join("venv/site"))?;
     let work = built.join("site-work");
@@ -70,7 +71,7 @@ pub(crate) fn root() -> PathBuf {
 /// All documents, by their paths in the repository.
 pub(crate) fn documents(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> = AT_THE_TOP.iter().map(PathBuf::from).collect();
-    let documents = files(&root.join("docs"))?;
+    let documents = files::below(&root.join("docs"))?;
     let documents = documents.into_iter().filter(|file| has_end(file, "md"));
     for document in documents {
         found.push(document.strip_prefix(root)?.to_owned());
@@ -78,27 +79,8 @@ pub(crate) fn documents(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Every file below a folder, sorted.
-pub(crate) fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        let entries =
-            fs::read_dir(&folder).with_context(|| format!("reading `{}`", folder.display()))?;
-        for entry in entries {
-            let path = entry?.path();
-            if path.is_dir() { folders.push(path) } else { found.push(path) }
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-pub(crate) fn has_end(file: &Path, end: &str) -> bool {
-    file.extension().is_some_and(|found| found == end)
-}
-
-fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<Choice> {
-    let mut choice = Choice { out: None, check: None };
+fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<SiteChoice> {
+    let mut choice = SiteChoice { out: None, check: None };
     while let Some(word) = words.next() {
         let mut value = || words.next().with_context(|| format!("expected a value after {word}"));
         match word.as_str() {
@@ -114,13 +96,11 @@ fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<Choice> {
 fn venv(venv: &Path) -> anyhow::Result<PathBuf> {
     let wanted = root().join("docs/requirements.txt");
     let installed = venv.join("requirements.txt");
-    let text = fs::read(&wanted).with_context(|| format!("reading `{}`", wanted.display()))?;
+    let text = files::read(&wanted)?;
     if fs::read(&installed).is_ok_and(|installed| installed == text) {
         return Ok(venv.to_owned());
     }
-    if venv.exists() {
-        fs::remove_dir_all(venv).with_context(|| format!("removing `{}`", venv.display()))?;
-    }
+    files::remove_folder(venv)?;
     let python = env::var_os("CURTSY_PYTHON").unwrap_or_else(|| "python3".into());
     let made = Command::new(python).args(["-m", "venv"]).arg(venv).status();
     ensure!(made.context("starting python3")?.success(), "no virtual environment could be made");
@@ -130,42 +110,33 @@ fn venv(venv: &Path) -> anyhow::Result<PathBuf> {
         .status()
         .context("starting pip")?;
     ensure!(pip.success(), "MkDocs could not be installed");
-    fs::write(&installed, text).with_context(|| format!("writing `{}`", installed.display()))?;
+    files::write(&installed, text)?;
     Ok(venv.to_owned())
 }
 
 /// Copies the documents, and makes pages of the files that they link to.
 fn stage(root: &Path, work: &Path) -> anyhow::Result<()> {
-    if work.exists() {
-        fs::remove_dir_all(work).with_context(|| format!("removing `{}`", work.display()))?;
-    }
+    files::remove_folder(work)?;
     let pages = work.join("pages");
     let mut linked = BTreeSet::new();
     for document in documents(root)? {
-        let text = fs::read_to_string(root.join(&document))
-            .with_context(|| format!("reading `{}`", document.display()))?;
-        write(&pages.join(&document), for_mkdocs(root, &document, &text, &mut linked))?;
+        let text = files::read_text(root.join(&document))?;
+        files::write(&pages.join(&document), for_mkdocs(root, &document, &text, &mut linked))?;
     }
-    for file in files(&root.join("docs"))? {
+    for file in files::below(&root.join("docs"))? {
         let path = file.strip_prefix(root)?;
         let is_the_sites_own =
             ["docs/mkdocs.yml", "docs/requirements.txt"].map(Path::new).contains(&path);
         if !is_the_sites_own && !has_end(&file, "md") {
-            let text = fs::read(&file).with_context(|| format!("reading `{}`", file.display()))?;
-            write(&pages.join(path), text)?;
+            let text = files::read(&file)?;
+            files::write(&pages.join(path), text)?;
         }
     }
     for file in linked {
         let (page, text) = source_page(root, &file)?;
-        write(&pages.join(page), text)?;
+        files::write(&pages.join(page), text)?;
     }
-    write(&work.join("mkdocs.yml"), fs::read(root.join("docs/mkdocs.yml"))?)
-}
-
-fn write(path: &Path, text: impl AsRef<[u8]>) -> anyhow::Result<()> {
-    let folder = path.parent().context("a file in a folder")?;
-    fs::create_dir_all(folder).with_context(|| format!("making `{}`", folder.display()))?;
-    fs::write(path, text).with_context(|| format!("writing `{}`", path.display()))
+    files::write(&work.join("mkdocs.yml"), files::read(root.join("docs/mkdocs.yml"))?)
 }
 
 /// The text of a document as MkDocs needs it. `linked` collects the files that need a page.
@@ -174,16 +145,16 @@ fn for_mkdocs(root: &Path, document: &Path, text: &str, linked: &mut BTreeSet<Pa
     for block in blocks(text) {
         match block.kind {
             // Python-Markdown wants 4 columns for a block inside an item of a list, GitHub wants 2 or 3.
-            Kind::Code if block.text.starts_with(' ') => {
+            BlockKind::Code if block.text.starts_with(' ') => {
                 let indent = block.text.len() - block.text.trim_start_matches(' ').len();
                 for line in block.text.split_inclusive('\n') {
                     out.push_str("    ");
                     out.push_str(line.get(indent..).unwrap_or("\n"));
                 }
             }
-            Kind::Text | Kind::Heading | Kind::Row => {
+            BlockKind::Text | BlockKind::Heading | BlockKind::Row => {
                 // Only on GitHub a pipe in a code span needs a backslash inside a table.
-                let is_row = block.kind == Kind::Row;
+                let is_row = block.kind == BlockKind::Row;
                 let mut at = 0;
                 for span in code_spans(block.text) {
                     links(root, document, &block.text[at..span.start], linked, &mut out);
@@ -197,7 +168,7 @@ fn for_mkdocs(root: &Path, document: &Path, text: &str, linked: &mut BTreeSet<Pa
                 }
                 links(root, document, &block.text[at..], linked, &mut out);
             }
-            Kind::Code | Kind::Comment | Kind::Blank => out.push_str(block.text),
+            BlockKind::Code | BlockKind::Comment | BlockKind::Blank => out.push_str(block.text),
         }
     }
     out
@@ -257,7 +228,7 @@ fn source_page(root: &Path, file: &Path) -> anyhow::Result<(PathBuf, String)> {
     let shown = file.display();
     if path.is_dir() {
         let mut text = format!("# {shown}\n\nFiles in this folder of the repository:\n\n");
-        for file in files(&path)? {
+        for file in files::below(&path)? {
             text.push_str(&format!("- `{}`\n", file.strip_prefix(&path)?.display()));
         }
         return Ok((file.join("index.md"), text));
@@ -267,7 +238,7 @@ fn source_page(root: &Path, file: &Path) -> anyhow::Result<(PathBuf, String)> {
         size <= SOURCE_BYTES_MAX,
         "a document links to `{shown}`, which is too long for a page: link to a smaller file"
     );
-    let text = fs::read_to_string(&path).with_context(|| format!("reading `{shown}`"))?;
+    let text = files::read_text(&path)?;
     let language = file.extension().and_then(|end| end.to_str()).unwrap_or("text");
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let page = format!("# {shown}\n\n~~~~~{language}\n{text}{end}~~~~~\n");

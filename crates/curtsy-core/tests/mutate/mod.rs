@@ -24,6 +24,7 @@ pub(crate) fn near(corpus: &str) -> impl Strategy<Value = String> + use<> {
 }
 
 /// How many texts each property is tried with; `PROPTEST_CASES` says otherwise.
+#[expect(clippy::disallowed_methods, reason = "the number of cases is a setting")]
 pub(crate) fn config() -> ProptestConfig {
     let config = match std::env::var_os("PROPTEST_CASES") {
         Some(_) => ProptestConfig::default(),

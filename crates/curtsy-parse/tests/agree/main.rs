@@ -74,6 +74,7 @@ fn piece() -> impl Strategy<Value = &'static str> {
     ]
 }
 
+#[expect(clippy::disallowed_methods, reason = "the number of cases is a setting")]
 fn config() -> ProptestConfig {
     let config = match std::env::var_os("PROPTEST_CASES") {
         Some(_) => ProptestConfig::default(),

@@ -1,6 +1,7 @@
 //! Servers of a test's own, and what goes wrong with them: a free port, a folder of their own, killed when the test ends.
 
 mod broker;
+mod left_out;
 mod postgres;
 mod proxy;
 mod redis;
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 pub use broker::Broker;
+pub use left_out::{could_not_run, left_out};
 pub use postgres::Postgres;
 pub use proxy::{Proxy, Trouble, Way};
 pub use redis::Redis;

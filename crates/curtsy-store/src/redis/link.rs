@@ -23,8 +23,9 @@ const TRIED_EVERY: Duration = Duration::from_millis(100);
 pub trait Wire {
     /// Runs a script; the command names it by its hash.
     async fn run(&self, script: &'static Script, command: &Cmd) -> Result<Value, WireError>;
-    /// The store is empty: the server is greeted once more.
-    async fn greet_again(&self) -> Result<(), WireError>;
+    /// Greets the server once more, because the store is empty, or is another one than the store
+    /// that the caller knows by the epoch `known`.
+    async fn greet_again(&self, known: Option<u64>) -> Result<(), WireError>;
 }
 
 /// Why a script gave no answer.
@@ -102,6 +103,8 @@ pub struct Link {
     trouble: RefCell<Option<String>>,
     /// Questions so far.
     asked: Cell<u64>,
+    /// The epoch of the store that the caller of the last [`Wire::greet_again`] knows.
+    known: Cell<Option<u64>>,
 }
 
 impl Link {
@@ -123,6 +126,7 @@ impl Link {
             failed: RefCell::new(None),
             trouble: RefCell::new(None),
             asked: Cell::new(0),
+            known: Cell::new(None),
         })
     }
 
@@ -192,7 +196,8 @@ impl Link {
         let server = Server::read(&info, fsync.get(1).map(String::as_str))?;
         // A store that is empty later is no new one.
         let empty = if self.connections.get() == 0 { self.options.empty } else { Empty::Lost };
-        let arrive = arrive(&server, "", &LinkOptions { empty, ..self.options.clone() });
+        let options = LinkOptions { empty, ..self.options.clone() };
+        let arrive = arrive(&server, "", &options, self.known.get());
         let mut command = redis::cmd("EVAL");
         command.arg(ARRIVE.text).arg(0).arg(&arrive[..]);
         let answer: Vec<String> = command.query_async(&mut connection).await.map_err(failed)?;
@@ -276,7 +281,8 @@ impl Wire for Link {
         self.note(answer, number)
     }
 
-    async fn greet_again(&self) -> Result<(), WireError> {
+    async fn greet_again(&self, known: Option<u64>) -> Result<(), WireError> {
+        self.known.set(known);
         self.connected.replace(None);
         self.connection().await.map(|_| ())
     }
@@ -294,8 +300,13 @@ pub(super) fn by_hash(script: &Script) -> Cmd {
     command
 }
 
-/// What a worker tells the store on arrival, for `arrive.lua`.
-pub fn arrive(server: &Server, raw: &str, options: &LinkOptions) -> [String; 5] {
+/// Returns the arguments of `arrive.lua` for a worker that knows the store by the epoch `known`.
+pub fn arrive(
+    server: &Server,
+    raw: &str,
+    options: &LinkOptions,
+    known: Option<u64>,
+) -> [String; 6] {
     let flag = |is: bool| if is { "1" } else { "0" }.to_owned();
     [
         raw.to_owned(),
@@ -303,6 +314,7 @@ pub fn arrive(server: &Server, raw: &str, options: &LinkOptions) -> [String; 5] 
         flag(server.lossless),
         options.quiet.as_micros().to_string(),
         flag(options.empty == Empty::New),
+        known.map(|epoch| epoch.to_string()).unwrap_or_default(),
     ]
 }
 

@@ -94,6 +94,8 @@ pub struct RedisStore<W, C> {
     reference: Cell<Option<Reference>>,
     /// When this worker first heard of the store.
     born: Cell<Option<Mono>>,
+    /// The epoch of the last answer.
+    epoch: Cell<Option<u64>>,
     /// How many orders were given when they were last read, and which are in force.
     heard: RefCell<(String, Arc<Orders>)>,
     /// The store's word for how much it remembers of URLs that failed.
@@ -119,6 +121,7 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
             options,
             reference: Cell::new(None),
             born: Cell::new(None),
+            epoch: Cell::new(None),
             heard: RefCell::default(),
             reminders: RefCell::default(),
         }
@@ -170,7 +173,7 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
             let mut reply = Reply::new(value).map_err(strange)?;
             let kind = reply.text().map_err(strange)?;
             match kind.as_str() {
-                "empty" => self.wire.greet_again().await.map_err(failed)?,
+                "empty" => self.wire.greet_again(self.epoch.get()).await.map_err(failed)?,
                 "step" => {
                     let now = reply.time().map_err(strange)?;
                     let steps = reply.number().map_err(strange)?;
@@ -186,7 +189,18 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
                         }
                     }
                 }
-                _ => return self.top(kind, reply, m0, m1).map_err(strange),
+                _ => {
+                    let top = self.top(kind, reply, m0, m1).map_err(strange)?;
+                    let known = self.epoch.get();
+                    if known.is_none_or(|known| known == top.epoch.id) || top.epoch.floor.is_some()
+                    {
+                        self.epoch.set(Some(top.epoch.id));
+                        return Ok(top);
+                    }
+                    // A store that began as a new one, after the one that this worker knows: that
+                    // one was emptied, and a worker that never saw it came back first.
+                    self.wire.greet_again(known).await.map_err(failed)?;
+                }
             }
         }
         Err(StoreError::Refused(verb, "the clock of Redis does not settle".into()))

@@ -127,7 +127,7 @@ impl<W: Wire> Queue<W> {
                 Err(error) => return Err(strange(error)),
             };
             if answer.text().map_err(strange)? == "empty" {
-                self.wire.greet_again().await?;
+                self.wire.greet_again(None).await?;
                 return Ok(Vec::new());
             }
             let mut claimed = answer.list().map_err(strange)?;

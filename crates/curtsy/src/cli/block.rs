@@ -5,12 +5,12 @@ use anyhow::Context;
 use clap::Args;
 use curtsy_core::evidence::timestamp;
 use curtsy_core::time::Time;
-use curtsy_core::url::HostKey;
+use curtsy_core::url::{CrawlUrl, HostKey};
 use serde_json::json;
 
 use super::flags::{Flags, LEDGER};
 use super::progress::{ago, moment};
-use super::{Console, Outcome, printable};
+use super::{Console, Exit, printable};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -34,7 +34,7 @@ pub(super) struct BlockArgs {
     json: bool,
 }
 
-pub(super) fn run(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     // Without a host there is nothing to order: `--list` says the same in so many words.
     match args.host.as_deref().filter(|_| !args.list) {
         Some(name) => order(args, &host(name)?, console),
@@ -42,7 +42,7 @@ pub(super) fn run(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result
     }
 }
 
-fn order(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn order(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let changed = give(args, host, console)?;
     let (name, order) = (host.as_str(), if args.lift { "lifted" } else { "blocked" });
     let place = args.place();
@@ -61,7 +61,7 @@ fn order(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow:
         };
         writeln!(console.err, "{said}")?;
     }
-    Ok(if args.lift && !changed { Outcome::Refused } else { Outcome::Fine })
+    Ok(if args.lift && !changed { Exit::Refused } else { Exit::Fine })
 }
 
 impl BlockArgs {
@@ -84,25 +84,22 @@ impl BlockArgs {
 
 /// Gives the order. Returns whether it is another than before.
 fn give(args: &BlockArgs, host: &HostKey, console: &mut Console<'_>) -> anyhow::Result<bool> {
+    let was_blocked = stops(args, console)?.0.iter().any(|(blocked, _)| blocked == host);
     #[cfg(feature = "fleet")]
     if let Some(redis) = args.fleet() {
-        let stops = super::fleet::stops(&redis, &console.variables)?;
-        let was_blocked = stops.hosts.iter().any(|(blocked, _)| blocked == host);
         if was_blocked == args.lift {
             super::fleet::stop(&redis, host, !args.lift, &console.variables)?;
         }
         return Ok(was_blocked == args.lift);
     }
     let mut ledger = args.flags.0.clone().alone().ledger(console)?;
-    let stops = ledger.stops().context("could not read the ledger of hosts")?;
-    let was_blocked = stops.iter().any(|(blocked, _)| blocked == host);
     if was_blocked == args.lift {
         ledger.stop(host, !args.lift).context("could not write the ledger of hosts")?;
     }
     Ok(was_blocked == args.lift)
 }
 
-fn list(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn list(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let (stops, now) = stops(args, console)?;
     if args.json {
         let stops = stops.iter();
@@ -116,7 +113,7 @@ fn list(args: &BlockArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> 
             writeln!(console.out, "{}\tsince {} ({since})", host.as_str(), moment(at))?;
         }
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 /// The hosts that are blocked, each with the time of its order, and the time now.
@@ -136,12 +133,8 @@ fn stops(
 
 /// A host as people write it: a name, a name with a port, or a URL.
 pub(super) fn host(text: &str) -> anyhow::Result<HostKey> {
-    let named = match text.contains("://") {
-        true => curtsy_core::url::CrawlUrl::parse(text).ok().map(|url| url.host().clone()),
-        false => curtsy_core::url::CrawlUrl::parse(&format!("http://{text}/"))
-            .ok()
-            .map(|url| url.host().clone()),
-    };
+    let scheme = if text.contains("://") { "" } else { "http://" };
+    let named = CrawlUrl::parse(&format!("{scheme}{text}")).ok().map(|url| url.host().clone());
     named.with_context(|| format!("`{}` is not a host\nhint: write `example.org`", printable(text)))
 }
 

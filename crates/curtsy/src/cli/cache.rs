@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::flags::{Flags, LEDGER};
 use super::settings::CommandSettings;
-use super::{Console, Outcome, count, progress};
+use super::{Console, Exit, count, progress};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -34,7 +34,7 @@ struct CacheArgs {
     json: bool,
 }
 
-pub(super) fn run(args: &CacheCommand, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &CacheCommand, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     match &args.what {
         CacheAction::Show(args) => show(args, console),
         CacheAction::Clear(args) => clear(args, console),
@@ -61,7 +61,7 @@ fn bytes_max(settings: &CommandSettings, console: &Console<'_>) -> anyhow::Resul
     })
 }
 
-fn show(args: &CacheArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn show(args: &CacheArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let settings = args.flags.0.clone().alone();
     let folder = SharedPages::beside(&settings.ledger_file(console)?);
     let max = bytes_max(&settings, console)?;
@@ -72,7 +72,7 @@ fn show(args: &CacheArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> 
     if args.json {
         let shown = json!({"folder": folder, "pages": pages, "bytes": bytes, "bytes_max": max, "evicted": evicted});
         writeln!(console.out, "{shown:#}")?;
-        return Ok(Outcome::Fine);
+        return Ok(Exit::Fine);
     }
     writeln!(console.out, "{}", folder.display())?;
     writeln!(
@@ -85,10 +85,10 @@ fn show(args: &CacheArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> 
     if evicted > 0 {
         writeln!(console.out, "  full: {evicted} older pages made room for newer ones")?;
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
-fn clear(args: &CacheArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn clear(args: &CacheArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let pages = match open_existing(&args.flags.0.clone().alone(), console)? {
         Some(pages) => pages.clear()?,
         None => 0,
@@ -97,7 +97,7 @@ fn clear(args: &CacheArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
         true => writeln!(console.out, "{}", json!({ "cleared": pages }))?,
         false => writeln!(console.err, "cleared {}", count(pages, "page"))?,
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 const HELP: &str = "\

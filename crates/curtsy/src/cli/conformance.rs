@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::{Console, Outcome};
+use super::{Console, Exit};
 use crate::conformance::{
-    Report, challenges, headers, links, robots, robots_fetch, sitemaps, surt, urls,
+    FactsReport, challenges, headers, links, robots, robots_fetch, sitemaps, surt, urls,
 };
 
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ impl FactsKind {
         }
     }
 
-    fn run(self, path: &Path) -> anyhow::Result<Report> {
+    fn run(self, path: &Path) -> anyhow::Result<FactsReport> {
         match self {
             FactsKind::Robots => robots::robots(path),
             FactsKind::RobotsFetch => robots_fetch::robots_fetch(path),
@@ -66,14 +66,14 @@ impl FactsKind {
     }
 }
 
-pub(super) fn run(args: &ConformanceArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &ConformanceArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let path = match args.path.is_dir() {
         true => args.path.join(args.kind.file()),
         false => args.path.clone(),
     };
     let report = args.kind.run(&path)?;
     report.print(&mut console.out)?;
-    Ok(if report.failed.is_empty() { Outcome::Fine } else { Outcome::Refused })
+    Ok(if report.failed.is_empty() { Exit::Fine } else { Exit::Refused })
 }
 
 const HELP: &str = "\

@@ -14,7 +14,7 @@ use super::flags::{ALL, Flags, Values};
 use super::progress::Progressing;
 use super::report::summary;
 use super::settings::choose_schemes;
-use super::{Console, Outcome, printable};
+use super::{Console, Exit, printable};
 use crate::signals::Signals;
 
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub(super) struct OutputArgs {
     pub(super) quiet: bool,
 }
 
-pub(super) fn run(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let CrawlArgs { flags: Flags(flags), output: OutputArgs { json, quiet } } = args;
     let (spec, into) = spec(flags, console)?;
     let report = work(&spec, &into, (json, quiet), console)?;
@@ -48,17 +48,17 @@ pub(super) fn run(args: CrawlArgs, console: &mut Console<'_>) -> anyhow::Result<
             let told = "stopped: nobody reads the rows any more; a crawl into standard output can't be resumed, one into a file can (`--into pages.jsonl`)";
             console.note(told)?;
         }
-        return Ok(Outcome::Unread);
+        return Ok(Exit::Unread);
     }
     print(&report, &into, json, console)?;
     Ok(outcome(&report))
 }
 
 /// A crawl that was made for a report on its links.
-pub(super) struct Checked {
+pub(super) struct CrawlForLinks {
     pub(super) file: PathBuf,
     /// The code that the crawl alone would end with.
-    pub(super) outcome: Outcome,
+    pub(super) outcome: Exit,
     /// URLs that were not requested because an earlier response is still fresh.
     pub(super) from_cache: Option<u64>,
     /// Why there is no page at all: a seed and the reason of its row.
@@ -72,7 +72,7 @@ pub(super) fn run_for_report(
     mut flags: Values,
     (json, quiet): (bool, bool),
     console: &mut Console<'_>,
-) -> anyhow::Result<Checked> {
+) -> anyhow::Result<CrawlForLinks> {
     let is_near = |text: &str| seed(text).is_ok_and(|url| url.host().names_this_machine());
     let is_local = flags.texts("urls").all(is_near);
     if is_local {
@@ -108,7 +108,7 @@ pub(super) fn run_for_report(
     let from_cache = (quiet && held > 0).then_some(held);
     let outcome = outcome(&report);
     let nothing = match (outcome, spec.seeds.first()) {
-        (Outcome::NothingFetched, Some(seed)) => {
+        (Exit::NothingFetched, Some(seed)) => {
             let reason = PagesFile::open(&into.file)?.row(seed)?.and_then(|row| row.reason);
             reason.map(|reason| {
                 format!("{}: {}", super::shown_url(seed.as_str()), printable(&reason))
@@ -116,7 +116,7 @@ pub(super) fn run_for_report(
         }
         _ => None,
     };
-    Ok(Checked { file: into.file, outcome, from_cache, nothing })
+    Ok(CrawlForLinks { file: into.file, outcome, from_cache, nothing })
 }
 
 fn work(
@@ -147,17 +147,17 @@ fn work(
 }
 
 /// The code that a crawl ends with.
-pub(super) fn outcome(report: &Report) -> Outcome {
+pub(super) fn outcome(report: &Report) -> Exit {
     match report.how {
-        Ended::Complete if report.pages_held == Some(0) => Outcome::NothingFetched,
+        Ended::Complete if report.pages_held == Some(0) => Exit::NothingFetched,
         Ended::Complete if report.rows > 0 && report.fetched + report.cached == 0 => {
-            Outcome::NothingFetched
+            Exit::NothingFetched
         }
-        Ended::Complete => Outcome::Fine,
-        Ended::Waits(_) => Outcome::Waits,
-        Ended::Stopped => Outcome::Stopped,
-        Ended::Spent(_) => Outcome::Fine,
-        Ended::Ours(_) => Outcome::OurSide,
+        Ended::Complete => Exit::Fine,
+        Ended::Waits(_) => Exit::Waits,
+        Ended::Stopped => Exit::Stopped,
+        Ended::Spent(_) => Exit::Fine,
+        Ended::Ours(_) => Exit::OurSide,
     }
 }
 

@@ -16,7 +16,7 @@ use curtsy_sim::manners_of;
 
 use super::progress::Progressing;
 use super::report::{RowsAre, summary_of};
-use super::{Console, Outcome, columns, printable, why};
+use super::{Console, Exit, columns, printable, why};
 use crate::signals::Signals;
 use curtsy_crawl::{
     Begin, FileSpec, JobSpec, PageSharing, Prelude, Report, SeedsAre, Target, run as run_job,
@@ -33,7 +33,7 @@ pub(super) struct DemoArgs {
     json: bool,
 }
 
-pub(super) fn run(args: &DemoArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &DemoArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let temporary = std::env::temp_dir().join(format!("curtsy-demo-{}", std::process::id()));
     let folder = args.keep.clone().unwrap_or_else(|| temporary.clone());
     std::fs::create_dir_all(&folder)
@@ -46,7 +46,7 @@ pub(super) fn run(args: &DemoArgs, console: &mut Console<'_>) -> anyhow::Result<
     shown
 }
 
-fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let log = folder.join("access.jsonl");
     let settings = Settings { log: Some(log.clone()), ..Settings::default() };
     let sites = Sites::start(Scene::demo(), settings)?;
@@ -103,7 +103,7 @@ fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Re
             "\n{kept}\nNext: curtsy crawl https://your.site/ --contact you@your.site"
         )?;
     }
-    Ok(if clean { Outcome::Fine } else { Outcome::Refused })
+    Ok(if clean { Exit::Fine } else { Exit::Refused })
 }
 
 fn tell(

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::flags::{CACHE, CONFIG, Flags, LEDGER, MANNERS, Values, WAY};
 use super::progress::moment;
 use super::report::failure;
-use super::{Console, Outcome, progress};
+use super::{Console, Exit, progress};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -32,7 +32,7 @@ pub(super) struct ExplainArgs {
 /// How a crawl would ask.
 pub(super) type HowFlags = Flags<{ MANNERS | WAY | LEDGER | CACHE | CONFIG }>;
 
-pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: ExplainArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     now(args.url, args.how.0, args.json, console)
 }
 
@@ -42,7 +42,7 @@ pub(super) fn now(
     mut flags: Values,
     json: bool,
     console: &mut Console<'_>,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<Exit> {
     flags.add("urls", text.clone());
     let settings = flags.settings()?;
     let job = settings.order(DiscoverySpec::default(), console)?.job()?;
@@ -96,7 +96,7 @@ fn in_words(
     explained: &Explained,
     Dialable { problem, refused }: &Dialable,
     patience: Option<Duration>,
-) -> (String, Outcome) {
+) -> (String, Exit) {
     let Explained { decision, gates: findings, now, held_status, .. } = explained;
     let why = |gate: &Gate| {
         let found = findings.iter().find(|(of, ..)| of == gate);
@@ -104,7 +104,7 @@ fn in_words(
     };
     match &decision.action {
         Action::Refuse(gate) => {
-            (format!("would not be fetched: {}", why(gate)), Outcome::NothingFetched)
+            (format!("would not be fetched: {}", why(gate)), Exit::NothingFetched)
         }
         Action::UseCached => {
             let until = match decision.findings.of(Gate::Freshness).verdict {
@@ -116,11 +116,11 @@ fn in_words(
                     format!(
                         "needs no request: another crawl of yours was answered with {status}, which counts{until}"
                     ),
-                    Outcome::NothingFetched,
+                    Exit::NothingFetched,
                 ),
                 None => (
                     format!("needs no request: the page that the page cache holds is fresh{until}"),
-                    Outcome::Fine,
+                    Exit::Fine,
                 ),
             }
         }
@@ -129,13 +129,13 @@ fn in_words(
                 Some(refused) => refused.to_string(),
                 None => failure("port"),
             };
-            (format!("would not be fetched: {why}"), Outcome::NothingFetched)
+            (format!("would not be fetched: {why}"), Exit::NothingFetched)
         }
         _ if problem.is_some() => {
-            (format!("could not be fetched now: {}", failure("dns")), Outcome::NothingFetched)
+            (format!("could not be fetched now: {}", failure("dns")), Exit::NothingFetched)
         }
         Action::Wait(until, gate) if *until == Time::NEVER => {
-            (format!("would wait until somebody lifts it: {}", why(gate)), Outcome::Waits)
+            (format!("would wait until somebody lifts it: {}", why(gate)), Exit::Waits)
         }
         Action::Wait(until, gate) => (
             format!(
@@ -145,8 +145,8 @@ fn in_words(
                 why(gate)
             ),
             match patience.is_some_and(|patience| *until > *now + patience) {
-                true => Outcome::Waits,
-                false => Outcome::Fine,
+                true => Exit::Waits,
+                false => Exit::Fine,
             },
         ),
         Action::Approach(approach) => {
@@ -161,7 +161,7 @@ fn in_words(
             } else {
                 format!("in {}", progress::span(wait))
             };
-            (format!("{what}, {when}"), Outcome::Fine)
+            (format!("{what}, {when}"), Exit::Fine)
         }
     }
 }

@@ -17,7 +17,7 @@ use serde_json::json;
 
 /// A failure as it is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct CommandFailure {
     /// What kind of failure it is: one of the codes in docs/reference/crawl.md.
     pub code: &'static str,
     /// What was tried, on what, and why it failed.
@@ -49,19 +49,19 @@ pub(super) const NOT_BUILT: &str = "not_built";
 /// An error of the command line itself, with its code.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
-struct Refusal {
+struct CodedError {
     code: &'static str,
     text: String,
 }
 
 /// An error with a code; the text may end with a line `hint: …`.
 pub(super) fn refusal(code: &'static str, text: impl Into<String>) -> anyhow::Error {
-    anyhow::Error::new(Refusal { code, text: text.into() })
+    anyhow::Error::new(CodedError { code, text: text.into() })
 }
 
-impl Failure {
+impl CommandFailure {
     /// What an error of a command comes to.
-    pub fn of(error: &anyhow::Error) -> Failure {
+    pub fn of(error: &anyhow::Error) -> CommandFailure {
         let mut message = String::new();
         let mut hint = None;
         for cause in error.chain() {
@@ -85,11 +85,11 @@ impl Failure {
             }
         }
         let message = in_words(&message);
-        Failure { code: error.chain().find_map(code_of).unwrap_or("failed"), message, hint }
+        CommandFailure { code: error.chain().find_map(code_of).unwrap_or("failed"), message, hint }
     }
 
     /// What is wrong with the arguments.
-    pub fn of_arguments(error: &clap::Error) -> Failure {
+    pub fn of_arguments(error: &clap::Error) -> CommandFailure {
         let text = error.render().to_string();
         let text = text.strip_prefix("error: ").unwrap_or(&text);
         let first: Vec<_> = text.lines().take_while(|line| !line.trim().is_empty()).collect();
@@ -106,12 +106,12 @@ impl Failure {
             Some((message, hint)) => (message.to_owned(), Some(hint.to_owned())),
             None => (message, hint),
         };
-        Failure { code: USAGE, message, hint }
+        CommandFailure { code: USAGE, message, hint }
     }
 
-    /// Tells a person.
-    pub fn tell(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "error: {}", self.message)?;
+    /// Tells a person, after a word such as `error: `.
+    pub fn tell(&self, out: &mut dyn Write, before: &str) -> io::Result<()> {
+        writeln!(out, "{before}{}", self.message)?;
         match &self.hint {
             Some(hint) => writeln!(out, "hint: {hint}"),
             None => Ok(()),
@@ -120,14 +120,14 @@ impl Failure {
 
     /// Tells a program: one line of JSON.
     pub fn tell_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Failure { code, message, hint } = self;
+        let CommandFailure { code, message, hint } = self;
         writeln!(out, "{}", json!({"error": {"code": code, "message": message, "hint": hint}}))
     }
 }
 
 /// The code of one cause, if it has one.
 fn code_of(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
-    if let Some(refusal) = cause.downcast_ref::<Refusal>() {
+    if let Some(refusal) = cause.downcast_ref::<CodedError>() {
         return Some(refusal.code);
     }
     if let Some(error) = cause.downcast_ref::<OpenError>() {
@@ -227,7 +227,7 @@ mod tests {
     use anyhow::Context;
 
     fn check(error: anyhow::Error, code: &str, message: &str, hint: Option<&str>) {
-        let failure = Failure::of(&error);
+        let failure = CommandFailure::of(&error);
         let hint = hint.map(str::to_owned);
         let (code, message) = (code.to_owned(), message.to_owned());
         assert_eq!((failure.code.to_owned(), failure.message, failure.hint), (code, message, hint));

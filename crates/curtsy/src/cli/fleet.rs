@@ -9,7 +9,7 @@ use curtsy_store::redis::{Caller, Letters, Link, LinkOptions, Options, RedisStor
 use serde_json::{Value, json};
 
 use super::worker::{RedisArgs, names};
-use super::{Console, Outcome, printable, progress};
+use super::{Console, Exit, printable, progress};
 
 /// Letters that are shown at once.
 const SHOWN: usize = 100;
@@ -118,16 +118,17 @@ impl RedisCaller {
         &self,
         question: impl Future<Output = Result<T, E>>,
     ) -> anyhow::Result<T> {
-        self.runtime.block_on(question).map_err(|error| match error.to_string().contains("hint: ") {
-            true => anyhow::Error::new(error).context("could not ask Redis"),
-            false => anyhow::Error::new(error).context(
-                "could not ask Redis\nhint: is it running? `--redis URL` or PAGE_FETCHER_REDIS_URL says where",
-            ),
+        self.runtime.block_on(question).map_err(|error| {
+            let context = match error.to_string().contains("hint: ") {
+                true => "could not ask Redis",
+                false => "could not ask Redis\nhint: is it running? `--redis URL` or PAGE_FETCHER_REDIS_URL says where",
+            };
+            anyhow::Error::new(error).context(context)
         })
     }
 }
 
-pub(super) fn run(args: &FleetArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &FleetArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let (redis, flow) = match &args.what {
         FleetCommand::Status(status) => return show(status, console),
         FleetCommand::Pause(redis) => (redis, fleet::Flow::Pause),
@@ -145,10 +146,10 @@ pub(super) fn run(args: &FleetArgs, console: &mut Console<'_>) -> anyhow::Result
         fleet::Flow::Resume => "goes on",
     };
     writeln!(console.err, "{said}")?;
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
-fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
     let asking = RedisCaller::to_read(&args.redis, &console.variables)?;
     let names = names(&console.variables);
@@ -174,7 +175,7 @@ fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
             "blocked": blocked.len(),
         });
         writeln!(console.out, "{told}")?;
-        return Ok(Outcome::Fine);
+        return Ok(Exit::Fine);
     }
     let out = &mut *console.out;
     writeln!(out, "workers    {}", status.workers.len())?;
@@ -205,10 +206,10 @@ fn show(args: &StatusArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
             progress::span(status.quiet)
         )?;
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
-pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
     let asking = RedisCaller::to_read(&args.redis, &console.variables)?;
     let names = names(&console.variables);
@@ -244,12 +245,12 @@ pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<O
                     listed.letters.iter().find(|(e, _)| e == url.as_bytes())
                 {
                     show_letter(console, args.json, entry, reason)?;
-                    return Ok(Outcome::Fine);
+                    return Ok(Exit::Fine);
                 }
                 from += listed.letters.len() as u64;
                 if listed.letters.is_empty() {
                     writeln!(console.err, "`{}` is not on the list", printable(url))?;
-                    return Ok(Outcome::Refused);
+                    return Ok(Exit::Refused);
                 }
             }
         }
@@ -263,7 +264,7 @@ pub(super) fn dlq(args: &DlqArgs, console: &mut Console<'_>) -> anyhow::Result<O
             return done(console, args.json, "purged", urls, count);
         }
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 fn tell(console: &mut Console<'_>, json: bool, entry: &[u8], reason: &str) -> anyhow::Result<()> {
@@ -310,7 +311,7 @@ fn done(
     what: &str,
     urls: &[String],
     count: u64,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<Exit> {
     match json {
         true => writeln!(console.out, "{}", json!({what: count}))?,
         false => writeln!(console.err, "{what} {}", progress::counted(count, "letter"))?,
@@ -319,9 +320,9 @@ fn done(
         if !json {
             writeln!(console.err, "none of these is on the list; `curtsy dlq list` shows it")?;
         }
-        return Ok(Outcome::Refused);
+        return Ok(Exit::Refused);
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 /// The stop orders that are in force in a fleet.

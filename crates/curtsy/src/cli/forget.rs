@@ -15,7 +15,7 @@ use serde_json::json;
 use super::block::host;
 use super::flags::{CONFIG, Flags, LEDGER};
 use super::progress::counted;
-use super::{Console, Outcome, file, printable};
+use super::{Console, Exit, file, printable};
 use curtsy_crawl::seed;
 
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ pub(super) struct ForgetArgs {
     json: bool,
 }
 
-pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let is_url = args.what.contains("://");
     let what = match (is_url, port(&args.what)) {
         (true, _) => Forget::Url(seed(&args.what)?),
@@ -114,7 +114,7 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
             if history_stays { "" } else { ", and the ledger of hosts has no history of it" };
         writeln!(console.err, "nothing to forget of {shown}: {there}{ledger}")?;
     }
-    Ok(if known { Outcome::Fine } else { Outcome::Refused })
+    Ok(if known { Exit::Fine } else { Exit::Refused })
 }
 
 /// The port in `localhost:8000`.

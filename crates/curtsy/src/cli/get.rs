@@ -8,9 +8,9 @@ use curtsy_engine::discover::DiscoverySpec;
 use serde_json::json;
 
 use super::explain::HowFlags;
-use super::failure::{self, Failure};
+use super::failure::{self, CommandFailure};
 use super::progress::Progressing;
-use super::{Console, Outcome, printable};
+use super::{Console, Exit, printable};
 use crate::signals::Signals;
 
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ pub(super) struct GetArgs {
     json: bool,
 }
 
-pub(super) fn run(args: GetArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: GetArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let GetArgs { url, how: HowFlags { 0: mut flags }, json } = args;
     flags.add("urls", url.clone());
     let discovery =
@@ -60,12 +60,12 @@ pub(super) fn run(args: GetArgs, console: &mut Console<'_>) -> anyhow::Result<Ou
                 PageSource::Stale => "from the page cache, stale; asked for again meanwhile",
             };
             console.note(&format!("{}: {said}", printable(&url)))?;
-            Ok(Outcome::Fine)
+            Ok(Exit::Fine)
         }
         None => {
             let (why, hint) = no_page(&report);
             let message = format!("{}: no page: {}", printable(&url), printable(&why));
-            console.refuse(Failure { code: failure::NO_PAGE, message, hint })?;
+            console.refuse(CommandFailure { code: failure::NO_PAGE, message, hint })?;
             Ok(super::crawl::outcome(&report).or_nothing())
         }
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::config::{NAME, template};
-use super::{Console, Outcome};
+use super::{Console, Exit};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -20,7 +20,7 @@ pub(super) struct InitArgs {
     force: bool,
 }
 
-pub(super) fn run(args: &InitArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &InitArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let path = args.file.display();
     let mut options = std::fs::OpenOptions::new();
     options.write(true);
@@ -40,7 +40,7 @@ pub(super) fn run(args: &InitArgs, console: &mut Console<'_>) -> anyhow::Result<
         console.err,
         "wrote `{path}`: give a contact and your URLs there, then run `curtsy crawl`"
     )?;
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 const HELP: &str = "\

@@ -26,7 +26,7 @@ use curtsy_sim::manners_of;
 
 use self::logs::{Logs, open};
 use super::policy::assignment;
-use super::{Console, Outcome, columns, count, printable};
+use super::{Console, Exit, columns, count, printable};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -76,17 +76,17 @@ pub(super) struct JudgeArgs {
     json: bool,
 }
 
-pub(super) fn run(args: &JudgeArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &JudgeArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let policies = match Policies::choose(args)? {
         Ok(policies) => policies,
         Err((name, error)) => {
             // Not 1: that says that a crawler broke something.
             super::policy::say_faults(&name, &error, console)?;
-            return Ok(Outcome::Usage);
+            return Ok(Exit::Usage);
         }
     };
     let (verdicts, reading) = judge(args, policies)?;
-    let outcome = if verdicts.clean() { Outcome::Fine } else { Outcome::Refused };
+    let outcome = if verdicts.clean() { Exit::Fine } else { Exit::Refused };
     match &verdicts.agents[..] {
         [] => bail!(nothing_selected(&reading)),
         [agent] if verdicts.others.agents == 0 => {
@@ -143,7 +143,7 @@ fn print(text: &[u8], console: &mut Console<'_>) -> std::io::Result<()> {
 }
 
 /// What was read beside the exchanges, and by which policies.
-struct Reading {
+struct LogReading {
     /// Lines that `--agent` left out.
     other_agents: u64,
     /// Lines that `--from` left out.
@@ -160,14 +160,14 @@ struct Reading {
     midway: bool,
 }
 
-impl Reading {
+impl LogReading {
     /// The policy that an agent is held to, by its name.
     fn policy_of(&self, agent: &str) -> String {
         self.policies.of(agent).0.to_owned()
     }
 }
 
-fn nothing_selected(reading: &Reading) -> String {
+fn nothing_selected(reading: &LogReading) -> String {
     let agents = match reading.names.is_empty() {
         true => String::new(),
         false => format!("\nhint: agents in the log: {}", reading.names.join(", ")),
@@ -180,23 +180,11 @@ fn nothing_selected(reading: &Reading) -> String {
 }
 
 /// Reads the logs and judges what is selected.
-fn judge(args: &JudgeArgs, policies: Policies) -> anyhow::Result<(Verdicts, Reading)> {
+fn judge(args: &JudgeArgs, policies: Policies) -> anyhow::Result<(Verdicts, LogReading)> {
     let beside = Beside::read(args)?;
     let mut logs = Logs::open(&args.logs, args.format)?;
     let selected = Selection::of(args, policies.product.as_deref());
-    let mut reading = Reading {
-        other_agents: 0,
-        other_addresses: 0,
-        names: Vec::new(),
-        unreadable: 0,
-        unreadable_first: Vec::new(),
-        formats: Vec::new(),
-        policies,
-        delay_given: args.delay.is_some() || args.set.iter().any(|(key, _)| key == DELAY),
-        midway: args.midway,
-    };
     let made = Cell::new(0);
-    let policies = &reading.policies;
     let mut docket = Docket::new(|product: &str| {
         made.set(made.get() + 1);
         beside.judge(policies.of(product).1, product, args.midway, made.get())
@@ -239,12 +227,17 @@ fn judge(args: &JudgeArgs, policies: Policies) -> anyhow::Result<(Verdicts, Read
         docket.see(exchange);
     }
     let verdicts = docket.finish();
-    reading.other_agents = other_agents;
-    reading.other_addresses = other_addresses;
-    reading.names = names;
-    reading.unreadable = logs.unreadable;
-    reading.formats = std::mem::take(&mut logs.formats);
-    reading.unreadable_first = std::mem::take(&mut logs.unreadable_first);
+    let reading = LogReading {
+        other_agents,
+        other_addresses,
+        names,
+        unreadable: logs.unreadable,
+        unreadable_first: logs.unreadable_first,
+        formats: logs.formats,
+        policies,
+        delay_given: args.delay.is_some() || args.set.iter().any(|(key, _)| key == DELAY),
+        midway: args.midway,
+    };
     Ok((verdicts, reading))
 }
 

@@ -9,9 +9,9 @@ use clap::Args;
 use curtsy_sink::read::PagesFile;
 use serde_json::{Value as Json, json};
 
-use super::crawl::Checked;
+use super::crawl::CrawlForLinks;
 use super::flags::{ANEW, CACHE, CONFIG, FIND, Flags, INTO, LEDGER, MANNERS, WAY};
-use super::{Console, Outcome, count, crawl, file, printable};
+use super::{Console, Exit, count, crawl, file, printable};
 use crate::linkcheck::{self, LinkChecks, LinkProblem, LinkReport, ProblemKind};
 
 #[derive(Debug, Args)]
@@ -49,7 +49,7 @@ pub(super) struct LinksArgs {
     flags: Flags<{ CONFIG | MANNERS | FIND | WAY | LEDGER | CACHE | INTO | ANEW }>,
 }
 
-pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let known = args.baseline.as_deref().map(|path| baseline(path, console)).transpose()?;
     let from_max = if args.all { usize::MAX } else { FROM_MAX };
     let look = LinkChecks { fragments: args.fragments, from_max };
@@ -72,18 +72,18 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
         named => {
             let named = named.map(PathBuf::from).or_else(|| args.file.clone());
             args.refuse_crawl_flags(named.as_deref())?;
-            (file::find(named.as_deref(), &[], &args.flags.0, console)?, Outcome::Fine)
+            (file::find(named.as_deref(), &[], &args.flags.0, console)?, Exit::Fine)
         }
     };
     let report = linkcheck::report(&PagesFile::open(&file)?, look)?;
-    let sifted = Sifted::new(&report, known.as_ref(), look, crawled == Outcome::Fine);
+    let sifted = Sifted::new(&report, known.as_ref(), look, crawled == Exit::Fine);
     match json {
         true => print_json(&report, &sifted, console)?,
         false => print(&report, &sifted, console)?,
     }
     let fails = |problem: &&LinkProblem| strict || problem.kind.is_broken();
     Ok(match sifted.new.iter().any(fails) {
-        true => Outcome::Refused,
+        true => Exit::Refused,
         // A crawl that did not come to its end has not checked everything.
         false => crawled,
     })
@@ -91,7 +91,7 @@ pub(super) fn run(args: LinksArgs, console: &mut Console<'_>) -> anyhow::Result<
 
 impl LinksArgs {
     /// Crawls the site, with everything that the report looks at.
-    fn crawl(self, url: String, console: &mut Console<'_>) -> anyhow::Result<Checked> {
+    fn crawl(self, url: String, console: &mut Console<'_>) -> anyhow::Result<CrawlForLinks> {
         let mut flags = self.flags.0;
         flags.add("urls", url);
         flags.switch_on("assets");

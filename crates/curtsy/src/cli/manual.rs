@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use super::{Cli, Console, Outcome};
+use super::{Cli, Console, Exit};
 
 #[derive(Debug, Args)]
 #[command(after_help = COMPLETIONS_HELP)]
@@ -27,14 +27,14 @@ pub(super) struct ManArgs {
 pub(super) fn completions(
     args: &CompletionsArgs,
     console: &mut Console<'_>,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<Exit> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "curtsy", &mut text);
     console.out.write_all(&text)?;
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
-pub(super) fn man(args: &ManArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn man(args: &ManArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     match &args.into {
         Some(folder) => {
             std::fs::create_dir_all(folder)
@@ -49,7 +49,7 @@ pub(super) fn man(args: &ManArgs, console: &mut Console<'_>) -> anyhow::Result<O
             console.out.write_all(&text)?;
         }
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 const COMPLETIONS_HELP: &str = "\

@@ -1,6 +1,6 @@
 //! The command line: what each command takes, what it prints, and the code that it ends with.
 //!
-//! Data goes to stdout, everything else to stderr. A command returns an [`Outcome`]. An `Err` means
+//! Data goes to stdout, everything else to stderr. A command returns an [`Exit`]. An `Err` means
 //! that the command could not do its part (a file does not exist), and ends like a wrong argument.
 
 mod block;
@@ -47,7 +47,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use curtsy_core::policy::Variables;
 
 use curtsy_crawl::{printable, shown_url};
-pub use failure::Failure;
+pub use failure::CommandFailure;
 #[cfg(not(all(feature = "fleet", feature = "serve")))]
 use failure::NOT_BUILT;
 use failure::{SETTINGS, refusal};
@@ -111,26 +111,26 @@ enum Command {
     /// Work for a fleet, over Redis and Kafka (not in this build)
     #[cfg(not(feature = "fleet"))]
     #[command(after_help = FLEET.help())]
-    Worker(LeftOut),
+    Worker(NotBuilt),
     /// Fill a fleet's queue from a file of seeds (not in this build)
     #[cfg(not(feature = "fleet"))]
     #[command(after_help = FLEET.help())]
-    Schedule(LeftOut),
+    Schedule(NotBuilt),
     /// See how a fleet does, pause and drain it (not in this build)
     #[cfg(not(feature = "fleet"))]
     #[command(after_help = FLEET.help())]
-    Fleet(LeftOut),
+    Fleet(NotBuilt),
     /// Look through a fleet's dead letters (not in this build)
     #[cfg(not(feature = "fleet"))]
     #[command(after_help = FLEET.help())]
-    Dlq(LeftOut),
+    Dlq(NotBuilt),
     /// Serve an HTTP API and web pages that ingest business sites
     #[cfg(feature = "serve")]
     Serve(Box<serve::ServeArgs>),
     /// Serve an HTTP API and web pages (not in this build)
     #[cfg(not(feature = "serve"))]
     #[command(after_help = SERVICE.help())]
-    Serve(LeftOut),
+    Serve(NotBuilt),
     /// Read a server's access log and say which manners were broken
     Judge(judge::JudgeArgs),
     /// Serve scripted test sites on this machine, for any crawler
@@ -160,26 +160,27 @@ const GROUPS: &[(&str, &[&str])] = &[
 /// Whatever was asked of a part that was left out.
 #[cfg(not(all(feature = "fleet", feature = "serve")))]
 #[derive(Debug, clap::Args)]
-struct LeftOut {
+struct NotBuilt {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     _asked: Vec<String>,
 }
 
 /// A part that was left out of this build: what it is, and the feature that has it.
 #[cfg(not(all(feature = "fleet", feature = "serve")))]
-struct Part {
+struct OptionalPart {
     what: &'static str,
     feature: &'static str,
 }
 
 #[cfg(not(feature = "fleet"))]
-const FLEET: Part = Part { what: "the fleet, which needs librdkafka", feature: "fleet" };
+const FLEET: OptionalPart =
+    OptionalPart { what: "the fleet, which needs librdkafka", feature: "fleet" };
 
 #[cfg(not(feature = "serve"))]
-const SERVICE: Part = Part { what: "the service", feature: "serve" };
+const SERVICE: OptionalPart = OptionalPart { what: "the service", feature: "serve" };
 
 #[cfg(not(all(feature = "fleet", feature = "serve")))]
-impl Part {
+impl OptionalPart {
     fn build(&self) -> String {
         format!("cargo build --release -p curtsy --features {}", self.feature)
     }
@@ -215,7 +216,7 @@ impl Cli {
     }
 
     /// Runs the command.
-    pub fn run(self, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+    pub fn run(self, console: &mut Console<'_>) -> anyhow::Result<Exit> {
         match self.command {
             Command::Crawl(args) => crawl::run(*args, console),
             Command::Demo(args) => demo::run(&args, console),
@@ -280,14 +281,10 @@ impl Console<'_> {
     }
 
     /// Says that the answer is no, and why: as an error for a program, as a sentence for a person.
-    pub(crate) fn refuse(&mut self, failure: Failure) -> std::io::Result<()> {
-        if self.json {
-            return failure.tell_json(self.err);
-        }
-        writeln!(self.err, "{}", failure.message)?;
-        match &failure.hint {
-            Some(hint) => writeln!(self.err, "hint: {hint}"),
-            None => Ok(()),
+    pub(crate) fn refuse(&mut self, failure: CommandFailure) -> std::io::Result<()> {
+        match self.json {
+            true => failure.tell_json(self.err),
+            false => failure.tell(self.err, ""),
         }
     }
 
@@ -305,7 +302,7 @@ impl Console<'_> {
 
 /// How a command ended, as its exit code tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Exit {
     /// Done, and nothing is wrong: 0.
     Fine,
     /// Done, and the answer is no: a violation, a refusal, a check that failed: 1.
@@ -325,29 +322,29 @@ pub enum Outcome {
     Unread,
 }
 
-impl Outcome {
+impl Exit {
     /// The same for whoever wanted one page: a crawl that is done without it could fetch nothing.
-    fn or_nothing(self) -> Outcome {
-        if self == Outcome::Fine { Outcome::NothingFetched } else { self }
+    fn or_nothing(self) -> Exit {
+        if self == Exit::Fine { Exit::NothingFetched } else { self }
     }
 
     /// The exit code.
     pub fn code(self) -> u8 {
         match self {
-            Outcome::Fine => 0,
-            Outcome::Refused => 1,
-            Outcome::Usage => 2,
-            Outcome::Waits => 3,
-            Outcome::NothingFetched => 4,
-            Outcome::OurSide => 5,
-            Outcome::Stopped => 130,
-            Outcome::Unread => 141,
+            Exit::Fine => 0,
+            Exit::Refused => 1,
+            Exit::Usage => 2,
+            Exit::Waits => 3,
+            Exit::NothingFetched => 4,
+            Exit::OurSide => 5,
+            Exit::Stopped => 130,
+            Exit::Unread => 141,
         }
     }
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> ExitCode {
+impl From<Exit> for ExitCode {
+    fn from(outcome: Exit) -> ExitCode {
         ExitCode::from(outcome.code())
     }
 }

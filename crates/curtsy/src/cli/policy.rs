@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::flags::{CONFIG, Flags, POLICY};
 use super::progress::counted;
-use super::{Console, Failure, Outcome, SETTINGS, refusal};
+use super::{CommandFailure, Console, Exit, SETTINGS, refusal};
 
 #[derive(Debug, Args)]
 pub(super) struct PolicyArgs {
@@ -73,7 +73,7 @@ struct CheckArgs {
     json: bool,
 }
 
-pub(super) fn run(args: PolicyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: PolicyArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     match args.command {
         PolicyCommand::Show(args) => show(args, console),
         PolicyCommand::Diff(args) => diff(&args, console),
@@ -81,7 +81,7 @@ pub(super) fn run(args: PolicyArgs, console: &mut Console<'_>) -> anyhow::Result
     }
 }
 
-fn show(args: ShowPolicyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn show(args: ShowPolicyArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let ShowPolicyArgs { policy: named, flags: Flags(mut flags), origin, json } = args;
     if let Some(policy) = &named {
         flags.add("policy", policy);
@@ -106,7 +106,7 @@ fn show(args: ShowPolicyArgs, console: &mut Console<'_>) -> anyhow::Result<Outco
         Err(error) => match error.downcast_ref::<PolicyError>() {
             Some(wrong) => {
                 say_faults(named.as_deref().unwrap_or("the policy"), wrong, console)?;
-                return Ok(Outcome::Usage);
+                return Ok(Exit::Usage);
             }
             None => return Err(error),
         },
@@ -122,10 +122,10 @@ fn show(args: ShowPolicyArgs, console: &mut Console<'_>) -> anyhow::Result<Outco
         };
         write!(console.out, "# policy {}\n{text}", settled.policy.hash_hex())?;
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
-fn diff(args: &DiffArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn diff(args: &DiffArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let mut policies = Vec::new();
     for name in [&args.left, &args.right] {
         // Two named policies are compared as they are written, whatever the environment says.
@@ -133,7 +133,7 @@ fn diff(args: &DiffArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
             Ok(policy) => policies.push(policy),
             Err(error) => {
                 say_faults(name, &error, console)?;
-                return Ok(Outcome::Usage);
+                return Ok(Exit::Usage);
             }
         }
     }
@@ -160,10 +160,10 @@ fn diff(args: &DiffArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
             writeln!(console.out, "{:keys$}  {:lefts$}  {}", d.key, d.left, d.right)?;
         }
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
-fn check(args: &CheckArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn check(args: &CheckArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let text = match std::fs::read_to_string(&args.file) {
         Err(error)
             if error.kind() == ErrorKind::NotFound && Preset::parse(&args.file).is_some() =>
@@ -208,12 +208,12 @@ fn check(args: &CheckArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome>
                     writeln!(console.out, "credentials are sent to {} only", own.at)?;
                 }
             }
-            Ok(Outcome::Fine)
+            Ok(Exit::Fine)
         }
-        Err(_) if args.json => Ok(Outcome::Refused),
+        Err(_) if args.json => Ok(Exit::Refused),
         Err(error) => {
             say_faults(&args.file, &error, console)?;
-            Ok(Outcome::Refused)
+            Ok(Exit::Refused)
         }
     }
 }
@@ -243,7 +243,7 @@ pub(super) fn say_faults(
             true => {
                 let message = Fault { hint: None, ..fault.clone() };
                 let (message, hint) = (format!("{name}{message}"), fault.hint.clone());
-                Failure { code: SETTINGS, message, hint }.tell_json(console.err)?;
+                CommandFailure { code: SETTINGS, message, hint }.tell_json(console.err)?;
             }
             false => writeln!(console.err, "error: {name}{fault}")?,
         }

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::flags::{CONFIG, Flags};
 use super::progress::{counted, size, span};
-use super::{Console, Outcome, printable, refusal};
+use super::{Console, Exit, printable, refusal};
 
 #[derive(Debug, Args)]
 pub(super) struct RobotsArgs {
@@ -65,24 +65,24 @@ struct ShowRobotsArgs {
     agent: AgentArgs,
 }
 
-pub(super) fn run(args: RobotsArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: RobotsArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     match args.command {
         RobotsCommand::Test(args) => test(&args, console),
         RobotsCommand::Show(args) => show(&args, console),
     }
 }
 
-fn test(args: &TestArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn test(args: &TestArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let robots = read(&args.file)?;
     let asking = args.agent.asking(console)?;
     let rules = asking.rules(&robots);
-    let mut outcome = Outcome::Fine;
+    let mut outcome = Exit::Fine;
     let mut list = Vec::new();
     for url in &args.urls {
         let path = path_of(url)?;
         let answer = rules.decide(&path);
         if !answer.allowed {
-            outcome = Outcome::Refused;
+            outcome = Exit::Refused;
         }
         let rule = answer.rule.and_then(|rule| Some((rule.line, robots.line_text(rule.line)?)));
         if args.agent.json {
@@ -113,7 +113,7 @@ fn test(args: &TestArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-fn show(args: &ShowRobotsArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+fn show(args: &ShowRobotsArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let robots = read(&args.file)?;
     let asking = args.agent.asking(console)?;
     let rules = asking.rules(&robots);
@@ -134,7 +134,7 @@ fn show(args: &ShowRobotsArgs, console: &mut Console<'_>) -> anyhow::Result<Outc
             "looks_like_html": robots.looks_like_html(),
         });
         writeln!(console.out, "{json:#}")?;
-        return Ok(Outcome::Fine);
+        return Ok(Exit::Fine);
     }
     let out = &mut console.out;
     let group = match rules.group() {
@@ -170,7 +170,7 @@ fn show(args: &ShowRobotsArgs, console: &mut Console<'_>) -> anyhow::Result<Outc
     if robots.looks_like_html() {
         writeln!(console.err, "note: this looks like a page of HTML")?;
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 /// Who asks, and how groups are compared with that name.

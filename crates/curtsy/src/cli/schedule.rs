@@ -8,8 +8,8 @@ use curtsy_core::policy::{Preset, variable_typos};
 
 use super::progress::counted;
 use super::worker::{RedisArgs, names};
-use super::{Console, Outcome, printable};
-use crate::fleet::Log;
+use super::{Console, Exit, printable};
+use crate::fleet::FleetLog;
 use crate::schedule::{
     Does, ScheduleError, ScheduleReport, ScheduleSpec, SeedFile, look, run_once,
 };
@@ -33,7 +33,7 @@ pub(super) struct ScheduleArgs {
     json: bool,
 }
 
-pub(super) fn run(args: &ScheduleArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &ScheduleArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let file = SeedFile::read(&args.file).with_context(|| format!("`{}`", args.file.display()))?;
     let spec = ScheduleSpec {
         redis_url: args.redis.find(&console.variables),
@@ -41,13 +41,13 @@ pub(super) fn run(args: &ScheduleArgs, console: &mut Console<'_>) -> anyhow::Res
         seeds: file.seeds,
     };
     console.warn(&variable_typos(Preset::Fleet, &console.variables))?;
-    let log = Log::to_stderr();
+    let log = FleetLog::to_stderr();
     let report = match (args.once, args.dry_run) {
         (true, _) => run_once(&spec, &log),
         (_, true) => look(&spec, &log),
         _ => {
             crate::schedule::run(&spec, &log).map_err(|e| at(&spec, e))?;
-            return Ok(Outcome::Fine);
+            return Ok(Exit::Fine);
         }
     };
     let report = report.map_err(|e| at(&spec, e))?;
@@ -55,7 +55,7 @@ pub(super) fn run(args: &ScheduleArgs, console: &mut Console<'_>) -> anyhow::Res
         true => writeln!(console.out, "{}", serde_json::to_string(&report)?)?,
         false => print(&report, args.dry_run, console)?,
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 /// An error with the place where Redis was looked for.

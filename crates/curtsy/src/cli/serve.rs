@@ -14,7 +14,7 @@ use curtsy_store::Place;
 
 use super::flags::{CONFIG, Flags, MANNERS, WAY};
 use super::progress::counted;
-use super::{Console, Outcome};
+use super::{Console, Exit};
 use crate::signals::Signals;
 
 /// How long a run waits for a host that must wait: somebody sits before the page.
@@ -55,12 +55,12 @@ pub(super) struct ServeArgs {
     flags: Flags<{ MANNERS | WAY | CONFIG }>,
 }
 
-pub(super) fn run(args: &ServeArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &ServeArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let demo = args.demo.then(Demo::start).transpose()?;
     let spec = spec(args, demo.as_ref(), console)?;
     if args.rotate_token {
         writeln!(console.out, "{}", rotate_token(&spec.store)?)?;
-        return Ok(Outcome::Fine);
+        return Ok(Exit::Fine);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -85,7 +85,7 @@ pub(super) fn run(args: &ServeArgs, console: &mut Console<'_>) -> anyhow::Result
         served.map_err(anyhow::Error::from)
     })?;
     writeln!(console.err, "stopped; runs that were at work go on when the service starts again")?;
-    Ok(Outcome::Stopped)
+    Ok(Exit::Stopped)
 }
 
 fn greet(

@@ -20,7 +20,7 @@ use clap::{Args, ValueEnum};
 use curtsy_core::policy::Preset;
 use curtsy_sim::{Mode, Outcome as Day, Spec, simulate};
 
-use super::{Console, Outcome, printable};
+use super::{Console, Exit, printable};
 use sum::Sum;
 
 #[derive(Debug, Args)]
@@ -72,14 +72,14 @@ enum Show {
     Both,
 }
 
-pub(super) fn run(args: &SimArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &SimArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let sum = live(args, console)?;
     if args.json {
         writeln!(console.out, "{:#}", sum.to_json(args))?;
     } else {
         sum.print(args, console)?;
     }
-    Ok(if sum.failed == 0 { Outcome::Fine } else { Outcome::Refused })
+    Ok(if sum.failed == 0 { Exit::Fine } else { Exit::Refused })
 }
 
 /// Runs the days on threads and sums them up here.

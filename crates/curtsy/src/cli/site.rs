@@ -11,7 +11,7 @@ use curtsy_sim::loopback::{Health, Listen, Scene, Served, Settings, Sites};
 use serde_json::json;
 
 use super::ends::Ends;
-use super::{Console, Outcome, count};
+use super::{Console, Exit, count};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -64,7 +64,7 @@ enum Moods {
     Demo,
 }
 
-pub(super) fn run(args: &SiteArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &SiteArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let mut scene = scene(args)?;
     if let Some(port) = args.port {
         match scene.hosts.iter().any(|host| host.listen.plain()) {
@@ -89,7 +89,7 @@ pub(super) fn run(args: &SiteArgs, console: &mut Console<'_>) -> anyhow::Result<
     ends.wait(args.until_stdin_closes, None)?;
     let left = sites.stop().context("the sites ended with an error")?;
     told(args, &left.health, console)?;
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 fn scene(args: &SiteArgs) -> anyhow::Result<Scene> {

@@ -12,12 +12,12 @@ use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::SitemapUrl;
 use serde_json::json;
 
-use super::failure::{self, Failure};
+use super::failure::{self, CommandFailure};
 use super::flags::{CONFIG, FIND, Flags, LEDGER, MANNERS, Values, WAY};
 use super::progress::{Progressing, counted};
 use super::report::unreached;
 use super::settings::choose_schemes;
-use super::{Console, Outcome, printable, progress};
+use super::{Console, Exit, printable, progress};
 use crate::signals::Signals;
 
 #[derive(Debug, Args)]
@@ -55,7 +55,7 @@ pub(super) struct PlanArgs {
     json: bool,
 }
 
-pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let SitemapCommand::List(args) = args.command;
     let ListArgs { url, flags: Flags(flags), json } = args;
     let (spec, listed, report) = list(url, flags, json, console)?;
@@ -79,11 +79,11 @@ pub(super) fn run(args: SitemapArgs, console: &mut Console<'_>) -> anyhow::Resul
         n => counted(n as u64, "URL"),
     };
     console.note(&said)?;
-    Ok(if listed.is_empty() { Outcome::Refused } else { Outcome::Fine })
+    Ok(if listed.is_empty() { Exit::Refused } else { Exit::Fine })
 }
 
 /// `curtsy plan`.
-pub(super) fn plan(args: PlanArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn plan(args: PlanArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let PlanArgs { url, flags: Flags(flags), json } = args;
     let (spec, mut listed, report) = list(url, flags, json, console)?;
     if let Some(outcome) = kept_off(&spec, &listed, &report, console)? {
@@ -96,8 +96,8 @@ pub(super) fn plan(args: PlanArgs, console: &mut Console<'_>) -> anyhow::Result<
     let plan = Plan::new(&spec, &listed)?;
     // As the crawl would end: nothing is fetched if neither the seed nor a listed page may be.
     let outcome = match plan.pages == 0 && plan.seed_refused.is_some() {
-        true => Outcome::NothingFetched,
-        false => Outcome::Fine,
+        true => Exit::NothingFetched,
+        false => Exit::Fine,
     };
     let by = setter(&plan, url);
     if json {
@@ -165,22 +165,23 @@ fn kept_off(
     listed: &[SitemapUrl],
     report: &Report,
     console: &mut Console<'_>,
-) -> anyhow::Result<Option<Outcome>> {
+) -> anyhow::Result<Option<Exit>> {
     let is_unreached = report.unreached.contains_key(&GuardRefusal::host(&spec.seeds[0]));
     let (outcome, failure) = match report.how {
-        Ended::Waits(_) => (Outcome::Waits, waits(report)),
-        Ended::Stopped => (Outcome::Stopped, stopped(report)),
+        Ended::Waits(_) => (Exit::Waits, waits(report)),
+        Ended::Stopped => (Exit::Stopped, stopped(report)),
         Ended::Ours(problem) => {
             let said = super::report::our_side(problem);
             let (message, hint) = said.split_once("\n  hint: ").unwrap_or((said, ""));
             let hint = (!hint.is_empty()).then(|| hint.to_owned());
-            let failure = Failure { code: failure::OUR_SIDE, message: message.to_owned(), hint };
-            (Outcome::OurSide, failure)
+            let failure =
+                CommandFailure { code: failure::OUR_SIDE, message: message.to_owned(), hint };
+            (Exit::OurSide, failure)
         }
-        Ended::Complete if is_unreached => (Outcome::NothingFetched, not_reached(report)),
+        Ended::Complete if is_unreached => (Exit::NothingFetched, not_reached(report)),
         Ended::Complete | Ended::Spent(_) => return Ok(None),
     };
-    if !listed.is_empty() && outcome != Outcome::Stopped {
+    if !listed.is_empty() && outcome != Exit::Stopped {
         let hint = failure.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
         console.warn(&[format!("not every sitemap could be read: {}{hint}", failure.message)])?;
         return Ok(None);
@@ -190,7 +191,7 @@ fn kept_off(
 }
 
 /// Whom the site waits for, until when, and what can be done.
-fn waits(report: &Report) -> Failure {
+fn waits(report: &Report) -> CommandFailure {
     let whys: Vec<String> = report.waits.iter().map(|wait| printable(&wait.why)).collect();
     let mut hints: Vec<&str> = report.waits.iter().flat_map(|w| &w.hints).map(|h| &**h).collect();
     hints.dedup();
@@ -202,25 +203,25 @@ fn waits(report: &Report) -> Failure {
         (true, None) => "the site must wait until somebody lifts the block".to_owned(),
     };
     let hint = (!hints.is_empty()).then(|| printable(&hints.join("; ")));
-    Failure { code: failure::WAITS, message, hint }
+    CommandFailure { code: failure::WAITS, message, hint }
 }
 
 /// What was waited for when somebody stopped it.
-fn stopped(report: &Report) -> Failure {
+fn stopped(report: &Report) -> CommandFailure {
     let whys: Vec<String> = report.waits.iter().map(|wait| printable(&wait.why)).collect();
     let message = match whys.is_empty() {
         true => "stopped before all sitemaps were read".to_owned(),
         false => format!("stopped while the site had to wait: {}", whys.join("; ")),
     };
-    Failure { code: failure::STOPPED, message, hint: None }
+    CommandFailure { code: failure::STOPPED, message, hint: None }
 }
 
 /// Why nobody could be reached.
-fn not_reached(report: &Report) -> Failure {
+fn not_reached(report: &Report) -> CommandFailure {
     let unreached = unreached(report, |_| false);
     let mut said: Vec<String> = unreached.lines().map(|line| line.trim().to_owned()).collect();
     said.extend(report.not_dialled.iter().map(|refused| printable(&refused.to_string())));
-    Failure { code: failure::UNREACHED, message: said.join("; "), hint: None }
+    CommandFailure { code: failure::UNREACHED, message: said.join("; "), hint: None }
 }
 
 /// Who asks for the span between two requests, in words.

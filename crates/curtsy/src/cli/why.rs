@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -20,9 +19,9 @@ use curtsy_store::queued_in;
 use serde_json::{Value as Json, json};
 
 use super::explain::{self, HowFlags};
-use super::failure::{self, Failure};
+use super::failure::{self, CommandFailure};
 use super::settings::CommandSettings;
-use super::{Console, Outcome, file, printable, progress};
+use super::{Console, Exit, file, printable, progress};
 use curtsy_crawl::{LeftOut, left_out, other_scheme, seed};
 
 #[derive(Debug, Args)]
@@ -45,7 +44,7 @@ pub(super) struct WhyArgs {
     how: HowFlags,
 }
 
-pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     if args.now {
         return explain::now(args.url, args.how.0, args.json, console);
     }
@@ -64,11 +63,11 @@ pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Ou
             let LeftOut { why, hint, .. } = left_out(&PagesFile::open(&file)?, &urls[0])?;
             let (url, file) = (printable(&args.url), file.display());
             let message = format!("{url} is not in `{file}`: {}", printable(&why));
-            console.refuse(Failure { code: failure::NOT_TAKEN, message, hint })?;
-            return Ok(Outcome::Refused);
+            console.refuse(CommandFailure { code: failure::NOT_TAKEN, message, hint })?;
+            return Ok(Exit::Refused);
         }
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 /// An answer to "why?".
@@ -450,7 +449,10 @@ fn told(step: &DecisionRow) -> String {
         (None, None) => step.gate.as_ref().map(|g| format!("{g} gate")).unwrap_or_default(),
     };
     let friction = step.friction.as_ref().map(|f| format!(" ({f})")).unwrap_or_default();
-    let wait = step.retry_after.map(|w| format!(", asks to wait {}", span(w))).unwrap_or_default();
+    let wait = step
+        .retry_after
+        .map(|w| format!(", asks to wait {}", progress::span(w)))
+        .unwrap_or_default();
     if was_not_asked(step) {
         let what = match step.http_status {
             Some(_) => "not asked for: the last answer is still fresh",
@@ -569,10 +571,6 @@ fn in_json(url: &CrawlUrl, found: &UrlHistory) -> Json {
         "source": row.and_then(|r| r.source.clone()),
         "steps": steps,
     })
-}
-
-fn span(span: Duration) -> String {
-    progress::span(span)
 }
 
 const HELP: &str = "\

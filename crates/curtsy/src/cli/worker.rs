@@ -12,8 +12,8 @@ use curtsy_engine::Point;
 
 use super::flags::{CONFIG, Flags, MANNERS, WAY};
 use super::policy::assignment;
-use super::{Console, Outcome, printable, refusal};
-use crate::fleet::{FleetSpec, Log, Names, ask, run as run_worker};
+use super::{Console, Exit, printable, refusal};
+use crate::fleet::{FleetLog, FleetSpec, QueueNames, ask, run as run_worker};
 use curtsy_crawl::state_dir;
 
 #[derive(Clone, Debug, Args)]
@@ -98,10 +98,10 @@ fn said(variables: &Variables, name: &str) -> Option<String> {
 }
 
 /// What queues and topics are called, as the environment says.
-pub(super) fn names(variables: &Variables) -> Names {
-    let usual = Names::default();
+pub(super) fn names(variables: &Variables) -> QueueNames {
+    let usual = QueueNames::default();
     let said = |name: &str, usual: String| said(variables, name).unwrap_or(usual);
-    Names {
+    QueueNames {
         input_queue: said("PAGE_FETCHER_INPUT_QUEUE", usual.input_queue),
         dlq_queue: said("PAGE_FETCHER_DLQ_QUEUE", usual.dlq_queue),
         rejected_queue: said("PAGE_FETCHER_REJECTED_QUEUE", usual.rejected_queue),
@@ -109,12 +109,12 @@ pub(super) fn names(variables: &Variables) -> Names {
     }
 }
 
-pub(super) fn run(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     if let Some(url) = &args.check_health {
         let outcome = match ask(url) {
             Ok((status, said)) => {
                 writeln!(console.out, "{said}")?;
-                if status == 200 { Outcome::Fine } else { Outcome::Refused }
+                if status == 200 { Exit::Fine } else { Exit::Refused }
             }
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
                 return Err(error).with_context(|| format!("could not ask `{url}`"));
@@ -122,17 +122,17 @@ pub(super) fn run(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Resul
             // Docker reserves 2: whoever can't be asked is not healthy.
             Err(error) => {
                 writeln!(console.err, "no answer from `{}`: {error}", printable(url))?;
-                Outcome::Refused
+                Exit::Refused
             }
         };
         return Ok(outcome);
     }
     let spec = spec(args, console)?;
-    let report = run_worker(&spec, &Log::to_stderr())?;
+    let report = run_worker(&spec, &FleetLog::to_stderr())?;
     if args.json {
         writeln!(console.out, "{}", serde_json::to_string(&report)?)?;
     }
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 /// Reads flags and variables into what is to be done.
@@ -216,17 +216,14 @@ fn spec(args: &WorkerArgs, console: &mut Console<'_>) -> anyhow::Result<FleetSpe
 }
 
 /// Refuses a queue that is also a list of letters: what fails would be queued again for ever.
-fn apart(names: &Names) -> anyhow::Result<()> {
+fn apart(names: &QueueNames) -> anyhow::Result<()> {
     let input = &names.input_queue;
     let letters = [
         ("PAGE_FETCHER_DLQ_QUEUE", &names.dlq_queue),
         ("PAGE_FETCHER_REJECTED_QUEUE", &names.rejected_queue),
     ];
     for (variable, list) in letters {
-        if [String::new(), ":high".into(), ":low".into()]
-            .iter()
-            .any(|part| *list == format!("{input}{part}"))
-        {
+        if ["", ":high", ":low"].iter().any(|part| *list == format!("{input}{part}")) {
             bail!(
                 "{variable} is `{list}`, which is the queue of URLs: what fails would be asked for again for ever\n\
                  hint: give the list a name of its own, or another one to PAGE_FETCHER_INPUT_QUEUE"

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::ends::Ends;
 use super::progress::counted;
-use super::{Console, Outcome};
+use super::{Console, Exit};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -54,13 +54,13 @@ pub(super) struct ZooArgs {
     until_stdin_closes: bool,
 }
 
-pub(super) fn run(args: &ZooArgs, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &ZooArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let chosen = chosen(args)?;
     if args.list {
         for case in &chosen {
             line(args, case, None, console)?;
         }
-        return Ok(Outcome::Fine);
+        return Ok(Exit::Fine);
     }
     // Signals are listened for before anybody is told that the zoo is open.
     let ends = Ends::listen()?;
@@ -90,7 +90,7 @@ pub(super) fn run(args: &ZooArgs, console: &mut Console<'_>) -> anyhow::Result<O
     ends.wait(args.until_stdin_closes, args.lasts)?;
     let seen = zoo.close().context("the zoo ended with an error")?;
     told(args, &seen, console)?;
-    Ok(Outcome::Fine)
+    Ok(Exit::Fine)
 }
 
 /// The cases that were asked for.

@@ -6,11 +6,10 @@ use curtsy_parse::challenge::{WallKind, wall};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Report, judge_rows};
+use super::{FactsReport, Judged, judge_rows};
 
 #[derive(Deserialize)]
 struct ChallengeFact {
-    id: String,
     status: u16,
     headers: Map<String, Value>,
     body: String,
@@ -20,8 +19,8 @@ struct ChallengeFact {
 }
 
 /// Judges every row of the file.
-pub fn challenges(path: &Path) -> anyhow::Result<Report> {
-    judge_rows(path, |row: &ChallengeFact, report| {
+pub fn challenges(path: &Path) -> anyhow::Result<FactsReport> {
+    judge_rows(path, |row: &ChallengeFact| {
         let mut headers: Vec<(&str, &str)> = Vec::new();
         for (name, value) in &row.headers {
             match value {
@@ -39,8 +38,7 @@ pub fn challenges(path: &Path) -> anyhow::Result<Report> {
             is(WallKind::Challenge),
             is(WallKind::Block),
         );
-        report.check(&row.id, expected, got);
-        Ok(())
+        Ok(Judged::Compared(expected, got))
     })
 }
 

@@ -14,12 +14,10 @@ use curtsy_parse::html::{Limits, Page};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::robots::base64;
-use super::{Report, judge_rows};
+use super::{FactsReport, Judged, base64, judge_rows};
 
 #[derive(Deserialize)]
 struct HeaderFact {
-    id: String,
     kind: String,
     expect: Value,
     value: Option<String>,
@@ -52,8 +50,8 @@ impl HeaderFact {
 }
 
 /// Judges every row.
-pub fn headers(path: &Path) -> anyhow::Result<Report> {
-    judge_rows(path, |row: &HeaderFact, report| {
+pub fn headers(path: &Path) -> anyhow::Result<FactsReport> {
+    judge_rows(path, |row: &HeaderFact| {
         let got = match row.kind.as_str() {
             "retry-after" => answer_retry_after(row),
             "http-date" => answer_http_date(row),
@@ -63,28 +61,20 @@ pub fn headers(path: &Path) -> anyhow::Result<Report> {
             "content-encoding" => answer_content_encoding(row),
             "etag" => answer_etag(row),
             "robots-rules" if row.expect.get("strict_none").is_some() => {
-                report.skip(&row.id, LENIENT);
-                return Ok(());
+                return Ok(Judged::skipped(LENIENT));
             }
             "robots-rules" => answer_robots_rules(row),
             "robots-meta" => answer_robots_meta(row),
-            "charset-label" if is_lacking(row) => {
-                report.skip(&row.id, LACKING);
-                return Ok(());
-            }
+            "charset-label" if is_lacking(row) => return Ok(Judged::skipped(LACKING)),
             "charset-label" => answer_charset_label(row),
             "document-encoding" => answer_document_encoding(row)?,
-            other => {
-                report.skip(&row.id, &format!("unknown kind `{other}`"));
-                return Ok(());
-            }
+            other => return Ok(Judged::Skipped(format!("unknown kind `{other}`"))),
         };
         // Where readers differ, ours is the lenient reading: it obeys more.
         let expected = row.expect.get("lenient").unwrap_or(&row.expect);
         // Compared as values: the order of keys in a text means nothing.
         let got = if got == *expected { expected } else { &got };
-        report.check(&row.id, expected.to_string(), got.to_string());
-        Ok(())
+        Ok(Judged::compared(expected.to_string(), got.to_string()))
     })
 }
 

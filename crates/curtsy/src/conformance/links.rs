@@ -5,23 +5,18 @@
 //! own spelling.
 
 use std::collections::BTreeSet;
-use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context, bail};
 use curtsy_core::url::CrawlUrl;
 use curtsy_parse::charset::Charset;
 use curtsy_parse::html::{Addresses, Limits, Markup, Page};
-use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::robots::base64;
-use super::{Report, judge_rows};
+use super::{FactsReport, Judged, bytes, judge_rows};
 
 #[derive(Deserialize)]
 struct LinksFact {
-    id: String,
     url: String,
     content_type: Option<String>,
     html: Option<String>,
@@ -30,13 +25,13 @@ struct LinksFact {
     expect: PageFacts,
     /// What a reader may also answer where SVG or MathML has links.
     #[serde(default)]
-    also_acceptable_links: Vec<Vec<Link>>,
+    also_acceptable_links: Vec<Vec<LinkFact>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct PageFacts {
     base: String,
-    links: Vec<Link>,
+    links: Vec<LinkFact>,
     frames: Vec<String>,
     canonical: Option<String>,
     refresh: Option<String>,
@@ -45,34 +40,19 @@ struct PageFacts {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Link {
+struct LinkFact {
     url: String,
     rel: BTreeSet<String>,
 }
 
-impl LinksFact {
-    fn body(&self) -> anyhow::Result<Vec<u8>> {
-        if let Some(html) = &self.html {
-            return Ok(html.clone().into_bytes());
-        }
-        if let Some(coded) = &self.html_b64 {
-            return base64(coded);
-        }
-        let Some(coded) = &self.html_gz_b64 else { bail!("row `{}` has no page", self.id) };
-        let mut html = Vec::new();
-        GzDecoder::new(base64(coded)?.as_slice()).read_to_end(&mut html)?;
-        Ok(html)
-    }
-}
-
 /// Judges every row of the file.
-pub fn links(path: &Path) -> anyhow::Result<Report> {
+pub fn links(path: &Path) -> anyhow::Result<FactsReport> {
     judge_rows(path, judge)
 }
 
-fn judge(row: &LinksFact, report: &mut Report) -> anyhow::Result<()> {
-    let body = row.body()?;
-    let url = Url::parse(&row.url).with_context(|| format!("the address of `{}`", row.id))?;
+fn judge(row: &LinksFact) -> anyhow::Result<Judged> {
+    let body = bytes([&row.html, &row.html_b64, &row.html_gz_b64])?;
+    let url = Url::parse(&row.url)?;
     let charset = Charset::of(&body, row.content_type.as_deref(), url.host_str());
     let text = charset.decode(&body);
     let markup = Markup::read(&text);
@@ -83,7 +63,8 @@ fn judge(row: &LinksFact, report: &mut Report) -> anyhow::Result<()> {
         expected.links.clone_from(&got.links);
     }
     if expected != got {
-        return differ(report, &row.id, &expected, &got);
+        let (expected, got) = (serde_json::to_string(&expected)?, serde_json::to_string(&got)?);
+        return Ok(Judged::Compared(expected, got));
     }
     let page = CrawlUrl::parse(&row.url)
         .map(|url| Page::read(&url, row.content_type.as_deref(), &body, &Limits::default()))?;
@@ -94,28 +75,16 @@ fn judge(row: &LinksFact, report: &mut Report) -> anyhow::Result<()> {
         links: page.links.into_iter().map(|link| (link.url, link.nofollow)).collect(),
         frames: page.frames,
     };
-    report.check(&row.id, format!("{:?}", Crawled::of(&row.url, &got)), format!("{crawled:?}"));
-    Ok(())
-}
-
-fn differ(
-    report: &mut Report,
-    id: &str,
-    expected: &PageFacts,
-    got: &PageFacts,
-) -> anyhow::Result<()> {
-    report.check(id, serde_json::to_string(expected)?, serde_json::to_string(got)?);
-    Ok(())
+    Ok(Judged::Compared(format!("{:?}", Crawled::of(&row.url, &got)), format!("{crawled:?}")))
 }
 
 fn facts(markup: &Markup<'_>, addresses: &Addresses) -> PageFacts {
     let web = |reference: &str| {
         addresses.resolve(reference).filter(|url| matches!(url.scheme(), "http" | "https"))
     };
-    let links = markup
-        .links
-        .iter()
-        .filter_map(|link| Some(Link { url: web(&link.href)?.into(), rel: link.rel().collect() }));
+    let links = markup.links.iter().filter_map(|link| {
+        Some(LinkFact { url: web(&link.href)?.into(), rel: link.rel().collect() })
+    });
     let refresh = markup.refresh(|reference| addresses.resolve(reference));
     PageFacts {
         base: addresses.base().to_string(),

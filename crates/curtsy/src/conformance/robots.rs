@@ -8,33 +8,25 @@
 //! Each row is given to the matcher that decides and to the naive one; if they differ, the row
 //! fails.
 
-use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use curtsy_core::policy::AgentMatch;
 use curtsy_core::robots::{AgentRules, Robots, naive::naive_decide};
-use data_encoding::BASE64_NOPAD;
-use flate2::read::GzDecoder;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Report, judge_rows};
-
-/// What a decompressed robots.txt of a row may measure at most.
-const ROW_BYTES_MAX: u64 = 16 << 20;
+use super::{FactsReport, Judged, bytes, judge_rows};
 
 /// Runs a file of robots.txt rows.
-pub fn robots(path: &Path) -> Result<Report> {
-    judge_rows(path, |row: &RobotsFact, report| {
-        row.judge(&row.text()?, report);
-        Ok(())
+pub fn robots(path: &Path) -> Result<FactsReport> {
+    judge_rows(path, |row: &RobotsFact| {
+        Ok(row.judge(&bytes([&row.robots, &row.robots_b64, &row.robots_gz_b64])?))
     })
 }
 
 #[derive(Deserialize)]
 struct RobotsFact {
-    id: String,
     robots: Option<String>,
     robots_b64: Option<String>,
     robots_gz_b64: Option<String>,
@@ -56,21 +48,8 @@ fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Option<f
 }
 
 impl RobotsFact {
-    fn text(&self) -> Result<Vec<u8>> {
-        if let Some(text) = &self.robots {
-            return Ok(text.clone().into_bytes());
-        }
-        if let Some(coded) = &self.robots_b64 {
-            return base64(coded);
-        }
-        let Some(coded) = &self.robots_gz_b64 else { bail!("row `{}` has no robots.txt", self.id) };
-        let mut text = Vec::new();
-        GzDecoder::new(&base64(coded)?[..]).take(ROW_BYTES_MAX).read_to_end(&mut text)?;
-        Ok(text)
-    }
-
     /// One row may ask three things; it counts once, and as its worst.
-    fn judge(&self, text: &[u8], report: &mut Report) {
+    fn judge(&self, text: &[u8]) -> Judged {
         let robots = Robots::parse(text);
         let rules = robots.for_agent(&self.ua, AgentMatch::Rfc);
         let mut expected = Vec::new();
@@ -100,8 +79,8 @@ impl RobotsFact {
             got.push(format!("{:?}", robots.sitemaps().map(|(_, url)| url).collect::<Vec<_>>()));
         }
         match decision {
-            Some(reason) if expected == got => report.skip(&self.id, reason),
-            _ => report.check(&self.id, expected.join(", "), got.join(", ")),
+            Some(reason) if expected == got => Judged::skipped(reason),
+            _ => Judged::Compared(expected.join(", "), got.join(", ")),
         }
     }
 
@@ -155,14 +134,10 @@ fn exact_path(url: &str) -> String {
     }
 }
 
-/// Decodes standard Base64, with or without padding.
-pub(super) fn base64(coded: &str) -> Result<Vec<u8>> {
-    BASE64_NOPAD.decode(coded.trim_end_matches('=').as_bytes()).context("not Base64")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{base64, exact_path};
+    use super::super::base64;
+    use super::exact_path;
 
     #[test]
     fn the_path_is_cut_from_the_exact_string() {

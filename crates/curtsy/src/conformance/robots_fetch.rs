@@ -12,35 +12,29 @@ use curtsy_core::robots::{ROBOTS_BYTES_MAX, Robots, RobotsClass, RobotsReply, cl
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Report, judge_rows};
+use super::{FactsReport, Judged, judge_rows};
 
 /// Runs a file of rows about fetching robots.txt.
-pub fn robots_fetch(path: &Path) -> Result<Report> {
-    judge_rows(path, |row: &RobotsFetchFact, report| {
-        row.judge(report);
-        Ok(())
-    })
+pub fn robots_fetch(path: &Path) -> Result<FactsReport> {
+    judge_rows(path, |row: &RobotsFetchFact| Ok(row.judge()))
 }
 
 #[derive(Deserialize)]
 struct RobotsFetchFact {
-    id: String,
     situation: Value,
     expect_rfc9309: String,
 }
 
 impl RobotsFetchFact {
-    fn judge(&self, report: &mut Report) {
+    fn judge(&self) -> Judged {
         let situation = &self.situation;
         if situation.get("page").is_some() {
-            return report.skip(
-                &self.id,
+            return Judged::skipped(
                 "where robots.txt stands is URL identity, tested with `Authority`",
             );
         }
         if situation.get("cached_age_hours").is_some() || situation.get("for_days").is_some() {
-            return report
-                .skip(&self.id, "time is the host state's business, tested with `HostState`");
+            return Judged::skipped("time is the host state's business, tested with `HostState`");
         }
         let class = class_of(reply(situation), Forbidden::Allow);
         let got = match (class, &situation["bytes"], situation.get("body")) {
@@ -52,7 +46,7 @@ impl RobotsFetchFact {
             (RobotsClass::NoRules, ..) => "allow-all".to_owned(),
             (RobotsClass::Denied | RobotsClass::Unreachable, ..) => "disallow-all".to_owned(),
         };
-        report.check(&self.id, &*self.expect_rfc9309, got);
+        Judged::compared(&*self.expect_rfc9309, got)
     }
 }
 

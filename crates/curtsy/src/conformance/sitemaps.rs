@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use curtsy_core::headers::any_date;
 use curtsy_core::robots::Robots;
 use curtsy_core::time::Time;
@@ -17,39 +18,81 @@ use curtsy_parse::sitemap::{Entry, Limits, Sitemap, SitemapKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Report, judge_rows};
+use super::{FactsReport, Judged, judge_rows};
 
 #[derive(Deserialize)]
 struct SitemapFact {
-    id: String,
     entry_url: String,
-    files: BTreeMap<String, File>,
-    expect: Expect,
+    files: BTreeMap<String, SitemapFile>,
+    expect: ExpectedPages,
 }
 
 #[derive(Deserialize)]
-struct File {
+struct SitemapFile {
     file: String,
 }
 
 #[derive(Deserialize)]
-struct Expect {
+#[serde(deny_unknown_fields)]
+struct ExpectedPages {
     kind: String,
     urls: Vec<String>,
     sitemaps: Option<Vec<String>>,
-    entries: Option<Vec<Value>>,
+    entries: Option<Vec<BTreeMap<String, Value>>>,
+    /// Other lists that are right too: a word, or a list of URL lists and words.
     #[serde(default)]
-    also_acceptable_urls: Vec<Acceptable>,
+    also_acceptable_urls: Value,
     #[serde(default)]
     must_never_contain: Vec<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
+/// The fields that a row may expect of an entry. Fields named `*_raw` show the document's spelling.
+const ENTRY_FIELDS: [&str; 7] =
+    ["loc", "lastmod_utc", "lastmod_raw", "priority", "priority_raw", "changefreq", "alternates"];
+
+/// Other lists of pages that are right too.
+#[derive(Debug, PartialEq)]
 enum Acceptable {
     Urls(Vec<String>),
-    /// `any-prefix` or `count:a..b`
-    Words(String),
+    /// `any-prefix`: the first of the expected pages, however many.
+    AnyPrefix,
+    /// `count:a..b`: any pages, from `a` to `b` of them.
+    Count(RangeInclusive<usize>),
+}
+
+impl Acceptable {
+    fn read_all(value: &Value) -> anyhow::Result<Vec<Acceptable>> {
+        match value {
+            Value::Null => Ok(Vec::new()),
+            Value::Array(all) => all.iter().map(Acceptable::read).collect(),
+            one => Ok(vec![Acceptable::read(one)?]),
+        }
+    }
+
+    fn read(value: &Value) -> anyhow::Result<Acceptable> {
+        let read = match value {
+            Value::String(word) => Acceptable::of_word(word),
+            list => serde_json::from_value(list.clone()).ok().map(Acceptable::Urls),
+        };
+        read.with_context(|| format!("`also_acceptable_urls` has {value}, expected a list of URLs, `any-prefix` or `count:a..b`"))
+    }
+
+    fn of_word(word: &str) -> Option<Acceptable> {
+        if word == "any-prefix" {
+            return Some(Acceptable::AnyPrefix);
+        }
+        let (least, most) = word.strip_prefix("count:")?.split_once("..")?;
+        let most = most.trim_start_matches('=');
+        Some(Acceptable::Count(least.parse().ok()?..=most.parse().ok()?))
+    }
+
+    fn accepts(&self, urls: &[String], wanted: &[String]) -> bool {
+        match self {
+            Acceptable::Urls(list) => spelt(list) == urls,
+            Acceptable::AnyPrefix => wanted.starts_with(urls),
+            Acceptable::Count(range) => range.contains(&urls.len()),
+        }
+    }
 }
 
 /// What a walk over a tree of documents found.
@@ -61,15 +104,12 @@ struct SitemapTree {
 }
 
 /// Judges every row of a manifest, whose documents lie beside it.
-pub fn sitemaps(path: &Path) -> anyhow::Result<Report> {
+pub fn sitemaps(path: &Path) -> anyhow::Result<FactsReport> {
     // The folder may be the one of the sitemaps or the one above it.
     let beside = path.parent().unwrap_or(path).parent().unwrap_or(path).join("manifest.jsonl");
     let path = if path.exists() || !beside.exists() { path } else { &beside };
     let folder = path.parent().unwrap_or(path);
-    judge_rows(path, |row: &SitemapFact, report| {
-        judge(row, &walk(row, folder)?, report);
-        Ok(())
-    })
+    judge_rows(path, |row: &SitemapFact| judge(row, &walk(row, folder)?))
 }
 
 fn walk(row: &SitemapFact, folder: &Path) -> anyhow::Result<SitemapTree> {
@@ -83,7 +123,7 @@ fn walk(row: &SitemapFact, folder: &Path) -> anyhow::Result<SitemapTree> {
             continue;
         };
         let body = fs::read(folder.join(&file.file))
-            .with_context(|| format!("reading `{}` of `{}`", file.file, row.id))?;
+            .with_context(|| format!("reading `{}`", file.file))?;
         let (kind, children) = if url.path_and_query() == "/robots.txt" {
             let robots = Robots::parse(&body);
             // Relative ones are resolved, as in an index.
@@ -105,21 +145,21 @@ fn walk(row: &SitemapFact, folder: &Path) -> anyhow::Result<SitemapTree> {
     Ok(tree)
 }
 
-fn judge(row: &SitemapFact, tree: &SitemapTree, report: &mut Report) {
+fn judge(row: &SitemapFact, tree: &SitemapTree) -> anyhow::Result<Judged> {
     let expect = &row.expect;
+    let also = Acceptable::read_all(&expect.also_acceptable_urls)?;
+    let mut fields = expect.entries.iter().flatten().flat_map(BTreeMap::keys);
+    if let Some(unknown) = fields.find(|field| !ENTRY_FIELDS.contains(&field.as_str())) {
+        bail!("`entries` has the field `{unknown}`, expected one of {ENTRY_FIELDS:?}");
+    }
     let urls: Vec<String> = tree.entries.iter().map(|entry| entry.url.to_string()).collect();
     for never in &expect.must_never_contain {
         if urls.iter().any(|url| url.contains(never)) {
-            report.check(&row.id, format!("never `{never}`"), urls.join(" "));
-            return;
+            return Ok(Judged::Compared(format!("never `{never}`"), urls.join(" ")));
         }
     }
     let wanted = spelt(&expect.urls);
-    let acceptable = urls == wanted
-        || expect.also_acceptable_urls.iter().any(|also| match also {
-            Acceptable::Urls(list) => spelt(list) == urls,
-            Acceptable::Words(words) => is_within(words, &urls, &wanted),
-        });
+    let acceptable = urls == wanted || also.iter().any(|also| also.accepts(&urls, &wanted));
     let shown = if acceptable { &urls } else { &wanted };
     let mut expected = vec![expect.kind.clone(), format!("{shown:?}")];
     let mut got = vec![tree.kind.to_owned(), format!("{urls:?}")];
@@ -131,11 +171,12 @@ fn judge(row: &SitemapFact, tree: &SitemapTree, report: &mut Report) {
         }
     }
     for entry in expect.entries.iter().flatten().filter(|_| urls == wanted) {
+        let entry = &json!(entry);
         let found = tree.entries.iter().find(|e| entry["loc"] == e.url.as_str());
         expected.push(comparable(entry));
         got.push(found.map_or("none".to_owned(), |found| comparable(&answer(entry, found))));
     }
-    report.check(&row.id, expected.join(", "), got.join(", "));
+    Ok(Judged::Compared(expected.join(", "), got.join(", ")))
 }
 
 /// The entry in the form of the row, with the fields that the row has.
@@ -182,18 +223,6 @@ fn spelt(urls: &[String]) -> Vec<String> {
         }
     }
     list
-}
-
-/// `any-prefix`: the first of the expected; `count:a..b`: that many.
-fn is_within(words: &str, urls: &[String], wanted: &[String]) -> bool {
-    if words == "any-prefix" {
-        return wanted.starts_with(urls);
-    }
-    let range = words.strip_prefix("count:").and_then(|range| range.split_once(".."));
-    range.is_some_and(|(least, most)| {
-        let number = |text: &str| text.trim_start_matches('=').parse::<usize>();
-        matches!((number(least), number(most)), (Ok(a), Ok(b)) if (a..=b).contains(&urls.len()))
-    })
 }
 
 fn kind_name(kind: SitemapKind) -> &'static str {

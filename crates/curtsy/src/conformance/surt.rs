@@ -5,11 +5,10 @@ use std::path::Path;
 use curtsy_core::url::SurtOptions;
 use serde::Deserialize;
 
-use super::{Report, judge_rows};
+use super::{FactsReport, Judged, judge_rows};
 
 #[derive(Deserialize)]
 struct SurtFact {
-    id: String,
     url: String,
     /// Kept as it is: an option that we don't have skips its row.
     options: Option<serde_json::Value>,
@@ -18,22 +17,17 @@ struct SurtFact {
 }
 
 /// Judges every row of the file.
-pub fn surt(path: &Path) -> anyhow::Result<Report> {
-    judge_rows(path, |row: &SurtFact, report| {
+pub fn surt(path: &Path) -> anyhow::Result<FactsReport> {
+    judge_rows(path, |row: &SurtFact| {
         let options = match row.options.as_ref().map(SurtOptions::deserialize).transpose() {
             Ok(options) => options.unwrap_or_default(),
             Err(unknown) => {
-                report.skip(&row.id, &format!("option not offered: {unknown}"));
-                return Ok(());
+                return Ok(Judged::Skipped(format!("option not offered: {unknown}")));
             }
         };
         let got = curtsy_core::url::surt(&row.url, &options);
-        report.check(
-            &row.id,
-            row.surt.as_deref().unwrap_or(ERROR),
-            got.as_deref().unwrap_or(ERROR),
-        );
-        Ok(())
+        let expected = row.surt.as_deref().unwrap_or(ERROR);
+        Ok(Judged::compared(expected, got.as_deref().unwrap_or(ERROR)))
     })
 }
 

@@ -10,21 +10,20 @@ use curtsy_core::url::{CrawlUrl, UrlError, parse_whatwg};
 use serde::{Deserialize, Serialize};
 use url::{ParseError, Url, quirks};
 
-use super::{Report, judge_rows};
+use super::{FactsReport, Judged, judge_rows};
 
 #[derive(Deserialize)]
 struct UrlFact {
-    id: String,
     input: String,
     base: Option<String>,
-    expect: Expect,
+    expect: ExpectedUrl,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Expect {
+enum ExpectedUrl {
     Failure(Failure),
-    Fields(Box<Fields>),
+    UrlFields(Box<UrlFields>),
 }
 
 #[derive(Deserialize)]
@@ -35,7 +34,7 @@ enum Failure {
 
 /// The fields of the standard's URL object.
 #[derive(Serialize, Deserialize)]
-struct Fields {
+struct UrlFields {
     href: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
@@ -51,52 +50,43 @@ struct Fields {
 }
 
 /// Judges every row of the file that is about http or https.
-pub fn urls(path: &Path) -> anyhow::Result<Report> {
+pub fn urls(path: &Path) -> anyhow::Result<FactsReport> {
     judge_rows(path, judge)
 }
 
-fn judge(row: &UrlFact, report: &mut Report) -> anyhow::Result<()> {
+fn judge(row: &UrlFact) -> anyhow::Result<Judged> {
     let parsed = parse(row);
     let expected = match &row.expect {
-        Expect::Failure(Failure::Failure) => {
+        ExpectedUrl::Failure(Failure::Failure) => {
             // An address that is none, or none that is ever crawled.
-            match parsed {
-                Ok(url) if !matches!(url.scheme(), "http" | "https") => report.skip(&row.id, OTHER),
-                Ok(url) => report.check(&row.id, FAILURE, url),
-                Err(_) => report.check(&row.id, FAILURE, FAILURE),
-            }
-            return Ok(());
+            return Ok(match parsed {
+                Ok(url) if !matches!(url.scheme(), "http" | "https") => Judged::skipped(OTHER),
+                Ok(url) => Judged::compared(FAILURE, url),
+                Err(_) => Judged::compared(FAILURE, FAILURE),
+            });
         }
-        Expect::Fields(fields) if !matches!(&*fields.protocol, "http:" | "https:") => {
-            report.skip(&row.id, OTHER);
-            return Ok(());
+        ExpectedUrl::UrlFields(fields) if !matches!(&*fields.protocol, "http:" | "https:") => {
+            return Ok(Judged::skipped(OTHER));
         }
-        Expect::Fields(fields) => fields,
+        ExpectedUrl::UrlFields(fields) => fields,
     };
     let (wanted, origin) = (CrawlUrl::parse(&expected.href), expected.origin.is_some());
     let got = match &parsed {
         Ok(url) => fields(url, origin),
         Err(ParseError::IdnaError) if has_ace_label(&expected.hostname) => {
-            report.skip(&row.id, NOT_PUNYCODE);
-            return Ok(());
+            return Ok(Judged::skipped(NOT_PUNYCODE));
         }
-        Err(_) => {
-            report.check(&row.id, serde_json::to_string(&expected)?, FAILURE);
-            return Ok(());
-        }
+        Err(_) => return Ok(Judged::compared(serde_json::to_string(&expected)?, FAILURE)),
     };
     if got.pathname != expected.pathname && has_drive_letter(&got.pathname) {
-        report.skip(&row.id, DRIVE_LETTER);
-        return Ok(());
+        return Ok(Judged::skipped(DRIVE_LETTER));
     }
     let (expected, got) = (serde_json::to_string(&expected)?, serde_json::to_string(&got)?);
     let crawled = crawl_url(row.base.as_deref(), &row.input);
-    if got == expected && crawled != wanted {
-        report.check(&row.id, format!("{wanted:?}"), format!("{crawled:?}"));
-    } else {
-        report.check(&row.id, expected, got);
-    }
-    Ok(())
+    Ok(match got == expected && crawled != wanted {
+        true => Judged::Compared(format!("{wanted:?}"), format!("{crawled:?}")),
+        false => Judged::Compared(expected, got),
+    })
 }
 
 fn parse(row: &UrlFact) -> Result<Url, ParseError> {
@@ -113,8 +103,8 @@ fn crawl_url(base: Option<&str>, input: &str) -> Result<CrawlUrl, UrlError> {
     }
 }
 
-fn fields(url: &Url, origin: bool) -> Fields {
-    Fields {
+fn fields(url: &Url, origin: bool) -> UrlFields {
+    UrlFields {
         href: quirks::href(url).to_owned(),
         origin: origin.then(|| quirks::origin(url)),
         protocol: quirks::protocol(url).to_owned(),

@@ -12,7 +12,7 @@ use curtsy_sink::Cause;
 use curtsy_store::redis::{Letter, Letters, Link, WireError};
 use serde_json::json;
 
-use super::{Log, Names};
+use super::{FleetLog, QueueNames};
 
 /// Dead letters go to one list, URLs that no worker survives to another.
 pub(super) struct DeadLetters<'l> {
@@ -21,15 +21,15 @@ pub(super) struct DeadLetters<'l> {
     put: Cell<u64>,
     poison: Cell<u64>,
     policy: &'l Policy,
-    log: &'l Log,
+    log: &'l FleetLog,
 }
 
 impl<'l> DeadLetters<'l> {
     pub(super) fn new(
         link: &Rc<Link>,
-        names: &Names,
+        names: &QueueNames,
         policy: &'l Policy,
-        log: &'l Log,
+        log: &'l FleetLog,
     ) -> DeadLetters<'l> {
         DeadLetters {
             dead: Letters::new(Rc::clone(link), names.dlq_queue.clone()),

@@ -19,19 +19,19 @@ pub(crate) const ASKERS_MAX: usize = 64;
 
 /// Whether a worker can work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Health {
+pub struct WorkerHealth {
     /// What keeps it from working, if anything does.
     pub trouble: Vec<String>,
 }
 
 /// What is told to whoever asks.
-pub(super) trait Told {
-    fn health(&self) -> Health;
+pub(super) trait HealthPage {
+    fn health(&self) -> WorkerHealth;
     fn metrics(&self) -> String;
 }
 
 /// Answers whoever asks, for ever.
-pub(super) async fn serve(listener: &TcpListener, told: &impl Told) {
+pub(super) async fn serve(listener: &TcpListener, told: &impl HealthPage) {
     let mut askers = FuturesUnordered::new();
     loop {
         tokio::select! {
@@ -46,7 +46,7 @@ pub(super) async fn serve(listener: &TcpListener, told: &impl Told) {
     }
 }
 
-async fn answer(mut stream: TcpStream, told: &impl Told) -> std::io::Result<()> {
+async fn answer(mut stream: TcpStream, told: &impl HealthPage) -> std::io::Result<()> {
     let mut request = Vec::new();
     let mut buffer = [0; 1024];
     while !request.windows(4).any(|end| end == b"\r\n\r\n") {

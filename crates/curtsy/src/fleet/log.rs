@@ -1,4 +1,4 @@
-//! Log lines: one JSON object a line, metadata only. No bodies, no query values, no passwords.
+//! FleetLog lines: one JSON object a line, metadata only. No bodies, no query values, no passwords.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -13,12 +13,12 @@ use serde_json::{Map, Value};
 pub(crate) const FIELD_MAX: usize = 2048;
 
 /// Where a worker's lines go.
-pub struct Log(RefCell<Box<dyn Write>>);
+pub struct FleetLog(RefCell<Box<dyn Write>>);
 
-impl Log {
+impl FleetLog {
     /// Lines to standard error.
-    pub fn to_stderr() -> Log {
-        Log(RefCell::new(Box::new(std::io::stderr())))
+    pub fn to_stderr() -> FleetLog {
+        FleetLog(RefCell::new(Box::new(std::io::stderr())))
     }
 
     /// A line of ordinary business.
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a_record_is_one_line_whatever_is_in_it() {
         let kept = SharedBytes::default();
-        let log = Log(RefCell::new(Box::new(kept.clone())));
+        let log = FleetLog(RefCell::new(Box::new(kept.clone())));
         log.warn("e", "a\r\n\x1b[31m\u{202e}b", &[("host", "x\ny".into()), ("n", 3.into())]);
         log.info("e", &"z".repeat(100_000), &[]);
         let text = String::from_utf8(kept.0.borrow().clone()).unwrap();
@@ -153,7 +153,7 @@ mod tests {
             state
         };
         let kept = SharedBytes::default();
-        let log = Log(RefCell::new(Box::new(kept.clone())));
+        let log = FleetLog(RefCell::new(Box::new(kept.clone())));
         for _ in 0..records {
             kept.0.borrow_mut().clear();
             let (message, host, why) = (text(&mut next), text(&mut next), text(&mut next));

@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::time::Duration;
 
 use curtsy_core::evidence::{Sureness, circuit_open};
@@ -18,71 +18,11 @@ use curtsy_engine::{
     Batch, Boxed, Ending, Listener, Note, Row, Sink, SinkError, Step, Then, WorkerMemory,
 };
 
-use super::log::{Log, trouble};
+use super::log::{FleetLog, trouble};
 use super::way_out::WayOut;
 
 /// Hosts of which it is remembered that a warning was given.
 const UNSURE_MAX: usize = 10_000;
-
-/// Every metric: its name, its type, and what it says. The first sixteen are the page fetcher's.
-pub const METRICS: [(&str, &str, &str); 29] = [
-    ("page_fetcher_pages_fetched_total", "counter", "Successful fetches"),
-    (
-        "page_fetcher_pages_failed_total",
-        "counter",
-        "URL-specific permanent failures (after retries)",
-    ),
-    ("page_fetcher_pages_skipped_robots_total", "counter", "Skipped due to robots.txt"),
-    ("page_fetcher_pages_requeued_total", "counter", "Re-enqueued due to site-wide failure"),
-    ("page_fetcher_retries_total", "counter", "Total retry attempts"),
-    ("page_fetcher_dlq_enqueued_total", "counter", "URLs sent to DLQ"),
-    ("page_fetcher_circuit_breaker_opened_total", "counter", "Times circuit transitioned to open"),
-    (
-        "page_fetcher_circuit_breaker_closed_total",
-        "counter",
-        "Times circuit transitioned to closed",
-    ),
-    ("page_fetcher_circuit_breaker_probes_total", "counter", "Probe attempts"),
-    ("page_fetcher_input_queue_size", "gauge", "URLs in crawler_queue and taken from it"),
-    ("page_fetcher_dlq_size", "gauge", "Current DLQ size"),
-    (
-        "page_fetcher_circuit_breaker_state",
-        "gauge",
-        "0=closed, 1=open, 2=half_open; maximum over hosts",
-    ),
-    (
-        "page_fetcher_circuit_breaker_consecutive_failures",
-        "gauge",
-        "Current consecutive failure count; maximum over hosts",
-    ),
-    (
-        "page_fetcher_circuit_breaker_current_backoff_seconds",
-        "gauge",
-        "Current backoff duration; maximum over hosts",
-    ),
-    ("page_fetcher_fetch_duration_seconds", "histogram", "HTTP request duration"),
-    ("page_fetcher_content_size_bytes", "histogram", "Downloaded page size"),
-    ("page_fetcher_cache_hits_total", "counter", "Pages that were still fresh"),
-    ("page_fetcher_cache_misses_total", "counter", "Pages that were not fresh"),
-    ("page_fetcher_rejected_total", "counter", "Entries that are not URLs or cannot be processed"),
-    ("page_fetcher_events_published_total", "counter", "Events acknowledged by the brokers"),
-    ("page_fetcher_requests_total", "counter", "Requests sent, by kind"),
-    ("page_fetcher_redis_round_trips_total", "counter", "Round trips to Redis"),
-    ("page_fetcher_recoveries_total", "counter", "Times Redis may have lost writes"),
-    ("page_fetcher_circuit_breaker_hosts", "gauge", "Hosts by the state of their breaker"),
-    ("page_fetcher_hosts_waiting", "gauge", "Hosts that must wait, by reason"),
-    ("page_fetcher_rejected_size", "gauge", "Current size of the list of rejected entries"),
-    ("page_fetcher_paused", "gauge", "Whether the worker is paused, by reason"),
-    ("page_fetcher_limit_hits_total", "counter", "Requests ended by a limit, by limit"),
-    ("page_fetcher_unreached_total", "counter", "Failed connections, by reason"),
-];
-
-/// One more, which has its own shape.
-const LATENESS: (&str, &str, &str) = (
-    "page_fetcher_start_lateness_seconds",
-    "histogram",
-    "How long after its turn a request started",
-);
 
 const DURATIONS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 const SIZES: [f64; 9] = [1e3, 4e3, 16e3, 64e3, 256e3, 1_024e3, 4_096e3, 10_485_760.0, 67_108_864.0];
@@ -97,7 +37,7 @@ const KINDS: [(Kind, &str); 5] = [
 
 /// What a worker has done, counted.
 pub(super) struct Meter<'l> {
-    log: &'l Log,
+    log: &'l FleetLog,
     way_out: &'l WayOut<'l>,
     fetched: Cell<u64>,
     failed: Cell<u64>,
@@ -111,9 +51,9 @@ pub(super) struct Meter<'l> {
     limits: Cell<[u64; Hit::ALL.len()]>,
     recoveries: Cell<u64>,
     offered_again: Cell<u64>,
-    durations: RefCell<Histogram>,
-    sizes: RefCell<Histogram>,
-    late: RefCell<Histogram>,
+    durations: RefCell<MetricHistogram>,
+    sizes: RefCell<MetricHistogram>,
+    late: RefCell<MetricHistogram>,
     /// Why the last batch was not kept; none if it was.
     not_kept: RefCell<Option<String>>,
     /// Hosts that a warning named because they are fetched although their robots.txt is
@@ -138,7 +78,7 @@ pub(super) struct Elsewhere {
 }
 
 impl<'l> Meter<'l> {
-    pub(super) fn new(log: &'l Log, way_out: &'l WayOut<'l>) -> Meter<'l> {
+    pub(super) fn new(log: &'l FleetLog, way_out: &'l WayOut<'l>) -> Meter<'l> {
         Meter {
             log,
             way_out,
@@ -154,9 +94,9 @@ impl<'l> Meter<'l> {
             limits: Cell::default(),
             recoveries: Cell::default(),
             offered_again: Cell::default(),
-            durations: RefCell::new(Histogram::new(&DURATIONS)),
-            sizes: RefCell::new(Histogram::new(&SIZES)),
-            late: RefCell::new(Histogram::new(&LATE)),
+            durations: RefCell::new(MetricHistogram::new(&DURATIONS)),
+            sizes: RefCell::new(MetricHistogram::new(&SIZES)),
+            late: RefCell::new(MetricHistogram::new(&LATE)),
             not_kept: RefCell::default(),
             unsure: RefCell::default(),
         }
@@ -250,74 +190,66 @@ impl<'l> Meter<'l> {
         elsewhere: &Elsewhere,
     ) -> String {
         let hosts = Hosts::of(memory, policy, now);
-        let mut out = String::with_capacity(8 * 1024);
-        for (name, kind, help) in METRICS.iter().chain([&LATENESS]) {
-            // Writing to a string does not fail.
-            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
-            self.values(&mut out, name, &hosts, elsewhere);
-        }
-        out
-    }
-
-    fn values(&self, out: &mut String, name: &str, hosts: &Hosts, elsewhere: &Elsewhere) {
-        let short = name.trim_start_matches("page_fetcher_");
-        let mut one = |value: f64| {
-            let _ = writeln!(out, "{name} {value}");
-        };
-        let count = |value: u64| value as f64;
-        match short {
-            "pages_fetched_total" => one(count(self.fetched.get())),
-            "pages_failed_total" => one(count(self.failed.get())),
-            "pages_skipped_robots_total" => one(count(self.skipped.get())),
-            "pages_requeued_total" => one(count(self.requeued.get())),
-            "retries_total" => one(count(self.retries.get())),
-            "dlq_enqueued_total" => one(count(elsewhere.dlq_put)),
-            "circuit_breaker_opened_total" => one(count(self.opened.get())),
-            "circuit_breaker_closed_total" => one(count(self.closed.get())),
-            "input_queue_size" => one(count(elsewhere.input_queue)),
-            "dlq_size" => one(count(elsewhere.dlq)),
-            "rejected_size" => one(count(elsewhere.rejected)),
-            "circuit_breaker_state" => one(hosts.state.into()),
-            "circuit_breaker_consecutive_failures" => one(hosts.failures.into()),
-            "circuit_breaker_current_backoff_seconds" => one(hosts.backoff.as_secs_f64()),
-            "cache_hits_total" => one(count(elsewhere.cache.0)),
-            "cache_misses_total" => one(count(elsewhere.cache.1)),
-            "rejected_total" => one(count(elsewhere.rejected_put)),
-            "events_published_total" => one(count(elsewhere.published)),
-            "redis_round_trips_total" => one(count(elsewhere.round_trips)),
-            "recoveries_total" => one(count(self.recoveries.get())),
-            "circuit_breaker_probes_total" => {
-                let [good, bad] = self.probes.get();
-                labelled(out, name, "result", &[("success", good), ("failure", bad)]);
-            }
-            "requests_total" => {
-                let sent = self.sent.get();
-                let values = KINDS.map(|(kind, word)| (word, sent[kind as usize]));
-                labelled(out, name, "kind", &values);
-            }
-            "limit_hits_total" => {
-                let hits = self.limits.get();
-                let values = Hit::ALL.map(|hit| (hit.name(), hits[hit as usize]));
-                labelled(out, name, "limit", &values);
-            }
-            "unreached_total" => labelled(out, name, "reason", &self.way_out.counts()),
-            "circuit_breaker_hosts" => labelled(out, name, "state", &hosts.states()),
-            "hosts_waiting" => labelled(out, name, "reason", &hosts.waiting),
-            "paused" => {
-                let is = |paused: bool| u64::from(paused);
-                let sink = self.not_kept.borrow().is_some();
-                let reasons = [
-                    ("sink", is(sink)),
-                    ("store", is(elsewhere.store_down)),
-                    ("network", is(elsewhere.network_down)),
-                    ("order", is(elsewhere.ordered)),
-                ];
-                labelled(out, name, "reason", &reasons);
-            }
-            "fetch_duration_seconds" => self.durations.borrow().render(out, name),
-            "content_size_bytes" => self.sizes.borrow().render(out, name),
-            _ => self.late.borrow().render(out, name),
-        }
+        let [good, bad] = self.probes.get();
+        let (sent, limits) = (self.sent.get(), self.limits.get());
+        let paused = [
+            ("sink", self.not_kept.borrow().is_some()),
+            ("store", elsewhere.store_down),
+            ("network", elsewhere.network_down),
+            ("order", elsewhere.ordered),
+        ];
+        let mut out = MetricsText(String::with_capacity(8 * 1024));
+        // The first sixteen are the page fetcher's.
+        out.counter("pages_fetched_total", "Successful fetches", self.fetched.get());
+        let help = "URL-specific permanent failures (after retries)";
+        out.counter("pages_failed_total", help, self.failed.get());
+        out.counter("pages_skipped_robots_total", "Skipped due to robots.txt", self.skipped.get());
+        let help = "Re-enqueued due to site-wide failure";
+        out.counter("pages_requeued_total", help, self.requeued.get());
+        out.counter("retries_total", "Total retry attempts", self.retries.get());
+        out.counter("dlq_enqueued_total", "URLs sent to DLQ", elsewhere.dlq_put);
+        let help = "Times circuit transitioned to open";
+        out.counter("circuit_breaker_opened_total", help, self.opened.get());
+        let help = "Times circuit transitioned to closed";
+        out.counter("circuit_breaker_closed_total", help, self.closed.get());
+        let probes = [("success", good), ("failure", bad)];
+        out.counters("circuit_breaker_probes_total", "Probe attempts", "result", &probes);
+        let help = "URLs in crawler_queue and taken from it";
+        out.gauge("input_queue_size", help, elsewhere.input_queue);
+        out.gauge("dlq_size", "Current DLQ size", elsewhere.dlq);
+        let help = "0=closed, 1=open, 2=half_open; maximum over hosts";
+        out.gauge("circuit_breaker_state", help, hosts.state);
+        let help = "Current consecutive failure count; maximum over hosts";
+        out.gauge("circuit_breaker_consecutive_failures", help, hosts.failures);
+        let help = "Current backoff duration; maximum over hosts";
+        out.gauge("circuit_breaker_current_backoff_seconds", help, hosts.backoff.as_secs_f64());
+        out.histogram("fetch_duration_seconds", "HTTP request duration", &self.durations);
+        out.histogram("content_size_bytes", "Downloaded page size", &self.sizes);
+        out.counter("cache_hits_total", "Pages that were still fresh", elsewhere.cache.0);
+        out.counter("cache_misses_total", "Pages that were not fresh", elsewhere.cache.1);
+        let help = "Entries that are not URLs or cannot be processed";
+        out.counter("rejected_total", help, elsewhere.rejected_put);
+        let help = "Events acknowledged by the brokers";
+        out.counter("events_published_total", help, elsewhere.published);
+        let requests = KINDS.map(|(kind, word)| (word, sent[kind as usize]));
+        out.counters("requests_total", "Requests sent, by kind", "kind", &requests);
+        out.counter("redis_round_trips_total", "Round trips to Redis", elsewhere.round_trips);
+        let help = "Times Redis may have lost writes";
+        out.counter("recoveries_total", help, self.recoveries.get());
+        let help = "Hosts by the state of their breaker";
+        out.gauges("circuit_breaker_hosts", help, "state", &hosts.states());
+        out.gauges("hosts_waiting", "Hosts that must wait, by reason", "reason", &hosts.waiting);
+        let help = "Current size of the list of rejected entries";
+        out.gauge("rejected_size", help, elsewhere.rejected);
+        let paused = paused.map(|(reason, is)| (reason, u64::from(is)));
+        out.gauges("paused", "Whether the worker is paused, by reason", "reason", &paused);
+        let hits = Hit::ALL.map(|hit| (hit.name(), limits[hit as usize]));
+        out.counters("limit_hits_total", "Requests ended by a limit, by limit", "limit", &hits);
+        let unreached = self.way_out.counts();
+        out.counters("unreached_total", "Failed connections, by reason", "reason", &unreached);
+        let help = "How long after its turn a request started";
+        out.histogram("start_lateness_seconds", help, &self.late);
+        out.0
     }
 }
 
@@ -394,23 +326,60 @@ fn add(counter: &Cell<u64>, by: u64) {
     counter.set(counter.get() + by);
 }
 
-fn labelled(out: &mut String, name: &str, label: &str, values: &[(&str, u64)]) {
-    for (word, value) in values {
-        let _ = writeln!(out, "{name}{{{label}=\"{word}\"}} {value}");
+/// Metrics as text. Writing to a string does not fail.
+struct MetricsText(String);
+
+impl MetricsText {
+    /// Begins a metric, and returns its whole name.
+    fn begin(&mut self, name: &str, kind: &str, help: &str) -> String {
+        let name = format!("page_fetcher_{name}");
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        name
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: u64) {
+        let name = self.begin(name, "counter", help);
+        let _ = writeln!(self.0, "{name} {value}");
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
+        let name = self.begin(name, "gauge", help);
+        let _ = writeln!(self.0, "{name} {value}");
+    }
+
+    fn counters(&mut self, name: &str, help: &str, label: &str, values: &[(&str, u64)]) {
+        let name = self.begin(name, "counter", help);
+        self.labelled(&name, label, values);
+    }
+
+    fn gauges(&mut self, name: &str, help: &str, label: &str, values: &[(&str, u64)]) {
+        let name = self.begin(name, "gauge", help);
+        self.labelled(&name, label, values);
+    }
+
+    fn labelled(&mut self, name: &str, label: &str, values: &[(&str, u64)]) {
+        for (word, value) in values {
+            let _ = writeln!(self.0, "{name}{{{label}=\"{word}\"}} {value}");
+        }
+    }
+
+    fn histogram(&mut self, name: &str, help: &str, values: &RefCell<MetricHistogram>) {
+        let name = self.begin(name, "histogram", help);
+        values.borrow().render(&mut self.0, &name);
     }
 }
 
 /// How often values fell below each of some bounds.
-struct Histogram {
+struct MetricHistogram {
     bounds: &'static [f64],
     counts: Vec<u64>,
     sum: f64,
     total: u64,
 }
 
-impl Histogram {
-    fn new(bounds: &'static [f64]) -> Histogram {
-        Histogram { bounds, counts: vec![0; bounds.len()], sum: 0.0, total: 0 }
+impl MetricHistogram {
+    fn new(bounds: &'static [f64]) -> MetricHistogram {
+        MetricHistogram { bounds, counts: vec![0; bounds.len()], sum: 0.0, total: 0 }
     }
 
     fn note(&mut self, value: f64) {

@@ -16,9 +16,8 @@ pub(crate) mod run;
 mod spec;
 mod way_out;
 
-pub use listen::{Health, ask};
-pub use log::Log;
-pub use meter::METRICS;
+pub use listen::{WorkerHealth, ask};
+pub use log::FleetLog;
 pub(crate) use reach::reach;
 pub use run::{FleetError, WorkerReport, run};
-pub use spec::{FleetSpec, Names};
+pub use spec::{FleetSpec, QueueNames};

@@ -16,7 +16,7 @@ use curtsy_engine::{Document, Fetched, Head, Reader, UrlRecord, Want, Wish};
 use curtsy_parse::sitemap::{Limits, Sitemap, SitemapKind};
 use curtsy_store::redis::SitemapEntry;
 
-use super::Log;
+use super::FleetLog;
 
 /// Indexes above a sitemap.
 pub(crate) const NESTING_MAX: u16 = 3;
@@ -29,14 +29,14 @@ pub(super) struct FleetReader<'l> {
     discovery: Discovery,
     follow: bool,
     sitemaps: Limits,
-    log: &'l Log,
+    log: &'l FleetLog,
 }
 
 impl<'l> FleetReader<'l> {
     pub(super) fn new(
         policy: &Policy,
         follow: bool,
-        log: &'l Log,
+        log: &'l FleetLog,
     ) -> Result<FleetReader<'l>, DiscoveryError> {
         let discovery = Discovery::new(DiscoverySpec {
             follow_links: follow,

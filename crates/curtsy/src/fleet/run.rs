@@ -19,12 +19,12 @@ use curtsy_store::redis::{
 use tokio::net::TcpListener;
 
 use super::dead::DeadLetters;
-use super::listen::{Health, Told, serve};
+use super::listen::{HealthPage, WorkerHealth, serve};
 use super::log::{trouble, wall};
 use super::meter::{Elsewhere, Meter};
 use super::reader::FleetReader;
 use super::way_out::WayOut;
-use super::{FleetSpec, Log, reach};
+use super::{FleetLog, FleetSpec, reach};
 use crate::signals::Signals;
 use curtsy_crawl::without_login;
 
@@ -119,7 +119,7 @@ pub struct WorkerReport {
 
 /// Runs a worker until it is stopped (Ctrl-C, SIGTERM), or until nothing is left if the spec says
 /// so.
-pub fn run(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
+pub fn run(spec: &FleetSpec, log: &FleetLog) -> Result<WorkerReport, FleetError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -165,7 +165,7 @@ impl World for FleetWorld {
 async fn open_links(
     spec: &FleetSpec,
     lists: &[String; 5],
-    log: &Log,
+    log: &FleetLog,
 ) -> Result<(Rc<Link>, Rc<Link>), FleetError> {
     let names = &spec.names;
     let hosts = LinkOptions {
@@ -188,7 +188,7 @@ async fn open_links(
 }
 
 /// Opens Kafka. Brokers that do not answer may come back: until then nothing is fetched.
-async fn open_kafka(spec: &FleetSpec, name: &str, log: &Log) -> Result<KafkaSink, FleetError> {
+async fn open_kafka(spec: &FleetSpec, name: &str, log: &FleetLog) -> Result<KafkaSink, FleetError> {
     let kafka = KafkaSink::open(KafkaSettings {
         brokers: spec.kafka_brokers.clone(),
         topic: spec.names.topic.clone(),
@@ -213,7 +213,7 @@ async fn until_end(
     beside: impl Future<Output = ()>,
     signals: &mut Signals,
     switch: &Cell<bool>,
-    log: &Log,
+    log: &FleetLog,
 ) -> Option<Over> {
     let mut beside = std::pin::pin!(beside);
     let mut ends_by: Option<tokio::time::Instant> = None;
@@ -238,7 +238,7 @@ async fn until_end(
     }
 }
 
-async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
+async fn work(spec: &FleetSpec, log: &FleetLog) -> Result<WorkerReport, FleetError> {
     // Who is told to end while it begins has nothing to give back, and says so.
     let mut signals = Signals::listen().map_err(FleetError::Runtime)?;
     let name = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
@@ -293,7 +293,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         settings,
         Rc::clone(&memory),
     );
-    let desk = FleetWatch {
+    let watch = FleetWatch {
         link: &link,
         queue: &queue,
         pages: &pages,
@@ -316,31 +316,12 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
     let running = std::pin::pin!(worker.run());
     let telling = async {
         match &listener {
-            Some(listener) => serve(listener, &desk).await,
+            Some(listener) => serve(listener, &watch).await,
             None => std::future::pending().await,
         }
     };
-    // Not a step of the loop below: a slow Redis must not hold up the work.
-    let looking = async {
-        let mut tick = tokio::time::interval(TICK);
-        let mut unsaved = false;
-        loop {
-            tick.tick().await;
-            desk.look(&lists).await;
-            // Visits in hand look at this before each turn; the store hands out no further ones.
-            pause.set(desk.is_paused());
-            let saved = file.borrow_mut().save(&memory.borrow(), wall());
-            if saved.is_err() != unsaved {
-                unsaved = saved.is_err();
-                if let Err(error) = saved {
-                    let message = format!("what is remembered can't be written: {error}");
-                    log.warn("memory_unwritable", &message, &[]);
-                }
-            }
-        }
-    };
     let beside = async {
-        tokio::join!(telling, looking);
+        tokio::join!(telling, watch.keep_looking(&lists, &file, &pause));
     };
     let over = until_end(running, beside, &mut signals, &switch, log).await;
     let counts = worker.counts();
@@ -359,7 +340,7 @@ async fn work(spec: &FleetSpec, log: &Log) -> Result<WorkerReport, FleetError> {
         requests: counts.sent.iter().sum(),
         redis_round_trips: link.round_trips(),
         offered_again: meter.offered_again(),
-        waiting_when_emptied: desk.emptied.get(),
+        waiting_when_emptied: watch.emptied.get(),
         clean,
     })
 }
@@ -406,7 +387,11 @@ async fn reach_hosts(link: &Rc<Link>, url: &str, lists: &[String; 5]) -> Result<
 }
 
 /// Checks the Redis of pages. If it does not answer, it may later: until then nothing is fetched.
-async fn reach_pages(link: Rc<Link>, spec: &FleetSpec, log: &Log) -> Result<Rc<Link>, FleetError> {
+async fn reach_pages(
+    link: Rc<Link>,
+    spec: &FleetSpec,
+    log: &FleetLog,
+) -> Result<Rc<Link>, FleetError> {
     match link.open().await {
         Ok(()) => {}
         Err(error @ WireError::Unfit(_)) => return Err(unfit(&spec.cache_redis_url, error)),
@@ -429,7 +414,7 @@ struct FleetWatch<'a> {
     policy: &'a Policy,
     latest: RefCell<Option<fleet::Status>>,
     way_out: &'a WayOut<'a>,
-    log: &'a Log,
+    log: &'a FleetLog,
     /// URLs that waited in Redis when it came back empty.
     emptied: Cell<u64>,
     /// The trouble with Redis that the log has last been told of.
@@ -437,6 +422,32 @@ struct FleetWatch<'a> {
 }
 
 impl FleetWatch<'_> {
+    /// Looks at Redis, and writes what is remembered, every [`TICK`]. This runs beside the worker: a
+    /// slow Redis must not hold up the work.
+    async fn keep_looking(
+        &self,
+        lists: &[String; 5],
+        file: &RefCell<MemoryFile>,
+        pause: &Cell<bool>,
+    ) {
+        let mut tick = tokio::time::interval(TICK);
+        let mut unsaved = false;
+        loop {
+            tick.tick().await;
+            self.look(lists).await;
+            // Visits look at this before each turn; the store hands out no further visits.
+            pause.set(self.latest.borrow().as_ref().is_some_and(|status| status.paused));
+            let saved = file.borrow_mut().save(&self.memory.borrow(), wall());
+            if saved.is_err() != unsaved {
+                unsaved = saved.is_err();
+                if let Err(error) = saved {
+                    let message = format!("what is remembered can't be written: {error}");
+                    self.log.warn("memory_unwritable", &message, &[]);
+                }
+            }
+        }
+    }
+
     /// Asks Redis what only it knows.
     async fn look(&self, lists: &[String; 5]) {
         let names: Vec<&str> = lists.iter().map(String::as_str).collect();
@@ -448,11 +459,6 @@ impl FleetWatch<'_> {
             }
         }
         self.tell_trouble();
-    }
-
-    /// Whether the fleet is paused by order, as far as is known.
-    fn is_paused(&self) -> bool {
-        self.latest.borrow().as_ref().is_some_and(|status| status.paused)
     }
 
     /// Redis came back empty: how much waited there is known from the last look.
@@ -501,8 +507,8 @@ impl FleetWatch<'_> {
     }
 }
 
-impl Told for FleetWatch<'_> {
-    fn health(&self) -> Health {
+impl HealthPage for FleetWatch<'_> {
+    fn health(&self) -> WorkerHealth {
         let mut trouble = Vec::new();
         trouble.extend(self.link.trouble().map(|why| format!("redis: {why}")));
         trouble.extend(self.meter.not_kept());
@@ -510,7 +516,7 @@ impl Told for FleetWatch<'_> {
         if self.latest.borrow().is_none() && trouble.is_empty() {
             trouble.push("starting".into());
         }
-        Health { trouble }
+        WorkerHealth { trouble }
     }
 
     fn metrics(&self) -> String {

@@ -21,7 +21,7 @@ pub struct FleetSpec {
     /// Further settings of librdkafka.
     pub kafka_settings: Vec<(String, String)>,
     /// What queues and topics are called.
-    pub names: Names,
+    pub names: QueueNames,
     /// The longest time between two looks at an empty queue.
     pub poll: Duration,
     /// Its manners.
@@ -49,7 +49,7 @@ pub struct FleetSpec {
 
 /// What queues and topics are called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Names {
+pub struct QueueNames {
     /// The queue of URLs.
     pub input_queue: String,
     /// Dead letters.
@@ -60,9 +60,9 @@ pub struct Names {
     pub topic: String,
 }
 
-impl Default for Names {
-    fn default() -> Names {
-        Names {
+impl Default for QueueNames {
+    fn default() -> QueueNames {
+        QueueNames {
             input_queue: "crawler_queue".into(),
             dlq_queue: "page_fetcher_dlq".into(),
             rejected_queue: "page_fetcher_rejected".into(),

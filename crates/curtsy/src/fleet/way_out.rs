@@ -10,7 +10,7 @@ use curtsy_core::url::HostKey;
 use curtsy_fetch::Proxy;
 use curtsy_sink::Cause;
 
-use super::log::{Log, trouble};
+use super::log::{FleetLog, trouble};
 
 /// A fault of the proxy that lasts is told again after this.
 const TOLD_AGAIN: Duration = Duration::from_secs(600);
@@ -25,7 +25,7 @@ pub(super) const REASONS: [&str; 5] = ["dns", "connect", "timeout", "tls", "prox
 
 /// The way from this worker to the hosts.
 pub(super) struct WayOut<'l> {
-    log: &'l Log,
+    log: &'l FleetLog,
     /// Where the proxy is, without its login.
     proxy: Option<String>,
     /// What is wrong with the proxy, and when the log was last told.
@@ -39,7 +39,7 @@ pub(super) struct WayOut<'l> {
 }
 
 impl<'l> WayOut<'l> {
-    pub(super) fn new(log: &'l Log, proxy: Option<&Proxy>) -> WayOut<'l> {
+    pub(super) fn new(log: &'l FleetLog, proxy: Option<&Proxy>) -> WayOut<'l> {
         WayOut {
             log,
             proxy: proxy.map(|proxy| format!("http://{}:{}", proxy.host, proxy.port)),

@@ -22,7 +22,7 @@ pub enum When {
 
 /// What is to be done with a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Due {
+pub enum SeedDue {
     /// It is queued, for this moment.
     Now(Time),
     /// Its first moment is still to come; from now on it counts.
@@ -33,18 +33,18 @@ pub enum Due {
 
 impl When {
     /// What is to be done with a seed that was last queued, or first heard of, for `last`.
-    pub fn due(&self, last: Option<Time>, now: Time) -> Due {
+    pub fn due(&self, last: Option<Time>, now: Time) -> SeedDue {
         match (self, last) {
-            (When::Every(_), None) => Due::Now(now),
-            (When::Cron(_), None) => Due::FromNow,
+            (When::Every(_), None) => SeedDue::Now(now),
+            (When::Cron(_), None) => SeedDue::FromNow,
             // The clock was ahead. It would be long until it is there again.
-            (_, Some(last)) if last > now => Due::FromNow,
-            (When::Every(span), Some(last)) if last + *span <= now => Due::Now(now),
+            (_, Some(last)) if last > now => SeedDue::FromNow,
+            (When::Every(span), Some(last)) if last + *span <= now => SeedDue::Now(now),
             (When::Cron(line), Some(last)) => match line.at_or_before(now) {
-                Some(moment) if moment > last => Due::Now(moment),
-                _ => Due::Later(self.next(last, now)),
+                Some(moment) if moment > last => SeedDue::Now(moment),
+                _ => SeedDue::Later(self.next(last, now)),
             },
-            (When::Every(_), Some(last)) => Due::Later(self.next(last, now)),
+            (When::Every(_), Some(last)) => SeedDue::Later(self.next(last, now)),
         }
     }
 
@@ -146,9 +146,9 @@ mod tests {
         let last = (last != "new").then(|| at(last));
         let short = |at: Time| timestamp(at)[..16].to_owned();
         let said = match when(line).due(last, at(now)) {
-            Due::Now(moment) => format!("now for {}", short(moment)),
-            Due::FromNow => "from now".to_owned(),
-            Due::Later(next) => format!("at {}", short(next)),
+            SeedDue::Now(moment) => format!("now for {}", short(moment)),
+            SeedDue::FromNow => "from now".to_owned(),
+            SeedDue::Later(next) => format!("at {}", short(next)),
         };
         assert_eq!(said, expected, "{line}");
     }

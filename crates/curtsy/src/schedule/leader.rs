@@ -11,11 +11,11 @@ use curtsy_store::redis::schedule::{Became, Lease, LookFor, Push, Schedule, Seat
 use curtsy_store::redis::{Caller, Link, LinkOptions, WireError};
 use tokio::time::{sleep, timeout};
 
-use super::due::Due;
+use super::due::SeedDue;
 use super::{
     Does, LEASE, RENEWED_EVERY, ScheduleError, ScheduleReport, ScheduleSpec, SeedReport, told,
 };
-use crate::fleet::{Log, reach};
+use crate::fleet::{FleetLog, reach};
 use crate::signals::Signals;
 
 /// How often a scheduler that only looks once tries to get the lease.
@@ -24,10 +24,10 @@ const TRIED_EVERY: Duration = Duration::from_millis(100);
 const SLEEP_MIN: Duration = Duration::from_millis(10);
 
 /// Queues seeds whenever they are due, until it is told to end (Ctrl-C, SIGTERM).
-pub fn run(spec: &ScheduleSpec, log: &Log) -> Result<(), ScheduleError> {
+pub fn run(spec: &ScheduleSpec, log: &FleetLog) -> Result<(), ScheduleError> {
     in_runtime(async {
         let mut signals = Signals::listen().map_err(ScheduleError::Runtime)?;
-        let mut scheduler = Scheduler::new(spec, log)?;
+        let mut scheduler = SeedScheduler::new(spec, log)?;
         let fields = [
             ("scheduler", scheduler.name.as_str().into()),
             ("seeds", spec.seeds.len().into()),
@@ -46,9 +46,9 @@ pub fn run(spec: &ScheduleSpec, log: &Log) -> Result<(), ScheduleError> {
 
 /// Queues what is due now. Waits for a lease that another scheduler left behind, but not for a
 /// lease that is being renewed.
-pub fn run_once(spec: &ScheduleSpec, log: &Log) -> Result<ScheduleReport, ScheduleError> {
+pub fn run_once(spec: &ScheduleSpec, log: &FleetLog) -> Result<ScheduleReport, ScheduleError> {
     in_runtime(async {
-        let mut scheduler = Scheduler::new(spec, log)?;
+        let mut scheduler = SeedScheduler::new(spec, log)?;
         scheduler.reach().await?;
         let waits_until = Instant::now() + LEASE + RENEWED_EVERY;
         let leads = loop {
@@ -66,9 +66,9 @@ pub fn run_once(spec: &ScheduleSpec, log: &Log) -> Result<ScheduleReport, Schedu
 }
 
 /// Says what would be queued now, and changes nothing.
-pub fn look(spec: &ScheduleSpec, log: &Log) -> Result<ScheduleReport, ScheduleError> {
+pub fn look(spec: &ScheduleSpec, log: &FleetLog) -> Result<ScheduleReport, ScheduleError> {
     in_runtime(async {
-        let mut scheduler = Scheduler::new(spec, log)?;
+        let mut scheduler = SeedScheduler::new(spec, log)?;
         scheduler.reach().await?;
         scheduler.look().await?;
         Ok(scheduler.report(false))
@@ -80,9 +80,9 @@ fn in_runtime<T>(work: impl Future<Output = Result<T, ScheduleError>>) -> Result
     runtime.map_err(ScheduleError::Runtime)?.block_on(work)
 }
 
-struct Scheduler<'a> {
+struct SeedScheduler<'a> {
     spec: &'a ScheduleSpec,
-    log: &'a Log,
+    log: &'a FleetLog,
     name: String,
     shared: Schedule<Link>,
     seats: Vec<Seat>,
@@ -111,14 +111,14 @@ struct SeedSchedule {
     did: Option<(Does, Time)>,
 }
 
-impl<'a> Scheduler<'a> {
-    fn new(spec: &'a ScheduleSpec, log: &'a Log) -> Result<Scheduler<'a>, ScheduleError> {
+impl<'a> SeedScheduler<'a> {
+    fn new(spec: &'a ScheduleSpec, log: &'a FleetLog) -> Result<SeedScheduler<'a>, ScheduleError> {
         // Only workers announce the new life of a store: to the store, a scheduler is a producer
         // like any other.
         let options = LinkOptions { caller: Caller::Guest, ..LinkOptions::default() };
         let link = Link::new(&spec.redis_url, options).map_err(ScheduleError::Redis)?;
         let name = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
-        Ok(Scheduler {
+        Ok(SeedScheduler {
             spec,
             log,
             shared: Schedule::new(Rc::new(link), name.clone()),
@@ -156,11 +156,8 @@ impl<'a> Scheduler<'a> {
                     let why = error.to_string();
                     if away.as_ref() != Some(&why) {
                         let fields = [("why", why.as_str().into())];
-                        self.log.warn(
-                            "redis_away",
-                            "redis can't be asked: nothing is queued",
-                            &fields,
-                        );
+                        let message = "redis can't be asked: nothing is queued";
+                        self.log.warn("redis_away", message, &fields);
                         away = Some(why);
                     }
                 }
@@ -201,11 +198,8 @@ impl<'a> Scheduler<'a> {
                     *standing = SeedSchedule { last: known.last, next: Time::START, did: None };
                 }
                 if self.role != SchedulerRole::Leads {
-                    self.log.info(
-                        "leads",
-                        "this scheduler leads",
-                        &[("scheduler", self.name.as_str().into())],
-                    );
+                    let fields = [("scheduler", self.name.as_str().into())];
+                    self.log.info("leads", "this scheduler leads", &fields);
                 }
                 self.role = SchedulerRole::Leads;
             }
@@ -224,9 +218,9 @@ impl<'a> Scheduler<'a> {
                 continue;
             }
             let (moment, push) = match seed.when.due(last, self.now) {
-                Due::Now(moment) => (moment, Push::Queue),
-                Due::FromNow => (self.now, Push::NoteOnly),
-                Due::Later(next) => {
+                SeedDue::Now(moment) => (moment, Push::Queue),
+                SeedDue::FromNow => (self.now, Push::NoteOnly),
+                SeedDue::Later(next) => {
                     self.standings[n].next = next;
                     continue;
                 }
@@ -239,13 +233,8 @@ impl<'a> Scheduler<'a> {
         }
         let became = self.shared.queue(&turns).await?;
         let lost = became.len() < turns.len();
-        let done: Vec<(usize, Time, Became)> = whose
-            .into_iter()
-            .zip(turns.iter().map(|turn| turn.moment))
-            .zip(became)
-            .map(|((n, moment), became)| (n, moment, became))
-            .collect();
-        for (n, moment, became) in done {
+        let moments: Vec<Time> = turns.iter().map(|turn| turn.moment).collect();
+        for ((n, moment), became) in whose.into_iter().zip(moments).zip(became) {
             self.note(n, moment, became);
         }
         if lost {
@@ -298,12 +287,12 @@ impl<'a> Scheduler<'a> {
         for ((standing, known), seed) in self.standings.iter_mut().zip(known).zip(&self.spec.seeds)
         {
             let (did, next) = match seed.when.due(known.last, now) {
-                Due::Now(moment) => {
+                SeedDue::Now(moment) => {
                     let does = if known.waits { Does::Waits } else { Does::Queued };
                     (Some((does, moment)), seed.when.next(moment, now))
                 }
-                Due::FromNow => (None, seed.when.next(now, now)),
-                Due::Later(next) => (None, next),
+                SeedDue::FromNow => (None, seed.when.next(now, now)),
+                SeedDue::Later(next) => (None, next),
             };
             *standing = SeedSchedule { last: known.last, next, did };
         }

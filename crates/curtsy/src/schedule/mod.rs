@@ -17,7 +17,7 @@ use curtsy_core::time::Time;
 use curtsy_store::redis::WireError;
 use serde::Serialize;
 
-pub use due::{CronError, CronLine, Due, When};
+pub use due::{CronError, CronLine, SeedDue, When};
 pub use file::{FileError, Seed, SeedFile, SeedKind};
 pub use leader::{look, run, run_once};
 

@@ -3,6 +3,7 @@
 use std::process::{Child, Command, Stdio};
 
 use curtsy_sim::loopback::Scene;
+use curtsy_sim::services::could_not_run;
 
 use crate::harness::{Served, Town, number, texts};
 
@@ -242,7 +243,9 @@ fn a_first_failure_does_not_stick_when_the_settings_change() {
     assert_eq!(number(&town.db("dns.db"), FETCHED), 3);
 
     // A certificate that nobody is trusted for, and then somebody is.
-    let Some(nginx) = Nginx::start(&town) else { return };
+    let Some(nginx) = Nginx::start(&town) else {
+        return could_not_run("a server with TLS needs `nginx` and `openssl`");
+    };
     let seed = format!("https://localhost:{}/", nginx.port);
     let secure = ["crawl", &seed, "--delay", "0s", "--patience", "1s", "--into", "tls.db"];
     let ran = town.run(&secure).ends(4);

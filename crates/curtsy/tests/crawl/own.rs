@@ -332,6 +332,7 @@ fn a_wrong_password_is_told_as_such() {
     );
     assert!(!ran.err.contains("could not be reached"), "{}", ran.err);
     let own = staging.own.requests();
+    assert!(!own.is_empty(), "the site was asked");
     assert!(
         own.iter().all(|request| request.contains(&format!("authorization: Basic {BASIC}"))),
         "{own:?}"

@@ -56,6 +56,7 @@ fn depth_pages_and_filters_are_kept() {
     assert_eq!(number(&none, fetched), 1);
     let some = crawl("some.db", &["--include", "/p/1*", "--exclude", "/p/11"]);
     let found = texts(&some, "SELECT url FROM pages WHERE depth > 0");
+    assert!(!found.is_empty(), "some pages are included");
     assert!(found.iter().all(|u| u.contains("/p/1") && !u.ends_with("/p/11")), "{found:?}");
 }
 
@@ -149,7 +150,16 @@ fn rows_go_to_json_lines_and_csv_too() {
     assert!(rows.iter().all(|row| row["url"].is_string() && row["decision"].is_string()));
     town.crawl(&args("pages.csv")).ends(0);
     let text = std::fs::read_to_string(town.path("pages.csv")).unwrap();
-    assert!(text.starts_with("url,"), "{}", text.lines().next().unwrap());
+    let (names, records) = text.split_once("\r\n").unwrap();
+    assert!(names.starts_with("url,"), "{names}");
+    // The same rows: each record begins with its URL.
+    let begun = |row: &serde_json::Value| {
+        let record = format!("{},", row["url"].as_str().unwrap());
+        records.lines().filter(|line| line.starts_with(&record)).count()
+    };
+    assert!(rows.iter().all(|row| begun(row) == 1), "{records}");
+    let records = records.lines().filter(|line| line.starts_with("http://")).count();
+    assert_eq!(records, rows.len(), "{text}");
     // The standard output has rows and nothing else.
     let ran = town.crawl(&args("-")).ends(0);
     assert!(ran.out.lines().all(|l| serde_json::from_str::<serde_json::Value>(l).is_ok()));

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use curtsy_engine::Point;
 use curtsy_sim::services::Redis;
+use redis::Commands;
 
 use crate::fleet::{Running, until};
 use crate::harness::micros;
@@ -125,7 +126,8 @@ fn a_redis_that_comes_back_empty_has_nobody_asked_early() {
     let mut trial = Trial::over(6, 8, 30, Redis::forgetful());
     let pages = Redis::forgetful();
     let workers: Vec<Running> = (0..2).map(|_| trial.start_with_pages_in(&pages)).collect();
-    trial.wait(2500, 3000);
+    // Workers notice the loss of what they have seen: they must have begun.
+    until("the first pages", || trial.fleet.asked() > 40);
     let from = micros();
     trial.fleet.redis.wipe();
     trial.losses.push(from);
@@ -135,6 +137,30 @@ fn a_redis_that_comes_back_empty_has_nobody_asked_early() {
     until("the word of the loss", || said("\"store_emptied\"") && said("\"offered_again\""));
     trial.fleet.push(&trial.urls);
     trial.end("Redis emptied", workers);
+}
+
+/// A worker that never saw the old Redis comes back to the empty one first, and takes it for a new
+/// one (`--new`). The loss is noticed by a worker that knew the old one.
+#[test]
+fn a_redis_that_was_emptied_is_no_new_one_though_a_new_worker_comes_first() {
+    let mut trial = Trial::over(9, 8, 30, Redis::forgetful());
+    let pages = Redis::forgetful();
+    let first = trial.start_with_pages_in(&pages);
+    until("the first pages", || trial.fleet.asked() > 20);
+    let from = micros();
+    first.signal("-STOP");
+    trial.fleet.redis.wipe();
+    let second = trial.start_with_pages_in(&pages);
+    let has_begun = || trial.fleet.connection().exists::<_, bool>("curtsy:store").unwrap();
+    until("the second worker", has_begun);
+    first.signal("-CONT");
+    trial.losses.push(from);
+    trial.pauses.push((from, micros() + 500_000));
+    trial.redis_was_away(from);
+    let said = |what: &str| trial.fleet.log().contains(what);
+    until("the word of the loss", || said("\"store_emptied\"") && said("\"offered_again\""));
+    trial.fleet.push(&trial.urls);
+    trial.end("Redis emptied, and a new worker first", vec![first, second]);
 }
 
 /// SIGSTOP: what a worker does after it is not what it would have done before. `CURTSY_STILL=60` has each stand still for so many seconds, so that all that

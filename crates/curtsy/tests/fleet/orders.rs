@@ -115,11 +115,11 @@ fn a_worker_tells_its_health_and_the_metrics_of_the_page_fetcher() {
         assert_eq!(told.get(name), Some(&value), "{name} in {told:?}");
     }
     let text = ask("metrics").unwrap().1;
-    for (name, kind, _) in curtsy::fleet::METRICS {
-        assert!(text.contains(&format!("# TYPE {name} {kind}\n")), "{name} is a {kind}");
-    }
     let document = include_str!("../../../../docs/reference/metrics.md");
-    for (name, kind, _) in curtsy::fleet::METRICS {
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let types: Vec<(&str, &str)> = types.collect();
+    assert!(types.len() >= 30, "{types:?}");
+    for (name, kind) in types {
         let row = format!("| `{name}` | {kind} |");
         assert!(document.contains(&row), "{name} is a {kind} in docs/reference/metrics.md");
     }

@@ -1,12 +1,10 @@
 //! The package for Debian and its relatives: an `ar` archive of two `.tar.gz`.
 
-use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
 
-use anyhow::Context;
-
-use super::tree::{PROGRAM, TEXT, Tree, gzip};
+use super::tree::{PROGRAM, PackageTree, TEXT, gzip};
 use super::{Contents, VERSION, root};
+use crate::files;
 
 /// Files of `deploy` that the administrator may change: they survive an upgrade.
 const SETTINGS: [&str; 2] = ["worker.env", "serve.env"];
@@ -16,9 +14,8 @@ const UNITS: [&str; 2] = ["curtsy-worker.service", "curtsy-serve.service"];
 const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
 
 pub(super) fn package(contents: &Contents) -> anyhow::Result<Vec<u8>> {
-    let read =
-        |path: String| fs::read(root().join(&path)).with_context(|| format!("reading `{path}`"));
-    let mut data = Tree::default();
+    let read = |path: &str| files::read(root().join(path));
+    let mut data = PackageTree::default();
     for file in super::usr(contents).files() {
         data.add(&format!("usr/{}", file.path), file.mode, file.bytes.clone());
     }
@@ -28,7 +25,7 @@ pub(super) fn package(contents: &Contents) -> anyhow::Result<Vec<u8>> {
         data.add(&path, TEXT, gzip(&page.bytes)?);
     }
     for unit in UNITS {
-        let bytes = read(format!("deploy/systemd/{unit}"))?;
+        let bytes = read(&format!("deploy/systemd/{unit}"))?;
         data.add(&format!("usr/lib/systemd/system/{unit}"), TEXT, bytes);
     }
     for settings in SETTINGS {
@@ -36,24 +33,24 @@ pub(super) fn package(contents: &Contents) -> anyhow::Result<Vec<u8>> {
         data.add(
             &format!("etc/curtsy/{settings}"),
             0o600,
-            read(format!("deploy/systemd/{settings}"))?,
+            read(&format!("deploy/systemd/{settings}"))?,
         );
     }
     let doc = "usr/share/doc/curtsy";
     data.add(&format!("{doc}/changelog.gz"), TEXT, gzip(changelog(contents.time).as_bytes())?);
-    data.add(&format!("{doc}/CHANGELOG.md.gz"), TEXT, gzip(&read("CHANGELOG.md".to_owned())?)?);
-    data.add(&format!("{doc}/README.md"), TEXT, read("README.md".to_owned())?);
+    data.add(&format!("{doc}/CHANGELOG.md.gz"), TEXT, gzip(&read("CHANGELOG.md")?)?);
+    data.add(&format!("{doc}/README.md"), TEXT, read("README.md")?);
     data.add(&format!("{doc}/THIRD-PARTY.txt.gz"), TEXT, gzip(&contents.third_party)?);
     data.add(&format!("{doc}/curtsy.cdx.json.gz"), TEXT, gzip(&contents.sbom)?);
-    data.add(&format!("{doc}/copyright"), TEXT, copyright(&read("LICENSE-MIT".to_owned())?));
+    data.add(&format!("{doc}/copyright"), TEXT, copyright(&read("LICENSE-MIT")?));
 
     let bytes: usize = data.files().iter().map(|file| file.bytes.len()).sum();
-    let mut control = Tree::default();
+    let mut control = PackageTree::default();
     control.add("control", TEXT, fields(contents, bytes).into_bytes());
     let settings: String = SETTINGS.iter().map(|name| format!("/etc/curtsy/{name}\n")).collect();
     control.add("conffiles", TEXT, settings.into_bytes());
     for script in SCRIPTS {
-        control.add(script, PROGRAM, read(format!("deploy/debian/{script}"))?);
+        control.add(script, PROGRAM, read(&format!("deploy/debian/{script}"))?);
     }
     let time = contents.time;
     Ok(ar(

@@ -6,6 +6,7 @@ use std::fs;
 use anyhow::Context;
 
 use super::sbom::Package;
+use crate::files;
 
 /// One text with every licence, and the crates that it applies to.
 pub(super) fn notice(packages: &[Package]) -> anyhow::Result<Vec<u8>> {
@@ -24,8 +25,7 @@ pub(super) fn notice(packages: &[Package]) -> anyhow::Result<Vec<u8>> {
             let is_licence =
                 file.is_some_and(|file| starts.iter().any(|one| file.starts_with(one)));
             if is_licence && path.is_file() {
-                let bytes =
-                    fs::read(&path).with_context(|| format!("reading `{}`", path.display()))?;
+                let bytes = files::read(&path)?;
                 let text = String::from_utf8_lossy(&bytes).trim().replace("\r\n", "\n");
                 texts.entry(text).or_default().push(name.clone());
             }

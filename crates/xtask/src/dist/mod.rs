@@ -12,9 +12,9 @@ mod sbom;
 mod tree;
 mod wheel;
 
-use std::path::{Path, PathBuf};
+use std::env;
+use std::path::PathBuf;
 use std::process::Command;
-use std::{env, fs};
 
 use anyhow::{Context, bail};
 use data_encoding::HEXLOWER;
@@ -22,12 +22,14 @@ use sha2::{Digest, Sha256};
 
 pub(crate) use self::build::Toolchain;
 use self::build::{Binaries, CLibrary};
-use self::tree::{PROGRAM, TEXT, Tree};
+use self::tree::{PROGRAM, PackageTree, TEXT};
+use crate::files;
+pub(crate) use crate::site::root;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What a user chose on the command line.
-struct Choice {
+struct DistChoice {
     out: PathBuf,
     profile: String,
     native: bool,
@@ -41,7 +43,7 @@ struct Contents {
     program: Vec<u8>,
     extension: Vec<u8>,
     needs: CLibrary,
-    man: Tree,
+    man: PackageTree,
     completions: Vec<(&'static str, Vec<u8>)>,
     sbom: Vec<u8>,
     third_party: Vec<u8>,
@@ -63,12 +65,10 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     };
     let contents = collect(&binaries)?;
 
-    fs::create_dir_all(&choice.out)
-        .with_context(|| format!("making the folder `{}`", choice.out.display()))?;
     let mut sums = String::new();
     let mut put = |name: String, bytes: Vec<u8>| -> anyhow::Result<PathBuf> {
         let path = choice.out.join(&name);
-        fs::write(&path, &bytes).with_context(|| format!("writing `{}`", path.display()))?;
+        files::write(&path, &bytes)?;
         sums.push_str(&format!("{}  {name}\n", HEXLOWER.encode(&Sha256::digest(&bytes))));
         crate::print(path.display());
         Ok(path)
@@ -79,7 +79,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let wheel = put(name, bytes)?;
     put(format!("curtsy-{VERSION}.cdx.json"), contents.sbom.clone())?;
     let path = choice.out.join("SHA256SUMS");
-    fs::write(&path, sums).with_context(|| format!("writing `{}`", path.display()))?;
+    files::write(&path, sums)?;
     crate::print(path.display());
 
     if choice.attempt {
@@ -88,8 +88,8 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<Choice> {
-    let mut choice = Choice {
+fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<DistChoice> {
+    let mut choice = DistChoice {
         out: target_folder().join("packages"),
         profile: "dist".to_owned(),
         native: false,
@@ -113,19 +113,15 @@ fn choice(mut words: impl Iterator<Item = String>) -> anyhow::Result<Choice> {
 }
 
 fn collect(binaries: &Binaries) -> anyhow::Result<Contents> {
-    let read =
-        |path: &Path| fs::read(path).with_context(|| format!("reading `{}`", path.display()));
-    let program = read(&binaries.program)?;
-    let extension = read(&binaries.extension)?;
+    let program = files::read(&binaries.program)?;
+    let extension = files::read(&binaries.extension)?;
     let needs = build::needs(&program)?.max(build::needs(&extension)?);
     let time = time()?;
     let packages = sbom::packages()?;
     let scratch = target_folder().join("man");
-    if scratch.exists() {
-        fs::remove_dir_all(&scratch).context("clearing the folder of manual pages")?;
-    }
+    files::remove_folder(&scratch)?;
     output(Command::new(&binaries.program).args(["man", "--into"]).arg(&scratch))?;
-    let man = Tree::read(&scratch, "")?;
+    let man = PackageTree::read(&scratch, "")?;
     if man.is_empty() {
         bail!("`{} man` wrote no manual page", binaries.program.display());
     }
@@ -154,16 +150,15 @@ fn tarball(contents: &Contents) -> anyhow::Result<Vec<u8>> {
         tree.add(&format!("share/man/man1/{}", page.path), TEXT, page.bytes.clone());
     }
     for name in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
-        let bytes = fs::read(root().join(name)).with_context(|| format!("reading `{name}`"))?;
-        tree.add(name, TEXT, bytes);
+        tree.add(name, TEXT, files::read(root().join(name))?);
     }
     tree.add("THIRD-PARTY.txt", TEXT, contents.third_party.clone());
     tree.tar_gz(&format!("curtsy-{VERSION}-linux-x86_64/"), contents.time)
 }
 
 /// The program and its completions, with paths below `/usr`.
-fn usr(contents: &Contents) -> Tree {
-    let mut tree = Tree::default();
+fn usr(contents: &Contents) -> PackageTree {
+    let mut tree = PackageTree::default();
     tree.add("bin/curtsy", PROGRAM, contents.program.clone());
     for (shell, text) in &contents.completions {
         let path = match *shell {
@@ -212,10 +207,6 @@ fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
     Ok(done.stdout)
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn target_folder() -> PathBuf {
+pub(crate) fn target_folder() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }

@@ -11,6 +11,7 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
 use super::{VERSION, output, root};
+use crate::files;
 
 /// A crate that is linked into the program or the extension.
 pub(super) struct Package {
@@ -110,7 +111,7 @@ fn walk(
 
 /// The checksums of Cargo.lock, by name and version.
 fn checksums() -> anyhow::Result<BTreeMap<(String, String), String>> {
-    let lock = std::fs::read_to_string(root().join("Cargo.lock")).context("reading Cargo.lock")?;
+    let lock = files::read_text(root().join("Cargo.lock"))?;
     let mut checksums = BTreeMap::new();
     for section in lock.split("[[package]]").skip(1) {
         let field = |key: &str| {

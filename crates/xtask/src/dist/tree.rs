@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use crate::files;
 use anyhow::Context;
 use flate2::{Compression, GzBuilder};
 
@@ -14,7 +15,7 @@ pub(super) const TEXT: u32 = 0o644;
 pub(super) const PROGRAM: u32 = 0o755;
 
 /// One file of a package.
-pub(super) struct File {
+pub(super) struct PackageFile {
     pub path: String,
     pub mode: u32,
     pub bytes: Vec<u8>,
@@ -22,11 +23,11 @@ pub(super) struct File {
 
 /// The files of a package.
 #[derive(Default)]
-pub(super) struct Tree {
-    files: Vec<File>,
+pub(super) struct PackageTree {
+    files: Vec<PackageFile>,
 }
 
-impl Tree {
+impl PackageTree {
     /// Reads the files of a folder, without folders in it.
     pub(super) fn read(folder: &Path, prefix: &str) -> anyhow::Result<Self> {
         let mut tree = Self::default();
@@ -38,8 +39,7 @@ impl Tree {
                 continue;
             }
             let name = entry.file_name().to_string_lossy().into_owned();
-            let bytes = fs::read(entry.path())
-                .with_context(|| format!("reading `{}`", entry.path().display()))?;
+            let bytes = files::read(entry.path())?;
             tree.add(&format!("{prefix}{name}"), TEXT, bytes);
         }
         tree.sort();
@@ -47,10 +47,10 @@ impl Tree {
     }
 
     pub(super) fn add(&mut self, path: &str, mode: u32, bytes: Vec<u8>) {
-        self.files.push(File { path: path.to_owned(), mode, bytes });
+        self.files.push(PackageFile { path: path.to_owned(), mode, bytes });
     }
 
-    pub(super) fn files(&self) -> &[File] {
+    pub(super) fn files(&self) -> &[PackageFile] {
         &self.files
     }
 

@@ -1,6 +1,5 @@
 //! The wheel for `pip install`: the program for the PATH, the Python module, and the extension.
 
-use std::fs;
 use std::io::{Cursor, Write};
 
 use anyhow::Context;
@@ -8,16 +7,16 @@ use data_encoding::BASE64URL_NOPAD;
 use sha2::{Digest, Sha256};
 use zip::write::SimpleFileOptions;
 
-use super::tree::{PROGRAM, TEXT, Tree};
+use super::tree::{PROGRAM, PackageTree, TEXT};
 use super::{Contents, VERSION, root};
+use crate::files;
 
 /// The name of the wheel and its bytes.
 pub(super) fn package(contents: &Contents) -> anyhow::Result<(String, Vec<u8>)> {
     let tag =
         format!("py3-none-manylinux_{}_{}_x86_64", contents.needs.major, contents.needs.minor);
-    let read =
-        |path: &str| fs::read(root().join(path)).with_context(|| format!("reading `{path}`"));
-    let mut tree = Tree::read(&root().join("python/curtsy"), "curtsy/")?;
+    let read = |path: &str| files::read(root().join(path));
+    let mut tree = PackageTree::read(&root().join("python/curtsy"), "curtsy/")?;
     tree.add("curtsy/curtsy.duckdb_extension", TEXT, contents.extension.clone());
     tree.add(&format!("curtsy-{VERSION}.data/scripts/curtsy"), PROGRAM, contents.program.clone());
     tree.sort();
@@ -67,9 +66,9 @@ fn metadata() -> String {
          Version: {VERSION}\n\
          Summary: A web crawler that keeps a site's rules, and proves it\n\
          License-Expression: MIT OR Apache-2.0\n\
-         License-File: LICENSE-MIT\n\
-         License-File: LICENSE-APACHE\n\
-         License-File: THIRD-PARTY.txt\n\
+         License-PackageFile: LICENSE-MIT\n\
+         License-PackageFile: LICENSE-APACHE\n\
+         License-PackageFile: THIRD-PARTY.txt\n\
          Requires-Python: >=3.9\n\
          Provides-Extra: duckdb\n\
          Requires-Dist: duckdb>=1.5.6; extra == \"duckdb\"\n\

@@ -8,7 +8,7 @@ use anyhow::bail;
 /// A screen without a last row: nothing scrolls away.
 pub(crate) struct Screen {
     columns: usize,
-    rows: Vec<Row>,
+    rows: Vec<ScreenRow>,
     row: usize,
     column: usize,
     style: Style,
@@ -17,7 +17,7 @@ pub(crate) struct Screen {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Row(pub Vec<Cell>);
+pub(crate) struct ScreenRow(pub Vec<Cell>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
@@ -42,7 +42,7 @@ pub(crate) enum Colour {
     Rgb(u8, u8, u8),
 }
 
-impl Row {
+impl ScreenRow {
     /// The characters, without spaces at the end.
     pub(crate) fn text(&self) -> String {
         let text: String = self.0.iter().map(|cell| cell.char).collect();
@@ -53,7 +53,14 @@ impl Row {
 impl Screen {
     pub(crate) fn new(columns: usize) -> Screen {
         let style = Style::default();
-        Screen { columns, rows: vec![Row::default()], row: 0, column: 0, style, rest: Vec::new() }
+        Screen {
+            columns,
+            rows: vec![ScreenRow::default()],
+            row: 0,
+            column: 0,
+            style,
+            rest: Vec::new(),
+        }
     }
 
     /// The number of the row that the cursor is in, from 0.
@@ -61,7 +68,7 @@ impl Screen {
         self.row
     }
 
-    pub(crate) fn rows(&self) -> &[Row] {
+    pub(crate) fn rows(&self) -> &[ScreenRow] {
         &self.rows
     }
 
@@ -78,15 +85,15 @@ impl Screen {
         Ok(())
     }
 
-    fn apply(&mut self, token: &Token) -> anyhow::Result<()> {
+    fn apply(&mut self, token: &ScreenToken) -> anyhow::Result<()> {
         match token {
-            Token::Char(char) => self.put(*char),
-            Token::Control(b'\r') => self.column = 0,
-            Token::Control(b'\n') => self.down(),
-            Token::Control(b'\x08') => self.column = self.column.saturating_sub(1),
-            Token::Control(b'\x07') | Token::Title(_) => {}
-            Token::Control(byte) => bail!("unknown control character {byte:#04x}"),
-            Token::Sequence(parameters, last) => self.sequence(parameters, *last)?,
+            ScreenToken::Char(char) => self.put(*char),
+            ScreenToken::Control(b'\r') => self.column = 0,
+            ScreenToken::Control(b'\n') => self.down(),
+            ScreenToken::Control(b'\x08') => self.column = self.column.saturating_sub(1),
+            ScreenToken::Control(b'\x07') | ScreenToken::Title(_) => {}
+            ScreenToken::Control(byte) => bail!("unknown control character {byte:#04x}"),
+            ScreenToken::Sequence(parameters, last) => self.sequence(parameters, *last)?,
         }
         Ok(())
     }
@@ -96,7 +103,7 @@ impl Screen {
             self.column = 0;
             self.down();
         }
-        let Row(cells) = &mut self.rows[self.row];
+        let ScreenRow(cells) = &mut self.rows[self.row];
         let blank = Cell { char: ' ', style: Style::default() };
         if cells.len() <= self.column {
             cells.resize(self.column + 1, blank);
@@ -108,7 +115,7 @@ impl Screen {
     fn down(&mut self) {
         self.row += 1;
         if self.rows.len() <= self.row {
-            self.rows.resize(self.row + 1, Row::default());
+            self.rows.resize(self.row + 1, ScreenRow::default());
         }
     }
 
@@ -194,7 +201,7 @@ fn indexed(index: u8) -> Colour {
 }
 
 /// The smallest thing that a terminal reads at once.
-enum Token<'a> {
+enum ScreenToken<'a> {
     Char(char),
     Control(u8),
     /// `ESC [ parameters last`.
@@ -203,33 +210,33 @@ enum Token<'a> {
     Title(usize),
 }
 
-impl Token<'_> {
+impl ScreenToken<'_> {
     fn bytes(&self) -> usize {
         match self {
-            Token::Char(char) => char.len_utf8(),
-            Token::Control(_) => 1,
-            Token::Sequence(parameters, _) => 2 + parameters.len() + 1,
-            Token::Title(bytes) => *bytes,
+            ScreenToken::Char(char) => char.len_utf8(),
+            ScreenToken::Control(_) => 1,
+            ScreenToken::Sequence(parameters, _) => 2 + parameters.len() + 1,
+            ScreenToken::Title(bytes) => *bytes,
         }
     }
 }
 
 /// The first token, or `None` if more bytes are needed to know it.
-fn token(bytes: &[u8]) -> anyhow::Result<Option<Token<'_>>> {
+fn token(bytes: &[u8]) -> anyhow::Result<Option<ScreenToken<'_>>> {
     let token = match bytes {
         [] | [0x1b] => return Ok(None),
         [0x1b, b'[', rest @ ..] => {
             let Some(end) = rest.iter().position(|byte| matches!(byte, 0x40..=0x7e)) else {
                 return Ok(None);
             };
-            Token::Sequence(str::from_utf8(&rest[..end])?, rest[end])
+            ScreenToken::Sequence(str::from_utf8(&rest[..end])?, rest[end])
         }
         [0x1b, b']', rest @ ..] => match rest.iter().position(|byte| *byte == 0x07) {
-            Some(end) => Token::Title(2 + end + 1),
+            Some(end) => ScreenToken::Title(2 + end + 1),
             None => return Ok(None),
         },
         [0x1b, byte, ..] => bail!("unknown sequence `ESC {}`", byte.escape_ascii()),
-        [byte @ (0..=0x1f | 0x7f), ..] => Token::Control(*byte),
+        [byte @ (0..=0x1f | 0x7f), ..] => ScreenToken::Control(*byte),
         [first, ..] => {
             let length = match first {
                 0..=0x7f => 1,
@@ -239,7 +246,7 @@ fn token(bytes: &[u8]) -> anyhow::Result<Option<Token<'_>>> {
             };
             match bytes.get(..length) {
                 Some(char) => match str::from_utf8(char)?.chars().next() {
-                    Some(char) => Token::Char(char),
+                    Some(char) => ScreenToken::Char(char),
                     None => return Ok(None),
                 },
                 None => return Ok(None),
@@ -263,7 +270,7 @@ mod tests {
 
     fn check(printed: &[&str], expected: &[&str]) {
         let screen = shown(10, printed);
-        let rows: Vec<String> = screen.rows().iter().map(Row::text).collect();
+        let rows: Vec<String> = screen.rows().iter().map(ScreenRow::text).collect();
         assert_eq!(rows, expected, "{printed:?}");
     }
 

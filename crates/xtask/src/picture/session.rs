@@ -7,37 +7,38 @@
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use std::{env, fs, process, thread};
+use std::{env, fs, thread};
 
 use anyhow::{Context, bail};
 
-use super::screen::{Row, Screen};
+use super::screen::{Screen, ScreenRow};
+use crate::files::TemporaryFolder;
 
 /// A prompt and what follows it: a command and its output.
-pub(crate) struct Scene {
+pub(crate) struct RecordedCommand {
     /// The row of the prompt, with the command.
-    pub prompt: Row,
+    pub prompt: ScreenRow,
     /// The number of the first column that was typed.
     pub typed_from: usize,
     /// The screens below the prompt while the command ran, with their time since its start.
-    pub frames: Vec<(Duration, Vec<Row>)>,
+    pub frames: Vec<(Duration, Vec<ScreenRow>)>,
     /// How long the command ran.
     pub time: Duration,
     /// What is below the prompt at the end.
-    pub output: Vec<Row>,
+    pub output: Vec<ScreenRow>,
 }
 
-pub(crate) struct Session {
+pub(crate) struct TerminalSession {
     shell: Child,
     keys: Option<ChildStdin>,
     printed: Receiver<Vec<u8>>,
     screen: Screen,
     /// Declared last: the folder is removed after the processes that write into it have ended.
-    _folder: Folder,
+    _folder: TemporaryFolder,
 }
 
 /// Brings loopback up, serves the site, waits until it answers, and hands the terminal to a shell. Standard input is closed when this program
@@ -72,10 +73,14 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Output that comes closer together is one frame: a program that erases and prints again does both at once.
 const FRAME: Duration = Duration::from_millis(20);
 
-impl Session {
+impl TerminalSession {
     /// Starts the site and a shell whose folder has a `curtsy.toml` with these settings, and waits for the prompt.
-    pub(crate) fn start(curtsy: &Path, settings: &str, columns: usize) -> anyhow::Result<Session> {
-        let folder = Folder::new()?;
+    pub(crate) fn start(
+        curtsy: &Path,
+        settings: &str,
+        columns: usize,
+    ) -> anyhow::Result<TerminalSession> {
+        let folder = TemporaryFolder::new("picture")?;
         let home = folder.0.join("town");
         let bin = folder.0.join("bin");
         for path in [&home, &bin] {
@@ -113,19 +118,19 @@ impl Session {
         thread::spawn(move || forward(&mut output, &send));
 
         let screen = Screen::new(columns);
-        let mut session = Session { shell, keys, printed, screen, _folder: folder };
+        let mut session = TerminalSession { shell, keys, printed, screen, _folder: folder };
         session.until_prompt(|_, _| {})?;
         Ok(session)
     }
 
     /// Types a command, waits for the next prompt, and returns what was to be seen.
-    pub(crate) fn run(&mut self, command: &str) -> anyhow::Result<Scene> {
+    pub(crate) fn run(&mut self, command: &str) -> anyhow::Result<RecordedCommand> {
         let prompt = self.screen.row();
         let typed_from = self.screen.rows()[prompt].0.len();
         let keys = self.keys.as_mut().context("the terminal is closed")?;
         keys.write_all(format!("{command}\n").as_bytes()).context("typing")?;
 
-        let mut frames: Vec<(Duration, Vec<Row>)> = Vec::new();
+        let mut frames: Vec<(Duration, Vec<ScreenRow>)> = Vec::new();
         let time = self.until_prompt(|since, screen| {
             let rows = below(screen, prompt, screen.rows().len());
             match frames.last_mut() {
@@ -140,7 +145,7 @@ impl Session {
         if !prompt.text().ends_with(command) {
             bail!("typed `{command}`, but the terminal shows `{}`", prompt.text());
         }
-        Ok(Scene { prompt, typed_from, frames, time, output })
+        Ok(RecordedCommand { prompt, typed_from, frames, time, output })
     }
 
     /// Prints into the screen until the shell waits for a command. Calls `see` after each change before that, and returns the time taken.
@@ -169,7 +174,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for TerminalSession {
     fn drop(&mut self) {
         // `unshare` ends its child with itself, and the kernel ends the rest of the namespace with that child.
         self.keys = None;
@@ -179,7 +184,7 @@ impl Drop for Session {
 }
 
 /// The rows between the prompt and `end`, without empty ones at the end.
-fn below(screen: &Screen, prompt: usize, end: usize) -> Vec<Row> {
+fn below(screen: &Screen, prompt: usize, end: usize) -> Vec<ScreenRow> {
     let rows = screen.rows().get(prompt + 1..end).unwrap_or_default();
     let used = rows.iter().rposition(|row| !row.text().is_empty()).map_or(0, |last| last + 1);
     rows[..used].to_vec()
@@ -191,22 +196,5 @@ fn forward(from: &mut impl Read, to: &Sender<Vec<u8>>) {
         if to.send(buffer[..read].to_vec()).is_err() {
             return;
         }
-    }
-}
-
-/// A temporary folder, removed when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> anyhow::Result<Folder> {
-        let path = env::temp_dir().join(format!("curtsy-picture-{}", process::id()));
-        fs::create_dir(&path).with_context(|| format!("making `{}`", path.display()))?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        _ = fs::remove_dir_all(&self.0);
     }
 }

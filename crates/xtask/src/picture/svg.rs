@@ -6,8 +6,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::screen::{Cell, Colour, Row, Style};
-use super::session::Scene;
+use super::screen::{Cell, Colour, ScreenRow, Style};
+use super::session::RecordedCommand;
 
 /// Width of a column. Monospace fonts are 0.6 em wide, and `textLength` corrects those that are not.
 const CELL: f64 = 8.4;
@@ -50,12 +50,12 @@ const THEME: [&str; 16] = [
 const TITLE: &str = "curtsy crawls a site and explains two of its URLs";
 
 /// How many rows the picture has.
-pub(crate) fn rows(scenes: &[Scene]) -> usize {
+pub(crate) fn rows(scenes: &[RecordedCommand]) -> usize {
     let rows: usize = scenes.iter().map(|scene| 1 + scene.output.len()).sum();
     rows + scenes.len().saturating_sub(1)
 }
 
-pub(crate) fn draw(scenes: &[Scene], columns: usize) -> String {
+pub(crate) fn draw(scenes: &[RecordedCommand], columns: usize) -> String {
     let width = columns as f64 * CELL + 2.0 * PAD;
     let height = base(rows(scenes) - 1) + BOTTOM;
     let mut body = String::new();
@@ -97,7 +97,13 @@ text{{font:{FONT}px ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu
 
 /// Draws a command and its output from `row` on. The prompt appears at `prompt`, the first key is pressed at `begin`. Returns the time at
 /// which the output is complete.
-fn draw_scene(out: &mut String, scene: &Scene, row: usize, prompt: Option<f64>, begin: f64) -> f64 {
+fn draw_scene(
+    out: &mut String,
+    scene: &RecordedCommand,
+    row: usize,
+    prompt: Option<f64>,
+    begin: f64,
+) -> f64 {
     let typed = typed(scene).chars().count();
     let typing = typed as f64 * KEY;
     group(out, prompt.map(|time| Motion::Appear(time - READ)), |out| {
@@ -148,8 +154,8 @@ fn draw_scene(out: &mut String, scene: &Scene, row: usize, prompt: Option<f64>, 
 }
 
 /// The screens that are drawn while a command runs. A command that prints its output at once has none.
-fn progress(scene: &Scene) -> Vec<&(Duration, Vec<Row>)> {
-    let mut kept: Vec<&(Duration, Vec<Row>)> = Vec::new();
+fn progress(scene: &RecordedCommand) -> Vec<&(Duration, Vec<ScreenRow>)> {
+    let mut kept: Vec<&(Duration, Vec<ScreenRow>)> = Vec::new();
     for frame in &scene.frames {
         let (since, rows) = frame;
         let is_late = kept.last().is_none_or(|(last, _)| *since - *last >= FRAME);
@@ -196,7 +202,7 @@ fn base(row: usize) -> f64 {
     BAR + TOP + row as f64 * LINE
 }
 
-fn draw_row(out: &mut String, row: &Row, number: usize) {
+fn draw_row(out: &mut String, row: &ScreenRow, number: usize) {
     let runs = runs(&row.0);
     if runs.is_empty() {
         return;
@@ -267,7 +273,7 @@ fn attributes(style: Style) -> String {
 }
 
 /// The command of a scene.
-fn typed(scene: &Scene) -> String {
+fn typed(scene: &RecordedCommand) -> String {
     scene.prompt.text().chars().skip(scene.typed_from).collect()
 }
 
@@ -292,8 +298,8 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn row(text: &str, style: Style) -> Row {
-        Row(text.chars().map(|char| Cell { char, style }).collect())
+    fn row(text: &str, style: Style) -> ScreenRow {
+        ScreenRow(text.chars().map(|char| Cell { char, style }).collect())
     }
 
     fn check_runs(text: &str, expected: &[(usize, usize, &str)]) {
@@ -303,12 +309,12 @@ mod tests {
         assert_eq!(found, expected, "{text:?}");
     }
 
-    fn scenes() -> Vec<Scene> {
+    fn scenes() -> Vec<RecordedCommand> {
         let plain = Style::default();
         let progress = (Duration::from_secs(1), vec![row("half <done>", plain)]);
         let prompt = row("$ a & b", plain);
         let output = vec![row("all \"done\"", plain)];
-        vec![Scene {
+        vec![RecordedCommand {
             prompt,
             typed_from: 2,
             frames: vec![progress],

@@ -1,13 +1,15 @@
 -- A worker has a new connection: what is this store's life? Arguments: the clock, the server's run, whether that server keeps every write it has
--- acknowledged, how long nothing is granted in a new epoch, and whether an empty store is a new one.
+-- acknowledged, how long nothing is granted in a new epoch, whether an empty store is a new one, and the epoch of the store that the worker
+-- knows ('' = none).
 local STORE = 'curtsy:store'
 local function whole(n) return string.format('%.0f', n) end
 local raw, run, lossless, quiet, new = ARGV[1], ARGV[2], ARGV[3] == '1', tonumber(ARGV[4]), ARGV[5] == '1'
+local seen = ARGV[6]
 if raw == '' then
   local time = redis.call('TIME')
   raw = time[1] * 1000000 + time[2]
 end
-local known = redis.call('HMGET', STORE, 'epoch', 'run', 'offset', 'version')
+local known = redis.call('HMGET', STORE, 'epoch', 'run', 'offset', 'version', 'floor')
 if known[4] and known[4] ~= '1' then
   return {'version', known[4]}
 end
@@ -26,6 +28,12 @@ if not known[1] then
     begin(now + 1, '1')
   end
   return {'begun', whole(now)}
+end
+if seen ~= '' and seen ~= known[1] and known[5] == '' then
+  -- This store began as a new one, but the worker knows an earlier one: that one was emptied, and a worker that never saw it came back first.
+  redis.call('HSET', STORE, 'run', run)
+  begin(math.max(now, tonumber(known[1]) + 1), '1')
+  return {'lost', whole(now)}
 end
 if known[2] ~= run then
   redis.call('HSET', STORE, 'run', run)

@@ -7,14 +7,14 @@ use curtsy_core::time::Time;
 use curtsy_judge::{AgentCase, AgentKind, HeldTo, Report, Rule, Verdicts, Violation};
 use serde_json::{Value, json};
 
-use super::{NEUTRAL, Reading};
+use super::{LogReading, NEUTRAL};
 use crate::cli::{count, printable};
 
 /// Prints the report of one agent.
 pub(super) fn one(
     agent: &AgentCase,
     report: &Report,
-    reading: &Reading,
+    reading: &LogReading,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let policy = reading.policy_of(&agent.name);
@@ -63,7 +63,7 @@ fn breaks_pace(report: &Report) -> bool {
 /// Prints a table of the agents, and the worst violation of each.
 pub(super) fn table(
     verdicts: &Verdicts,
-    reading: &Reading,
+    reading: &LogReading,
     columns: usize,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
@@ -85,8 +85,8 @@ pub(super) fn table(
         writeln!(out)?;
     }
     let agents = verdicts.agents.iter().take(ROWS_SHOWN);
-    let mut rows = vec![Row::head()];
-    rows.extend(agents.map(|agent| Row::of(agent, reading)));
+    let mut rows = vec![AgentRow::head()];
+    rows.extend(agents.map(|agent| AgentRow::of(agent, reading)));
     print_rows(&rows, columns, out)?;
     if verdicts.agents.len() > ROWS_SHOWN {
         let rest = &verdicts.agents[ROWS_SHOWN..];
@@ -156,21 +156,21 @@ pub(super) fn table(
 }
 
 /// A row of the table of agents.
-struct Row {
+struct AgentRow {
     name: String,
     cells: [String; 6],
     /// How often each rule was broken.
     by_manner: String,
 }
 
-impl Row {
-    fn head() -> Row {
+impl AgentRow {
+    fn head() -> AgentRow {
         let cells = ["requests", "hosts", "robots.txt", "addresses", "policy", "broken"];
         let cells = cells.map(str::to_owned);
-        Row { name: "agent".to_owned(), cells, by_manner: "by manner".to_owned() }
+        AgentRow { name: "agent".to_owned(), cells, by_manner: "by manner".to_owned() }
     }
 
-    fn of(agent: &AgentCase, reading: &Reading) -> Row {
+    fn of(agent: &AgentCase, reading: &LogReading) -> AgentRow {
         let more = if agent.more_addresses { "+" } else { "" };
         let (hosts, policy, broken, by_manner) = match &agent.report {
             Some(report) => (
@@ -189,7 +189,7 @@ impl Row {
             policy,
             broken,
         ];
-        Row { name: label(agent), cells, by_manner }
+        AgentRow { name: label(agent), cells, by_manner }
     }
 }
 
@@ -204,9 +204,9 @@ fn policy_name(policy: &str) -> String {
 
 /// Prints rows in columns as wide as their cells. If a row does not fit, the rules that an agent
 /// broke are on a line of their own below its numbers, and a long name is above them.
-fn print_rows(rows: &[Row], columns: usize, out: &mut dyn Write) -> io::Result<()> {
+fn print_rows(rows: &[AgentRow], columns: usize, out: &mut dyn Write) -> io::Result<()> {
     let length = |text: &str| text.chars().count();
-    let widest = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
+    let widest = |of: &dyn Fn(&AgentRow) -> usize| rows.iter().map(of).max().unwrap_or(0);
     let widths = [0, 1, 2, 3, 4, 5].map(|cell| widest(&|row| length(&row.cells[cell])));
     let numbers: usize = widths.iter().map(|width| width + 1).sum();
     let room = columns.saturating_sub(numbers).max(NAME_LEAST);
@@ -235,7 +235,7 @@ fn print_rows(rows: &[Row], columns: usize, out: &mut dyn Write) -> io::Result<(
 }
 
 /// The report of one agent as JSON.
-pub(super) fn one_json(agent: &AgentCase, report: &Report, reading: &Reading) -> Value {
+pub(super) fn one_json(agent: &AgentCase, report: &Report, reading: &LogReading) -> Value {
     let mut json = report.to_json();
     if let Value::Object(fields) = &mut json {
         fields.insert("agent".into(), agent_json(agent, Some(reading.policy_of(&agent.name))));
@@ -245,7 +245,7 @@ pub(super) fn one_json(agent: &AgentCase, report: &Report, reading: &Reading) ->
 }
 
 /// The reports of all agents as JSON.
-pub(super) fn table_json(verdicts: &Verdicts, reading: &Reading) -> Value {
+pub(super) fn table_json(verdicts: &Verdicts, reading: &LogReading) -> Value {
     let agents = verdicts.agents.iter().map(|agent| {
         let policy = agent.report.as_ref().map(|_| reading.policy_of(&agent.name));
         let mut json = agent_json(agent, policy);
@@ -291,7 +291,7 @@ fn agent_json(agent: &AgentCase, policy: Option<String>) -> Value {
     })
 }
 
-fn reading_json(reading: &Reading) -> serde_json::Map<String, Value> {
+fn reading_json(reading: &LogReading) -> serde_json::Map<String, Value> {
     let formats: Vec<&str> = reading.formats.iter().map(|format| format.name()).collect();
     let mut fields = serde_json::Map::new();
     fields.insert("formats".into(), json!(formats));
@@ -343,7 +343,7 @@ fn notes(agent: &AgentCase, report: &Report, out: &mut dyn Write) -> anyhow::Res
     Ok(())
 }
 
-fn left_out(reading: &Reading, out: &mut dyn Write) -> anyhow::Result<()> {
+fn left_out(reading: &LogReading, out: &mut dyn Write) -> anyhow::Result<()> {
     if reading.other_agents > 0 {
         writeln!(out, "left out: {} of other agents", count(reading.other_agents, "line"))?;
     }
