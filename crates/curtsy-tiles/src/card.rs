@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use crate::entry::{AGES, OR, SEASONS};
-use crate::kind::COURSES;
 use crate::lines::TextLine;
 use crate::money::{self, Period, Price};
-use crate::naming::{LABEL_ONLY, clean_name, is_measure, is_name, is_prose};
+use crate::naming::{clean_name, is_measure, is_name, is_prose};
 use crate::plain::{fold, identity, plain};
 use crate::priced::{
     CARD_LINES_MAX, CLIMB_MAX, DESCRIPTION_CHARS_MAX, NEAR_LINES, PRICES_MAX, PriceFinder,
@@ -14,6 +12,7 @@ use crate::priced::{
 };
 use crate::tile::Via;
 use crate::whose;
+use crate::words::{AGES, COURSES, LABEL_ONLY, MENU, OR, SEASONS};
 
 impl PriceFinder<'_, '_> {
     /// A price on a line of its own, or with a size only: its name is in the same card, or on the lines before it. Returns the name's line.
@@ -85,7 +84,7 @@ impl PriceFinder<'_, '_> {
             && lines[name].lead().is_none()
             && !lines[name].is_all(|style| style.strong);
         let folded = &lines[heading].folded;
-        let is_course = COURSES.are_in(folded) || crate::topic::MENU.are_in(folded);
+        let is_course = COURSES.are_in(folded) || MENU.are_in(folded);
         (is_plain && at - heading <= 4 && !is_course && self.heads_one_price(heading))
             .then_some(heading)
     }

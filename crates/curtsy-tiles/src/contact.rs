@@ -7,12 +7,13 @@ use crate::country::Country;
 use crate::email;
 use crate::found::{FoundFact, LABELLED, LINKED, PROSE, STRUCTURED};
 use crate::phone;
-use crate::plain::{fold, plain, words};
+use crate::plain::{fold, plain};
 use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
 use crate::tile::{Address, Contact, Fact, Via};
 use crate::topic::Topic;
 use crate::whose::{Owner, owner};
+use crate::words::{FAX, GOES_ON, LABELS, OUR_VOICE, PHONE, PUBLIC_MAIL, REGISTER};
 
 /// All ways to the business but its hours.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
@@ -250,7 +251,7 @@ fn phones(
         // A line of nothing but numbers and labels.
         let mut words =
             line.folded.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 1);
-        let is_list = words.all(|word| crate::whose::LABELS.are(word) || PHONE.are(word));
+        let is_list = words.all(|word| LABELS.are(word) || PHONE.are(word));
         // Digits alone may be anything; a short row of them needs a label.
         let is_phone = has_label
             || PHONE.are_in(&near)
@@ -508,25 +509,15 @@ fn has_names(site: &SitePages<'_>, text: &str) -> bool {
     let names = text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().next().is_some_and(char::is_uppercase));
-    names
-        .filter(|word| {
-            !crate::whose::LABELS.are(&fold(word)) && !site.name_words.contains(&fold(word))
-        })
-        .count()
+    names.filter(|word| !LABELS.are(&fold(word)) && !site.name_words.contains(&fold(word))).count()
         > 2
-        && !crate::whose::OUR_VOICE.are_in(&folded)
+        && !OUR_VOICE.are_in(&folded)
 }
 
 /// `…, 29100 Douarnenez, est ouvert tous les jours`: a sentence about a place.
 fn goes_on_about_others(after: &str) -> bool {
     GOES_ON.begin(&fold(after.trim_start_matches([',', ' '])))
 }
-
-words! { PUBLIC_MAIL: "gmail, googlemail, outlook, hotmail, yahoo, icloud, gmx, web.de, t-online, orange, free.fr, laposte, wanadoo, libero, virgilio, seznam, wp.pl, o2.pl, onet, proton, protonmail, bluewin, btinternet, aol, live, ziggo, kpnmail, telenet, sapo, terra, uol, bol.com.br, mail" }
-words! { GOES_ON: "est ouvert*, is open, ist geoffnet, e aperto, esta abierto, has, hat, a, is, will, wird, where, wo, dove" }
-words! { PHONE: "toll free, toll-free, freephone, freecall, numero verde, numero vert, port, vaxel, fixo, telemovel, natel, app, reach, reach us, erreichen, erreichbar, joindre, contattare, bereiken, bereikbaar, nummer, number, numero, tel, telf, telef, tel., tlf, tf, t:, phone, telephone, telefon, telefono, telefone, telefoon, fon, telefonisch, puhelin, puh, mobile, mobil, mobiel, mob, cell, cellulare, cel, celular, movil, komorka, kom, handy, portable, gsm, whatsapp, sms, text, call, calls, ring, anrufen, rufen, appelez, chiama, chiamate, llamar, llame, llamanos, ligue, zadzwon, dzwon, soita, bel, bellen, volejte, m:, p:, ph, ph., ph:, mobitel, festnetz, fixe, fijo, hotline, freephone, standard, zapisy, bookings, reservations, rezerwacje, rezervace, reservas, prenotazioni, reservierung, reservation, anmeldung, rendez-vous, contact, kontakt, office, workshop, werkstatt, buro, reception, notruf, emergency, 24h, bordbestilling, bokning, au salon, shop, boutique, reserveren" }
-words! { FAX: "f, fax, telefax, telefaks, faks, telecopie, fax., fax:" }
-words! { REGISTER: "vat, vat no, vat reg, ust, ust-idnr, ust-id, uid, mwst, steuernummer, steuer-nr, steuernr, st.-nr, finanzamt, hrb, hra, iban, bic, konto, kontonummer, blz, siret, siren, rcs, tva, ape, p.iva, p. iva, piva, partita iva, rea, c.f., cod. fisc*, codice fiscale, sdi, nip, regon, krs, kvk, btw, cvr, org.nr, org.nr., org, organisationsnummer, orgnr, ico, dic, nif, cif, nipc, cnpj, cpf, ie, abn, acn, ein, permit, license, licence, lic, lizenz, licenza, licencia, registration, registered, reg, reg., company no, company number, policy, order, auftrag, bestellnummer, account, customer no, kundennummer, isbn, ean, art.-nr, artikelnummer, sku, ref, ref., reference, gst, ust., charity, no., regnr, autorisation, y-tunnus, bankgiro, plusgiro, bg, swish, inscricao, stand, firmenbuch*, dvr, gisa, atu*, glaubiger*, since, seit, rna, ice, licenca, alvara, registo, matricula, dane do przelewu, bank, reg-nr, reg.nr, za, plz, zip, coordinates, gps, lat, adeli, rpps, finess, lanr, bsnr, gln, mersis, capital, visitors, counter, betriebsnummer" }
 
 /// More links of a page are not looked at.
 pub(crate) const LINKS_MAX: usize = 2_000;

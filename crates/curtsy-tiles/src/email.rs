@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use crate::words::patterns;
 use regex::Regex;
 
 /// All e-mail addresses of a text in lower case, with where they stand. At the site's own `domain`, a plain `at` will do.
@@ -112,13 +113,10 @@ static SPELLED: LazyLock<Regex> = LazyLock::new(|| {
     );
     Regex::new(&pattern).expect("spelled addresses are a pattern")
 });
-static AT_DOMAIN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"([A-Za-z0-9._%+-]+)\s(?:at|AT|ät|chiocciola|arroba|arobase|małpa)\s([A-Za-z0-9.-]+\.[A-Za-z]{2,})").expect("a constant pattern")
-});
-static DOT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(&format!(r"\s?[\[({{<]\s?(?:{DOT_WORDS}|\.)\s?[\])}}>]\s?|\s(?:{DOT_WORDS})\s"))
-        .expect("a constant pattern")
-});
+patterns! {
+    AT_DOMAIN: r"([A-Za-z0-9._%+-]+)\s(?:at|AT|ät|chiocciola|arroba|arobase|małpa)\s([A-Za-z0-9.-]+\.[A-Za-z]{2,})";
+    DOT: format!(r"\s?[\[({{<]\s?(?:{DOT_WORDS}|\.)\s?[\])}}>]\s?|\s(?:{DOT_WORDS})\s");
+}
 
 /// More addresses of one text are not read.
 const EMAILS_MAX: usize = 64;

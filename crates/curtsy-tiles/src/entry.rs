@@ -1,12 +1,13 @@
 //! What does one line of a list say? A name and its prices, or several pairs of them, and the period of each price.
 
-use crate::goods::{PER, joined};
+use crate::goods::joined;
 use crate::money::{self, Period, Price};
 use crate::naming::{clean_name, is_measure, is_name, split_name, without_measure};
-use crate::plain::{fold, words};
+use crate::plain::fold;
 use crate::priced::{PERIOD_CHARS, PriceFinder};
 use crate::tile::Via;
 use crate::whose;
+use crate::words::{AGES, OR, PER, SEASONS};
 
 impl PriceFinder<'_, '_> {
     /// `Cod £6.20`, `Cod £6.20 / £8.40`, `Adults £9, children £4.50`.
@@ -215,12 +216,3 @@ impl PriceFinder<'_, '_> {
         period.filter(|_| words <= 4)
     }
 }
-
-words! {
-/// Who pays a price of their own for the same thing.
-AGES: "adult, adults, child, children, kids, concession, concessions, student, students, senior, seniors, erwachsene, erwachsener, kind, kinder, ermassigt, schuler, studenten, adulte, adultes, enfant, enfants, reduit, adulto, adultos, nino, ninos, adulti, bambini, ridotto, volwassenen, volwassene, kinderen, dorosli, dzieci, ulgowy, normalny, vuxen, vuxna, barn, voksen, voksne, dospeli, deti, aikuiset, lapset, criancas, adultos" }
-
-words! {
-/// When the same thing has a price of its own.
-SEASONS: "summer, winter, sommer, ete, hiver, verano, invierno, estate, inverno, zomer, zima, lato, leto, sommar, vinter, hauptsaison, nebensaison, vorsaison, weekday, weekdays, weekend, wochenende, werktags, low season, high season, peak season, basse saison, haute saison, temporada alta, temporada baja, alta stagione, bassa stagione, hoogseizoen, laagseizoen" }
-words! { OR: "or, oder, ou, o, of, lub, eller, nebo, tai, and, und, et, e, y, i, bzw, bis, to, then, dann, puis, plus" }

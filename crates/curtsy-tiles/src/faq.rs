@@ -3,16 +3,14 @@
 //! A heading with a question mark is no question by itself ("Hungry?"): it has to stand among others, or where questions are announced.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use crate::found::{FoundFact, LABELLED, LISTED, STRUCTURED};
-use crate::plain::{fold, plain, words};
+use crate::plain::{fold, plain};
 use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
 use crate::tile::{Fact, Via};
-use crate::topic::{self, Topic};
+use crate::topic::Topic;
+use crate::words::{FAQ, INVITATION, patterns};
 
 /// All questions and answers of a site.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
@@ -128,8 +126,6 @@ fn without_invitations(page: &SitePage<'_>, questions: &mut Vec<usize>) {
     });
 }
 
-words! { INVITATION: "still, any other questions, any more questions, more questions, other questions, any questions, got a question, got questions, have a question, have more questions, noch fragen, weitere fragen, haben sie fragen, sie haben fragen, offene fragen, keine antwort, encore des questions, une autre question, d'autres questions, une question, autre question, vous ne trouvez pas, mas preguntas, mas dudas, alguna duda, tienes dudas, otra pregunta, altre domande, hai altre domande, ancora domande, nog vragen, andere vraag, staat je vraag, masz pytania, masz inne, inne pytania, wiecej pytan, nie znalazles, fler fragor, har du fragor, flere sporgsmal, har du sporgsmal, flere sporsmal, dalsi dotazy, mate dotaz, mais perguntas, outra pergunta, ainda tem duvidas, lisaa kysyttavaa, didn't find, not found, ready to, hungry, need help, can't find" }
-
 fn ends_as_question(text: &str) -> bool {
     text.trim_end_matches([' ', '+', '−', '-', '▼', '▾', '›', '»', '"', '”', ')', '*', '\u{fe0f}'])
         .ends_with(['?', '？', ';'])
@@ -149,7 +145,7 @@ fn is_announced(page: &SitePage<'_>, at: usize) -> bool {
     page.topic == Topic::Faq && !line.part.aside
         || page.lines.headings(at).any(|heading| {
             let folded = &page.lines.all[heading].folded;
-            topic::FAQ.are_in(folded) && !ends_as_question(&page.lines.all[heading].text)
+            FAQ.are_in(folded) && !ends_as_question(&page.lines.all[heading].text)
         })
         || page.tree.around(line.nodes.0).any(|around| {
             page.tree.element(around).is_some_and(|element| {
@@ -254,18 +250,15 @@ fn stop_at_heading(page: &SitePage<'_>, first: usize, end: usize) -> Range<usize
     first..end
 }
 
-static QUESTION_MARK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:Q|F|P|D|V|O|Frage|Question|Pregunta|Domanda|Vraag|Pergunta|Pytanie|Fråga|Spørgsmål|Otázka|K)\s?\d{0,2}\s?[:.)]\s*").expect("a constant pattern")
-});
-static ANSWER_MARK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:A|R|Antwort|Answer|Réponse|Respuesta|Risposta|Antwoord|Resposta|Odpowiedź|Odp|Svar|Odpověď|O|S|V)\s?\d{0,2}\s?[:.)]\s*").expect("a constant pattern")
-});
-static NUMBERED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\d{1,2}\s?[.)]\s+").expect("a constant pattern"));
+patterns! {
+    QUESTION_MARK: r"^\s*(?:Q|F|P|D|V|O|Frage|Question|Pregunta|Domanda|Vraag|Pergunta|Pytanie|Fråga|Spørgsmål|Otázka|K)\s?\d{0,2}\s?[:.)]\s*";
+    ANSWER_MARK: r"^\s*(?:A|R|Antwort|Answer|Réponse|Respuesta|Risposta|Antwoord|Resposta|Odpowiedź|Odp|Svar|Odpověď|O|S|V)\s?\d{0,2}\s?[:.)]\s*";
+    NUMBERED: r"^\d{1,2}\s?[.)]\s+";
+}
 
 /// Whether a text is one of a page's questions, so that others don't take it for something else.
 pub(crate) fn asks(text: &str) -> bool {
-    ends_as_question(text) || topic::FAQ.are(&fold(text))
+    ends_as_question(text) || FAQ.are(&fold(text))
 }
 
 /// Longer questions are cut.

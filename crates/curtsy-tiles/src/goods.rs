@@ -11,13 +11,14 @@ use crate::found::{FoundFact, LABELLED, LISTED, STRUCTURED};
 use crate::kind::{PricedKind, kinds};
 use crate::money::Period;
 use crate::naming;
-use crate::plain::{fold, identity, words};
+use crate::plain::{fold, identity};
 use crate::priced::{self, PricedItem};
 use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
 use crate::tile::{Fact, TileKind, Via};
 use crate::topic::Topic;
 use crate::week::{self, Week};
+use crate::words::{ALL_PRICES, HOURLY, PER, RECURRING};
 
 /// Everything with a price on a site, and dishes without one.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
@@ -385,11 +386,6 @@ fn period_of_name(folded: &str) -> Option<Period> {
     }
     RECURRING.are_in(folded).then(|| crate::money::period(folded)).flatten()
 }
-
-words! { PER: "per, pro, par, por, al, je, za, pr, pr., each, every, a la, all'" }
-words! { ALL_PRICES: "all prices, all rates, prices are, rates are, prices per, rates per, alle preise, preise pro, preise je, die preise gelten, tous les prix, tarifs par, prix par, prix a la, todos los precios, precios por, tutti i prezzi, prezzi per, prezzi a, alle prijzen, prijzen per, wszystkie ceny, ceny za, alla priser, priser per, alle priser, priser pr, vsechny ceny, ceny jsou za, ceny za, todos os precos, precos por, tarif par, tarifs a la, tariff per" }
-words! { HOURLY: "arbeitsstunde, meisterstunde, monteurstunde, gesellenstunde, stundensatz, stundenlohn, hourly rate, hour of labour, hour of work, taux horaire, heure de main d'oeuvre, hora de trabajo, mano de obra por hora, tarifa horaria, tariffa oraria, uurtarief, uurloon, stawka godzinowa, roboczogodzina, timpris, timepris, hodinova sazba, hodinova prace, tuntihinta, labour per hour" }
-words! { RECURRING: "membership, memberships, subscription, plan, rate, fee, rent, hire, abo, abonnement, mitgliedschaft, beitrag, abbonamento, suscripcion, cuota, quota, lidmaatschap, karnet, medlemskap, medlemskab, clenstvi, pass" }
 
 /// More notes of a page are not read.
 const NOTES_MAX: usize = 20;

@@ -1,7 +1,6 @@
 //! Which lines are headings, and over what? `h1` to `h6`, and lines that only look like headings: bold, large, shouting, or set over a list of prices.
 
 use crate::lines::TextLine;
-use crate::plain::words;
 use crate::tree::{Element, PageTree};
 
 /// Finds lines that look like headings, and gives every line its heading.
@@ -244,11 +243,6 @@ pub(crate) fn heading_level(element: &Element) -> Option<u8> {
         "h6" => Some(6),
         _ => element.attribute("role").filter(|role| *role == "heading").map(|_| 5),
     }
-}
-
-words! {
-    /// Headings over what is no fact of the business: news, reviews, events, neighbours, partners, jobs.
-    OTHER_MATTER: "suppliers, our suppliers, who supplies us, our growers, lieferanten, unsere lieferanten, unsere produzenten, fournisseurs, nos fournisseurs, nos producteurs, proveedores, nuestros proveedores, fornitori, i nostri fornitori, leveranciers, onze leveranciers, dostawcy, nasi dostawcy, leverantorer, leverandorer, dodavatele, nasi dodavatele, fornecedores, news, latest, aktuelles, neuigkeiten, actualites, actus, noticias, novedades, notizie, novita, nieuws, aktualnosci, nyheter, nyheder, nyt, aktuality, novinky, ajankohtaista, blog, journal, press, presse, prensa, stampa, on parle de nous, in the press, reviews, testimonials, what our*, what people say, kind words, kundenstimmen, bewertungen, avis, temoignages, opiniones, recensioni, dicono di noi, opinie, co mowia*, omdomen, anmeldelser, recenze, depoimentos, ervaringen, events, veranstaltungen, evenements, eventi, eventos, pop-ups, evenementen, wydarzenia, evenemang, arrangementer, akce, notice board, noticeboard, anslagstavlan, schwarzes brett, wanted, staff wanted, help wanted, now hiring, wir suchen, we are looking for, aushilfe gesucht, what others*, por perto, cerca de aqui, nei dintorni, in the neighbourhood, related posts, aux alentours, alentours, environs, aux environs, umgebung, ausflugsziele, ausflugstipps, alrededores, dintorni, omgeving, okolica, w okolicy, okoli, v okoli, i narheten, i naerheden, things to do, local attractions, attractions, out and about, ils en parlent, recipe, recipes, rezept, rezepte, recette, recettes, receta, recetas, ricetta, ricette, recept, recepten, opskrift, opskrifter, oppskrift, przepis, przepisy, recepty, receita, receitas, resepti, ingredients, zutaten, ingredientes, ingredienti, skladniki, old fee*, old price*, no longer valid, recent posts, links, linktipps, partners, partner, partenaires, neighbours, nearby, in der nahe, a deux pas, a proximite, sponsors, vacancies, careers, stellenangebote, offene stellen, hiring, karriere, recrutement, complaints, reklamation*, archive, archiv, gastebuch, guestbook"
 }
 
 /// Longer lines are no headings.

@@ -48,6 +48,7 @@ mod topic;
 mod tree;
 mod week;
 mod whose;
+mod words;
 
 use curtsy_core::url::CrawlUrl;
 

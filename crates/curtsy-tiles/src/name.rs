@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plain::{identity, plain, words};
+use crate::plain::{identity, plain};
 use crate::schema::SchemaFact;
 use crate::site::SitePages;
 use crate::tile::Via;
@@ -252,10 +252,6 @@ fn without_legal_form(name: &str) -> &str {
     }
     name
 }
-
-words! {
-/// Words that many names share.
-COMMON: "the, and, und, der, die, das, les, del, della, des, von, for, restaurant, ristorante, restaurante, trattoria, osteria, pizzeria, cafe, bistro, brasserie, bar, pub, bakery, backerei, boulangerie, creperie, brewing, brewery, hotel, guest, guesthouse, house, pension, gasthaus, studio, studios, atelier, salon, praxis, tierarztpraxis, zahnarztpraxis, arztpraxis, dental, dentist, dentistry, care, clinic, klinik, center, centre, gym, fitness, yoga, school, schule, fahrschule, musikschule, museum, muzeum, museo, gallery, shop, store, boutique, laden, books, bookshop, wine, wijn, vins, car, cars, hire, rental, rentals, plumbing, plumbers, roofing, roofers, electric, elektro, elektrotechnik, hosting, software, garage, garden, gardens, flowers, florist, blooms, fleurs, blumen, foto, fotografia, photo, photography, design, company, group, services, service, haus, auto, bike, bikes, velo, velos, cycles, language, english, coiffeur, coiffure, friseur, hair, beauty, spa, law, legal, consulting, agency, agentur, farm, market, kitchen, grill, food, foods, cerrajeria, ferreteria, hospoda, restaurace, kavarna, penzion, sklep, kwiaciarnia, optik, apotheke, pharmacy, farmacia, vet, vets, veterinary, physio, physiotherapie, therapy, massage, town, city, drain, heating, cleaning" }
 
 /// Names of pages, not of businesses.
 const GENERIC: [&str; 40] = [

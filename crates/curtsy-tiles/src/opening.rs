@@ -3,14 +3,16 @@
 
 use crate::clock;
 use crate::found::{FoundFact, LABELLED, LISTED, PROSE, STRUCTURED};
-use crate::heading::OTHER_MATTER;
 use crate::hours::{self, Interval, WaitingDays};
-use crate::plain::{fold, words};
+use crate::plain::fold;
 use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
 use crate::tile::{Contact, Day, Fact, Hours, Via};
 use crate::topic::Topic;
 use crate::whose;
+use crate::words::{
+    BREAK, HOLIDAYS, HOURS, MONTHS, NOT_HOURS, NOT_US, OTHER_MATTER, SPARE, TRAFFIC,
+};
 
 /// All hours of a site.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
@@ -231,7 +233,7 @@ fn is_others(site: &SitePages<'_>, folded: &str) -> bool {
         || NOT_HOURS.are_in(folded)
         || TRAFFIC.are_in(folded)
         || is_of_dates(folded)
-        || whose::NOT_US.are_in(folded)
+        || NOT_US.are_in(folded)
 }
 
 /// Whether a sentence speaks of single days or holidays. Seasons, from month to month, are regular.
@@ -393,22 +395,6 @@ fn via(page: &SitePage<'_>, at: usize) -> Via {
         None => Via::Text,
     }
 }
-
-words! {
-/// Headings and labels of opening hours.
-HOURS: "praxiszeiten, burozeiten, servicezeiten, besuchszeiten, verkaufszeiten, ordinationszeiten, schalterzeiten, hours, opening hours, opening times, open, we are open, offnungszeiten, geoffnet, sprechzeiten, sprechstunden, ordination, ordinationszeiten, ladenzeiten, geschaftszeiten, burozeiten, horaires, horaire, heures d'ouverture, ouverture, ouvert, horario, horarios, abierto, orari, orario, apertura, openingstijden, geopend, aberto, funcionamento, atendimento, godziny otwarcia, godziny, otwarte, czynne, oppettider, oppet, apningstider, apent, abningstider, abent, oteviraci doba, otevreno, provozni doba, aukioloajat, avoinna, when we're open, visit us" }
-words! {
-/// What has times of its own that are not opening hours.
-NOT_HOURS: "das telefon ist, bezorgen, bezorgd, phones are answered, phone is answered, kitchen, kuche, warme kuche, cuisine, cucina, cocina, keuken, kuchnia, kok, koket, kokken, kjokken, kuchyne, keittio, last orders, last order, last entry, last admission, letzter einlass, derniere entree, ultimo ingresso, happy hour, delivery, deliveries, lieferung, lieferzeiten, liefern, livraison, livraisons, consegne, entregas, bezorging, dostawa, dostawy, mass, messe, gottesdienst*, misa, service times, parking, car park, parken, parkhaus, parkplatz, tiefgarage, phones, phone lines, phone line, telefonzeiten, telefonische sprechzeit, class, classes, kurs, kurse, cours, curso, cursos, corso, corsi, lesson, lessons, unterricht, welpenstunde, training, trainings, timetable, schedule, stundenplan, kids' corner, creche, playgroup, check-in, check-out, checkin, checkout, check in, check out, concert, live music, quiz, quiz night, tour, tours, guided tours, fuhrung*, visite*, visite guidee, visita guidata, zwiedzanie z przewodnikiem, pickup, pick-up, abholung, abholen, retrait, meeting, meetings, rehearsal, doors, entry, operationen, op-zeiten, hotline, support, telefonhotline, notdienst, emergency, happyhour, brunch, breakfast served, served, stammtisch, probe, event, events, pop-up, fair, festival, festa, sagra, donnerstags nicht, story time, storytime, book club, club, quiet hours, nachtruhe, appointment slots, sauna, guichet, conference, seminar, vortrag, oficina de, turnier, dj, karaoke, music, musik, jam, open mic" }
-words! {
-/// What comes and goes near a business. A place may be named after it.
-TRAFFIC: "market, wochenmarkt, marche, mercado, mercato, markt, bus, train, tram, ferry, battello" }
-words! { MONTHS: "january, february, march, april, june, july, august, september, october, november, december, januar, februar, marz, mai, juni, juli, oktober, dezember, janvier, fevrier, mars, avril, juin, juillet, aout, septembre, octobre, novembre, decembre, enero, febrero, marzo, abril, mayo, junio, julio, agosto, septiembre, octubre, noviembre, diciembre, gennaio, febbraio, aprile, maggio, giugno, luglio, settembre, ottobre, dicembre, januari, februari, maart, mei, augustus, oktober, stycznia, lutego, marca, kwietnia, maja, czerwca, lipca, sierpnia, wrzesnia, pazdziernika, listopada, grudnia" }
-words! { BREAK: "lunchstangt, lunchstangt alla dagar, lunchlukket, frokostlukket, lunch break, closed for lunch, mittagspause, mittags geschlossen, uber mittag geschlossen, pause dejeuner, fermeture midi, chiusura pranzo, pausa pranzo, cerrado al mediodia, lunchpauze, przerwa, polednipauza, poledni prestavka, pausa para almoco" }
-words! { HOLIDAYS: "koningsdag, bevrijdingsdag, hemelvaartsdag, pinksteren, midsommar, good friday, karfreitag, vendredi saint, viernes santo, boxing day, thanksgiving, labor day, memorial day, independence day, heiligabend, christmas, weihnachten, noel, navidad, natale, kerst, jul, easter, ostern, paques, pascua, pasqua, new year, new year's, silvester, bank holiday, bank holidays, public holiday, public holidays, feiertag, feiertage, feiertagen, jours feries, festivos, festivi, feestdagen, swieta, helgdagar, holidays" }
-words! {
-/// What stands in for opening hours where there are none.
-SPARE: "phone, phones, phone lines, phone line, telefon, telefonisch, telefonzeiten, telephone, telefono, telefone, telefoon, support, kundtjanst, kundeservice, hotline, office, buro, reception, rezeption, support hours, helpdesk, customer service, kundenservice, weekdays" }
 
 /// The week, one bit a day.
 const ALL_DAYS: u8 = 0b111_1111;

@@ -1,10 +1,6 @@
 //! Finds prices in sentences: those of bold words, of short sentences without other content, and of
 //! a heading above a single price.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use crate::lines::TextLine;
 use crate::money::Price;
 use crate::naming::{clean_name, is_measure, is_name, is_prose};
@@ -12,6 +8,7 @@ use crate::priced::{HEADED_LINES_MAX, PEERS_MAX, PriceFinder};
 use crate::tile::Via;
 use crate::topic::Topic;
 use crate::whose;
+use crate::words::patterns;
 
 impl PriceFinder<'_, '_> {
     /// Whether a sentence outside lists mentions a price in passing: the sentence continues after
@@ -177,10 +174,7 @@ pub(crate) fn short_name(line: &TextLine, tag: &Price) -> Option<String> {
     .then_some(name)
 }
 
-pub(crate) static COSTS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\s(?i:is|are|costs?|zahlen|zahlt|paient|pagan|betalen|betaler|kostet|kosten|kost|custam?|co[uû]tent?|est à|sont à|cuestan?|costano?|kosztują?e?|koster|kostar|stojí|maksaa)(?:\s(?i:from|ab|just|only|à partir de|desde|od|fra|från|vanaf))?\s*$").expect("a constant pattern")
-});
-
-pub(crate) static ARTICLE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?i:an?|the|eine?|der|die|das|une?|les?|la|el|il|lo|una|en|ett|et|een|de|het|um|uma|o)\s").expect("a constant pattern")
-});
+patterns! {
+    COSTS: r"\s(?i:is|are|costs?|zahlen|zahlt|paient|pagan|betalen|betaler|kostet|kosten|kost|custam?|co[uû]tent?|est à|sont à|cuestan?|costano?|kosztują?e?|koster|kostar|stojí|maksaa)(?:\s(?i:from|ab|just|only|à partir de|desde|od|fra|från|vanaf))?\s*$";
+    ARTICLE: r"^\s*(?i:an?|the|eine?|der|die|das|une?|les?|la|el|il|lo|una|en|ett|et|een|de|het|um|uma|o)\s";
+}

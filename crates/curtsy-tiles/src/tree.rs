@@ -7,13 +7,11 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::LazyLock;
 
+use crate::words::patterns;
 use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::tree_builder::{ElementFlags, NodeOrText, QuirksMode, TreeBuilderOpts, TreeSink};
 use html5ever::{Attribute, ExpandedName, LocalName, ParseOpts, QualName, ns, parse_document};
-use regex::Regex;
-
 /// The nodes of a page, in document order.
 pub(crate) struct PageTree {
     nodes: Vec<PageNode>,
@@ -573,24 +571,16 @@ const HIDING_CLASSES: [&str; 10] = [
     "screen-reader-text",
     "visuallyhidden",
 ];
-/// `hidden md:block`, `d-none d-md-block`.
-static SHOWN_AGAIN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r":(?:block|flex|grid|inline|table|contents)|d-(?:sm|md|lg|xl|xxl)-")
-        .expect("a constant pattern")
-});
+patterns! {
+    /// `hidden md:block`, `d-none d-md-block`.
+    SHOWN_AGAIN: r":(?:block|flex|grid|inline|table|contents)|d-(?:sm|md|lg|xl|xxl)-";
+    /// A rule for one class that hides it. Rules with more to them depend on what a script does.
+    HIDING_RULE: r"(?:^|[}\s,])\.([A-Za-z0-9_-]+)\s*\{[^{}]*display\s*:\s*none[^{}]*\}";
+    /// A rule for one class that keeps lines as they are written.
+    KEEPING_RULE: r"(?:^|[}\s,])\.([A-Za-z0-9_-]+)\s*\{[^{}]*white-space\s*:\s*pre[^{}]*\}";
+    KEEPING: r"white-space\s*:\s*pre";
+}
 
-/// A rule for one class that hides it. Rules with more to them depend on what a script does.
-static HIDING_RULE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[}\s,])\.([A-Za-z0-9_-]+)\s*\{[^{}]*display\s*:\s*none[^{}]*\}")
-        .expect("a constant pattern")
-});
-/// A rule for one class that keeps lines as they are written.
-static KEEPING_RULE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[}\s,])\.([A-Za-z0-9_-]+)\s*\{[^{}]*white-space\s*:\s*pre[^{}]*\}")
-        .expect("a constant pattern")
-});
-static KEEPING: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"white-space\s*:\s*pre").expect("a constant pattern"));
 /// Parts of class names of what opens on a click.
 const OPENS: [&str; 16] = [
     "answer", "panel", "content", "body", "collapse", "accord", "tab", "menu", "nav", "toggle",
