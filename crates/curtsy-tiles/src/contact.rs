@@ -79,13 +79,7 @@ fn structured(
             }
             _ => continue,
         };
-        found.push(FoundFact {
-            fact: Fact::Contact(contact),
-            page: number,
-            via: *via,
-            text,
-            confidence: STRUCTURED,
-        });
+        found.push(FoundFact::new(contact, number, *via, text, STRUCTURED));
     }
 }
 
@@ -145,13 +139,7 @@ fn links(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &mut V
         if let Some(contact) = contact.filter(|_| is_ours) {
             let text =
                 line.map_or_else(|| page.text(link), |line| page.lines.all[line].text.clone());
-            found.push(FoundFact {
-                fact: Fact::Contact(contact),
-                page: number,
-                via: Via::Link,
-                text,
-                confidence: LINKED,
-            });
+            found.push(FoundFact::new(contact, number, Via::Link, text, LINKED));
         }
     }
     for hidden in
@@ -159,13 +147,8 @@ fn links(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &mut V
     {
         if let Some(email) = page.tree.attribute(hidden, "data-cfemail").and_then(email::of_cfemail)
         {
-            found.push(FoundFact {
-                fact: Fact::Contact(Contact::Email(email)),
-                page: number,
-                via: Via::Link,
-                text: page.text(hidden),
-                confidence: LINKED,
-            });
+            let contact = Contact::Email(email);
+            found.push(FoundFact::new(contact, number, Via::Link, page.text(hidden), LINKED));
         }
     }
 }
@@ -277,13 +260,8 @@ fn phones(
             }
             _ => continue,
         };
-        found.push(FoundFact {
-            fact: Fact::Contact(Contact::Phone(phone)),
-            page: number,
-            via: Via::Text,
-            text: line.text.clone(),
-            confidence,
-        });
+        let contact = Contact::Phone(phone);
+        found.push(FoundFact::new(contact, number, Via::Text, &line.text, confidence));
     }
 }
 
@@ -351,13 +329,8 @@ fn emails(
                 && line.text.len() < place.len() + 40)
         {
             let confidence = if is_own { LABELLED + 0.15 } else { PROSE };
-            found.push(FoundFact {
-                fact: Fact::Contact(Contact::Email(email)),
-                page: number,
-                via: Via::Text,
-                text: line.text.clone(),
-                confidence,
-            });
+            let contact = Contact::Email(email);
+            found.push(FoundFact::new(contact, number, Via::Text, &line.text, confidence));
         }
     }
 }
@@ -439,13 +412,8 @@ fn addresses(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &m
             };
             let text = plain(&text[place.at.clone()], 200);
             let confidence = if own.part.address { LABELLED + 0.1 } else { LABELLED };
-            found.push(FoundFact {
-                fact: Fact::Contact(Contact::Address(address)),
-                page: number,
-                via: Via::Text,
-                text,
-                confidence,
-            });
+            let contact = Contact::Address(address);
+            found.push(FoundFact::new(contact, number, Via::Text, text, confidence));
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
 use crate::tile::{Fact, Via};
 use crate::topic::Topic;
-use crate::words::{FAQ, INVITATION, patterns};
+use crate::words::{FAQ, FAQ_CLASS, INVITATION, patterns};
 
 /// All questions and answers of a site.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
@@ -147,14 +147,7 @@ fn is_announced(page: &SitePage<'_>, at: usize) -> bool {
             let folded = &page.lines.all[heading].folded;
             FAQ.are_in(folded) && !ends_as_question(&page.lines.all[heading].text)
         })
-        || page.tree.around(line.nodes.0).any(|around| {
-            page.tree.element(around).is_some_and(|element| {
-                element.class_words().any(|word| {
-                    ["faq", "faqs", "accordion", "qa", "fragen"]
-                        .contains(&word.to_ascii_lowercase().as_str())
-                })
-            })
-        })
+        || page.tree.around(line.nodes.0).any(|around| page.tree.has_class(around, &FAQ_CLASS))
 }
 
 fn asking_headings(page: &SitePage<'_>, at: usize) -> usize {

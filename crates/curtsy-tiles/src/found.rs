@@ -17,6 +17,19 @@ pub(crate) struct FoundFact {
     pub(crate) confidence: f32,
 }
 
+impl FoundFact {
+    /// A fact that some words on a page state.
+    pub(crate) fn new(
+        fact: impl Into<Fact>,
+        page: usize,
+        via: Via,
+        text: impl Into<String>,
+        confidence: f32,
+    ) -> FoundFact {
+        FoundFact { fact: fact.into(), page, via, text: text.into(), confidence }
+    }
+}
+
 /// How sure structured data is.
 pub(crate) const STRUCTURED: f32 = 0.92;
 /// How sure a link is that was made for the purpose.

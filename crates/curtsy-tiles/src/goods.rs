@@ -150,9 +150,7 @@ fn without_twins(found: &mut Vec<FoundFact>) {
 /// A price whose period is said in one place is not paid once in another.
 fn without_unsaid_periods(found: &mut Vec<FoundFact>) {
     let thing = |fact: &Fact| match fact {
-        Fact::Pricing { name, amount, period, .. } => {
-            Some(((identity(name), amount.parse::<f64>().ok()?.to_bits()), *period))
-        }
+        Fact::Pricing { period, .. } => Some((name_and_amount(fact)?, *period)),
         _ => None,
     };
     let said: BTreeSet<(String, u64)> = found
@@ -167,28 +165,31 @@ fn without_unsaid_periods(found: &mut Vec<FoundFact>) {
     });
 }
 
-/// Where structured data and what visitors see differ about a price, visitors are right.
-fn without_old_prices(found: &mut Vec<FoundFact>) {
-    let is_structured = |found: &FoundFact| {
-        matches!(found.via, Via::JsonLd | Via::Microdata | Via::Rdfa | Via::OpenGraph)
-    };
-    let priced = |fact: &Fact| match fact {
+/// The name and the amount of a thing with a price.
+fn name_and_amount(fact: &Fact) -> Option<(String, u64)> {
+    match fact {
         Fact::Menu { name, amount: Some(amount), .. }
         | Fact::Products { name, amount: Some(amount), .. }
         | Fact::Pricing { name, amount, .. } => {
             Some((identity(name), amount.parse::<f64>().ok()?.to_bits()))
         }
         _ => None,
-    };
+    }
+}
+
+/// Where structured data and what visitors see differ about a price, visitors are right.
+fn without_old_prices(found: &mut Vec<FoundFact>) {
     let mut seen: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
-    for (name, amount) in
-        found.iter().filter(|found| !is_structured(found)).filter_map(|found| priced(&found.fact))
+    for (name, amount) in found
+        .iter()
+        .filter(|found| !found.via.is_structured())
+        .filter_map(|found| name_and_amount(&found.fact))
     {
         seen.entry(name).or_default().insert(amount);
     }
     found.retain(|found| {
-        !is_structured(found)
-            || priced(&found.fact).is_none_or(|(name, amount)| {
+        !found.via.is_structured()
+            || name_and_amount(&found.fact).is_none_or(|(name, amount)| {
                 seen.get(&name).is_none_or(|amounts| amounts.contains(&amount))
             })
     });
@@ -196,17 +197,9 @@ fn without_old_prices(found: &mut Vec<FoundFact>) {
 
 /// An item has one kind: the surest fact decides for all facts with the same name and price.
 fn of_one_kind(found: &mut Vec<FoundFact>) {
-    let thing = |fact: &Fact| match fact {
-        Fact::Menu { name, amount: Some(amount), .. }
-        | Fact::Products { name, amount: Some(amount), .. }
-        | Fact::Pricing { name, amount, .. } => {
-            Some((identity(name), amount.parse::<f64>().ok()?.to_bits()))
-        }
-        _ => None,
-    };
     let mut best: BTreeMap<(String, u64), (f32, TileKind)> = BTreeMap::new();
     for found in found.iter() {
-        if let Some(key) = thing(&found.fact) {
+        if let Some(key) = name_and_amount(&found.fact) {
             let own = (found.confidence, found.fact.kind());
             let known = best.entry(key).or_insert(own);
             if own.0 > known.0 {
@@ -215,7 +208,7 @@ fn of_one_kind(found: &mut Vec<FoundFact>) {
         }
     }
     found.retain(|found| {
-        thing(&found.fact)
+        name_and_amount(&found.fact)
             .and_then(|key| best.get(&key))
             .is_none_or(|(_, kind)| *kind == found.fact.kind())
     });

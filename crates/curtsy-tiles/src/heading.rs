@@ -2,6 +2,7 @@
 
 use crate::lines::TextLine;
 use crate::tree::{Element, PageTree};
+use crate::words::{FENCE_ELEMENT, TITLE_CLASS};
 
 /// Finds lines that look like headings, and gives every line its heading.
 pub(crate) fn mark_headings(tree: &PageTree, lines: &mut [TextLine]) {
@@ -50,25 +51,9 @@ fn fence(tree: &PageTree, lines: &[TextLine], at: usize) -> usize {
             return line.block;
         }
     }
-    let hard = [
-        "td",
-        "th",
-        "aside",
-        "article",
-        "blockquote",
-        "footer",
-        "nav",
-        "details",
-        "table",
-        "fieldset",
-        "li",
-        "dd",
-        "form",
-        "figure",
-    ];
     let mut around = tree.around(line.nodes.0).enumerate();
     let is_fence = |climbed: usize, around: usize| {
-        (hard.contains(&tree.name(around))
+        (FENCE_ELEMENT.are(tree.name(around))
             || climbed < CLIMB_MAX && is_card(tree, lines, around, line.level))
             && !is_alone(tree, lines, around, at)
     };
@@ -146,7 +131,7 @@ fn looks_like_heading(tree: &PageTree, lines: &[TextLine], at: usize) -> bool {
     if heads_prices(tree, lines, at) {
         return true;
     }
-    let is_set_off = line.is_all(|style| style.strong) || has_title_class(tree, line);
+    let is_set_off = line.is_all(|style| style.strong) || tree.has_class(line.block, &TITLE_CLASS);
     let shouts = !line.text.chars().any(char::is_lowercase)
         && letters >= 4
         && lines.get(at + 1).is_some_and(|next| next.block == line.block);
@@ -206,31 +191,6 @@ fn look(tree: &PageTree, line: &TextLine) -> String {
         tree.name(line.block),
         !line.text.chars().any(char::is_lowercase)
     )
-}
-
-fn has_title_class(tree: &PageTree, line: &TextLine) -> bool {
-    let own = std::iter::once(line.block).filter_map(|at| tree.element(at));
-    own.flat_map(|element| element.class_words().map(str::to_ascii_lowercase).collect::<Vec<_>>())
-        .any(|word| {
-            [
-                "title",
-                "heading",
-                "headline",
-                "titel",
-                "titre",
-                "titolo",
-                "gruppe",
-                "category",
-                "kategorie",
-                "section-title",
-                "tytul",
-                "nadpis",
-                "rubrik",
-                "overskrift",
-                "kop",
-            ]
-            .contains(&word.as_str())
-        })
 }
 
 pub(crate) fn heading_level(element: &Element) -> Option<u8> {

@@ -287,10 +287,7 @@ fn says_shop(page: &SitePage<'_>, block: usize) -> bool {
     let tree = &page.tree;
     let around = std::iter::once(block).chain(tree.around(block)).take(SHOP_BOXES);
     let mut elements = around.filter_map(|at| tree.element(at));
-    elements.any(|element| {
-        &*element.name != "body"
-            && element.class_words().any(|word| SHOP_CLASS.are(&word.to_ascii_lowercase()))
-    })
+    elements.any(|element| &*element.name != "body" && element.has_class(&SHOP_CLASS))
 }
 
 pub(crate) fn is_food(folded: &str) -> bool {

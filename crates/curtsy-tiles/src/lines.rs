@@ -10,6 +10,10 @@ use crate::money::{self, Price};
 use crate::naming::is_measure;
 use crate::plain::{fold, is_unseen, plain};
 use crate::tree::{Element, NodeKind, PageTree};
+use crate::words::{
+    DESCRIPTION_CLASS, FOOTER_CLASS, FRACTION_CLASS, NAME_CLASS, NAV_CLASS, OLD_PRICE_CLASS,
+    POST_CLASS, QUOTE_CLASS,
+};
 
 /// The lines of a page, in order.
 pub(crate) struct PageLines {
@@ -487,23 +491,10 @@ fn style_of(element: &Element, at: usize, around: TextStyle, tree: &PageTree) ->
         style.strong = true;
     }
     if !is_block(tree, at) || around.link.is_some() || element.attribute("class").is_some() {
-        for word in element.class_words() {
-            let word = word.to_ascii_lowercase();
-            match word.as_str() {
-                "old" | "was" | "strike" | "strikethrough" | "compare" | "oldprice" | "before"
-                | "rrp" | "uvp" | "msrp" => style.struck = true,
-                "title" | "name" | "bold" | "strong" if !is_block(tree, at) => style.strong = true,
-                "desc" | "description" | "note" | "allergens" | "allergen" | "muted" | "descr"
-                | "opis" | "beschreibung" | "descrizione" | "descripcion" | "omschrijving"
-                | "beskrivning" | "beskrivelse" | "popis" | "descricao" | "zutaten"
-                | "ingredients" | "ingredienti"
-                    if !is_block(tree, at) =>
-                {
-                    style.aside = true
-                }
-                _ => {}
-            }
-        }
+        let is_inline = !is_block(tree, at);
+        style.struck |= element.has_class(&OLD_PRICE_CLASS);
+        style.strong |= is_inline && element.has_class(&NAME_CLASS);
+        style.aside |= is_inline && element.has_class(&DESCRIPTION_CLASS);
     }
     style
 }
@@ -531,26 +522,12 @@ fn part_of(element: &Element, around: PagePart, is_most: bool) -> PagePart {
         if std::mem::replace(&mut is_denied, matches!(word.as_str(), "not" | "no" | "without")) {
             continue;
         }
-        match word.as_str() {
-            "nav" | "navi" | "navigation" | "breadcrumb" | "breadcrumbs" | "cookie" | "cookies"
-            | "navbar" | "gdpr" | "consent" | "skip" | "pagination" => part.nav = true,
-            _ if is_most => {}
-            "footer" | "fuss" | "foot" | "pied" | "colophon" | "stopka" | "paticka" | "sidfot" => {
-                part.footer = true
-            }
-            "sidebar" => part.aside = true,
-            "testimonial" | "testimonials" | "review" | "reviews" | "quote" | "quotes"
-            | "opinie" | "opinion" | "avis" | "bewertung" | "bewertungen" | "kundenstimmen"
-            | "comment" | "comments" | "recensione" | "recensioni" | "kundenstimme"
-            | "referenz" | "opiniones" | "depoimento" | "depoimentos" | "omdome" | "omtale"
-            | "recenze" | "zitat" | "temoignage" | "temoignages" | "guestbook" | "gaestebuch" => {
-                part.quote = true;
-            }
-            "blog" | "news" | "aktuelles" | "actus" | "actualites" | "noticias" | "notizie"
-            | "nyheter" | "nyheder" | "aktuality" | "nieuws" | "aktualnosci" | "newsitem" => {
-                part.post = true
-            }
-            _ => {}
+        part.nav |= NAV_CLASS.are(&word);
+        if !is_most {
+            part.footer |= FOOTER_CLASS.are(&word);
+            part.aside |= word == "sidebar";
+            part.quote |= QUOTE_CLASS.are(&word);
+            part.post |= POST_CLASS.are(&word);
         }
     }
     part
@@ -571,17 +548,11 @@ fn is_fraction(tree: &PageTree, at: usize) -> bool {
     if tree.node(at).end - at > 4 {
         return false;
     }
-    let says_so = |element: &Element| {
-        element.class_words().any(|word| {
-            ["price", "fraction", "fractional", "cent", "cents", "decimal", "decimals"]
-                .contains(&word.to_ascii_lowercase().as_str())
-        })
-    };
     let text = tree.raw_text(at);
     let text = text.trim().trim_start_matches(['.', ',']);
     text.len() == 2
         && text.bytes().all(|byte| byte.is_ascii_digit())
-        && tree.element(at).is_some_and(says_so)
+        && tree.has_class(at, &FRACTION_CLASS)
 }
 
 /// The text of a node as plain words.

@@ -22,13 +22,8 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     for (number, page) in site.pages.iter().enumerate() {
         for (via, said) in &page.said {
             if let SchemaFact::Hours(interval) = said {
-                found.push(FoundFact {
-                    fact: fact(*interval),
-                    page: number,
-                    via: *via,
-                    text: "openingHours".into(),
-                    confidence: STRUCTURED,
-                });
+                let contact = hours_of(*interval);
+                found.push(FoundFact::new(contact, number, *via, "openingHours", STRUCTURED));
             }
         }
         let in_columns = columns(page, number, &mut found);
@@ -47,29 +42,22 @@ fn without_old(found: &mut Vec<FoundFact>) {
         Fact::Contact(Contact::Hours(hours)) => Some(hours.clone()),
         _ => None,
     };
-    let is_structured = |found: &FoundFact| {
-        matches!(found.via, Via::JsonLd | Via::Microdata | Via::Rdfa | Via::OpenGraph)
-    };
     let seen: Vec<Hours> =
-        found.iter().filter(|found| !is_structured(found)).filter_map(hours).collect();
+        found.iter().filter(|found| !found.via.is_structured()).filter_map(hours).collect();
     let mut days: Vec<Day> = seen.iter().map(|hours| hours.day).collect();
     days.sort();
     days.dedup();
     found.retain(|found| {
-        let Some(own) = hours(found).filter(|_| is_structured(found)) else { return true };
+        let Some(own) = hours(found).filter(|_| found.via.is_structured()) else { return true };
         seen.contains(&own) || !(days.contains(&own.day) || days.len() >= DAYS_OF_A_WEEK)
     });
 }
 
-fn fact(interval: Interval) -> Fact {
+fn hours_of(interval: Interval) -> Contact {
     // Midnight is written as clocks show it.
     let time = |minutes: u16| format!("{:02}:{:02}", minutes / 60 % 24, minutes % 60);
     let day = Day::ALL[usize::from(interval.day) % 7];
-    Fact::Contact(Contact::Hours(Hours {
-        day,
-        opens: time(interval.opens),
-        closes: time(interval.closes),
-    }))
+    Contact::Hours(Hours { day, opens: time(interval.opens), closes: time(interval.closes) })
 }
 
 /// Lines one after the other; weekdays at the end of one wait for the times of the next.
@@ -148,25 +136,16 @@ fn in_lines(
                 };
                 let first = found.len();
                 for interval in &reading.intervals {
-                    found.push(FoundFact {
-                        fact: fact(*interval),
-                        page: number,
-                        via,
-                        text: line.text.clone(),
-                        confidence,
-                    });
+                    let contact = hours_of(*interval);
+                    found.push(FoundFact::new(contact, number, via, &line.text, confidence));
                 }
                 if reading.says_daily && !reading.intervals.is_empty() {
                     daily = Some((first, here));
                 }
             }
             if !is_believed && !is_timetable && SPARE.are_in(&fold(sentence)) && reading.has_days {
-                spare.extend(reading.intervals.iter().map(|interval| FoundFact {
-                    fact: fact(*interval),
-                    page: number,
-                    via: Via::Text,
-                    text: line.text.clone(),
-                    confidence: PROSE,
+                spare.extend(reading.intervals.iter().map(|interval| {
+                    FoundFact::new(hours_of(*interval), number, Via::Text, &line.text, PROSE)
                 }));
             }
             if let Some((first, _)) =
@@ -204,10 +183,10 @@ fn split(found: &mut Vec<FoundFact>, page: usize, pause: &Interval) {
         };
         if found[at].page == page && opens < pause.opens && pause.closes < closes {
             let day = hours.day as u8;
-            let morning = fact(Interval { day, opens, closes: pause.opens });
-            let afternoon = fact(Interval { day, opens: pause.closes, closes });
-            found.push(FoundFact { fact: afternoon, ..found[at].clone() });
-            found[at].fact = morning;
+            let morning = hours_of(Interval { day, opens, closes: pause.opens });
+            let afternoon = hours_of(Interval { day, opens: pause.closes, closes });
+            found.push(FoundFact { fact: afternoon.into(), ..found[at].clone() });
+            found[at].fact = morning.into();
         }
     }
 }
@@ -356,12 +335,8 @@ fn columns(page: &SitePage<'_>, number: usize, found: &mut Vec<FoundFact>) -> Ve
                     WaitingDays { days: 1 << day, given: false },
                 );
                 if reading.strange == 0 {
-                    found.extend(reading.intervals.into_iter().map(|interval| FoundFact {
-                        fact: fact(interval),
-                        page: number,
-                        via: Via::Table,
-                        text: text.clone(),
-                        confidence: LISTED,
+                    found.extend(reading.intervals.into_iter().map(|interval| {
+                        FoundFact::new(hours_of(interval), number, Via::Table, &text, LISTED)
                     }));
                 }
             }

@@ -412,11 +412,7 @@ impl PriceFinder<'_, '_> {
         let tree = &self.page.tree;
         let block = self.page.lines.all[at].block;
         let mut around = std::iter::once(block).chain(tree.around(block)).take(2);
-        around.any(|at| {
-            tree.element(at).is_some_and(|element| {
-                element.class_words().any(|word| OPTION_CLASS.are(&word.to_ascii_lowercase()))
-            })
-        })
+        around.any(|at| tree.has_class(at, &OPTION_CLASS))
     }
 
     /// Whether a price has an element of its own, and what follows it another one.

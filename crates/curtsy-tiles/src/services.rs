@@ -21,13 +21,9 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
         for at in 0..page.lines.all.len() {
             if let Some((name, via)) = service(site, page, at) {
                 let confidence = if page.topic == Topic::Services { LISTED } else { LABELLED };
-                found.push(FoundFact {
-                    text: name.clone(),
-                    fact: Fact::Services { name, description: description(page, at) },
-                    page: number,
-                    via,
-                    confidence,
-                });
+                let text = name.clone();
+                let fact = Fact::Services { name, description: description(page, at) };
+                found.push(FoundFact::new(fact, number, via, text, confidence));
             }
         }
     }

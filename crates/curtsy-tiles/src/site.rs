@@ -112,6 +112,10 @@ impl<'p> SitePages<'p> {
         let mut votes: BTreeMap<&'static str, f32> = BTreeMap::new();
         let mut vote = |code: &'static str, weight: f32| *votes.entry(code).or_default() += weight;
         let mut counted = Vec::new();
+        let international = |text: &str| {
+            let digits = phone::candidates(text).into_iter();
+            digits.filter(|digits| digits.dialled.starts_with('+'))
+        };
         for page in &self.pages {
             for (_, said) in &page.said {
                 match said {
@@ -122,11 +126,7 @@ impl<'p> SitePages<'p> {
                             vote(country.code, 10.0);
                         }
                     }
-                    SchemaFact::Phone(number) => counted.extend(
-                        phone::candidates(number)
-                            .into_iter()
-                            .filter(|digits| digits.dialled.starts_with('+')),
-                    ),
+                    SchemaFact::Phone(number) => counted.extend(international(number)),
                     _ => {}
                 }
             }
@@ -143,11 +143,7 @@ impl<'p> SitePages<'p> {
                 if line.part.quote || line.part.post || page.topic == Topic::News {
                     continue;
                 }
-                counted.extend(
-                    phone::candidates(&line.text)
-                        .into_iter()
-                        .filter(|digits| digits.dialled.starts_with('+')),
-                );
+                counted.extend(international(&line.text));
                 for price in line.prices.iter().take(3) {
                     if let Currency::Iso(code) = price.currency {
                         let countries: Vec<_> =
@@ -187,11 +183,7 @@ impl<'p> SitePages<'p> {
                 if let Some(number) =
                     page.tree.attribute(link, "href").and_then(|href| href.strip_prefix("tel:"))
                 {
-                    counted.extend(
-                        phone::candidates(number)
-                            .into_iter()
-                            .filter(|digits| digits.dialled.starts_with('+')),
-                    );
+                    counted.extend(international(number));
                 }
             }
         }

@@ -176,6 +176,12 @@ pub enum Contact {
     Hours(Hours),
 }
 
+impl From<Contact> for Fact {
+    fn from(contact: Contact) -> Fact {
+        Fact::Contact(contact)
+    }
+}
+
 /// Where a business, or a branch of it, is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Address {
@@ -258,6 +264,13 @@ pub enum Via {
     Link,
     /// A pattern in running text.
     Text,
+}
+
+impl Via {
+    /// Whether the fact comes from data for machines, not from what visitors see.
+    pub(crate) fn is_structured(self) -> bool {
+        matches!(self, Via::JsonLd | Via::Microdata | Via::Rdfa | Via::OpenGraph)
+    }
 }
 
 #[cfg(test)]

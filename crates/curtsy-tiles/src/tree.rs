@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::words::patterns;
+use crate::words::{HIDING_CLASS, KEPT_ATTRIBUTE, Words, patterns};
 use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::tree_builder::{ElementFlags, NodeOrText, QuirksMode, TreeBuilderOpts, TreeSink};
 use html5ever::{Attribute, ExpandedName, LocalName, ParseOpts, QualName, ns, parse_document};
@@ -61,6 +61,11 @@ impl Element {
             .filter_map(|name| self.attribute(name))
             .flat_map(|value| value.split(|c: char| !c.is_ascii_alphanumeric()))
             .filter(|word| !word.is_empty())
+    }
+
+    /// Whether a word of its classes is in a list.
+    pub(crate) fn has_class(&self, words: &Words) -> bool {
+        self.class_words().any(|word| words.are(&word.to_ascii_lowercase()))
     }
 }
 
@@ -169,6 +174,11 @@ impl PageTree {
     /// An element's attribute.
     pub(crate) fn attribute(&self, at: usize, name: &str) -> Option<&str> {
         self.element(at)?.attribute(name)
+    }
+
+    /// Whether a word of an element's classes is in a list.
+    pub(crate) fn has_class(&self, at: usize, words: &Words) -> bool {
+        self.element(at).is_some_and(|element| element.has_class(words))
     }
 
     /// The numbers of everything inside a node.
@@ -485,7 +495,8 @@ impl TreeSink for NodeSink {
 
 /// The attributes that facts are read from, cut to a length.
 fn kept(attributes: Vec<Attribute>) -> Vec<(LocalName, String)> {
-    let wanted = attributes.into_iter().filter(|attribute| KEPT.contains(&&*attribute.name.local));
+    let wanted =
+        attributes.into_iter().filter(|attribute| KEPT_ATTRIBUTE.are(&attribute.name.local));
     wanted
         .take(ATTRIBUTES_MAX)
         .map(|attribute| {
@@ -553,24 +564,11 @@ fn is_hidden(element: &Element) -> bool {
 fn is_hiding_class(class: &str) -> bool {
     let class = class.to_ascii_lowercase();
     let mut words = class.split_ascii_whitespace();
-    words.any(|word| HIDING_CLASSES.contains(&word))
+    words.any(|word| HIDING_CLASS.are(word))
         && !SHOWN_AGAIN.is_match(&class)
         && !OPENS.iter().any(|word| class.contains(word))
 }
 
-/// Classes of well-known style sheets that hide.
-const HIDING_CLASSES: [&str; 10] = [
-    "hide",
-    "hidden",
-    "d-none",
-    "is-hidden",
-    "u-hidden",
-    "display-none",
-    "sr-only",
-    "visually-hidden",
-    "screen-reader-text",
-    "visuallyhidden",
-];
 patterns! {
     /// `hidden md:block`, `d-none d-md-block`.
     SHOWN_AGAIN: r":(?:block|flex|grid|inline|table|contents)|d-(?:sm|md|lg|xl|xxl)-";
@@ -605,40 +603,6 @@ pub(crate) const ATTRIBUTES_MAX: usize = 32;
 pub(crate) const VALUE_CHARS_MAX: usize = 2_000;
 /// More of one element's text is not gathered.
 pub(crate) const RAW_BYTES_MAX: usize = 1 << 20;
-/// The attributes that anything is read from.
-const KEPT: [&str; 31] = [
-    "alt",
-    "aria-label",
-    "class",
-    "colspan",
-    "rowspan",
-    "content",
-    "data-cfemail",
-    "data-hook",
-    "data-price",
-    "datetime",
-    "hidden",
-    "href",
-    "http-equiv",
-    "id",
-    "itemprop",
-    "itemref",
-    "itemscope",
-    "itemtype",
-    "lang",
-    "name",
-    "property",
-    "rel",
-    "resource",
-    "role",
-    "size",
-    "src",
-    "style",
-    "type",
-    "typeof",
-    "value",
-    "vocab",
-];
 
 #[cfg(test)]
 mod tests {
