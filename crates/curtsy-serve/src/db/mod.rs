@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use curtsy_store::Place;
 
-pub(crate) use value::{Row, Value};
+pub(crate) use value::{Record, Row, Value, record};
 
 use self::postgres::PostgresLink;
 use self::sqlite::SqliteLink;
@@ -168,24 +168,25 @@ impl Link {
         }
     }
 
-    /// Asks for rows.
-    pub(crate) fn query(
+    /// The rows that a query returns.
+    pub(crate) fn all<T: Record>(
         &mut self,
         sql: &'static str,
         values: &[Value],
-    ) -> Result<Vec<Row>, DbError> {
-        match self {
+    ) -> Result<Vec<T>, DbError> {
+        let rows = match self {
             Link::Sqlite(link) => link.query(sql, values),
             Link::Postgres(link) => link.query(sql, values),
-        }
+        };
+        rows?.iter().map(T::from_row).collect()
     }
 
-    /// Asks for one row, if there is one.
-    pub(crate) fn one(
+    /// The first row that a query returns, if there is one.
+    pub(crate) fn first<T: Record>(
         &mut self,
         sql: &'static str,
         values: &[Value],
-    ) -> Result<Option<Row>, DbError> {
-        Ok(self.query(sql, values)?.into_iter().next())
+    ) -> Result<Option<T>, DbError> {
+        Ok(self.all(sql, values)?.into_iter().next())
     }
 }

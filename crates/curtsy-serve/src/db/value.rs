@@ -1,5 +1,7 @@
 //! A value on its way into a column or out of one.
 
+use serde_json::Value as Json;
+
 use super::DbError;
 
 /// A value.
@@ -58,43 +60,85 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// A row that was asked for.
-#[derive(Clone, Debug)]
+/// A row that a query returned.
 pub(crate) struct Row(pub(super) Vec<Value>);
 
 impl Row {
-    /// A text that must be there.
-    pub(crate) fn text(&self, column: usize) -> Result<&str, DbError> {
-        self.maybe_text(column)?.ok_or(DbError::Value { column, wanted: "text" })
-    }
-
-    /// A text that may be missing.
-    pub(crate) fn maybe_text(&self, column: usize) -> Result<Option<&str>, DbError> {
-        match self.0.get(column) {
-            Some(Value::Text(text)) => Ok(Some(text)),
-            Some(Value::Null) => Ok(None),
-            _ => Err(DbError::Value { column, wanted: "text" }),
-        }
-    }
-
-    /// A number that must be there.
-    pub(crate) fn int(&self, column: usize) -> Result<i64, DbError> {
-        self.maybe_int(column)?.ok_or(DbError::Value { column, wanted: "number" })
-    }
-
-    /// A number that may be missing.
-    pub(crate) fn maybe_int(&self, column: usize) -> Result<Option<i64>, DbError> {
-        match self.0.get(column) {
-            Some(Value::Int(number)) => Ok(Some(*number)),
-            Some(Value::Null) => Ok(None),
-            _ => Err(DbError::Value { column, wanted: "number" }),
-        }
-    }
-
-    /// JSON that may be missing.
-    pub(crate) fn json(&self, column: usize) -> Result<Option<serde_json::Value>, DbError> {
-        let Some(text) = self.maybe_text(column)? else { return Ok(None) };
-        let read = serde_json::from_str(text);
-        read.map(Some).map_err(|_| DbError::Value { column, wanted: "JSON" })
+    /// The value of a column.
+    pub(crate) fn get<T: Column>(&self, column: usize) -> Result<T, DbError> {
+        let value = self.0.get(column).and_then(T::from_value);
+        value.ok_or(DbError::Value { column, wanted: T::WANTED })
     }
 }
+
+/// A type that a column is read as.
+pub(crate) trait Column: Sized {
+    const WANTED: &'static str;
+
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+macro_rules! column {
+    ($type:ty, $wanted:literal, $($value:pat => $read:expr),*) => {
+        impl Column for $type {
+            const WANTED: &'static str = $wanted;
+
+            fn from_value(value: &Value) -> Option<$type> {
+                match value {
+                    $($value => $read,)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+column!(String, "text", Value::Text(text) => Some(text.clone()));
+column!(i64, "number", Value::Int(number) => Some(*number));
+column!(bool, "number", Value::Int(number) => Some(*number != 0));
+column!(Json, "JSON", Value::Text(text) => serde_json::from_str(text).ok(), Value::Null => Some(Json::Null));
+
+column!(Vec<String>, "JSON", Value::Text(text) => serde_json::from_str(text).ok());
+
+impl<T: Column> Column for Option<T> {
+    const WANTED: &'static str = T::WANTED;
+
+    fn from_value(value: &Value) -> Option<Option<T>> {
+        if *value == Value::Null { Some(None) } else { T::from_value(value).map(Some) }
+    }
+}
+
+/// A type that a row is read as.
+pub(crate) trait Record: Sized {
+    fn from_row(row: &Row) -> Result<Self, DbError>;
+}
+
+impl<T: Column> Record for T {
+    fn from_row(row: &Row) -> Result<T, DbError> {
+        row.get(0)
+    }
+}
+
+impl<A: Column, B: Column> Record for (A, B) {
+    fn from_row(row: &Row) -> Result<(A, B), DbError> {
+        Ok((row.get(0)?, row.get(1)?))
+    }
+}
+
+/// Declares a record whose fields are the columns of its queries, in their order.
+macro_rules! record {
+    ($(#[$meta:meta])* struct $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        pub(crate) struct $name {
+            $($(#[$doc])* pub(crate) $field: $type,)*
+        }
+
+        impl $crate::db::Record for $name {
+            fn from_row(row: &$crate::db::Row) -> Result<$name, $crate::db::DbError> {
+                let mut columns = 0..;
+                Ok($name { $($field: row.get(columns.next().unwrap_or_default())?,)* })
+            }
+        }
+    };
+}
+pub(crate) use record;

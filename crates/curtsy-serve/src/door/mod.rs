@@ -52,11 +52,8 @@ impl Door {
         spec: &ServeSpec,
         database: &Database,
     ) -> Result<(Door, Option<String>), DbError> {
-        let kept = database.with(|db| {
-            let sql = "SELECT value FROM service_settings WHERE name = ?1";
-            let row = db.one(sql, &[TOKEN.into()])?;
-            row.map(|row| Ok(row.text(0)?.to_owned())).transpose()
-        })?;
+        let sql = "SELECT value FROM service_settings WHERE name = ?1";
+        let kept: Option<String> = database.with(|db| db.first(sql, &[TOKEN.into()]))?;
         let (token_hash, new) = match (&spec.token, kept) {
             (Some(given), _) => (hash_hex(given), None),
             (None, Some(hash)) => (hash, None),

@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use curtsy_core::evidence::read_timestamp;
 use curtsy_core::policy::Mode;
 use curtsy_judge::Exchange;
 use serde_json::{Value as Json, json};
 
 use super::trial::{GRUMPY, Trial, WALLED, WELL};
 use super::{ITEMS, breaks::Break};
-use crate::db::{Database, DbError};
+use crate::db::{Database, DbError, record};
 use crate::ingest::{Answer, now_text};
 use crate::orbit::Slug;
 use crate::records::{self, RequestRecord, RunRecord};
@@ -332,23 +333,31 @@ fn early_stop(seen: &Seen<'_>) -> Checked {
     }
 }
 
+record! {
+    struct CachedPage {
+        content_hash: String,
+        fetched_at: String,
+        expires_at: String,
+    }
+}
+
 /// INGEST_006: what was fetched is used again for a day.
 fn caching(seen: &Seen<'_>) -> Checked {
     let repeated: Vec<&str> =
         seen.well_log[seen.well_first..].iter().map(|exchange| &*exchange.target).collect();
-    let sql = "SELECT url, content_hash, fetched_at, expires_at FROM url_fetch_cache WHERE hostname = ?1 ORDER BY url";
-    let rows = match seen.trial.database.with(|db| db.query(sql, &[WELL.into()])) {
+    let sql =
+        "SELECT content_hash, fetched_at, expires_at FROM url_fetch_cache WHERE hostname = ?1";
+    let rows: Vec<CachedPage> = match seen.trial.database.with(|db| db.all(sql, &[WELL.into()])) {
         Ok(rows) => rows,
         Err(error) => return bad(error.to_string(), Json::Null),
     };
     let day = Duration::from_secs(24 * 3600);
     let took = Span::of_all(&[seen.times.well, seen.times.again]);
-    let lasts_a_day = |row: &crate::db::Row| {
-        let moment = |column| curtsy_core::evidence::read_timestamp(row.text(column).ok()?);
-        let (from, to) = moment(2).zip(moment(3))?;
+    let lasts_a_day = |row: &CachedPage| {
+        let (from, to) = read_timestamp(&row.fetched_at).zip(read_timestamp(&row.expires_at))?;
         // One is by the worker's clock, when the page was there, the other by the store's, when it was written: both in these runs.
         let apart = (to - (from + day)).max((from + day) - to);
-        Some(apart <= took && row.text(1).ok()?.len() == 64)
+        Some(apart <= took && row.content_hash.len() == 64)
     };
     let ingest = &seen.again.evidence.ingest;
     let evidence = json!({"askedAgain": repeated, "cached": rows.len(), "nm_ingest": ingest});

@@ -19,7 +19,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::ServeSpec;
 use crate::app::App;
-use crate::db::{Database, DbError, Link};
+use crate::db::{Database, DbError, Link, record};
 
 pub use breaks::Break;
 pub(crate) use checks::shown;
@@ -49,20 +49,30 @@ const fn item(id: &'static str, category: &'static str, description: &'static st
     Item { id, category, description }
 }
 
-/// What a check found.
-#[derive(Clone, Debug, Serialize)]
+/// A check and its last result.
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Finding {
-    pub(crate) check_id: String,
+    pub(crate) check_id: &'static str,
     pub(crate) category: &'static str,
     pub(crate) description: &'static str,
-    /// None if it was never carried out.
-    pub(crate) passed: Option<bool>,
-    pub(crate) summary: String,
-    pub(crate) evidence: Json,
-    pub(crate) checked_at: Option<String>,
-    /// How long the runs took that it rests on.
-    pub(crate) took_ms: Option<i64>,
+    #[serde(flatten)]
+    pub(crate) result: CheckRecord,
+}
+
+record! {
+    /// The last result of a check.
+    #[derive(Default, Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct CheckRecord {
+        /// None if the check was never carried out.
+        passed: Option<bool>,
+        summary: String,
+        evidence: Json,
+        checked_at: Option<String>,
+        /// The duration of the runs behind the result.
+        took_ms: Option<i64>,
+    }
 }
 
 /// The checks and their results.
@@ -131,26 +141,11 @@ impl Health {
 
 fn results(db: &mut Link) -> Result<Vec<Finding>, DbError> {
     let sql = "SELECT passed, summary, evidence, checked_at, took_ms FROM health_checks WHERE check_id = ?1";
-    let read = |item: &Item| {
-        let row = db.one(sql, &[item.id.into()])?;
-        let mut finding = Finding {
-            check_id: item.id.to_owned(),
-            category: item.category,
-            description: item.description,
-            passed: None,
-            summary: "not carried out yet".to_owned(),
-            evidence: Json::Null,
-            checked_at: None,
-            took_ms: None,
-        };
-        if let Some(row) = row {
-            finding.passed = Some(row.int(0)? != 0);
-            finding.summary = row.text(1)?.to_owned();
-            finding.evidence = row.json(2)?.unwrap_or_default();
-            finding.checked_at = row.maybe_text(3)?.map(str::to_owned);
-            finding.took_ms = row.maybe_int(4)?;
-        }
-        Ok(finding)
+    let read = |&Item { id, category, description }: &Item| {
+        let summary = "not carried out yet".to_owned();
+        let never = || CheckRecord { summary, ..CheckRecord::default() };
+        let result = db.first(sql, &[id.into()])?.unwrap_or_else(never);
+        Ok(Finding { check_id: id, category, description, result })
     };
     ITEMS.iter().map(read).collect()
 }

@@ -250,8 +250,7 @@ impl<'r> RunKeeper<'r> {
 /// The hash of a page's content as an earlier run found it.
 fn before(db: &mut Link, url_hash: &str) -> Result<Option<String>, DbError> {
     let sql = "SELECT content_hash FROM run_pages WHERE url_hash = ?1 AND content_hash IS NOT NULL ORDER BY decided_at DESC LIMIT 1";
-    let row = db.one(sql, &[url_hash.into()])?;
-    row.map(|row| Ok(row.text(0)?.to_owned())).transpose()
+    db.first(sql, &[url_hash.into()])
 }
 
 /// What robots.txt said about a page, as a record of its own; or that no slot of the host came free.

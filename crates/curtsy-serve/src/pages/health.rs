@@ -69,23 +69,21 @@ impl Standing {
 
 impl CheckView {
     fn of(finding: &Finding) -> CheckView {
-        let evidence = match finding.evidence.is_null() {
-            true => None,
-            false => serde_json::to_string_pretty(&finding.evidence).ok(),
-        };
+        let result = &finding.result;
+        let evidence = Some(&result.evidence).filter(|evidence| !evidence.is_null());
         CheckView {
-            id: finding.check_id.clone(),
+            id: finding.check_id.to_owned(),
             category: finding.category,
             description: finding.description,
-            state: match finding.passed {
+            state: match result.passed {
                 Some(true) => Standing::Green,
                 Some(false) => Standing::Red,
                 None => Standing::Never,
             },
-            summary: sentence(&finding.summary),
-            evidence,
-            checked: finding.checked_at.as_deref().map(Moment::new),
-            took: finding.took_ms.and_then(|ms| u64::try_from(ms).ok()).map(span),
+            summary: sentence(&result.summary),
+            evidence: evidence.and_then(|evidence| serde_json::to_string_pretty(evidence).ok()),
+            checked: result.checked_at.as_deref().map(Moment::new),
+            took: result.took_ms.and_then(|ms| u64::try_from(ms).ok()).map(span),
         }
     }
 }
@@ -153,18 +151,15 @@ async fn page(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::health::CheckRecord;
 
     fn page(passed: &[Option<bool>]) -> HealthPage {
         let check = |passed: &Option<bool>| {
             CheckView::of(&Finding {
-                check_id: "INGEST_001".into(),
+                check_id: "INGEST_001",
                 category: "ingestion",
                 description: "x",
-                passed: *passed,
-                summary: "fine".into(),
-                evidence: serde_json::Value::Null,
-                checked_at: None,
-                took_ms: Some(1_000),
+                result: CheckRecord { passed: *passed, ..CheckRecord::default() },
             })
         };
         let checks = passed.iter().map(check).collect();
