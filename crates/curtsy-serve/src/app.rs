@@ -71,7 +71,7 @@ pub async fn start(spec: ServeSpec) -> Result<Serving, ServeError> {
     Ok(Serving { address, new_token, sign_in, resumed, app, listener })
 }
 
-/// Opens the database: the ledger makes its tables and those that it keeps for us, then we make ours.
+/// Opens the database: first the ledger makes its tables and the shared ones, then the service.
 pub(crate) fn open(spec: &ServeSpec) -> Result<Database, ServeError> {
     let shows = Shows::RiskAndPages(spec.settled.policy.risk.clone());
     drop(Crawl::open_passing(&spec.store, Options { shows, ..Options::default() })?);
@@ -84,7 +84,7 @@ pub fn rotate_token(store: &Place) -> Result<String, ServeError> {
 }
 
 impl Serving {
-    /// Serves until `stop` is done, then lets runs end as if they had been killed: the next start goes on with them.
+    /// Serves until `stop` is done, then interrupts runs; the next start continues them.
     pub async fn serve(
         self,
         stop: impl Future<Output = ()> + Send + 'static,

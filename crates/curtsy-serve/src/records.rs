@@ -239,7 +239,8 @@ record! {
         decided_at: String,
         /// Why there is no page, in words.
         reason: Option<String>,
-        /// What robots.txt said, as a record: `robots_allowed` or `blocked_by_robots`; or `slot_timeout`.
+        /// The robots.txt decision as a record (`robots_allowed`, `blocked_by_robots`), or
+        /// `slot_timeout`.
         evidence: Option<Json>,
     }
 }
@@ -298,7 +299,7 @@ record! {
 }
 
 impl RiskRecord {
-    /// The score at a moment: as it was written, less what has faded since. A day leaves so many percent of it.
+    /// The score at a moment: as written, less its decay. Each day keeps `daily_percent` of it.
     pub(crate) fn score_at(&self, now: Time, daily_percent: u8) -> u8 {
         let written = self.updated_at.as_deref().and_then(read_timestamp).unwrap_or(now);
         let days = (now - written).as_secs_f64() / 86_400.0;

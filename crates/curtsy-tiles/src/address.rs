@@ -1,4 +1,5 @@
-//! Which addresses stand in some lines? A postal code in the manner of a country is looked for, then the town beside it and the street before it.
+//! Finds postal addresses: a postal code in a form of some country, the town beside it and the
+//! street before it.
 //!
 //! Whose address it is, is for the caller: it gets what stands before the street.
 
@@ -30,7 +31,7 @@ pub(crate) struct PostalPlace {
     pub(crate) at: Range<usize>,
 }
 
-/// All addresses in a text whose lines end in `\n`. Some manners are looked for only in a site of their country.
+/// Returns all addresses of a text. Some forms are only tried on a site of their country.
 pub(crate) fn places(text: &str, country: Option<&str>) -> Vec<PostalPlace> {
     let segments = segments(text);
     let mut found: Vec<PostalPlace> = Vec::new();
@@ -55,7 +56,8 @@ pub(crate) fn places(text: &str, country: Option<&str>) -> Vec<PostalPlace> {
     found
 }
 
-/// An address without a postal code, in lines of their own: a street with a number, then a town, then perhaps a county or a country.
+/// Reads an address without a postal code: lines with a street and number, a town, and perhaps a
+/// county or country.
 pub(crate) fn place_without_code(text: &str) -> Option<PostalPlace> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let at = lines
@@ -163,7 +165,8 @@ fn place(
     })
 }
 
-/// The street that ends before a segment's town; returns the town again, since a street may have been taken for it.
+/// Returns the street before a segment's town, and the town, since a street may have been taken for
+/// it.
 fn street_before(
     text: &str,
     segments: &[Range<usize>],
@@ -187,7 +190,8 @@ fn street_before(
     }
     let mut first = last.checked_sub(1)?;
     let segment = |at: usize| text[segments[at].clone()].trim();
-    // `Amble` between the street and `Northumberland`, or `Centro` between the street and the town: at most two steps.
+    // `Amble` between street and `Northumberland`, `Centro` between street and town: at most two
+    // steps.
     let mut skipped = 0;
     while !is_street(segment(first)) {
         if skipped == 2
@@ -222,7 +226,7 @@ fn street_before(
     while first > 0 && belongs_before(segment(first - 1), segment(first)) {
         first -= 1;
     }
-    // `Unit 4, Canal Mills, 12 Wharf Street`: a part of a house begins the street, though a name stands between.
+    // `Unit 4, Canal Mills, 12 Wharf Street`: the part of a house belongs to the street.
     if first >= 2 {
         let part = segment(first - 2);
         let is_part = PART_OF_HOUSE.begin(&fold(part))
@@ -260,7 +264,7 @@ fn street_before(
     })
 }
 
-/// Without what leads to it: `Adresse: Weg 1`, `Sie finden uns in der Hauptstr. 5`, `we are at 12 Mill Lane`.
+/// Removes the words before an address: `Adresse: Weg 1`, `we are at 12 Mill Lane`.
 fn own_street(street: &str) -> &str {
     let street = match street.rsplit_once(':') {
         Some((label, rest)) if label.chars().count() < 40 => rest.trim(),
@@ -428,7 +432,7 @@ static POSTCODES: LazyLock<Vec<PostcodeFormat>> = LazyLock::new(|| {
     formats.collect::<Option<_>>().expect("a constant file")
 });
 
-/// More addresses of one text are not looked at.
+/// The most addresses of one text that are looked at.
 const PLACES_MAX: usize = 40;
 /// Longer texts are no streets.
 const STREET_CHARS_MAX: usize = 70;

@@ -1,4 +1,5 @@
-//! The words of opening hours: weekdays, times of the day, and what stands between them, in the languages of Europe.
+//! Splits texts about opening hours into tokens: weekdays, times and small words of Europe's
+//! languages.
 //!
 //! A text becomes a row of [`HoursToken`]s; `hours` reads their meaning together.
 
@@ -65,7 +66,8 @@ pub(crate) enum Half {
     Pm,
 }
 
-/// The tokens of a text. The page's language (`de`, `fr`) decides about short weekdays that several share: `ma`, `do`, `so`.
+/// Returns the tokens of a text. The language (`de`) decides about weekdays that it shares with
+/// others: `ma`, `do`, `so`.
 pub(crate) fn tokens(text: &str, language: &str) -> Vec<HoursToken> {
     let folded = DOTTED_HALF.replace_all(&fold(text), "$1$2").into_owned();
     let mut tokens: Vec<HoursToken> = Vec::new();
@@ -169,7 +171,7 @@ fn time(text: &str) -> Option<(HoursToken, usize)> {
     if caught.name("m").is_none() && !sure && NO_TIME_AFTER.is_match(after) {
         return None;
     }
-    // Out of `17.5.` or `3.50` a time is made only if its minutes have two digits, which the pattern asks for.
+    // `17.5.` and `3.50` are no times: the pattern requires two digits of minutes.
     Some((HoursToken::Time(ClockTime { minutes: hour * 60 + minutes, half, sure }), all.end()))
 }
 
@@ -197,7 +199,7 @@ fn word(word: &str) -> HoursToken {
     HoursToken::Other
 }
 
-/// Whether a word that is a weekday in one language and a small word in another is the weekday: `Mo–Do`, not `9 do 17`.
+/// Whether an ambiguous word is the weekday here: `Mo–Do`, but not `9 do 17`.
 fn is_day_here(before: &[HoursToken], after: &str) -> bool {
     let goes_on = after.trim_start();
     let next_fits = goes_on.is_empty()
@@ -279,7 +281,7 @@ static PHRASES: LazyLock<Vec<(Regex, HoursToken)>> = LazyLock::new(|| {
 });
 
 patterns! {
-    /// Hour, minutes, and a mark: `9`, `9.30`, `09:30`, `9h30`, `9 Uhr`, `17u30`, `9am`, `11a`, `12 noon`.
+    /// `9`, `9.30`, `09:30`, `9h30`, `9 Uhr`, `17u30`, `9am`, `11a`, `12 noon`.
     TIME: r"^(?:kl\.? ?|at )?(?P<h>\d{1,2})(?:(?:[:.]|(?P<unit0>[hu]))(?P<m>[0-5]\d)(?:[:.]00)?|(?: ?(?P<unit>uhr|h|hs|hrs|uur|u|hod|godz|tim|klo)\b\.?(?: ?(?P<m2>[0-5]\d)\b)?))?(?:(?: ?(?P<half>am|pm|noon)|(?P<half2>a|p))\b)?(?: ?(?:uhr|h|hs|hrs|uur|u|hod|godz|o'clock)\b\.?)?";
     /// `0900-1700`, and the second of the two.
     MILITARY: r"^([01]\d|2[0-4])([0-5]\d)(?: ?(?:-|to|hrs|h\b)|$)";
@@ -289,7 +291,7 @@ patterns! {
     NO_TIME_AFTER: r"^(?:st\b|nd\b|rd\b|th\b|\.\s*[a-z]| ?(?:km|min|minut|year|jahr|ans|people|person|pers|euro|eur|chf|kr|zl|kc|%|days|tage|weeks|free|dishes|hours|stunden|heures|ore|month|monat))";
 }
 
-/// More tokens of one line are not read.
+/// The most tokens of one line that are read.
 const TOKENS_MAX: usize = 200;
 
 #[cfg(test)]

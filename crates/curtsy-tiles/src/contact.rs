@@ -1,4 +1,4 @@
-//! How is the business reached? Telephone numbers, e-mail addresses and postal addresses, from links, structured data and text.
+//! Finds telephone numbers, e-mail and postal addresses in links, structured data and text.
 
 use std::ops::Range;
 
@@ -208,7 +208,7 @@ fn phones(
         let has_label = PHONE.are_in(&fold(crate::whose::last_clause(before)))
             || PHONE.are_in(&label_above(page, at))
             || before.contains(['☎', '📞', '✆', '📱']);
-        // `Direct line 01632 960 551`, `06 39 98 22 10 (Yann)`: a few words and a number, and nothing else.
+        // `Direct line 01632 960 551`, `06 39 98 22 10 (Yann)`: a number and a few words.
         let is_long = digits.dialled.len() >= 8;
         let is_alone = (line.text.len() - digits.at.len() <= 4
             || is_long
@@ -343,7 +343,8 @@ fn is_own_email(site: &SitePages<'_>, email: &str) -> bool {
         || site.domain.ends_with(&format!(".{domain}"))
 }
 
-/// Where the business has addresses at its own domain, those at others are others', unless structured data or a link says so.
+/// Removes e-mail addresses of other domains if the business has one at its own, except public mail
+/// services in links and addresses in structured data.
 fn without_strange_emails(site: &SitePages<'_>, found: &mut Vec<FoundFact>) {
     let is_email = |found: &FoundFact| matches!(&found.fact, Fact::Contact(Contact::Email(email)) if is_own_email(site, email));
     if found.iter().any(is_email) {
@@ -487,7 +488,7 @@ fn goes_on_about_others(after: &str) -> bool {
     GOES_ON.begin(&fold(after.trim_start_matches([',', ' '])))
 }
 
-/// More links of a page are not looked at.
+/// The most links of a page that are looked at.
 pub(crate) const LINKS_MAX: usize = 2_000;
 /// A label is no longer than this.
 const LABEL_CHARS: usize = 28;

@@ -1,4 +1,5 @@
-//! Which dishes are on a menu without a price of their own? Those of courses, of lists at one price, and those that stand among dishes with prices.
+//! Finds dishes without a price of their own: in courses, in lists at one price, and among dishes
+//! with prices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,8 @@ use crate::topic::Topic;
 use crate::week;
 use crate::words::{COURSE_ALONE, COURSES, EVENTS, FOR_ALL, MEAL, NOT_DISH, SET_MENU, patterns};
 
-/// Dishes of courses without any price: lists on a page about food, and lines under a heading that only food has.
+/// Adds dishes of courses without any price: in lists on a page about food, and under headings that
+/// only food has.
 pub(crate) fn dishes_in_courses(
     page: &SitePage<'_>,
     number: usize,
@@ -20,14 +22,15 @@ pub(crate) fn dishes_in_courses(
     found: &mut Vec<FoundFact>,
 ) {
     let lines = &page.lines.all;
-    // Lines that could be dishes, by the heading they stand under; none if there is a price among them.
+    // Possible dishes by heading. A heading with a price below it has none.
     let mut courses: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (at, line) in lines.iter().enumerate() {
         if let Some(heading) = line.heading.filter(|_| line.level == 0 && is_dish_line(page, at)) {
             courses.entry(heading).or_default().push(at);
         }
     }
-    // A list under a menu with a price has its dishes; elsewhere what has no price among prices describes.
+    // A list below a menu with a price names its dishes. Elsewhere, text without a price among
+    // prices describes.
     let list = |at: usize| page.tree.nearest(lines[at].block, &["ul", "ol"]);
     let priced_lists: BTreeSet<usize> = items.iter().filter_map(|item| list(item.line)).collect();
     let mut priced: BTreeMap<usize, usize> = BTreeMap::new();
@@ -128,7 +131,7 @@ pub(crate) fn dishes_at_one_price(
     if item.prices.len() == 1 && FOR_ALL.begin(&lines[item.line].folded) {
         return dishes_below(page, item, items).into_iter().map(named).collect();
     }
-    // `Desserts £6` over names without prices is what each of them costs; `Breakfast £9` is what all of it does.
+    // `Desserts £6` over names is the price of each; `Breakfast £9` is the price of all together.
     let folded = &lines[item.line].folded;
     let is_course = COURSES.are_in(folded) && !SET_MENU.are_in(folded) && !MEAL.are_in(folded);
     if !(1..=6).contains(&lines[item.line].level)
@@ -162,7 +165,7 @@ fn names_in_row(line: &crate::lines::TextLine) -> Vec<String> {
     Some(names).filter(|names| are_names && names.iter().all(is_short)).unwrap_or_default()
 }
 
-/// `Harvest menu, £27` over a list: the dishes that are served for it, without a price of their own.
+/// `Harvest menu, £27` over a list: the lines of its dishes, which have no price of their own.
 pub(crate) fn dishes_of_menu(
     page: &SitePage<'_>,
     item: &PricedItem,
@@ -187,7 +190,7 @@ pub(crate) fn dishes_of_menu(
     Some(dishes).filter(|dishes| dishes.len() >= 2).unwrap_or_default()
 }
 
-/// `All tacos $3.75 each`: the dishes after a line that has the price of all of them, each with a heading or an item of its own.
+/// `All tacos $3.75 each`: the dishes below this line, each with a heading or list item of its own.
 pub(crate) fn dishes_below(
     page: &SitePage<'_>,
     item: &PricedItem,
@@ -370,7 +373,8 @@ fn named_in_box(page: &SitePage<'_>, at: usize) -> Option<(usize, String)> {
     is_dish.then_some((start, name))
 }
 
-/// `<span class=name>Fish of the day</span> <span class=size>200 g</span>`: each part of a line has a class of its own.
+/// `<span class=name>Fish of the day</span> <span class=size>200 g</span>`: the first part, if the
+/// parts have different classes.
 fn first_of_spans<'l>(page: &SitePage<'_>, line: &'l crate::lines::TextLine) -> Option<&'l str> {
     let (first, last) = (line.pieces.first()?, line.pieces.last()?);
     let class = |piece: &crate::lines::TextPiece| {
@@ -381,7 +385,8 @@ fn first_of_spans<'l>(page: &SitePage<'_>, line: &'l crate::lines::TextLine) -> 
     is_other.then(|| line.text[first.at.clone()].trim())
 }
 
-/// Where the name ends on a line without a price: `Turbot ....... see board`, or `Turbot market price` among lines with prices.
+/// The end of the name on a line without a price: `Turbot ....... see board`, `Turbot market
+/// price`.
 fn end_of_name(page: &SitePage<'_>, at: usize, blocks: &BTreeSet<usize>) -> Option<usize> {
     let line = &page.lines.all[at];
     let led = LEADERS.find(&line.text).map(|found| found.start());
@@ -440,15 +445,15 @@ patterns! {
     LEADERS: r"\s?(?:\.\s?){4,}|\s\.{3}\s|…{2,}|_{4,}";
 }
 
-/// More dishes of one price are not read.
+/// The most dishes of one price that are read.
 pub(crate) const DISHES_MAX: usize = 60;
 
-/// A menu of several courses has no more prices.
+/// The most prices of a menu of several courses.
 const SET_PRICES_MAX: usize = 2;
 /// What so many lines begin with is a label.
 const LABELS_MIN: usize = 3;
 /// What stands where a price would has no more words.
 const STAND_IN_WORDS: usize = 4;
 
-/// More boxes side by side are not looked at.
+/// The most boxes side by side that are looked at.
 pub(crate) const SIBLINGS_MAX: usize = 1_000;

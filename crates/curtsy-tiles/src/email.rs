@@ -1,4 +1,5 @@
-//! Which e-mail addresses does a text name? Plain ones, and those that are written for people only: `info (at) shop [dot] example`.
+//! Finds e-mail addresses, also those that are spelled for people only: `info (at) shop [dot]
+//! example`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -6,7 +7,8 @@ use std::sync::LazyLock;
 use crate::words::patterns;
 use regex::Regex;
 
-/// All e-mail addresses of a text in lower case, with where they stand. At the site's own `domain`, a plain `at` will do.
+/// Returns all e-mail addresses in lower case, with their places. At the site's own `domain`, a
+/// plain `at` is enough.
 pub(crate) fn emails(text: &str, domain: &str) -> Vec<(Range<usize>, String)> {
     let mut found: Vec<(Range<usize>, String)> = Vec::new();
     for pattern in [&*WRITTEN, &*SPELLED] {
@@ -118,7 +120,7 @@ patterns! {
     DOT: format!(r"\s?[\[({{<]\s?(?:{DOT_WORDS}|\.)\s?[\])}}>]\s?|\s(?:{DOT_WORDS})\s");
 }
 
-/// More addresses of one text are not read.
+/// The most addresses of one text that are read.
 const EMAILS_MAX: usize = 64;
 
 #[cfg(test)]

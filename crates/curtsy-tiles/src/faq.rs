@@ -1,6 +1,8 @@
-//! Which questions does a page answer? Accordions, lists of terms, headings with what follows them, and lines with `Q:` and `A:`.
+//! Finds questions with answers: in accordions, lists of terms, headings, and lines with `Q:` and
+//! `A:`.
 //!
-//! A heading with a question mark is no question by itself ("Hungry?"): it has to stand among others, or where questions are announced.
+//! A heading that asks is not enough ("Hungry?"): it has to be among others, or where questions are
+//! announced.
 
 use std::ops::Range;
 
@@ -99,7 +101,7 @@ pub(crate) fn is_question(page: &SitePage<'_>, at: usize) -> bool {
     line.level > 0 && page.topic != Topic::Home && asking_headings(page, at) >= 3
 }
 
-/// Leaves out what only invites ("Still have questions?"): it says so, or looks unlike all the others.
+/// Removes invitations ("Still have questions?"), which say so or look unlike all other questions.
 fn without_invitations(page: &SitePage<'_>, questions: &mut Vec<usize>) {
     let look = |at: usize| {
         let line = &page.lines.all[at];
@@ -176,7 +178,7 @@ fn question_at(page: &SitePage<'_>, at: usize) -> Option<(String, String)> {
         .then(|| (question.into_owned(), String::new()))
 }
 
-/// The lines of the answer: what is left of the item that both stand in, or what follows until the next question or heading.
+/// The lines of the answer: the rest of the item, or the lines up to the next question or heading.
 fn answer_lines(
     page: &SitePage<'_>,
     at: usize,
@@ -200,7 +202,8 @@ fn answer_lines(
     }
     let end = next.unwrap_or(lines.len());
     let end = stop_at_heading(page, first, end).end;
-    // The last one goes on no longer than the others did, or it would take in what follows the questions.
+    // The last answer is no longer than the others, or it would contain the text after the
+    // questions.
     let parent = tree.node(lines[at].block).parent;
     let blocks = |range: Range<usize>| {
         let child = |line: usize| {

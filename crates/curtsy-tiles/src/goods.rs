@@ -1,6 +1,6 @@
-//! What kind of thing is it that has a price: food that is served, goods for sale, or a plan, a treatment, a ticket, a room?
+//! Turns priced items into facts: dishes, goods, or prices of plans, treatments, tickets and rooms.
 //!
-//! By the page it stands on, the headings over it, a button that puts it into a basket, and what the site is about.
+//! The kind follows from the page, the headings, a basket button and the trade of the site.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,7 +55,8 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
                 }
                 continue;
             }
-            // A heading may say the period of all that stands under it, if it is not the name of one of them.
+            // A heading may state the period of all items below it, unless it is the name of one of
+            // them.
             let section = item.section.as_deref().filter(|section| !names.contains(section));
             let headed = section.and_then(|section| period_of_name(&fold(section)));
             let note = headed.or_else(|| period_of_note(page, &notes, item));
@@ -260,7 +261,7 @@ fn structured(
     }
 }
 
-/// One fact for each price: a dish of several sizes, a room in several seasons, a plan by the month and by the year.
+/// Adds one fact for each price: a dish of several sizes, a room in several seasons.
 fn emit(
     site: &SitePages<'_>,
     page: usize,
@@ -380,5 +381,5 @@ fn period_of_name(folded: &str) -> Option<Period> {
     RECURRING.are_in(folded).then(|| crate::money::period(folded)).flatten()
 }
 
-/// More notes of a page are not read.
+/// The most notes of a page that are read.
 const NOTES_MAX: usize = 20;

@@ -1,4 +1,5 @@
-//! Which lines are headings, and over what? `h1` to `h6`, and lines that only look like headings: bold, large, shouting, or set over a list of prices.
+//! Finds headings: `h1` to `h6`, and lines that are bold, large, in capitals, or over a list of
+//! prices.
 
 use crate::lines::TextLine;
 use crate::tree::{Element, PageTree};
@@ -6,7 +7,7 @@ use crate::words::{FENCE_ELEMENT, TITLE_CLASS};
 
 /// Finds lines that look like headings, and gives every line its heading.
 pub(crate) fn mark_headings(tree: &PageTree, lines: &mut [TextLine]) {
-    // Of lines that only look like headings, the look that comes first on the page is over those that come later.
+    // Among lines that only look like headings, an earlier look ranks above a later one.
     let mut looks: Vec<String> = Vec::new();
     for at in 0..lines.len() {
         if lines[at].level == 0 && looks_like_heading(tree, lines, at) {
@@ -41,7 +42,8 @@ pub(crate) fn mark_headings(tree: &PageTree, lines: &mut [TextLine]) {
     }
 }
 
-/// The element that a heading cannot reach beyond: a cell, an item, an aside, or the paragraph it leads.
+/// The element that ends a heading's reach: a cell, an item, an aside, or the paragraph that it
+/// leads.
 fn fence(tree: &PageTree, lines: &[TextLine], at: usize) -> usize {
     let line = &lines[at];
     if line.level >= 7 {
@@ -60,7 +62,8 @@ fn fence(tree: &PageTree, lines: &[TextLine], at: usize) -> usize {
     around.find(|&(climbed, around)| is_fence(climbed, around)).map_or(0, |(_, around)| around)
 }
 
-/// One of several boxes of a class side by side, each with a heading of its own rank: what follows them is under none of these.
+/// Whether a box is one of several of a class, each with a heading: the text after them is below
+/// none of these.
 fn is_card(tree: &PageTree, lines: &[TextLine], around: usize, level: u8) -> bool {
     if tree.attribute(around, "role") == Some("listitem") {
         return true;
@@ -212,9 +215,9 @@ const HEADING_CHARS_MAX: usize = 80;
 const CLIMB_MAX: usize = 8;
 /// A card's heading is among its first lines.
 const CARD_LINES_MAX: usize = 8;
-/// More boxes side by side are not looked at.
+/// The most boxes side by side that are looked at.
 const CARDS_MAX: usize = 100;
-/// More cells of a row are not looked at.
+/// The most cells of a row that are looked at.
 const CELLS_MAX: usize = 20;
 
 /// The most styles of headings that are distinguished.

@@ -1,4 +1,5 @@
-//! Is a thing with a price a dish, a product or a service? Weighed by its page, its headings, its words, its card and what the site lives on.
+//! Decides whether a priced item is a dish, a product or a service: by page, headings, words, card
+//! and trade.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ pub(crate) enum PricedKind {
     Pricing,
 }
 
-/// The kind of each item of a page. Items of one section are weighed together, so that they are of one kind.
+/// Returns the kind of each item of a page. Items of one section are weighed together.
 pub(crate) fn kinds(
     site: &SitePages<'_>,
     page: &SitePage<'_>,
@@ -131,7 +132,7 @@ impl Weights {
 /// `has_shop`: the goods of the site have a page of their own.
 fn weigh(page: &SitePage<'_>, item: &PricedItem, trade: Weights, has_shop: bool) -> Weights {
     let mut weights = trade;
-    // A shop has its drinks and its sweets too, but what it serves stands beside its goods, and not among them.
+    // A shop has drinks and sweets too; dishes that a shop serves are apart from its goods.
     let is_shop = page.topic == Topic::Shop
         || trade.products > trade.menu && page.topic != Topic::Menu && !has_shop;
     match page.topic {
@@ -237,7 +238,7 @@ fn weigh(page: &SitePage<'_>, item: &PricedItem, trade: Weights, has_shop: bool)
     weights
 }
 
-/// What a page calls itself: its path and the first words of its title. The front page is called what the house is.
+/// The page's path and the first words of its title. The front page has the title of the business.
 fn heads(page: &SitePage<'_>) -> Vec<String> {
     if page.topic == Topic::Home {
         return Vec::new();
@@ -301,7 +302,8 @@ pub(crate) fn has_basket(page: &SitePage<'_>, line: usize) -> bool {
         .any(|near| BASKET.are_in(&lines[near].folded) && lines[near].text.chars().count() < 40)
 }
 
-/// What the site as a whole lives on, by its titles, its descriptions and its name: how much speaks for each kind, three together.
+/// Weighs the trade of the whole site by its titles, descriptions and name. The sum is at most
+/// three.
 pub(crate) fn trade(site: &SitePages<'_>) -> Weights {
     let mut counts = [0f32; 3];
     let mut count = |text: &str, weight: f32| {
@@ -369,5 +371,5 @@ pub(crate) const TRADE_SEEN: f32 = 4.0;
 /// How much the nearest heading says; each one over it says half of that.
 pub(crate) const HEADED: f32 = 12.0;
 
-/// More of one card is not looked at.
+/// The most of one card that is looked at.
 pub(crate) const CARD_NODES_MAX: usize = 200;

@@ -1,7 +1,7 @@
 //! A page as lines: what a reader sees between two breaks, with what the markup says about it.
 //!
-//! A line knows the block it stands in, the headings above it, its part of the page (navigation, footer, a quotation …) and which of its
-//! words are bold, struck out or a link. Everything that reads facts out of text reads lines.
+//! A line knows its block, its headings, its part of the page (navigation, footer, quotation …) and
+//! which of its words are bold, struck or a link. All readers of text read lines.
 
 use std::ops::Range;
 
@@ -248,7 +248,7 @@ impl PageLines {
         .take(HEADINGS_MAX)
     }
 
-    /// The first line of the paragraph that a line is in: lines of one block without an empty one between them.
+    /// The first line of a line's paragraph: lines of one block without an empty line between them.
     pub(crate) fn paragraph_start(&self, line: usize) -> usize {
         let block = self.all[line].block;
         let mut start = line;
@@ -434,7 +434,7 @@ fn mark_posts(tree: &PageTree, lines: &mut [TextLine]) {
     }
 }
 
-/// A text with blanks in place of raised numbers after words: they are those of notes and allergens, and neither prices nor parts of them.
+/// Replaces raised numbers after words (of notes and allergens) with blanks.
 fn without_notes(tree: &PageTree, text: &str, pieces: &[TextPiece]) -> String {
     let mut without = text.to_owned();
     for piece in pieces.iter().filter(|piece| tree.name(tree.node(piece.node).parent) == "sup") {
@@ -499,7 +499,7 @@ fn style_of(element: &Element, at: usize, around: TextStyle, tree: &PageTree) ->
     style
 }
 
-/// `is_most`: more than half of the page is in the element, so that its class says nothing of a part.
+/// `is_most`: the element has more than half of the page, so its class marks no part.
 fn part_of(element: &Element, around: PagePart, is_most: bool) -> PagePart {
     let mut part = around;
     match &*element.name {
@@ -562,13 +562,13 @@ pub(crate) fn text_of(tree: &PageTree, at: usize, chars_max: usize) -> String {
 
 /// A rule counts as so many breaks.
 const RULE: u8 = 100;
-/// More lines of a page are not read.
+/// The most lines of a page that are read.
 pub(crate) const LINES_MAX: usize = 3_000;
-/// More of one line is not read.
+/// The most of one line that is read.
 pub(crate) const LINE_BYTES_MAX: usize = 4_000;
 /// Longer paragraphs are cut.
 const PARAGRAPH_LINES_MAX: usize = 30;
-/// A line that is a post's date has no more words.
+/// The most words of a line that is a post's date.
 const DATE_WORDS_MAX: usize = 4;
 /// A post's date is among its first lines.
 const POST_HEAD_LINES: usize = 4;

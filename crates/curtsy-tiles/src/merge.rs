@@ -148,11 +148,11 @@ fn is_bounded(fact: &Fact) -> bool {
 
 /// What is less sure is not said.
 const CONFIDENCE_MIN: f32 = 0.5;
-/// More tiles of one kind are not given.
+/// The most tiles of one kind that are given.
 pub(crate) const TILES_PER_KIND_MAX: usize = 500;
-/// More places where a fact was seen are not given.
+/// The most places where a fact was seen that are given.
 pub(crate) const EVIDENCE_MAX: usize = 5;
-/// More of the words it was read from is not given.
+/// The most of the words it was read from that is given.
 pub(crate) const EVIDENCE_CHARS_MAX: usize = 200;
 /// Longer names are none.
 pub(crate) const NAME_CHARS_MAX: usize = 160;

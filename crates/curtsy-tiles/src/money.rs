@@ -1,7 +1,7 @@
-//! Which prices does a text name? Amounts, currencies and periods as they are written across Europe, the Americas and beyond.
+//! Finds prices in texts: amounts, currencies and periods as people write them.
 //!
-//! A price needs a currency: a sign, a code or a word beside the number. A bare number is a price only where a table's head, a note
-//! ("all prices in euro") or the other prices of the page say so, and that is for the caller to know ([`bare_amount`]).
+//! A price needs a currency: a sign, a code or a word. A bare number is a price only if a table's
+//! head, a note or other prices say so; the caller decides that ([`bare_amount`]).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -56,7 +56,7 @@ pub enum Period {
     Year,
 }
 
-/// All prices of a text, in order. Ranges (`£650 – £780`, `de 58 à 85 €`) are one price, that of their lower end.
+/// Returns all prices of a text, in order. A range (`£650 – £780`) is one price, its lower end.
 pub(crate) fn prices(text: &str) -> Vec<Price> {
     let mut found: Vec<Price> = Vec::new();
     if !text.bytes().any(|byte| byte.is_ascii_digit()) {
@@ -173,7 +173,7 @@ fn read(text: &str, caught: &regex::Captures<'_>) -> Option<Price> {
     Some(Price { amount, currency, at: start..end })
 }
 
-/// The first number of `58 à 85 €` and `58–85 €` has no sign of its own: the price starts there.
+/// The first number of `58 à 85 €` has no sign of its own: the price starts there.
 fn join_range(text: &str, last: Option<&Price>, price: &mut Price) {
     let floor = last.map_or(0, |last| last.at.end);
     let before = &text[floor..price.at.start];
@@ -191,7 +191,8 @@ fn join_range(text: &str, last: Option<&Price>, price: &mut Price) {
     }
 }
 
-/// A number as written, in digits and a dot. `1.250` and `1,250` are grouped, `29.90` and `29,9` are not.
+/// A written number as digits and a dot: `1.250` and `1,250` are grouped, `29.90` and `29,9` are
+/// not.
 fn amount(written: &str) -> Option<String> {
     let written = written.trim_end_matches(['-', '–', '—', ':', '.', ',', ' ', '\'']);
     let digits_after = |at: usize| written[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
@@ -326,7 +327,7 @@ patterns! {
     RANGE_START: r"(?:^|[\s(:])(\d{1,3}(?:[ .,\u{a0}]\d{3})*(?:[.,]\d{1,2})?)\s*(?:-|–|—|to|bis|à|a|až|do|till|tot|al|og|och)\s*$";
 }
 
-/// More prices of one text are not read.
+/// The most prices of one text that are read.
 const PRICES_MAX: usize = 64;
 /// Larger amounts are no prices.
 const WHOLE_DIGITS_MAX: usize = 7;

@@ -1,4 +1,5 @@
-//! What is the business called? Structured data, `og:site_name`, titles, logos and copyright lines vote; the host breaks ties.
+//! Finds the name of the business: structured data, titles, logos and copyright lines vote; the
+//! host breaks ties.
 
 use std::collections::BTreeMap;
 

@@ -69,7 +69,7 @@ fn is_part_of_name(note: &str) -> bool {
         || inside.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A name without the single number in brackets that it ends in, for pages that count allergens like that.
+/// Removes a number in brackets at the end, for pages that number allergens like that.
 pub(crate) fn without_note(name: &str) -> &str {
     NOTE.find(name).map_or(name, |found| &name[..found.start()])
 }
@@ -145,7 +145,7 @@ pub(crate) fn is_name(name: &str) -> bool {
         && !name.contains("://")
 }
 
-/// Whether a text says what may be added to a dish, and not what one is called: `add bacon`, `roast potatoes, add gravy`.
+/// Whether a text is an addition to a dish: `add bacon`, `roast potatoes, add gravy`.
 pub(crate) fn is_addition(name: &str) -> bool {
     ADDITION.is_match(&fold(name))
 }
@@ -156,7 +156,7 @@ pub(crate) fn is_time(name: &str, language: &str) -> bool {
     read.has_days && read.strange == 0 && name.chars().any(|c| c.is_ascii_digit())
 }
 
-/// Whether a text only measures: `35 min`, `per person`, `0,5 l`, `Every month`, `Large`. It names nothing by itself.
+/// Whether a text is only a measure, not a name: `35 min`, `per person`, `0,5 l`, `Large`.
 pub(crate) fn is_measure(text: &str) -> bool {
     let folded = fold(text);
     let mut words = folded
@@ -227,10 +227,10 @@ patterns! {
     SENTENCE_END: r"^[.!]$";
 }
 
-/// More marks of one line are not read.
+/// The most marks of one line that are read.
 const MARKS_MAX: usize = 20;
 
-/// A measure has no more words.
+/// The most words of a measure.
 const MEASURE_WORDS_MAX: usize = 10;
 
 /// Longer texts are no names.

@@ -227,7 +227,7 @@ fn is_season(folded: &str) -> bool {
     words.filter(|word| MONTHS.are(word) || *word == "may").count() >= 2
 }
 
-/// Whether a sentence is about opening hours: it is made of nothing else, says so, or stands where they are announced.
+/// Whether a sentence is about opening hours: by its words, or because hours are announced there.
 fn believes(
     site: &SitePages<'_>,
     page: &SitePage<'_>,
@@ -258,7 +258,7 @@ fn believes(
         && (reading.says_open || reading.strange <= if under { 8 } else { 4 })
 }
 
-/// A row of a table as one line, and the line after it. Two cells with one time each are a beginning and an end.
+/// A row of a table as one line, and the line after it. Two cells with one time each are a range.
 fn row(page: &SitePage<'_>, at: usize) -> Option<(String, usize)> {
     let tree = &page.tree;
     let row = tree.nearest(page.lines.all[at].block, &["tr"])?;
@@ -375,5 +375,5 @@ fn via(page: &SitePage<'_>, at: usize) -> Via {
 const ALL_DAYS: u8 = 0b111_1111;
 /// A page that states so many days states the whole week.
 const DAYS_OF_A_WEEK: usize = 4;
-/// More tables of a page are not looked at.
+/// The most tables of a page that are looked at.
 const TABLES_MAX: usize = 200;

@@ -1,4 +1,5 @@
-//! Which prices of a line is somebody to pay now, for something? Not deposits, discounts, old prices, thresholds and prizes.
+//! Chooses the prices that a customer pays: no deposits, discounts, old prices, thresholds or
+//! prizes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -45,7 +46,7 @@ pub(crate) fn tags(page: &SitePage<'_>, at: usize) -> Vec<Price> {
     if tags.first().is_some_and(|first| !is_in_brackets(first)) {
         tags.retain(|price| !is_in_brackets(price) || is_size(price));
     }
-    // `Crab (about £9 at the market)`, `Chicken (supplement £3)`: neither is what the thing costs.
+    // `Crab (about £9 at the market)`, `Chicken (supplement £3)`: not the price of the item.
     let is_aside = |price: &Price| {
         let before = &line.text[..price.at.start];
         before.rfind('(').is_some_and(|open| {
@@ -263,7 +264,8 @@ fn numbers_between(text: &str, bar: &str) -> Option<Vec<Price>> {
     (2..=NUMBERS_MAX).contains(&prices.len()).then_some(prices)
 }
 
-/// The number at the end of a line, and those before it that only bars, commas and sizes stand between: `small 4 / large 5.50`.
+/// The numbers at the end of a line, with only bars, commas and sizes between: `small 4 / large
+/// 5.50`.
 fn numbers_at_end(text: &str, last: std::ops::Range<usize>) -> Vec<Price> {
     let mut found: Vec<Price> = unsigned(text, last.clone()).into_iter().collect();
     let mut end = last.start;
@@ -319,7 +321,7 @@ fn numbers_of_sizes(text: &str, part: std::ops::Range<usize>) -> Option<Vec<Pric
     (2..=NUMBERS_MAX).contains(&prices.len()).then_some(prices)
 }
 
-/// Numbers in elements of their own that look alike, at the end of their lines: `<b>Bacon</b> <i>6</i>`, again and again.
+/// Numbers at the end of lines in elements that look alike: `<b>Bacon</b> <i>6</i>`, repeatedly.
 fn numbers_in_columns(
     page: &SitePage<'_>,
     is_free: &dyn Fn(usize) -> bool,
@@ -434,7 +436,7 @@ pub(crate) static DATE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?:^|[^a-z0-9])(?:\d{{1,2}}(?:\.|st|nd|rd|th|er)?\s(?:de\s)?(?:{months})\b|(?:{months})\.?\s\d{{1,2}}(?:$|[^0-9:.,]|,\s)|\d{{1,2}}\.\d{{1,2}}\.(?:20\d\d|\s))")).expect("a constant pattern")
 });
 
-/// More numbers of one line are not read.
+/// The most numbers of one line that are read.
 const NUMBERS_MAX: usize = 6;
 
 /// Quotation marks around fewer words are those of a name.

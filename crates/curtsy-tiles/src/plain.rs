@@ -1,6 +1,6 @@
 //! Plain text: the words of a page as a reader sees them, safe to show and to store.
 //!
-//! White space is collapsed, and control characters, marks that turn the direction of writing, and characters of icon fonts are left out.
+//! White space is collapsed. Control characters, direction marks and icon fonts are removed.
 
 /// The words as a reader sees them, at most `chars_max` long; a cut text ends in `…`.
 pub(crate) fn plain(text: &str, chars_max: usize) -> String {
@@ -31,7 +31,7 @@ pub(crate) fn plain(text: &str, chars_max: usize) -> String {
     plain
 }
 
-/// Control characters, zero-width marks, direction overrides, private use (icon fonts), byte order marks.
+/// Control and zero-width characters, direction marks, private use (icon fonts), byte order marks.
 pub(crate) fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -39,7 +39,8 @@ pub(crate) fn is_unseen(c: char) -> bool {
             | '\u{feff}' | '\u{fff0}'..='\u{ffff}' | '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}')
 }
 
-/// For comparing: lower case, without accents, quotes and dashes in one form each. Byte positions are not those of the text.
+/// Returns a text for comparing: lower case, no accents, one form of quotes and dashes. Byte
+/// positions differ from those of the text.
 pub(crate) fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,7 +1,7 @@
-//! Which things on a page have a price? Rows of tables, lines that end in a price, and cards whose price stands on a line of its own.
+//! Finds the priced items of a page: rows of tables, lines with a price, and cards with a price on
+//! its own line.
 //!
-//! Prices in running text are no price list: a sentence gives a price only if it is nothing but one ("From £4,500."), under a name of its own.
-//! What kind of thing it is (a dish, a product, a plan) is decided in `goods`.
+//! A sentence gives a price only if it is nothing else ("From £4,500."), under a name of its own.
 
 use std::collections::BTreeMap;
 
@@ -104,7 +104,7 @@ fn is_answer(page: &SitePage<'_>, at: usize) -> bool {
         })
 }
 
-/// Whether several short lines with prices stand under a heading: `What does it cost?` is then over a list.
+/// Whether several short lines with prices are below a heading, such as `What does it cost?`.
 fn heads_list(page: &SitePage<'_>, heading: usize) -> bool {
     let lines = &page.lines.all;
     let under = (heading + 1..lines.len()).take_while(|&at| lines[at].level == 0);
@@ -115,7 +115,7 @@ fn heads_list(page: &SitePage<'_>, heading: usize) -> bool {
     under.take(HEADED_LINES_MAX).filter(is_entry).count() >= 2
 }
 
-/// Names of dishes without the numbers that they are counted by: `21 Spaghetti`, `22 Penne`, `23 Lasagne`.
+/// Removes numbers that count dishes: `21 Spaghetti`, `22 Penne`, `23 Lasagne`.
 fn without_numbers(items: &mut [PricedItem]) {
     let number = |item: &PricedItem| {
         let (number, rest) = item.name.split_once(' ')?;
@@ -148,7 +148,7 @@ fn without_letters(items: &mut [PricedItem]) {
     }
 }
 
-/// Names of dishes without the days that they are served on: `Monday - Meatloaf`, `Tuesday - Pot roast`.
+/// Removes days before dishes: `Monday - Meatloaf`, `Tuesday - Pot roast`.
 fn without_days(items: &mut [PricedItem]) {
     let rest = |item: &PricedItem| -> Option<String> {
         let (day, rest) =
@@ -168,7 +168,8 @@ fn without_days(items: &mut [PricedItem]) {
 
 const ALPHABET: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// A price at the end of a line of text, alone on a page that is not about prices, is news or an example; so is small print everywhere.
+/// Removes single prices in the text of pages that are not about prices (news, examples), and
+/// prices in small print.
 fn without_lonely(page: &SitePage<'_>, items: &mut Vec<PricedItem>) {
     let about_prices =
         matches!(page.topic, Topic::Pricing | Topic::Menu | Topic::Shop | Topic::Services);
@@ -297,8 +298,7 @@ impl PriceFinder<'_, '_> {
         }
     }
 
-    /// `Half £4.20`, `Full £6.80`: sizes of an item that is named above them. Such a price is added
-    /// to its item.
+    /// `Half £4.20`, `Full £6.80`: sizes of an item named above. Adds such a price to its item.
     fn is_size_of_another(&mut self, at: usize, tags: &[Price], lead: &PriceLead<'_>) -> bool {
         let own = lead.name.as_str();
         let is_option = self.is_option(at) && !crate::naming::is_addition(own);
@@ -397,7 +397,7 @@ impl PriceFinder<'_, '_> {
         Some((name, Some(between.to_owned()).filter(|text| text.len() > 3)))
     }
 
-    /// `Happy hour, 5 to 6: Fried squid £4`, both set off: what stands after the colon has the price.
+    /// `Happy hour, 5 to 6: Fried squid £4`, both bold: the price is that of the second.
     fn last_lead(&self, at: usize, first: &Price) -> Option<&str> {
         let line = &self.page.lines.all[at];
         let is_led = |start: usize| line.text[..start].trim_end().ends_with(':');
@@ -527,31 +527,31 @@ pub(crate) fn section(page: &SitePage<'_>, at: usize, name: &str) -> Option<Stri
         .map(|text| plain(text.trim_end_matches(':'), 120))
 }
 
-/// More things of one page are not read.
+/// The most things of one page that are read.
 pub(crate) const ITEMS_MAX: usize = 600;
 /// So many lines before the first price are looked at for a name.
 pub(crate) const NEAR_LINES: usize = 30;
-/// More lines under a heading are not looked at.
+/// The most lines under a heading that are looked at.
 pub(crate) const HEADED_LINES_MAX: usize = 12;
 /// What is said of a term has no more lines.
 pub(crate) const DETAILS_MAX: usize = 12;
 /// So many names that begin with a greater number each are counted.
 pub(crate) const COUNTED_MIN: usize = 3;
-/// A line of a list has no more words.
+/// The most words of a line of a list.
 pub(crate) const ENTRY_WORDS_MAX: usize = 8;
-/// More headings of one rank are not looked at.
+/// The most headings of one rank that are looked at.
 pub(crate) const PEERS_MAX: usize = 50;
 /// Longer texts are not counted.
 pub(crate) const REPEAT_CHARS_MAX: usize = 60;
 /// What stands on so many lines is a label.
 pub(crate) const REPEATS_OF_LABEL: usize = 3;
-/// More prices of one thing are not read.
+/// The most prices of one thing that are read.
 pub(crate) const PRICES_MAX: usize = 8;
 /// A price and its name are in boxes no more than this many levels apart.
 pub(crate) const CLIMB_MAX: usize = 6;
-/// More boxes side by side are not looked at.
+/// The most boxes side by side that are looked at.
 pub(crate) const SIBLINGS_MAX: usize = 50;
-/// A card has no more lines.
+/// The most lines of a card.
 pub(crate) const CARD_LINES_MAX: usize = 60;
 /// How far a period may stand after its price.
 pub(crate) const PERIOD_CHARS: usize = 34;

@@ -1,7 +1,7 @@
-//! What do objects of schema.org say about the business? The same reader for JSON-LD, microdata and RDFa.
+//! Reads facts from objects of schema.org, for JSON-LD, microdata and RDFa alike.
 //!
-//! Only what belongs to the business is followed: its departments, menu, offers and questions, not the places of its events, the makers of
-//! its goods or the authors of its reviews.
+//! Only properties of the business are followed (departments, menu, offers, questions), not the
+//! places of its events, the makers of its products or the people who review it.
 
 use serde_json::Value;
 
@@ -373,13 +373,13 @@ fn each(value: &Value) -> Vec<&Value> {
 const FOLLOWED: &str = "@graph mainEntity mainEntityOfPage about publisher department subOrganization \
     location contactPoint hasMenu menu hasMenuSection hasMenuItem makesOffer hasOfferCatalog \
     itemListElement item";
-/// More objects of a page are not read.
+/// The most objects of a page that are read.
 pub(crate) const OBJECTS_MAX: usize = 5_000;
-/// More intervals of one object are not read.
+/// The most intervals of one object that are read.
 pub(crate) const INTERVALS_MAX: usize = 50;
-/// More texts of one property are not read.
+/// The most texts of one property that are read.
 pub(crate) const TEXTS_MAX: usize = 20;
-/// More of one text is not read.
+/// The most of one text that is read.
 pub(crate) const TEXT_CHARS_MAX: usize = 2_000;
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What does the business do? Names in lists, cards and headings on a page about services, or under a heading that announces them.
+//! Finds services: names in lists, cards and headings on a page about services, or below a heading
+//! for them.
 
 use crate::found::{FoundFact, LABELLED, LISTED};
 use crate::naming::{clean_name, is_name};

@@ -1,4 +1,4 @@
-//! A site as a whole: its pages read, its name, its country and its currency, by what all pages say together.
+//! A site as a whole: its pages, and the name, country and currency that follow from all of them.
 
 use std::collections::BTreeMap;
 
@@ -286,7 +286,8 @@ impl<'p> SitePage<'p> {
             .map_or("", |language| language.split('-').next().unwrap_or(language))
     }
 
-    /// The headings over a line that may say that it is about something else. The front page's title is over everything there.
+    /// The headings over a line that may announce another subject. The front page's title is over
+    /// all of it.
     pub(crate) fn headings(&self, line: usize) -> impl Iterator<Item = usize> {
         let is_front = self.topic == Topic::Home;
         let headings = self.lines.headings(line);
@@ -321,7 +322,7 @@ impl<'p> SitePage<'p> {
     }
 }
 
-/// More pages of a site are not read.
+/// The most pages of a site that are read.
 pub(crate) const PAGES_MAX: usize = 500;
-/// More of a page is not read.
+/// The most of a page that is read.
 pub(crate) const BODY_BYTES_MAX: usize = 2 << 20;

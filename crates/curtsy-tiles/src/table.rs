@@ -1,4 +1,5 @@
-//! What do tables of prices say? Rows with a name and prices, rows that head a section, columns that are periods or plans.
+//! Reads tables of prices: rows with names and prices, rows that head a section, columns of periods
+//! or plans.
 
 use crate::money::{self, Currency, Period, Price};
 use crate::naming::{clean_name, is_measure, is_name};
@@ -419,7 +420,8 @@ fn grid(finder: &PriceFinder<'_, '_>, rows: &[usize]) -> Vec<Vec<TableCell>> {
     grid
 }
 
-/// The columns that say from which sum on, and for what fee, something is delivered; none if all of the table is about that.
+/// The columns of minimum orders and fees for delivery; `None` if the whole table is about
+/// delivery.
 fn delivery_columns(grid: &[Vec<TableCell>]) -> Option<Vec<usize>> {
     let Some(heads) = grid.first().filter(|row| row.iter().all(|cell| cell.prices.is_empty()))
     else {
@@ -442,7 +444,8 @@ fn delivery_columns(grid: &[Vec<TableCell>]) -> Option<Vec<usize>> {
     (columns.is_empty() || has_other && !columns.contains(&0)).then_some(columns)
 }
 
-/// Bare numbers become prices in columns of them whose head names a price, or where a note does for all; decimals also without that.
+/// Makes prices of bare numbers in columns whose head names a price, if a note says so, or of
+/// decimals.
 fn take_bare_numbers(finder: &PriceFinder<'_, '_>, grid: &mut [Vec<TableCell>], caption: &str) {
     let page = finder.page;
     let width = grid.iter().map(Vec::len).max().unwrap_or(0);
@@ -526,7 +529,7 @@ fn take_bare_numbers(finder: &PriceFinder<'_, '_>, grid: &mut [Vec<TableCell>], 
     }
 }
 
-/// The column that names what a row's prices are for: the first of words that are neither weekdays nor measures, nor mostly the same.
+/// The column of names: the first of words that are no weekdays or measures, and mostly different.
 fn name_column(grid: &[Vec<TableCell>]) -> usize {
     let width = grid.iter().map(Vec::len).max().unwrap_or(0);
     let priced = || grid.iter().filter(|row| row.iter().any(|cell| !cell.prices.is_empty()));
@@ -647,7 +650,7 @@ fn is_days(finder: &PriceFinder<'_, '_>, name: &str) -> bool {
     read.has_days && read.strange == 0
 }
 
-/// The numbers of a cell that is nothing but them: `4.50`, `24.00 per year`, `1 pc. 4.00 / 2 pcs. 7.00`.
+/// The numbers of a cell without other text: `4.50`, `24.00 per year`, `1 pc. 4.00 / 2 pcs. 7.00`.
 fn numbers_of(text: &str) -> Vec<(String, Period)> {
     let sized: Option<Vec<_>> = text.split('/').map(number_of_size).collect();
     if let Some(sized) = sized.filter(|sized| sized.len() > 1 || text.starts_with("add ")) {
@@ -758,17 +761,17 @@ patterns! {
     DECIMALS: r"^\d{1,4}[.,]\d\d$";
 }
 
-/// More rows of a table are not read.
+/// The most rows of a table that are read.
 pub(crate) const ROWS_MAX: usize = 600;
 /// A cell goes on in no more rows.
 const SPAN_MAX: usize = 60;
-/// More cells of a row are not read.
+/// The most cells of a row that are read.
 pub(crate) const COLUMNS_MAX: usize = 30;
-/// A cell of a list of prices has no more lines.
+/// The most lines of a cell of a list of prices.
 const CELL_LINES_MAX: usize = 6;
 /// A cell of a list of prices is no longer.
 const CELL_CHARS_MAX: usize = 260;
 /// A cell that is a price has no more letters beside it: `from`, `per person`.
 const REST_LETTERS_MAX: usize = 24;
-/// More tables of a page are not read.
+/// The most tables of a page that are read.
 pub(crate) const TABLES_MAX: usize = 200;

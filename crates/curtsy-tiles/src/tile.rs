@@ -6,7 +6,7 @@ pub use crate::money::Period;
 
 /// One fact of a business.
 ///
-/// In JSON the fact's own fields stand beside the others: `{"kind":"contact","phone":"+4930…","sourceUrl":…}`.
+/// In JSON the fact's fields are beside the others: `{"kind":"contact","phone":…,"sourceUrl":…}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tile {
     /// The fact; its `kind` is the tile's.
@@ -74,7 +74,7 @@ impl TileKind {
     }
 }
 
-/// A fact. Texts are plain, amounts are decimal numbers with a dot, currencies are codes of ISO 4217.
+/// A fact. Texts are plain, amounts are decimal with a dot, currencies are ISO 4217 codes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Fact {
@@ -207,7 +207,7 @@ pub struct Hours {
     pub day: Day,
     /// `HH:MM`.
     pub opens: String,
-    /// `HH:MM` as clocks show it; what is not after `opens` is on the next day, `00:00` is midnight.
+    /// `HH:MM`; a time that is not after `opens` is on the next day, `00:00` is midnight.
     pub closes: String,
 }
 

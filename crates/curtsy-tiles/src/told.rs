@@ -45,7 +45,8 @@ impl PriceFinder<'_, '_> {
             && (words > 6 || !leads)
     }
 
-    /// Prices in running text name what is bold before them, or what the heading over their paragraph is about.
+    /// Prices in running text belong to bold words before them, or to the heading of their
+    /// paragraph.
     pub(crate) fn prose(&mut self, at: usize, tags: &[Price]) {
         let page = self.page;
         let line = &page.lines.all[at];
@@ -126,7 +127,8 @@ impl PriceFinder<'_, '_> {
         let heading = line.heading?;
         let near =
             at - heading <= 3 && (lines[heading].level >= 2) && start.saturating_sub(heading) <= 2;
-        // The heading has to be this thing's own: its next neighbour of the same rank is not far, and stands beside it.
+        // The heading has to be this item's own: its next neighbour of the same rank is near and
+        // beside it.
         let rank = lines[heading].level;
         let has_peers = lines.iter().enumerate().any(|(other, peer)| {
             other != heading && peer.level == rank && peer.heading == lines[heading].heading

@@ -1,7 +1,8 @@
-//! A page as a tree: every element and text in document order, so that whatever stands inside an element is a range of numbers.
+//! A page as a tree in document order: the contents of an element are a range of numbers.
 //!
-//! html5ever builds the tree as a browser would; this keeps of it what facts are read from. Nothing here calls itself, so depth costs no
-//! stack. A page is read up to [`TEXT_BYTES_MAX`], [`NODES_MAX`] nodes and [`DEPTH_MAX`] levels; what lies beyond is left out.
+//! html5ever builds the tree like a browser; this module keeps the parts that facts are read from.
+//! Nothing recurses, so depth costs no stack. The bounds are [`TEXT_BYTES_MAX`], [`NODES_MAX`] and
+//! [`DEPTH_MAX`]; the rest of a page is left out.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -54,7 +55,7 @@ impl Element {
         self.attributes.iter().find(|(own, _)| &**own == name).map(|(_, value)| value.as_str())
     }
 
-    /// The words of `class`, `id` and similar, in lower case, as their author put them together: `menu-item_price` has three.
+    /// The words of `class`, `id` and similar attributes: `menu-item_price` has three.
     pub(crate) fn class_words(&self) -> impl Iterator<Item = &str> {
         ["class", "id", "data-hook", "role"]
             .into_iter()
@@ -105,7 +106,8 @@ impl PageTree {
         tree
     }
 
-    /// Hides what a `style` element hides by a class: `.old { display: none }`. What opens on a click stays: answers, panels, menus.
+    /// Hides elements that a `style` element hides by class. Answers, panels and menus, which open
+    /// on a click, stay.
     fn hide_by_style(&mut self) {
         let mut hidden: Vec<String> = Vec::new();
         let mut keeping: Vec<String> = Vec::new();
@@ -508,7 +510,7 @@ fn kept(attributes: Vec<Attribute>) -> Vec<(LocalName, String)> {
 /// Numbers the nodes in document order.
 fn order(mut made: Vec<MadeNode>) -> PageTree {
     let mut nodes = vec![PageNode { parent: 0, end: 0, what: NodeKind::Root, hidden: false }];
-    // Made nodes to go to, each with its parent's number; and the numbers of those that are still open.
+    // Nodes to visit, each with its parent's number; and the numbers of the open ones.
     let mut next = made[0].first;
     let mut open: Vec<(usize, usize)> = vec![(0, 0)];
     while let Some(&(around, number)) = open.last() {
@@ -560,7 +562,7 @@ fn is_hidden(element: &Element) -> bool {
     })
 }
 
-/// Whether the names of classes that everybody uses hide an element. What a wider screen shows, or a click opens, is not hidden.
+/// Whether well-known classes hide an element on all screens and for good.
 fn is_hiding_class(class: &str) -> bool {
     let class = class.to_ascii_lowercase();
     let mut words = class.split_ascii_whitespace();
@@ -585,7 +587,7 @@ const OPENS: [&str; 16] = [
     "drop", "faq", "text", "mobile", "desktop", "price",
 ];
 
-/// More of a page is not read.
+/// The most of a page that is read.
 pub(crate) const TEXT_BYTES_MAX: usize = 2 << 20;
 /// More nodes than these end a page.
 pub(crate) const NODES_MAX: usize = 200_000;
@@ -595,13 +597,13 @@ pub(crate) const DEPTH_MAX: usize = 512;
 const STEP_BYTES: usize = 4_096;
 /// A single tag with more gaps between its words ends the page.
 pub(crate) const QUIET_GAPS_MAX: usize = 4_000;
-/// More rules of one `style` are not read.
+/// The most rules of one `style` that are read.
 pub(crate) const STYLES_MAX: usize = 100;
-/// More attributes of one element are not kept.
+/// The most attributes of one element that are kept.
 pub(crate) const ATTRIBUTES_MAX: usize = 32;
-/// More of an attribute's value is not kept.
+/// The most of an attribute's value that is kept.
 pub(crate) const VALUE_CHARS_MAX: usize = 2_000;
-/// More of one element's text is not gathered.
+/// The most of one element's text that is gathered.
 pub(crate) const RAW_BYTES_MAX: usize = 1 << 20;
 
 #[cfg(test)]

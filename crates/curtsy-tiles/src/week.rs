@@ -1,4 +1,5 @@
-//! What is served on which day of the week? Rows and lines that begin with a day, one after the other, and the price that all of them have.
+//! Finds dishes of weekdays: rows and lines that begin with a day, and the price that all of them
+//! have.
 
 use std::collections::BTreeSet;
 
@@ -106,5 +107,5 @@ fn is_course(page: &SitePage<'_>, at: usize) -> bool {
 pub(crate) const DAYS_MIN: usize = 3;
 /// What is served has no more words.
 const WORDS_MAX: usize = 9;
-/// More weeks of a page are not read.
+/// The most weeks of a page that are read.
 const WEEKS_MAX: usize = 10;

@@ -1,7 +1,7 @@
-//! Whose is a number, an address or an e-mail that stands in a text: the business's, or somebody else's?
+//! Decides whether a number or an address in a text belongs to the business.
 //!
-//! The owner is who stands before it. A label (`Tel.`), the business's own name, or its own voice (`call us`) speak for the business;
-//! another name, an agency's or an authority's words, a quotation or a piece of news speak against it.
+//! The words before it decide. A label (`Tel.`), the business's name or its own voice (`call us`)
+//! speak for the business; another name, an agency, an authority, a quotation or news against it.
 
 use crate::plain::fold;
 use crate::site::{SitePage, SitePages};
@@ -22,7 +22,7 @@ pub(crate) enum Owner {
     Other,
 }
 
-/// Decides about what stands at `at` in a line. `before` is what stands before it and belongs to it.
+/// Decides about a text in a line by the texts `before` and `after` it.
 pub(crate) fn owner(
     site: &SitePages<'_>,
     page: &SitePage<'_>,
@@ -51,7 +51,8 @@ pub(crate) fn owner(
             return Owner::Other;
         }
     }
-    // Who made the site stands before the number, in whatever clause: `Site: Grackle Digital · 512 555 0111`.
+    // The maker of the site precedes the number, in any clause: `Site: Grackle Digital · 512 555
+    // 0111`.
     if MADE_BY.find(before).is_some_and(|found| !site.is_named_in(&fold(&before[found.start()..])))
     {
         return Owner::Other;

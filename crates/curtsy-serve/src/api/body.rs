@@ -60,7 +60,7 @@ pub(super) fn json<T: DeserializeOwned>(
     })
 }
 
-/// A value that is written as an object. By itself serde reads a list too, as the fields in their order.
+/// A value that is written as an object. Without this, serde also reads a list of the fields.
 struct Object<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {

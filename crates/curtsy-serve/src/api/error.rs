@@ -1,4 +1,4 @@
-//! What is said when something can't be done: a code for programs, a sentence and a next step for people.
+//! Errors: a code for programs, and a sentence with a next step for people.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};

@@ -1,4 +1,4 @@
-//! `POST /api/orbit/:slug/import`: tiles of a text or page that a person brings. Nothing is fetched.
+//! `POST /api/orbit/:slug/import`: tiles of a given text or page. Nothing is fetched.
 
 use axum::body::Bytes;
 use axum::extract::State;

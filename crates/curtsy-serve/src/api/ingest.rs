@@ -1,4 +1,5 @@
-//! `POST /api/orbit/:slug/ingest`: begins a run, and answers when it is done; `Prefer: respond-async` answers at once.
+//! `POST /api/orbit/:slug/ingest`: runs and answers with the result, or at once for `Prefer:
+//! respond-async`.
 
 use axum::Json;
 use axum::body::Bytes;

@@ -1,11 +1,12 @@
 //! The service's own tables, in SQLite or Postgres: the same statements for both.
 //!
-//! Statements are written once, with `?1`, `?2` for their values. [`Value`] goes into whatever type a column has: a TIMESTAMP of
-//! Postgres is ISO-8601 text with milliseconds and `Z` here, as it is in SQLite, and JSON is text. What differs in how tables
-//! are made is said by [`schema`]. Calls block; handlers call them on threads where that is allowed ([`Database::ask`]).
+//! Statements are written once, with `?1`, `?2` for their values. A [`Value`] fits any type of
+//! column: a TIMESTAMP of Postgres is ISO-8601 text with milliseconds and `Z` here, as in SQLite,
+//! and JSON is text. [`schema`] has the differences between the tables. Calls block; handlers use
+//! [`Database::ask`].
 //!
-//! The ledger of hosts lies in the same database, so that what the service shows of hosts (`domain_risk`, `url_fetch_cache`) is written
-//! with their state by the store. This module only reads those.
+//! The ledger of hosts is in the same database. The store writes the tables of hosts
+//! (`domain_risk`, `url_fetch_cache`) with their states. This module only reads them.
 
 pub(crate) mod postgres;
 mod schema;
@@ -78,7 +79,7 @@ impl Database {
         Ok(database)
     }
 
-    /// Does something with a connection, on this thread. A transaction that is left open is rolled back.
+    /// Runs `work` with a connection, on this thread. An open transaction is rolled back.
     pub(crate) fn with<T>(
         &self,
         work: impl FnOnce(&mut Link) -> Result<T, DbError>,
@@ -89,7 +90,7 @@ impl Database {
             None => Link::open(&self.0.place)?,
         };
         let done = work(&mut link);
-        // A connection with which something went wrong is not used again: what it has open is unknown.
+        // A connection that failed is not used again: its state is unknown.
         if done.is_ok() {
             self.give_back(link);
         }

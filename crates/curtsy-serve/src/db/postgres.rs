@@ -1,4 +1,4 @@
-//! A connection to Postgres. Statements are those of SQLite; values go into whatever type a column has.
+//! A connection to Postgres, with the statements of SQLite. Values fit any type of column.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -25,7 +25,8 @@ const EPOCH_MICROS: i64 = 946_684_800_000_000;
 /// A lock that everybody takes who makes tables.
 const MIGRATION_LOCK: i64 = 0x63_75_72_74_73_79;
 
-/// A connection, on a thread of its own: its client has a runtime inside, and can't be used or dropped within another one.
+/// A connection on a thread of its own: its client contains a runtime, and can't be used or dropped
+/// within another one.
 pub(crate) struct PostgresLink {
     work: Sender<Job>,
 }

@@ -1,9 +1,9 @@
 //! Who may come in, and what they may do.
 //!
-//! Whatever changes something needs the bearer token, or a browser's session together with the token in its forms (CSRF). Reading is
-//! open on a loopback address, and needs either of them elsewhere. A request whose `Host` is not one of ours is turned away (a
-//! foreign name that leads to this machine), and so is a change that comes from another site's page. What a session is known by is kept as
-//! a hash; the token too.
+//! Changes need the bearer token, or a browser's session and the token in its forms (CSRF). Reading
+//! is open on a loopback address, and needs one of these elsewhere. A request with a foreign `Host`
+//! is refused (a foreign name that leads to this machine), and so is a change that comes from
+//! another site's page. Sessions and tokens are kept as hashes only.
 
 pub(crate) mod limit;
 pub(crate) mod session;
@@ -100,7 +100,7 @@ impl Door {
         self.sessions.find(headers)
     }
 
-    /// Whether a request may change something: by the token, or by a session and the token of its forms.
+    /// Whether a request may change something: it has the token, or a session and its form's token.
     pub(crate) fn may_change(
         &self,
         headers: &HeaderMap,
@@ -126,7 +126,8 @@ impl Door {
         }
     }
 
-    /// Whether a request is meant for us, by its one `Host`, and by its target where that is a whole URL (RFC 9112 §3.2.2).
+    /// Whether a request is meant for us: by its single `Host`, and by a target that is a whole URL
+    /// (RFC 9112 §3.2.2).
     fn knows_host(&self, request: &Request) -> bool {
         let mut given = request.headers().get_all(header::HOST).iter();
         let (Some(host), None) = (given.next(), given.next()) else { return false };
@@ -238,7 +239,7 @@ fn admit(app: &App, peer: SocketAddr, request: &Request) -> Result<(), Response>
     Ok(())
 }
 
-/// What every answer says: no other site's code, frames or images; nothing is guessed, nothing told elsewhere.
+/// Headers of every response: no foreign code, frames or images, no sniffing, no referrer.
 const ALWAYS: &[(&str, &str)] = &[
     (
         "content-security-policy",

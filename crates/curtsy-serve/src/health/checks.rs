@@ -88,7 +88,7 @@ const CHECKS: [Check; 9] = [
     (risk_tracking, |times| times.grumpy.to_vec()),
 ];
 
-/// Carries out every check, in the order of the contract. What keeps the trial from being held fails all of them.
+/// Runs all checks, in the order of the contract. All fail if the trial fails.
 pub(super) fn carry_out(spec: &ServeSpec, database: &Database) -> Vec<Found> {
     let trial = Trial::start(spec);
     let seen = trial.as_ref().map_err(Clone::clone).and_then(|trial| see(trial, spec, database));
@@ -158,7 +158,8 @@ fn see<'t>(trial: &'t Trial, spec: &'t ServeSpec, database: &Database) -> Result
     })
 }
 
-/// INGEST_001: the evidence that is kept has every marker of the contract, in the trial and in every stored run.
+/// INGEST_001: stored evidence has every marker of the contract, in the trial and in all stored
+/// runs.
 fn evidence_markers(seen: &Seen<'_>) -> Checked {
     let trial = kept(seen, &seen.well.evidence.trace_id);
     let trial = match trial {
@@ -255,8 +256,9 @@ fn robots_respected(seen: &Seen<'_>) -> Checked {
 
 /// INGEST_004: every request kept the span that was in force, and friction made that longer.
 ///
-/// What was in force is what the rows say. What the sites saw must not contradict it: no gap is shorter, however much longer a busy
-/// machine makes them. A gap beside a request that the site itself read late says nothing.
+/// The rows have the spans in force. The sites' logs must not contradict them: no gap is shorter,
+/// however much longer a busy machine makes it. A gap beside a request that the site read late
+/// proves nothing.
 fn throttling(seen: &Seen<'_>) -> Checked {
     let policy = &seen.spec.settled.policy;
     let floor = millis(policy.clone().with_mode(Mode::Light).pace.delay_min);
@@ -305,7 +307,8 @@ fn throttling(seen: &Seen<'_>) -> Checked {
     }
 }
 
-/// What lies between requests, in milliseconds as rows count them: a part is a whole one. None where the site read one of the two late.
+/// The gaps between requests in milliseconds, rounded up as in rows. `None` if the site read one of
+/// the two requests late.
 fn gaps(log: &[Exchange]) -> Vec<Option<u64>> {
     let gap = |pair: &[Exchange]| {
         let in_time = !pair[0].read_late && !pair[1].read_late;
@@ -355,7 +358,8 @@ fn caching(seen: &Seen<'_>) -> Checked {
     let took = Span::of_all(&[seen.times.well, seen.times.again]);
     let lasts_a_day = |row: &CachedPage| {
         let (from, to) = read_timestamp(&row.fetched_at).zip(read_timestamp(&row.expires_at))?;
-        // One is by the worker's clock, when the page was there, the other by the store's, when it was written: both in these runs.
+        // The first is from the worker's clock at the response, the second from the store's at the
+        // write: both during these runs.
         let apart = (to - (from + day)).max((from + day) - to);
         Some(apart <= took && row.content_hash.len() == 64)
     };

@@ -1,8 +1,8 @@
 //! Does the service still do what its contract says? Nine checks, each carried out for real.
 //!
-//! A check is not a look at settings: a run goes to a simulated site on loopback, through the same code and the same policy as every
-//! other run, and what it did is read in that site's access log and in the tables. What is found is kept, and shown with its evidence.
-//! [`Break`] breaks one behaviour at a time, so that a test can see each check turn red.
+//! A check runs against a simulated site on loopback, with the same code and policy as every other
+//! run, and examines the site's access log and the tables. Results are stored and shown with their
+//! evidence.
 
 mod breaks;
 mod checks;
@@ -120,7 +120,7 @@ impl Health {
         self.timing.text()
     }
 
-    /// Carries out every check and keeps what was found. Takes half a minute: real runs at their real pace.
+    /// Runs all checks and stores the results. Takes half a minute: real runs at their real pace.
     fn check(&self) -> Result<(), DbError> {
         let found = checks::carry_out(&self.spec, &self.database);
         self.database.transact(|db| {
@@ -175,7 +175,7 @@ pub(crate) async fn keep_checking(app: App, mut ending: watch::Receiver<bool>) {
             // The trial's runs end with the process.
             _ = ending.wait_for(|end| *end) => return,
             done = work => {
-                // What could not be kept is missing on the page, with its time; the next round tries again.
+                // A result that was not stored is missing on the page; the next round tries again.
                 drop(done);
             }
         }

@@ -1,7 +1,7 @@
 //! Runs against simulated sites: what the checks look at.
 //!
-//! Three hosts on loopback: one that is well, one behind a bot wall, and one that refuses every page. The runs go through [`Runs`], with
-//! the service's own policy and a database of their own that goes with the trial.
+//! Three hosts on loopback: a normal one, one behind a bot wall, and one that refuses every page.
+//! The runs use [`Runs`] with the service's policy and a temporary database.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Keeps what a run's crawl brings: a row for each page that was considered, the requests, and the pages that tiles are made of.
+//! Stores the results of a run's crawl: a row for each page, the requests, and the pages for tiles.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -253,7 +253,7 @@ fn before(db: &mut Link, url_hash: &str) -> Result<Option<String>, DbError> {
     db.first(sql, &[url_hash.into()])
 }
 
-/// What robots.txt said about a page, as a record of its own; or that no slot of the host came free.
+/// The robots.txt decision on a page as a record, or the timeout of its slot.
 fn evidence(row: &Row, rule: Option<&str>) -> Option<Json> {
     let (url, found) = (&row.final_url, row.findings.of(Gate::Robots));
     if row.ending == Ending::Refused(Gate::Slots) {
@@ -314,7 +314,8 @@ impl Keeper for RunKeeper<'_> {
     }
 
     fn left(&self, left: Vec<Left>) {
-        // A row that could not be written is missing in the evidence; the note is seen by whoever watches.
+        // A row that was not written is missing in the evidence; whoever watches the run sees the
+        // note.
         if let Err(error) = self.keep_left(&left) {
             self.live.failed(&error.to_string());
         }

@@ -1,7 +1,8 @@
 //! Runs at work: one thread each, with a crawl of its own on the ledger that all share.
 //!
-//! A run that ends is written down with its tiles in one transaction. One that is killed is begun again when the service starts: what it
-//! had fetched is in the cache, so it is not asked for twice. A run that was begun three times is closed with evidence instead.
+//! A run that ends is stored with its tiles in one transaction. A run that was interrupted is
+//! started again with the service: pages that it fetched are in the cache, so they are not
+//! requested twice. After three starts, a run is closed with evidence.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
@@ -107,7 +108,8 @@ impl Runs {
         Ok((live, started?))
     }
 
-    /// Finds out what a run would ask for. Costs robots.txt, sitemaps and the home page, unless they are fresh.
+    /// Makes the plan of a run. Costs robots.txt, sitemaps and the home page, unless they are
+    /// fresh.
     pub(crate) fn plan(&self, order: &IngestOrder) -> Result<(Report, SurveyPlan), RunError> {
         let job = self.job(order)?;
         let live = self.announce(order, &new_name())?;
@@ -130,7 +132,8 @@ impl Runs {
         self.lock().get(trace).filter(|live| live.slug == *slug).cloned()
     }
 
-    /// Has a run end with what it has. That is written down first: a run that was cancelled does not go on after a restart.
+    /// Ends a run with the pages that it has. This is stored first, so that no restart continues
+    /// it.
     pub(crate) async fn cancel(&self, live: &Live) -> Result<(), DbError> {
         let (trace, at) = (live.trace.clone(), now_text());
         self.0.database.ask(move |db| records::cancel(db, &trace, &at)).await?;
@@ -406,8 +409,8 @@ fn streaming(job: &JobSpec) -> Streaming {
     Streaming { workers: 1, rows: ROWS, known: Vec::new(), shows }
 }
 
-/// Done when a run is told to end; the second time when what was sent has had its time. It is asked anew whenever something else has
-/// happened meanwhile: what counts is what was heard, not how often it was asked.
+/// Completes when a run is told to end, and again when its grace is over. It may be called anew
+/// after any other event: what counts is what was heard, not the number of calls.
 fn asked(live: &Live) -> impl AsyncFnMut() -> std::io::Result<()> {
     let (mut heard, mut until) = (0, None);
     async move || {

@@ -46,7 +46,7 @@ pub(super) async fn asset(
     let held = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
     let is_held = held.is_some_and(|held| held.split(',').any(|held| held.trim() == tag));
     let tag = HeaderValue::from_str(tag).expect("a tag is of hexadecimal digits");
-    // Asked for with every page, and answered with a few bytes while nothing has changed: an update is seen at once.
+    // Requested with every page and answered with few bytes if unchanged: updates show at once.
     let said = [(header::ETAG, tag), (header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
     Ok(match is_held {
         true => (StatusCode::NOT_MODIFIED, said).into_response(),

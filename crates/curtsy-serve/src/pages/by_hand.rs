@@ -12,7 +12,8 @@ use crate::app::App;
 use crate::ingest::{Brought, RunError};
 use crate::orbit::Slug;
 
-/// Bytes of the whole form: more than a file may have, so that one that is too large is told so on the page.
+/// The most bytes of a form: more than a file may have, so that the page can say that it is too
+/// large.
 pub(crate) const FORM_BYTES_MAX: usize = 2 * IMPORT_BYTES_MAX;
 /// Bytes of a field that is typed in one line.
 pub(crate) const LINE_BYTES_MAX: usize = 4_096;

@@ -1,6 +1,7 @@
-//! The two charts of a host, drawn on the server: its risk over time, and its requests against the delay in force.
+//! The charts of a host, drawn on the server: risk over time, and requests against the delay.
 //!
-//! Both are plain points in a box of [`WIDTH`] × [`HEIGHT`]; how they look is the stylesheet's, and the page has the same figures as a table.
+//! Both are points in a box of [`WIDTH`] × [`HEIGHT`]. The stylesheet has the looks, and the page
+//! has the same figures as a table.
 
 use curtsy_core::evidence::{read_timestamp, timestamp};
 use curtsy_core::time::Time;
@@ -387,7 +388,7 @@ mod tests {
         assert!(RiskChart::of(&json!("x"), 90, Time::from_secs(DAY)).is_none());
     }
 
-    /// Whatever the signals are, nothing is drawn outside of the box, and the curve goes from left to right.
+    /// For any signals, nothing is outside of the box, and the curve goes from left to right.
     #[test]
     fn the_curve_stays_in_its_box() {
         let cases = [

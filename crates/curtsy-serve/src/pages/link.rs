@@ -1,7 +1,7 @@
 //! Addresses on pages: what leads out to crawled pages, and what is put into our own queries.
 //!
-//! An address that was crawled is somebody else's text. It becomes a link only if it is a plain `http` or `https` address, and the site it
-//! leads to is not told where the reader came from; anything else is shown as text.
+//! A crawled address is foreign text. It becomes a link only if it is a plain `http` or `https`
+//! address, and the linked site gets no referrer. Any other address is shown as text.
 
 use std::fmt;
 
@@ -49,7 +49,7 @@ impl fmt::Display for Outside {
 /// What it writes is escaped above.
 impl HtmlSafe for Outside {}
 
-/// A text as a part of a query: everything but letters, digits, `-`, `.`, `_` and `~` is written as `%XX`.
+/// A text as part of a query: all but letters, digits, `-`, `.`, `_` and `~` becomes `%XX`.
 pub(super) fn in_query(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |mut query, byte| {
         match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -60,7 +60,7 @@ pub(super) fn in_query(text: &str) -> String {
     })
 }
 
-/// A place of this service to go on to. Anything that a browser could take for another site's address leads to the first page.
+/// A path of this service. A text that browsers may take for another site's address becomes `/`.
 pub(super) fn our_own(place: &str) -> &str {
     let is_sign = |b: u8| b.is_ascii_alphanumeric() || b"/-._~?=&%".contains(&b);
     let ours = place.starts_with('/') && !place.starts_with("//") && place.bytes().all(is_sign);

@@ -33,7 +33,8 @@ pub(super) struct Asked {
     next: String,
 }
 
-/// What the form sends. It has no token of its own: without a session there is none, and the door turns away what another site's page sends.
+/// The fields of the form. It has no token without a session; the door refuses requests from pages
+/// of other sites.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Typed {

@@ -1,8 +1,8 @@
-//! The pages that people look at: made on the server, usable without script, by keyboard and by screen reader.
+//! Web pages: rendered on the server, usable without script, by keyboard and by screen reader.
 //!
-//! A module makes the view of one page (plain data, tested) and its handlers; `templates/` has the HTML, `assets/` the style and a small
-//! script that keeps two pages up to date. Whatever was crawled is text here: escaped by the templates, and a link only if
-//! [`link::Outside`] lets it be one. A form that can't be carried out is shown again with what was typed.
+//! A module has the view of a page (plain data, tested) and its handlers. `templates/` has the
+//! HTML, `assets/` the style and a small script that updates two pages. Crawled text is escaped,
+//! and a link only if [`link::Outside`] permits it. An invalid form is shown again with its values.
 
 mod assets;
 pub(crate) mod by_hand;

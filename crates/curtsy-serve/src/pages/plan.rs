@@ -83,7 +83,7 @@ impl<'p> PlanPage<'p> {
         }
     }
 
-    /// The plan of the user-assisted mode: the pages that were named. Nothing is asked for to make it.
+    /// The plan of the user-assisted mode: the named pages. Needs no request.
     pub(super) fn of_named(
         spec: &ServeSpec,
         frame: Frame,

@@ -180,8 +180,8 @@ fn reasons(pages: &[PageRecord]) -> Vec<String> {
     told.map(|(why, times)| format!("{}: {why}", count(times, "page"))).collect()
 }
 
-/// The pages of a run that could not be had and might be had in another way. What robots.txt forbids is not among them, nor what is
-/// not there: both are so in every mode.
+/// The pages of a run that failed and may succeed in another mode: not those that robots.txt
+/// forbids or that do not exist.
 pub(super) fn not_had(run: &RunRecord, pages: &[PageRecord]) -> Vec<String> {
     let gone = |page: &PageRecord| matches!(page.status_code, Some(404 | 410));
     let settled: HashSet<&str> = pages

@@ -165,7 +165,8 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, Trouble> {
     let (slug, trace) = (slug(&orbit)?, trace(&name)?);
-    // A run is taken off this list after its end is written down: one that is not on it has an end to read, or was cut off.
+    // A run leaves this list after its end is stored: a run that is not on it has ended or was cut
+    // off.
     let live = app.runs.live(&slug, &trace).map(|live| (live.now(), live.stopped()));
     let (orbit, name) = (slug.clone(), trace.clone());
     let ask = move |db: &mut _| {

@@ -1,6 +1,7 @@
 //! Tiles as people read them: by kind, menus by section, hours as a table.
 //!
-//! Tiles come back from the database as JSON. What is missing or of another shape is left out; a tile with nothing to show is not shown.
+//! Tiles come from the database as JSON. Missing or invalid parts are skipped, and so are empty
+//! tiles.
 
 use serde_json::Value as Json;
 
