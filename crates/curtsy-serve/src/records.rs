@@ -6,7 +6,7 @@ use curtsy_tiles::Tile;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::db::{DbError, Link, record};
+use crate::db::{DbError, DbLink, record};
 use crate::health::Break;
 use crate::ingest::{IngestOrder, SurveyPlan};
 
@@ -47,7 +47,7 @@ macro_rules! runs_where {
 impl RunRecord {
     /// A run of an orbit.
     pub(crate) fn find(
-        db: &mut Link,
+        db: &mut DbLink,
         slug: &str,
         trace: &str,
     ) -> Result<Option<RunRecord>, DbError> {
@@ -57,7 +57,7 @@ impl RunRecord {
 
     /// The runs of an orbit, the newest first, those before `before` if that is given.
     pub(crate) fn list(
-        db: &mut Link,
+        db: &mut DbLink,
         slug: &str,
         before: Option<i64>,
         limit: i64,
@@ -68,19 +68,19 @@ impl RunRecord {
     }
 
     /// The last runs of a host, whoever asked for them.
-    pub(crate) fn of_host(db: &mut Link, host: &str) -> Result<Vec<RunRecord>, DbError> {
+    pub(crate) fn of_host(db: &mut DbLink, host: &str) -> Result<Vec<RunRecord>, DbError> {
         let sql = runs_where!("o.hostname = ?1 ORDER BY r.id DESC LIMIT 50");
         db.all(sql, &[host.into()])
     }
 
     /// Runs that have ended, the newest first.
-    pub(crate) fn ended(db: &mut Link, limit: i64) -> Result<Vec<RunRecord>, DbError> {
+    pub(crate) fn ended(db: &mut DbLink, limit: i64) -> Result<Vec<RunRecord>, DbError> {
         let sql = runs_where!("r.completed_at IS NOT NULL ORDER BY r.id DESC LIMIT ?1");
         db.all(sql, &[limit.into()])
     }
 
     /// Runs that have not ended, the oldest first.
-    pub(crate) fn unfinished(db: &mut Link) -> Result<Vec<RunRecord>, DbError> {
+    pub(crate) fn unfinished(db: &mut DbLink) -> Result<Vec<RunRecord>, DbError> {
         let sql = runs_where!("r.completed_at IS NULL ORDER BY r.id LIMIT 1000");
         db.all(sql, &[])
     }
@@ -90,14 +90,14 @@ impl RunRecord {
 const ORBITS_SHOWN: i64 = 20;
 
 /// The orbits with runs and how many each has, the one with the newest run first.
-pub(crate) fn orbits(db: &mut Link) -> Result<Vec<(String, i64)>, DbError> {
+pub(crate) fn orbits(db: &mut DbLink) -> Result<Vec<(String, i64)>, DbError> {
     let sql = "SELECT orbit_slug, count(*) FROM ingestion_runs GROUP BY orbit_slug ORDER BY max(id) DESC LIMIT ?1";
     db.all(sql, &[ORBITS_SHOWN.into()])
 }
 
 /// Writes down that a run begins.
 pub(crate) fn begin(
-    db: &mut Link,
+    db: &mut DbLink,
     order: &IngestOrder,
     trace: &str,
     at: &str,
@@ -126,27 +126,27 @@ record! {
 }
 
 /// What was ordered when a run began.
-pub(crate) fn order_of(db: &mut Link, trace: &str) -> Result<Option<OrderRecord>, DbError> {
+pub(crate) fn order_of(db: &mut DbLink, trace: &str) -> Result<Option<OrderRecord>, DbError> {
     let sql = "SELECT user_urls, starts, callback FROM run_orders WHERE trace_id = ?1";
     db.first(sql, &[trace.into()])
 }
 
 /// Writes down that a run is to end. One that has ended stays as it is.
-pub(crate) fn cancel(db: &mut Link, trace: &str, at: &str) -> Result<(), DbError> {
+pub(crate) fn cancel(db: &mut DbLink, trace: &str, at: &str) -> Result<(), DbError> {
     let sql = "UPDATE run_orders SET cancelled_at = ?2 WHERE trace_id = ?1 AND cancelled_at IS NULL
         AND EXISTS (SELECT 1 FROM ingestion_runs r WHERE r.trace_id = ?1 AND r.completed_at IS NULL)";
     db.execute(sql, &[trace.into(), at.into()]).map(drop)
 }
 
 /// Forgets that a run was to end: it came to its own end before it heard of it.
-pub(crate) fn not_cancelled(db: &mut Link, trace: &str) -> Result<(), DbError> {
+pub(crate) fn not_cancelled(db: &mut DbLink, trace: &str) -> Result<(), DbError> {
     let sql = "UPDATE run_orders SET cancelled_at = NULL WHERE trace_id = ?1";
     db.execute(sql, &[trace.into()]).map(drop)
 }
 
 record! {
     /// Whoever is to be told that a run has ended, and was not yet.
-    struct Due {
+    struct DueCallback {
         callback: String,
         orbit: String,
         trace: String,
@@ -156,7 +156,7 @@ record! {
 }
 
 /// All that are to be told, those of the oldest runs first.
-pub(crate) fn due(db: &mut Link) -> Result<Vec<Due>, DbError> {
+pub(crate) fn due(db: &mut DbLink) -> Result<Vec<DueCallback>, DbError> {
     let sql = "SELECT o.callback, r.orbit_slug, r.trace_id, COALESCE(r.outcome, 'error'), r.evidence
         FROM run_orders o JOIN ingestion_runs r ON r.trace_id = o.trace_id
         WHERE o.callback IS NOT NULL AND o.called_back IS NULL AND r.completed_at IS NOT NULL ORDER BY r.id LIMIT 1000";
@@ -164,20 +164,20 @@ pub(crate) fn due(db: &mut Link) -> Result<Vec<Due>, DbError> {
 }
 
 /// Writes down what came of telling somebody that a run has ended.
-pub(crate) fn called_back(db: &mut Link, trace: &str, what: &str) -> Result<(), DbError> {
+pub(crate) fn called_back(db: &mut DbLink, trace: &str, what: &str) -> Result<(), DbError> {
     let sql = "UPDATE run_orders SET called_back = ?2 WHERE trace_id = ?1";
     db.execute(sql, &[trace.into(), what.into()]).map(drop)
 }
 
 /// Begins a run again: what it had written goes, what it fetched is in the cache.
-pub(crate) fn begin_again(db: &mut Link, trace: &str) -> Result<(), DbError> {
+pub(crate) fn begin_again(db: &mut DbLink, trace: &str) -> Result<(), DbError> {
     db.execute("DELETE FROM run_pages WHERE trace_id = ?1", &[trace.into()])?;
     db.execute("UPDATE run_orders SET starts = starts + 1 WHERE trace_id = ?1", &[trace.into()])?;
     Ok(())
 }
 
 /// Writes down the plan of a run.
-pub(crate) fn plan(db: &mut Link, trace: &str, plan: &SurveyPlan) -> Result<(), DbError> {
+pub(crate) fn plan(db: &mut DbLink, trace: &str, plan: &SurveyPlan) -> Result<(), DbError> {
     let plan = serde_json::to_string(plan).unwrap_or_default();
     let sql = "UPDATE run_orders SET plan = ?2 WHERE trace_id = ?1";
     db.execute(sql, &[trace.into(), plan.into()]).map(drop)
@@ -185,7 +185,7 @@ pub(crate) fn plan(db: &mut Link, trace: &str, plan: &SurveyPlan) -> Result<(), 
 
 /// Writes down how a run ended, with its tiles.
 pub(crate) fn end(
-    db: &mut Link,
+    db: &mut DbLink,
     evidence: &RunEvidence,
     tiles: &[Tile],
     at: &str,
@@ -211,7 +211,7 @@ pub(crate) fn end(
 }
 
 /// The tiles of a run.
-pub(crate) fn tiles(db: &mut Link, trace: &str) -> Result<Vec<Json>, DbError> {
+pub(crate) fn tiles(db: &mut DbLink, trace: &str) -> Result<Vec<Json>, DbError> {
     let sql = "SELECT tile FROM run_tiles WHERE trace_id = ?1 ORDER BY number";
     db.all(sql, &[trace.into()])
 }
@@ -246,7 +246,7 @@ record! {
 }
 
 /// The pages that a run considered, in their order.
-pub(crate) fn pages(db: &mut Link, trace: &str) -> Result<Vec<PageRecord>, DbError> {
+pub(crate) fn pages(db: &mut DbLink, trace: &str) -> Result<Vec<PageRecord>, DbError> {
     let sql = "SELECT url, final_url, kind, decision, status_code, error, title, used, content_hash, changed, robots_rule, robots_line,
         delay_ms, delay_by, reasons, decided_at, reason, evidence FROM run_pages WHERE trace_id = ?1 ORDER BY number LIMIT 500";
     db.all(sql, &[trace.into()])
@@ -269,14 +269,14 @@ record! {
 }
 
 /// The requests of a run, in their order.
-pub(crate) fn requests(db: &mut Link, trace: &str) -> Result<Vec<RequestRecord>, DbError> {
+pub(crate) fn requests(db: &mut DbLink, trace: &str) -> Result<Vec<RequestRecord>, DbError> {
     let sql = "SELECT trace_id, url, kind, status_code, outcome, delay_ms, delay_by, asked_at FROM run_requests
         WHERE trace_id = ?1 ORDER BY asked_at LIMIT 1000";
     db.all(sql, &[trace.into()])
 }
 
 /// The last requests to a host, in their order.
-pub(crate) fn requests_to(db: &mut Link, host: &str) -> Result<Vec<RequestRecord>, DbError> {
+pub(crate) fn requests_to(db: &mut DbLink, host: &str) -> Result<Vec<RequestRecord>, DbError> {
     let sql = "SELECT trace_id, url, kind, status_code, outcome, delay_ms, delay_by, asked_at FROM run_requests
         WHERE hostname = ?1 ORDER BY id DESC LIMIT 200";
     let mut requests: Vec<RequestRecord> = db.all(sql, &[host.into()])?;
@@ -309,7 +309,7 @@ impl RiskRecord {
 }
 
 /// The risk of a host, if anything is known of it.
-pub(crate) fn risk(db: &mut Link, host: &str) -> Result<Option<RiskRecord>, DbError> {
+pub(crate) fn risk(db: &mut DbLink, host: &str) -> Result<Option<RiskRecord>, DbError> {
     let sql = "SELECT hostname, risk_score, friction_events, last_fetch_at, updated_at FROM domain_risk WHERE hostname = ?1";
     db.first(sql, &[host.into()])
 }

@@ -47,7 +47,7 @@ pub enum ServeError {
     },
     /// The database.
     #[error(transparent)]
-    Database(#[from] DbError),
+    ServiceDatabase(#[from] DbError),
     /// The ledger of hosts.
     #[error(transparent)]
     Ledger(#[from] curtsy_store::OpenError),

@@ -10,7 +10,7 @@ use crate::phone;
 use crate::plain::{fold, plain};
 use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
-use crate::tile::{Address, Contact, Fact, Via};
+use crate::tile::{Contact, PostalAddress, TileFact, Via};
 use crate::topic::Topic;
 use crate::whose::{Owner, owner};
 use crate::words::{FAX, GOES_ON, LABELS, OUR_VOICE, PHONE, PUBLIC_MAIL, REGISTER};
@@ -62,7 +62,7 @@ fn structured(
                     .as_deref()
                     .and_then(|name| Country::by_name(&fold(name)))
                     .map(|country| country.code.to_owned());
-                let address = Address {
+                let address = PostalAddress {
                     street: postal.street.clone(),
                     postal_code: postal.postal_code.clone(),
                     locality: postal.locality.clone(),
@@ -346,10 +346,10 @@ fn is_own_email(site: &SitePages<'_>, email: &str) -> bool {
 /// Removes e-mail addresses of other domains if the business has one at its own, except public mail
 /// services in links and addresses in structured data.
 fn without_strange_emails(site: &SitePages<'_>, found: &mut Vec<FoundFact>) {
-    let is_email = |found: &FoundFact| matches!(&found.fact, Fact::Contact(Contact::Email(email)) if is_own_email(site, email));
+    let is_email = |found: &FoundFact| matches!(&found.fact, TileFact::Contact(Contact::Email(email)) if is_own_email(site, email));
     if found.iter().any(is_email) {
         found.retain(|found| match &found.fact {
-            Fact::Contact(Contact::Email(email)) => {
+            TileFact::Contact(Contact::Email(email)) => {
                 let is_public = PUBLIC_MAIL.are_in(email);
                 is_own_email(site, email)
                     || !matches!(found.via, Via::Text | Via::Link)
@@ -404,7 +404,7 @@ fn addresses(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &m
                 .country
                 .map(str::to_owned)
                 .or(site.country.map(|country| country.code.to_owned()));
-            let address = Address {
+            let address = PostalAddress {
                 street,
                 postal_code: place.postal_code,
                 locality: place.locality,

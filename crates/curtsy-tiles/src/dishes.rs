@@ -8,7 +8,7 @@ use crate::kind::PricedKind;
 use crate::naming;
 use crate::priced::{self, PricedItem};
 use crate::site::SitePage;
-use crate::tile::{Fact, Via};
+use crate::tile::{TileFact, Via};
 use crate::topic::Topic;
 use crate::week;
 use crate::words::{COURSE_ALONE, COURSES, EVENTS, FOR_ALL, MEAL, NOT_DISH, SET_MENU, patterns};
@@ -263,7 +263,7 @@ pub(crate) fn dishes_without_price(
 /// A dish without a price that a line names.
 fn dish(page: &SitePage<'_>, number: usize, at: usize, name: String) -> FoundFact {
     let section = priced::section(page, at, &name);
-    let fact = Fact::Menu { section, name, description: None, amount: None, currency: None };
+    let fact = TileFact::Menu { section, name, description: None, amount: None, currency: None };
     let text = page.lines.all[at].text.clone();
     FoundFact { fact, page: number, via: Via::List, text, confidence: LABELLED }
 }

@@ -10,7 +10,7 @@ use crate::found::{FoundFact, LABELLED, LISTED, STRUCTURED};
 use crate::plain::{fold, plain};
 use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
-use crate::tile::{Fact, Via};
+use crate::tile::{TileFact, Via};
 use crate::topic::Topic;
 use crate::words::{FAQ, FAQ_CLASS, INVITATION, patterns};
 
@@ -64,7 +64,7 @@ fn tile(page: usize, via: Via, question: &str, answer: &str, confidence: f32) ->
     let question = plain(question, QUESTION_CHARS_MAX);
     FoundFact {
         text: question.clone(),
-        fact: Fact::Faq { question, answer: plain(answer, ANSWER_CHARS_MAX) },
+        fact: TileFact::Faq { question, answer: plain(answer, ANSWER_CHARS_MAX) },
         page,
         via,
         confidence,

@@ -15,7 +15,7 @@ use crate::plain::{fold, identity};
 use crate::priced::{self, PricedItem};
 use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
-use crate::tile::{Fact, TileKind, Via};
+use crate::tile::{TileFact, TileKind, Via};
 use crate::topic::Topic;
 use crate::week::{self, Week};
 use crate::words::{ALL_PRICES, HOURLY, PER, RECURRING};
@@ -83,7 +83,7 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     // The house itself is none of its dishes.
     let own = site.name.as_ref().map(|name| identity(&name.text)).unwrap_or_default();
     found.retain(|found| {
-        !matches!(&found.fact, Fact::Menu { name, amount: None, .. } if identity(name) == own)
+        !matches!(&found.fact, TileFact::Menu { name, amount: None, .. } if identity(name) == own)
     });
     without_twins(&mut found);
     without_old_prices(&mut found);
@@ -127,7 +127,7 @@ fn without_marks(page: &SitePage<'_>, found: &mut [FoundFact]) {
     let marks: Vec<String> =
         lines.iter().flat_map(|line| naming::explained_marks(&line.text)).collect();
     for found in found {
-        if let Fact::Menu { name, .. } = &mut found.fact {
+        if let TileFact::Menu { name, .. } = &mut found.fact {
             let short = naming::without_marks(name, &marks);
             let short = if has_notes { naming::without_note(short) } else { short };
             *name = short.to_owned();
@@ -138,7 +138,7 @@ fn without_marks(page: &SitePage<'_>, found: &mut [FoundFact]) {
 /// A dish that has a price somewhere does not go without one elsewhere.
 fn without_twins(found: &mut Vec<FoundFact>) {
     let name = |found: &FoundFact| match &found.fact {
-        Fact::Menu { name, amount, .. } => Some((identity(name), amount.is_some())),
+        TileFact::Menu { name, amount, .. } => Some((identity(name), amount.is_some())),
         _ => None,
     };
     let priced: BTreeSet<String> =
@@ -150,8 +150,8 @@ fn without_twins(found: &mut Vec<FoundFact>) {
 
 /// A price whose period is said in one place is not paid once in another.
 fn without_unsaid_periods(found: &mut Vec<FoundFact>) {
-    let thing = |fact: &Fact| match fact {
-        Fact::Pricing { period, .. } => Some((name_and_amount(fact)?, *period)),
+    let thing = |fact: &TileFact| match fact {
+        TileFact::Pricing { period, .. } => Some((name_and_amount(fact)?, *period)),
         _ => None,
     };
     let said: BTreeSet<(String, u64)> = found
@@ -167,11 +167,11 @@ fn without_unsaid_periods(found: &mut Vec<FoundFact>) {
 }
 
 /// The name and the amount of a thing with a price.
-fn name_and_amount(fact: &Fact) -> Option<(String, u64)> {
+fn name_and_amount(fact: &TileFact) -> Option<(String, u64)> {
     match fact {
-        Fact::Menu { name, amount: Some(amount), .. }
-        | Fact::Products { name, amount: Some(amount), .. }
-        | Fact::Pricing { name, amount, .. } => {
+        TileFact::Menu { name, amount: Some(amount), .. }
+        | TileFact::Products { name, amount: Some(amount), .. }
+        | TileFact::Pricing { name, amount, .. } => {
             Some((identity(name), amount.parse::<f64>().ok()?.to_bits()))
         }
         _ => None,
@@ -224,7 +224,7 @@ fn structured(
     for (via, said) in &page.said {
         let currency = |code: Option<&String>| code.cloned().or(site.currency.map(str::to_owned));
         let fact = match said {
-            SchemaFact::Dish { section, name, description, price } => Fact::Menu {
+            SchemaFact::Dish { section, name, description, price } => TileFact::Menu {
                 section: section.clone(),
                 name: name.clone(),
                 description: description.clone(),
@@ -235,21 +235,21 @@ fn structured(
                 if *service || price.period != Period::Once || page.topic == Topic::Pricing =>
             {
                 let Some(currency) = currency(price.currency.as_ref()) else { continue };
-                Fact::Pricing {
+                TileFact::Pricing {
                     name: name.clone(),
                     amount: price.amount.clone(),
                     currency,
                     period: price.period,
                 }
             }
-            SchemaFact::Offer { name, description, price: Some(price), .. } => Fact::Products {
+            SchemaFact::Offer { name, description, price: Some(price), .. } => TileFact::Products {
                 name: name.clone(),
                 amount: Some(price.amount.clone()),
                 currency: currency(price.currency.as_ref()),
                 description: description.clone(),
             },
             SchemaFact::Offer { name, description, price: None, service: true } => {
-                Fact::Services { name: name.clone(), description: description.clone() }
+                TileFact::Services { name: name.clone(), description: description.clone() }
             }
             _ => continue,
         };
@@ -272,7 +272,7 @@ fn emit(
 ) {
     let confidence = if item.via == Via::Text { LABELLED } else { LISTED };
     if item.prices.is_empty() && kind == PricedKind::Menu {
-        let fact = Fact::Menu {
+        let fact = TileFact::Menu {
             section: item.section.clone(),
             name: item.name.clone(),
             description: item.description.clone(),
@@ -285,14 +285,14 @@ fn emit(
         let Some(currency) = site.iso(price.currency).map(str::to_owned) else { continue };
         let (name, amount) = (item.name.clone(), price.amount.clone());
         let fact = match kind {
-            PricedKind::Menu => Fact::Menu {
+            PricedKind::Menu => TileFact::Menu {
                 section: item.section.clone(),
                 name,
                 description: item.description.clone(),
                 amount: Some(amount),
                 currency: Some(currency),
             },
-            PricedKind::Products => Fact::Products {
+            PricedKind::Products => TileFact::Products {
                 name,
                 amount: Some(amount),
                 currency: Some(currency),
@@ -302,7 +302,7 @@ fn emit(
                 let by_name = || period_of_name(&fold(&item.name)).or(note);
                 let period = Some(*period).filter(|period| *period != Period::Once);
                 let period = period.or_else(by_name).unwrap_or(Period::Once);
-                Fact::Pricing { name, amount, currency, period }
+                TileFact::Pricing { name, amount, currency, period }
             }
         };
         found.push(FoundFact { fact, page, via: item.via, text: item.text.clone(), confidence });

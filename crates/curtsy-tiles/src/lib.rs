@@ -60,7 +60,9 @@ use curtsy_core::url::CrawlUrl;
 use found::FoundFact;
 pub use limits::limits;
 use site::SitePages;
-pub use tile::{Address, Contact, Day, Evidence, Fact, Hours, Period, Tile, TileKind, Via};
+pub use tile::{
+    Contact, Day, Evidence, OpeningHours, Period, PostalAddress, Tile, TileFact, TileKind, Via,
+};
 
 /// A page of a site, as it was sent.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +108,7 @@ fn about(site: &SitePages<'_>) -> Option<FoundFact> {
     let home = site.pages.iter().find(|page| page.topic == topic::Topic::Home);
     let description =
         said.or_else(|| home?.meta("description")).or_else(|| home?.meta("og:description"));
-    let fact = Fact::About {
+    let fact = TileFact::About {
         name: name.text.clone(),
         description: description.map(|text| plain::plain(&text, 500)),
     };

@@ -7,7 +7,7 @@ use crate::hours::{self, Interval, WaitingDays};
 use crate::plain::fold;
 use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
-use crate::tile::{Contact, Day, Fact, Hours, Via};
+use crate::tile::{Contact, Day, OpeningHours, TileFact, Via};
 use crate::topic::Topic;
 use crate::whose;
 use crate::words::{
@@ -39,10 +39,10 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
 /// Where structured data and what visitors see differ, visitors are right.
 fn without_old(found: &mut Vec<FoundFact>) {
     let hours = |found: &FoundFact| match &found.fact {
-        Fact::Contact(Contact::Hours(hours)) => Some(hours.clone()),
+        TileFact::Contact(Contact::Hours(hours)) => Some(hours.clone()),
         _ => None,
     };
-    let seen: Vec<Hours> =
+    let seen: Vec<OpeningHours> =
         found.iter().filter(|found| !found.via.is_structured()).filter_map(hours).collect();
     let mut days: Vec<Day> = seen.iter().map(|hours| hours.day).collect();
     days.sort();
@@ -57,7 +57,7 @@ fn hours_of(interval: Interval) -> Contact {
     // Midnight is written as clocks show it.
     let time = |minutes: u16| format!("{:02}:{:02}", minutes / 60 % 24, minutes % 60);
     let day = Day::ALL[usize::from(interval.day) % 7];
-    Contact::Hours(Hours { day, opens: time(interval.opens), closes: time(interval.closes) })
+    Contact::Hours(OpeningHours { day, opens: time(interval.opens), closes: time(interval.closes) })
 }
 
 /// Lines one after the other; weekdays at the end of one wait for the times of the next.
@@ -151,7 +151,7 @@ fn in_lines(
             if let Some((first, _)) =
                 daily.filter(|(_, line)| reading.closed != 0 && here - line <= 3 && !is_others)
             {
-                let is_closed = |found: &FoundFact| matches!(&found.fact, Fact::Contact(Contact::Hours(hours)) if reading.closed & (1 << hours.day as u8) != 0);
+                let is_closed = |found: &FoundFact| matches!(&found.fact, TileFact::Contact(Contact::Hours(hours)) if reading.closed & (1 << hours.day as u8) != 0);
                 let kept: Vec<FoundFact> =
                     found.drain(first..).filter(|found| !is_closed(found)).collect();
                 found.extend(kept);
@@ -177,7 +177,7 @@ fn split(found: &mut Vec<FoundFact>, page: usize, pause: &Interval) {
         Some(hour.parse::<u16>().ok()? * 60 + minutes.parse::<u16>().ok()?)
     };
     for at in 0..found.len() {
-        let Fact::Contact(Contact::Hours(hours)) = &found[at].fact else { continue };
+        let TileFact::Contact(Contact::Hours(hours)) = &found[at].fact else { continue };
         let (Some(opens), Some(closes)) = (minutes(&hours.opens), minutes(&hours.closes)) else {
             continue;
         };

@@ -5,7 +5,7 @@ use crate::found::{FoundFact, LABELLED, LISTED};
 use crate::naming::{clean_name, is_name};
 use crate::plain::{fold, identity};
 use crate::site::{SitePage, SitePages};
-use crate::tile::{Fact, Via};
+use crate::tile::{TileFact, Via};
 use crate::topic::Topic;
 use crate::words::{CONTACT, FAQ, NOT_SERVICES, OTHER_MATTER, SERVICES};
 
@@ -23,7 +23,7 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
             if let Some((name, via)) = service(site, page, at) {
                 let confidence = if page.topic == Topic::Services { LISTED } else { LABELLED };
                 let text = name.clone();
-                let fact = Fact::Services { name, description: description(page, at) };
+                let fact = TileFact::Services { name, description: description(page, at) };
                 found.push(FoundFact::new(fact, number, via, text, confidence));
             }
         }

@@ -17,16 +17,16 @@ use crate::orbit::Slug;
 use crate::secret::is_name;
 
 /// The names in a path, as they were meant: `%61` is `a`. What is no text is refused.
-pub(super) struct Named<T>(pub(super) T);
+pub(super) struct PathParts<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Named<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathParts<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named<T>, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathParts<T>, ApiError> {
         let read = Path::from_request_parts(parts, state).await;
         let Path(names) =
             read.map_err(|_| ApiError::bad_request("the path is no text in UTF-8"))?;
-        Ok(Named(names))
+        Ok(PathParts(names))
     }
 }
 

@@ -100,9 +100,10 @@ impl From<RunError> for ApiError {
         match error {
             RunError::Busy | RunError::Ending => ApiError::busy(message),
             RunError::Spec(_) => ApiError::unprocessable(message),
-            RunError::Crawl(_) | RunError::Database(_) | RunError::Thread(_) | RunError::Panic => {
-                ApiError::ours(message)
-            }
+            RunError::Crawl(_)
+            | RunError::ServiceDatabase(_)
+            | RunError::Thread(_)
+            | RunError::Panic => ApiError::ours(message),
         }
     }
 }

@@ -6,7 +6,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
 
-use super::body::Named;
+use super::body::PathParts;
 use super::ingest::answered;
 use super::{ApiError, IMPORT_BYTES_MAX, body};
 use crate::app::App;
@@ -14,7 +14,7 @@ use crate::ingest::{Brought, RunError};
 
 pub(super) async fn import(
     State(app): State<App>,
-    Named(slug): Named<String>,
+    PathParts(slug): PathParts<String>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<impl IntoResponse, ApiError> {

@@ -3,7 +3,7 @@
 //! Statements are written once, with `?1`, `?2` for their values. A [`Value`] fits any type of
 //! column: a TIMESTAMP of Postgres is ISO-8601 text with milliseconds and `Z` here, as in SQLite,
 //! and JSON is text. [`schema`] has the differences between the tables. Calls block; handlers use
-//! [`Database::ask`].
+//! [`ServiceDatabase::ask`].
 //!
 //! The ledger of hosts is in the same database. The store writes the tables of hosts
 //! (`domain_risk`, `url_fetch_cache`) with their states. This module only reads them.
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use curtsy_store::Place;
 
-pub(crate) use value::{Record, Row, Value, record};
+pub(crate) use value::{Record, SqlRow, SqlValue, record};
 
 use self::postgres::PostgresLink;
 use self::sqlite::SqliteLink;
@@ -62,19 +62,22 @@ pub enum DbError {
 
 /// The service's database.
 #[derive(Clone)]
-pub(crate) struct Database(Arc<Inner>);
+pub(crate) struct ServiceDatabase(Arc<DatabaseInner>);
 
-struct Inner {
+struct DatabaseInner {
     place: Place,
-    idle: Mutex<Vec<Link>>,
+    idle: Mutex<Vec<DbLink>>,
 }
 
-impl Database {
+impl ServiceDatabase {
     /// Opens a database and brings its tables to the version that this program knows.
-    pub(crate) fn open(place: &Place) -> Result<Database, DbError> {
-        let database = Database(Arc::new(Inner { place: place.clone(), idle: Mutex::default() }));
+    pub(crate) fn open(place: &Place) -> Result<ServiceDatabase, DbError> {
+        let database = ServiceDatabase(Arc::new(DatabaseInner {
+            place: place.clone(),
+            idle: Mutex::default(),
+        }));
         // The first connection makes the tables; the others find them.
-        let first = Link::open(place)?;
+        let first = DbLink::open(place)?;
         database.give_back(first);
         Ok(database)
     }
@@ -82,12 +85,12 @@ impl Database {
     /// Runs `work` with a connection, on this thread. An open transaction is rolled back.
     pub(crate) fn with<T>(
         &self,
-        work: impl FnOnce(&mut Link) -> Result<T, DbError>,
+        work: impl FnOnce(&mut DbLink) -> Result<T, DbError>,
     ) -> Result<T, DbError> {
         let idle = self.0.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut link = match idle {
             Some(link) => link,
-            None => Link::open(&self.0.place)?,
+            None => DbLink::open(&self.0.place)?,
         };
         let done = work(&mut link);
         // A connection that failed is not used again: its state is unknown.
@@ -100,7 +103,7 @@ impl Database {
     /// The same as one transaction: all of it, or nothing.
     pub(crate) fn transact<T>(
         &self,
-        work: impl FnOnce(&mut Link) -> Result<T, DbError>,
+        work: impl FnOnce(&mut DbLink) -> Result<T, DbError>,
     ) -> Result<T, DbError> {
         self.with(|link| {
             link.begin()?;
@@ -118,14 +121,14 @@ impl Database {
     /// The same for a handler: on a thread that may block.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Link) -> Result<T, DbError> + Send + 'static,
+        work: impl FnOnce(&mut DbLink) -> Result<T, DbError> + Send + 'static,
     ) -> Result<T, DbError> {
         let database = self.clone();
         let asked = tokio::task::spawn_blocking(move || database.with(work)).await;
         asked.unwrap_or(Err(DbError::Ending))
     }
 
-    fn give_back(&self, link: Link) {
+    fn give_back(&self, link: DbLink) {
         let mut idle = self.0.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < IDLE_MAX {
             idle.push(link);
@@ -134,38 +137,42 @@ impl Database {
 }
 
 /// A connection to either.
-pub(crate) enum Link {
+pub(crate) enum DbLink {
     Sqlite(SqliteLink),
     Postgres(PostgresLink),
 }
 
-impl Link {
-    fn open(place: &Place) -> Result<Link, DbError> {
+impl DbLink {
+    fn open(place: &Place) -> Result<DbLink, DbError> {
         match place {
-            Place::File(path) => SqliteLink::open(path).map(Link::Sqlite),
-            Place::Postgres(address) => PostgresLink::open(address).map(Link::Postgres),
+            Place::File(path) => SqliteLink::open(path).map(DbLink::Sqlite),
+            Place::Postgres(address) => PostgresLink::open(address).map(DbLink::Postgres),
         }
     }
 
     fn begin(&mut self) -> Result<(), DbError> {
         match self {
-            Link::Sqlite(link) => link.batch("BEGIN IMMEDIATE"),
-            Link::Postgres(link) => link.batch("BEGIN"),
+            DbLink::Sqlite(link) => link.batch("BEGIN IMMEDIATE"),
+            DbLink::Postgres(link) => link.batch("BEGIN"),
         }
     }
 
     fn batch(&mut self, sql: &str) -> Result<(), DbError> {
         match self {
-            Link::Sqlite(link) => link.batch(sql),
-            Link::Postgres(link) => link.batch(sql),
+            DbLink::Sqlite(link) => link.batch(sql),
+            DbLink::Postgres(link) => link.batch(sql),
         }
     }
 
     /// Carries out a statement; gives how many rows it changed.
-    pub(crate) fn execute(&mut self, sql: &'static str, values: &[Value]) -> Result<u64, DbError> {
+    pub(crate) fn execute(
+        &mut self,
+        sql: &'static str,
+        values: &[SqlValue],
+    ) -> Result<u64, DbError> {
         match self {
-            Link::Sqlite(link) => link.execute(sql, values),
-            Link::Postgres(link) => link.execute(sql, values),
+            DbLink::Sqlite(link) => link.execute(sql, values),
+            DbLink::Postgres(link) => link.execute(sql, values),
         }
     }
 
@@ -173,11 +180,11 @@ impl Link {
     pub(crate) fn all<T: Record>(
         &mut self,
         sql: &'static str,
-        values: &[Value],
+        values: &[SqlValue],
     ) -> Result<Vec<T>, DbError> {
         let rows = match self {
-            Link::Sqlite(link) => link.query(sql, values),
-            Link::Postgres(link) => link.query(sql, values),
+            DbLink::Sqlite(link) => link.query(sql, values),
+            DbLink::Postgres(link) => link.query(sql, values),
         };
         rows?.iter().map(T::from_row).collect()
     }
@@ -186,7 +193,7 @@ impl Link {
     pub(crate) fn first<T: Record>(
         &mut self,
         sql: &'static str,
-        values: &[Value],
+        values: &[SqlValue],
     ) -> Result<Option<T>, DbError> {
         Ok(self.all(sql, values)?.into_iter().next())
     }

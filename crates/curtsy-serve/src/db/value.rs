@@ -6,7 +6,7 @@ use super::DbError;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum SqlValue {
     Null,
     Int(i64),
     Real(f64),
@@ -14,56 +14,56 @@ pub(crate) enum Value {
     Text(String),
 }
 
-impl From<i64> for Value {
-    fn from(number: i64) -> Value {
-        Value::Int(number)
+impl From<i64> for SqlValue {
+    fn from(number: i64) -> SqlValue {
+        SqlValue::Int(number)
     }
 }
 
-impl From<u64> for Value {
-    fn from(number: u64) -> Value {
-        Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+impl From<u64> for SqlValue {
+    fn from(number: u64) -> SqlValue {
+        SqlValue::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
 
-impl From<bool> for Value {
-    fn from(yes: bool) -> Value {
-        Value::Int(yes.into())
+impl From<bool> for SqlValue {
+    fn from(yes: bool) -> SqlValue {
+        SqlValue::Int(yes.into())
     }
 }
 
-impl From<f64> for Value {
-    fn from(number: f64) -> Value {
-        Value::Real(number)
+impl From<f64> for SqlValue {
+    fn from(number: f64) -> SqlValue {
+        SqlValue::Real(number)
     }
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
+impl From<&str> for SqlValue {
+    fn from(text: &str) -> SqlValue {
         text.to_owned().into()
     }
 }
 
-impl From<String> for Value {
-    fn from(mut text: String) -> Value {
+impl From<String> for SqlValue {
+    fn from(mut text: String) -> SqlValue {
         // Postgres has no place for it, and nobody can read it.
         if text.contains('\0') {
             text.retain(|c| c != '\0');
         }
-        Value::Text(text)
+        SqlValue::Text(text)
     }
 }
 
-impl<T: Into<Value>> From<Option<T>> for Value {
-    fn from(value: Option<T>) -> Value {
-        value.map_or(Value::Null, Into::into)
+impl<T: Into<SqlValue>> From<Option<T>> for SqlValue {
+    fn from(value: Option<T>) -> SqlValue {
+        value.map_or(SqlValue::Null, Into::into)
     }
 }
 
 /// A row that a query returned.
-pub(crate) struct Row(pub(super) Vec<Value>);
+pub(crate) struct SqlRow(pub(super) Vec<SqlValue>);
 
-impl Row {
+impl SqlRow {
     /// The value of a column.
     pub(crate) fn get<T: Column>(&self, column: usize) -> Result<T, DbError> {
         let value = self.0.get(column).and_then(T::from_value);
@@ -75,7 +75,7 @@ impl Row {
 pub(crate) trait Column: Sized {
     const WANTED: &'static str;
 
-    fn from_value(value: &Value) -> Option<Self>;
+    fn from_value(value: &SqlValue) -> Option<Self>;
 }
 
 macro_rules! column {
@@ -83,7 +83,7 @@ macro_rules! column {
         impl Column for $type {
             const WANTED: &'static str = $wanted;
 
-            fn from_value(value: &Value) -> Option<$type> {
+            fn from_value(value: &SqlValue) -> Option<$type> {
                 match value {
                     $($value => $read,)*
                     _ => None,
@@ -93,34 +93,34 @@ macro_rules! column {
     };
 }
 
-column!(String, "text", Value::Text(text) => Some(text.clone()));
-column!(i64, "number", Value::Int(number) => Some(*number));
-column!(bool, "number", Value::Int(number) => Some(*number != 0));
-column!(Json, "JSON", Value::Text(text) => serde_json::from_str(text).ok(), Value::Null => Some(Json::Null));
+column!(String, "text", SqlValue::Text(text) => Some(text.clone()));
+column!(i64, "number", SqlValue::Int(number) => Some(*number));
+column!(bool, "number", SqlValue::Int(number) => Some(*number != 0));
+column!(Json, "JSON", SqlValue::Text(text) => serde_json::from_str(text).ok(), SqlValue::Null => Some(Json::Null));
 
-column!(Vec<String>, "JSON", Value::Text(text) => serde_json::from_str(text).ok());
+column!(Vec<String>, "JSON", SqlValue::Text(text) => serde_json::from_str(text).ok());
 
 impl<T: Column> Column for Option<T> {
     const WANTED: &'static str = T::WANTED;
 
-    fn from_value(value: &Value) -> Option<Option<T>> {
-        if *value == Value::Null { Some(None) } else { T::from_value(value).map(Some) }
+    fn from_value(value: &SqlValue) -> Option<Option<T>> {
+        if *value == SqlValue::Null { Some(None) } else { T::from_value(value).map(Some) }
     }
 }
 
 /// A type that a row is read as.
 pub(crate) trait Record: Sized {
-    fn from_row(row: &Row) -> Result<Self, DbError>;
+    fn from_row(row: &SqlRow) -> Result<Self, DbError>;
 }
 
 impl<T: Column> Record for T {
-    fn from_row(row: &Row) -> Result<T, DbError> {
+    fn from_row(row: &SqlRow) -> Result<T, DbError> {
         row.get(0)
     }
 }
 
 impl<A: Column, B: Column> Record for (A, B) {
-    fn from_row(row: &Row) -> Result<(A, B), DbError> {
+    fn from_row(row: &SqlRow) -> Result<(A, B), DbError> {
         Ok((row.get(0)?, row.get(1)?))
     }
 }
@@ -134,7 +134,7 @@ macro_rules! record {
         }
 
         impl $crate::db::Record for $name {
-            fn from_row(row: &$crate::db::Row) -> Result<$name, $crate::db::DbError> {
+            fn from_row(row: &$crate::db::SqlRow) -> Result<$name, $crate::db::DbError> {
                 let mut columns = 0..;
                 Ok($name { $($field: row.get(columns.next().unwrap_or_default())?,)* })
             }

@@ -19,21 +19,21 @@ use tokio::sync::{Notify, watch};
 
 use crate::ServeSpec;
 use crate::app::App;
-use crate::db::{Database, DbError, Link, record};
+use crate::db::{DbError, DbLink, ServiceDatabase, record};
 
 pub use breaks::Break;
 pub(crate) use checks::shown;
 use timing::Timing;
 
 /// One of the contract's items (seed 004).
-pub(crate) struct Item {
+pub(crate) struct ContractItem {
     pub(crate) id: &'static str,
     pub(crate) category: &'static str,
     pub(crate) description: &'static str,
 }
 
 /// The contract.
-pub(crate) const ITEMS: [Item; 9] = [
+pub(crate) const ITEMS: [ContractItem; 9] = [
     item("INGEST_001", "ingestion", "nm_ingest evidence markers present"),
     item("INGEST_002", "ingestion", "Discovery-first URL acquisition"),
     item("INGEST_003", "ingestion", "Robots.txt respect and parsing"),
@@ -45,14 +45,14 @@ pub(crate) const ITEMS: [Item; 9] = [
     item("COMPLY_002", "compliance", "Domain risk tracking"),
 ];
 
-const fn item(id: &'static str, category: &'static str, description: &'static str) -> Item {
-    Item { id, category, description }
+const fn item(id: &'static str, category: &'static str, description: &'static str) -> ContractItem {
+    ContractItem { id, category, description }
 }
 
 /// A check and its last result.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Finding {
+pub(crate) struct CheckFinding {
     pub(crate) check_id: &'static str,
     pub(crate) category: &'static str,
     pub(crate) description: &'static str,
@@ -76,17 +76,17 @@ record! {
 }
 
 /// The checks and their results.
-pub(crate) struct Health {
+pub(crate) struct HealthChecks {
     spec: Arc<ServeSpec>,
-    database: Database,
+    database: ServiceDatabase,
     asked: Notify,
     running: AtomicBool,
     timing: Timing,
 }
 
-impl Health {
-    pub(crate) fn new(spec: Arc<ServeSpec>, database: Database) -> Health {
-        Health {
+impl HealthChecks {
+    pub(crate) fn new(spec: Arc<ServeSpec>, database: ServiceDatabase) -> HealthChecks {
+        HealthChecks {
             spec,
             database,
             asked: Notify::new(),
@@ -106,7 +106,7 @@ impl Health {
     }
 
     /// What every check found when it was last carried out.
-    pub(crate) async fn results(&self) -> Result<Vec<Finding>, DbError> {
+    pub(crate) async fn results(&self) -> Result<Vec<CheckFinding>, DbError> {
         self.database.ask(results).await
     }
 
@@ -139,13 +139,13 @@ impl Health {
     }
 }
 
-fn results(db: &mut Link) -> Result<Vec<Finding>, DbError> {
+fn results(db: &mut DbLink) -> Result<Vec<CheckFinding>, DbError> {
     let sql = "SELECT passed, summary, evidence, checked_at, took_ms FROM health_checks WHERE check_id = ?1";
-    let read = |&Item { id, category, description }: &Item| {
+    let read = |&ContractItem { id, category, description }: &ContractItem| {
         let summary = "not carried out yet".to_owned();
         let never = || CheckRecord { summary, ..CheckRecord::default() };
         let result = db.first(sql, &[id.into()])?.unwrap_or_else(never);
-        Ok(Finding { check_id: id, category, description, result })
+        Ok(CheckFinding { check_id: id, category, description, result })
     };
     ITEMS.iter().map(read).collect()
 }

@@ -87,7 +87,7 @@ pub(crate) fn survey<K: Keeper>(
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
 ) -> Result<(Report, SurveyPlan), CrawlError> {
-    let survey = Mutex::new(State::default());
+    let survey = Mutex::new(SurveyState::default());
     let entrances = Discovery::new(spec.discovery.clone())?;
     let keep = |crawl: &Crawl| Surveyor {
         entrances: &entrances,
@@ -103,7 +103,7 @@ pub(crate) fn survey<K: Keeper>(
 }
 
 #[derive(Default)]
-struct State {
+struct SurveyState {
     candidates: Vec<Candidate>,
     seen: HashSet<(UrlKey, DiscoverySource)>,
     plan: SurveyPlan,
@@ -128,7 +128,7 @@ struct Surveyor<'s, K, P> {
     depth: Depth,
     /// Places of sitemaps: a home page that is fresh needs no request, so nothing has found them.
     entrances: &'s Discovery,
-    state: &'s Mutex<State>,
+    state: &'s Mutex<SurveyState>,
     planned: &'s P,
 }
 
@@ -180,7 +180,7 @@ impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Keeper for Surveyor<'_, K, P> {
 }
 
 impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Surveyor<'_, K, P> {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SurveyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -6,7 +6,7 @@ use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::frame::Trouble;
+use super::frame::PageTrouble;
 use crate::secret::hash_hex;
 
 struct Asset {
@@ -40,9 +40,9 @@ static TAGS: LazyLock<[String; 3]> =
 pub(super) async fn asset(
     Path(name): Path<String>,
     headers: HeaderMap,
-) -> Result<Response, Trouble> {
+) -> Result<Response, PageTrouble> {
     let found = ASSETS.iter().zip(TAGS.iter()).find(|(asset, _)| asset.name == name);
-    let (asset, tag) = found.ok_or_else(|| Trouble::nothing("file"))?;
+    let (asset, tag) = found.ok_or_else(|| PageTrouble::nothing("file"))?;
     let held = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
     let is_held = held.is_some_and(|held| held.split(',').any(|held| held.trim() == tag));
     let tag = HeaderValue::from_str(tag).expect("a tag is of hexadecimal digits");

@@ -8,8 +8,8 @@ use curtsy_core::time::Time;
 use serde_json::Value as Json;
 
 use super::friction::Signal;
-use super::link::Outside;
-use super::words::{self, Moment, span};
+use super::link::OutsideUrl;
+use super::words::{self, ShownMoment, span};
 use crate::records::RequestRecord;
 
 /// The box of a chart, and the room that its axes leave.
@@ -72,7 +72,7 @@ pub(super) struct RiskChart {
     pub(super) ticks: Vec<Tick>,
     /// Scores along the left one.
     pub(super) scores: [Tick; 5],
-    pub(super) rows: Vec<RiskRow>,
+    pub(super) rows: Vec<RiskEventRow>,
     /// The score at the end of the curve.
     pub(super) now: u8,
 }
@@ -88,8 +88,8 @@ pub(super) struct Band {
 }
 
 /// A signal and what it did to the score.
-pub(super) struct RiskRow {
-    pub(super) at: Moment,
+pub(super) struct RiskEventRow {
+    pub(super) at: ShownMoment,
     pub(super) signal: Signal,
     pub(super) points: f64,
     pub(super) score: u8,
@@ -109,20 +109,20 @@ fn faded(score: f64, micros: u64, daily: f64) -> f64 {
     score * daily.powf(micros as f64 / DAY_MICROS)
 }
 
-struct Friction {
+struct FrictionEvent {
     at: Time,
     signal: String,
     points: f64,
 }
 
-fn friction(events: &Json) -> Vec<Friction> {
+fn friction(events: &Json) -> Vec<FrictionEvent> {
     let events = events.as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut events: Vec<Friction> = events
+    let mut events: Vec<FrictionEvent> = events
         .iter()
         .filter_map(|event| {
             let at = read_timestamp(event["at"].as_str()?)?;
             let points = event["points"].as_f64()?.clamp(0.0, 100.0);
-            Some(Friction { at, signal: event["signal"].as_str()?.to_owned(), points })
+            Some(FrictionEvent { at, signal: event["signal"].as_str()?.to_owned(), points })
         })
         .collect();
     events.sort_by_key(|event| event.at);
@@ -150,8 +150,8 @@ impl RiskChart {
             line.push((x, y(score)));
             marks.push((number(x), number(y(score))));
             let rounded = score.round() as u8;
-            rows.push(RiskRow {
-                at: Moment::at(at),
+            rows.push(RiskEventRow {
+                at: ShownMoment::at(at),
                 signal: Signal::read(&event.signal),
                 points: event.points,
                 score: rounded,
@@ -266,8 +266,8 @@ pub(super) struct Start {
 
 /// A request.
 pub(super) struct RequestRow {
-    pub(super) at: Moment,
-    pub(super) url: Outside,
+    pub(super) at: ShownMoment,
+    pub(super) url: OutsideUrl,
     pub(super) kind: String,
     pub(super) status: String,
     pub(super) gap: Option<String>,
@@ -335,8 +335,8 @@ impl RequestRow {
     fn of(gap: &Gap<'_>) -> RequestRow {
         let request = gap.request;
         RequestRow {
-            at: Moment::at(gap.at),
-            url: Outside::new(&request.url),
+            at: ShownMoment::at(gap.at),
+            url: OutsideUrl::new(&request.url),
             kind: request.kind.replace('_', " "),
             status: match request.status_code {
                 Some(status) => status.to_string(),

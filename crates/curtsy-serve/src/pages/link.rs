@@ -15,11 +15,11 @@ pub(super) fn escaped(text: &str) -> impl fmt::Display {
 
 /// A crawled address: a link if it may be one, else text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Outside(pub(super) String);
+pub(super) struct OutsideUrl(pub(super) String);
 
-impl Outside {
-    pub(super) fn new(url: &str) -> Outside {
-        Outside(url.to_owned())
+impl OutsideUrl {
+    pub(super) fn new(url: &str) -> OutsideUrl {
+        OutsideUrl(url.to_owned())
     }
 
     /// Whether it may be followed.
@@ -33,7 +33,7 @@ impl Outside {
     }
 }
 
-impl fmt::Display for Outside {
+impl fmt::Display for OutsideUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = escaped(&self.0);
         match self.leads_out() {
@@ -47,7 +47,7 @@ impl fmt::Display for Outside {
 }
 
 /// What it writes is escaped above.
-impl HtmlSafe for Outside {}
+impl HtmlSafe for OutsideUrl {}
 
 /// A text as part of a query: all but letters, digits, `-`, `.`, `_` and `~` becomes `%XX`.
 pub(super) fn in_query(text: &str) -> String {
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn only_plain_web_addresses_are_links() {
         for good in ["http://a.test/", "https://a.test/x?y=z#w", "HTTPS://A.TEST/"] {
-            assert!(Outside::new(good).to_string().starts_with("<a "), "{good}");
+            assert!(OutsideUrl::new(good).to_string().starts_with("<a "), "{good}");
         }
         let bad = [
             "javascript:alert(1)",
@@ -91,13 +91,13 @@ mod tests {
             "é",
         ];
         for bad in bad {
-            assert!(!Outside::new(bad).to_string().contains("href"), "{bad}");
+            assert!(!OutsideUrl::new(bad).to_string().contains("href"), "{bad}");
         }
     }
 
     #[test]
     fn an_address_cannot_leave_its_attribute() {
-        let shown = Outside::new("https://a.test/\"><script>alert('x')</script>").to_string();
+        let shown = OutsideUrl::new("https://a.test/\"><script>alert('x')</script>").to_string();
         assert!(!shown.contains("<script") && !shown.contains("/\">"), "{shown}");
         assert_eq!(shown.matches('"').count(), 6, "{shown}");
     }

@@ -36,7 +36,7 @@ use crate::api::{self, ApiError};
 use crate::app::App;
 use crate::orbit::Slug;
 
-use frame::Trouble;
+use frame::PageTrouble;
 
 /// Bytes of a form: fifty addresses at their longest, as forms write them.
 pub(crate) const FORM_BYTES_MAX: usize = 512 * 1024;
@@ -62,13 +62,13 @@ pub(crate) fn routes() -> Router<App> {
 pub(crate) async fn nothing_here(uri: Uri) -> Response {
     match api::is_for_programs(uri.path()) {
         true => ApiError::not_found("thing").into_response(),
-        false => Trouble::nothing("page").into_response(),
+        false => PageTrouble::nothing("page").into_response(),
     }
 }
 
 /// The page for whoever is turned away.
 pub(crate) fn refused(error: ApiError) -> Response {
-    Trouble::from(error).into_response()
+    PageTrouble::from(error).into_response()
 }
 
 /// The import page's HTML, as its handler makes it for whoever is not signed in.
