@@ -60,7 +60,7 @@ fn hours_of(interval: Interval) -> Contact {
     Contact::Hours(OpeningHours { day, opens: time(interval.opens), closes: time(interval.closes) })
 }
 
-/// Lines one after the other; weekdays at the end of one wait for the times of the next.
+/// Reads the lines of a page. Weekdays at the end of a line wait for the times of the next.
 fn in_lines(
     site: &SitePages<'_>,
     page: &SitePage<'_>,
@@ -69,105 +69,129 @@ fn in_lines(
     found: &mut Vec<FoundFact>,
     spare: &mut Vec<FoundFact>,
 ) {
-    let mut waiting = WaitingDays::default();
-    // What was found on the last lines under "every day": a closed day may follow.
-    let mut daily: Option<(usize, usize)> = None;
-    let language = page.language();
+    let waiting = WaitingDays::default();
+    let mut reader = LineReader { site, page, number, found, spare, waiting, daily: None };
     let mut at = 0;
     while at < page.lines.all.len() {
         let line = &page.lines.all[at];
-        let here = at;
         let is_read = line.is_matter()
             && !line.part.post
             && !skip[at]
-            && (!matches!(page.topic, Topic::News | Topic::Terms) || line.part.footer);
-        if !is_read || is_elsewhere(page, at) {
-            waiting = WaitingDays::default();
+            && (!matches!(page.topic, Topic::News | Topic::Terms) || line.part.footer)
+            && !is_elsewhere(page, at);
+        if is_read {
+            let (text, next) = row(page, at).unwrap_or_else(|| (line.text.clone(), at + 1));
+            reader.line(at, &text);
+            at = next;
+        } else {
+            reader.waiting = WaitingDays::default();
             at += 1;
-            continue;
-        }
-        let (text, next) = row(page, at).unwrap_or_else(|| (line.text.clone(), at + 1));
-        at = next;
-        let mut rest = text.as_str();
-        // `Closed on Mondays. Open from 12 to 3`: the other days.
-        let closed = closed_days(&text, language);
-        let mut strange_line = false;
-        while !rest.is_empty() {
-            let sentence = match whose::first_clause(rest) {
-                "" => &rest[..rest.chars().next().map_or(0, char::len_utf8)],
-                sentence => sentence,
-            };
-            rest = &rest[sentence.len()..];
-            if sentence.chars().count() < 2 {
-                continue;
-            }
-            let mut reading = hours::read(sentence, language, waiting);
-            if closed != 0 && reading.intervals.is_empty() && !reading.has_days && reading.says_open
-            {
-                let days = WaitingDays { days: ALL_DAYS & !closed, given: false };
-                reading =
-                    hours::HoursReading { has_days: true, ..hours::read(sentence, language, days) };
-            }
-            let under = is_under_hours(page, here);
-            let is_pure = reading.strange == 0;
-            let is_others = is_others(site, &fold(sentence));
-            // A timetable has many short times on one day.
-            let is_timetable = (0..7).any(|day| {
-                reading.intervals.iter().filter(|interval| interval.day == day).count() > 2
-            });
-            let is_break = BREAK.are_in(&fold(sentence));
-            if is_break {
-                let days = WaitingDays { days: 1, given: false };
-                if let Some(pause) = hours::read(sentence, language, days).intervals.last() {
-                    split(found, number, pause);
-                    split(spare, number, pause);
-                }
-            }
-            let is_others = is_others || is_timetable || is_break && !reading.has_days;
-            let is_believed = !is_others
-                && believes(site, page, here, &reading, &fold(sentence), under)
-                && !(strange_line && !reading.says_open && !under);
-            if is_believed {
-                let via = via(page, here);
-                let confidence = match via {
-                    Via::Text if is_pure || under => LABELLED,
-                    Via::Text => PROSE,
-                    _ => LISTED,
-                };
-                let first = found.len();
-                for interval in &reading.intervals {
-                    let contact = hours_of(*interval);
-                    found.push(FoundFact::new(contact, number, via, &line.text, confidence));
-                }
-                if reading.says_daily && !reading.intervals.is_empty() {
-                    daily = Some((first, here));
-                }
-            }
-            if !is_believed && !is_timetable && SPARE.are_in(&fold(sentence)) && reading.has_days {
-                spare.extend(reading.intervals.iter().map(|interval| {
-                    FoundFact::new(hours_of(*interval), number, Via::Text, &line.text, PROSE)
-                }));
-            }
-            if let Some((first, _)) =
-                daily.filter(|(_, line)| reading.closed != 0 && here - line <= 3 && !is_others)
-            {
-                let is_closed = |found: &FoundFact| matches!(&found.fact, TileFact::Contact(Contact::Hours(hours)) if reading.closed & (1 << hours.day as u8) != 0);
-                let kept: Vec<FoundFact> =
-                    found.drain(first..).filter(|found| !is_closed(found)).collect();
-                found.extend(kept);
-            }
-            strange_line |=
-                !is_pure && reading.intervals.is_empty() && !reading.says_open && !under;
-            waiting = if is_believed || (is_pure && !is_others) {
-                reading.waiting
-            } else {
-                WaitingDays::default()
-            };
-        }
-        if line.level > 0 && waiting.given {
-            waiting = WaitingDays::default();
         }
     }
+}
+
+/// Reads the hours of a page line by line.
+struct LineReader<'r, 's, 'p> {
+    site: &'r SitePages<'s>,
+    page: &'r SitePage<'p>,
+    number: usize,
+    found: &'r mut Vec<FoundFact>,
+    /// Hours of a telephone line or the like, for a business that states no others.
+    spare: &'r mut Vec<FoundFact>,
+    waiting: WaitingDays,
+    /// The first fact of the last line about every day, and that line: a closed day may follow.
+    daily: Option<(usize, usize)>,
+}
+
+impl LineReader<'_, '_, '_> {
+    fn line(&mut self, at: usize, text: &str) {
+        // `Closed on Mondays. Open from 12 to 3`: on the other days.
+        let read = |sentence| hours::read(sentence, self.page.language(), WaitingDays::default());
+        let closed = sentences(text).fold(0, |closed, sentence| closed | read(sentence).closed);
+        let mut after_strange = false;
+        for sentence in sentences(text).filter(|sentence| sentence.chars().count() >= 2) {
+            after_strange |= self.sentence(at, sentence, closed, after_strange);
+        }
+        if self.page.lines.all[at].level > 0 && self.waiting.given {
+            self.waiting = WaitingDays::default();
+        }
+    }
+
+    /// Reads a sentence. Returns whether it is about something else than hours.
+    fn sentence(&mut self, at: usize, sentence: &str, closed: u8, after_strange: bool) -> bool {
+        let (page, number) = (self.page, self.number);
+        let text = &page.lines.all[at].text;
+        let folded = fold(sentence);
+        let mut reading = hours::read(sentence, page.language(), self.waiting);
+        if closed != 0 && reading.intervals.is_empty() && !reading.has_days && reading.says_open {
+            let days = WaitingDays { days: ALL_DAYS & !closed, given: false };
+            reading = hours::read(sentence, page.language(), days);
+            reading.has_days = true;
+        }
+        let is_break = BREAK.are_in(&folded);
+        if is_break {
+            let days = WaitingDays { days: 1, given: false };
+            if let Some(pause) = hours::read(sentence, page.language(), days).intervals.last() {
+                split(self.found, number, pause);
+                split(self.spare, number, pause);
+            }
+        }
+        let under = is_under_hours(page, at);
+        let is_pure = reading.strange == 0;
+        // A timetable has many short times on one day.
+        let of_day = |day| reading.intervals.iter().filter(move |interval| interval.day == day);
+        let is_timetable = (0..7).any(|day| of_day(day).count() > 2);
+        let is_others =
+            is_others(self.site, &folded) || is_timetable || is_break && !reading.has_days;
+        let is_believed = !is_others
+            && believes(self.site, page, at, &reading, &folded, under)
+            && !(after_strange && !reading.says_open && !under);
+        let facts = |via, confidence| {
+            let fact = move |interval: &Interval| {
+                FoundFact::new(hours_of(*interval), number, via, text, confidence)
+            };
+            reading.intervals.iter().map(fact)
+        };
+        if is_believed {
+            let first = self.found.len();
+            self.found.extend(match via(page, at) {
+                Via::Text if is_pure || under => facts(Via::Text, LABELLED),
+                Via::Text => facts(Via::Text, PROSE),
+                via => facts(via, LISTED),
+            });
+            if reading.says_daily && !reading.intervals.is_empty() {
+                self.daily = Some((first, at));
+            }
+        } else if !is_timetable && SPARE.are_in(&folded) && reading.has_days {
+            self.spare.extend(facts(Via::Text, PROSE));
+        }
+        if let Some((first, line)) = self.daily
+            && reading.closed != 0
+            && at - line <= 3
+            && !is_others
+        {
+            let is_closed = |found: &FoundFact| matches!(&found.fact, TileFact::Contact(Contact::Hours(hours)) if reading.closed & (1 << hours.day as u8) != 0);
+            let daily = self.found.split_off(first);
+            self.found.extend(daily.into_iter().filter(|found| !is_closed(found)));
+        }
+        let keeps_waiting = is_believed || is_pure && !is_others;
+        self.waiting = if keeps_waiting { reading.waiting } else { WaitingDays::default() };
+        !is_pure && reading.intervals.is_empty() && !reading.says_open && !under
+    }
+}
+
+/// The sentences of a text, and the signs between them.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let sentence = match whose::first_clause(rest) {
+            "" => &rest[..first.len_utf8()],
+            sentence => sentence,
+        };
+        rest = &rest[sentence.len()..];
+        Some(sentence)
+    })
 }
 
 /// Takes a break out of the hours that a page has stated so far.
@@ -189,21 +213,6 @@ fn split(found: &mut Vec<FoundFact>, page: usize, pause: &Interval) {
             found[at].fact = morning.into();
         }
     }
-}
-
-/// The days that a line says are closed, one bit each.
-fn closed_days(text: &str, language: &str) -> u8 {
-    let mut closed = 0;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let sentence = match whose::first_clause(rest) {
-            "" => &rest[..rest.chars().next().map_or(0, char::len_utf8)],
-            sentence => sentence,
-        };
-        rest = &rest[sentence.len()..];
-        closed |= hours::read(sentence, language, WaitingDays::default()).closed;
-    }
-    closed
 }
 
 /// Whether a sentence with times speaks of somebody or something else.
