@@ -65,9 +65,9 @@ struct Object<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Object<T>, D::Error> {
-        struct Fields<T>(PhantomData<T>);
+        struct FieldsVisitor<T>(PhantomData<T>);
 
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for FieldsVisitor<T> {
             type Value = T;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,7 +79,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
             }
         }
 
-        from.deserialize_map(Fields(PhantomData)).map(Object)
+        from.deserialize_map(FieldsVisitor(PhantomData)).map(Object)
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use curtsy_store::Place;
 
-pub(crate) use value::{Record, SqlRow, SqlValue, record};
+pub(crate) use value::{FromRow, SqlRow, SqlValue, record};
 
 use self::postgres::PostgresLink;
 use self::sqlite::SqliteLink;
@@ -177,7 +177,7 @@ impl DbLink {
     }
 
     /// The rows that a query returns.
-    pub(crate) fn all<T: Record>(
+    pub(crate) fn all<T: FromRow>(
         &mut self,
         sql: &'static str,
         values: &[SqlValue],
@@ -190,7 +190,7 @@ impl DbLink {
     }
 
     /// The first row that a query returns, if there is one.
-    pub(crate) fn first<T: Record>(
+    pub(crate) fn first<T: FromRow>(
         &mut self,
         sql: &'static str,
         values: &[SqlValue],

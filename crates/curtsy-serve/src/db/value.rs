@@ -65,14 +65,14 @@ pub(crate) struct SqlRow(pub(super) Vec<SqlValue>);
 
 impl SqlRow {
     /// The value of a column.
-    pub(crate) fn get<T: Column>(&self, column: usize) -> Result<T, DbError> {
+    pub(crate) fn get<T: FromColumn>(&self, column: usize) -> Result<T, DbError> {
         let value = self.0.get(column).and_then(T::from_value);
         value.ok_or(DbError::Value { column, wanted: T::WANTED })
     }
 }
 
 /// A type that a column is read as.
-pub(crate) trait Column: Sized {
+pub(crate) trait FromColumn: Sized {
     const WANTED: &'static str;
 
     fn from_value(value: &SqlValue) -> Option<Self>;
@@ -80,7 +80,7 @@ pub(crate) trait Column: Sized {
 
 macro_rules! column {
     ($type:ty, $wanted:literal, $($value:pat => $read:expr),*) => {
-        impl Column for $type {
+        impl FromColumn for $type {
             const WANTED: &'static str = $wanted;
 
             fn from_value(value: &SqlValue) -> Option<$type> {
@@ -100,7 +100,7 @@ column!(Json, "JSON", SqlValue::Text(text) => serde_json::from_str(text).ok(), S
 
 column!(Vec<String>, "JSON", SqlValue::Text(text) => serde_json::from_str(text).ok());
 
-impl<T: Column> Column for Option<T> {
+impl<T: FromColumn> FromColumn for Option<T> {
     const WANTED: &'static str = T::WANTED;
 
     fn from_value(value: &SqlValue) -> Option<Option<T>> {
@@ -109,17 +109,17 @@ impl<T: Column> Column for Option<T> {
 }
 
 /// A type that a row is read as.
-pub(crate) trait Record: Sized {
+pub(crate) trait FromRow: Sized {
     fn from_row(row: &SqlRow) -> Result<Self, DbError>;
 }
 
-impl<T: Column> Record for T {
+impl<T: FromColumn> FromRow for T {
     fn from_row(row: &SqlRow) -> Result<T, DbError> {
         row.get(0)
     }
 }
 
-impl<A: Column, B: Column> Record for (A, B) {
+impl<A: FromColumn, B: FromColumn> FromRow for (A, B) {
     fn from_row(row: &SqlRow) -> Result<(A, B), DbError> {
         Ok((row.get(0)?, row.get(1)?))
     }
@@ -133,7 +133,7 @@ macro_rules! record {
             $($(#[$doc])* pub(crate) $field: $type,)*
         }
 
-        impl $crate::db::Record for $name {
+        impl $crate::db::FromRow for $name {
             fn from_row(row: &$crate::db::SqlRow) -> Result<$name, $crate::db::DbError> {
                 let mut columns = 0..;
                 Ok($name { $($field: row.get(columns.next().unwrap_or_default())?,)* })

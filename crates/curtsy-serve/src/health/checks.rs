@@ -341,7 +341,7 @@ fn early_stop(seen: &TrialResults<'_>) -> CheckOutcome {
 }
 
 record! {
-    struct CachedPage {
+    struct StoredPage {
         content_hash: String,
         fetched_at: String,
         expires_at: String,
@@ -354,13 +354,13 @@ fn caching(seen: &TrialResults<'_>) -> CheckOutcome {
         seen.well_log[seen.well_first..].iter().map(|exchange| &*exchange.target).collect();
     let sql =
         "SELECT content_hash, fetched_at, expires_at FROM url_fetch_cache WHERE hostname = ?1";
-    let rows: Vec<CachedPage> = match seen.trial.database.with(|db| db.all(sql, &[WELL.into()])) {
+    let rows: Vec<StoredPage> = match seen.trial.database.with(|db| db.all(sql, &[WELL.into()])) {
         Ok(rows) => rows,
         Err(error) => return bad(error.to_string(), Json::Null),
     };
     let day = Duration::from_secs(24 * 3600);
     let took = RunSpan::of_all(&[seen.times.well, seen.times.again]);
-    let lasts_a_day = |row: &CachedPage| {
+    let lasts_a_day = |row: &StoredPage| {
         let (from, to) = read_timestamp(&row.fetched_at).zip(read_timestamp(&row.expires_at))?;
         // The first is from the worker's clock at the response, the second from the store's at the
         // write: both during these runs.

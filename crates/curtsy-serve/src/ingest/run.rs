@@ -87,7 +87,7 @@ struct RunsInner {
 }
 
 /// Whoever waits for a run hears of its end here.
-pub(crate) type RunEnd = oneshot::Receiver<Result<RunAnswer, RunError>>;
+pub(crate) type PendingAnswer = oneshot::Receiver<Result<RunAnswer, RunError>>;
 
 impl Runs {
     pub(crate) fn new(spec: Arc<ServeSpec>, database: ServiceDatabase) -> Runs {
@@ -95,7 +95,7 @@ impl Runs {
     }
 
     /// Begins a run. It is written down before anything is sent.
-    pub(crate) fn start(&self, order: IngestOrder) -> Result<(Arc<Live>, RunEnd), RunError> {
+    pub(crate) fn start(&self, order: IngestOrder) -> Result<(Arc<Live>, PendingAnswer), RunError> {
         // What is wrong with the order is said now, not in the run's evidence.
         let job = self.job(&order)?;
         let trace = new_name();
@@ -226,7 +226,12 @@ impl Runs {
         self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self, order: IngestOrder, job: JobSpec, live: &Arc<Live>) -> Result<RunEnd, RunError> {
+    fn work(
+        &self,
+        order: IngestOrder,
+        job: JobSpec,
+        live: &Arc<Live>,
+    ) -> Result<PendingAnswer, RunError> {
         let (tell, ended) = oneshot::channel();
         let (runs, live) = (self.clone(), Arc::clone(live));
         let thread = std::thread::Builder::new().name("run".into()).stack_size(STACK_BYTES);

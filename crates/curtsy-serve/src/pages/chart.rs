@@ -109,20 +109,20 @@ fn faded(score: f64, micros: u64, daily: f64) -> f64 {
     score * daily.powf(micros as f64 / DAY_MICROS)
 }
 
-struct FrictionEvent {
+struct ScoredSignal {
     at: Time,
     signal: String,
     points: f64,
 }
 
-fn friction(events: &Json) -> Vec<FrictionEvent> {
+fn friction(events: &Json) -> Vec<ScoredSignal> {
     let events = events.as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut events: Vec<FrictionEvent> = events
+    let mut events: Vec<ScoredSignal> = events
         .iter()
         .filter_map(|event| {
             let at = read_timestamp(event["at"].as_str()?)?;
             let points = event["points"].as_f64()?.clamp(0.0, 100.0);
-            Some(FrictionEvent { at, signal: event["signal"].as_str()?.to_owned(), points })
+            Some(ScoredSignal { at, signal: event["signal"].as_str()?.to_owned(), points })
         })
         .collect();
     events.sort_by_key(|event| event.at);
