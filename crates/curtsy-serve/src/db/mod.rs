@@ -1,6 +1,6 @@
 //! The service's own tables, in SQLite or Postgres: the same statements for both.
 //!
-//! Statements are written once, with `?1`, `?2` for their values. A [`Value`] fits any type of
+//! Statements are written once, with `?1`, `?2` for their values. A [`SqlValue`] fits any type of
 //! column: a TIMESTAMP of Postgres is ISO-8601 text with milliseconds and `Z` here, as in SQLite,
 //! and JSON is text. [`schema`] has the differences between the tables. Calls block; handlers use
 //! [`ServiceDatabase::ask`].
