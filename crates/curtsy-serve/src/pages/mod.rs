@@ -2,7 +2,8 @@
 //!
 //! A module has the view of a page (plain data, tested) and its handlers. `templates/` has the
 //! HTML, `assets/` the style and a small script that updates two pages. Crawled text is escaped,
-//! and a link only if [`link::OutsideUrl`] permits it. An invalid form is shown again with its values.
+//! and a link only if [`link::OutsideUrl`] permits it. An invalid form is shown again with its
+//! values.
 
 mod assets;
 pub(crate) mod by_hand;
