@@ -15,6 +15,8 @@
 //!
 //! Not here: fetching, choosing pages, pictures, and scripts.
 
+#![allow(rustdoc::private_intra_doc_links, reason = "the map above is for readers of the source")]
+
 mod address;
 mod card;
 mod clock;
@@ -79,12 +81,12 @@ pub struct PageText<'p> {
 ///
 /// ```
 /// use curtsy_core::url::CrawlUrl;
-/// use curtsy_tiles::{Contact, Fact, PageText, extract};
+/// use curtsy_tiles::{Contact, TileFact, PageText, extract};
 ///
 /// let url = CrawlUrl::parse("https://shop.example/").unwrap();
 /// let body = b"<title>Shop</title><p>Call us: <a href='tel:+44 20 7946 0123'>020 7946 0123</a>";
 /// let tiles = extract(&[PageText { url: &url, content_type: Some("text/html"), body }]);
-/// let phone = Fact::Contact(Contact::Phone("+442079460123".into()));
+/// let phone = TileFact::Contact(Contact::Phone("+442079460123".into()));
 /// assert!(tiles.iter().any(|tile| tile.fact == phone));
 /// ```
 pub fn extract(pages: &[PageText<'_>]) -> Vec<Tile> {
