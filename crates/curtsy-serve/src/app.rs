@@ -7,27 +7,27 @@ use curtsy_store::{Crawl, Options, Place, Shows};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::db::Database;
-use crate::door::Door;
-use crate::health::Health;
+use crate::db::ServiceDatabase;
+use crate::door::ServiceDoor;
+use crate::health::HealthChecks;
 use crate::ingest::Runs;
 use crate::{ServeError, ServeSpec, api, door, health, listen, pages};
 
 /// What handlers share.
 #[derive(Clone)]
-pub(crate) struct App(Arc<Shared>);
+pub(crate) struct App(Arc<AppState>);
 
-pub(crate) struct Shared {
+pub(crate) struct AppState {
     pub(crate) spec: Arc<ServeSpec>,
-    pub(crate) database: Database,
+    pub(crate) database: ServiceDatabase,
     pub(crate) runs: Runs,
-    pub(crate) door: Door,
-    pub(crate) health: Health,
+    pub(crate) door: ServiceDoor,
+    pub(crate) health: HealthChecks,
 }
 
 impl std::ops::Deref for App {
-    type Target = Shared;
-    fn deref(&self) -> &Shared {
+    type Target = AppState;
+    fn deref(&self) -> &AppState {
         &self.0
     }
 }
@@ -57,34 +57,34 @@ pub async fn start(spec: ServeSpec) -> Result<Serving, ServeError> {
     // Databases block, and a client of Postgres has a runtime of its own.
     let opened = tokio::task::spawn_blocking(move || {
         let database = open(&opening)?;
-        let (door, new_token) = Door::open(&opening, &database)?;
+        let (door, new_token) = ServiceDoor::open(&opening, &database)?;
         let runs = Runs::new(Arc::clone(&opening), database.clone());
         let resumed = runs.resume()?;
         Ok::<_, ServeError>((database, door, new_token, runs, resumed))
     });
     let opened = opened.await.map_err(std::io::Error::other)?;
     let (database, door, new_token, runs, resumed) = opened?;
-    let health = Health::new(Arc::clone(&spec), database.clone());
+    let health = HealthChecks::new(Arc::clone(&spec), database.clone());
     let code = door.sign_in_code();
     let sign_in = format!("http://{address}/login?code={code}");
-    let app = App(Arc::new(Shared { spec, database, runs, door, health }));
+    let app = App(Arc::new(AppState { spec, database, runs, door, health }));
     Ok(Serving { address, new_token, sign_in, resumed, app, listener })
 }
 
-/// Opens the database: the ledger makes its tables and those that it keeps for us, then we make ours.
-pub(crate) fn open(spec: &ServeSpec) -> Result<Database, ServeError> {
+/// Opens the database: first the ledger makes its tables and the shared ones, then the service.
+pub(crate) fn open(spec: &ServeSpec) -> Result<ServiceDatabase, ServeError> {
     let shows = Shows::RiskAndPages(spec.settled.policy.risk.clone());
     drop(Crawl::open_passing(&spec.store, Options { shows, ..Options::default() })?);
-    Ok(Database::open(&spec.store)?)
+    Ok(ServiceDatabase::open(&spec.store)?)
 }
 
 /// Makes a new token for changing calls; the old one is worth nothing from the next start on.
 pub fn rotate_token(store: &Place) -> Result<String, ServeError> {
-    Ok(door::rotate(&Database::open(store)?)?)
+    Ok(door::rotate(&ServiceDatabase::open(store)?)?)
 }
 
 impl Serving {
-    /// Serves until `stop` is done, then lets runs end as if they had been killed: the next start goes on with them.
+    /// Serves until `stop` is done, then interrupts runs; the next start continues them.
     pub async fn serve(
         self,
         stop: impl Future<Output = ()> + Send + 'static,

@@ -1,8 +1,8 @@
-//! `curtsy serve --demo`: business sites on this machine, for who wants to see everything in a minute.
+//! `curtsy serve --demo`: business sites on this machine, to see everything in a minute.
 //!
-//! Four sites, each for something that a newcomer should see: one that is well, one with links only, one behind a bot wall, and one that
-//! says stop now and then. Their pages lie in `assets/demo/`. The businesses are made up; telephone numbers are of ranges
-//! that are kept free for fiction.
+//! Four sites for newcomers: a normal one, one with links only, one behind a bot wall, and one that
+//! sometimes asks to wait. Their pages are in `assets/demo/`. The businesses are invented; their
+//! telephone numbers are reserved for fiction.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -84,7 +84,8 @@ fn address(host: &str, port: u16) -> String {
     format!("http://{host}:{port}/")
 }
 
-/// The sites that stand beside an example of the demonstration, and the example itself. Any other example stands alone.
+/// The sites beside an example of the demonstration, and the example itself. Other examples are
+/// alone.
 pub(crate) fn beside(example: &str) -> Vec<(String, &'static str)> {
     let port = example
         .strip_prefix("http://")
@@ -157,7 +158,8 @@ fn walled() -> Host {
         .says_unlinked(Answer::wall("*"))
 }
 
-/// A small server: one page asks for patience first, two are refused. Never three in a row, so that the run goes on.
+/// A small server: one page asks to wait first, two are refused. Never three in a row, so that the
+/// run continues.
 fn busy() -> Host {
     let host = Host::named(SITES[3].0)
         .robots("User-agent: *\nAllow: /\n")

@@ -1,9 +1,9 @@
 //! The service: ingestion of small business sites for products, with an HTTP API and web pages.
 //!
-//! A run is a crawl of `curtsy-crawl` on a ledger of hosts that all runs, and every other process on the machine, share; this crate has
-//! no rule about crawling. What it adds: who may ask ([`door`]), orders and runs ([`ingest`]), what is kept of them ([`records`],
-//! [`db`]), tiles (made by `curtsy-tiles`), the pages that people look at ([`pages`]), and the contract's checks, which are really
-//! carried out ([`health`]).
+//! A run is a crawl of `curtsy-crawl` on a ledger of hosts, which all runs and all other processes
+//! on the machine share. This crate has no rule about crawling. It adds access ([`door`]), orders
+//! and runs ([`ingest`]), their records ([`records`], [`db`]), tiles (from `curtsy-tiles`), web
+//! pages ([`pages`]), and the contract's checks, which are really carried out ([`health`]).
 
 #![allow(rustdoc::private_intra_doc_links, reason = "the map above is for who reads this crate")]
 

@@ -25,7 +25,8 @@ use tokio::time::Instant;
 pub struct Bounds {
     /// Connections at once; who comes then waits until one has ended.
     pub connections: usize,
-    /// How long the head of a request may take, from the first moment at which it can come. So a connection may be idle no longer either.
+    /// The time for the head of a request, from the moment it can come: also the limit for idle
+    /// connections.
     pub head: Duration,
     /// How long its body may take.
     pub body: Duration,

@@ -5,7 +5,7 @@ use std::fmt;
 /// The longest name of an orbit.
 pub(crate) const SLUG_BYTES_MAX: usize = 64;
 
-/// The name of an orbit: lower-case letters, digits and hyphens, 1 to 64 of them, no hyphen at either end.
+/// The name of an orbit: 1 to 64 lower-case letters, digits and hyphens, no hyphen at an end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Slug(String);
 

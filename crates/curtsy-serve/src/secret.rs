@@ -29,7 +29,7 @@ pub(crate) fn hash_hex(text: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(text))
 }
 
-/// Whether a secret is the one of which only the hash is known. Comparing hashes takes no time that tells of the secret.
+/// Whether a secret has this hash. The time to compare hashes reveals nothing of the secret.
 pub(crate) fn fits(given: &str, hash: &str) -> bool {
     hash_hex(given) == hash
 }

@@ -13,7 +13,7 @@ use crate::{Bounds, Break, DbError};
 pub struct ServeSpec {
     /// Where it listens; port 0 is any free one.
     pub bind: SocketAddr,
-    /// Names under which it may be asked for besides its address and `localhost`: `host` or `host:port`.
+    /// Accepted names besides its address and `localhost`: `host` or `host:port`.
     pub names: Vec<String>,
     /// Where hosts, runs and pages are kept.
     pub store: Place,
@@ -21,7 +21,8 @@ pub struct ServeSpec {
     pub settled: Settled,
     /// The way out of its runs.
     pub way: Way,
-    /// The token for changing calls; without one the database's own is used, which is made at the first start.
+    /// The token for changes. Without one, the database has a token, which is made at the first
+    /// start.
     pub token: Option<String>,
     /// How often the contract's checks are carried out by themselves; never without.
     pub check_every: Option<std::time::Duration>,
@@ -46,7 +47,7 @@ pub enum ServeError {
     },
     /// The database.
     #[error(transparent)]
-    Database(#[from] DbError),
+    ServiceDatabase(#[from] DbError),
     /// The ledger of hosts.
     #[error(transparent)]
     Ledger(#[from] curtsy_store::OpenError),

@@ -1,8 +1,10 @@
-//! The pages as a person meets them: Debian's Chromium, driven by Playwright, walks through a real service.
+//! The pages as a person meets them: Debian's Chromium, driven by Playwright, walks through a real
+//! service.
 //!
-//! The service, its stores and the sites are made here; what a person does and sees is `browser/walk.mjs`. Whatever must be seen while a run is
-//! at work is seen while a site holds its answer back, or has told us to wait for long: the walk says when it has seen enough. Pictures of every page are left in
-//! `screenshots` in the target directory. `./test` installs what is needed.
+//! The service, its stores and the sites are made here; what a person does and sees is
+//! `browser/walk.mjs`. Whatever must be seen while a run is at work is seen while a site holds its
+//! answer back, or has told us to wait for long: the walk says when it has seen enough. Pictures of
+//! every page are left in `screenshots` in the target directory. `./test` installs what is needed.
 
 #[path = "service/client.rs"]
 #[allow(dead_code, reason = "the tests of the API use all of it")]
@@ -161,7 +163,8 @@ const PATHS: [&str; 10] = [
     "/jobs",
 ];
 
-/// A site that asks for half an hour of patience in the middle of a run: there is time to look at it, and to cancel it.
+/// A site that asks for half an hour of patience in the middle of a run: there is time to look at
+/// it, and to cancel it.
 fn waiting(name: &str) -> Host {
     let host = Host::named(name).robots("User-agent: *\nAllow: /\n");
     let busy = Answer::to("/contact").status(429).retry_after_seconds(1_800);

@@ -1,4 +1,5 @@
-//! Which addresses stand in some lines? A postal code in the manner of a country is looked for, then the town beside it and the street before it.
+//! Finds postal addresses: a postal code in a form of some country, the town beside it and the
+//! street before it.
 //!
 //! Whose address it is, is for the caller: it gets what stands before the street.
 
@@ -7,7 +8,11 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use crate::plain::{fold, words};
+use crate::plain::fold;
+use crate::words::{
+    BUILDING, COUNTY, LEADS_TO, NO_STREET, NO_TOWN, OLD_HOUSE, PART_OF_HOUSE, PO_BOX, STREET,
+    TOWN_SMALL, patterns,
+};
 
 /// A postal address in a text of one or more lines.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,11 +31,11 @@ pub(crate) struct PostalPlace {
     pub(crate) at: Range<usize>,
 }
 
-/// All addresses in a text whose lines end in `\n`. Some manners are looked for only in a site of their country.
+/// Returns all addresses of a text. Some forms are only tried on a site of their country.
 pub(crate) fn places(text: &str, country: Option<&str>) -> Vec<PostalPlace> {
     let segments = segments(text);
     let mut found: Vec<PostalPlace> = Vec::new();
-    for manner in MANNERS.iter().filter(|manner| {
+    for manner in POSTCODES.iter().filter(|manner| {
         // Where codes have letters or dashes, digits alone are none.
         let is_foreign = manner.country.is_none()
             && country.is_some_and(|country| {
@@ -51,7 +56,8 @@ pub(crate) fn places(text: &str, country: Option<&str>) -> Vec<PostalPlace> {
     found
 }
 
-/// An address without a postal code, in lines of their own: a street with a number, then a town, then perhaps a county or a country.
+/// Reads an address without a postal code: lines with a street and number, a town, and perhaps a
+/// county or country.
 pub(crate) fn place_without_code(text: &str) -> Option<PostalPlace> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let at = lines
@@ -159,7 +165,8 @@ fn place(
     })
 }
 
-/// The street that ends before a segment's town; returns the town again, since a street may have been taken for it.
+/// Returns the street before a segment's town, and the town, since a street may have been taken for
+/// it.
 fn street_before(
     text: &str,
     segments: &[Range<usize>],
@@ -183,7 +190,8 @@ fn street_before(
     }
     let mut first = last.checked_sub(1)?;
     let segment = |at: usize| text[segments[at].clone()].trim();
-    // `Amble` between the street and `Northumberland`, or `Centro` between the street and the town: at most two steps.
+    // `Amble` between street and `Northumberland`, `Centro` between street and town: at most two
+    // steps.
     let mut skipped = 0;
     while !is_street(segment(first)) {
         if skipped == 2
@@ -218,7 +226,7 @@ fn street_before(
     while first > 0 && belongs_before(segment(first - 1), segment(first)) {
         first -= 1;
     }
-    // `Unit 4, Canal Mills, 12 Wharf Street`: a part of a house begins the street, though a name stands between.
+    // `Unit 4, Canal Mills, 12 Wharf Street`: the part of a house belongs to the street.
     if first >= 2 {
         let part = segment(first - 2);
         let is_part = PART_OF_HOUSE.begin(&fold(part))
@@ -256,7 +264,7 @@ fn street_before(
     })
 }
 
-/// Without what leads to it: `Adresse: Weg 1`, `Sie finden uns in der Hauptstr. 5`, `we are at 12 Mill Lane`.
+/// Removes the words before an address: `Adresse: Weg 1`, `we are at 12 Mill Lane`.
 fn own_street(street: &str) -> &str {
     let street = match street.rsplit_once(':') {
         Some((label, rest)) if label.chars().count() < 40 => rest.trim(),
@@ -273,7 +281,7 @@ fn own_street(street: &str) -> &str {
     for word in street.split_inclusive(' ') {
         from += word.len();
         let folded = fold(word.trim());
-        let leads = LEADS_TO.contains(&folded.as_str())
+        let leads = LEADS_TO.are(&folded)
             || (start > 0
                 && from - word.len() == start
                 && word.chars().next().is_some_and(char::is_lowercase));
@@ -353,7 +361,7 @@ fn clean_town(town: &str) -> Option<String> {
     for word in town.split_whitespace() {
         let begins = word.chars().next().unwrap_or(' ');
         let folded = fold(word);
-        let is_small = TOWN_SMALL.contains(&folded.as_str());
+        let is_small = TOWN_SMALL.are(&folded);
         if !(begins.is_uppercase()
             || is_small
             || begins == '\''
@@ -368,7 +376,7 @@ fn clean_town(town: &str) -> Option<String> {
             break;
         }
     }
-    while kept.last().is_some_and(|word| TOWN_SMALL.contains(&fold(word).as_str())) {
+    while kept.last().is_some_and(|word| TOWN_SMALL.are(&fold(word))) {
         kept.pop();
     }
     let town = kept.join(" ");
@@ -393,125 +401,38 @@ fn segments(text: &str) -> Vec<Range<usize>> {
     segments
 }
 
-static GAP: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\s*[,\n|•·;]\s*|\s+[-–—/]\s+|\.\s+[A-Z][a-zà-ü]{3,}\s[a-zà-ü]")
-        .expect("a constant pattern")
-});
-static NUMBER_BEFORE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\d{3}[ .\-/]{1,3}$|\d[./-]$").expect("a constant pattern"));
-static TOWN_END: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\s[-–—/·]\s?|/[A-Z]{2}\b|,|\.\s|\.$|:|\s\d{3,}").expect("a constant pattern")
-});
-static HOUSE_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:n[°ºo]\.?\s?|nr\.?\s?)?\d{1,5}(?:\s?[-/–]\s?\d{1,4})?\s?(?:[a-zA-Z]|bis|ter|quater)?$").expect("a constant pattern")
-});
-/// `2º B`, `3. OG`, `1st floor`, `2nd floor`.
-static FLOOR: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?i:\d{1,2}\s?[º°ª.]{1,2}\s?[a-z]{0,6}\.?|\d{1,2}(?:st|nd|rd|th|er|e|ème)?\s(?:floor|étage|piso|andar|og|stock|piano|sal|tr)\.?|(?:ground|first|second|third|top)\sfloor)$").expect("a constant pattern")
-});
-static NAME_AND_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:\d{1,5}\s?[a-zA-Z]?(?:[-–/]\d{1,4})?(?:\s(?:bis|ter))?\s+\p{Lu}.*|\p{Lu}.*\s(?:n[°º.]?\s?)?\d{1,5}(?:\s?[-–/]\s?\d{1,4})?\s?[a-zA-Z]{0,2}\.?)$").expect("a constant pattern")
-});
-/// A number and a name: a street after the end of a sentence.
-static AFTER_SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\d{1,5}\s\p{Lu}\p{Ll}{2,}\s\p{Lu}").expect("a constant pattern")
-});
-/// A box for mail that stands where a street would.
-static MAIL_BOX: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^p\.?\s?o\.? box \d{1,6}$").expect("a constant pattern"));
-/// Words that end in the kind of street.
-static STREET_END: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"[a-z](?:strasse|str\.|str|gasse|weg|platz|allee|ufer|damm|ring|straat|laan|plein|gracht|kade|weg|gatan|gata|vagen|vag|torget|gade|vej|vejen|veien|gaten|katu|tie|kuja|singel|dijk|steeg|brink|hof)\b").expect("a constant pattern")
+patterns! {
+    GAP: r"\s*[,\n|•·;]\s*|\s+[-–—/]\s+|\.\s+[A-Z][a-zà-ü]{3,}\s[a-zà-ü]";
+    NUMBER_BEFORE: r"\d{3}[ .\-/]{1,3}$|\d[./-]$";
+    TOWN_END: r"\s[-–—/·]\s?|/[A-Z]{2}\b|,|\.\s|\.$|:|\s\d{3,}";
+    HOUSE_NUMBER: r"^(?:n[°ºo]\.?\s?|nr\.?\s?)?\d{1,5}(?:\s?[-/–]\s?\d{1,4})?\s?(?:[a-zA-Z]|bis|ter|quater)?$";
+    /// `2º B`, `3. OG`, `1st floor`, `2nd floor`.
+    FLOOR: r"^(?i:\d{1,2}\s?[º°ª.]{1,2}\s?[a-z]{0,6}\.?|\d{1,2}(?:st|nd|rd|th|er|e|ème)?\s(?:floor|étage|piso|andar|og|stock|piano|sal|tr)\.?|(?:ground|first|second|third|top)\sfloor)$";
+    NAME_AND_NUMBER: r"^(?:\d{1,5}\s?[a-zA-Z]?(?:[-–/]\d{1,4})?(?:\s(?:bis|ter))?\s+\p{Lu}.*|\p{Lu}.*\s(?:n[°º.]?\s?)?\d{1,5}(?:\s?[-–/]\s?\d{1,4})?\s?[a-zA-Z]{0,2}\.?)$";
+    /// A number and a name: a street after the end of a sentence.
+    AFTER_SENTENCE: r"^\d{1,5}\s\p{Lu}\p{Ll}{2,}\s\p{Lu}";
+    /// A box for mail that stands where a street would.
+    MAIL_BOX: r"^p\.?\s?o\.? box \d{1,6}$";
+    /// Words that end in the kind of street.
+    STREET_END: r"[a-z](?:strasse|str\.|str|gasse|weg|platz|allee|ufer|damm|ring|straat|laan|plein|gracht|kade|weg|gatan|gata|vagen|vag|torget|gade|vej|vejen|veien|gaten|katu|tie|kuja|singel|dijk|steeg|brink|hof)\b";
+}
+
+static POSTCODES: LazyLock<Vec<PostcodeFormat>> = LazyLock::new(|| {
+    let lines = include_str!("../data/postcodes.txt").lines();
+    let formats = lines.filter(|line| !line.starts_with('#') && !line.is_empty()).map(|line| {
+        let mut parts = line.splitn(3, ' ');
+        let country = parts.next().filter(|country| *country != "-");
+        let order = match parts.next()? {
+            "town-code" => PostcodeOrder::TownCode,
+            "code-town" => PostcodeOrder::CodeTown,
+            _ => return None,
+        };
+        Some(PostcodeFormat { pattern: Regex::new(parts.next()?).ok()?, country, order })
+    });
+    formats.collect::<Option<_>>().expect("a constant file")
 });
 
-static MANNERS: LazyLock<Vec<PostcodeFormat>> = LazyLock::new(|| {
-    let rows: [(&str, Option<&str>, PostcodeOrder); 14] = [
-        (
-            r"\b(?P<region>[A-Z]{2})\.?,?\s+(?P<code>\d{5}(?:-\d{4})?)\b",
-            Some("US"),
-            PostcodeOrder::TownCode,
-        ),
-        (
-            r"\b(?:(?P<region>[A-Z]{2}),?\s+)?(?P<code>[ABCEGHJ-NPRSTVXY]\d[A-Z][ -]?\d[A-Z]\d)\b",
-            Some("CA"),
-            PostcodeOrder::TownCode,
-        ),
-        (
-            r"\b(?P<region>NSW|VIC|QLD|WA|SA|TAS|ACT|NT)\s+(?P<code>\d{4})\b",
-            Some("AU"),
-            PostcodeOrder::TownCode,
-        ),
-        (
-            r"\b(?P<code>(?:[AC-FHKNPRTV-Y]\d[0-9W]|D6W)\s?[0-9AC-FHKNPRTV-Y]{4})\b",
-            Some("IE"),
-            PostcodeOrder::TownCode,
-        ),
-        (r"\b(?P<code>[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2})\b", Some("GB"), PostcodeOrder::TownCode),
-        (r"\b(?P<code>\d{5}-\d{3})\b", Some("BR"), PostcodeOrder::TownCode),
-        (
-            r"\b(?P<code>\d{4}-\d{3})\s+(?P<town>\p{Lu}[^\n]{1,60})",
-            Some("PT"),
-            PostcodeOrder::CodeTown,
-        ),
-        (
-            r"\b(?P<code>\d{2}-\d{3})\s+(?P<town>\p{Lu}[^\n]{1,60})",
-            Some("PL"),
-            PostcodeOrder::CodeTown,
-        ),
-        (
-            r"\b(?P<code>\d{4}\s?[A-Z]{2})\s+(?P<town>\p{Lu}[^\n]{1,60})",
-            Some("NL"),
-            PostcodeOrder::CodeTown,
-        ),
-        (
-            r"\b(?:SE?-|CZ-|SK-|GR-)?(?P<code>\d{3}\s\d{2})\s+(?P<town>\p{Lu}[^\n]{1,60})",
-            None,
-            PostcodeOrder::CodeTown,
-        ),
-        (
-            r"\b(?:(?:D|DE|F|FR|I|IT|E|ES|FI|FIN|HR|EE)-)?(?P<code>\d{5})\s+(?P<town>(?:\p{Lu}|['’]s|[Ll]['’])[^\n]{1,60})",
-            None,
-            PostcodeOrder::CodeTown,
-        ),
-        (
-            r"\b(?:(?:A|AT|CH|B|BE|L|LU|DK|N|NO|H|HU|SI|NZ)-)?(?P<code>\d{4})\s+(?P<town>\p{Lu}[^\n]{1,60})",
-            None,
-            PostcodeOrder::CodeTown,
-        ),
-        (r"\b\p{Lu}\p{Ll}+\s(?P<code>\d{4})\b(?P<nz>)", Some("NZ"), PostcodeOrder::TownCode),
-        (r"\bSingapore\s(?P<code>\d{6})\b", Some("SG"), PostcodeOrder::TownCode),
-    ];
-    rows.into_iter()
-        .map(|(pattern, country, order)| PostcodeFormat {
-            pattern: Regex::new(pattern).expect("a constant pattern"),
-            country,
-            order,
-        })
-        .collect()
-});
-
-words! { STREET: "street, st, st., road, rd, rd., avenue, ave, ave., lane, ln, ln., drive, dr, dr., boulevard, blvd, blvd., way, place, pl., square, sq, court, ct, terrace, quay, row, close, crescent, parade, pde, highway, hwy, pike, trail, circle, parkway, pkwy, wharf, yard, walk, mews, gardens, grove, hill, green, rise, esplanade, arcade, alley, viaduct, plaza, embankment, mall, loop, market place, high street, strand, broadway, rue, avenue, av, av., allee, allees, impasse, chemin, quai, place, cours, route, passage, boulevard, bd, bd., square, sentier, faubourg, rte, via, viale, vicolo, piazza, piazzale, corso, largo, lungomare, strada, contrada, localita, calle, c/, avenida, avda, avda., plaza, pza, paseo, po, camino, carretera, ctra, ronda, travesia, rua, r., avenida, travessa, praca, largo, estrada, alameda, calcada, ul, ul., ulica, al, al., aleja, pl, plac, os, os., rynek, namesti, nam., trida, nabrezi, ulice, am, an der, an den, im, auf der, zum, zur, in der, unter den, strasse, str., gasse, platz, weg, allee, ufer, straat, laan, plein, gracht, kade, weg, gata, gatan, vagen, torget, gade, vej, vei, veien, plads, pladsen, katu, tori, terrasse, hof, bakken, brygge, kaj, kaai, steenweg, chaussee, dreef, markt, industrieweg, co., arrivals hall, gewerbepark, industriestr., campus, unit, suite" }
-words! { PART_OF_HOUSE: "shed, arch, bay, kiosk, stall, suite, ste, unit, flat, floor, apt, apt., studio, shop, loja, sala, bajo, local, piso, esc., hinterhaus, og, eg, etage, 1er, batiment, bat., bat, app., interno, lok., lokal, m., 1.sal, st.tv, stuen, vaning, tr, th, kl., level, no., block, building, gebaude, hala" }
-words! { OLD_HOUSE: "the old, old, unit, the mill, the barn, the granary, the stables, the forge" }
-words! { BUILDING: "works, house, mill, building, centre, center, farm, studios, barn, arcade, chambers, business park, industrial estate, trading estate, park, yard, court, hof, haus, lodge, cottage, dock, docks, arches, market, estate, hall, tower, stables" }
-words! { PO_BOX: "po box, p.o. box, postfach, bp, boite postale, apartado, casella postale, postbus, skrytka, box, boks, postboks" }
-words! { NO_STREET: "tel, tel., telefon, phone, fax, vat, reg, iban, ust, siret, rcs, p.iva, nip, kvk, cvr, abn, hrb, uhr, eur, km, rev, order, since, seit, depuis, e-mail, mail, bus, linie, tram, line, exit, capital" }
-words! { NO_TOWN: "espana, italia, deutschland, osterreich, schweiz, nederland, polska, sverige, danmark, norge, suomi, canada, usa, new zealand, australia, united kingdom, ireland, uhr, euro, eur, tel, telefon, fax, rue, strasse, seit, since, kunden, customers, mal, jahre, years, google, facebook, jahr, cookies, januar, februar, marz, april, mai, juni, juli, august, september, oktober, november, dezember, january, february, march, may, june, july, october, december, all, copyright, gmbh, ltd, inc" }
-words! { COUNTY: "co., county, kent, essex, sussex, east sussex, west sussex, surrey, hampshire, devon, cornwall, dorset, somerset, wiltshire, berkshire, northumberland, cumbria, lancashire, yorkshire, north yorkshire, west yorkshire, south yorkshire, derbyshire, cheshire, shropshire, staffordshire, norfolk, suffolk, cambridgeshire, lincolnshire, leicestershire, nottinghamshire, northamptonshire, oxfordshire, gloucestershire, herefordshire, worcestershire, warwickshire, bedfordshire, hertfordshire, buckinghamshire, durham, co durham, merseyside, tyne and wear, greater manchester, west midlands, middlesex, fife, highland, argyll, perthshire, aberdeenshire, gwynedd, powys, dyfed, ceredigion, pembrokeshire, gwent, clwyd, antrim, armagh, down, fermanagh, tyrone, kerry, mayo, donegal, sligo, clare, wicklow, kildare, meath, louth, tipperary, england, scotland, wales, ireland, united kingdom, uk, ontario, quebec, british columbia" }
-
-/// Words of a sentence that leads to a street.
-const LEADS_TO: [&str; 27] = [
-    "at", "us", "uns", "find", "finden", "besuchen", "located", "situated", "visit", "in", "sits",
-    "noi", "nous", "sommes", "chez", "ons", "bij", "unter", "ist", "is", "are", "siamo", "estamos",
-    "situe", "trouver", "oss", "os",
-];
-const TOWN_SMALL: [&str; 44] = [
-    "am", "an", "der", "den", "dem", "bei", "im", "in", "ob", "a.", "d.", "i.", "b.", "v.", "sur",
-    "sous", "les", "le", "la", "de", "du", "des", "en", "d'", "l'", "di", "del", "della", "el",
-    "los", "las", "do", "da", "dos", "nad", "pod", "u", "upon", "on", "aan", "ij", "op", "'s", "y",
-];
-
-/// More addresses of one text are not looked at.
+/// The most addresses of one text that are looked at.
 const PLACES_MAX: usize = 40;
 /// Longer texts are no streets.
 const STREET_CHARS_MAX: usize = 70;

@@ -1,12 +1,11 @@
-//! Which name belongs to a price on a line of its own? One in the same card, the term before it, or the line above.
+//! Finds the name for a price on a line of its own: in its card, in the term before it, or on the
+//! line above.
 
 use std::ops::Range;
 
-use crate::entry::{AGES, OR, SEASONS};
-use crate::kind::COURSES;
 use crate::lines::TextLine;
 use crate::money::{self, Period, Price};
-use crate::naming::{LABEL_ONLY, clean_name, is_measure, is_name, is_prose};
+use crate::naming::{clean_name, is_measure, is_name, is_prose};
 use crate::plain::{fold, identity, plain};
 use crate::priced::{
     CARD_LINES_MAX, CLIMB_MAX, DESCRIPTION_CHARS_MAX, NEAR_LINES, PRICES_MAX, PriceFinder,
@@ -14,9 +13,10 @@ use crate::priced::{
 };
 use crate::tile::Via;
 use crate::whose;
+use crate::words::{AGES, COURSES, LABEL_ONLY, MENU, OR, SEASONS};
 
 impl PriceFinder<'_, '_> {
-    /// A price on a line of its own, or with a size only: its name is in the same card, or on the lines before it. Returns the name's line.
+    /// Reads a price on a line of its own, or with a size only. Returns the line of its name.
     pub(crate) fn bare(&mut self, at: usize, mut tags: Vec<Price>) -> Option<usize> {
         // `145 € a night, final cleaning 60 €`: what has a name of its own is another thing.
         let text = &self.page.lines.all[at].text;
@@ -74,7 +74,7 @@ impl PriceFinder<'_, '_> {
         Some(name_line)
     }
 
-    /// `<h4>Trout</h4><p>leeks, butter<br>£18</p>`: what stands between a heading of one thing and its price describes it.
+    /// `<h4>Trout</h4><p>leeks, butter<br>£18</p>`: the text between heading and price describes.
     fn own_heading(&self, at: usize, name: usize) -> Option<usize> {
         let lines = &self.page.lines.all;
         let heading =
@@ -85,7 +85,7 @@ impl PriceFinder<'_, '_> {
             && lines[name].lead().is_none()
             && !lines[name].is_all(|style| style.strong);
         let folded = &lines[heading].folded;
-        let is_course = COURSES.are_in(folded) || crate::topic::MENU.are_in(folded);
+        let is_course = COURSES.are_in(folded) || MENU.are_in(folded);
         (is_plain && at - heading <= 4 && !is_course && self.heads_one_price(heading))
             .then_some(heading)
     }
@@ -118,7 +118,8 @@ impl PriceFinder<'_, '_> {
         }
     }
 
-    /// The lines of a box from one on, if all of them are of a kind; none if it is not the first or some are not.
+    /// The lines of a box, if `at` is the first of them and all of them are of a kind; else
+    /// nothing.
     fn column(&self, at: usize, is_of: impl Fn(&Self, usize) -> bool) -> Range<usize> {
         let (lines, tree) = (&self.page.lines, &self.page.tree);
         let block = lines.all[at].block;
@@ -167,7 +168,8 @@ impl PriceFinder<'_, '_> {
             .find_map(|line| money::period_alone(&lines[line].folded))
     }
 
-    /// Whether a heading and what is priced below it have a box of their own, as others beside it, some of them with a price that needs no word: these words tell sizes apart.
+    /// Whether a heading and the priced lines below it are a box among similar boxes, some of them
+    /// with a price without words: then these words distinguish sizes.
     pub(crate) fn is_of_card(&self, at: usize, heading: usize) -> bool {
         let (page, tree) = (self.page, &self.page.tree);
         let nodes = page.lines.all[heading].nodes.0;
@@ -190,7 +192,8 @@ impl PriceFinder<'_, '_> {
         beside.filter(|&other| is_like(other)).any(has_bare)
     }
 
-    /// Whether other items of the same list have names that are no sizes, so that what stands in this one is a name too.
+    /// Whether other items of the list have real names, so that the words of this one are a name
+    /// too.
     pub(crate) fn is_among_names(&self, at: usize) -> bool {
         let (page, tree) = (self.page, &self.page.tree);
         let Some(item) = tree.nearest(page.lines.all[at].block, &["li"]) else { return false };
@@ -221,7 +224,7 @@ impl PriceFinder<'_, '_> {
             || (name.split_whitespace().count() <= 3 && self.repeats(name) >= 2)
     }
 
-    /// Whether a price on a line of its own comes right after another thing's price, in the same box.
+    /// Whether a price on a line of its own follows another item's price in the same box.
     pub(crate) fn continues(&self, at: usize) -> bool {
         let lines = &self.page.lines.all;
         let tree = &self.page.tree;
@@ -274,7 +277,7 @@ impl PriceFinder<'_, '_> {
             && (is_size || tree.name(other) != "li")
     }
 
-    /// Whether a line is a label or a measure, or the same words again and again, so that it names nothing.
+    /// Whether a line names nothing: a label, a measure, or words that repeat on the page.
     pub(crate) fn is_label(&self, line: usize) -> bool {
         let own = &self.page.lines.all[line];
         LABEL_ONLY.are(&identity(&own.text))
@@ -283,7 +286,8 @@ impl PriceFinder<'_, '_> {
                 && (is_measure(&own.text) || self.repeats(&own.text) >= REPEATS_OF_LABEL)
     }
 
-    /// The line that names what a price on a line of its own is for, and whether things stand one after the other without a box of their own.
+    /// The line that names the item of a lone price, and whether the items follow each other
+    /// without boxes.
     pub(crate) fn name_of(&self, at: usize) -> Option<(usize, bool)> {
         let page = self.page;
         let tree = &page.tree;
@@ -343,7 +347,8 @@ impl PriceFinder<'_, '_> {
             if candidates.is_empty() {
                 continue;
             }
-            // What stands only after the price is seldom its name: perhaps the next box has one before it.
+            // A text after the price is seldom its name: perhaps the next box has one before its
+            // price.
             let name_before = candidates.iter().any(|line| *line < at);
             if !name_before
                 && climbed < CLIMB_MAX - 1
@@ -401,12 +406,12 @@ impl PriceFinder<'_, '_> {
         kept.map(|place| candidates[place]).collect()
     }
 
-    /// How many lines of the page have the look of a line: its block, its class and the element of its words.
+    /// How many lines of the page look like this line: same block, class and inline element.
     pub(crate) fn look_count(&self, line: usize) -> usize {
         self.looks.get(&look(self.page, line)).copied().unwrap_or(0)
     }
 
-    /// Whether things stand one after the other, each with its price first: nothing that could be a name is before the first.
+    /// Whether items follow each other with the price first: no possible name precedes the first.
     pub(crate) fn names_follow(&self, inside: &Range<usize>, others: &[usize], at: usize) -> bool {
         let lines = &self.page.lines.all;
         let first = others.first().map_or(at, |first| at.min(*first));
@@ -427,7 +432,7 @@ impl PriceFinder<'_, '_> {
             && !(first..last).any(has_heading)
     }
 
-    /// Whether two lines with prices are of one thing: nothing that could be a name stands between them.
+    /// Whether two lines with prices belong to one item: no possible name stands between them.
     pub(crate) fn shares_name(&self, one: usize, other: usize) -> bool {
         let lines = &self.page.lines.all;
         let between = one.min(other) + 1..one.max(other);

@@ -1,4 +1,5 @@
-//! The words of opening hours: weekdays, times of the day, and what stands between them, in the languages of Europe.
+//! Splits texts about opening hours into tokens: weekdays, times and small words of Europe's
+//! languages.
 //!
 //! A text becomes a row of [`HoursToken`]s; `hours` reads their meaning together.
 
@@ -6,7 +7,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::plain::{fold, words};
+use crate::plain::fold;
+use crate::words::{
+    AMBIGUOUS_DAY, AND, CLOSED, FILLER, FRIDAY, LATE, MONDAY, OPEN, SATURDAY, SUNDAY, THURSDAY, TO,
+    TUESDAY, WEDNESDAY, Words, patterns,
+};
 
 /// A token of a text about opening hours.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +66,8 @@ pub(crate) enum Half {
     Pm,
 }
 
-/// The tokens of a text. The page's language (`de`, `fr`) decides about short weekdays that several share: `ma`, `do`, `so`.
+/// Returns the tokens of a text. The language (`de`) decides about weekdays that it shares with
+/// others: `ma`, `do`, `so`.
 pub(crate) fn tokens(text: &str, language: &str) -> Vec<HoursToken> {
     let folded = DOTTED_HALF.replace_all(&fold(text), "$1$2").into_owned();
     let mut tokens: Vec<HoursToken> = Vec::new();
@@ -89,7 +95,7 @@ pub(crate) fn tokens(text: &str, language: &str) -> Vec<HoursToken> {
                 .map_or_else(|| word(word_here), HoursToken::Day)
             {
                 HoursToken::Day(_)
-                    if AMBIGUOUS.contains(&word_here) && !is_day_here(tokens.as_slice(), after) =>
+                    if AMBIGUOUS_DAY.are(word_here) && !is_day_here(tokens.as_slice(), after) =>
                 {
                     other_meaning(word_here)
                 }
@@ -165,33 +171,13 @@ fn time(text: &str) -> Option<(HoursToken, usize)> {
     if caught.name("m").is_none() && !sure && NO_TIME_AFTER.is_match(after) {
         return None;
     }
-    // Out of `17.5.` or `3.50` a time is made only if its minutes have two digits, which the pattern asks for.
+    // `17.5.` and `3.50` are no times: the pattern requires two digits of minutes.
     Some((HoursToken::Time(ClockTime { minutes: hour * 60 + minutes, half, sure }), all.end()))
 }
 
-/// Something of several words or signs at the beginning of a folded text.
+/// The phrase at the beginning of a folded text, and its length.
 fn phrase(text: &str) -> Option<(HoursToken, usize)> {
-    let fixed = |minutes| {
-        HoursToken::Time(ClockTime {
-            minutes,
-            half: Some(if minutes == 12 * 60 { Half::Pm } else { Half::Am }),
-            sure: true,
-        })
-    };
-    for (words, what) in &*PHRASES {
-        if let Some(found) = words.find(text) {
-            let length = found.end();
-            let token = match what {
-                Phrase::Noon => fixed(12 * 60),
-                Phrase::Midnight => {
-                    HoursToken::Time(ClockTime { minutes: 24 * 60, half: None, sure: true })
-                }
-                Phrase::Token(token) => token.clone(),
-            };
-            return Some((token, length));
-        }
-    }
-    None
+    PHRASES.iter().find_map(|(words, token)| Some((token.clone(), words.find(text)?.end())))
 }
 
 fn word(word: &str) -> HoursToken {
@@ -213,7 +199,7 @@ fn word(word: &str) -> HoursToken {
     HoursToken::Other
 }
 
-/// Whether a word that is a weekday in one language and a small word in another is the weekday: `Mo–Do`, not `9 do 17`.
+/// Whether an ambiguous word is the weekday here: `Mo–Do`, but not `9 do 17`.
 fn is_day_here(before: &[HoursToken], after: &str) -> bool {
     let goes_on = after.trim_start();
     let next_fits = goes_on.is_empty()
@@ -257,136 +243,62 @@ fn other_meaning(word: &str) -> HoursToken {
     }
 }
 
-/// Weekdays of one language that are small words of another.
-const AMBIGUOUS: [&str; 24] = [
-    "me", "je", "ve", "mi", "vi", "lo", "di", "to", "do", "on", "la", "so", "ma", "pe", "ti", "ke",
-    "st", "ne", "po", "ut", "pa", "za", "son", "we",
-];
-
 /// The weekday of a folded word: 0 is Monday.
 pub(crate) fn day(word: &str) -> Option<u8> {
     let word = word.strip_suffix("'s").unwrap_or(word);
-    DAYS.iter().position(|names| names.contains(&word)).map(|day| day as u8)
+    DAYS.iter().position(|names| names.are(word)).map(|day| day as u8)
 }
 
-#[rustfmt::skip]
-const DAYS: [&[&str]; 7] = [
-    &["mo", "mon", "monday", "mondays", "montag", "montags", "lundi", "lun", "lunes", "lunedi", "maandag", "maandags", "ma", "segunda", "seg", "segunda-feira", "poniedzialek", "poniedzialku", "pn", "pon", "mandag", "man", "mandags", "pondeli", "po", "maanantai", "maanantaisin", "lundis", "mandager", "mandage", "mandagar", "2a", "2ª"],
-    &["tu", "tue", "tues", "tuesday", "tuesdays", "dienstag", "dienstags", "di", "mardi", "mar", "martes", "martedi", "dinsdag", "terca", "ter", "terca-feira", "wtorek", "wtorku", "wt", "tisdag", "tis", "ti", "tirsdag", "tir", "tirs", "utery", "ut", "tiistai", "mardis", "tirsdager", "tirsdage", "tisdagar", "mart", "3a", "3ª"],
-    &["we", "wed", "weds", "wednesday", "wednesdays", "mittwoch", "mittwochs", "mi", "mercredi", "mer", "miercoles", "mie", "mercoledi", "woensdag", "wo", "quarta", "qua", "quarta-feira", "sroda", "srody", "srode", "sr", "onsdag", "ons", "on", "streda", "stredy", "stredu", "st", "keskiviikko", "ke", "mercredis", "onsdager", "onsdage", "onsdagar", "mx", "4a", "4ª"],
-    &["th", "thu", "thur", "thurs", "thursday", "thursdays", "donnerstag", "donnerstags", "do", "jeudi", "jeu", "jueves", "jue", "giovedi", "gio", "donderdag", "quinta", "qui", "quinta-feira", "czwartek", "czwartku", "czw", "cz", "torsdag", "tors", "tor", "to", "ctvrtek", "ct", "ctvrtka", "torstai", "jeudis", "torsdager", "torsdage", "torsdagar", "5a", "5ª"],
-    &["fr", "fri", "friday", "fridays", "freitag", "freitags", "vendredi", "ven", "viernes", "vie", "venerdi", "vrijdag", "vr", "sexta", "sex", "sexta-feira", "piatek", "piatku", "pt", "pia", "fredag", "fre", "patek", "pa", "patku", "perjantai", "pe", "vendredis", "fredager", "fredage", "fredagar", "6a", "6ª"],
-    &["sa", "sat", "saturday", "saturdays", "samstag", "samstags", "sonnabend", "sonnabends", "samedi", "sam", "sabado", "sabados", "sab", "sabato", "zaterdag", "za", "sobota", "soboty", "sobote", "sob", "lordag", "lor", "sobotu", "lauantai", "la", "samedis", "lordager", "lordage", "lordagar", "lau"],
-    &["su", "sun", "sunday", "sundays", "sonntag", "sonntags", "dimanche", "dim", "domingo", "domingos", "dom", "domenica", "zondag", "zo", "niedziela", "niedzieli", "niedziele", "nd", "niedz", "ndz", "sondag", "son", "nedele", "ne", "nedeli", "sunnuntai", "dimanches", "sondager", "sondage", "sondagar", "so"],
-];
+static DAYS: [&LazyLock<Words>; 7] =
+    [&MONDAY, &TUESDAY, &WEDNESDAY, &THURSDAY, &FRIDAY, &SATURDAY, &SUNDAY];
 
-enum Phrase {
-    Noon,
-    Midnight,
-    Token(HoursToken),
-}
-
-const ALL_DAYS: u8 = 0b111_1111;
-const WEEKDAYS: u8 = 0b001_1111;
-const WEEKEND: u8 = 0b110_0000;
-
-static PHRASES: LazyLock<Vec<(Regex, Phrase)>> = LazyLock::new(|| {
-    let rows = [
-        (
-            "12 noon|noon|midday|midi|mezzogiorno|mediodia|meio-dia|poludnie|poludne|mittags?",
-            Phrase::Noon,
-        ),
-        (
-            "12 midnight|midnight|mitternacht|minuit|mezzanotte|medianoche|meia-noite|middernacht|polnoc|midnatt|pulnoc",
-            Phrase::Midnight,
-        ),
-        (
-            "24 hours|24 ?h|24/7|24 stunden|rund um die uhr|24 heures|24 horas|24 ore|nonstop|dygnet runt|dognet rundt|calodobowo|24 uur",
-            Phrase::Token(HoursToken::AllDay),
-        ),
-        (
-            "(?:daily|every ?day|seven days(?: a week)?|7 days(?: a week)?|all week|all days|7/7|7j/7|7 jours sur 7)|taglich|jeden tag|alle tage|tous les jours|todos los dias|todos os dias|tutti i giorni|ogni giorno|dagelijks|alle dagen|elke dag|codziennie|dagligen|daglig|dagligt|alla dagar|alle dage|alle dager|denne|kazdy den|joka paiva|paivittain|diariamente|diario|a diario|giornalmente",
-            Phrase::Token(HoursToken::Days(ALL_DAYS)),
-        ),
-        (
-            "(?:on )?weekdays|week days|wochentags|unter der woche|en semaine|dias laborables|dni robocze|hverdager|hverdage|vardagar|weekdagen|doordeweeks|giorni feriali|dias uteis|vsedni dny|arkisin|arkipaivisin",
-            Phrase::Token(HoursToken::Days(WEEKDAYS)),
-        ),
-        (
-            "(?:at )?weekends?|the weekend|am wochenende|wochenende|le week-end|week-end|fin de semana|fines de semana|fim de semana|nel weekend|weekendy|helger|helgen|vikend|viikonloppu(?:na|isin)",
-            Phrase::Token(HoursToken::Days(WEEKEND)),
-        ),
-        ("l ?(?:-|a|/) ?v", Phrase::Token(HoursToken::Days(WEEKDAYS))),
-        ("l ?(?:-|a|/) ?s", Phrase::Token(HoursToken::Days(0b011_1111))),
-        ("l ?(?:-|a|/) ?d", Phrase::Token(HoursToken::Days(ALL_DAYS))),
-        ("l ?(?:-|a|/) ?j", Phrase::Token(HoursToken::Days(0b000_1111))),
-        ("s ?(?:-|y|/) ?d", Phrase::Token(HoursToken::Days(WEEKEND))),
-        ("m ?- ?f(?:ri)?", Phrase::Token(HoursToken::Days(WEEKDAYS))),
-        ("m ?- ?th(?:urs?)?", Phrase::Token(HoursToken::Days(0b000_1111))),
-        ("m ?- ?s(?:at?)?", Phrase::Token(HoursToken::Days(0b011_1111))),
-        ("t/m|tot en met|bis einschliesslich", Phrase::Token(HoursToken::To)),
-        ("segunda-feira", Phrase::Token(HoursToken::Day(0))),
-        ("terca-feira", Phrase::Token(HoursToken::Day(1))),
-        ("quarta-feira", Phrase::Token(HoursToken::Day(2))),
-        ("quinta-feira", Phrase::Token(HoursToken::Day(3))),
-        ("sexta-feira", Phrase::Token(HoursToken::Day(4))),
-        (
-            "except(?: on| for)?|apart from|ausser|a l'exception d[eu]|sauf(?: le)?|excepto|salvo|tranne(?: il| la)?|eccetto|escluso|behalve|oprocz|undtagen|unntatt|utom|krome|mimo|exceto|paitsi",
-            Phrase::Token(HoursToken::Except),
-        ),
-        (
-            "until|till|jusqu'?(?:a|au)|jusque|hasta(?: las?)?|fino (?:alle|a)|ate as?|tot|kl til",
-            Phrase::Token(HoursToken::Until),
-        ),
-        (
-            "opening (?:hours|times)|business hours|office hours|hours|we are open|offnungszeiten|geoffnet|sprechzeiten|sprechstunden?|ladenzeiten|geschaftszeiten|burozeiten|horaires(?: d'ouverture)?|heures d'ouverture|ouvert(?:e|s|es)?|horario(?:s)?(?: de (?:apertura|atencion|atendimento|funcionamento))?|abierto|abrimos|orar[io]i?(?: di apertura)?|apert[oiae]|openingstijden|geopend|open|aberto|abertos|godziny otwarcia|otwarte|czynne|zapraszamy|oppettider|oppet|apningstider|apent|abningstider|abent|abent|oteviraci doba|otevreno|provozni doba|aukioloajat|avoinna|auki|wir sind|recepcao|siamo|besetzt|staffed|bezet",
-            Phrase::Token(HoursToken::Open),
-        ),
-        (
-            "by appointment(?: only)?|nach (?:vereinbarung|absprache)|sur rendez-vous|su appuntamento|con cita previa|op afspraak|po umowieniu|efter avtale|efter aftale|na objednani|public holidays?|bank holidays?|feiertage?n?|jours feries|festivos?|festivi|feriados|feestdagen|swieta|helligdage?r?|roda dagar|svatky",
-            Phrase::Token(HoursToken::Closed),
-        ),
-    ];
-    let anchored = |(pattern, what): (&str, Phrase)| {
-        (Regex::new(&format!(r"^(?:{pattern})(?:\b)")).expect("a constant pattern"), what)
+/// The phrases of `data/hours.txt`.
+static PHRASES: LazyLock<Vec<(Regex, HoursToken)>> = LazyLock::new(|| {
+    let token = |name: &str| {
+        let time = |minutes, half| HoursToken::Time(ClockTime { minutes, half, sure: true });
+        Some(match name.split_once(' ').unwrap_or((name, "")) {
+            ("noon", _) => time(12 * 60, Some(Half::Pm)),
+            ("midnight", _) => time(24 * 60, None),
+            ("all", _) => HoursToken::AllDay,
+            ("days", days) if days.len() == 1 => HoursToken::Day(days.parse().ok()?),
+            ("days", days) => HoursToken::Days(days.bytes().map(|day| 1 << (day - b'0')).sum()),
+            ("to", _) => HoursToken::To,
+            ("until", _) => HoursToken::Until,
+            ("except", _) => HoursToken::Except,
+            ("open", _) => HoursToken::Open,
+            ("closed", _) => HoursToken::Closed,
+            _ => return None,
+        })
     };
-    rows.into_iter().map(anchored).collect()
+    let lines = include_str!("../data/hours.txt").lines();
+    let phrases =
+        lines.filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(": "));
+    let read = phrases.map(|(name, pattern)| {
+        let pattern = Regex::new(&format!(r"^(?:{pattern})(?:\b)")).expect("a constant pattern");
+        (pattern, token(name).expect("a token has this name"))
+    });
+    read.collect()
 });
 
-/// Hour, minutes, and a mark: `9`, `9.30`, `09:30`, `9h30`, `9 Uhr`, `17u30`, `9am`, `11a`, `12 noon`.
-static TIME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"^(?:kl\.? ?|at )?(?P<h>\d{1,2})(?:(?:[:.]|(?P<unit0>[hu]))(?P<m>[0-5]\d)(?:[:.]00)?|(?: ?(?P<unit>uhr|h|hs|hrs|uur|u|hod|godz|tim|klo)\b\.?(?: ?(?P<m2>[0-5]\d)\b)?))?(?:(?: ?(?P<half>am|pm|noon)|(?P<half2>a|p))\b)?(?: ?(?:uhr|h|hs|hrs|uur|u|hod|godz|o'clock)\b\.?)?",
-    )
-    .expect("a time of the day is a pattern")
-});
-/// `0900-1700`, and the second of the two.
-static MILITARY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^([01]\d|2[0-4])([0-5]\d)(?: ?(?:-|to|hrs|h\b)|$)").expect("a constant pattern")
-});
-/// `a.m.`, `p.m.` and `a. m.`: to one form.
-static DOTTED_HALF: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\b([ap])\. ?(m)\b\.?").expect("a constant pattern"));
-static DATE_GOES_ON: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:\.\d|/\d|\.? ?(?:jan|feb|mar[sz]|apr|ma[iy]\b|jun|jul|aug|sep|o[ck]t|nov|de[cz]|gen|mag|giu|lug|ago|set|ott|dic))").expect("a constant pattern")
-});
-static NO_TIME_AFTER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:st\b|nd\b|rd\b|th\b|\.\s*[a-z]| ?(?:km|min|minut|year|jahr|ans|people|person|pers|euro|eur|chf|kr|zl|kc|%|days|tage|weeks|free|dishes|hours|stunden|heures|ore|month|monat))").expect("a constant pattern")
-});
+patterns! {
+    /// `9`, `9.30`, `09:30`, `9h30`, `9 Uhr`, `17u30`, `9am`, `11a`, `12 noon`.
+    TIME: r"^(?:kl\.? ?|at )?(?P<h>\d{1,2})(?:(?:[:.]|(?P<unit0>[hu]))(?P<m>[0-5]\d)(?:[:.]00)?|(?: ?(?P<unit>uhr|h|hs|hrs|uur|u|hod|godz|tim|klo)\b\.?(?: ?(?P<m2>[0-5]\d)\b)?))?(?:(?: ?(?P<half>am|pm|noon)|(?P<half2>a|p))\b)?(?: ?(?:uhr|h|hs|hrs|uur|u|hod|godz|o'clock)\b\.?)?";
+    /// `0900-1700`, and the second of the two.
+    MILITARY: r"^([01]\d|2[0-4])([0-5]\d)(?: ?(?:-|to|hrs|h\b)|$)";
+    /// `a.m.`, `p.m.` and `a. m.`: to one form.
+    DOTTED_HALF: r"\b([ap])\. ?(m)\b\.?";
+    DATE_GOES_ON: r"^(?:\.\d|/\d|\.? ?(?:jan|feb|mar[sz]|apr|ma[iy]\b|jun|jul|aug|sep|o[ck]t|nov|de[cz]|gen|mag|giu|lug|ago|set|ott|dic))";
+    NO_TIME_AFTER: r"^(?:st\b|nd\b|rd\b|th\b|\.\s*[a-z]| ?(?:km|min|minut|year|jahr|ans|people|person|pers|euro|eur|chf|kr|zl|kc|%|days|tage|weeks|free|dishes|hours|stunden|heures|ore|month|monat))";
+}
 
-words! { TO: "to, alle, alla, allo, as, bis, a, au, al, tot, do, til, till, thru, through, ate, az" }
-words! { AND: "and, und, et, y, e, i, og, och, en, sowie, ja, o, as well as" }
-words! { CLOSED: "closed, geschlossen, ferme, fermee, cerrado, cerrada, chiuso, chiusi, chiusa, gesloten, zamkniete, nieczynne, stangt, stengt, lukket, zavreno, suljettu, fechado, encerrado, encerramos, ruhetag, riposo, descanso, zu, libre, fermeture, chiusura, kiinni, dicht" }
-words! { OPEN: "accueille, accueillons, recoit, recevons, welcome you, welcomes you, empfangen, fur sie da, recibimos, atendemos, riceve, accoglie, ontvangt, open, opens" }
-words! { LATE: "evening, evenings, dinner, abends, abend, soir, diner, cena, cenas, sera, jantar, avond, diner, wieczorem, kvall, middag, aften, kveld, vecer, afternoon, afternoons, nachmittags, apres-midi, tarde, tardes, pomeriggio, middags, popoludniu, eftermiddag, ettermiddag, odpoledne" }
-words! { FILLER: "the, afternoon, evening, january, february, march, april, june, july, august, september, october, november, december, januar, februar, marz, mai, juni, juli, oktober, dezember, janvier, fevrier, mars, avril, juin, juillet, aout, septembre, octobre, novembre, decembre, enero, febrero, marzo, abril, mayo, junio, julio, agosto, septiembre, octubre, noviembre, diciembre, gennaio, febbraio, aprile, maggio, giugno, luglio, settembre, ottobre, dicembre, januari, februari, maart, mei, augustus, janeiro, fevereiro, marco, maio, junho, julho, setembro, outubro, novembro, dezembro, summer, winter, spring, autumn, sommer, fruhling, herbst, ete, hiver, printemps, automne, verano, invierno, estate, inverno, primavera, zomer, vinter, sommar, lato, zima, season, saison, hauptsaison, nebensaison, vorsaison, nachsaison, hochsaison, temporada, stagione, seizoen, from, von, de, du, le, les, la, las, los, el, il, i, dal, dalle, della, dei, ab, des, vom, am, on, an, in, van, vanaf, od, fra, fran, entre, zwischen, between, uhr, h, hrs, kl, klo, godz, hod, uur, u, o'clock, lunch, mittag, vormittags, morgens, mornings, morning, matin, dejeuner, midi, pranzo, comidas, manana, mananas, almoco, mattina, ochtend, ranni, dopoledne, formiddag, each, jeweils, our, unsere, unser, nos, nuestro, always, immer, durchgehend, non-stop, continu, sans, interruption, shop, store, showroom, office, buro, bureau, reception, rezeption, studio, salon, praxis, filiale, branch, standort, location, sede, agence, sucursal, vestiging, oddzial, pobocka, afdeling, hauptgeschaft, werkstatt, workshop, cafe, restaurant, boutique, laden, geschaft, winkel, negozio, tienda, loja, sklep, butik, butikken, verkauf, magasin, atelier, taproom, bar, pub, gallery, museum, desk, only, nur, solo, seulement, alleen, para, ao, aos, das, the, here, we're, we, are, ore, ora, hora, horas, wir, sind, nous, sommes, tambien, anche, auch, also, and, it's, is, jeden, every, jeder, kazdy, w, ve, v" }
-
-/// More tokens of one line are not read.
+/// The most tokens of one line that are read.
 const TOKENS_MAX: usize = 200;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ALL_DAYS: u8 = 0b111_1111;
 
     fn times(text: &str) -> Vec<(u16, Option<Half>)> {
         tokens(text, "")

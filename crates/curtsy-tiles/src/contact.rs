@@ -1,4 +1,4 @@
-//! How is the business reached? Telephone numbers, e-mail addresses and postal addresses, from links, structured data and text.
+//! Finds telephone numbers, e-mail and postal addresses in links, structured data and text.
 
 use std::ops::Range;
 
@@ -7,12 +7,13 @@ use crate::country::Country;
 use crate::email;
 use crate::found::{FoundFact, LABELLED, LINKED, PROSE, STRUCTURED};
 use crate::phone;
-use crate::plain::{fold, plain, words};
+use crate::plain::{fold, plain};
 use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
-use crate::tile::{Address, Contact, Fact, Via};
+use crate::tile::{Contact, PostalAddress, TileFact, Via};
 use crate::topic::Topic;
 use crate::whose::{Owner, owner};
+use crate::words::{FAX, GOES_ON, LABELS, OUR_VOICE, PHONE, PUBLIC_MAIL, REGISTER};
 
 /// All ways to the business but its hours.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
@@ -61,7 +62,7 @@ fn structured(
                     .as_deref()
                     .and_then(|name| Country::by_name(&fold(name)))
                     .map(|country| country.code.to_owned());
-                let address = Address {
+                let address = PostalAddress {
                     street: postal.street.clone(),
                     postal_code: postal.postal_code.clone(),
                     locality: postal.locality.clone(),
@@ -78,13 +79,7 @@ fn structured(
             }
             _ => continue,
         };
-        found.push(FoundFact {
-            fact: Fact::Contact(contact),
-            page: number,
-            via: *via,
-            text,
-            confidence: STRUCTURED,
-        });
+        found.push(FoundFact::new(contact, number, *via, text, STRUCTURED));
     }
 }
 
@@ -144,13 +139,7 @@ fn links(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &mut V
         if let Some(contact) = contact.filter(|_| is_ours) {
             let text =
                 line.map_or_else(|| page.text(link), |line| page.lines.all[line].text.clone());
-            found.push(FoundFact {
-                fact: Fact::Contact(contact),
-                page: number,
-                via: Via::Link,
-                text,
-                confidence: LINKED,
-            });
+            found.push(FoundFact::new(contact, number, Via::Link, text, LINKED));
         }
     }
     for hidden in
@@ -158,13 +147,8 @@ fn links(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &mut V
     {
         if let Some(email) = page.tree.attribute(hidden, "data-cfemail").and_then(email::of_cfemail)
         {
-            found.push(FoundFact {
-                fact: Fact::Contact(Contact::Email(email)),
-                page: number,
-                via: Via::Link,
-                text: page.text(hidden),
-                confidence: LINKED,
-            });
+            let contact = Contact::Email(email);
+            found.push(FoundFact::new(contact, number, Via::Link, page.text(hidden), LINKED));
         }
     }
 }
@@ -224,7 +208,7 @@ fn phones(
         let has_label = PHONE.are_in(&fold(crate::whose::last_clause(before)))
             || PHONE.are_in(&label_above(page, at))
             || before.contains(['☎', '📞', '✆', '📱']);
-        // `Direct line 01632 960 551`, `06 39 98 22 10 (Yann)`: a few words and a number, and nothing else.
+        // `Direct line 01632 960 551`, `06 39 98 22 10 (Yann)`: a number and a few words.
         let is_long = digits.dialled.len() >= 8;
         let is_alone = (line.text.len() - digits.at.len() <= 4
             || is_long
@@ -250,7 +234,7 @@ fn phones(
         // A line of nothing but numbers and labels.
         let mut words =
             line.folded.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 1);
-        let is_list = words.all(|word| crate::whose::LABELS.are(word) || PHONE.are(word));
+        let is_list = words.all(|word| LABELS.are(word) || PHONE.are(word));
         // Digits alone may be anything; a short row of them needs a label.
         let is_phone = has_label
             || PHONE.are_in(&near)
@@ -276,13 +260,8 @@ fn phones(
             }
             _ => continue,
         };
-        found.push(FoundFact {
-            fact: Fact::Contact(Contact::Phone(phone)),
-            page: number,
-            via: Via::Text,
-            text: line.text.clone(),
-            confidence,
-        });
+        let contact = Contact::Phone(phone);
+        found.push(FoundFact::new(contact, number, Via::Text, &line.text, confidence));
     }
 }
 
@@ -350,13 +329,8 @@ fn emails(
                 && line.text.len() < place.len() + 40)
         {
             let confidence = if is_own { LABELLED + 0.15 } else { PROSE };
-            found.push(FoundFact {
-                fact: Fact::Contact(Contact::Email(email)),
-                page: number,
-                via: Via::Text,
-                text: line.text.clone(),
-                confidence,
-            });
+            let contact = Contact::Email(email);
+            found.push(FoundFact::new(contact, number, Via::Text, &line.text, confidence));
         }
     }
 }
@@ -369,12 +343,13 @@ fn is_own_email(site: &SitePages<'_>, email: &str) -> bool {
         || site.domain.ends_with(&format!(".{domain}"))
 }
 
-/// Where the business has addresses at its own domain, those at others are others', unless structured data or a link says so.
+/// Removes e-mail addresses of other domains if the business has one at its own, except public mail
+/// services in links and addresses in structured data.
 fn without_strange_emails(site: &SitePages<'_>, found: &mut Vec<FoundFact>) {
-    let is_email = |found: &FoundFact| matches!(&found.fact, Fact::Contact(Contact::Email(email)) if is_own_email(site, email));
+    let is_email = |found: &FoundFact| matches!(&found.fact, TileFact::Contact(Contact::Email(email)) if is_own_email(site, email));
     if found.iter().any(is_email) {
         found.retain(|found| match &found.fact {
-            Fact::Contact(Contact::Email(email)) => {
+            TileFact::Contact(Contact::Email(email)) => {
                 let is_public = PUBLIC_MAIL.are_in(email);
                 is_own_email(site, email)
                     || !matches!(found.via, Via::Text | Via::Link)
@@ -429,7 +404,7 @@ fn addresses(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &m
                 .country
                 .map(str::to_owned)
                 .or(site.country.map(|country| country.code.to_owned()));
-            let address = Address {
+            let address = PostalAddress {
                 street,
                 postal_code: place.postal_code,
                 locality: place.locality,
@@ -438,13 +413,8 @@ fn addresses(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &m
             };
             let text = plain(&text[place.at.clone()], 200);
             let confidence = if own.part.address { LABELLED + 0.1 } else { LABELLED };
-            found.push(FoundFact {
-                fact: Fact::Contact(Contact::Address(address)),
-                page: number,
-                via: Via::Text,
-                text,
-                confidence,
-            });
+            let contact = Contact::Address(address);
+            found.push(FoundFact::new(contact, number, Via::Text, text, confidence));
         }
     }
 }
@@ -508,13 +478,9 @@ fn has_names(site: &SitePages<'_>, text: &str) -> bool {
     let names = text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().next().is_some_and(char::is_uppercase));
-    names
-        .filter(|word| {
-            !crate::whose::LABELS.are(&fold(word)) && !site.name_words.contains(&fold(word))
-        })
-        .count()
+    names.filter(|word| !LABELS.are(&fold(word)) && !site.name_words.contains(&fold(word))).count()
         > 2
-        && !crate::whose::OUR_VOICE.are_in(&folded)
+        && !OUR_VOICE.are_in(&folded)
 }
 
 /// `…, 29100 Douarnenez, est ouvert tous les jours`: a sentence about a place.
@@ -522,13 +488,7 @@ fn goes_on_about_others(after: &str) -> bool {
     GOES_ON.begin(&fold(after.trim_start_matches([',', ' '])))
 }
 
-words! { PUBLIC_MAIL: "gmail, googlemail, outlook, hotmail, yahoo, icloud, gmx, web.de, t-online, orange, free.fr, laposte, wanadoo, libero, virgilio, seznam, wp.pl, o2.pl, onet, proton, protonmail, bluewin, btinternet, aol, live, ziggo, kpnmail, telenet, sapo, terra, uol, bol.com.br, mail" }
-words! { GOES_ON: "est ouvert*, is open, ist geoffnet, e aperto, esta abierto, has, hat, a, is, will, wird, where, wo, dove" }
-words! { PHONE: "toll free, toll-free, freephone, freecall, numero verde, numero vert, port, vaxel, fixo, telemovel, natel, app, reach, reach us, erreichen, erreichbar, joindre, contattare, bereiken, bereikbaar, nummer, number, numero, tel, telf, telef, tel., tlf, tf, t:, phone, telephone, telefon, telefono, telefone, telefoon, fon, telefonisch, puhelin, puh, mobile, mobil, mobiel, mob, cell, cellulare, cel, celular, movil, komorka, kom, handy, portable, gsm, whatsapp, sms, text, call, calls, ring, anrufen, rufen, appelez, chiama, chiamate, llamar, llame, llamanos, ligue, zadzwon, dzwon, soita, bel, bellen, volejte, m:, p:, ph, ph., ph:, mobitel, festnetz, fixe, fijo, hotline, freephone, standard, zapisy, bookings, reservations, rezerwacje, rezervace, reservas, prenotazioni, reservierung, reservation, anmeldung, rendez-vous, contact, kontakt, office, workshop, werkstatt, buro, reception, notruf, emergency, 24h, bordbestilling, bokning, au salon, shop, boutique, reserveren" }
-words! { FAX: "f, fax, telefax, telefaks, faks, telecopie, fax., fax:" }
-words! { REGISTER: "vat, vat no, vat reg, ust, ust-idnr, ust-id, uid, mwst, steuernummer, steuer-nr, steuernr, st.-nr, finanzamt, hrb, hra, iban, bic, konto, kontonummer, blz, siret, siren, rcs, tva, ape, p.iva, p. iva, piva, partita iva, rea, c.f., cod. fisc*, codice fiscale, sdi, nip, regon, krs, kvk, btw, cvr, org.nr, org.nr., org, organisationsnummer, orgnr, ico, dic, nif, cif, nipc, cnpj, cpf, ie, abn, acn, ein, permit, license, licence, lic, lizenz, licenza, licencia, registration, registered, reg, reg., company no, company number, policy, order, auftrag, bestellnummer, account, customer no, kundennummer, isbn, ean, art.-nr, artikelnummer, sku, ref, ref., reference, gst, ust., charity, no., regnr, autorisation, y-tunnus, bankgiro, plusgiro, bg, swish, inscricao, stand, firmenbuch*, dvr, gisa, atu*, glaubiger*, since, seit, rna, ice, licenca, alvara, registo, matricula, dane do przelewu, bank, reg-nr, reg.nr, za, plz, zip, coordinates, gps, lat, adeli, rpps, finess, lanr, bsnr, gln, mersis, capital, visitors, counter, betriebsnummer" }
-
-/// More links of a page are not looked at.
+/// The most links of a page that are looked at.
 pub(crate) const LINKS_MAX: usize = 2_000;
 /// A label is no longer than this.
 const LABEL_CHARS: usize = 28;

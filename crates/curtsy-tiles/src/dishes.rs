@@ -1,22 +1,20 @@
-//! Which dishes are on a menu without a price of their own? Those of courses, of lists at one price, and those that stand among dishes with prices.
+//! Finds dishes without a price of their own: in courses, in lists at one price, and among dishes
+//! with prices.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use crate::found::{FoundFact, LABELLED};
-use crate::kind::{COURSE_ALONE, COURSES, PricedKind};
+use crate::kind::PricedKind;
 use crate::naming;
-use crate::payable::MEAL;
-use crate::plain::words;
 use crate::priced::{self, PricedItem};
 use crate::site::SitePage;
-use crate::tile::{Fact, Via};
+use crate::tile::{TileFact, Via};
 use crate::topic::Topic;
 use crate::week;
+use crate::words::{COURSE_ALONE, COURSES, EVENTS, FOR_ALL, MEAL, NOT_DISH, SET_MENU, patterns};
 
-/// Dishes of courses without any price: lists on a page about food, and lines under a heading that only food has.
+/// Adds dishes of courses without any price: in lists on a page about food, and under headings that
+/// only food has.
 pub(crate) fn dishes_in_courses(
     page: &SitePage<'_>,
     number: usize,
@@ -24,14 +22,15 @@ pub(crate) fn dishes_in_courses(
     found: &mut Vec<FoundFact>,
 ) {
     let lines = &page.lines.all;
-    // Lines that could be dishes, by the heading they stand under; none if there is a price among them.
+    // Possible dishes by heading. A heading with a price below it has none.
     let mut courses: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (at, line) in lines.iter().enumerate() {
         if let Some(heading) = line.heading.filter(|_| line.level == 0 && is_dish_line(page, at)) {
             courses.entry(heading).or_default().push(at);
         }
     }
-    // A list under a menu with a price has its dishes; elsewhere what has no price among prices describes.
+    // A list below a menu with a price names its dishes. Elsewhere, text without a price among
+    // prices describes.
     let list = |at: usize| page.tree.nearest(lines[at].block, &["ul", "ol"]);
     let priced_lists: BTreeSet<usize> = items.iter().filter_map(|item| list(item.line)).collect();
     let mut priced: BTreeMap<usize, usize> = BTreeMap::new();
@@ -63,7 +62,7 @@ pub(crate) fn dishes_in_courses(
     courses.retain(|heading, dishes| {
         let folded = &lines[*heading].folded;
         let is_day = is_week && crate::clock::day(folded).is_some();
-        dishes.retain(|&at| !is_day || !week::EVENTS.are_in(&lines[at].folded));
+        dishes.retain(|&at| !is_day || !EVENTS.are_in(&lines[at].folded));
         let is_course =
             is_day || COURSES.are_in(folded) || COURSE_ALONE.are(folded) || is_set_menu(*heading);
         dishes.retain(|&at| is_course || is_menu && in_list(at));
@@ -77,19 +76,8 @@ pub(crate) fn dishes_in_courses(
             continue;
         }
         for at in dishes {
-            let line = &lines[at];
-            let name = without_label(&dish_of(line), &labels).to_owned();
-            let section = priced::section(page, at, &name);
-            let fact =
-                Fact::Menu { section, name, description: None, amount: None, currency: None };
-            let text = line.text.clone();
-            found.push(FoundFact {
-                fact,
-                page: number,
-                via: Via::List,
-                text,
-                confidence: LABELLED,
-            });
+            let name = without_label(&dish_of(&lines[at]), &labels).to_owned();
+            found.push(dish(page, number, at, name));
         }
     }
 }
@@ -143,7 +131,7 @@ pub(crate) fn dishes_at_one_price(
     if item.prices.len() == 1 && FOR_ALL.begin(&lines[item.line].folded) {
         return dishes_below(page, item, items).into_iter().map(named).collect();
     }
-    // `Desserts £6` over names without prices is what each of them costs; `Breakfast £9` is what all of it does.
+    // `Desserts £6` over names is the price of each; `Breakfast £9` is the price of all together.
     let folded = &lines[item.line].folded;
     let is_course = COURSES.are_in(folded) && !SET_MENU.are_in(folded) && !MEAL.are_in(folded);
     if !(1..=6).contains(&lines[item.line].level)
@@ -177,7 +165,7 @@ fn names_in_row(line: &crate::lines::TextLine) -> Vec<String> {
     Some(names).filter(|names| are_names && names.iter().all(is_short)).unwrap_or_default()
 }
 
-/// `Harvest menu, £27` over a list: the dishes that are served for it, without a price of their own.
+/// `Harvest menu, £27` over a list: the lines of its dishes, which have no price of their own.
 pub(crate) fn dishes_of_menu(
     page: &SitePage<'_>,
     item: &PricedItem,
@@ -202,7 +190,7 @@ pub(crate) fn dishes_of_menu(
     Some(dishes).filter(|dishes| dishes.len() >= 2).unwrap_or_default()
 }
 
-/// `All tacos $3.75 each`: the dishes after a line that has the price of all of them, each with a heading or an item of its own.
+/// `All tacos $3.75 each`: the dishes below this line, each with a heading or list item of its own.
 pub(crate) fn dishes_below(
     page: &SitePage<'_>,
     item: &PricedItem,
@@ -251,7 +239,7 @@ pub(crate) fn is_dish_line(page: &SitePage<'_>, at: usize) -> bool {
         && !AMOUNT.is_match(&line.text)
 }
 
-/// In a list of dishes with prices, those that have none: the same markup around a name.
+/// Adds the dishes without a price that stand among dishes with prices.
 pub(crate) fn dishes_without_price(
     page: &SitePage<'_>,
     number: usize,
@@ -259,149 +247,134 @@ pub(crate) fn dishes_without_price(
     kinds: &[PricedKind],
     found: &mut Vec<FoundFact>,
 ) {
-    let tree = &page.tree;
-    let mut boxes: Vec<(usize, String)> = Vec::new();
-    for (item, _) in items
-        .iter()
-        .zip(kinds)
-        .filter(|(item, kind)| **kind == PricedKind::Menu && item.via != Via::Table)
-    {
-        let line = &page.lines.all[item.line];
-        // The box of a dish: the largest element around its price that has no other price.
-        let mut own = line.block;
-        for around in tree.around(line.block) {
-            if items
-                .iter()
-                .filter(|other| tree.contains(around, page.lines.all[other.line].nodes.0))
-                .count()
-                > 1
-            {
-                break;
-            }
-            own = around;
-        }
-        boxes.push((own, signature(page, own)));
-    }
-    let mut found_here: Vec<FoundFact> = Vec::new();
-    let blocks: BTreeSet<usize> =
-        items.iter().map(|item| page.lines.all[item.line].block).collect();
+    let dishes = || items.iter().zip(kinds).filter(|(_, kind)| **kind == PricedKind::Menu);
+    let in_boxes = dishes().filter(|(item, _)| item.via != Via::Table);
+    let boxes: BTreeSet<usize> = in_boxes.map(|(item, _)| box_of_dish(page, item, items)).collect();
+    let mut named = Vec::new();
     if !boxes.is_empty() {
-        for (at, line) in page.lines.all.iter().enumerate() {
-            if line.prices.is_empty()
-                && items.iter().all(|item| item.line != at)
-                && let Some(end) = end_of_name(page, at, &blocks)
-                && is_dish_line(page, at)
-            {
-                let name = naming::clean_name(&line.text[..end]);
-                if !naming::is_name(&name) || end == 0 {
-                    continue;
-                }
-                let section = priced::section(page, at, &name);
-                let fact =
-                    Fact::Menu { section, name, description: None, amount: None, currency: None };
-                let text = line.text.clone();
-                found_here.push(FoundFact {
-                    fact,
-                    page: number,
-                    via: Via::List,
-                    text,
-                    confidence: LABELLED,
-                });
-            }
-        }
+        named.extend(named_beside_stand_in(page, items));
     }
-    found.append(&mut found_here);
-    terms_without_price(page, number, items, kinds, found);
-    let own: BTreeSet<usize> = boxes.iter().map(|(own, _)| *own).collect();
-    let kinds: BTreeSet<(usize, String)> = boxes
-        .into_iter()
-        .filter(|(_, signature)| !signature.is_empty())
-        .map(|(own, signature)| (tree.node(own).parent, signature))
-        .collect();
-    // Boxes of a class that dishes have are dishes wherever they stand; without one only beside a dish.
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (_, signature) in &kinds {
-        *counts.entry(signature).or_default() += 1;
-    }
-    let classes: BTreeSet<String> = counts
-        .into_iter()
-        .filter(|(signature, count)| *count >= 2 && signature.split_whitespace().count() > 1)
-        .map(|(signature, _)| signature.to_owned())
-        .collect();
-    let mut more: BTreeSet<(usize, String)> = BTreeSet::new();
-    // How many boxes have each signature, and how many of these are dishes.
-    let mut all: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-    for at in (0..tree.len()).filter(|&at| tree.element(at).is_some() && !tree.node(at).hidden) {
-        let signature = signature(page, at);
-        let (boxes, dishes) = all.entry(signature.clone()).or_default();
-        *boxes += 1;
-        *dishes += usize::from(own.contains(&at));
-        if classes.contains(&signature) {
-            more.insert((tree.node(at).parent, signature));
-        }
-    }
-    // `p.text` is the class of everything.
-    let is_of_dishes = |signature: &str| {
-        all.get(signature).is_some_and(|(boxes, dishes)| {
-            2 * dishes >= *boxes || signature.starts_with("li ") || signature == "article "
-        })
-    };
-    for (parent, signature_of_dish) in kinds.into_iter().chain(more).collect::<BTreeSet<_>>() {
-        if !is_of_dishes(&signature_of_dish) {
-            continue;
-        }
-        for sibling in tree.children(parent).take(SIBLINGS_MAX) {
-            // What is inside the box of a dish describes it.
-            let is_inside = |at: &usize| tree.contains(*at, sibling);
-            if tree.node(sibling).hidden
-                || own.range(..=sibling).next_back().is_some_and(is_inside)
-                || signature(page, sibling) != signature_of_dish
-            {
-                continue;
-            }
-            let lines = page.lines.inside(tree, sibling);
-            if lines.is_empty()
-                || lines.len() > 3
-                || lines.clone().any(|line| !page.lines.all[line].prices.is_empty())
-            {
-                continue;
-            }
-            // A number before the name counts the dishes.
-            let is_count =
-                |&line: &usize| page.lines.all[line].text.bytes().all(|byte| byte.is_ascii_digit());
-            let Some(start) = lines.clone().find(|line| !is_count(line)) else { continue };
-            let first = &page.lines.all[start];
-            if !first.is_matter() || first.part.footer || first.part.header || first.part.post {
-                continue;
-            }
-            let text = first_of_spans(page, first).or(first.lead()).unwrap_or(&first.text);
-            let name = naming::clean_name(naming::without_stand_in(text));
-            // The page's own name and a day of the week head a list.
-            let is_head =
-                first.level == 1 || crate::clock::day(&crate::plain::fold(&name)).is_some();
-            if !is_head
-                && naming::is_name(&name)
-                && !naming::is_measure(&name)
-                && !SURPLUS.is_match(&name)
-                && name.chars().count() <= 50
-                && !name.contains(". ")
-            {
-                let section = priced::section(page, start, &name);
-                let fact =
-                    Fact::Menu { section, name, description: None, amount: None, currency: None };
-                found.push(FoundFact {
-                    fact,
-                    page: number,
-                    via: Via::List,
-                    text: first.text.clone(),
-                    confidence: LABELLED,
-                });
-            }
-        }
-    }
+    named.extend(terms_without_price(page, dishes().map(|(item, _)| item)));
+    let lists = lists_of_dishes(page, &boxes);
+    named.extend(lists.iter().flat_map(|(list, look)| named_in_boxes(page, *list, look, &boxes)));
+    found.extend(named.into_iter().map(|(at, name)| dish(page, number, at, name)));
 }
 
-/// `<span class=name>Fish of the day</span> <span class=size>200 g</span>`: each part of a line has a class of its own.
+/// A dish without a price that a line names.
+fn dish(page: &SitePage<'_>, number: usize, at: usize, name: String) -> FoundFact {
+    let section = priced::section(page, at, &name);
+    let fact = TileFact::Menu { section, name, description: None, amount: None, currency: None };
+    let text = page.lines.all[at].text.clone();
+    FoundFact { fact, page: number, via: Via::List, text, confidence: LABELLED }
+}
+
+/// The largest element around the price of an item that has no other item's price.
+fn box_of_dish(page: &SitePage<'_>, item: &PricedItem, items: &[PricedItem]) -> usize {
+    let line = |item: &PricedItem| &page.lines.all[item.line];
+    let has_others = |&around: &usize| {
+        let inside = |other: &&PricedItem| page.tree.contains(around, line(other).nodes.0);
+        items.iter().filter(inside).count() > 1
+    };
+    let block = line(item).block;
+    page.tree.around(block).take_while(|around| !has_others(around)).last().unwrap_or(block)
+}
+
+/// Lines that name a dish and have other words where a price would stand: `Turbot … see board`.
+fn named_beside_stand_in(page: &SitePage<'_>, items: &[PricedItem]) -> Vec<(usize, String)> {
+    let lines = &page.lines.all;
+    let blocks: BTreeSet<usize> = items.iter().map(|item| lines[item.line].block).collect();
+    let is_free =
+        |at: usize| lines[at].prices.is_empty() && items.iter().all(|item| item.line != at);
+    let named = (0..lines.len()).filter(|&at| is_free(at)).filter_map(|at| {
+        let end = end_of_name(page, at, &blocks).filter(|&end| end > 0)?;
+        let name = naming::clean_name(&lines[at].text[..end]);
+        (is_dish_line(page, at) && naming::is_name(&name)).then_some((at, name))
+    });
+    named.collect()
+}
+
+/// The elements that contain boxes of dishes, each with the signature of these boxes.
+fn lists_of_dishes(page: &SitePage<'_>, boxes: &BTreeSet<usize>) -> BTreeSet<(usize, String)> {
+    let tree = &page.tree;
+    let place = |at: usize| (tree.node(at).parent, signature(page, at));
+    let mut lists: BTreeSet<(usize, String)> = boxes.iter().map(|&at| place(at)).collect();
+    lists.retain(|(_, signature)| !signature.is_empty());
+    // A class that dishes have in two lists marks dishes in other lists too.
+    let mut lists_by_signature: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, signature) in &lists {
+        *lists_by_signature.entry(signature).or_default() += 1;
+    }
+    lists_by_signature
+        .retain(|signature, count| *count >= 2 && signature.split_whitespace().count() > 1);
+    let marks: BTreeSet<String> = lists_by_signature.into_keys().map(str::to_owned).collect();
+    // How many elements have each signature, and how many of them are boxes of dishes.
+    let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for at in (0..tree.len()).filter(|&at| tree.element(at).is_some() && !tree.node(at).hidden) {
+        let (parent, signature) = place(at);
+        let (elements, dishes) = counts.entry(signature.clone()).or_default();
+        *elements += 1;
+        *dishes += usize::from(boxes.contains(&at));
+        if marks.contains(&signature) {
+            lists.insert((parent, signature));
+        }
+    }
+    // `p.text` may be the class of every text of the page.
+    lists.retain(|(_, signature)| {
+        let is_list_entry = signature.starts_with("li ") || signature == "article ";
+        counts
+            .get(signature)
+            .is_some_and(|(elements, dishes)| 2 * dishes >= *elements || is_list_entry)
+    });
+    lists
+}
+
+/// The names in those boxes of a list that look like boxes of dishes and have no price.
+fn named_in_boxes(
+    page: &SitePage<'_>,
+    list: usize,
+    look: &str,
+    boxes: &BTreeSet<usize>,
+) -> Vec<(usize, String)> {
+    let tree = &page.tree;
+    let is_candidate = |&at: &usize| {
+        // The contents of the box of a dish describe the dish.
+        let is_inside = |outer: &usize| tree.contains(*outer, at);
+        !tree.node(at).hidden
+            && !boxes.range(..=at).next_back().is_some_and(is_inside)
+            && signature(page, at) == look
+    };
+    let siblings = tree.children(list).take(SIBLINGS_MAX).filter(is_candidate);
+    siblings.filter_map(|at| named_in_box(page, at)).collect()
+}
+
+fn named_in_box(page: &SitePage<'_>, at: usize) -> Option<(usize, String)> {
+    let mut inside = page.lines.inside(&page.tree, at);
+    let has_price = |at: usize| !page.lines.all[at].prices.is_empty();
+    if !(1..=3).contains(&inside.len()) || inside.clone().any(has_price) {
+        return None;
+    }
+    // A number before the name counts the dishes.
+    let is_count = |at: usize| page.lines.all[at].text.bytes().all(|byte| byte.is_ascii_digit());
+    let start = inside.find(|&at| !is_count(at))?;
+    let first = &page.lines.all[start];
+    if !first.is_matter() || first.part.footer || first.part.header || first.part.post {
+        return None;
+    }
+    let text = first_of_spans(page, first).or(first.lead()).unwrap_or(&first.text);
+    let name = naming::clean_name(naming::without_stand_in(text));
+    // The page's own name and a day of the week head a list.
+    let is_head = first.level == 1 || crate::clock::day(&crate::plain::fold(&name)).is_some();
+    let is_dish = !is_head
+        && naming::is_name(&name)
+        && !naming::is_measure(&name)
+        && !SURPLUS.is_match(&name)
+        && name.chars().count() <= 50
+        && !name.contains(". ");
+    is_dish.then_some((start, name))
+}
+
+/// `<span class=name>Fish of the day</span> <span class=size>200 g</span>`: the first part, if the
+/// parts have different classes.
 fn first_of_spans<'l>(page: &SitePage<'_>, line: &'l crate::lines::TextLine) -> Option<&'l str> {
     let (first, last) = (line.pieces.first()?, line.pieces.last()?);
     let class = |piece: &crate::lines::TextPiece| {
@@ -412,7 +385,8 @@ fn first_of_spans<'l>(page: &SitePage<'_>, line: &'l crate::lines::TextLine) -> 
     is_other.then(|| line.text[first.at.clone()].trim())
 }
 
-/// Where the name ends on a line without a price: `Turbot ....... see board`, or `Turbot market price` among lines with prices.
+/// The end of the name on a line without a price: `Turbot ....... see board`, `Turbot market
+/// price`.
 fn end_of_name(page: &SitePage<'_>, at: usize, blocks: &BTreeSet<usize>) -> Option<usize> {
     let line = &page.lines.all[at];
     let led = LEADERS.find(&line.text).map(|found| found.start());
@@ -420,49 +394,37 @@ fn end_of_name(page: &SitePage<'_>, at: usize, blocks: &BTreeSet<usize>) -> Opti
     led.or_else(|| Some(short).filter(|_| short < line.text.len() && blocks.contains(&line.block)))
 }
 
-/// `Gnocchi of the day | ask us`: a term without a price in a list of terms with prices.
-fn terms_without_price(
+/// `Gnocchi of the day | ask us`: terms without a price in a list of terms with prices.
+fn terms_without_price<'i>(
     page: &SitePage<'_>,
-    number: usize,
-    items: &[PricedItem],
-    kinds: &[PricedKind],
-    found: &mut Vec<FoundFact>,
-) {
+    dishes: impl Iterator<Item = &'i PricedItem>,
+) -> Vec<(usize, String)> {
     let (tree, lines) = (&page.tree, &page.lines.all);
     let mut priced: BTreeMap<usize, usize> = BTreeMap::new();
-    for (item, _) in items.iter().zip(kinds).filter(|(_, kind)| **kind == PricedKind::Menu) {
-        if let Some(list) = tree.nearest(lines[item.line].block, &["dl"]) {
-            *priced.entry(list).or_default() += 1;
-        }
+    for list in dishes.filter_map(|item| tree.nearest(lines[item.line].block, &["dl"])) {
+        *priced.entry(list).or_default() += 1;
     }
+    let is_term = |at: usize| tree.nearest(lines[at].block, &["dt"]).is_some();
+    let mut named = Vec::new();
     for list in priced.into_iter().filter(|(_, count)| *count >= 2).map(|(list, _)| list) {
         let inside = page.lines.inside(tree, list);
-        let is_term = |at: usize| tree.nearest(lines[at].block, &["dt"]).is_some();
         for at in inside.clone().filter(|&at| is_term(at)) {
-            let said = (at + 1..inside.end).take_while(|&line| !is_term(line));
+            let mut details = (at + 1..inside.end).take_while(|&line| !is_term(line));
             let words: usize =
-                said.clone().map(|line| lines[line].text.split_whitespace().count()).sum();
+                details.clone().map(|line| lines[line].text.split_whitespace().count()).sum();
             let has_number = |line: usize| lines[line].text.bytes().any(|b| b.is_ascii_digit());
             let name = crate::card::before_aside(&lines[at]).unwrap_or(&lines[at].text);
             let name = naming::clean_name(name);
-            if words == 0 || words > STAND_IN_WORDS || said.clone().any(has_number) {
-                continue;
-            }
-            if naming::is_name(&name) && lines[at].is_matter() {
-                let section = priced::section(page, at, &name);
-                let fact =
-                    Fact::Menu { section, name, description: None, amount: None, currency: None };
-                let text = lines[at].text.clone();
-                found.push(FoundFact {
-                    fact,
-                    page: number,
-                    via: Via::List,
-                    text,
-                    confidence: LABELLED,
-                });
+            if (1..=STAND_IN_WORDS).contains(&words)
+                && !details.any(has_number)
+                && naming::is_name(&name)
+                && lines[at].is_matter()
+            {
+                named.push((at, name));
             }
         }
     }
+    named
 }
 
 /// An element's name and classes; none if it has no class, since then it may be anything.
@@ -475,33 +437,23 @@ pub(crate) fn signature(page: &SitePage<'_>, at: usize) -> String {
     }
 }
 
-/// An amount to the cent: whatever it is, it is no part of a name.
-pub(crate) static AMOUNT: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\d[.,]\d\d(?:$|[^0-9])").expect("a constant pattern"));
+patterns! {
+    /// An amount to the cent: whatever it is, it is no part of a name.
+    AMOUNT: r"\d[.,]\d\d(?:$|[^0-9])";
+    /// `Gluten free +10`: what something costs more.
+    SURPLUS: r"\+\s?\d";
+    LEADERS: r"\s?(?:\.\s?){4,}|\s\.{3}\s|…{2,}|_{4,}";
+}
 
-/// `Gluten free +10`: what something costs more.
-static SURPLUS: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\+\s?\d").expect("a constant pattern"));
-
-pub(crate) static LEADERS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\s?(?:\.\s?){4,}|\s\.{3}\s|…{2,}|_{4,}").expect("a constant pattern")
-});
-
-words! { NOT_DISH: "up to, under, for children, jusqu'a, pour les enfants, bis, fur kinder, hasta, para ninos, fino a, per bambini, tot, voor kinderen, served, serving, ask, please, see, choose, available, from, until, all served, includes, including, serviert, dazu, inklusive, wahlweise, bitte, alle, servi, servis, au choix, demandez, tous, toutes, servido, servidos, a elegir, todos, todas, consultar, servito, serviti, a scelta, tutti, tutte, geserveerd, keuze uit, alle onze, podawane, do wyboru, serveras, serveres, podavame" }
-
-words! { SET_MENU: "menu, menus, menue, meny, formule, carte, menu del dia, set meal, set meals, set lunch, set dinner, banquet" }
-
-words! { FOR_ALL: "every dish, jedes, jeder, chaque, ogni, kazdy, everything, alles, tout, todo, tudo, tutto, wszystko, vse, allt, cada, ciascuno, ciascuna, cad, per stuk, kazdy, kazde, all, each, alle, je, jeweils, chacun, chacune, tous, toutes, tutti, tutte, l'uno, todos, todas, cada uno, elk, allemaal, wszystkie, alla, hver, vsechny" }
-
-/// More dishes of one price are not read.
+/// The most dishes of one price that are read.
 pub(crate) const DISHES_MAX: usize = 60;
 
-/// A menu of several courses has no more prices.
+/// The most prices of a menu of several courses.
 const SET_PRICES_MAX: usize = 2;
 /// What so many lines begin with is a label.
 const LABELS_MIN: usize = 3;
 /// What stands where a price would has no more words.
 const STAND_IN_WORDS: usize = 4;
 
-/// More boxes side by side are not looked at.
+/// The most boxes side by side that are looked at.
 pub(crate) const SIBLINGS_MAX: usize = 1_000;

@@ -1,11 +1,14 @@
-//! Which e-mail addresses does a text name? Plain ones, and those that are written for people only: `info (at) shop [dot] example`.
+//! Finds e-mail addresses, also those that are spelled for people only: `info (at) shop [dot]
+//! example`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use crate::words::patterns;
 use regex::Regex;
 
-/// All e-mail addresses of a text in lower case, with where they stand. At the site's own `domain`, a plain `at` will do.
+/// Returns all e-mail addresses in lower case, with their places. At the site's own `domain`, a
+/// plain `at` is enough.
 pub(crate) fn emails(text: &str, domain: &str) -> Vec<(Range<usize>, String)> {
     let mut found: Vec<(Range<usize>, String)> = Vec::new();
     for pattern in [&*WRITTEN, &*SPELLED] {
@@ -112,15 +115,12 @@ static SPELLED: LazyLock<Regex> = LazyLock::new(|| {
     );
     Regex::new(&pattern).expect("spelled addresses are a pattern")
 });
-static AT_DOMAIN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"([A-Za-z0-9._%+-]+)\s(?:at|AT|ät|chiocciola|arroba|arobase|małpa)\s([A-Za-z0-9.-]+\.[A-Za-z]{2,})").expect("a constant pattern")
-});
-static DOT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(&format!(r"\s?[\[({{<]\s?(?:{DOT_WORDS}|\.)\s?[\])}}>]\s?|\s(?:{DOT_WORDS})\s"))
-        .expect("a constant pattern")
-});
+patterns! {
+    AT_DOMAIN: r"([A-Za-z0-9._%+-]+)\s(?:at|AT|ät|chiocciola|arroba|arobase|małpa)\s([A-Za-z0-9.-]+\.[A-Za-z]{2,})";
+    DOT: format!(r"\s?[\[({{<]\s?(?:{DOT_WORDS}|\.)\s?[\])}}>]\s?|\s(?:{DOT_WORDS})\s");
+}
 
-/// More addresses of one text are not read.
+/// The most addresses of one text that are read.
 const EMAILS_MAX: usize = 64;
 
 #[cfg(test)]

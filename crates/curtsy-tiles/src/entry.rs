@@ -1,12 +1,14 @@
-//! What does one line of a list say? A name and its prices, or several pairs of them, and the period of each price.
+//! Reads a line of a list: a name and its prices or several such pairs, and the period of each
+//! price.
 
-use crate::goods::{PER, joined};
+use crate::goods::joined;
 use crate::money::{self, Period, Price};
 use crate::naming::{clean_name, is_measure, is_name, split_name, without_measure};
-use crate::plain::{fold, words};
+use crate::plain::fold;
 use crate::priced::{PERIOD_CHARS, PriceFinder};
 use crate::tile::Via;
 use crate::whose;
+use crate::words::{AGES, OR, PER, SEASONS};
 
 impl PriceFinder<'_, '_> {
     /// `Cod £6.20`, `Cod £6.20 / £8.40`, `Adults £9, children £4.50`.
@@ -34,7 +36,7 @@ impl PriceFinder<'_, '_> {
                 return;
             }
         }
-        // `<span>Platter</span><span>for two</span><span>18</span>`: between the name and the price it is described.
+        // `<span>Platter</span><span>for two</span><span>18</span>`: the middle describes.
         if let Some((name, description)) = self.in_spans(at, tags) {
             let prices = self.with_periods(at, tags);
             self.push(at, name, Some(description), prices, Via::List);
@@ -118,7 +120,7 @@ impl PriceFinder<'_, '_> {
         }
     }
 
-    /// The name and the description of a line that is made of three elements or more, the last of them with its prices.
+    /// The name and description of a line of three or more elements, the last one with its prices.
     pub(crate) fn in_spans(&self, at: usize, tags: &[Price]) -> Option<(String, String)> {
         let line = &self.page.lines.all[at];
         let tree = &self.page.tree;
@@ -156,7 +158,8 @@ impl PriceFinder<'_, '_> {
             let after: String =
                 text[tag.at.end..end.max(tag.at.end)].chars().take(PERIOD_CHARS).collect();
             let after = fold(whose::first_clause(&after));
-            // What stands in brackets or after a comma is about something else, unless it is nothing but a period.
+            // Text in brackets or after a comma is about something else, unless it is only a
+            // period.
             let (near, rest) = after.split_at(after.find(['(', ',']).unwrap_or(after.len()));
             let mut period = money::period(near)
                 .or_else(|| PER.begin(near.trim()).then(|| money::period(&joined(near))).flatten())
@@ -201,7 +204,8 @@ impl PriceFinder<'_, '_> {
         with
     }
 
-    /// The period that is said before a price, and for all after it: `Per night £48, £62 in August`.
+    /// The period before a price, which holds for all prices after it: `Per night £48, £62 in
+    /// August`.
     pub(crate) fn period_before(&self, text: &str, tags: &[Price], place: usize) -> Option<Period> {
         let start = tags[..place].last().map_or(0, |last| last.at.end);
         let before = whose::last_clause(&text[start..tags[place].at.start]);
@@ -215,12 +219,3 @@ impl PriceFinder<'_, '_> {
         period.filter(|_| words <= 4)
     }
 }
-
-words! {
-/// Who pays a price of their own for the same thing.
-AGES: "adult, adults, child, children, kids, concession, concessions, student, students, senior, seniors, erwachsene, erwachsener, kind, kinder, ermassigt, schuler, studenten, adulte, adultes, enfant, enfants, reduit, adulto, adultos, nino, ninos, adulti, bambini, ridotto, volwassenen, volwassene, kinderen, dorosli, dzieci, ulgowy, normalny, vuxen, vuxna, barn, voksen, voksne, dospeli, deti, aikuiset, lapset, criancas, adultos" }
-
-words! {
-/// When the same thing has a price of its own.
-SEASONS: "summer, winter, sommer, ete, hiver, verano, invierno, estate, inverno, zomer, zima, lato, leto, sommar, vinter, hauptsaison, nebensaison, vorsaison, weekday, weekdays, weekend, wochenende, werktags, low season, high season, peak season, basse saison, haute saison, temporada alta, temporada baja, alta stagione, bassa stagione, hoogseizoen, laagseizoen" }
-words! { OR: "or, oder, ou, o, of, lub, eller, nebo, tai, and, und, et, e, y, i, bzw, bis, to, then, dann, puis, plus" }

@@ -1,18 +1,18 @@
-//! Which questions does a page answer? Accordions, lists of terms, headings with what follows them, and lines with `Q:` and `A:`.
+//! Finds questions with answers: in accordions, lists of terms, headings, and lines with `Q:` and
+//! `A:`.
 //!
-//! A heading with a question mark is no question by itself ("Hungry?"): it has to stand among others, or where questions are announced.
+//! A heading that asks is not enough ("Hungry?"): it has to be among others, or where questions are
+//! announced.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use crate::found::{FoundFact, LABELLED, LISTED, STRUCTURED};
-use crate::plain::{fold, plain, words};
+use crate::plain::{fold, plain};
 use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
-use crate::tile::{Fact, Via};
-use crate::topic::{self, Topic};
+use crate::tile::{TileFact, Via};
+use crate::topic::Topic;
+use crate::words::{FAQ, FAQ_CLASS, INVITATION, patterns};
 
 /// All questions and answers of a site.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
@@ -64,7 +64,7 @@ fn tile(page: usize, via: Via, question: &str, answer: &str, confidence: f32) ->
     let question = plain(question, QUESTION_CHARS_MAX);
     FoundFact {
         text: question.clone(),
-        fact: Fact::Faq { question, answer: plain(answer, ANSWER_CHARS_MAX) },
+        fact: TileFact::Faq { question, answer: plain(answer, ANSWER_CHARS_MAX) },
         page,
         via,
         confidence,
@@ -101,7 +101,7 @@ pub(crate) fn is_question(page: &SitePage<'_>, at: usize) -> bool {
     line.level > 0 && page.topic != Topic::Home && asking_headings(page, at) >= 3
 }
 
-/// Leaves out what only invites ("Still have questions?"): it says so, or looks unlike all the others.
+/// Removes invitations ("Still have questions?"), which say so or look unlike all other questions.
 fn without_invitations(page: &SitePage<'_>, questions: &mut Vec<usize>) {
     let look = |at: usize| {
         let line = &page.lines.all[at];
@@ -128,8 +128,6 @@ fn without_invitations(page: &SitePage<'_>, questions: &mut Vec<usize>) {
     });
 }
 
-words! { INVITATION: "still, any other questions, any more questions, more questions, other questions, any questions, got a question, got questions, have a question, have more questions, noch fragen, weitere fragen, haben sie fragen, sie haben fragen, offene fragen, keine antwort, encore des questions, une autre question, d'autres questions, une question, autre question, vous ne trouvez pas, mas preguntas, mas dudas, alguna duda, tienes dudas, otra pregunta, altre domande, hai altre domande, ancora domande, nog vragen, andere vraag, staat je vraag, masz pytania, masz inne, inne pytania, wiecej pytan, nie znalazles, fler fragor, har du fragor, flere sporgsmal, har du sporgsmal, flere sporsmal, dalsi dotazy, mate dotaz, mais perguntas, outra pergunta, ainda tem duvidas, lisaa kysyttavaa, didn't find, not found, ready to, hungry, need help, can't find" }
-
 fn ends_as_question(text: &str) -> bool {
     text.trim_end_matches([' ', '+', '−', '-', '▼', '▾', '›', '»', '"', '”', ')', '*', '\u{fe0f}'])
         .ends_with(['?', '？', ';'])
@@ -149,16 +147,9 @@ fn is_announced(page: &SitePage<'_>, at: usize) -> bool {
     page.topic == Topic::Faq && !line.part.aside
         || page.lines.headings(at).any(|heading| {
             let folded = &page.lines.all[heading].folded;
-            topic::FAQ.are_in(folded) && !ends_as_question(&page.lines.all[heading].text)
+            FAQ.are_in(folded) && !ends_as_question(&page.lines.all[heading].text)
         })
-        || page.tree.around(line.nodes.0).any(|around| {
-            page.tree.element(around).is_some_and(|element| {
-                element.class_words().any(|word| {
-                    ["faq", "faqs", "accordion", "qa", "fragen"]
-                        .contains(&word.to_ascii_lowercase().as_str())
-                })
-            })
-        })
+        || page.tree.around(line.nodes.0).any(|around| page.tree.has_class(around, &FAQ_CLASS))
 }
 
 fn asking_headings(page: &SitePage<'_>, at: usize) -> usize {
@@ -187,7 +178,7 @@ fn question_at(page: &SitePage<'_>, at: usize) -> Option<(String, String)> {
         .then(|| (question.into_owned(), String::new()))
 }
 
-/// The lines of the answer: what is left of the item that both stand in, or what follows until the next question or heading.
+/// The lines of the answer: the rest of the item, or the lines up to the next question or heading.
 fn answer_lines(
     page: &SitePage<'_>,
     at: usize,
@@ -211,7 +202,8 @@ fn answer_lines(
     }
     let end = next.unwrap_or(lines.len());
     let end = stop_at_heading(page, first, end).end;
-    // The last one goes on no longer than the others did, or it would take in what follows the questions.
+    // The last answer is no longer than the others, or it would contain the text after the
+    // questions.
     let parent = tree.node(lines[at].block).parent;
     let blocks = |range: Range<usize>| {
         let child = |line: usize| {
@@ -254,18 +246,15 @@ fn stop_at_heading(page: &SitePage<'_>, first: usize, end: usize) -> Range<usize
     first..end
 }
 
-static QUESTION_MARK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:Q|F|P|D|V|O|Frage|Question|Pregunta|Domanda|Vraag|Pergunta|Pytanie|Fråga|Spørgsmål|Otázka|K)\s?\d{0,2}\s?[:.)]\s*").expect("a constant pattern")
-});
-static ANSWER_MARK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:A|R|Antwort|Answer|Réponse|Respuesta|Risposta|Antwoord|Resposta|Odpowiedź|Odp|Svar|Odpověď|O|S|V)\s?\d{0,2}\s?[:.)]\s*").expect("a constant pattern")
-});
-static NUMBERED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\d{1,2}\s?[.)]\s+").expect("a constant pattern"));
+patterns! {
+    QUESTION_MARK: r"^\s*(?:Q|F|P|D|V|O|Frage|Question|Pregunta|Domanda|Vraag|Pergunta|Pytanie|Fråga|Spørgsmål|Otázka|K)\s?\d{0,2}\s?[:.)]\s*";
+    ANSWER_MARK: r"^\s*(?:A|R|Antwort|Answer|Réponse|Respuesta|Risposta|Antwoord|Resposta|Odpowiedź|Odp|Svar|Odpověď|O|S|V)\s?\d{0,2}\s?[:.)]\s*";
+    NUMBERED: r"^\d{1,2}\s?[.)]\s+";
+}
 
 /// Whether a text is one of a page's questions, so that others don't take it for something else.
 pub(crate) fn asks(text: &str) -> bool {
-    ends_as_question(text) || topic::FAQ.are(&fold(text))
+    ends_as_question(text) || FAQ.are(&fold(text))
 }
 
 /// Longer questions are cut.

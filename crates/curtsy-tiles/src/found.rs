@@ -1,12 +1,12 @@
 //! A fact with where it was seen, before what says the same is merged.
 
-use crate::tile::{Fact, Via};
+use crate::tile::{TileFact, Via};
 
 /// A fact, and the place where it was found.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundFact {
     /// The fact.
-    pub(crate) fact: Fact,
+    pub(crate) fact: TileFact,
     /// The number of the page.
     pub(crate) page: usize,
     /// What it was read out of.
@@ -15,6 +15,19 @@ pub(crate) struct FoundFact {
     pub(crate) text: String,
     /// From 0 to 1.
     pub(crate) confidence: f32,
+}
+
+impl FoundFact {
+    /// A fact that some words on a page state.
+    pub(crate) fn new(
+        fact: impl Into<TileFact>,
+        page: usize,
+        via: Via,
+        text: impl Into<String>,
+        confidence: f32,
+    ) -> FoundFact {
+        FoundFact { fact: fact.into(), page, via, text: text.into(), confidence }
+    }
 }
 
 /// How sure structured data is.

@@ -1,6 +1,6 @@
-//! What kind of thing is it that has a price: food that is served, goods for sale, or a plan, a treatment, a ticket, a room?
+//! Turns priced items into facts: dishes, goods, or prices of plans, treatments, tickets and rooms.
 //!
-//! By the page it stands on, the headings over it, a button that puts it into a basket, and what the site is about.
+//! The kind follows from the page, the headings, a basket button and the trade of the site.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,14 @@ use crate::found::{FoundFact, LABELLED, LISTED, STRUCTURED};
 use crate::kind::{PricedKind, kinds};
 use crate::money::Period;
 use crate::naming;
-use crate::plain::{fold, identity, words};
+use crate::plain::{fold, identity};
 use crate::priced::{self, PricedItem};
 use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
-use crate::tile::{Fact, TileKind, Via};
+use crate::tile::{TileFact, TileKind, Via};
 use crate::topic::Topic;
 use crate::week::{self, Week};
+use crate::words::{ALL_PRICES, HOURLY, PER, RECURRING};
 
 /// Everything with a price on a site, and dishes without one.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
@@ -54,7 +55,8 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
                 }
                 continue;
             }
-            // A heading may say the period of all that stands under it, if it is not the name of one of them.
+            // A heading may state the period of all items below it, unless it is the name of one of
+            // them.
             let section = item.section.as_deref().filter(|section| !names.contains(section));
             let headed = section.and_then(|section| period_of_name(&fold(section)));
             let note = headed.or_else(|| period_of_note(page, &notes, item));
@@ -81,7 +83,7 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     // The house itself is none of its dishes.
     let own = site.name.as_ref().map(|name| identity(&name.text)).unwrap_or_default();
     found.retain(|found| {
-        !matches!(&found.fact, Fact::Menu { name, amount: None, .. } if identity(name) == own)
+        !matches!(&found.fact, TileFact::Menu { name, amount: None, .. } if identity(name) == own)
     });
     without_twins(&mut found);
     without_old_prices(&mut found);
@@ -125,7 +127,7 @@ fn without_marks(page: &SitePage<'_>, found: &mut [FoundFact]) {
     let marks: Vec<String> =
         lines.iter().flat_map(|line| naming::explained_marks(&line.text)).collect();
     for found in found {
-        if let Fact::Menu { name, .. } = &mut found.fact {
+        if let TileFact::Menu { name, .. } = &mut found.fact {
             let short = naming::without_marks(name, &marks);
             let short = if has_notes { naming::without_note(short) } else { short };
             *name = short.to_owned();
@@ -136,7 +138,7 @@ fn without_marks(page: &SitePage<'_>, found: &mut [FoundFact]) {
 /// A dish that has a price somewhere does not go without one elsewhere.
 fn without_twins(found: &mut Vec<FoundFact>) {
     let name = |found: &FoundFact| match &found.fact {
-        Fact::Menu { name, amount, .. } => Some((identity(name), amount.is_some())),
+        TileFact::Menu { name, amount, .. } => Some((identity(name), amount.is_some())),
         _ => None,
     };
     let priced: BTreeSet<String> =
@@ -148,10 +150,8 @@ fn without_twins(found: &mut Vec<FoundFact>) {
 
 /// A price whose period is said in one place is not paid once in another.
 fn without_unsaid_periods(found: &mut Vec<FoundFact>) {
-    let thing = |fact: &Fact| match fact {
-        Fact::Pricing { name, amount, period, .. } => {
-            Some(((identity(name), amount.parse::<f64>().ok()?.to_bits()), *period))
-        }
+    let thing = |fact: &TileFact| match fact {
+        TileFact::Pricing { period, .. } => Some((name_and_amount(fact)?, *period)),
         _ => None,
     };
     let said: BTreeSet<(String, u64)> = found
@@ -166,28 +166,31 @@ fn without_unsaid_periods(found: &mut Vec<FoundFact>) {
     });
 }
 
-/// Where structured data and what visitors see differ about a price, visitors are right.
-fn without_old_prices(found: &mut Vec<FoundFact>) {
-    let is_structured = |found: &FoundFact| {
-        matches!(found.via, Via::JsonLd | Via::Microdata | Via::Rdfa | Via::OpenGraph)
-    };
-    let priced = |fact: &Fact| match fact {
-        Fact::Menu { name, amount: Some(amount), .. }
-        | Fact::Products { name, amount: Some(amount), .. }
-        | Fact::Pricing { name, amount, .. } => {
+/// The name and the amount of a thing with a price.
+fn name_and_amount(fact: &TileFact) -> Option<(String, u64)> {
+    match fact {
+        TileFact::Menu { name, amount: Some(amount), .. }
+        | TileFact::Products { name, amount: Some(amount), .. }
+        | TileFact::Pricing { name, amount, .. } => {
             Some((identity(name), amount.parse::<f64>().ok()?.to_bits()))
         }
         _ => None,
-    };
+    }
+}
+
+/// Where structured data and what visitors see differ about a price, visitors are right.
+fn without_old_prices(found: &mut Vec<FoundFact>) {
     let mut seen: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
-    for (name, amount) in
-        found.iter().filter(|found| !is_structured(found)).filter_map(|found| priced(&found.fact))
+    for (name, amount) in found
+        .iter()
+        .filter(|found| !found.via.is_structured())
+        .filter_map(|found| name_and_amount(&found.fact))
     {
         seen.entry(name).or_default().insert(amount);
     }
     found.retain(|found| {
-        !is_structured(found)
-            || priced(&found.fact).is_none_or(|(name, amount)| {
+        !found.via.is_structured()
+            || name_and_amount(&found.fact).is_none_or(|(name, amount)| {
                 seen.get(&name).is_none_or(|amounts| amounts.contains(&amount))
             })
     });
@@ -195,17 +198,9 @@ fn without_old_prices(found: &mut Vec<FoundFact>) {
 
 /// An item has one kind: the surest fact decides for all facts with the same name and price.
 fn of_one_kind(found: &mut Vec<FoundFact>) {
-    let thing = |fact: &Fact| match fact {
-        Fact::Menu { name, amount: Some(amount), .. }
-        | Fact::Products { name, amount: Some(amount), .. }
-        | Fact::Pricing { name, amount, .. } => {
-            Some((identity(name), amount.parse::<f64>().ok()?.to_bits()))
-        }
-        _ => None,
-    };
     let mut best: BTreeMap<(String, u64), (f32, TileKind)> = BTreeMap::new();
     for found in found.iter() {
-        if let Some(key) = thing(&found.fact) {
+        if let Some(key) = name_and_amount(&found.fact) {
             let own = (found.confidence, found.fact.kind());
             let known = best.entry(key).or_insert(own);
             if own.0 > known.0 {
@@ -214,7 +209,7 @@ fn of_one_kind(found: &mut Vec<FoundFact>) {
         }
     }
     found.retain(|found| {
-        thing(&found.fact)
+        name_and_amount(&found.fact)
             .and_then(|key| best.get(&key))
             .is_none_or(|(_, kind)| *kind == found.fact.kind())
     });
@@ -229,7 +224,7 @@ fn structured(
     for (via, said) in &page.said {
         let currency = |code: Option<&String>| code.cloned().or(site.currency.map(str::to_owned));
         let fact = match said {
-            SchemaFact::Dish { section, name, description, price } => Fact::Menu {
+            SchemaFact::Dish { section, name, description, price } => TileFact::Menu {
                 section: section.clone(),
                 name: name.clone(),
                 description: description.clone(),
@@ -240,21 +235,21 @@ fn structured(
                 if *service || price.period != Period::Once || page.topic == Topic::Pricing =>
             {
                 let Some(currency) = currency(price.currency.as_ref()) else { continue };
-                Fact::Pricing {
+                TileFact::Pricing {
                     name: name.clone(),
                     amount: price.amount.clone(),
                     currency,
                     period: price.period,
                 }
             }
-            SchemaFact::Offer { name, description, price: Some(price), .. } => Fact::Products {
+            SchemaFact::Offer { name, description, price: Some(price), .. } => TileFact::Products {
                 name: name.clone(),
                 amount: Some(price.amount.clone()),
                 currency: currency(price.currency.as_ref()),
                 description: description.clone(),
             },
             SchemaFact::Offer { name, description, price: None, service: true } => {
-                Fact::Services { name: name.clone(), description: description.clone() }
+                TileFact::Services { name: name.clone(), description: description.clone() }
             }
             _ => continue,
         };
@@ -266,7 +261,7 @@ fn structured(
     }
 }
 
-/// One fact for each price: a dish of several sizes, a room in several seasons, a plan by the month and by the year.
+/// Adds one fact for each price: a dish of several sizes, a room in several seasons.
 fn emit(
     site: &SitePages<'_>,
     page: usize,
@@ -277,7 +272,7 @@ fn emit(
 ) {
     let confidence = if item.via == Via::Text { LABELLED } else { LISTED };
     if item.prices.is_empty() && kind == PricedKind::Menu {
-        let fact = Fact::Menu {
+        let fact = TileFact::Menu {
             section: item.section.clone(),
             name: item.name.clone(),
             description: item.description.clone(),
@@ -290,14 +285,14 @@ fn emit(
         let Some(currency) = site.iso(price.currency).map(str::to_owned) else { continue };
         let (name, amount) = (item.name.clone(), price.amount.clone());
         let fact = match kind {
-            PricedKind::Menu => Fact::Menu {
+            PricedKind::Menu => TileFact::Menu {
                 section: item.section.clone(),
                 name,
                 description: item.description.clone(),
                 amount: Some(amount),
                 currency: Some(currency),
             },
-            PricedKind::Products => Fact::Products {
+            PricedKind::Products => TileFact::Products {
                 name,
                 amount: Some(amount),
                 currency: Some(currency),
@@ -307,7 +302,7 @@ fn emit(
                 let by_name = || period_of_name(&fold(&item.name)).or(note);
                 let period = Some(*period).filter(|period| *period != Period::Once);
                 let period = period.or_else(by_name).unwrap_or(Period::Once);
-                Fact::Pricing { name, amount, currency, period }
+                TileFact::Pricing { name, amount, currency, period }
             }
         };
         found.push(FoundFact { fact, page, via: item.via, text: item.text.clone(), confidence });
@@ -386,10 +381,5 @@ fn period_of_name(folded: &str) -> Option<Period> {
     RECURRING.are_in(folded).then(|| crate::money::period(folded)).flatten()
 }
 
-words! { PER: "per, pro, par, por, al, je, za, pr, pr., each, every, a la, all'" }
-words! { ALL_PRICES: "all prices, all rates, prices are, rates are, prices per, rates per, alle preise, preise pro, preise je, die preise gelten, tous les prix, tarifs par, prix par, prix a la, todos los precios, precios por, tutti i prezzi, prezzi per, prezzi a, alle prijzen, prijzen per, wszystkie ceny, ceny za, alla priser, priser per, alle priser, priser pr, vsechny ceny, ceny jsou za, ceny za, todos os precos, precos por, tarif par, tarifs a la, tariff per" }
-words! { HOURLY: "arbeitsstunde, meisterstunde, monteurstunde, gesellenstunde, stundensatz, stundenlohn, hourly rate, hour of labour, hour of work, taux horaire, heure de main d'oeuvre, hora de trabajo, mano de obra por hora, tarifa horaria, tariffa oraria, uurtarief, uurloon, stawka godzinowa, roboczogodzina, timpris, timepris, hodinova sazba, hodinova prace, tuntihinta, labour per hour" }
-words! { RECURRING: "membership, memberships, subscription, plan, rate, fee, rent, hire, abo, abonnement, mitgliedschaft, beitrag, abbonamento, suscripcion, cuota, quota, lidmaatschap, karnet, medlemskap, medlemskab, clenstvi, pass" }
-
-/// More notes of a page are not read.
+/// The most notes of a page that are read.
 const NOTES_MAX: usize = 20;

@@ -1,12 +1,13 @@
-//! Which lines are headings, and over what? `h1` to `h6`, and lines that only look like headings: bold, large, shouting, or set over a list of prices.
+//! Finds headings: `h1` to `h6`, and lines that are bold, large, in capitals, or over a list of
+//! prices.
 
 use crate::lines::TextLine;
-use crate::plain::words;
 use crate::tree::{Element, PageTree};
+use crate::words::{FENCE_ELEMENT, TITLE_CLASS};
 
 /// Finds lines that look like headings, and gives every line its heading.
 pub(crate) fn mark_headings(tree: &PageTree, lines: &mut [TextLine]) {
-    // Of lines that only look like headings, the look that comes first on the page is over those that come later.
+    // Among lines that only look like headings, an earlier look ranks above a later one.
     let mut looks: Vec<String> = Vec::new();
     for at in 0..lines.len() {
         if lines[at].level == 0 && looks_like_heading(tree, lines, at) {
@@ -41,7 +42,8 @@ pub(crate) fn mark_headings(tree: &PageTree, lines: &mut [TextLine]) {
     }
 }
 
-/// The element that a heading cannot reach beyond: a cell, an item, an aside, or the paragraph it leads.
+/// The element that ends a heading's reach: a cell, an item, an aside, or the paragraph that it
+/// leads.
 fn fence(tree: &PageTree, lines: &[TextLine], at: usize) -> usize {
     let line = &lines[at];
     if line.level >= 7 {
@@ -51,32 +53,17 @@ fn fence(tree: &PageTree, lines: &[TextLine], at: usize) -> usize {
             return line.block;
         }
     }
-    let hard = [
-        "td",
-        "th",
-        "aside",
-        "article",
-        "blockquote",
-        "footer",
-        "nav",
-        "details",
-        "table",
-        "fieldset",
-        "li",
-        "dd",
-        "form",
-        "figure",
-    ];
     let mut around = tree.around(line.nodes.0).enumerate();
     let is_fence = |climbed: usize, around: usize| {
-        (hard.contains(&tree.name(around))
+        (FENCE_ELEMENT.are(tree.name(around))
             || climbed < CLIMB_MAX && is_card(tree, lines, around, line.level))
             && !is_alone(tree, lines, around, at)
     };
     around.find(|&(climbed, around)| is_fence(climbed, around)).map_or(0, |(_, around)| around)
 }
 
-/// One of several boxes of a class side by side, each with a heading of its own rank: what follows them is under none of these.
+/// Whether a box is one of several of a class, each with a heading: the text after them is below
+/// none of these.
 fn is_card(tree: &PageTree, lines: &[TextLine], around: usize, level: u8) -> bool {
     if tree.attribute(around, "role") == Some("listitem") {
         return true;
@@ -147,7 +134,7 @@ fn looks_like_heading(tree: &PageTree, lines: &[TextLine], at: usize) -> bool {
     if heads_prices(tree, lines, at) {
         return true;
     }
-    let is_set_off = line.is_all(|style| style.strong) || has_title_class(tree, line);
+    let is_set_off = line.is_all(|style| style.strong) || tree.has_class(line.block, &TITLE_CLASS);
     let shouts = !line.text.chars().any(char::is_lowercase)
         && letters >= 4
         && lines.get(at + 1).is_some_and(|next| next.block == line.block);
@@ -209,31 +196,6 @@ fn look(tree: &PageTree, line: &TextLine) -> String {
     )
 }
 
-fn has_title_class(tree: &PageTree, line: &TextLine) -> bool {
-    let own = std::iter::once(line.block).filter_map(|at| tree.element(at));
-    own.flat_map(|element| element.class_words().map(str::to_ascii_lowercase).collect::<Vec<_>>())
-        .any(|word| {
-            [
-                "title",
-                "heading",
-                "headline",
-                "titel",
-                "titre",
-                "titolo",
-                "gruppe",
-                "category",
-                "kategorie",
-                "section-title",
-                "tytul",
-                "nadpis",
-                "rubrik",
-                "overskrift",
-                "kop",
-            ]
-            .contains(&word.as_str())
-        })
-}
-
 pub(crate) fn heading_level(element: &Element) -> Option<u8> {
     match &*element.name {
         "h1" => Some(1),
@@ -246,11 +208,6 @@ pub(crate) fn heading_level(element: &Element) -> Option<u8> {
     }
 }
 
-words! {
-    /// Headings over what is no fact of the business: news, reviews, events, neighbours, partners, jobs.
-    OTHER_MATTER: "suppliers, our suppliers, who supplies us, our growers, lieferanten, unsere lieferanten, unsere produzenten, fournisseurs, nos fournisseurs, nos producteurs, proveedores, nuestros proveedores, fornitori, i nostri fornitori, leveranciers, onze leveranciers, dostawcy, nasi dostawcy, leverantorer, leverandorer, dodavatele, nasi dodavatele, fornecedores, news, latest, aktuelles, neuigkeiten, actualites, actus, noticias, novedades, notizie, novita, nieuws, aktualnosci, nyheter, nyheder, nyt, aktuality, novinky, ajankohtaista, blog, journal, press, presse, prensa, stampa, on parle de nous, in the press, reviews, testimonials, what our*, what people say, kind words, kundenstimmen, bewertungen, avis, temoignages, opiniones, recensioni, dicono di noi, opinie, co mowia*, omdomen, anmeldelser, recenze, depoimentos, ervaringen, events, veranstaltungen, evenements, eventi, eventos, pop-ups, evenementen, wydarzenia, evenemang, arrangementer, akce, notice board, noticeboard, anslagstavlan, schwarzes brett, wanted, staff wanted, help wanted, now hiring, wir suchen, we are looking for, aushilfe gesucht, what others*, por perto, cerca de aqui, nei dintorni, in the neighbourhood, related posts, aux alentours, alentours, environs, aux environs, umgebung, ausflugsziele, ausflugstipps, alrededores, dintorni, omgeving, okolica, w okolicy, okoli, v okoli, i narheten, i naerheden, things to do, local attractions, attractions, out and about, ils en parlent, recipe, recipes, rezept, rezepte, recette, recettes, receta, recetas, ricetta, ricette, recept, recepten, opskrift, opskrifter, oppskrift, przepis, przepisy, recepty, receita, receitas, resepti, ingredients, zutaten, ingredientes, ingredienti, skladniki, old fee*, old price*, no longer valid, recent posts, links, linktipps, partners, partner, partenaires, neighbours, nearby, in der nahe, a deux pas, a proximite, sponsors, vacancies, careers, stellenangebote, offene stellen, hiring, karriere, recrutement, complaints, reklamation*, archive, archiv, gastebuch, guestbook"
-}
-
 /// Longer lines are no headings.
 const HEADING_CHARS_MAX: usize = 80;
 
@@ -258,9 +215,9 @@ const HEADING_CHARS_MAX: usize = 80;
 const CLIMB_MAX: usize = 8;
 /// A card's heading is among its first lines.
 const CARD_LINES_MAX: usize = 8;
-/// More boxes side by side are not looked at.
+/// The most boxes side by side that are looked at.
 const CARDS_MAX: usize = 100;
-/// More cells of a row are not looked at.
+/// The most cells of a row that are looked at.
 const CELLS_MAX: usize = 20;
 
 /// The most styles of headings that are distinguished.

@@ -1,7 +1,7 @@
-//! When is the business open? Rows of weekdays and times are read out of lines, whatever their order and language.
+//! Reads weekdays and times from lines, in any order and language.
 //!
-//! Whether those lines are about the business's own hours is for the caller; this says what they say, and how many words of them it did
-//! not understand.
+//! Whether a line is about the business's own hours is for the caller. This module returns the
+//! times, and how many words it did not understand.
 
 use crate::clock::{ClockTime, Half, HoursToken, tokens};
 
@@ -267,7 +267,8 @@ impl HoursReader {
         let last = to + 1 + fillers(to + 1);
         let Some(HoursToken::Time(end)) = tokens.get(last) else { return 1 };
         let (end, used) = (*end, last + 1);
-        // `1–2`, `7-10` alone are no times: one of them has to look like it, or weekdays stand there.
+        // `1–2`, `7-10` alone are no times: one of them has to look like a time, or weekdays
+        // precede.
         if !(start.sure || end.sure || self.days != 0 || self.reversed) {
             return used;
         }
@@ -279,7 +280,8 @@ impl HoursReader {
         used
     }
 
-    /// An end without a beginning: later than said on these days, or from the same time on as before.
+    /// An end without a beginning: it replaces the end on these days, or the beginning is that of
+    /// the last days.
     fn until(&mut self, end: ClockTime) {
         let days = self.days;
         let known =
@@ -342,7 +344,7 @@ impl HoursReader {
     }
 }
 
-/// So many words after a weekday that are not understood say something of it.
+/// From this many unknown words on, the text after a weekday says something else of the day.
 const STRANGE_MAX: usize = 2;
 /// More small words between two times are none of a range.
 const FILLERS_MAX: usize = 4;
@@ -360,7 +362,8 @@ fn range(first: u8, last: u8) -> u8 {
     }
 }
 
-/// Minutes of both ends on a clock of 24 hours. `previous` is when the interval before ended: `11.30–1.30 and 4.30–8.30`.
+/// Returns both ends on a clock of 24 hours. `previous` is the end of the interval before:
+/// `11.30–1.30 and 4.30–8.30`.
 fn settle(
     start: ClockTime,
     end: ClockTime,

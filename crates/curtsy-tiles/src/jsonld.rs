@@ -1,6 +1,7 @@
 //! What do a page's JSON-LD blocks say? Objects, with small mistakes of their authors repaired.
 //!
-//! A block that still can't be read is skipped. Depth is bounded by the parser (128), size by [`BLOCK_BYTES_MAX`].
+//! A block that is still invalid is skipped. The parser bounds depth (128), [`BLOCK_BYTES_MAX`] the
+//! size.
 
 use serde_json::Value;
 
@@ -33,7 +34,7 @@ fn read(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&repaired(text)).ok())
 }
 
-/// Leaves out comments, CDATA marks, commas before a closing bracket and a final semicolon; escapes line breaks inside of strings.
+/// Removes comments, CDATA marks, trailing commas and semicolons; escapes line breaks in strings.
 fn repaired(text: &str) -> String {
     let text = text.replace("<![CDATA[", "").replace("]]>", "");
     let text = if !text.contains('"') && text.contains("&quot;") {
@@ -88,7 +89,7 @@ fn repaired(text: &str) -> String {
     out
 }
 
-/// More blocks of a page are not read.
+/// The most blocks of a page that are read.
 pub(crate) const BLOCKS_MAX: usize = 50;
 /// Longer blocks are not read.
 pub(crate) const BLOCK_BYTES_MAX: usize = 512 << 10;

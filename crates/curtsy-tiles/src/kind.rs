@@ -1,16 +1,18 @@
-//! Is a thing with a price a dish, a product or a service? Weighed by its page, its headings, its words, its card and what the site lives on.
+//! Decides whether a priced item is a dish, a product or a service: by page, headings, words, card
+//! and trade.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use crate::money::Period;
-use crate::plain::{fold, words};
+use crate::plain::fold;
 use crate::priced::PricedItem;
 use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
-use crate::topic::{self, Topic};
+use crate::topic::Topic;
+use crate::words::{
+    BASKET, COURSE_ALONE, COURSES, EATERY, FEE, FOOD, GOODS, GOODS_TRADE, MENU, PRICED_SERVICE,
+    SERVICE_TRADE, SERVICES, SHOP, SHOP_CLASS, STARTERS_OR_TICKETS, TAUGHT, VOUCHER, patterns,
+};
 
 /// The tile to which a priced item belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub(crate) enum PricedKind {
     Pricing,
 }
 
-/// The kind of each item of a page. Items of one section are weighed together, so that they are of one kind.
+/// Returns the kind of each item of a page. Items of one section are weighed together.
 pub(crate) fn kinds(
     site: &SitePages<'_>,
     page: &SitePage<'_>,
@@ -130,7 +132,7 @@ impl Weights {
 /// `has_shop`: the goods of the site have a page of their own.
 fn weigh(page: &SitePage<'_>, item: &PricedItem, trade: Weights, has_shop: bool) -> Weights {
     let mut weights = trade;
-    // A shop has its drinks and its sweets too, but what it serves stands beside its goods, and not among them.
+    // A shop has drinks and sweets too; dishes that a shop serves are apart from its goods.
     let is_shop = page.topic == Topic::Shop
         || trade.products > trade.menu && page.topic != Topic::Menu && !has_shop;
     match page.topic {
@@ -164,14 +166,14 @@ fn weigh(page: &SitePage<'_>, item: &PricedItem, trade: Weights, has_shop: bool)
         let is_first_course = STARTERS_OR_TICKETS.are(&heading) && trade.menu >= trade.pricing;
         let is_taught = TAUGHT.are_in(&heading) && !is_first_course;
         let is_course = COURSES.are_in(&heading) && !is_taught;
-        if topic::MENU.are_in(&heading) || is_course || COURSE_ALONE.are(&heading) {
+        if MENU.are_in(&heading) || is_course || COURSE_ALONE.are(&heading) {
             weights.menu += if is_shop { 0.15 } else { 1.0 } * HEADED * near;
         }
         if EATERY.are_in(&heading) && !is_taught {
             weights.menu += 0.5 * HEADED * near;
         }
         if GOODS.are_in(&heading)
-            || topic::SHOP.are_in(&heading)
+            || SHOP.are_in(&heading)
             || VOUCHER.are_in(&heading)
             || TO_TAKE_HOME.is_match(&heading)
         {
@@ -179,7 +181,7 @@ fn weigh(page: &SitePage<'_>, item: &PricedItem, trade: Weights, has_shop: bool)
         }
         if PRICED_SERVICE.are_in(&heading) && !is_first_course {
             weights.pricing += HEADED * near;
-        } else if topic::SERVICES.are_in(&heading) {
+        } else if SERVICES.are_in(&heading) {
             // `Our offer` is whatever the trade has.
             weights.pricing += if trade.pricing >= trade.products { HEADED } else { 1.0 } * near;
         }
@@ -208,7 +210,7 @@ fn weigh(page: &SitePage<'_>, item: &PricedItem, trade: Weights, has_shop: bool)
     if VOUCHER.are_in(&name) {
         weights.products += 6.0;
     }
-    if is_per_person(page, item) && !topic::MENU.are_in(&name) {
+    if is_per_person(page, item) && !MENU.are_in(&name) {
         weights.pricing += 9.0;
     }
     let card = card(page, item.line);
@@ -236,7 +238,7 @@ fn weigh(page: &SitePage<'_>, item: &PricedItem, trade: Weights, has_shop: bool)
     weights
 }
 
-/// What a page calls itself: its path and the first words of its title. The front page is called what the house is.
+/// The page's path and the first words of its title. The front page has the title of the business.
 fn heads(page: &SitePage<'_>) -> Vec<String> {
     if page.topic == Topic::Home {
         return Vec::new();
@@ -286,10 +288,7 @@ fn says_shop(page: &SitePage<'_>, block: usize) -> bool {
     let tree = &page.tree;
     let around = std::iter::once(block).chain(tree.around(block)).take(SHOP_BOXES);
     let mut elements = around.filter_map(|at| tree.element(at));
-    elements.any(|element| {
-        &*element.name != "body"
-            && element.class_words().any(|word| SHOP_CLASS.are(&word.to_ascii_lowercase()))
-    })
+    elements.any(|element| &*element.name != "body" && element.has_class(&SHOP_CLASS))
 }
 
 pub(crate) fn is_food(folded: &str) -> bool {
@@ -303,7 +302,8 @@ pub(crate) fn has_basket(page: &SitePage<'_>, line: usize) -> bool {
         .any(|near| BASKET.are_in(&lines[near].folded) && lines[near].text.chars().count() < 40)
 }
 
-/// What the site as a whole lives on, by its titles, its descriptions and its name: how much speaks for each kind, three together.
+/// Weighs the trade of the whole site by its titles, descriptions and name. The sum is at most
+/// three.
 pub(crate) fn trade(site: &SitePages<'_>) -> Weights {
     let mut counts = [0f32; 3];
     let mut count = |text: &str, weight: f32| {
@@ -340,22 +340,21 @@ pub(crate) fn trade(site: &SitePages<'_>) -> Weights {
     Weights { menu: food * times, products: goods * times, pricing: services * times }
 }
 
-/// Minutes, hours, people, lessons: what services are measured in.
-pub(crate) static DURATION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\d\s?(?:min|mins|minuten|minutes|minuti|minutos|minut|std|stunden|heures|hours|hrs|ore|horas|godz|tim|timer|hodin|lektionen|lessons|sessions|sitzungen|seances|nights|nachte|nuits|personen|persons|people|personnes)\b").expect("a constant pattern")
-});
-
-static MEAL_COURSES: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\b(?:one|two|three|four|five|six|[1-7])[- ](?:course|courses|gange|gang|gangen|plats|portate|platos|pratos|rett|retter|ratters|chod\w*|dan\w*)\b")
-        .expect("a constant pattern")
-});
-
-/// A price for each guest: that of a party, a tasting, a course.
-static PER_PERSON: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:\b(?:per|pro|par|por|pr\.?|a|na|za|je)\s|/\s?)(?:the )?(?:person|persoon|personne|pers|persona|pessoa|osobe|osobu|osoba|guest|gast|head|pax|tete|cook|child|kind|enfant|nino|bambino|crianca|barn|dziecko|dite)\b|\bby the head\b|\d\s?(?:pp|p\.p\.|p/p)(?:$|[^a-z])").expect("a constant pattern")
-});
-
-words! { SHOP_CLASS: "shop, store, merch, merchandise, product, products, produkt, produkte, produit, produits, producto, productos, prodotto, prodotti, produto, produtos, boutique, loja, tienda, negozio, winkel, sklep, butik, obchod" }
+patterns! {
+    /// Minutes, hours, people, lessons: what services are measured in.
+    DURATION: r"\d\s?(?:min|mins|minuten|minutes|minuti|minutos|minut|std|stunden|heures|hours|hrs|ore|horas|godz|tim|timer|hodin|lektionen|lessons|sessions|sitzungen|seances|nights|nachte|nuits|personen|persons|people|personnes)\b";
+    MEAL_COURSES: r"\b(?:one|two|three|four|five|six|[1-7])[- ](?:course|courses|gange|gang|gangen|plats|portate|platos|pratos|rett|retter|ratters|chod\w*|dan\w*)\b";
+    /// A price for each guest: that of a party, a tasting, a course.
+    PER_PERSON: r"(?:\b(?:per|pro|par|por|pr\.?|a|na|za|je)\s|/\s?)(?:the )?(?:person|persoon|personne|pers|persona|pessoa|osobe|osobu|osoba|guest|gast|head|pax|tete|cook|child|kind|enfant|nino|bambino|crianca|barn|dziecko|dite)\b|\bby the head\b|\d\s?(?:pp|p\.p\.|p/p)(?:$|[^a-z])";
+    /// `Take Ruby home`: goods of a house that serves.
+    TO_TAKE_HOME: r"^take\s.*\bhome$|(?:emporter|rapporter) (?:a la maison|chez)|\bto (?:take|bring) home\b|mit nach hause|fur daheim|mee naar huis|fur zu hause|pour la maison|para casa|para levar|per casa|voor thuis|\bdomu$|do domu|\bhjem$|med hjem";
+    /// Weights, volumes and sizes: what goods and drinks are measured in.
+    QUANTITY: r"\d\s?(?:g|gr|kg|ml|cl|dl|l|oz|lb|lbs|cm|mm|m2|stk|stuck|pcs|pieces|pieces|liter|litre|litres|inch|w|watt|er-pack)\b";
+    /// Paths of pages about one product.
+    PRODUCT_PATH: r"/(?:products?|produkte?|produits?|productos?|prodott[oi]|produtos?|produkty|producten|product-page|p|shop|store|item|items|artikel|tienda|boutique|winkel|sklep|butik|obchod|loja|negozio|catalog|collections)/";
+    /// Parts of compounds that are food.
+    FOOD_STEM: r"(?:^|[^a-z])(?:suppe|salat|kuchen|torte|strudel|schnitzel|braten|wurst|wurstchen|kartoffel|spatzle|knodel|nudel|sosse|gemuse|schinken|lachs|fisch|hahnchen|kaffee|schokolade|semmel|brezel|breze|rejer|sild|smorrebrod|frikadelle|kylling|flaeskesteg|boller|kottbull|kyckling|smorgas|soep|broodje|taart|biefstuk|kroket|bitterballen|stamppot|pannenkoek|keitto|salaatti|leipa|lohi|kahvi|juusto|polevk|svickov|gulas|smazen|knedl|kureci|hovezi|veprov|palacink|pierogi|zurek|barszcz|schabow|kotlet|nalesnik|placki|bacalhau|pasteis|francesinha|feijoa|picanha|croquet|tortilla|empanad|paella|croqueta|boquerones|pulpo|gazpacho|bruschett|tagliatell|spaghett|gnocch|ravioli|focaccia|gelato|panini|crostini|tartare|confit|magret|croque|quiche|ratatouille|gratin|espresso|cappuccino|macchiato|matcha|smoothie|milkshake|lemonad|limonad|pilsner|weissbier|radler|spritz|cocktail|mojito|negroni)|(?:suppe|salat|kuchen|torte|strudel|schnitzel|braten|wurst|wurstchen|kartoffel|spatzle|knodel|nudel|sosse|gemuse|schinken|lachs|fisch|hahnchen|kaffee|schokolade|semmel|brezel|breze|rejer|sild|smorrebrod|frikadelle|kylling|flaeskesteg|boller|kottbull|kyckling|smorgas|soep|broodje|taart|biefstuk|kroket|bitterballen|stamppot|pannenkoek|keitto|salaatti|leipa|lohi|kahvi|juusto|polevk|svickov|gulas|smazen|knedl|kureci|hovezi|veprov|palacink|pierogi|zurek|barszcz|schabow|kotlet|nalesnik|placki|bacalhau|pasteis|francesinha|feijoa|picanha|croquet|tortilla|empanad|paella|croqueta|boquerones|pulpo|gazpacho|bruschett|tagliatell|spaghett|gnocch|ravioli|focaccia|gelato|panini|crostini|tartare|confit|magret|croque|quiche|ratatouille|gratin|espresso|cappuccino|macchiato|matcha|smoothie|milkshake|lemonad|limonad|pilsner|weissbier|radler|spritz|cocktail|mojito|negroni)(?:n|s|e|en|er|erl)?(?:$|[^a-z])";
+}
 
 /// A note on what prices are for is no further above them.
 const NOTE_LINES: usize = 12;
@@ -366,66 +365,11 @@ const FOOD_SHARE: usize = 4;
 /// A list of goods is no further around them.
 const SHOP_BOXES: usize = 4;
 
-/// `Take Ruby home`: goods of a house that serves.
-pub(crate) static TO_TAKE_HOME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^take\s.*\bhome$|(?:emporter|rapporter) (?:a la maison|chez)|\bto (?:take|bring) home\b|mit nach hause|fur daheim|mee naar huis|fur zu hause|pour la maison|para casa|para levar|per casa|voor thuis|\bdomu$|do domu|\bhjem$|med hjem")
-        .expect("a constant pattern")
-});
-
-/// Weights, volumes and sizes: what goods and drinks are measured in.
-pub(crate) static QUANTITY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\d\s?(?:g|gr|kg|ml|cl|dl|l|oz|lb|lbs|cm|mm|m2|stk|stuck|pcs|pieces|pieces|liter|litre|litres|inch|w|watt|er-pack)\b").expect("a constant pattern")
-});
-
-/// Paths of pages about one product.
-pub(crate) static PRODUCT_PATH: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"/(?:products?|produkte?|produits?|productos?|prodott[oi]|produtos?|produkty|producten|product-page|p|shop|store|item|items|artikel|tienda|boutique|winkel|sklep|butik|obchod|loja|negozio|catalog|collections)/").expect("a constant pattern")
-});
-
-/// Parts of compounds that are food.
-pub(crate) static FOOD_STEM: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[^a-z])(?:suppe|salat|kuchen|torte|strudel|schnitzel|braten|wurst|wurstchen|kartoffel|spatzle|knodel|nudel|sosse|gemuse|schinken|lachs|fisch|hahnchen|kaffee|schokolade|semmel|brezel|breze|rejer|sild|smorrebrod|frikadelle|kylling|flaeskesteg|boller|kottbull|kyckling|smorgas|soep|broodje|taart|biefstuk|kroket|bitterballen|stamppot|pannenkoek|keitto|salaatti|leipa|lohi|kahvi|juusto|polevk|svickov|gulas|smazen|knedl|kureci|hovezi|veprov|palacink|pierogi|zurek|barszcz|schabow|kotlet|nalesnik|placki|bacalhau|pasteis|francesinha|feijoa|picanha|croquet|tortilla|empanad|paella|croqueta|boquerones|pulpo|gazpacho|bruschett|tagliatell|spaghett|gnocch|ravioli|focaccia|gelato|panini|crostini|tartare|confit|magret|croque|quiche|ratatouille|gratin|espresso|cappuccino|macchiato|matcha|smoothie|milkshake|lemonad|limonad|pilsner|weissbier|radler|spritz|cocktail|mojito|negroni)|(?:suppe|salat|kuchen|torte|strudel|schnitzel|braten|wurst|wurstchen|kartoffel|spatzle|knodel|nudel|sosse|gemuse|schinken|lachs|fisch|hahnchen|kaffee|schokolade|semmel|brezel|breze|rejer|sild|smorrebrod|frikadelle|kylling|flaeskesteg|boller|kottbull|kyckling|smorgas|soep|broodje|taart|biefstuk|kroket|bitterballen|stamppot|pannenkoek|keitto|salaatti|leipa|lohi|kahvi|juusto|polevk|svickov|gulas|smazen|knedl|kureci|hovezi|veprov|palacink|pierogi|zurek|barszcz|schabow|kotlet|nalesnik|placki|bacalhau|pasteis|francesinha|feijoa|picanha|croquet|tortilla|empanad|paella|croqueta|boquerones|pulpo|gazpacho|bruschett|tagliatell|spaghett|gnocch|ravioli|focaccia|gelato|panini|crostini|tartare|confit|magret|croque|quiche|ratatouille|gratin|espresso|cappuccino|macchiato|matcha|smoothie|milkshake|lemonad|limonad|pilsner|weissbier|radler|spritz|cocktail|mojito|negroni)(?:n|s|e|en|er|erl)?(?:$|[^a-z])").expect("a constant pattern")
-});
-
-words! { STARTERS_OR_TICKETS: "entradas, entree, entrees" }
-
-words! {
-/// What an eatery charges for beside what it serves.
-FEE: "corkage, korkgeld, droit de bouchon, taxa de rolha, kurkengeld, diritto di tappo, descorche, couvert, cover charge" }
-
-words! { VOUCHER: "gift card, gift cards, gift voucher, gift vouchers, voucher, gutschein, geschenkgutschein, carte cadeau, bon cadeau, cheque cadeau, tarjeta regalo, bono regalo, buono regalo, cadeaubon, karta podarunkowa, voucher podarunkowy, presentkort, gavekort, darkovy poukaz, poukaz, bon cadeaux, buono, cheque regalo, vale-presente, cheque prenda, lahjakortti" }
-
-words! { GOODS_TRADE: "bakery, backerei, boulangerie, panaderia, panificio, forno, padaria, bakkerij, piekarnia, bageri, pekarna, bakeri, store, shop, online shop, boutique, laden, geschaft, winkel, webshop, webwinkel, tienda, negozio, bottega, loja, sklep, butik, butikk, butiken, obchod, prodejna, e-shop, eshop, kauppa, florist, flowers, floreria, floristeria, blumen, blumenladen, fleuriste, fleurs, bloemen, bloemist, kwiaciarnia, kwiaty, blomster, kvetinarstvi, bookshop, bookstore, buchhandlung, bucher, librairie, libreria, boekhandel, ksiegarnia, bokhandel, knihkupectvi, livraria, books, winery, weingut, vinarstvi, caviste, wijnhandel, wijnen, vinothek, wines, roastery, rosterei, torrefacteur, torrefaction, kaffeerosterei, branderij, rostery, palarnia, prazirna, nursery plants, garden centre, gartnerei, pepiniere, vivero, vivaio, kwekerij, hardware, hardwarestore, quincaillerie, ferreteria, ferramenta, butcher, metzgerei, fleischerei, boucherie, carniceria, macelleria, slagerij, cheesemonger, fromagerie, kaserei, delicatessen, pottery, ceramics, keramik, ceramique, ceramica, keramiek, jewellery, jewelry, jeweller, schmuck, goldschmied*, bijoux, joyeria, gioielli, soap, soaps, candles, seifen, kerzen, savons, savonnerie, toys, spielwaren, jouets, juguetes, speelgoed, zabawki, leksaker, records, vinyl, antiques, furniture, mobel, meubles, muebles, mobili, shoes, schuhe, yarn, wool, wolle, laine, lana, fabrics, stoffe, tissus, bikestore, honey, honig, imkerei, imker, apiary, pasieka, miod, miel, miele, olive oil, olivenol, oleificio, huile d'olive, farm shop, hofladen, orchard, tea shop, teeladen, chocolatier, chocolates, pralinen, eyewear, lamps, leuchten, guitars, instruments, prints, stationery, papeterie, papeleria, cycle shop, bike shop, fahrradladen, surf shop, outfitters, seeds, saatgut, plants, pflanzen, knives, messer, spices, gewurze, epices, fishmonger, grocer, grocery, greengrocer, hats, bags, taschen, leather, leder, kunsthandwerk, handmade, petstore, pet shop, tierbedarf, wein" }
-
-words! { SERVICE_TRADE: "salon, hairsalon, hair, hairdresser, friseur, coiffeur, coiffure, peluqueria, parrucchiere, kapper, kapsalon, fryzjer, salon fryzjerski, frisor, kadernictvi, barber, barbershop, beauty, beautysalon, kosmetik, kosmetikstudio, esthetique, institut, estetica, nails, spa, massage, massagen, praxis, zahnarzt, dentist, doctor, arzt, vet, tierarzt, veterinary, physio*, osteopath*, therapy, therapie, psycholog*, yoga, pilates, gym, fitness, healthclub, school, schule, ecole, escuela, scuola, szkola, skola, courses, kurse, driving, fahrschule, auto-ecole, autoescuela, tutoring, nachhilfe, lawyer, solicitors, rechtsanwalt, avocat, notar, abogado, accountant, steuerberater, agency, photographer, photography, fotograf, fotografia, hotel, lodgingbusiness, pension, guesthouse, guest house, bed and breakfast, b&b, gite, camping, campsite, hostel, agriturismo, museum, muzeum, museo, musee, zoo, cinema, kino, theatre, plumber, plumbing, electrician, elektriker, roofer, roofing, locksmith, cerrajero, cleaning, reinigung, nettoyage, limpieza, moving, umzug, garage, autorepair, autowerkstatt, werkstatt, repair, reparatur, rental, hire, verleih, location de, alquiler, noleggio, verhuur, taxi, software, hosting, coworking, laundry, wascherei, tailor, schneiderei, grooming, kennel, kindergarten, tattoo, escape room, bowling, climbing, kletterhalle, schwimmbad, pool, sauna, golf, tours, guide, wedding, treatments, behandlungen, soins, insurance, consulting, coaching, day spa, chimney, gartenbau, landscaping, painter, maler, tiler, fliesen" }
-
-words! {
-/// Headings that only a list of food and drinks has.
-COURSES: "vinos, tintos, blancos, rosados, generosos, espumosos, vins rouges, vins blancs, rotweine, weissweine, vini rossi, vini bianchi, rode wijnen, witte wijnen, bieres, cidres, cervezas, starters, appetizers, appetisers, mains, main courses, entrees, desserts, sides, side dishes, snacks, on tap, salads, soups, sandwiches, hot drinks, cold drinks, soft drinks, drinks, beverages, wine, wines by the glass, beer, beers, cocktails, breakfast, lunch, dinner, brunch, kids menu, from the grill, sweets, puddings, small plates, large plates, nibbles, bar snacks, vorspeisen, hauptgerichte, hauptspeisen, nachspeisen, dessert, getranke, heisse getranke, kalte getranke, warme getranke, alkoholfrei*, biere, weine, offene weine, suppen, salate, vom grill, beilagen, fruhstuck, susses, kuchen, fur den kleinen hunger, warme speisen, kalte speisen, brotzeit, plats, les plats, boissons, boissons chaudes, vins, formules, formule, a boire, a manger, assiettes, les assiettes, planches, gouter, fromages, galettes, crepes, salades, accompagnements, entrantes, primeros, segundos, postres, bebidas, raciones, carnes, pescados, ensaladas, para picar, antipasti, primi, secondi, contorni, dolci, bevande, da bere, vini, pizze, insalate, birre, voorgerechten, hoofdgerechten, nagerechten, dranken, warme dranken, borrelhapjes, broodjes, przystawki, zupy, dania glowne, dania, desery, ciasta, napoje, napoje gorace, napoje zimne, na cieplo, na zimno, kawa, herbata, sniadania, piwo, forratter, varmratter, efterratter, drycker, smorrebrod, forretter, hovedretter, desserter, drikkevarer, varme drikke, kager, predkrmy, polevky, hlavni jidla, hotova jidla, minutky, dezerty, napoje, pivo, k pivu, prilohy, alko, nealko, entradas, pratos, pratos principais, sobremesas, petiscos, alkuruoat, paaruoat, jalkiruoat, juomat, eisbecher, kugeln, sorten, flavours, flavors, smage, parfums, sabores, gusti, smaken, smaki, on the side" }
-
-words! {
-/// Headings of courses if they say nothing else.
-COURSE_ALONE: "main, mains, main course, to start, to begin, to finish, starter, entree, dolce, vorspeise, hauptgang, nachtisch, primo, secondo, plat, voor, hoofd, na, forratt, varmratt, efterratt" }
-
-words! { BASKET: "add to cart, add to basket, add to bag, in den warenkorb, in den korb, ajouter au panier, anadir al carrito, anadir a la cesta, al carrito, aggiungi al carrello, dodaj do koszyka, do koszyka, in winkelwagen, in winkelmand, lagg i varukorg, lagg i kundvagn, kop nu, laeg i kurv, legg i handlekurv, pridat do kosiku, do kosiku, adicionar ao carrinho, lisaa ostoskoriin, add to trolley, in stock, auf lager, en stock, op voorraad, sold out, ausverkauft, epuise, agotado, esaurito, uitverkocht, slutsald, udsolgt, vyprodano, skladem, i lager, na stanie" }
-
-words! { GOODS: "a rapporter, a rapporter chez vous, para llevar a casa, da portare a casa, zum mitnehmen, ganze torten, torten auf bestellung, auf vorbestellung, garrafeira, epicerie, feinkost, caves a vins, larder, pantry, whole cakes, celebration cakes, cakes to order, mitbringsel, tienda, en la tienda, negozio, in negozio, winkel, in de winkel, im laden, en boutique, in our shop, loja, sklep, shop, boutique, our shop, products, produkte, produits, productos, prodotti, produtos, produkty, produkter, producten, for sale, zu verkaufen, a vendre, occasions, en venta, in vendita, te koop, na sprzedaz, till salu, til salg, merch, merchandise, souvenirs, gifts, pflegeprodukte, zubehor, accessories, accessoires, accesorios, ersatzteile, parts, materiales, books, staff picks, bucher, sortiment, zum mitnehmen, to take home, take us home, att ta hem, a emporter chez vous, hofladen, farm shop, material, verpackungsmaterial, kaufen, zu kaufen, buy, bouquets, used bikes, bikes for sale, sklepik, gift shop, museum shop, obchod, butik, articulos, artikel, equipment for sale, candles, soaps, velos d'occasion, cerraduras" }
-
-words! {
-/// What is done with guests: under such a heading food is what it is about, and not served.
-TAUGHT: "school, schule, kochschule, ecole, escuela, scuola, workshop, workshops, taller, talleres, atelier, ateliers, kurs, kurse, kochkurs, kochkurse, class, classes, lessons, masterclass, corso, corsi, cursos, cursussen, warsztaty, kurser, tickets, eintritt, entradas, biglietti, billetterie, bilety, hire, rental, verleih, verhuur, alquiler, noleggio, tour, tours, fuhrung, fuhrungen, visites, visite guidate, visitas" }
-
-words! { PRICED_SERVICE: "school, cooking school, kochschule, kochkurs, kochkurse, schule, ecole, escuela, scuola, szkola, nous venons chez vous, a domicile, a domicilio, we come to you, wir kommen zu ihnen, veniamo da voi, wij komen naar u, catas, degustations, verkostungen, degustazioni, proeverijen, degustacje, cleaning, sharpening, key cutting, engraving, alterations, package, packages, paket, pakete, paquete, paquetes, pacchetto, pacchetti, pakket, atelier, ateliers, taller, talleres, laboratorio, laboratori, masterclass, lesson, lessons, session, sessions, seminar, retreat, workshop, workshops, course, courses, class, classes, kurs, kurse, cours, curso, cursos, corso, corsi, cursus, warsztaty, kurser, subscription, subscriptions, abo, abos, abonnement, abonnements, suscripcion, suscripciones, abbonamento, abbonamenti, prenumeration, predplatne, membership, memberships, tour, tours, tasting, tastings, verkostung, degustation, degustazione, cata, proeverij, degustacja, repair, repairs, reparatur, reparaturen, reparation, reparations, reparaciones, riparazioni, reparatie, naprawa, service, services, hire, rental, verleih, location, alquiler, noleggio, verhuur, wypozyczalnia, uthyrning, udlejning, tickets, ticket, eintritt, entree, entradas, ingresso, admission, bilety, vstupne, room, rooms, zimmer, chambre, chambres, habitacion, camera, camere, pokoj, book club, catering, per guest, function room, hochzeit, taufe, trauerfeier, bowling, buffets, corkage, korkgeld, droit de bouchon, taxa de rolha, provas, prova, lej, leje, leie, hyra, hyr, private hire, private dining, private parties, party, parties, groups, weddings, events, gruppen, feiern, feier, mieten, vermietung, raummiete, saalmiete, hochzeiten, groupes, privatisation, location de salle, receptions, mariages, celebraciones, bodas, alquilar, gruppi, feste private, matrimoni, groepen, feesten, feest, zaal, zaalhuur, zaalverhuur, saalvermietung, raumvermietung, huren, imprezy, przyjecia, wesela, wynajem, oslavy, oslava, svatby, pronajem, salonek, kurz, kurzy, fester, selskap, selskaber, lokaler, festas, casamentos, aluguer, para empresas, per aziende, arbeitszeit, labour, callout, call-out, anfahrt, montage, deplacement, main d'oeuvre, mano de obra, desplazamiento, forfait, guided, fuhrung, visite" }
-
-words! { EATERY: "barorpub, bar de vinos, foodestablishment, cafeorcoffeeshop, fastfoodrestaurant, icecreamshop, restaurant, ristorante, restaurante, restauracja, restauracia, restaurang, ravintola, pizzeria, pizza, trattoria, osteria, cafe, kaffeehaus, konditorei, coffee, coffeehouse, kavarna, kawiarnia, kafe, bistro, brasserie, bar, pub, tavern, taproom, brewery, brauerei, brasserie, brouwerij, browar, creperie, crepes, galettes, diner, grill, steakhouse, fish and chips, fish & chips, takeaway, food truck, tacos, taqueria, sushi, ramen, kebab, imbiss, gasthaus, gasthof, wirtshaus, beisl, heuriger, hospoda, pivnice, gelateria, ice cream, eisdiele, tapas, bodega, tasca, churrascaria, lanchonete, bodeguita, kro, spisested, kok, eethuis, eetcafe, lunchroom, tearoom, tea room, deli, cantina, enoteca, wine bar, cucina, kuche, cuisine, burger, burgers, noodle, noodles, thai, indian, curry, bagel, bagels, breakfast, brunch, jadlodajnia, bar mleczny, bufet, jidelna" }
-
-words! { FOOD: "salad, salat, salade, ensalada, insalata, salatka, sallad, salat, soup, suppe, soupe, sopa, zuppa, zupa, soppa, polevka, cheese, kase, fromage, queso, formaggio, syr, chicken, huhn, hahnchen, poulet, pollo, kurczak, kyckling, kylling, kure, kureci, beef, rind, rinds*, boeuf, ternera, manzo, wolowina, hovezi, oksekod, pork, schwein*, porc, cerdo, maiale, wieprz*, veprovy, veprove, flask, fish, fisch, poisson, pescado, pesce, ryba, fisk, ryby, cod, haddock, salmon, lachs, saumon, lax, laks, losos, tuna, thunfisch, thon, atun, tonno, shrimp, prawn, prawns, garnelen, crevettes, gambas, raker, chips, fries, pommes, frites, patatas, patate, frytki, hranolky, potato, kartoffel*, pommes, bread, brot, pain, chleb, brod, chleba, butter, beurre, burro, egg, eggs, eier, oeuf, oeufs, huevo, huevos, uovo, jajka, jajko, agg, aeg, vejce, bacon, speck, ham, schinken, jambon, jamon, prosciutto, szynka, skinka, sunka, sausage, wurst, saucisse, salchicha, salsiccia, kielbasa, korv, polse, klobasa, pizza, pasta, spaghetti, risotto, lasagne, gnocchi, burger, sandwich, toast, wrap, taco, tacos, burrito, quesadilla, crepe, galette, pancake, pancakes, waffle, waffel, cake, kuchen, torte, gateau, tarta, torta, ciasto, tarta, kaka, kage, dort, kolac, pie, tart, tarte, chocolate, schokolade, chocolat, cioccolato, czekolada, choklad, cokolada, ice cream, glace, helado, gelato, lody, zmrzlina, coffee, kaffee, cafe, caffe, kawa, kaffe, kava, espresso, cappuccino, latte, flat white, americano, tea, herbata, caj, thee, beer, bier, biere, cerveza, birra, piwo, pivo, lager, ale, ipa, stout, pilsner, pils, wine, wein, vin, vino, wino, cider, cidre, juice, saft, zumo, succo, water, wasser, eau, agua, acqua, woda, vand, vatten, voda, lemonade, limonade, cola, mushy peas, gravy, curry, rice, reis, arroz, riso, beans, mushrooms, champignons, funghi, tomato, tomate, tomaten, pomodoro, onion, zwiebel*, garlic, knoblauch, vegetable*, gemuse, legumes, dumpling*, knodel, knedlik*, knedliky, pierogi, schnitzel, rizek, goulash, gulasch, gulas, bouillon, brownie, scone, scones, croissant, muffin, cookie, porridge, granola, muesli, yoghurt, joghurt, honey, honig, miel, miele, olives, oliven, burrata, mozzarella, gin, rum, whisky, whiskey, vodka, slivovice, kofola, sherry, prosecco, champagne, aperol, spritz, oyster*, mussels, muscheln, moules, calamari, tofu, halloumi, falafel, hummus, kimchi, dessert, sorbet, mousse, tiramisu, panna cotta, meringue, caramel, karamell, apple, apfel*, pomme, cherry, kirsch*, berry, berries, lemon, zitrone*, citron, limone" }
-
 /// What a site lives on is sure when it was said so often.
 pub(crate) const TRADE_SEEN: f32 = 4.0;
 
 /// How much the nearest heading says; each one over it says half of that.
 pub(crate) const HEADED: f32 = 12.0;
 
-/// More of one card is not looked at.
+/// The most of one card that is looked at.
 pub(crate) const CARD_NODES_MAX: usize = 200;

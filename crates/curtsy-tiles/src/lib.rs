@@ -1,14 +1,21 @@
-//! Reads business facts from the pages of one site: how it is reached and when, what it offers and at what price, which questions it answers.
+//! Reads business facts from the pages of one site: contacts, hours, offers with prices, questions
+//! and answers.
 //!
-//! Pages go in as bytes, [`Tile`]s come out: one for each fact, with where it was seen and how sure it is. Nothing here opens a connection or a
-//! file, reads a clock or throws dice; nothing panics, whatever the bytes; everything has a bound; the time is linear in the size of the pages.
+//! Pages go in as bytes, and [`Tile`]s come out: one for each fact, with its places and confidence.
+//! No connection, file, clock or chance is used. Nothing panics, whatever the bytes; everything has
+//! a bound; time is linear in the size of the pages.
 //!
-//! A page becomes a [`tree`], the tree [`lines`] under each [`heading`]; structured data ([`jsonld`], [`microdata`]) is read by [`schema`]. What all pages say
-//! together ([`site`]) is the name, the country and the currency. Then each kind of fact has its reader: [`contact`] and [`opening`] (with
-//! [`whose`], which knows that not every number on a page is the business's), [`priced`] and [`table`] for things with a price ([`payable`], [`naming`]), [`goods`] for
-//! what these things are, [`dishes`] and [`week`] for dishes without a price of their own, [`faq`], [`services`]. At the end [`merge`] makes one tile of what says the same.
+//! A page becomes a [`tree`], and the tree becomes [`lines`] under each [`heading`]. [`schema`]
+//! reads structured data ([`jsonld`], [`microdata`]). [`site`] finds name, country and currency
+//! from all pages together. Then each kind of fact has its reader: [`contact`] and [`opening`]
+//! (with [`whose`], which decides to whom a number belongs), [`priced`] and [`table`] for items
+//! with a price ([`payable`], [`naming`]), [`goods`] for their kind, [`dishes`] and [`week`] for
+//! dishes without a price, [`faq`], [`services`]. At the end [`merge`] joins equal facts. Word
+//! lists are files in `data`, read by [`words`].
 //!
-//! What is deliberately not here: fetching, choosing pages, and pictures or scripts, which would have to be run to be read.
+//! Not here: fetching, choosing pages, pictures, and scripts.
+
+#![allow(rustdoc::private_intra_doc_links, reason = "the map above is for readers of the source")]
 
 mod address;
 mod card;
@@ -48,13 +55,16 @@ mod topic;
 mod tree;
 mod week;
 mod whose;
+mod words;
 
 use curtsy_core::url::CrawlUrl;
 
 use found::FoundFact;
 pub use limits::limits;
 use site::SitePages;
-pub use tile::{Address, Contact, Day, Evidence, Fact, Hours, Period, Tile, TileKind, Via};
+pub use tile::{
+    Contact, Day, Evidence, OpeningHours, Period, PostalAddress, Tile, TileFact, TileKind, Via,
+};
 
 /// A page of a site, as it was sent.
 #[derive(Clone, Copy, Debug)]
@@ -71,12 +81,13 @@ pub struct PageText<'p> {
 ///
 /// ```
 /// use curtsy_core::url::CrawlUrl;
-/// use curtsy_tiles::{Contact, Fact, PageText, extract};
+/// use curtsy_tiles::{Contact, TileFact, PageText, extract};
 ///
 /// let url = CrawlUrl::parse("https://shop.example/").unwrap();
 /// let body = b"<title>Shop</title><p>Call us: <a href='tel:+44 20 7946 0123'>020 7946 0123</a>";
 /// let tiles = extract(&[PageText { url: &url, content_type: Some("text/html"), body }]);
-/// assert!(tiles.iter().any(|tile| tile.fact == Fact::Contact(Contact::Phone("+442079460123".into()))));
+/// let phone = TileFact::Contact(Contact::Phone("+442079460123".into()));
+/// assert!(tiles.iter().any(|tile| tile.fact == phone));
 /// ```
 pub fn extract(pages: &[PageText<'_>]) -> Vec<Tile> {
     let site = SitePages::read(pages);
@@ -99,7 +110,7 @@ fn about(site: &SitePages<'_>) -> Option<FoundFact> {
     let home = site.pages.iter().find(|page| page.topic == topic::Topic::Home);
     let description =
         said.or_else(|| home?.meta("description")).or_else(|| home?.meta("og:description"));
-    let fact = Fact::About {
+    let fact = TileFact::About {
         name: name.text.clone(),
         description: description.map(|text| plain::plain(&text, 500)),
     };

@@ -4,9 +4,10 @@ use curtsy_core::limits::Limit;
 
 use crate::{contact, faq, jsonld, lines, merge, microdata, priced, schema, site, table, tree};
 
-/// The limits of this crate: pages of a site, what of a page is read, and what a site's tiles come to.
+/// Returns the limits of this crate: pages of a site, sizes of a page, and tiles of a site.
 ///
-/// Readers of one kind of fact have more of them (prices of a line, words of a name): these cut nothing that a page of people has.
+/// Single readers have more limits (prices of a line, words of a name), which no normal page
+/// exceeds.
 pub fn limits() -> Vec<Limit> {
     vec![
         Limit::count("tiles.pages", site::PAGES_MAX),

@@ -1,7 +1,7 @@
 //! A page as lines: what a reader sees between two breaks, with what the markup says about it.
 //!
-//! A line knows the block it stands in, the headings above it, its part of the page (navigation, footer, a quotation …) and which of its
-//! words are bold, struck out or a link. Everything that reads facts out of text reads lines.
+//! A line knows its block, its headings, its part of the page (navigation, footer, quotation …) and
+//! which of its words are bold, struck or a link. All readers of text read lines.
 
 use std::ops::Range;
 
@@ -10,6 +10,10 @@ use crate::money::{self, Price};
 use crate::naming::is_measure;
 use crate::plain::{fold, is_unseen, plain};
 use crate::tree::{Element, NodeKind, PageTree};
+use crate::words::{
+    DESCRIPTION_CLASS, FOOTER_CLASS, FRACTION_CLASS, NAME_CLASS, NAV_CLASS, OLD_PRICE_CLASS,
+    POST_CLASS, QUOTE_CLASS,
+};
 
 /// The lines of a page, in order.
 pub(crate) struct PageLines {
@@ -244,7 +248,7 @@ impl PageLines {
         .take(HEADINGS_MAX)
     }
 
-    /// The first line of the paragraph that a line is in: lines of one block without an empty one between them.
+    /// The first line of a line's paragraph: lines of one block without an empty line between them.
     pub(crate) fn paragraph_start(&self, line: usize) -> usize {
         let block = self.all[line].block;
         let mut start = line;
@@ -430,7 +434,7 @@ fn mark_posts(tree: &PageTree, lines: &mut [TextLine]) {
     }
 }
 
-/// A text with blanks in place of raised numbers after words: they are those of notes and allergens, and neither prices nor parts of them.
+/// Replaces raised numbers after words (of notes and allergens) with blanks.
 fn without_notes(tree: &PageTree, text: &str, pieces: &[TextPiece]) -> String {
     let mut without = text.to_owned();
     for piece in pieces.iter().filter(|piece| tree.name(tree.node(piece.node).parent) == "sup") {
@@ -487,28 +491,15 @@ fn style_of(element: &Element, at: usize, around: TextStyle, tree: &PageTree) ->
         style.strong = true;
     }
     if !is_block(tree, at) || around.link.is_some() || element.attribute("class").is_some() {
-        for word in element.class_words() {
-            let word = word.to_ascii_lowercase();
-            match word.as_str() {
-                "old" | "was" | "strike" | "strikethrough" | "compare" | "oldprice" | "before"
-                | "rrp" | "uvp" | "msrp" => style.struck = true,
-                "title" | "name" | "bold" | "strong" if !is_block(tree, at) => style.strong = true,
-                "desc" | "description" | "note" | "allergens" | "allergen" | "muted" | "descr"
-                | "opis" | "beschreibung" | "descrizione" | "descripcion" | "omschrijving"
-                | "beskrivning" | "beskrivelse" | "popis" | "descricao" | "zutaten"
-                | "ingredients" | "ingredienti"
-                    if !is_block(tree, at) =>
-                {
-                    style.aside = true
-                }
-                _ => {}
-            }
-        }
+        let is_inline = !is_block(tree, at);
+        style.struck |= element.has_class(&OLD_PRICE_CLASS);
+        style.strong |= is_inline && element.has_class(&NAME_CLASS);
+        style.aside |= is_inline && element.has_class(&DESCRIPTION_CLASS);
     }
     style
 }
 
-/// `is_most`: more than half of the page is in the element, so that its class says nothing of a part.
+/// `is_most`: the element has more than half of the page, so its class marks no part.
 fn part_of(element: &Element, around: PagePart, is_most: bool) -> PagePart {
     let mut part = around;
     match &*element.name {
@@ -531,26 +522,12 @@ fn part_of(element: &Element, around: PagePart, is_most: bool) -> PagePart {
         if std::mem::replace(&mut is_denied, matches!(word.as_str(), "not" | "no" | "without")) {
             continue;
         }
-        match word.as_str() {
-            "nav" | "navi" | "navigation" | "breadcrumb" | "breadcrumbs" | "cookie" | "cookies"
-            | "navbar" | "gdpr" | "consent" | "skip" | "pagination" => part.nav = true,
-            _ if is_most => {}
-            "footer" | "fuss" | "foot" | "pied" | "colophon" | "stopka" | "paticka" | "sidfot" => {
-                part.footer = true
-            }
-            "sidebar" => part.aside = true,
-            "testimonial" | "testimonials" | "review" | "reviews" | "quote" | "quotes"
-            | "opinie" | "opinion" | "avis" | "bewertung" | "bewertungen" | "kundenstimmen"
-            | "comment" | "comments" | "recensione" | "recensioni" | "kundenstimme"
-            | "referenz" | "opiniones" | "depoimento" | "depoimentos" | "omdome" | "omtale"
-            | "recenze" | "zitat" | "temoignage" | "temoignages" | "guestbook" | "gaestebuch" => {
-                part.quote = true;
-            }
-            "blog" | "news" | "aktuelles" | "actus" | "actualites" | "noticias" | "notizie"
-            | "nyheter" | "nyheder" | "aktuality" | "nieuws" | "aktualnosci" | "newsitem" => {
-                part.post = true
-            }
-            _ => {}
+        part.nav |= NAV_CLASS.are(&word);
+        if !is_most {
+            part.footer |= FOOTER_CLASS.are(&word);
+            part.aside |= word == "sidebar";
+            part.quote |= QUOTE_CLASS.are(&word);
+            part.post |= POST_CLASS.are(&word);
         }
     }
     part
@@ -571,17 +548,11 @@ fn is_fraction(tree: &PageTree, at: usize) -> bool {
     if tree.node(at).end - at > 4 {
         return false;
     }
-    let says_so = |element: &Element| {
-        element.class_words().any(|word| {
-            ["price", "fraction", "fractional", "cent", "cents", "decimal", "decimals"]
-                .contains(&word.to_ascii_lowercase().as_str())
-        })
-    };
     let text = tree.raw_text(at);
     let text = text.trim().trim_start_matches(['.', ',']);
     text.len() == 2
         && text.bytes().all(|byte| byte.is_ascii_digit())
-        && tree.element(at).is_some_and(says_so)
+        && tree.has_class(at, &FRACTION_CLASS)
 }
 
 /// The text of a node as plain words.
@@ -591,13 +562,13 @@ pub(crate) fn text_of(tree: &PageTree, at: usize, chars_max: usize) -> String {
 
 /// A rule counts as so many breaks.
 const RULE: u8 = 100;
-/// More lines of a page are not read.
+/// The most lines of a page that are read.
 pub(crate) const LINES_MAX: usize = 3_000;
-/// More of one line is not read.
+/// The most of one line that is read.
 pub(crate) const LINE_BYTES_MAX: usize = 4_000;
 /// Longer paragraphs are cut.
 const PARAGRAPH_LINES_MAX: usize = 30;
-/// A line that is a post's date has no more words.
+/// The most words of a line that is a post's date.
 const DATE_WORDS_MAX: usize = 4;
 /// A post's date is among its first lines.
 const POST_HEAD_LINES: usize = 4;

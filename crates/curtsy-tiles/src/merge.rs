@@ -6,12 +6,12 @@ use std::hash::BuildHasherDefault;
 use crate::found::FoundFact;
 use crate::plain::{identity, plain};
 use crate::site::SitePages;
-use crate::tile::{Contact, Evidence, Fact, Tile};
+use crate::tile::{Contact, Evidence, Tile, TileFact};
 
 /// Merges what was found, in a stable order: by kind, then as found.
 pub(crate) fn merge(site: &SitePages<'_>, found: Vec<FoundFact>) -> Vec<Tile> {
     let mut groups: Vec<Vec<FoundFact>> = Vec::new();
-    let mut known: Table<String, usize> = Table::default();
+    let mut known: FixedHashMap<String, usize> = FixedHashMap::default();
     for found in found {
         if found.confidence < CONFIDENCE_MIN || !is_bounded(&found.fact) {
             continue;
@@ -36,19 +36,19 @@ pub(crate) fn merge(site: &SitePages<'_>, found: Vec<FoundFact>) -> Vec<Tile> {
 }
 
 /// A hash table whose order nobody sees, with the same keys in every run.
-type Table<K, V> = HashMap<K, V, BuildHasherDefault<std::hash::DefaultHasher>>;
+type FixedHashMap<K, V> = HashMap<K, V, BuildHasherDefault<std::hash::DefaultHasher>>;
 
 /// What two facts have in common if they are the same.
-fn key(fact: &Fact) -> String {
+fn key(fact: &TileFact) -> String {
     match fact {
-        Fact::About { name, .. } => format!("about {}", identity(name)),
-        Fact::Services { name, .. } => format!("services {}", identity(name)),
-        Fact::Pricing { name, amount, currency, period } => {
+        TileFact::About { name, .. } => format!("about {}", identity(name)),
+        TileFact::Services { name, .. } => format!("services {}", identity(name)),
+        TileFact::Pricing { name, amount, currency, period } => {
             format!("pricing {} {} {currency} {period:?}", identity(name), number(amount))
         }
-        Fact::Contact(Contact::Phone(phone)) => format!("phone {phone}"),
-        Fact::Contact(Contact::Email(email)) => format!("email {email}"),
-        Fact::Contact(Contact::Address(address)) => {
+        TileFact::Contact(Contact::Phone(phone)) => format!("phone {phone}"),
+        TileFact::Contact(Contact::Email(email)) => format!("email {email}"),
+        TileFact::Contact(Contact::Address(address)) => {
             // Of one code and number there is one door, however the street is written.
             let number: String = address
                 .street
@@ -67,17 +67,17 @@ fn key(fact: &Fact) -> String {
                 identity(&address.locality).split(' ').next().unwrap_or_default()
             )
         }
-        Fact::Contact(Contact::Hours(hours)) => {
+        TileFact::Contact(Contact::Hours(hours)) => {
             format!("hours {:?} {} {}", hours.day, hours.opens, hours.closes)
         }
-        Fact::Menu { name, amount, .. } => {
+        TileFact::Menu { name, amount, .. } => {
             format!("menu {} {}", identity(name), amount.as_deref().map(number).unwrap_or_default())
         }
-        Fact::Products { name, amount, .. } => {
+        TileFact::Products { name, amount, .. } => {
             let amount = amount.as_deref().map(number).unwrap_or_default();
             format!("products {} {amount}", identity(name))
         }
-        Fact::Faq { question, .. } => format!("faq {}", identity(question)),
+        TileFact::Faq { question, .. } => format!("faq {}", identity(question)),
     }
 }
 
@@ -127,32 +127,32 @@ fn tile(site: &SitePages<'_>, mut group: Vec<FoundFact>) -> Option<Tile> {
 }
 
 /// Whether all of a fact's texts are of a sensible length and not empty.
-fn is_bounded(fact: &Fact) -> bool {
+fn is_bounded(fact: &TileFact) -> bool {
     let fits = |text: &str| (1..=NAME_CHARS_MAX).contains(&text.chars().count());
     match fact {
-        Fact::About { name, .. }
-        | Fact::Services { name, .. }
-        | Fact::Pricing { name, .. }
-        | Fact::Menu { name, .. }
-        | Fact::Products { name, .. } => fits(name),
-        Fact::Contact(Contact::Phone(text) | Contact::Email(text)) => fits(text),
-        Fact::Contact(Contact::Address(address)) => {
+        TileFact::About { name, .. }
+        | TileFact::Services { name, .. }
+        | TileFact::Pricing { name, .. }
+        | TileFact::Menu { name, .. }
+        | TileFact::Products { name, .. } => fits(name),
+        TileFact::Contact(Contact::Phone(text) | Contact::Email(text)) => fits(text),
+        TileFact::Contact(Contact::Address(address)) => {
             fits(&address.street)
                 && fits(&address.locality)
                 && address.postal_code.as_deref().is_none_or(fits)
         }
-        Fact::Contact(Contact::Hours(_)) => true,
-        Fact::Faq { question, answer } => !question.is_empty() && !answer.is_empty(),
+        TileFact::Contact(Contact::Hours(_)) => true,
+        TileFact::Faq { question, answer } => !question.is_empty() && !answer.is_empty(),
     }
 }
 
 /// What is less sure is not said.
 const CONFIDENCE_MIN: f32 = 0.5;
-/// More tiles of one kind are not given.
+/// The most tiles of one kind that are given.
 pub(crate) const TILES_PER_KIND_MAX: usize = 500;
-/// More places where a fact was seen are not given.
+/// The most places where a fact was seen that are given.
 pub(crate) const EVIDENCE_MAX: usize = 5;
-/// More of the words it was read from is not given.
+/// The most of the words it was read from that is given.
 pub(crate) const EVIDENCE_CHARS_MAX: usize = 200;
 /// Longer names are none.
 pub(crate) const NAME_CHARS_MAX: usize = 160;

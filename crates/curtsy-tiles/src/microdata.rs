@@ -1,4 +1,4 @@
-//! What do `itemprop` and `property` attributes say? Microdata and RDFa Lite become the objects that JSON-LD would have had.
+//! Turns Microdata and RDFa Lite into the objects that JSON-LD would have.
 
 use serde_json::{Map, Value};
 
@@ -37,7 +37,7 @@ impl Notation {
 
 /// The items of a page that are not part of another one.
 pub(crate) fn items(tree: &PageTree, notation: Notation) -> Vec<Value> {
-    // Every item, with its place; then what each has, in document order, so that an inner item comes after its outer one.
+    // All items in document order, so that an inner item comes after its outer one.
     let mut items: Vec<(usize, Map<String, Value>)> = Vec::new();
     let mut owner: Vec<Option<(usize, Vec<String>)>> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
@@ -132,11 +132,11 @@ fn add(map: &mut Map<String, Value>, name: String, value: Value) {
     }
 }
 
-/// More items of a page are not read.
+/// The most items of a page that are read.
 pub(crate) const ITEMS_MAX: usize = 2_000;
 /// Items inside each other.
 pub(crate) const DEPTH_MAX: usize = 16;
-/// More of one value is not read.
+/// The most of one value that is read.
 pub(crate) const VALUE_CHARS_MAX: usize = 2_000;
 
 #[cfg(test)]

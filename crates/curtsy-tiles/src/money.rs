@@ -1,11 +1,13 @@
-//! Which prices does a text name? Amounts, currencies and periods as they are written across Europe, the Americas and beyond.
+//! Finds prices in texts: amounts, currencies and periods as people write them.
 //!
-//! A price needs a currency: a sign, a code or a word beside the number. A bare number is a price only where a table's head, a note
-//! ("all prices in euro") or the other prices of the page say so, and that is for the caller to know ([`bare_amount`]).
+//! A price needs a currency: a sign, a code or a word. A bare number is a price only if a table's
+//! head, a note or other prices say so; the caller decides that ([`bare_amount`]).
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use crate::words::patterns;
 use regex::Regex;
 
 /// A price in a text.
@@ -54,7 +56,7 @@ pub enum Period {
     Year,
 }
 
-/// All prices of a text, in order. Ranges (`£650 – £780`, `de 58 à 85 €`) are one price, that of their lower end.
+/// Returns all prices of a text, in order. A range (`£650 – £780`) is one price, its lower end.
 pub(crate) fn prices(text: &str) -> Vec<Price> {
     let mut found: Vec<Price> = Vec::new();
     if !text.bytes().any(|byte| byte.is_ascii_digit()) {
@@ -171,7 +173,7 @@ fn read(text: &str, caught: &regex::Captures<'_>) -> Option<Price> {
     Some(Price { amount, currency, at: start..end })
 }
 
-/// The first number of `58 à 85 €` and `58–85 €` has no sign of its own: the price starts there.
+/// The first number of `58 à 85 €` has no sign of its own: the price starts there.
 fn join_range(text: &str, last: Option<&Price>, price: &mut Price) {
     let floor = last.map_or(0, |last| last.at.end);
     let before = &text[floor..price.at.start];
@@ -189,7 +191,8 @@ fn join_range(text: &str, last: Option<&Price>, price: &mut Price) {
     }
 }
 
-/// A number as written, in digits and a dot. `1.250` and `1,250` are grouped, `29.90` and `29,9` are not.
+/// A written number as digits and a dot: `1.250` and `1,250` are grouped, `29.90` and `29,9` are
+/// not.
 fn amount(written: &str) -> Option<String> {
     let written = written.trim_end_matches(['-', '–', '—', ':', '.', ',', ' ', '\'']);
     let digits_after = |at: usize| written[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
@@ -216,43 +219,25 @@ fn amount(written: &str) -> Option<String> {
 
 fn currency(sign: &str) -> Option<Currency> {
     let folded: String = crate::plain::fold(sign).chars().filter(|c| !c.is_whitespace()).collect();
-    Some(match folded.trim_end_matches('.') {
-        "€" | "eur" | "euro" | "euros" | "eurot" | "ct" | "cent" | "eura" => Currency::Iso("EUR"),
-        "£" | "gbp" | "p" | "pounds" => Currency::Iso("GBP"),
-        "chf" | "fr" | "sfr" | "franken" => Currency::Iso("CHF"),
-        "zl" | "pln" | "zlotych" => Currency::Iso("PLN"),
-        "kc" | "czk" | "korun" => Currency::Iso("CZK"),
-        "r$" | "brl" | "reais" => Currency::Iso("BRL"),
-        "us$" | "usd" => Currency::Iso("USD"),
-        "a$" | "au$" | "aud" => Currency::Iso("AUD"),
-        "ca$" | "c$" | "cad" | "$ca" | "$cad" => Currency::Iso("CAD"),
-        "nz$" | "nzd" => Currency::Iso("NZD"),
-        "hk$" | "hkd" => Currency::Iso("HKD"),
-        "s$" | "sgd" => Currency::Iso("SGD"),
-        "mx$" | "mxn" | "$mxn" | "$mx" => Currency::Iso("MXN"),
-        "$" | "dollars" | "dollar" | "c" | "¢" | "cents" => Currency::Dollar,
-        "kr" | "kroner" | "kronor" => Currency::Krone,
-        ",-" | ",--" | ":-" | ".-" => Currency::Unsaid,
-        "sek" => Currency::Iso("SEK"),
-        "nok" => Currency::Iso("NOK"),
-        "dkk" => Currency::Iso("DKK"),
-        "isk" => Currency::Iso("ISK"),
-        "₹" | "inr" | "rs" => Currency::Iso("INR"),
-        "ft" | "huf" => Currency::Iso("HUF"),
-        "lei" | "ron" => Currency::Iso("RON"),
-        "лв" | "bgn" => Currency::Iso("BGN"),
-        "₺" | "tl" | "try" => Currency::Iso("TRY"),
-        "¥" | "jpy" | "円" => Currency::Iso("JPY"),
-        "₩" => Currency::Iso("KRW"),
-        "₪" => Currency::Iso("ILS"),
-        "₽" => Currency::Iso("RUB"),
-        "₴" => Currency::Iso("UAH"),
-        "₱" | "php" => Currency::Iso("PHP"),
-        "฿" => Currency::Iso("THB"),
-        "zar" | "r" => Currency::Iso("ZAR"),
-        _ => return None,
-    })
+    match folded.trim_end_matches('.') {
+        ",-" | ",--" | ":-" | ".-" => Some(Currency::Unsaid),
+        sign => CURRENCIES.get(sign).copied(),
+    }
 }
+
+/// The currencies of `data/currencies.txt`, by sign.
+static CURRENCIES: LazyLock<BTreeMap<&str, Currency>> = LazyLock::new(|| {
+    let lists = crate::words::lists(include_str!("../data/currencies.txt")).into_iter();
+    let by_sign = lists.flat_map(|(name, signs)| {
+        let currency = match name {
+            "DOLLAR" => Currency::Dollar,
+            "KRONE" => Currency::Krone,
+            code => Currency::Iso(code),
+        };
+        signs.into_iter().map(move |sign| (sign, currency))
+    });
+    by_sign.collect()
+});
 
 /// The period that is said right after a price, or in the head of its column.
 pub(crate) fn period(folded: &str) -> Option<Period> {
@@ -331,28 +316,18 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     );
     Regex::new(&pattern).expect("prices are a pattern")
 });
-static BARE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(&format!(r"^({NUMBER})$")).expect("an amount is a pattern"));
-/// A part of a period is none.
-static HALF_AN_HOUR: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"half (?:an |a )?(?:hour|day)|halbe(?:n|r)? (?:stunde|tag)|demi[- ](?:heure|journee)|mezz'ora|mezza (?:ora|giornata)|media (?:hora|jornada)|meia (?:hora|diaria)|half uur|halve dag|halvtimme|halv (?:time|dag)|pol godziny").expect("a constant pattern")
-});
-static MANY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s?(?:k|K|m|M|mn|bn|Mio|Mrd|million|billion|Millionen|millions?|milioni|mln|tys|thousand)\b").expect("a constant pattern")
-});
-static SIGN_FIRST: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(&format!(r"^\s?{NUMBER}\s?([^\d]{{0,3}})")).expect("a constant pattern")
-});
-static HOURS_FOLLOW: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\s?(?:[-–—]\s?\d|Uhr|h\b|:\d)").expect("a constant pattern"));
-static RANGE_GAP: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:-|–|—|to|bis|à|a|až|do|till|tot|al)\s*$").expect("a constant pattern")
-});
-static RANGE_START: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[\s(:])(\d{1,3}(?:[ .,\u{a0}]\d{3})*(?:[.,]\d{1,2})?)\s*(?:-|–|—|to|bis|à|a|až|do|till|tot|al|og|och)\s*$").expect("a constant pattern")
-});
+patterns! {
+    BARE: format!(r"^({NUMBER})$");
+    /// A part of a period is none.
+    HALF_AN_HOUR: r"half (?:an |a )?(?:hour|day)|halbe(?:n|r)? (?:stunde|tag)|demi[- ](?:heure|journee)|mezz'ora|mezza (?:ora|giornata)|media (?:hora|jornada)|meia (?:hora|diaria)|half uur|halve dag|halvtimme|halv (?:time|dag)|pol godziny";
+    MANY: r"^\s?(?:k|K|m|M|mn|bn|Mio|Mrd|million|billion|Millionen|millions?|milioni|mln|tys|thousand)\b";
+    SIGN_FIRST: format!(r"^\s?{NUMBER}\s?([^\d]{{0,3}})");
+    HOURS_FOLLOW: r"^\s?(?:[-–—]\s?\d|Uhr|h\b|:\d)";
+    RANGE_GAP: r"^\s*(?:-|–|—|to|bis|à|a|až|do|till|tot|al)\s*$";
+    RANGE_START: r"(?:^|[\s(:])(\d{1,3}(?:[ .,\u{a0}]\d{3})*(?:[.,]\d{1,2})?)\s*(?:-|–|—|to|bis|à|a|až|do|till|tot|al|og|och)\s*$";
+}
 
-/// More prices of one text are not read.
+/// The most prices of one text that are read.
 const PRICES_MAX: usize = 64;
 /// Larger amounts are no prices.
 const WHOLE_DIGITS_MAX: usize = 7;

@@ -1,12 +1,14 @@
-//! What is the business called? Structured data, `og:site_name`, titles, logos and copyright lines vote; the host breaks ties.
+//! Finds the name of the business: structured data, titles, logos and copyright lines vote; the
+//! host breaks ties.
 
 use std::collections::BTreeMap;
 
-use crate::plain::{identity, plain, words};
+use crate::plain::{identity, plain};
 use crate::schema::SchemaFact;
 use crate::site::SitePages;
 use crate::tile::Via;
 use crate::topic::Topic;
+use crate::words::GENERIC_NAME;
 
 /// The name of a business.
 #[derive(Clone, Debug)]
@@ -148,8 +150,7 @@ impl Ballot {
     fn vote(&mut self, name: &str, weight: f32, page: usize, via: Via) {
         let name = without_legal_form(name);
         let key = identity(name);
-        if key.len() < 2 || name.chars().count() > NAME_CHARS_MAX || GENERIC.contains(&key.as_str())
-        {
+        if key.len() < 2 || name.chars().count() > NAME_CHARS_MAX || GENERIC_NAME.are(&key) {
             return;
         }
         self.order += 1;
@@ -221,84 +222,13 @@ impl Ballot {
 /// Without `Ltd` and the like at its end: a reader calls the business by the rest.
 fn without_legal_form(name: &str) -> &str {
     let name = name.trim().trim_end_matches('.');
-    for form in [
-        " Ltd",
-        " Limited",
-        " LLC",
-        " Inc",
-        " GmbH",
-        " GmbH & Co. KG",
-        " e.K",
-        " S.n.c",
-        " S.r.l",
-        " SARL",
-        " SAS",
-        " B.V",
-        " BV",
-        " AB",
-        " ApS",
-        " A/S",
-        " AS",
-        " s.r.o",
-        " Sp. z o.o",
-        " S.L",
-        " Lda",
-        " Oy",
-        " AG",
-    ] {
-        if let Some(short) = name.strip_suffix(form) {
-            return short.trim_end_matches([',', ' ']);
-        }
-    }
-    name
+    let without = |form| name.strip_suffix(form).filter(|short: &&str| short.ends_with(' '));
+    let short = LEGAL_FORMS.split('|').find_map(without);
+    short.map_or(name, |short| short.trim_end_matches([',', ' ']))
 }
 
-words! {
-/// Words that many names share.
-COMMON: "the, and, und, der, die, das, les, del, della, des, von, for, restaurant, ristorante, restaurante, trattoria, osteria, pizzeria, cafe, bistro, brasserie, bar, pub, bakery, backerei, boulangerie, creperie, brewing, brewery, hotel, guest, guesthouse, house, pension, gasthaus, studio, studios, atelier, salon, praxis, tierarztpraxis, zahnarztpraxis, arztpraxis, dental, dentist, dentistry, care, clinic, klinik, center, centre, gym, fitness, yoga, school, schule, fahrschule, musikschule, museum, muzeum, museo, gallery, shop, store, boutique, laden, books, bookshop, wine, wijn, vins, car, cars, hire, rental, rentals, plumbing, plumbers, roofing, roofers, electric, elektro, elektrotechnik, hosting, software, garage, garden, gardens, flowers, florist, blooms, fleurs, blumen, foto, fotografia, photo, photography, design, company, group, services, service, haus, auto, bike, bikes, velo, velos, cycles, language, english, coiffeur, coiffure, friseur, hair, beauty, spa, law, legal, consulting, agency, agentur, farm, market, kitchen, grill, food, foods, cerrajeria, ferreteria, hospoda, restaurace, kavarna, penzion, sklep, kwiaciarnia, optik, apotheke, pharmacy, farmacia, vet, vets, veterinary, physio, physiotherapie, therapy, massage, town, city, drain, heating, cleaning" }
-
-/// Names of pages, not of businesses.
-const GENERIC: [&str; 40] = [
-    "home",
-    "start",
-    "startseite",
-    "welcome",
-    "willkommen",
-    "accueil",
-    "inicio",
-    "contact",
-    "kontakt",
-    "menu",
-    "about",
-    "about us",
-    "services",
-    "logo",
-    "index",
-    "hem",
-    "forside",
-    "hjem",
-    "uvod",
-    "contact us",
-    "untitled",
-    "faq",
-    "blog",
-    "news",
-    "shop",
-    "impressum",
-    "preise",
-    "prices",
-    "products",
-    "strona glowna",
-    "domu",
-    "homepage",
-    "home page",
-    "site",
-    "links",
-    "back",
-    "zuruck",
-    "all rights reserved",
-    "copyright",
-    "pricing",
-];
+/// The ends of the names of companies.
+const LEGAL_FORMS: &str = "Ltd|Limited|LLC|Inc|GmbH|GmbH & Co. KG|e.K|S.n.c|S.r.l|SARL|SAS|B.V|BV|AB|ApS|A/S|AS|\
+    s.r.o|Sp. z o.o|S.L|Lda|Oy|AG";
 /// Longer texts are no names.
 const NAME_CHARS_MAX: usize = 70;

@@ -1,12 +1,9 @@
 //! The names of priced items. Names are separated from the text beside them, and distinguished from
 //! sentences and labels.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use crate::plain::{fold, identity, plain, words};
+use crate::plain::{fold, identity, plain};
 use crate::whose;
+use crate::words::{DIETS, LABEL_ONLY, MEASURES, NO_NAME, NO_NAME_ALONE, PROSE_WORDS, patterns};
 
 /// A name without words that stand in for a price: `Turbot market price`.
 pub(crate) fn without_stand_in(text: &str) -> &str {
@@ -72,7 +69,7 @@ fn is_part_of_name(note: &str) -> bool {
         || inside.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A name without the single number in brackets that it ends in, for pages that count allergens like that.
+/// Removes a number in brackets at the end, for pages that number allergens like that.
 pub(crate) fn without_note(name: &str) -> &str {
     NOTE.find(name).map_or(name, |found| &name[..found.start()])
 }
@@ -148,7 +145,7 @@ pub(crate) fn is_name(name: &str) -> bool {
         && !name.contains("://")
 }
 
-/// Whether a text says what may be added to a dish, and not what one is called: `add bacon`, `roast potatoes, add gravy`.
+/// Whether a text is an addition to a dish: `add bacon`, `roast potatoes, add gravy`.
 pub(crate) fn is_addition(name: &str) -> bool {
     ADDITION.is_match(&fold(name))
 }
@@ -159,7 +156,7 @@ pub(crate) fn is_time(name: &str, language: &str) -> bool {
     read.has_days && read.strange == 0 && name.chars().any(|c| c.is_ascii_digit())
 }
 
-/// Whether a text only measures: `35 min`, `per person`, `0,5 l`, `Every month`, `Large`. It names nothing by itself.
+/// Whether a text is only a measure, not a name: `35 min`, `per person`, `0,5 l`, `Large`.
 pub(crate) fn is_measure(text: &str) -> bool {
     let folded = fold(text);
     let mut words = folded
@@ -211,72 +208,29 @@ pub(crate) fn is_aside(after: &str) -> bool {
         || clause.split_whitespace().count() <= 5
 }
 
-static TRAILING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[\s(:,])(?:prices?|prices start|prices starting|starting|start|starts|preise|tarifs?|from|starting at|starts at|ab|a partir de|des|desde|da|a partire da|od|fra|fran|vanaf|alkaen|nur|now|jetzt|just|ca\.?|approx\.?|fr\.?|f\.o\.m\.?|fr\.o\.m\.?|for|fur|pour|per|por|voor|zum preis von|at|je|de|price|preis|prix|precio|prezzo|prijs|cena|pris|preco|je|a|costs?|kostet|kosten|coute|cuesta|koster|kostar|kosztuje|is|ist|für|um|already|schon|jiz|uz|jen|kun|bara|endast|vain|solo|soltanto|slechts|tylko|apenas|so|all'|entre|between|zwischen|tra|von|to|bis|au prix de)$").expect("a constant pattern")
-});
+patterns! {
+    TRAILING: r"(?:^|[\s(:,])(?:prices?|prices start|prices starting|starting|start|starts|preise|tarifs?|from|starting at|starts at|ab|a partir de|des|desde|da|a partire da|od|fra|fran|vanaf|alkaen|nur|now|jetzt|just|ca\.?|approx\.?|fr\.?|f\.o\.m\.?|fr\.o\.m\.?|for|fur|pour|per|por|voor|zum preis von|at|je|de|price|preis|prix|precio|prezzo|prijs|cena|pris|preco|je|a|costs?|kostet|kosten|coute|cuesta|koster|kostar|kosztuje|is|ist|für|um|already|schon|jiz|uz|jen|kun|bara|endast|vain|solo|soltanto|slechts|tylko|apenas|so|all'|entre|between|zwischen|tra|von|to|bis|au prix de)$";
+    /// What stands where a price would.
+    STAND_IN: r"[\s,:(–-]+(?:voir ardoise|selon ardoise|voir l'ardoise|nach gewicht|nach grosse|by weight|see board|see the board|ask staff|market price|price of the day|daily price|day price|market|mp|m\.p\.|poa|tagespreis|nach tagespreis|zum tagespreis|auf anfrage|preis auf anfrage|selon arrivage|selon le marche|prix du jour|prix du marche|sur demande|sur devis|prezzo del giorno|al kg|s\.q\.|secondo mercato|su richiesta|s/m|segun mercado|precio segun mercado|a consultar|dagprijs|op aanvraag|dagspris|dagens pris|pa forespurgsel|cena dnia|cena na zapytanie|dle denni nabidky|na dotaz|preco do dia|preco ao kg|ao kg|sob consulta|on request|ask|ask us|please ask|tbc|gratis|offerte?s?|gratuite?|kostenlos|umsonst|geht aufs haus|aufs haus|on the house|zdarma|za darmo|gratuit[oa]|in omaggio|offert[oa]|ilmainen|preis siehe tafel|siehe tafel|sur ardoise|zie bord|zie krijtbord|see blackboard|laut tafel)\)?\s*$|\s?[:(–—-]\s*free\)?\s*$";
+    ALLERGENS: r"(?:\s*(?:\((?:(?:Allergene?|alergeny|[Aa]llergens|alérgenos|allergènes):?\s?)?(?:[A-Za-z]|\d{1,2}|VG|GF|DF|vg|ve|gf|veg|vegan|Veg)(?:\s?[,/·.&]\s?(?:[A-Za-z]|\d{1,2}|VG|GF|DF|vg|ve|gf))*\)|\[[A-Za-z0-9, /]{1,16}\]|\s(?:VG|GF|DF|V|N|G)(?:[,/ ]+(?:GF|VG|DF|V))*))$|\s+\*+$|\s+[A-Z](?:\s?,\s?[A-Z])+$|\s+(?:\d{1,2},\s?)+\d{1,2}$|[⁴⁵⁶⁷⁸⁹]+$";
+    ADDITION: r"\sadd$|(?:^|[,;.]\s)(?:add|ajoutez|anade|aggiungi|voeg toe|dodaj|pridejte|acrescente)\s";
+    /// `Latte (with oat milk +0.50)`
+    SUPPLEMENT: r"\s*\((?:[^()]{0,40}[^()0-9])?\+\s?[€£$]?\s?\d[^()]{0,12}\)$";
+    /// `Soup (9)`
+    NOTE: r"\s\(\d{1,2}\)$";
+    /// `(v) vegetarian`, `(n): nuts`
+    LEGEND: r"\((\p{L}{1,3})\)\s?[=:–-]?\s?(?:\p{L}+ )?\p{L}{3,}";
+    /// `(1, 3, 7)`
+    NOTES: r"\(\d{1,2}(?:\s?,\s?\d{1,2})+\)";
+    NUMBERING: r"^(?:N[rº°]\.?\s?)?\d{1,3}[a-z]?[.)]\s+";
+    TOP_LEVEL: r"^\.[a-z]{2,12}$";
+    SENTENCE_END: r"^[.!]$";
+}
 
-/// What stands where a price would.
-static STAND_IN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"[\s,:(–-]+(?:voir ardoise|selon ardoise|voir l'ardoise|nach gewicht|nach grosse|by weight|see board|see the board|ask staff|market price|price of the day|daily price|day price|market|mp|m\.p\.|poa|tagespreis|nach tagespreis|zum tagespreis|auf anfrage|preis auf anfrage|selon arrivage|selon le marche|prix du jour|prix du marche|sur demande|sur devis|prezzo del giorno|al kg|s\.q\.|secondo mercato|su richiesta|s/m|segun mercado|precio segun mercado|a consultar|dagprijs|op aanvraag|dagspris|dagens pris|pa forespurgsel|cena dnia|cena na zapytanie|dle denni nabidky|na dotaz|preco do dia|preco ao kg|ao kg|sob consulta|on request|ask|ask us|please ask|tbc|gratis|offerte?s?|gratuite?|kostenlos|umsonst|geht aufs haus|aufs haus|on the house|zdarma|za darmo|gratuit[oa]|in omaggio|offert[oa]|ilmainen|preis siehe tafel|siehe tafel|sur ardoise|zie bord|zie krijtbord|see blackboard|laut tafel)\)?\s*$|\s?[:(–—-]\s*free\)?\s*$").expect("a constant pattern")
-});
-static ALLERGENS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:\s*(?:\((?:(?:Allergene?|alergeny|[Aa]llergens|alérgenos|allergènes):?\s?)?(?:[A-Za-z]|\d{1,2}|VG|GF|DF|vg|ve|gf|veg|vegan|Veg)(?:\s?[,/·.&]\s?(?:[A-Za-z]|\d{1,2}|VG|GF|DF|vg|ve|gf))*\)|\[[A-Za-z0-9, /]{1,16}\]|\s(?:VG|GF|DF|V|N|G)(?:[,/ ]+(?:GF|VG|DF|V))*))$|\s+\*+$|\s+[A-Z](?:\s?,\s?[A-Z])+$|\s+(?:\d{1,2},\s?)+\d{1,2}$|[⁴⁵⁶⁷⁸⁹]+$").expect("a constant pattern")
-});
-
-static ADDITION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"\sadd$|(?:^|[,;.]\s)(?:add|ajoutez|anade|aggiungi|voeg toe|dodaj|pridejte|acrescente)\s",
-    )
-    .expect("a constant pattern")
-});
-
-/// `Latte (with oat milk +0.50)`
-static SUPPLEMENT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\s*\((?:[^()]{0,40}[^()0-9])?\+\s?[€£$]?\s?\d[^()]{0,12}\)$")
-        .expect("a constant pattern")
-});
-
-/// `Soup (9)`
-static NOTE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\s\(\d{1,2}\)$").expect("a constant pattern"));
-
-/// `(v) vegetarian`, `(n): nuts`
-static LEGEND: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\((\p{L}{1,3})\)\s?[=:–-]?\s?(?:\p{L}+ )?\p{L}{3,}").expect("a constant pattern")
-});
-
-/// More marks of one line are not read.
+/// The most marks of one line that are read.
 const MARKS_MAX: usize = 20;
 
-/// `(1, 3, 7)`
-static NOTES: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\(\d{1,2}(?:\s?,\s?\d{1,2})+\)").expect("a constant pattern"));
-
-words! { DIETS: "v, ve, vg, vgn, veg, vegan, vegetarian, gf, df" }
-
-static NUMBERING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:N[rº°]\.?\s?)?\d{1,3}[a-z]?[.)]\s+").expect("a constant pattern")
-});
-
-static TOP_LEVEL: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\.[a-z]{2,12}$").expect("a constant pattern"));
-
-static SENTENCE_END: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^[.!]$").expect("a constant pattern"));
-
-words! { NO_NAME: "deposit, anzahlung, kaution, acompte, arrhes, caparra, fianza, zadatek, zaloha, delivery, shipping, lieferung, versand, livraison, envio, spedizione, subtotal, zwischensumme, save, sparen, minimum, free delivery, coperto, warenkorb, checkout, copyright, sort by, price range, preisspanne, prices from, preise ab, prices in, preise in, per person sharing, iban, tel, telefon, fax, posted on, posted by, published on, reviews, rated" }
-
-words! { NO_NAME_ALONE: "available, erhaltlich, disponible, disponibles, disponibili, verkrijgbaar, dostepne, phone, posted, published, review, total, summe, gesamt, basket, cart, panier, kasse, results, filter, your basket, your cart, your order, cart total, order total" }
-
-words! { LABEL_ONLY: "select options, choose options, view options, view product, optionen wahlen, ausfuhrung wahlen, choix des options, opties selecteren, seleziona opzioni, elegir opciones, wybierz opcje, valj alternativ, in winkelmand, inkl mva, vanlig pris, salgspris, vanligt pris, normale prijs, aanbiedingsprijs, prix habituel, prix solde, precio habitual, precio de oferta, precio rebajado, normalpreis, normaler preis, sonderpreis, verkaufspreis, angebotspreis, ordinarie pris, reapris, normalpris, tilbudspris, cena regularna, cena promocyjna, bezna cena, akcni cena, preco normal, preco promocional, was, usd, eur, gbp, price, prices, preis, preise, prix, tarif, tarifs, precio, prezzo, prijs, cena, pris, preco, hinta, from, ab, now, jetzt, sale, sale price, regular price, prix promotionnel, prix original, prix unitaire, unit price, angebot, offer, new, neu, nouveau, nuevo, nuovo, popular, beliebt, most popular, best value, bestseller, empfohlen, add to cart, add to basket, in den warenkorb, ajouter au panier, anadir al carrito, aggiungi al carrello, dodaj do koszyka, in winkelwagen, lagg i varukorg, laeg i kurv, pridat do kosiku, koupit, buy, buy now, kaufen, acheter, comprar, acquista, kup, kop, bestellen, commander, pedir, sold out, ausverkauft, epuise, agotado, esaurito, uitverkocht, in stock, auf lager, en stock, vat incl, inkl. mwst, inkl. mwst., ttc, iva incluida, iva inclusa, incl. btw, inkl. moms, vc. dph, z vat, or, oder, ou, o, per month, per year, pro monat, monthly, yearly, once, each, pro person, per person, par personne, reduced, small, large, oferta, promo, aktion, promotion, promocja, tilbud, kampanj, akce, soldes, saldi, rebajas, reduziert, -20, sonderangebot, details, more, mehr, learn more, read more, book now, jetzt buchen, reserver, prenota, reservar, choose, select, get started, sign up, start free trial, order now, jetzt bestellen, quantity, menge, anzahl, zum produkt, view, ansehen, voir, ver, size, grosse, taille, prezzo di listino, prezzo scontato" }
-
-words! { PROSE_WORDS: "we, our, us, you, your, wir, unser, unsere, ihr, ihre, nous, notre, vous, votre, nosotros, nuestra, noi, nostra, voi, wij, ons, onze, jullie, vores, is, are, was, were, will, has, have, ist, sind, wird, haben, est, sont, etait, sera, ont, sara, hanno, jest, bylo, blir, costs, kostet, kosten, coute, cuesta, costa, kostuje, kosztuje, kostar, koster, stoji, pay, paid, zahlen, bezahlt, payer, charge, charged, berechnet, berechnen, facture, that, which, because, weil, parce, dass, wenn, when, but, aber, mais, pero, thanks, danke, merci, won, lost" }
-
-words! {
-/// Units, sizes, and the small words between them.
-MEASURES: "pot, teapot, kanne, kannchen, theiere, tetera, teiera, mug, becher, potje, kopje, kop, kopp, filizanka, salek, konvice, dozen, quarter, dutzend, douzaine, docena, dozzina, tasse, teller, km, qm, kwh, mile, metre, meter, cup, bowl, slice, portion, portie, porzione, porcion, part, parts, jug, pitcher, copo, garrafa, jarro, dose, caneca, taca, ballon, cruche, kande, krus, karaf, stack, tall, ½, a, an, of, sm, lg, med, two, three, four, six, szt, ks, kpl, tk, stck, pz, ud, uds, un, pc, lt, sml, reg, lge, bolee, pichet, shot, per, pro, par, por, al, je, each, every, jede, jeden, jeder, chaque, cada, ogni, elke, za, na, om, i, in, en, im, il, la, le, l, les, der, die, das, den, de, for, fur, pour, para, voor, pr, p, and, und, et, y, e, or, oder, ou, approx, ca, circa, min, mins, minute, minutes, minuten, minuti, minutos, minut, minuter, minutter, minuty, hour, hours, hr, hrs, h, std, stunde, stunden, heure, heures, hora, horas, ora, ore, uur, godz, godzina, godziny, timme, timmar, time, timer, tim, hod, hodina, hodiny, hodinu, day, days, tag, tage, jour, jours, dia, dias, giorno, giorni, dag, dagen, dagar, dage, dzien, dni, den, night, nights, nacht, nachte, nuit, nuits, noche, noches, notte, notti, noite, noites, noc, natt, week, weeks, wk, woche, wochen, semaine, semaines, semana, semanas, settimana, settimane, weken, tydzien, vecka, veckor, uge, uger, tyden, month, months, mo, mth, monat, monate, mois, mes, meses, mese, mesi, maand, maanden, miesiac, manad, manader, maned, maneder, mesic, year, years, yr, annum, jahr, jahre, an, ans, ano, anos, anno, anni, jaar, rok, ar, annee, monthly, yearly, weekly, daily, annually, monatlich, jahrlich, mensuel, annuel, person, persons, people, personen, personne, personnes, persona, personas, persone, pessoa, pessoas, osoba, osoby, osob, osobe, pax, pp, seat, user, users, once, one, only, einmalig, stuck, stk, piece, pieces, pcs, item, unit, st, g, gr, kg, ml, cl, dl, l, lt, liter, litre, litres, oz, lb, lbs, cm, mm, m, small, medium, large, regular, klein, mittel, gross, grosse, kleine, kleiner, grosser, petit, petite, grand, grande, moyen, pequeno, pequena, mediano, mediana, meia, meio, piccolo, piccola, medio, media, groot, groter, kleintje, maly, mala, male, duzy, duza, duze, sredni, srednia, velky, velka, velke, liten, stor, mellan, lille, mellem, half, full, whole, halb, halbe, ganz, ganze, demi, entier, entiere, half, heel, hele, polovina, cela, media, racion, entera, tapa, mezza, intera, pint, glass, bottle, carafe, glas, flasche, karaffe, verre, bouteille, pichet, copa, botella, jarra, calice, bottiglia, caraffa, bicchiere, fles, kan, kieliszek, butelka, karafka, lasi, pullo, glas, flaska, flaske, karaffel, sklenice, lahev, single, double, doppelt, xl, xs, kurz, lang, kort, short, long, court, courts, longs, mi-longs, corto, corti, largo, lungo, lunghi, kratke, dlouhe, krotkie, dlugie, mass, incl, inkl, vat, gst, mwst, tva, ttc, iva, btw, moms, dph, net, brutto, netto, inc, ht, exkl, excl" }
-
-/// A measure has no more words.
+/// The most words of a measure.
 const MEASURE_WORDS_MAX: usize = 10;
 
 /// Longer texts are no names.

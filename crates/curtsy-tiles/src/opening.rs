@@ -3,14 +3,16 @@
 
 use crate::clock;
 use crate::found::{FoundFact, LABELLED, LISTED, PROSE, STRUCTURED};
-use crate::heading::OTHER_MATTER;
 use crate::hours::{self, Interval, WaitingDays};
-use crate::plain::{fold, words};
+use crate::plain::fold;
 use crate::schema::SchemaFact;
 use crate::site::{SitePage, SitePages};
-use crate::tile::{Contact, Day, Fact, Hours, Via};
+use crate::tile::{Contact, Day, OpeningHours, TileFact, Via};
 use crate::topic::Topic;
 use crate::whose;
+use crate::words::{
+    BREAK, HOLIDAYS, HOURS, MONTHS, NOT_HOURS, NOT_US, OTHER_MATTER, SPARE, TRAFFIC,
+};
 
 /// All hours of a site.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
@@ -20,13 +22,8 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     for (number, page) in site.pages.iter().enumerate() {
         for (via, said) in &page.said {
             if let SchemaFact::Hours(interval) = said {
-                found.push(FoundFact {
-                    fact: fact(*interval),
-                    page: number,
-                    via: *via,
-                    text: "openingHours".into(),
-                    confidence: STRUCTURED,
-                });
+                let contact = hours_of(*interval);
+                found.push(FoundFact::new(contact, number, *via, "openingHours", STRUCTURED));
             }
         }
         let in_columns = columns(page, number, &mut found);
@@ -42,35 +39,28 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
 /// Where structured data and what visitors see differ, visitors are right.
 fn without_old(found: &mut Vec<FoundFact>) {
     let hours = |found: &FoundFact| match &found.fact {
-        Fact::Contact(Contact::Hours(hours)) => Some(hours.clone()),
+        TileFact::Contact(Contact::Hours(hours)) => Some(hours.clone()),
         _ => None,
     };
-    let is_structured = |found: &FoundFact| {
-        matches!(found.via, Via::JsonLd | Via::Microdata | Via::Rdfa | Via::OpenGraph)
-    };
-    let seen: Vec<Hours> =
-        found.iter().filter(|found| !is_structured(found)).filter_map(hours).collect();
+    let seen: Vec<OpeningHours> =
+        found.iter().filter(|found| !found.via.is_structured()).filter_map(hours).collect();
     let mut days: Vec<Day> = seen.iter().map(|hours| hours.day).collect();
     days.sort();
     days.dedup();
     found.retain(|found| {
-        let Some(own) = hours(found).filter(|_| is_structured(found)) else { return true };
+        let Some(own) = hours(found).filter(|_| found.via.is_structured()) else { return true };
         seen.contains(&own) || !(days.contains(&own.day) || days.len() >= DAYS_OF_A_WEEK)
     });
 }
 
-fn fact(interval: Interval) -> Fact {
+fn hours_of(interval: Interval) -> Contact {
     // Midnight is written as clocks show it.
     let time = |minutes: u16| format!("{:02}:{:02}", minutes / 60 % 24, minutes % 60);
     let day = Day::ALL[usize::from(interval.day) % 7];
-    Fact::Contact(Contact::Hours(Hours {
-        day,
-        opens: time(interval.opens),
-        closes: time(interval.closes),
-    }))
+    Contact::Hours(OpeningHours { day, opens: time(interval.opens), closes: time(interval.closes) })
 }
 
-/// Lines one after the other; weekdays at the end of one wait for the times of the next.
+/// Reads the lines of a page. Weekdays at the end of a line wait for the times of the next.
 fn in_lines(
     site: &SitePages<'_>,
     page: &SitePage<'_>,
@@ -79,114 +69,129 @@ fn in_lines(
     found: &mut Vec<FoundFact>,
     spare: &mut Vec<FoundFact>,
 ) {
-    let mut waiting = WaitingDays::default();
-    // What was found on the last lines under "every day": a closed day may follow.
-    let mut daily: Option<(usize, usize)> = None;
-    let language = page.language();
+    let waiting = WaitingDays::default();
+    let mut reader = LineReader { site, page, number, found, spare, waiting, daily: None };
     let mut at = 0;
     while at < page.lines.all.len() {
         let line = &page.lines.all[at];
-        let here = at;
         let is_read = line.is_matter()
             && !line.part.post
             && !skip[at]
-            && (!matches!(page.topic, Topic::News | Topic::Terms) || line.part.footer);
-        if !is_read || is_elsewhere(page, at) {
-            waiting = WaitingDays::default();
+            && (!matches!(page.topic, Topic::News | Topic::Terms) || line.part.footer)
+            && !is_elsewhere(page, at);
+        if is_read {
+            let (text, next) = row(page, at).unwrap_or_else(|| (line.text.clone(), at + 1));
+            reader.line(at, &text);
+            at = next;
+        } else {
+            reader.waiting = WaitingDays::default();
             at += 1;
-            continue;
-        }
-        let (text, next) = row(page, at).unwrap_or_else(|| (line.text.clone(), at + 1));
-        at = next;
-        let mut rest = text.as_str();
-        // `Closed on Mondays. Open from 12 to 3`: the other days.
-        let closed = closed_days(&text, language);
-        let mut strange_line = false;
-        while !rest.is_empty() {
-            let sentence = match whose::first_clause(rest) {
-                "" => &rest[..rest.chars().next().map_or(0, char::len_utf8)],
-                sentence => sentence,
-            };
-            rest = &rest[sentence.len()..];
-            if sentence.chars().count() < 2 {
-                continue;
-            }
-            let mut reading = hours::read(sentence, language, waiting);
-            if closed != 0 && reading.intervals.is_empty() && !reading.has_days && reading.says_open
-            {
-                let days = WaitingDays { days: ALL_DAYS & !closed, given: false };
-                reading =
-                    hours::HoursReading { has_days: true, ..hours::read(sentence, language, days) };
-            }
-            let under = is_under_hours(page, here);
-            let is_pure = reading.strange == 0;
-            let is_others = is_others(site, &fold(sentence));
-            // A timetable has many short times on one day.
-            let is_timetable = (0..7).any(|day| {
-                reading.intervals.iter().filter(|interval| interval.day == day).count() > 2
-            });
-            let is_break = BREAK.are_in(&fold(sentence));
-            if is_break {
-                let days = WaitingDays { days: 1, given: false };
-                if let Some(pause) = hours::read(sentence, language, days).intervals.last() {
-                    split(found, number, pause);
-                    split(spare, number, pause);
-                }
-            }
-            let is_others = is_others || is_timetable || is_break && !reading.has_days;
-            let is_believed = !is_others
-                && believes(site, page, here, &reading, &fold(sentence), under)
-                && !(strange_line && !reading.says_open && !under);
-            if is_believed {
-                let via = via(page, here);
-                let confidence = match via {
-                    Via::Text if is_pure || under => LABELLED,
-                    Via::Text => PROSE,
-                    _ => LISTED,
-                };
-                let first = found.len();
-                for interval in &reading.intervals {
-                    found.push(FoundFact {
-                        fact: fact(*interval),
-                        page: number,
-                        via,
-                        text: line.text.clone(),
-                        confidence,
-                    });
-                }
-                if reading.says_daily && !reading.intervals.is_empty() {
-                    daily = Some((first, here));
-                }
-            }
-            if !is_believed && !is_timetable && SPARE.are_in(&fold(sentence)) && reading.has_days {
-                spare.extend(reading.intervals.iter().map(|interval| FoundFact {
-                    fact: fact(*interval),
-                    page: number,
-                    via: Via::Text,
-                    text: line.text.clone(),
-                    confidence: PROSE,
-                }));
-            }
-            if let Some((first, _)) =
-                daily.filter(|(_, line)| reading.closed != 0 && here - line <= 3 && !is_others)
-            {
-                let is_closed = |found: &FoundFact| matches!(&found.fact, Fact::Contact(Contact::Hours(hours)) if reading.closed & (1 << hours.day as u8) != 0);
-                let kept: Vec<FoundFact> =
-                    found.drain(first..).filter(|found| !is_closed(found)).collect();
-                found.extend(kept);
-            }
-            strange_line |=
-                !is_pure && reading.intervals.is_empty() && !reading.says_open && !under;
-            waiting = if is_believed || (is_pure && !is_others) {
-                reading.waiting
-            } else {
-                WaitingDays::default()
-            };
-        }
-        if line.level > 0 && waiting.given {
-            waiting = WaitingDays::default();
         }
     }
+}
+
+/// Reads the hours of a page line by line.
+struct LineReader<'r, 's, 'p> {
+    site: &'r SitePages<'s>,
+    page: &'r SitePage<'p>,
+    number: usize,
+    found: &'r mut Vec<FoundFact>,
+    /// Hours of a telephone line or the like, for a business that states no others.
+    spare: &'r mut Vec<FoundFact>,
+    waiting: WaitingDays,
+    /// The first fact of the last line about every day, and that line: a closed day may follow.
+    daily: Option<(usize, usize)>,
+}
+
+impl LineReader<'_, '_, '_> {
+    fn line(&mut self, at: usize, text: &str) {
+        // `Closed on Mondays. Open from 12 to 3`: on the other days.
+        let read = |sentence| hours::read(sentence, self.page.language(), WaitingDays::default());
+        let closed = sentences(text).fold(0, |closed, sentence| closed | read(sentence).closed);
+        let mut after_strange = false;
+        for sentence in sentences(text).filter(|sentence| sentence.chars().count() >= 2) {
+            after_strange |= self.sentence(at, sentence, closed, after_strange);
+        }
+        if self.page.lines.all[at].level > 0 && self.waiting.given {
+            self.waiting = WaitingDays::default();
+        }
+    }
+
+    /// Reads a sentence. Returns whether it is about something else than hours.
+    fn sentence(&mut self, at: usize, sentence: &str, closed: u8, after_strange: bool) -> bool {
+        let (page, number) = (self.page, self.number);
+        let text = &page.lines.all[at].text;
+        let folded = fold(sentence);
+        let mut reading = hours::read(sentence, page.language(), self.waiting);
+        if closed != 0 && reading.intervals.is_empty() && !reading.has_days && reading.says_open {
+            let days = WaitingDays { days: ALL_DAYS & !closed, given: false };
+            reading = hours::read(sentence, page.language(), days);
+            reading.has_days = true;
+        }
+        let is_break = BREAK.are_in(&folded);
+        if is_break {
+            let days = WaitingDays { days: 1, given: false };
+            if let Some(pause) = hours::read(sentence, page.language(), days).intervals.last() {
+                split(self.found, number, pause);
+                split(self.spare, number, pause);
+            }
+        }
+        let under = is_under_hours(page, at);
+        let is_pure = reading.strange == 0;
+        // A timetable has many short times on one day.
+        let of_day = |day| reading.intervals.iter().filter(move |interval| interval.day == day);
+        let is_timetable = (0..7).any(|day| of_day(day).count() > 2);
+        let is_others =
+            is_others(self.site, &folded) || is_timetable || is_break && !reading.has_days;
+        let is_believed = !is_others
+            && believes(self.site, page, at, &reading, &folded, under)
+            && !(after_strange && !reading.says_open && !under);
+        let facts = |via, confidence| {
+            let fact = move |interval: &Interval| {
+                FoundFact::new(hours_of(*interval), number, via, text, confidence)
+            };
+            reading.intervals.iter().map(fact)
+        };
+        if is_believed {
+            let first = self.found.len();
+            self.found.extend(match via(page, at) {
+                Via::Text if is_pure || under => facts(Via::Text, LABELLED),
+                Via::Text => facts(Via::Text, PROSE),
+                via => facts(via, LISTED),
+            });
+            if reading.says_daily && !reading.intervals.is_empty() {
+                self.daily = Some((first, at));
+            }
+        } else if !is_timetable && SPARE.are_in(&folded) && reading.has_days {
+            self.spare.extend(facts(Via::Text, PROSE));
+        }
+        if let Some((first, line)) = self.daily
+            && reading.closed != 0
+            && at - line <= 3
+            && !is_others
+        {
+            let is_closed = |found: &FoundFact| matches!(&found.fact, TileFact::Contact(Contact::Hours(hours)) if reading.closed & (1 << hours.day as u8) != 0);
+            let daily = self.found.split_off(first);
+            self.found.extend(daily.into_iter().filter(|found| !is_closed(found)));
+        }
+        let keeps_waiting = is_believed || is_pure && !is_others;
+        self.waiting = if keeps_waiting { reading.waiting } else { WaitingDays::default() };
+        !is_pure && reading.intervals.is_empty() && !reading.says_open && !under
+    }
+}
+
+/// The sentences of a text, and the signs between them.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let sentence = match whose::first_clause(rest) {
+            "" => &rest[..first.len_utf8()],
+            sentence => sentence,
+        };
+        rest = &rest[sentence.len()..];
+        Some(sentence)
+    })
 }
 
 /// Takes a break out of the hours that a page has stated so far.
@@ -196,33 +201,18 @@ fn split(found: &mut Vec<FoundFact>, page: usize, pause: &Interval) {
         Some(hour.parse::<u16>().ok()? * 60 + minutes.parse::<u16>().ok()?)
     };
     for at in 0..found.len() {
-        let Fact::Contact(Contact::Hours(hours)) = &found[at].fact else { continue };
+        let TileFact::Contact(Contact::Hours(hours)) = &found[at].fact else { continue };
         let (Some(opens), Some(closes)) = (minutes(&hours.opens), minutes(&hours.closes)) else {
             continue;
         };
         if found[at].page == page && opens < pause.opens && pause.closes < closes {
             let day = hours.day as u8;
-            let morning = fact(Interval { day, opens, closes: pause.opens });
-            let afternoon = fact(Interval { day, opens: pause.closes, closes });
-            found.push(FoundFact { fact: afternoon, ..found[at].clone() });
-            found[at].fact = morning;
+            let morning = hours_of(Interval { day, opens, closes: pause.opens });
+            let afternoon = hours_of(Interval { day, opens: pause.closes, closes });
+            found.push(FoundFact { fact: afternoon.into(), ..found[at].clone() });
+            found[at].fact = morning.into();
         }
     }
-}
-
-/// The days that a line says are closed, one bit each.
-fn closed_days(text: &str, language: &str) -> u8 {
-    let mut closed = 0;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let sentence = match whose::first_clause(rest) {
-            "" => &rest[..rest.chars().next().map_or(0, char::len_utf8)],
-            sentence => sentence,
-        };
-        rest = &rest[sentence.len()..];
-        closed |= hours::read(sentence, language, WaitingDays::default()).closed;
-    }
-    closed
 }
 
 /// Whether a sentence with times speaks of somebody or something else.
@@ -231,7 +221,7 @@ fn is_others(site: &SitePages<'_>, folded: &str) -> bool {
         || NOT_HOURS.are_in(folded)
         || TRAFFIC.are_in(folded)
         || is_of_dates(folded)
-        || whose::NOT_US.are_in(folded)
+        || NOT_US.are_in(folded)
 }
 
 /// Whether a sentence speaks of single days or holidays. Seasons, from month to month, are regular.
@@ -246,7 +236,7 @@ fn is_season(folded: &str) -> bool {
     words.filter(|word| MONTHS.are(word) || *word == "may").count() >= 2
 }
 
-/// Whether a sentence is about opening hours: it is made of nothing else, says so, or stands where they are announced.
+/// Whether a sentence is about opening hours: by its words, or because hours are announced there.
 fn believes(
     site: &SitePages<'_>,
     page: &SitePage<'_>,
@@ -277,7 +267,7 @@ fn believes(
         && (reading.says_open || reading.strange <= if under { 8 } else { 4 })
 }
 
-/// A row of a table as one line, and the line after it. Two cells with one time each are a beginning and an end.
+/// A row of a table as one line, and the line after it. Two cells with one time each are a range.
 fn row(page: &SitePage<'_>, at: usize) -> Option<(String, usize)> {
     let tree = &page.tree;
     let row = tree.nearest(page.lines.all[at].block, &["tr"])?;
@@ -354,12 +344,8 @@ fn columns(page: &SitePage<'_>, number: usize, found: &mut Vec<FoundFact>) -> Ve
                     WaitingDays { days: 1 << day, given: false },
                 );
                 if reading.strange == 0 {
-                    found.extend(reading.intervals.into_iter().map(|interval| FoundFact {
-                        fact: fact(interval),
-                        page: number,
-                        via: Via::Table,
-                        text: text.clone(),
-                        confidence: LISTED,
+                    found.extend(reading.intervals.into_iter().map(|interval| {
+                        FoundFact::new(hours_of(interval), number, Via::Table, &text, LISTED)
                     }));
                 }
             }
@@ -394,25 +380,9 @@ fn via(page: &SitePage<'_>, at: usize) -> Via {
     }
 }
 
-words! {
-/// Headings and labels of opening hours.
-HOURS: "praxiszeiten, burozeiten, servicezeiten, besuchszeiten, verkaufszeiten, ordinationszeiten, schalterzeiten, hours, opening hours, opening times, open, we are open, offnungszeiten, geoffnet, sprechzeiten, sprechstunden, ordination, ordinationszeiten, ladenzeiten, geschaftszeiten, burozeiten, horaires, horaire, heures d'ouverture, ouverture, ouvert, horario, horarios, abierto, orari, orario, apertura, openingstijden, geopend, aberto, funcionamento, atendimento, godziny otwarcia, godziny, otwarte, czynne, oppettider, oppet, apningstider, apent, abningstider, abent, oteviraci doba, otevreno, provozni doba, aukioloajat, avoinna, when we're open, visit us" }
-words! {
-/// What has times of its own that are not opening hours.
-NOT_HOURS: "das telefon ist, bezorgen, bezorgd, phones are answered, phone is answered, kitchen, kuche, warme kuche, cuisine, cucina, cocina, keuken, kuchnia, kok, koket, kokken, kjokken, kuchyne, keittio, last orders, last order, last entry, last admission, letzter einlass, derniere entree, ultimo ingresso, happy hour, delivery, deliveries, lieferung, lieferzeiten, liefern, livraison, livraisons, consegne, entregas, bezorging, dostawa, dostawy, mass, messe, gottesdienst*, misa, service times, parking, car park, parken, parkhaus, parkplatz, tiefgarage, phones, phone lines, phone line, telefonzeiten, telefonische sprechzeit, class, classes, kurs, kurse, cours, curso, cursos, corso, corsi, lesson, lessons, unterricht, welpenstunde, training, trainings, timetable, schedule, stundenplan, kids' corner, creche, playgroup, check-in, check-out, checkin, checkout, check in, check out, concert, live music, quiz, quiz night, tour, tours, guided tours, fuhrung*, visite*, visite guidee, visita guidata, zwiedzanie z przewodnikiem, pickup, pick-up, abholung, abholen, retrait, meeting, meetings, rehearsal, doors, entry, operationen, op-zeiten, hotline, support, telefonhotline, notdienst, emergency, happyhour, brunch, breakfast served, served, stammtisch, probe, event, events, pop-up, fair, festival, festa, sagra, donnerstags nicht, story time, storytime, book club, club, quiet hours, nachtruhe, appointment slots, sauna, guichet, conference, seminar, vortrag, oficina de, turnier, dj, karaoke, music, musik, jam, open mic" }
-words! {
-/// What comes and goes near a business. A place may be named after it.
-TRAFFIC: "market, wochenmarkt, marche, mercado, mercato, markt, bus, train, tram, ferry, battello" }
-words! { MONTHS: "january, february, march, april, june, july, august, september, october, november, december, januar, februar, marz, mai, juni, juli, oktober, dezember, janvier, fevrier, mars, avril, juin, juillet, aout, septembre, octobre, novembre, decembre, enero, febrero, marzo, abril, mayo, junio, julio, agosto, septiembre, octubre, noviembre, diciembre, gennaio, febbraio, aprile, maggio, giugno, luglio, settembre, ottobre, dicembre, januari, februari, maart, mei, augustus, oktober, stycznia, lutego, marca, kwietnia, maja, czerwca, lipca, sierpnia, wrzesnia, pazdziernika, listopada, grudnia" }
-words! { BREAK: "lunchstangt, lunchstangt alla dagar, lunchlukket, frokostlukket, lunch break, closed for lunch, mittagspause, mittags geschlossen, uber mittag geschlossen, pause dejeuner, fermeture midi, chiusura pranzo, pausa pranzo, cerrado al mediodia, lunchpauze, przerwa, polednipauza, poledni prestavka, pausa para almoco" }
-words! { HOLIDAYS: "koningsdag, bevrijdingsdag, hemelvaartsdag, pinksteren, midsommar, good friday, karfreitag, vendredi saint, viernes santo, boxing day, thanksgiving, labor day, memorial day, independence day, heiligabend, christmas, weihnachten, noel, navidad, natale, kerst, jul, easter, ostern, paques, pascua, pasqua, new year, new year's, silvester, bank holiday, bank holidays, public holiday, public holidays, feiertag, feiertage, feiertagen, jours feries, festivos, festivi, feestdagen, swieta, helgdagar, holidays" }
-words! {
-/// What stands in for opening hours where there are none.
-SPARE: "phone, phones, phone lines, phone line, telefon, telefonisch, telefonzeiten, telephone, telefono, telefone, telefoon, support, kundtjanst, kundeservice, hotline, office, buro, reception, rezeption, support hours, helpdesk, customer service, kundenservice, weekdays" }
-
 /// The week, one bit a day.
 const ALL_DAYS: u8 = 0b111_1111;
 /// A page that states so many days states the whole week.
 const DAYS_OF_A_WEEK: usize = 4;
-/// More tables of a page are not looked at.
+/// The most tables of a page that are looked at.
 const TABLES_MAX: usize = 200;

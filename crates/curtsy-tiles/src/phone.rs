@@ -1,6 +1,6 @@
 //! Which numbers of a text can be telephone numbers, and how are they dialled from abroad (E.164)?
 //!
-//! By a table of countries with calling codes, trunk prefixes and lengths. Whose number it is, and whether it is a fax, is for the caller.
+//! The caller decides whose number it is, and whether it is a fax.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::country::Country;
 pub(crate) struct Digits {
     /// Where they stand.
     pub(crate) at: Range<usize>,
-    /// Digits only, with `+` in front if it was there; a trunk zero in brackets, `+44 (0)20`, is left out.
+    /// Digits, with a leading `+` if there was one, without a trunk zero in brackets: `+44 (0)20`.
     pub(crate) dialled: String,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn candidates(text: &str) -> Vec<Digits> {
     found
 }
 
-/// The number as dialled from abroad, if it can be one; a number without a calling code needs a country.
+/// Returns the number with its calling code, if it is valid. A national number needs a country.
 pub(crate) fn international(dialled: &str, country: Option<&Country>) -> Option<String> {
     let abroad = dialled
         .strip_prefix('+')
@@ -58,7 +58,8 @@ pub(crate) fn international(dialled: &str, country: Option<&Country>) -> Option<
         "1" => dialled.strip_prefix('1').filter(|rest| rest.len() == 10).unwrap_or(dialled),
         trunk => match dialled.strip_prefix(trunk) {
             Some(national) => national,
-            // Free numbers have no trunk prefix: `1800 915 045`, `1300 …` in Ireland and Australia.
+            // Freephone numbers have no trunk prefix: `1800 915 045`, `1300 …` in Ireland and
+            // Australia.
             None if is_free(dialled, country) => {
                 return Some(format!("+{}{dialled}", country.calling));
             }
@@ -167,7 +168,7 @@ fn looks_like_time_or_date(written: &str) -> bool {
 const DIGITS_MIN: usize = 6;
 /// E.164 has no longer ones; two more for `00`.
 const DIGITS_MAX: usize = 17;
-/// More runs of one text are not looked at.
+/// The most runs of one text that are looked at.
 const CANDIDATES_MAX: usize = 64;
 
 #[cfg(test)]

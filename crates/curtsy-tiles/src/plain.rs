@@ -1,10 +1,6 @@
 //! Plain text: the words of a page as a reader sees them, safe to show and to store.
 //!
-//! White space is collapsed, and control characters, marks that turn the direction of writing, and characters of icon fonts are left out.
-
-use std::borrow::Cow;
-
-use regex::Regex;
+//! White space is collapsed. Control characters, direction marks and icon fonts are removed.
 
 /// The words as a reader sees them, at most `chars_max` long; a cut text ends in `…`.
 pub(crate) fn plain(text: &str, chars_max: usize) -> String {
@@ -35,7 +31,7 @@ pub(crate) fn plain(text: &str, chars_max: usize) -> String {
     plain
 }
 
-/// Control characters, zero-width marks, direction overrides, private use (icon fonts), byte order marks.
+/// Control and zero-width characters, direction marks, private use (icon fonts), byte order marks.
 pub(crate) fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -43,7 +39,8 @@ pub(crate) fn is_unseen(c: char) -> bool {
             | '\u{feff}' | '\u{fff0}'..='\u{ffff}' | '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}')
 }
 
-/// For comparing: lower case, without accents, quotes and dashes in one form each. Byte positions are not those of the text.
+/// Returns a text for comparing: lower case, no accents, one form of quotes and dashes. Byte
+/// positions differ from those of the text.
 pub(crate) fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for c in text.chars() {
@@ -99,65 +96,6 @@ pub(crate) fn identity(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// A list of folded words and phrases to look for; one that ends in `*` may go on.
-pub(crate) struct Words {
-    inside: Regex,
-    whole: Regex,
-    start: Regex,
-}
-
-impl Words {
-    /// Whole words, in any order of the list.
-    pub(crate) fn new(list: &str) -> Words {
-        let entries: Vec<Cow<'_, str>> =
-            list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(entry).collect();
-        let any = entries.join("|");
-        let made =
-            |pattern: String| Regex::new(&pattern).expect("a list of plain words is a pattern");
-        Words {
-            inside: made(format!("(?:^|[^a-z0-9])(?:{any})(?:$|[^a-z0-9])")),
-            whole: made(format!("^(?:{any})$")),
-            start: made(format!("^(?:{any})(?:$|[^a-z0-9])")),
-        }
-    }
-
-    /// Whether one of them is in a folded text.
-    pub(crate) fn are_in(&self, folded: &str) -> bool {
-        self.inside.is_match(folded)
-    }
-
-    /// Where the first of them is in a folded text.
-    pub(crate) fn find(&self, folded: &str) -> Option<usize> {
-        self.inside.find(folded).map(|found| found.start())
-    }
-
-    /// Whether a folded text begins with one of them.
-    pub(crate) fn begin(&self, folded: &str) -> bool {
-        self.start.is_match(folded)
-    }
-
-    /// Whether a folded text is one of them and nothing else.
-    pub(crate) fn are(&self, folded: &str) -> bool {
-        self.whole.is_match(folded)
-    }
-}
-
-fn entry(word: &str) -> Cow<'_, str> {
-    match word.strip_suffix('*') {
-        Some(stem) => Cow::Owned(format!("{}[a-z0-9]*", regex::escape(stem))),
-        None => Cow::Owned(regex::escape(word)),
-    }
-}
-
-/// Declares a [`Words`] that is made on first use.
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident: $list:expr) => {
-        $(#[$doc])*
-        pub(crate) static $name: std::sync::LazyLock<$crate::plain::Words> = std::sync::LazyLock::new(|| $crate::plain::Words::new($list));
-    };
-}
-pub(crate) use words;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,20 +110,5 @@ mod tests {
     fn folding_forgets_case_and_accents() {
         assert_eq!(fold("Größe – l’ÉTÉ Łódź"), "grosse - l'ete lodz");
         assert_eq!(identity("  Café-Bar, „Süd“ "), "cafe bar sud");
-    }
-
-    #[test]
-    fn words_are_whole_words() {
-        let words = Words::new("fax, tele*, no answer");
-        assert!(words.are_in("a fax: 1") && words.are_in("telefax") && words.are_in("(no answer)"));
-        assert!(!words.are_in("faxes") && !words.are_in("stele"));
-        assert!(
-            words.begin("fax 1")
-                && !words.begin("a fax")
-                && words.are("telefon")
-                && !words.are("fax 1")
-        );
-        let nested = Words::new("price, price now");
-        assert!(nested.are("price now") && nested.are("price"));
     }
 }

@@ -1,20 +1,21 @@
-//! Which things on a page have a price? Rows of tables, lines that end in a price, and cards whose price stands on a line of its own.
+//! Finds the priced items of a page: rows of tables, lines with a price, and cards with a price on
+//! its own line.
 //!
-//! Prices in running text are no price list: a sentence gives a price only if it is nothing but one ("From £4,500."), under a name of its own.
-//! What kind of thing it is (a dish, a product, a plan) is decided in `goods`.
+//! A sentence gives a price only if it is nothing else ("From £4,500."), under a name of its own.
 
 use std::collections::BTreeMap;
 
-use crate::entry::SEASONS;
+use crate::lines::TextLine;
 use crate::money::{self, Period, Price};
-use crate::naming::{LABEL_ONLY, clean_name, is_aside, is_measure, is_name, is_prose, is_sentence};
-use crate::payable::{NO_PRICE, add_bare_numbers, tags};
-use crate::plain::{fold, identity, plain, words};
+use crate::naming::{clean_name, is_aside, is_measure, is_name, is_prose, is_sentence};
+use crate::payable::{add_bare_numbers, tags};
+use crate::plain::{fold, identity, plain};
 use crate::site::SitePage;
 use crate::tile::Via;
 use crate::told::COSTS;
 use crate::topic::Topic;
 use crate::whose;
+use crate::words::{LABEL_ONLY, NO_PRICE, OPTION_CLASS, SEASONS};
 
 /// An item and its prices.
 #[derive(Clone, Debug)]
@@ -103,7 +104,7 @@ fn is_answer(page: &SitePage<'_>, at: usize) -> bool {
         })
 }
 
-/// Whether several short lines with prices stand under a heading: `What does it cost?` is then over a list.
+/// Whether several short lines with prices are below a heading, such as `What does it cost?`.
 fn heads_list(page: &SitePage<'_>, heading: usize) -> bool {
     let lines = &page.lines.all;
     let under = (heading + 1..lines.len()).take_while(|&at| lines[at].level == 0);
@@ -114,7 +115,7 @@ fn heads_list(page: &SitePage<'_>, heading: usize) -> bool {
     under.take(HEADED_LINES_MAX).filter(is_entry).count() >= 2
 }
 
-/// Names of dishes without the numbers that they are counted by: `21 Spaghetti`, `22 Penne`, `23 Lasagne`.
+/// Removes numbers that count dishes: `21 Spaghetti`, `22 Penne`, `23 Lasagne`.
 fn without_numbers(items: &mut [PricedItem]) {
     let number = |item: &PricedItem| {
         let (number, rest) = item.name.split_once(' ')?;
@@ -147,7 +148,7 @@ fn without_letters(items: &mut [PricedItem]) {
     }
 }
 
-/// Names of dishes without the days that they are served on: `Monday - Meatloaf`, `Tuesday - Pot roast`.
+/// Removes days before dishes: `Monday - Meatloaf`, `Tuesday - Pot roast`.
 fn without_days(items: &mut [PricedItem]) {
     let rest = |item: &PricedItem| -> Option<String> {
         let (day, rest) =
@@ -167,7 +168,8 @@ fn without_days(items: &mut [PricedItem]) {
 
 const ALPHABET: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// A price at the end of a line of text, alone on a page that is not about prices, is news or an example; so is small print everywhere.
+/// Removes single prices in the text of pages that are not about prices (news, examples), and
+/// prices in small print.
 fn without_lonely(page: &SitePage<'_>, items: &mut Vec<PricedItem>) {
     let about_prices =
         matches!(page.topic, Topic::Pricing | Topic::Menu | Topic::Shop | Topic::Services);
@@ -193,171 +195,209 @@ fn without_lonely(page: &SitePage<'_>, items: &mut Vec<PricedItem>) {
     });
 }
 
+/// The text of a line before its first price.
+struct PriceLead<'t> {
+    /// The text since the last old price with words after it.
+    text: &'t str,
+    /// Where the clause of the price begins in the text.
+    clause_start: usize,
+    /// The name that the clause gives, without struck words.
+    name: String,
+}
+
+impl<'t> PriceLead<'t> {
+    fn of(line: &'t TextLine, first: &Price) -> PriceLead<'t> {
+        let mut old = 0;
+        let mut text = "";
+        let old_prices = line.prices.iter().take_while(|price| price.at.end <= first.at.start);
+        for price in old_prices.chain([first]) {
+            let gap = &line.text[old..price.at.start];
+            if text.is_empty() || !clean_name(gap).is_empty() {
+                text = gap;
+            }
+            old = price.at.end;
+        }
+        let clause_start = |text: &str| text.len() - whose::last_clause(text).len();
+        let mut start = clause_start(text);
+        // `Cut and dry | short 42 €`: bars lead from a name to its prices.
+        let leads_on = |text: &str, start: usize| {
+            let name = clean_name(&text[start..]);
+            text[..start].ends_with(['|', '·', '•']) && (name.is_empty() || is_measure(&name))
+        };
+        while leads_on(text, start) {
+            text = text[..start].trim_end_matches(['|', '·', '•', ' ']);
+            start = clause_start(text);
+        }
+        // `Season ticket <s>5 900</s> 5 290 kr`: struck words are no part of the name.
+        let name = match line.text.find(text).filter(|_| !text.is_empty()) {
+            Some(at) => clean_name(&line.unstruck(at + start..at + text.len())),
+            None => String::new(),
+        };
+        PriceLead { text, clause_start: start, name }
+    }
+
+    /// The words before the price in its own clause.
+    fn clause(&self) -> &'t str {
+        &self.text[self.clause_start..]
+    }
+
+    /// Whether another clause stands before that of the price.
+    fn has_earlier_clause(&self) -> bool {
+        self.text[..self.clause_start].chars().filter(|c| c.is_alphabetic()).count() > 3
+    }
+
+    /// `Fish & chips | beer battered, tartare | 26`: the name before the first bar, and the
+    /// description after it.
+    fn before_bar(&self) -> Option<(String, String)> {
+        let (head, rest) = self.text.split_once('|')?;
+        let name = clean_name(head);
+        (self.text[..self.clause_start].ends_with('|')
+            && is_name(&name)
+            && !is_measure(&name)
+            && !is_prose(&name, ""))
+        .then(|| (name, rest.trim_matches(['|', ' ']).to_owned()))
+    }
+}
+
 impl PriceFinder<'_, '_> {
-    /// A line with prices outside of tables.
+    /// Reads a line with prices outside of tables.
     fn line(&mut self, at: usize) {
         let line = &self.page.lines.all[at];
         let tags = self.tags[at].clone();
         let Some(first) = tags.first() else { return };
-        // Only the sentence that the price stands in counts.
-        // An old price before it is no part of the name, but the name may stand before that.
-        let mut old = 0;
-        let mut before = "";
-        let earlier_prices = line
-            .prices
-            .iter()
-            .cloned()
-            .map(|price| price.at)
-            .take_while(|at| at.end <= first.at.start);
-        for price in earlier_prices.chain(std::iter::once(first.at.clone())) {
-            let gap = &line.text[old..price.start];
-            if before.is_empty() || !clean_name(gap).is_empty() {
-                before = gap;
-            }
-            old = price.end;
-        }
-        let mut clause_start = before.len() - whose::last_clause(before).len();
-        let mut own_before = clean_name(&before[clause_start..]);
-        // `Cut and dry | short 42 €`: bars lead from a name to its prices.
-        while clause_start > 0
-            && before[..clause_start].ends_with(['|', '·', '•'])
-            && (own_before.is_empty() || is_measure(&own_before))
-        {
-            before = before[..clause_start].trim_end_matches(['|', '·', '•', ' ']);
-            clause_start = before.len() - whose::last_clause(before).len();
-            own_before = clean_name(&before[clause_start..]);
-        }
-        // `Fish & chips | beer battered, tartare | 26`: bars set a name apart from what is said of it.
-        if clause_start > 0 && before[..clause_start].ends_with('|') {
-            let (head, rest) = before.split_once('|').unwrap_or((before, ""));
-            let name = clean_name(head);
-            if is_name(&name) && !is_measure(&name) && !is_prose(&name, "") {
-                let description = Some(rest.trim_matches(['|', ' ']).to_owned());
-                let prices = self.with_periods(at, &tags);
-                self.push(at, name, description, prices, Via::List);
-                return;
-            }
-        }
-        let earlier = clause_start > 0
-            && before[..clause_start].chars().filter(|c| c.is_alphabetic()).count() > 3;
+        let lead = PriceLead::of(line, first);
         let after = &line.text[tags.last().map_or(first.at.end, |last| last.at.end)..];
-        // `Season ticket <s>5 900</s> 5 290 kr`: what is crossed out is no part of a name.
-        if let Some(start) = line.text.find(before).filter(|_| !before.is_empty()) {
-            own_before = clean_name(&line.unstruck(start + clause_start..start + before.len()));
-        }
-        let is_option = self.is_option(at) && !crate::naming::is_addition(&own_before);
-        if !own_before.is_empty() && !earlier && (is_option || self.is_variant(&own_before)) {
-            // `Half £4.20`, `Full £6.80`: sizes of what is named above them.
-            let is_measure =
-                is_option || is_measure(&own_before) || SEASONS.are(&fold(&own_before));
-            let lines = &self.page.lines.all;
-            // A sentence names nothing, and neither does a heading over another one.
-            let is_near = |line: usize| {
-                lines[line].level == 0 || (line + 1..at).all(|between| lines[between].level == 0)
-            };
-            let above = self.name_of(at).filter(|(line, _)| {
-                *line < at && !lines[*line].text.ends_with('.') && is_near(*line)
-            });
-            let above = above.map(|(line, _)| (line, self.page.lines.all[line].level));
-            // `Regular price £9` in every card is a label; `Adults £9` under several headings is not.
-            let is_single = self.repeats(&own_before) >= REPEATS_OF_LABEL && self.is_only_price(at);
-            let is_named = above.is_some_and(|(line, level)| {
-                is_measure || is_single || !(1..=6).contains(&level) || self.is_of_card(at, line)
-            });
-            let is_entry = above.is_some_and(|(_, level)| (1..=6).contains(&level))
-                && !SEASONS.are(&fold(&own_before))
-                && self.is_among_names(at);
-            if !is_entry
-                && (is_named || self.continues(at))
-                && self.bare(at, tags.clone()).is_some()
-            {
-                return;
-            }
-        }
-        if own_before.is_empty() {
-            let is_measured = !earlier && money::period_alone(fold(after).trim()).is_some();
-            if !is_measured && (earlier || is_sentence(after)) {
-                // `Two hours of service. From $16 per guest.`
-                if !is_aside(after) || earlier && self.named_by_block(at).is_none() {
-                    self.prose(at, &tags);
-                    return;
-                }
-                let Some((name, via)) = self.named_by_block(at) else { return };
-                self.push(at, name, None, self.with_periods(at, &tags[..1]), via);
-                return;
-            }
-            // `£9 Adults`
-            // What is in small print after the name describes it.
-            let start = line.text.len() - after.len();
-            let small = line.pieces.iter().find(|piece| {
-                piece.style.aside && piece.at.start > start + 2 && piece.at.end == line.text.len()
-            });
-            let tail =
-                clean_name(&line.text[start..small.map_or(line.text.len(), |at| at.at.start)]);
-            let is_row = tags.windows(2).all(|two| {
-                !line.text[two[0].at.end..two[1].at.start].contains(char::is_alphabetic)
-            });
-            let is_first = after.starts_with([' ', '\u{a0}'])
-                && tail.chars().next().is_some_and(|c| {
-                    c.is_uppercase() || ('1'..='9').contains(&c) && self.is_apart(at, first)
-                })
-                && !after.trim_start().starts_with(['/', '(', '|', '*'])
-                && is_name(&tail)
-                && !is_measure(&tail)
-                && !LABEL_ONLY.are(&identity(&tail))
-                && !line.has_at(line.text.len() - 1, |style| style.link.is_some())
-                && tail.split_whitespace().count() <= 6;
-            if is_first
-                && is_row
-                && !is_prose(&tail, "")
-                && money::prices(after).is_empty()
-                && !NO_PRICE.are_in(&fold(after))
-            {
-                let prices = self.with_periods(at, &tags);
-                self.push(at, tail, None, prices, Via::List);
-                return;
-            }
-            self.bare(at, tags);
+        if let Some((name, description)) = lead.before_bar() {
+            let prices = self.with_periods(at, &tags);
+            self.push(at, name, Some(description), prices, Via::List);
             return;
         }
-        // `Crudo`, and on the next line in small print what it is, with its price.
-        if let Some((above, name)) = self.named_above(at, first) {
+        if self.is_size_of_another(at, &tags, &lead) {
+            return;
+        }
+        if lead.name.is_empty() {
+            self.price_before_name(at, tags, &lead, after);
+        } else if let Some((above, name)) = self.named_above(at, first) {
+            // `Crudo`, and on the next line in small print its description and price.
             let prices = self.with_periods(at, &tags);
             self.used[above] = true;
-            self.push(at, name, Some(own_before), prices, Via::List);
-            return;
-        }
-        if let Some(lead) = line.lead().filter(|lead| {
-            line.text.find(lead).is_some_and(|start| start + lead.len() <= first.at.start)
-        }) {
-            let lead = self.last_lead(at, first).unwrap_or(lead);
-            let name = clean_name(lead);
-            if !name.is_empty() && is_name(&name) {
-                let between =
-                    &line.text[line.text.find(lead).unwrap_or(0) + lead.len()..first.at.start];
-                let description = Some(
-                    between.trim_matches(|c: char| !c.is_alphanumeric() && c != '(').to_owned(),
-                )
-                .filter(|text| text.len() > 3);
-                if description.as_deref().is_none_or(|text| text.chars().count() < 160) {
-                    self.push(at, name, description, self.with_periods(at, &tags), Via::List);
-                }
-                return;
+            self.push(at, name, Some(lead.name), prices, Via::List);
+        } else if let Some((name, description)) = self.set_off_name(at, first) {
+            if description.as_deref().is_none_or(|text| text.chars().count() < 160) {
+                self.push(at, name, description, self.with_periods(at, &tags), Via::List);
             }
-        }
-        if earlier
-            || !is_name(&own_before)
-            || is_prose(&own_before, after) && !self.is_led_entry(at, first, &own_before)
-            || self.is_told(at, &tags, &own_before)
-            || COSTS.is_match(&before[clause_start..])
+        } else if lead.has_earlier_clause()
+            || !is_name(&lead.name)
+            || is_prose(&lead.name, after) && !self.is_led_entry(at, first, &lead.name)
+            || self.is_told(at, &tags, &lead.name)
+            || COSTS.is_match(lead.clause())
         {
             self.prose(at, &tags);
-            return;
+        } else {
+            self.pairs(at, &tags, lead.name);
         }
-        self.pairs(at, &tags, own_before);
     }
 
-    /// `Happy hour, 5 to 6: Fried squid £4`, both set off: what stands after the colon has the price.
+    /// `Half £4.20`, `Full £6.80`: sizes of an item named above. Adds such a price to its item.
+    fn is_size_of_another(&mut self, at: usize, tags: &[Price], lead: &PriceLead<'_>) -> bool {
+        let own = lead.name.as_str();
+        let is_option = self.is_option(at) && !crate::naming::is_addition(own);
+        if own.is_empty() || lead.has_earlier_clause() || !(is_option || self.is_variant(own)) {
+            return false;
+        }
+        let is_season = SEASONS.are(&fold(own));
+        let lines = &self.page.lines.all;
+        // A sentence names nothing, and neither does a heading over another one.
+        let is_near = |line: usize| {
+            lines[line].level == 0 || (line + 1..at).all(|between| lines[between].level == 0)
+        };
+        let above = self
+            .name_of(at)
+            .map(|(line, _)| line)
+            .filter(|&line| line < at && !lines[line].text.ends_with('.') && is_near(line));
+        let is_headed = above.is_some_and(|line| (1..=6).contains(&lines[line].level));
+        // `Regular price £9` in every card is a label; `Adults £9` under several headings is not.
+        let is_named = above.is_some_and(|line| {
+            is_option
+                || is_measure(own)
+                || is_season
+                || self.repeats(own) >= REPEATS_OF_LABEL && self.is_only_price(at)
+                || !is_headed
+                || self.is_of_card(at, line)
+        });
+        let is_entry = is_headed && !is_season && self.is_among_names(at);
+        !is_entry && (is_named || self.continues(at)) && self.bare(at, tags.to_vec()).is_some()
+    }
+
+    /// A line that begins with its prices: `£9 Adults`, or a price without any name beside it.
+    fn price_before_name(
+        &mut self,
+        at: usize,
+        tags: Vec<Price>,
+        lead: &PriceLead<'_>,
+        after: &str,
+    ) {
+        let has_earlier = lead.has_earlier_clause();
+        let is_measured = !has_earlier && money::period_alone(fold(after).trim()).is_some();
+        if !is_measured && (has_earlier || is_sentence(after)) {
+            // `Two hours of service. From $16 per guest.`
+            let named = self.named_by_block(at);
+            if !is_aside(after) || has_earlier && named.is_none() {
+                self.prose(at, &tags);
+            } else if let Some((name, via)) = named {
+                self.push(at, name, None, self.with_periods(at, &tags[..1]), via);
+            }
+        } else if let Some(name) = self.name_after(at, &tags, after) {
+            self.push(at, name, None, self.with_periods(at, &tags), Via::List);
+        } else {
+            self.bare(at, tags);
+        }
+    }
+
+    /// The name that stands after the prices of a line, without small print at the end.
+    fn name_after(&self, at: usize, tags: &[Price], after: &str) -> Option<String> {
+        let line = &self.page.lines.all[at];
+        let start = line.text.len() - after.len();
+        let small = line.pieces.iter().find(|piece| {
+            piece.style.aside && piece.at.start > start + 2 && piece.at.end == line.text.len()
+        });
+        let end = small.map_or(line.text.len(), |piece| piece.at.start);
+        let name = clean_name(&line.text[start..end]);
+        let begins_name = name.chars().next().is_some_and(|c| {
+            c.is_uppercase() || ('1'..='9').contains(&c) && self.is_apart(at, &tags[0])
+        });
+        let has_words_between = tags
+            .windows(2)
+            .any(|two| line.text[two[0].at.end..two[1].at.start].contains(char::is_alphabetic));
+        let is_named = after.starts_with([' ', '\u{a0}'])
+            && begins_name
+            && !after.trim_start().starts_with(['/', '(', '|', '*'])
+            && is_name(&name)
+            && !is_measure(&name)
+            && !LABEL_ONLY.are(&identity(&name))
+            && !line.has_at(line.text.len() - 1, |style| style.link.is_some())
+            && name.split_whitespace().count() <= 6
+            && !has_words_between
+            && !is_prose(&name, "")
+            && money::prices(after).is_empty()
+            && !NO_PRICE.are_in(&fold(after));
+        is_named.then_some(name)
+    }
+
+    /// The words at the beginning of a line that are set off by their style, and the description
+    /// between them and the price.
+    fn set_off_name(&self, at: usize, first: &Price) -> Option<(String, Option<String>)> {
+        let line = &self.page.lines.all[at];
+        let start = |lead: &str| line.text.find(lead).unwrap_or(0);
+        let lead = line.lead().filter(|lead| start(lead) + lead.len() <= first.at.start)?;
+        let lead = self.last_lead(at, first).unwrap_or(lead);
+        let name = Some(clean_name(lead)).filter(|name| is_name(name))?;
+        let between = &line.text[start(lead) + lead.len()..first.at.start];
+        let between = between.trim_matches(|c: char| !c.is_alphanumeric() && c != '(');
+        Some((name, Some(between.to_owned()).filter(|text| text.len() > 3)))
+    }
+
+    /// `Happy hour, 5 to 6: Fried squid £4`, both bold: the price is that of the second.
     fn last_lead(&self, at: usize, first: &Price) -> Option<&str> {
         let line = &self.page.lines.all[at];
         let is_led = |start: usize| line.text[..start].trim_end().ends_with(':');
@@ -372,11 +412,7 @@ impl PriceFinder<'_, '_> {
         let tree = &self.page.tree;
         let block = self.page.lines.all[at].block;
         let mut around = std::iter::once(block).chain(tree.around(block)).take(2);
-        around.any(|at| {
-            tree.element(at).is_some_and(|element| {
-                element.class_words().any(|word| OPTION_CLASS.are(&word.to_ascii_lowercase()))
-            })
-        })
+        around.any(|at| tree.has_class(at, &OPTION_CLASS))
     }
 
     /// Whether a price has an element of its own, and what follows it another one.
@@ -491,33 +527,31 @@ pub(crate) fn section(page: &SitePage<'_>, at: usize, name: &str) -> Option<Stri
         .map(|text| plain(text.trim_end_matches(':'), 120))
 }
 
-words! { OPTION_CLASS: "option, options, variant, variants, variation, variations, variante, varianten, size, sizes" }
-
-/// More things of one page are not read.
+/// The most things of one page that are read.
 pub(crate) const ITEMS_MAX: usize = 600;
 /// So many lines before the first price are looked at for a name.
 pub(crate) const NEAR_LINES: usize = 30;
-/// More lines under a heading are not looked at.
+/// The most lines under a heading that are looked at.
 pub(crate) const HEADED_LINES_MAX: usize = 12;
 /// What is said of a term has no more lines.
 pub(crate) const DETAILS_MAX: usize = 12;
 /// So many names that begin with a greater number each are counted.
 pub(crate) const COUNTED_MIN: usize = 3;
-/// A line of a list has no more words.
+/// The most words of a line of a list.
 pub(crate) const ENTRY_WORDS_MAX: usize = 8;
-/// More headings of one rank are not looked at.
+/// The most headings of one rank that are looked at.
 pub(crate) const PEERS_MAX: usize = 50;
 /// Longer texts are not counted.
 pub(crate) const REPEAT_CHARS_MAX: usize = 60;
 /// What stands on so many lines is a label.
 pub(crate) const REPEATS_OF_LABEL: usize = 3;
-/// More prices of one thing are not read.
+/// The most prices of one thing that are read.
 pub(crate) const PRICES_MAX: usize = 8;
 /// A price and its name are in boxes no more than this many levels apart.
 pub(crate) const CLIMB_MAX: usize = 6;
-/// More boxes side by side are not looked at.
+/// The most boxes side by side that are looked at.
 pub(crate) const SIBLINGS_MAX: usize = 50;
-/// A card has no more lines.
+/// The most lines of a card.
 pub(crate) const CARD_LINES_MAX: usize = 60;
 /// How far a period may stand after its price.
 pub(crate) const PERIOD_CHARS: usize = 34;

@@ -1,7 +1,7 @@
-//! What do objects of schema.org say about the business? The same reader for JSON-LD, microdata and RDFa.
+//! Reads facts from objects of schema.org, for JSON-LD, microdata and RDFa alike.
 //!
-//! Only what belongs to the business is followed: its departments, menu, offers and questions, not the places of its events, the makers of
-//! its goods or the authors of its reviews.
+//! Only properties of the business are followed (departments, menu, offers, questions), not the
+//! places of its events, the makers of its products or the people who review it.
 
 use serde_json::Value;
 
@@ -79,15 +79,10 @@ pub(crate) fn read(items: &[Value]) -> Vec<SchemaFact> {
             Value::Object(_) => {
                 let object = SchemaObject(value);
                 object.read(section.as_deref(), &mut said);
-                let section =
-                    if object.is(&["menusection"]) { object.text("name") } else { section };
-                let keys: &[&str] = if object.is_leaf() { &[] } else { &FOLLOWED };
-                next.extend(
-                    keys.iter()
-                        .rev()
-                        .filter_map(|key| value.get(key))
-                        .map(|inner| (inner, section.clone())),
-                );
+                let section = if object.is("menusection") { object.text("name") } else { section };
+                let keys = FOLLOWED.split(' ').rev().filter(|_| !object.is_leaf());
+                let inner = keys.filter_map(|key| value.get(key));
+                next.extend(inner.map(|inner| (inner, section.clone())));
             }
             _ => {}
         }
@@ -99,8 +94,9 @@ pub(crate) fn read(items: &[Value]) -> Vec<SchemaFact> {
 struct SchemaObject<'v>(&'v Value);
 
 impl<'v> SchemaObject<'v> {
-    fn is(&self, wanted: &[&str]) -> bool {
-        self.kinds().any(|kind| wanted.contains(&kind.as_str()))
+    /// Whether one of its types is among these, which spaces separate.
+    fn is(&self, wanted: &str) -> bool {
+        self.kinds().any(|kind| wanted.split(' ').any(|wanted| wanted == kind))
     }
 
     /// Its types in lower case.
@@ -114,36 +110,28 @@ impl<'v> SchemaObject<'v> {
 
     /// What is somebody else's, or ends here.
     fn is_leaf(&self) -> bool {
-        self.is(&[
-            "person",
-            "review",
-            "postaladdress",
-            "imageobject",
-            "searchaction",
-            "aggregaterating",
-            "rating",
-            "geocoordinates",
-            "brand",
-        ]) || self.is_event()
+        self.is("person review postaladdress imageobject searchaction aggregaterating rating")
+            || self.is("geocoordinates brand")
+            || self.is_event()
     }
 
     fn is_event(&self) -> bool {
-        self.0.get("startDate").is_some() || self.is(&["event", "jobposting"])
+        self.0.get("startDate").is_some() || self.is("event jobposting")
     }
 
     fn read(&self, section: Option<&str>, said: &mut Vec<SchemaFact>) {
         if self.is_leaf() {
             return;
         }
-        if self.is(&["website"]) {
+        if self.is("website") {
             said.extend(self.text("name").map(SchemaFact::SiteName));
             return;
         }
-        if self.is(&["question"]) {
+        if self.is("question") {
             self.read_question(said);
             return;
         }
-        if self.is(&["menuitem"]) {
+        if self.is("menuitem") {
             let name = self.text("name").filter(|name| !name.is_empty());
             let Some(name) = name else { return };
             // One for each size.
@@ -160,15 +148,7 @@ impl<'v> SchemaObject<'v> {
             }));
             return;
         }
-        if self.is(&[
-            "product",
-            "service",
-            "individualproduct",
-            "offer",
-            "course",
-            "hotelroom",
-            "book",
-        ]) {
+        if self.is("product service individualproduct offer course hotelroom book") {
             self.read_offer(said);
             return;
         }
@@ -205,7 +185,7 @@ impl<'v> SchemaObject<'v> {
         else {
             return;
         };
-        let service = named.is(&["service", "course", "hotelroom"]);
+        let service = named.is("service course hotelroom");
         let price = self.price().or(named.price());
         said.push(SchemaFact::Offer {
             name,
@@ -216,23 +196,16 @@ impl<'v> SchemaObject<'v> {
     }
 
     fn read_business(&self, said: &mut Vec<SchemaFact>) {
-        let is_contact_point = self.is(&["contactpoint"]);
-        let is_business = [
-            "telephone",
-            "address",
-            "openingHours",
-            "openingHoursSpecification",
-            "servesCuisine",
-            "priceRange",
-            "geo",
-        ]
-        .iter()
-        .any(|key| self.0.get(key).is_some())
-            || self.is(&["organization", "localbusiness", "corporation"]);
+        let is_contact_point = self.is("contactpoint");
+        let is_business =
+            "telephone address openingHours openingHoursSpecification servesCuisine priceRange geo"
+                .split(' ')
+                .any(|key| self.0.get(key).is_some())
+                || self.is("organization localbusiness corporation");
         if !is_business && !is_contact_point {
             return;
         }
-        if !is_contact_point && !self.is(&["place", "webpage"]) {
+        if !is_contact_point && !self.is("place webpage") {
             said.extend(self.text("name").map(SchemaFact::Name));
             said.extend(self.text("description").map(SchemaFact::Description));
             said.extend(
@@ -397,32 +370,16 @@ fn each(value: &Value) -> Vec<&Value> {
 }
 
 /// The properties that lead to more of the business itself.
-const FOLLOWED: [&str; 17] = [
-    "@graph",
-    "mainEntity",
-    "mainEntityOfPage",
-    "about",
-    "publisher",
-    "department",
-    "subOrganization",
-    "location",
-    "contactPoint",
-    "hasMenu",
-    "menu",
-    "hasMenuSection",
-    "hasMenuItem",
-    "makesOffer",
-    "hasOfferCatalog",
-    "itemListElement",
-    "item",
-];
-/// More objects of a page are not read.
+const FOLLOWED: &str = "@graph mainEntity mainEntityOfPage about publisher department subOrganization \
+    location contactPoint hasMenu menu hasMenuSection hasMenuItem makesOffer hasOfferCatalog \
+    itemListElement item";
+/// The most objects of a page that are read.
 pub(crate) const OBJECTS_MAX: usize = 5_000;
-/// More intervals of one object are not read.
+/// The most intervals of one object that are read.
 pub(crate) const INTERVALS_MAX: usize = 50;
-/// More texts of one property are not read.
+/// The most texts of one property that are read.
 pub(crate) const TEXTS_MAX: usize = 20;
-/// More of one text is not read.
+/// The most of one text that is read.
 pub(crate) const TEXT_CHARS_MAX: usize = 2_000;
 
 #[cfg(test)]

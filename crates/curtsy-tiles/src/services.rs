@@ -1,12 +1,13 @@
-//! What does the business do? Names in lists, cards and headings on a page about services, or under a heading that announces them.
+//! Finds services: names in lists, cards and headings on a page about services, or below a heading
+//! for them.
 
 use crate::found::{FoundFact, LABELLED, LISTED};
-use crate::heading::OTHER_MATTER;
 use crate::naming::{clean_name, is_name};
-use crate::plain::{fold, identity, words};
+use crate::plain::{fold, identity};
 use crate::site::{SitePage, SitePages};
-use crate::tile::{Fact, Via};
-use crate::topic::{self, Topic};
+use crate::tile::{TileFact, Via};
+use crate::topic::Topic;
+use crate::words::{CONTACT, FAQ, NOT_SERVICES, OTHER_MATTER, SERVICES};
 
 /// All services of a site.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
@@ -21,13 +22,9 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
         for at in 0..page.lines.all.len() {
             if let Some((name, via)) = service(site, page, at) {
                 let confidence = if page.topic == Topic::Services { LISTED } else { LABELLED };
-                found.push(FoundFact {
-                    text: name.clone(),
-                    fact: Fact::Services { name, description: description(page, at) },
-                    page: number,
-                    via,
-                    confidence,
-                });
+                let text = name.clone();
+                let fact = TileFact::Services { name, description: description(page, at) };
+                found.push(FoundFact::new(fact, number, via, text, confidence));
             }
         }
     }
@@ -46,8 +43,7 @@ fn service(site: &SitePages<'_>, page: &SitePage<'_>, at: usize) -> Option<(Stri
     }
     let headings: Vec<usize> = page.lines.headings(at).collect();
     let announced = headings.iter().copied().find(|&heading| {
-        topic::SERVICES.are_in(&page.lines.all[heading].folded)
-            && page.lines.all[heading].level <= 7
+        SERVICES.are_in(&page.lines.all[heading].folded) && page.lines.all[heading].level <= 7
     });
     // On a page about services its first heading announces them, whatever it says.
     let first = page.lines.all.iter().position(|line| line.level == 1 || line.level == 2);
@@ -138,7 +134,7 @@ fn is_other(page: &SitePage<'_>, heading: usize) -> bool {
     let line = &page.lines.all[heading];
     OTHER_MATTER.are_in(&line.folded)
         || NOT_SERVICES.are_in(&line.folded)
-        || topic::FAQ.are_in(&line.folded)
+        || FAQ.are_in(&line.folded)
         || crate::faq::asks(&line.text)
 }
 
@@ -151,7 +147,7 @@ fn is_service_name(site: &SitePages<'_>, name: &str) -> bool {
         && !name.contains('?')
         && !NOT_SERVICES.are_in(&folded)
         && !OTHER_MATTER.are_in(&folded)
-        && !topic::CONTACT.are(&folded)
+        && !CONTACT.are(&folded)
         && site.name.as_ref().is_none_or(|own| identity(&own.text) != identity(name))
         && !name.contains(". ")
 }
@@ -172,5 +168,3 @@ fn description(page: &SitePage<'_>, at: usize) -> Option<String> {
     (follows && next.level == 0 && next.text.chars().count() > 3)
         .then(|| crate::plain::plain(&next.text, 300))
 }
-
-words! { NOT_SERVICES: "why, warum, pourquoi, perche, waarom, dlaczego, how it works, so funktioniert*, how we work, ablauf, process, opening hours, offnungszeiten, horaires, orari, horario, openingstijden, contact, kontakt, contacto, contatti, get in touch, call us, book, booking, ways to start, prices, preise, tarifs, precios, prezzi, prijzen, cennik, priser, ceny, about us, uber uns, our team, team, our promise, area, areas, service area, areas we cover, coverage, einsatzgebiet, guarantee, guarantees, garantie, insurance, accreditations, certifications, zertifikate, memberships, selected work, our work, projekte, references, referenzen, clients, kunden, testimonials, next steps, emergency, notfall, payment, zahlung, paiement, pago, before you come, what to bring, good to know, gut zu wissen, hinweise, hinweis, note, please note, legal, cookies, newsletter, follow us, social, address, adresse, anfahrt, parking, welcome, willkommen, bienvenue, benvenuti, bienvenidos, find us, what you get, included, inklusive, includes, compris, equipment, related, tools, brands, marken, we work with, suppliers, materials" }

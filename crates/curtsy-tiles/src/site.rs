@@ -1,4 +1,4 @@
-//! A site as a whole: its pages read, its name, its country and its currency, by what all pages say together.
+//! A site as a whole: its pages, and the name, country and currency that follow from all of them.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +18,7 @@ use crate::schema::{self, SchemaFact};
 use crate::tile::Via;
 use crate::topic::{self, Topic};
 use crate::tree::PageTree;
+use crate::words::COMMON;
 
 /// A page of the site.
 pub(crate) struct SitePage<'p> {
@@ -98,7 +99,7 @@ impl<'p> SitePages<'p> {
         let Some(name) = &self.name else { return false };
         let own = identity(&name.text);
         let telling: Vec<&str> =
-            own.split(' ').filter(|word| word.len() >= 3 && !name::COMMON.are(word)).collect();
+            own.split(' ').filter(|word| word.len() >= 3 && !COMMON.are(word)).collect();
         let own: Vec<&str> = if telling.is_empty() { own.split(' ').collect() } else { telling };
         let found = own
             .iter()
@@ -111,6 +112,10 @@ impl<'p> SitePages<'p> {
         let mut votes: BTreeMap<&'static str, f32> = BTreeMap::new();
         let mut vote = |code: &'static str, weight: f32| *votes.entry(code).or_default() += weight;
         let mut counted = Vec::new();
+        let international = |text: &str| {
+            let digits = phone::candidates(text).into_iter();
+            digits.filter(|digits| digits.dialled.starts_with('+'))
+        };
         for page in &self.pages {
             for (_, said) in &page.said {
                 match said {
@@ -121,11 +126,7 @@ impl<'p> SitePages<'p> {
                             vote(country.code, 10.0);
                         }
                     }
-                    SchemaFact::Phone(number) => counted.extend(
-                        phone::candidates(number)
-                            .into_iter()
-                            .filter(|digits| digits.dialled.starts_with('+')),
-                    ),
+                    SchemaFact::Phone(number) => counted.extend(international(number)),
                     _ => {}
                 }
             }
@@ -142,11 +143,7 @@ impl<'p> SitePages<'p> {
                 if line.part.quote || line.part.post || page.topic == Topic::News {
                     continue;
                 }
-                counted.extend(
-                    phone::candidates(&line.text)
-                        .into_iter()
-                        .filter(|digits| digits.dialled.starts_with('+')),
-                );
+                counted.extend(international(&line.text));
                 for price in line.prices.iter().take(3) {
                     if let Currency::Iso(code) = price.currency {
                         let countries: Vec<_> =
@@ -159,9 +156,11 @@ impl<'p> SitePages<'p> {
                         ["US", "CA", "AU", "NZ"].into_iter().for_each(|code| vote(code, 0.5));
                     }
                 }
-                for (words, codes, weight) in &*HINTS {
-                    if words.are_in(&line.folded) {
-                        codes.iter().for_each(|code| vote(code, *weight));
+                for country in COUNTRIES.iter() {
+                    if let Some((hints, weight)) = &country.hints
+                        && hints.are_in(&line.folded)
+                    {
+                        vote(country.code, *weight);
                     }
                 }
                 let paragraph = page.lines.paragraph(at);
@@ -184,11 +183,7 @@ impl<'p> SitePages<'p> {
                 if let Some(number) =
                     page.tree.attribute(link, "href").and_then(|href| href.strip_prefix("tel:"))
                 {
-                    counted.extend(
-                        phone::candidates(number)
-                            .into_iter()
-                            .filter(|digits| digits.dialled.starts_with('+')),
-                    );
+                    counted.extend(international(number));
                 }
             }
         }
@@ -291,7 +286,8 @@ impl<'p> SitePage<'p> {
             .map_or("", |language| language.split('-').next().unwrap_or(language))
     }
 
-    /// The headings over a line that may say that it is about something else. The front page's title is over everything there.
+    /// The headings over a line that may announce another subject. The front page's title is over
+    /// all of it.
     pub(crate) fn headings(&self, line: usize) -> impl Iterator<Item = usize> {
         let is_front = self.topic == Topic::Home;
         let headings = self.lines.headings(line);
@@ -326,49 +322,7 @@ impl<'p> SitePage<'p> {
     }
 }
 
-/// Words that identify a country.
-static HINTS: std::sync::LazyLock<Vec<(crate::plain::Words, Vec<&'static str>, f32)>> =
-    std::sync::LazyLock::new(|| {
-        let rows: [(&str, &str, f32); 22] = [
-            ("ust-idnr, ust-id*, handelsregister, amtsgericht, finanzamt", "DE", 1.0),
-            ("atu*, firmenbuch*, firmenbuchnummer, wko", "AT", 2.0),
-            ("che-*, schweizer, mwst", "CH", 0.5),
-            ("siret, rcs, siren, ttc, sarl", "FR", 1.0),
-            ("p.iva, p. iva, partita iva, rea, cod. fisc*", "IT", 1.0),
-            ("kvk, btw, kvk-nummer", "NL", 1.0),
-            ("nip, regon, krs", "PL", 1.0),
-            ("ico, dic", "CZ", 0.7),
-            ("cvr, cvr-nr, cvr-nr.", "DK", 2.0),
-            ("org.nr, organisationsnummer, org.nr., moms, bankgiro, swish", "SE", 1.0),
-            ("mva, vipps, org.nr, org.nr., foretaksregisteret", "NO", 1.0),
-            ("y-tunnus, alv", "FI", 2.0),
-            ("abn, gst, acn", "AU", 0.7),
-            ("nzbn", "NZ", 2.0),
-            ("cnpj, pix, cep", "BR", 2.0),
-            ("nif, cif", "ES", 0.5),
-            ("nif, contribuinte, nipc", "PT", 0.5),
-            ("registered in england, registered in scotland, vat gb*, nhs, council tax", "GB", 2.0),
-            (
-                "eircode, co. kerry, co. cork, co. galway, co. dublin, co. mayo, co. clare, co. wicklow, co. donegal, garda, ireland, dublin, galway",
-                "IE",
-                1.5,
-            ),
-            ("llc, ein, zip", "US", 1.0),
-            (
-                "hst, gst/hst, ontario, quebec, british columbia, alberta, manitoba, nova scotia",
-                "CA",
-                1.0,
-            ),
-            ("bce, tva be*, btw be*, belgique, belgie", "BE", 1.5),
-        ];
-        rows.into_iter()
-            .map(|(words, codes, weight)| {
-                (crate::plain::Words::new(words), codes.split(' ').collect(), weight)
-            })
-            .collect()
-    });
-
-/// More pages of a site are not read.
+/// The most pages of a site that are read.
 pub(crate) const PAGES_MAX: usize = 500;
-/// More of a page is not read.
+/// The most of a page that is read.
 pub(crate) const BODY_BYTES_MAX: usize = 2 << 20;

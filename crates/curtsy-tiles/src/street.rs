@@ -1,4 +1,5 @@
-//! When are two streets the same? Their kind is written out or short, the number before or after: `12 Main St.`, `Main Street 12`.
+//! Compares streets: kinds in full or short, the number before or after (`12 Main St.`, `Main
+//! Street 12`).
 
 use crate::plain::identity;
 

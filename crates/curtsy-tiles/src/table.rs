@@ -1,16 +1,16 @@
-//! What do tables of prices say? Rows with a name and prices, rows that head a section, columns that are periods or plans.
+//! Reads tables of prices: rows with names and prices, rows that head a section, columns of periods
+//! or plans.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use crate::dishes::FOR_ALL;
-use crate::entry::AGES;
 use crate::money::{self, Currency, Period, Price};
 use crate::naming::{clean_name, is_measure, is_name};
-use crate::plain::{fold, plain, words};
+use crate::plain::{fold, plain};
 use crate::priced::{ITEMS_MAX, PriceFinder, PricedItem, section};
+use crate::site::SitePage;
 use crate::tile::Via;
+use crate::words::{
+    AGES, AREA_HEAD, BILLED, DELIVERY_HEAD, FOR_ALL, GENERIC_HEAD, MINIMUM_HEAD, OTHER_NUMBERS,
+    PER_PIECE, PRICE_HEAD, PRICE_NOTE, SIZE_HEAD, patterns,
+};
 
 /// Reads all tables of a page that are lists of prices; their lines are then spoken for.
 pub(crate) fn find(finder: &mut PriceFinder<'_, '_>) {
@@ -63,26 +63,15 @@ fn read(finder: &mut PriceFinder<'_, '_>, table: usize) {
         .take(ROWS_MAX)
         .collect();
     let mut grid = grid(finder, &rows);
-    // A table for layout has cells with much in them.
-    let is_layout = grid.iter().flatten().any(|cell| {
-        cell.lines.len() > CELL_LINES_MAX
-            || cell.text.chars().count() > CELL_CHARS_MAX
-            || page.lines.all[cell.lines.clone()]
-                .iter()
-                .any(|line| (1..=6).contains(&line.level) && cell.lines.len() > 2)
-    });
-    if is_layout {
+    if is_layout(page, &grid) {
         return;
     }
-    let Some(delivered) = delivery_columns(&grid) else {
-        for line in page.lines.inside(tree, table) {
-            finder.used[line] = true;
-        }
+    let Some(fees) = delivery_columns(&grid) else {
+        finder.used[page.lines.inside(tree, table)].fill(true);
         return;
     };
     for row in &mut grid {
-        for (at, cell) in row.iter_mut().enumerate().filter(|(at, _)| delivered.contains(at)) {
-            debug_assert!(at > 0, "the first column is none of fees");
+        for (_, cell) in row.iter_mut().enumerate().filter(|(at, _)| fees.contains(at)) {
             cell.prices.clear();
             cell.numbers.clear();
         }
@@ -90,178 +79,234 @@ fn read(finder: &mut PriceFinder<'_, '_>, table: usize) {
     let caption = tree.inside(table).find(|&at| tree.name(at) == "caption");
     let caption = caption.map(|at| fold(&page.text(at))).unwrap_or_default();
     take_bare_numbers(finder, &mut grid, &caption);
-    let is_priced = |row: &[TableCell]| row.iter().any(|cell| !cell.prices.is_empty());
     let priced_rows = grid.iter().filter(|row| is_priced(row)).count();
     if priced_rows == 0 {
         return;
     }
     let names = name_column(&grid);
-    let measured = measured(finder, table, &grid, names);
     let items_before = finder.items.len();
-    let mut heads: Vec<String> = Vec::new();
-    // What all rows of heads since the last prices say of a column.
-    let mut over: Vec<String> = Vec::new();
-    let mut own_section: Option<String> = None;
-    let mut after_prices = false;
-    let mut last_named: Option<TableCell> = None;
-    // `Wraps, all £7.20`: the price of the rows below.
-    let mut for_all: Vec<(Price, Period)> = Vec::new();
-    for row in &grid {
+    let mut reader = RowReader {
+        names,
+        sized: sized_heading(finder, table, &grid, names),
+        has_unpriced_names: priced_rows >= 2,
+        finder,
+        caption,
+        heads: Vec::new(),
+        all_heads: Vec::new(),
+        section: None,
+        after_prices: false,
+        last_named: None,
+        common_price: Vec::new(),
+    };
+    grid.iter().for_each(|row| reader.row(row));
+    // A table that gave no item is layout: its lines may still be read as text.
+    if finder.items.len() > items_before {
+        finder.used[page.lines.inside(tree, table)].fill(true);
+    }
+}
+
+/// Whether a table only arranges a page: such tables have cells with much text in them.
+fn is_layout(page: &SitePage<'_>, grid: &[Vec<TableCell>]) -> bool {
+    let has_heading = |cell: &TableCell| {
+        let mut lines = page.lines.all[cell.lines.clone()].iter();
+        lines.any(|line| (1..=6).contains(&line.level)) && cell.lines.len() > 2
+    };
+    grid.iter().flatten().any(|cell| {
+        cell.lines.len() > CELL_LINES_MAX
+            || cell.text.chars().count() > CELL_CHARS_MAX
+            || has_heading(cell)
+    })
+}
+
+fn is_priced(row: &[TableCell]) -> bool {
+    row.iter().any(|cell| !cell.prices.is_empty())
+}
+
+/// Reads the rows of a table from top to bottom.
+struct RowReader<'r, 'f, 'p> {
+    finder: &'r mut PriceFinder<'f, 'p>,
+    /// The column that names what the prices are for.
+    names: usize,
+    /// The heading over the table, if the rows only name its sizes.
+    sized: Option<String>,
+    /// Whether a row without a price among the others names an item.
+    has_unpriced_names: bool,
+    caption: String,
+    /// The last row of heads, one text for each column.
+    heads: Vec<String>,
+    /// The folded texts of all rows of heads since the last prices, joined for each column.
+    all_heads: Vec<String>,
+    /// The section that a row of the table has named.
+    section: Option<String>,
+    /// Whether a row with prices has been read since the last row of heads.
+    after_prices: bool,
+    /// The cell that named the last priced row.
+    last_named: Option<TableCell>,
+    /// `Wraps, all £7.20`: the price of each row below.
+    common_price: Vec<(Price, Period)>,
+}
+
+impl RowReader<'_, '_, '_> {
+    fn row(&mut self, row: &[TableCell]) {
         let filled: Vec<&TableCell> = row.iter().filter(|cell| !cell.text.is_empty()).collect();
-        let distinct = filled.iter().filter(|cell| cell.lines != filled[0].lines).count();
+        let only =
+            filled.first().filter(|first| filled.iter().all(|cell| cell.lines == first.lines));
         if is_priced(row) {
-            for_all.clear();
+            self.common_price.clear();
         }
-        if let [first, ..] = filled.as_slice()
-            && distinct == 0
-            && let Some((name, prices)) = price_for_all(first)
-        {
-            own_section = Some(name);
-            for_all = prices;
-            continue;
-        }
-        if !is_priced(row) {
-            last_named = None;
-            match filled.as_slice() {
-                [] => {}
-                [first, ..] if distinct == 0 && !for_all.is_empty() && !first.strong => {
-                    for line in first.lines.clone() {
-                        let name = clean_name(&page.lines.all[line].text);
-                        if is_name(&name) {
-                            let prices = for_all.clone();
-                            push(finder, line, name, None, prices, own_section.clone());
-                        }
-                    }
-                }
-                [first, ..] if distinct == 0 => {
-                    if first.text.chars().count() <= 80 {
-                        own_section = Some(first.text.trim_end_matches(':').to_owned());
-                    }
-                }
-                [first, rest @ ..] => {
-                    let are_sizes = rest
-                        .iter()
-                        .all(|cell| is_measure(&cell.text) || SIZE_HEAD.are(&fold(&cell.text)));
-                    // The same heads again, over another section.
-                    let are_same = row.len() == heads.len()
-                        && row.iter().zip(&heads).skip(1).all(|(cell, head)| cell.text == *head);
-                    if row.iter().all(TableCell::is_heading)
-                        || are_same
-                        || heads.is_empty() && !after_prices
-                        || are_sizes
-                            && heads.iter().skip(1).all(|head| is_measure(head))
-                            && rest.iter().any(|cell| cell.text.chars().any(char::is_alphanumeric))
-                    {
-                        if std::mem::take(&mut after_prices) {
-                            over.clear();
-                        }
-                        heads = row.iter().map(|cell| head_of(finder, cell)).collect();
-                        over.resize(over.len().max(row.len()), String::new());
-                        for (all, cell) in over.iter_mut().zip(row) {
-                            all.push(' ');
-                            all.push_str(&fold(&cell.text));
-                        }
-                        if first.has_letters()
-                            && !rest.iter().any(|cell| AGES.are(&fold(&cell.text)))
-                            && !GENERIC_HEAD.are_in(&fold(&first.text))
-                            && !PRICE_HEAD.are_in(&fold(&first.text))
-                            && !row.first().is_none_or(|cell| cell.text.is_empty())
-                            && rest.iter().all(|cell| {
-                                SIZE_HEAD.are_in(&fold(&cell.text))
-                                    || (cell.text.chars().count() <= 10
-                                        && !PRICE_HEAD.are_in(&fold(&cell.text)))
-                            })
-                        {
-                            own_section = Some(first.text.clone());
-                        }
-                    } else if priced_rows >= 2
-                        && let Some(named) = row.get(names).filter(|cell| cell.has_letters())
-                    {
-                        // `Turbot | market price`
-                        let (name, description) = name_of(finder, named);
-                        if is_name(&name) {
-                            let line = named.lines.start;
-                            push(finder, line, name, description, Vec::new(), own_section.clone());
-                        }
-                    }
-                }
+        if let Some((name, prices)) = only.and_then(|only| price_for_all(only)) {
+            self.section = Some(name);
+            self.common_price = prices;
+        } else if is_priced(row) {
+            self.priced_row(row);
+        } else {
+            self.last_named = None;
+            match (only, filled.as_slice()) {
+                (Some(only), _) => self.single_cell(only),
+                (None, [first, rest @ ..]) => self.unpriced_row(row, first, rest),
+                (None, []) => {}
             }
-            continue;
         }
-        // Plans side by side, each with its price in the head.
-        let is_head =
+    }
+
+    /// A row of one text without a price: items at the common price, or a section.
+    fn single_cell(&mut self, cell: &TableCell) {
+        if !self.common_price.is_empty() && !cell.strong {
+            for line in cell.lines.clone() {
+                let name = clean_name(&self.finder.page.lines.all[line].text);
+                self.push(line, name, None, self.common_price.clone());
+            }
+        } else if cell.text.chars().count() <= 80 {
+            self.section = Some(cell.text.trim_end_matches(':').to_owned());
+        }
+    }
+
+    /// A row of several texts without a price: heads, or an item such as `Turbot | market price`.
+    fn unpriced_row(&mut self, row: &[TableCell], first: &TableCell, rest: &[&TableCell]) {
+        if self.is_row_of_heads(row, rest) {
+            if std::mem::take(&mut self.after_prices) {
+                self.all_heads.clear();
+            }
+            self.heads = row.iter().map(|cell| head_of(self.finder, cell)).collect();
+            self.all_heads.resize(self.all_heads.len().max(row.len()), String::new());
+            for (all, cell) in self.all_heads.iter_mut().zip(row) {
+                all.push(' ');
+                all.push_str(&fold(&cell.text));
+            }
+            let is_leftmost = row.first().is_some_and(|cell| !cell.text.is_empty());
+            if is_leftmost && names_section(first, rest) {
+                self.section = Some(first.text.clone());
+            }
+        } else if self.has_unpriced_names
+            && let Some(named) = row.get(self.names).filter(|cell| cell.has_letters())
+        {
+            let (name, description) = name_of(self.finder, named);
+            self.push(named.lines.start, name, description, Vec::new());
+        }
+    }
+
+    fn is_row_of_heads(&self, row: &[TableCell], rest: &[&TableCell]) -> bool {
+        // The same heads again, over another section.
+        let are_same = row.len() == self.heads.len()
+            && row.iter().zip(&self.heads).skip(1).all(|(cell, head)| cell.text == *head);
+        let is_size =
+            |cell: &&TableCell| is_measure(&cell.text) || SIZE_HEAD.are(&fold(&cell.text));
+        let are_sizes = rest.iter().all(is_size)
+            && self.heads.iter().skip(1).all(|head| is_measure(head))
+            && rest.iter().any(|cell| cell.text.chars().any(char::is_alphanumeric));
+        row.iter().all(TableCell::is_heading)
+            || are_same
+            || self.heads.is_empty() && !self.after_prices
+            || are_sizes
+    }
+
+    fn priced_row(&mut self, row: &[TableCell]) {
+        if !self.after_prices && self.plans_in_heads(row) {
+            self.heads = row.iter().map(|cell| head_of(self.finder, cell)).collect();
+            return;
+        }
+        self.after_prices = true;
+        if is_transposed(row, &self.heads) {
+            self.prices_of_plans(row);
+        } else if !self.pairs(row) {
+            self.named_row(row);
+        }
+    }
+
+    /// Plans side by side, each with its price in the head.
+    fn plans_in_heads(&mut self, row: &[TableCell]) -> bool {
+        let is_plan =
             |cell: &&TableCell| !cell.prices.is_empty() && cell.has_letters() && cell.is_heading();
-        if !after_prices
-            && row.iter().filter(is_head).count() >= 2
-            && row.iter().all(TableCell::is_heading)
-        {
-            for cell in row.iter().filter(is_head) {
-                let first = &page.lines.all[cell.lines.start];
-                let end = first.prices.first().map_or(first.text.len(), |price| price.at.start);
-                let name = clean_name(&first.text[..end]);
-                if is_name(&name) {
-                    push(finder, cell.lines.start, name, None, cell.prices.clone(), None);
-                }
-            }
-            heads = row.iter().map(|cell| head_of(finder, cell)).collect();
-            continue;
+        if row.iter().filter(is_plan).count() < 2 || !row.iter().all(TableCell::is_heading) {
+            return false;
         }
-        after_prices = true;
-        if is_transposed(row, &heads) {
-            let label = fold(&row[0].text);
-            for (cell, head) in row.iter().zip(&heads).skip(1) {
-                let name = clean_name(head);
-                if cell.prices.is_empty() || !is_name(&name) {
-                    continue;
-                }
-                let prices = cell
-                    .prices
-                    .iter()
-                    .take(1)
-                    .map(|(price, period)| {
-                        (
-                            price.clone(),
-                            if *period == Period::Once {
-                                head_period(&label).unwrap_or(Period::Once)
-                            } else {
-                                *period
-                            },
-                        )
-                    })
-                    .collect();
-                push(finder, cell.lines.start, name, None, prices, None);
-            }
-            continue;
+        for cell in row.iter().filter(is_plan) {
+            let first = &self.finder.page.lines.all[cell.lines.start];
+            let end = first.prices.first().map_or(first.text.len(), |price| price.at.start);
+            let name = clean_name(&first.text[..end]);
+            push(self.finder, cell.lines.start, name, None, cell.prices.clone(), None);
         }
-        if read_pairs(finder, row, own_section.as_ref()) {
-            continue;
+        true
+    }
+
+    /// `Price | £9 | £19` below the names of plans.
+    fn prices_of_plans(&mut self, row: &[TableCell]) {
+        let of_row = head_period(&fold(&row[0].text)).unwrap_or(Period::Once);
+        for (cell, head) in row.iter().zip(&self.heads).skip(1) {
+            let Some((price, period)) = cell.prices.first().cloned() else { continue };
+            let period = if period == Period::Once { of_row } else { period };
+            let price = vec![(price, period)];
+            push(self.finder, cell.lines.start, clean_name(head), None, price, None);
         }
+    }
+
+    /// A row with two or more names, each with a price after it.
+    fn pairs(&mut self, row: &[TableCell]) -> bool {
+        let filled: Vec<&TableCell> = row.iter().filter(|cell| !cell.text.is_empty()).collect();
+        let alternates = filled.len() >= 4
+            && filled.len().is_multiple_of(2)
+            && filled.chunks(2).all(|two| {
+                // `Squid | 4.50 | – | 9.00`: a dash is no name.
+                two[0].prices.is_empty() && two[0].has_letters() && !two[1].prices.is_empty()
+            });
+        for two in filled.chunks(2).filter(|_| alternates) {
+            let (name, description) = name_of(self.finder, two[0]);
+            self.push(two[0].lines.start, name, description, two[1].prices.clone());
+        }
+        alternates
+    }
+
+    /// A name and its prices. A row without a name is another size of the item above.
+    fn named_row(&mut self, row: &[TableCell]) {
         let can_name = |cell: &&TableCell| cell.prices.is_empty() && cell.has_letters();
         let is_more = |cell: &&TableCell| can_name(cell) && !is_measure(&cell.text);
-        // A row without a name is another size of the item above.
+        let own = row.get(self.names);
         let above =
-            last_named.clone().filter(|_| row.get(names).is_none_or(|cell| cell.text.is_empty()));
-        let named = row.get(names).filter(can_name).or_else(|| row.iter().find(is_more)).cloned();
-        let Some(named) = named.or(above) else { continue };
-        let named = &named;
-        last_named = Some(named.clone());
-        let (name, description) = match &measured {
+            || self.last_named.clone().filter(|_| own.is_none_or(|cell| cell.text.is_empty()));
+        let named = own.filter(can_name).or_else(|| row.iter().find(is_more)).cloned();
+        let Some(named) = named.or_else(above) else { return };
+        self.last_named = Some(named.clone());
+        let (name, description) = match &self.sized {
             Some(heading) => (heading.clone(), Some(named.text.clone())),
-            None => name_of(finder, named),
+            None => name_of(self.finder, &named),
         };
-        if !is_name(&name) || is_days(finder, &name) {
-            continue;
+        if !is_name(&name) || is_days(self.finder, &name) {
+            return;
         }
-        let in_row = row
+        let between: Vec<&str> = row
             .iter()
-            .filter(|cell| cell.prices.is_empty())
-            .find_map(|cell| money::period_alone(&fold(&cell.text)));
-        // `Prices in euro per night`, over the names or over the table.
-        let of_table = || {
-            let head = over.get(names).map(String::as_str).unwrap_or_default();
-            let says = |text: &str| PRICE_HEAD.are_in(text).then(|| money::period(text)).flatten();
-            says(head).or_else(|| says(&caption))
-        };
+            .filter(|cell| cell.prices.is_empty() && cell.lines != named.lines)
+            .map(|cell| cell.text.as_str())
+            .filter(|text| !text.is_empty())
+            .collect();
+        let description = description.or(Some(between.join(", ")).filter(|text| !text.is_empty()));
+        self.push(named.lines.start, name, description, self.prices_of_row(row));
+    }
+
+    /// The prices of a row, each with the period that its cell, column, row or table states.
+    fn prices_of_row(&self, row: &[TableCell]) -> Vec<(Price, Period)> {
+        let mut without_price = row.iter().filter(|cell| cell.prices.is_empty());
+        let of_row = without_price.find_map(|cell| money::period_alone(&fold(&cell.text)));
         let mut prices: Vec<(Price, Period)> = Vec::new();
         let mut last = 0..0;
         for (place, cell) in row.iter().enumerate() {
@@ -269,31 +314,45 @@ fn read(finder: &mut PriceFinder<'_, '_>, table: usize) {
                 continue;
             }
             last = cell.lines.clone();
-            let by_head = over.get(place).and_then(|head| head_period(head));
+            let of_column = self.all_heads.get(place).and_then(|head| head_period(head));
             for (price, period) in &cell.prices {
-                let said = Some(*period).filter(|period| *period != Period::Once);
-                let period = said.or(by_head).or(in_row).or_else(of_table);
+                let own = Some(*period).filter(|period| *period != Period::Once);
+                let period = own.or(of_column).or(of_row).or_else(|| self.period_of_table());
                 prices.push((price.clone(), period.unwrap_or(Period::Once)));
             }
         }
-        let between: Vec<&str> = row
-            .iter()
-            .filter(|cell| {
-                cell.prices.is_empty() && cell.lines != named.lines && !cell.text.is_empty()
-            })
-            .map(|cell| cell.text.as_str())
-            .collect();
-        let description = description.or(Some(between.join(", ")).filter(|text| !text.is_empty()));
-        let line = named.lines.start;
-        push(finder, line, name, description, prices, own_section.clone());
+        prices
     }
-    // A table for layout names nothing beside its prices.
-    if finder.items.len() == items_before {
-        return;
+
+    /// `Prices in euro per night`, over the names or over the table.
+    fn period_of_table(&self) -> Option<Period> {
+        let head = self.all_heads.get(self.names).map(String::as_str).unwrap_or_default();
+        let stated = |text: &str| PRICE_HEAD.are_in(text).then(|| money::period(text)).flatten();
+        stated(head).or_else(|| stated(&self.caption))
     }
-    for line in page.lines.inside(tree, table) {
-        finder.used[line] = true;
+
+    fn push(
+        &mut self,
+        line: usize,
+        name: String,
+        description: Option<String>,
+        prices: Vec<(Price, Period)>,
+    ) {
+        push(self.finder, line, name, description, prices, self.section.clone());
     }
+}
+
+/// Whether the first of a row's heads names a section: `Starters | small | large`.
+fn names_section(first: &TableCell, rest: &[&TableCell]) -> bool {
+    let own = fold(&first.text);
+    first.has_letters()
+        && !GENERIC_HEAD.are_in(&own)
+        && !PRICE_HEAD.are_in(&own)
+        && rest.iter().all(|cell| {
+            let folded = fold(&cell.text);
+            let is_short = cell.text.chars().count() <= 10 && !PRICE_HEAD.are_in(&folded);
+            !AGES.are(&folded) && (SIZE_HEAD.are_in(&folded) || is_short)
+        })
 }
 
 /// `Wraps, all £7.20`, `Sides - all 3.95`: what the rows below are, and what each of them costs.
@@ -361,7 +420,8 @@ fn grid(finder: &PriceFinder<'_, '_>, rows: &[usize]) -> Vec<Vec<TableCell>> {
     grid
 }
 
-/// The columns that say from which sum on, and for what fee, something is delivered; none if all of the table is about that.
+/// The columns of minimum orders and fees for delivery; `None` if the whole table is about
+/// delivery.
 fn delivery_columns(grid: &[Vec<TableCell>]) -> Option<Vec<usize>> {
     let Some(heads) = grid.first().filter(|row| row.iter().all(|cell| cell.prices.is_empty()))
     else {
@@ -384,7 +444,8 @@ fn delivery_columns(grid: &[Vec<TableCell>]) -> Option<Vec<usize>> {
     (columns.is_empty() || has_other && !columns.contains(&0)).then_some(columns)
 }
 
-/// Bare numbers become prices in columns of them whose head names a price, or where a note does for all; decimals also without that.
+/// Makes prices of bare numbers in columns whose head names a price, if a note says so, or of
+/// decimals.
 fn take_bare_numbers(finder: &PriceFinder<'_, '_>, grid: &mut [Vec<TableCell>], caption: &str) {
     let page = finder.page;
     let width = grid.iter().map(Vec::len).max().unwrap_or(0);
@@ -468,7 +529,7 @@ fn take_bare_numbers(finder: &PriceFinder<'_, '_>, grid: &mut [Vec<TableCell>], 
     }
 }
 
-/// The column that names what a row's prices are for: the first of words that are neither weekdays nor measures, nor mostly the same.
+/// The column of names: the first of words that are no weekdays or measures, and mostly different.
 fn name_column(grid: &[Vec<TableCell>]) -> usize {
     let width = grid.iter().map(Vec::len).max().unwrap_or(0);
     let priced = || grid.iter().filter(|row| row.iter().any(|cell| !cell.prices.is_empty()));
@@ -499,8 +560,8 @@ fn name_column(grid: &[Vec<TableCell>]) -> usize {
     first.unwrap_or(0)
 }
 
-/// What the sizes of a table are sizes of, if its rows name nothing else: the heading right over it.
-fn measured(
+/// The heading right over a table whose rows name only sizes of what the heading names.
+fn sized_heading(
     finder: &PriceFinder<'_, '_>,
     table: usize,
     grid: &[Vec<TableCell>],
@@ -524,38 +585,6 @@ fn measured(
     (rows.clone().count() >= 2 && rows.all(is_size) && is_name(&name)).then_some(name)
 }
 
-/// A row with two or more names, each with a price after it.
-fn read_pairs(
-    finder: &mut PriceFinder<'_, '_>,
-    row: &[TableCell],
-    own_section: Option<&String>,
-) -> bool {
-    let filled: Vec<&TableCell> = row.iter().filter(|cell| !cell.text.is_empty()).collect();
-    let alternates = filled.len() >= 4
-        && filled.len().is_multiple_of(2)
-        && filled.chunks(2).all(|two| {
-            // `Squid | 4.50 | – | 9.00`: a dash is no name.
-            two[0].prices.is_empty() && two[0].has_letters() && !two[1].prices.is_empty()
-        });
-    if !alternates {
-        return false;
-    }
-    for two in filled.chunks(2) {
-        let (name, description) = name_of(finder, two[0]);
-        if is_name(&name) {
-            push(
-                finder,
-                two[0].lines.start,
-                name,
-                description,
-                two[1].prices.clone(),
-                own_section.cloned(),
-            );
-        }
-    }
-    true
-}
-
 fn push(
     finder: &mut PriceFinder<'_, '_>,
     line: usize,
@@ -564,15 +593,15 @@ fn push(
     prices: Vec<(Price, Period)>,
     own_section: Option<String>,
 ) {
+    if finder.items.len() >= ITEMS_MAX || !is_name(&name) {
+        return;
+    }
     let section =
         own_section.or_else(|| section(finder.page, line, &name)).map(|text| plain(&text, 120));
     let text = prices
         .first()
         .map_or_else(|| name.clone(), |(price, _)| format!("{name} {}", price.amount));
     let description = description.map(|text| plain(&text, 300));
-    if finder.items.len() >= ITEMS_MAX {
-        return;
-    }
     finder.items.push(PricedItem {
         name,
         description,
@@ -621,7 +650,7 @@ fn is_days(finder: &PriceFinder<'_, '_>, name: &str) -> bool {
     read.has_days && read.strange == 0
 }
 
-/// The numbers of a cell that is nothing but them: `4.50`, `24.00 per year`, `1 pc. 4.00 / 2 pcs. 7.00`.
+/// The numbers of a cell without other text: `4.50`, `24.00 per year`, `1 pc. 4.00 / 2 pcs. 7.00`.
 fn numbers_of(text: &str) -> Vec<(String, Period)> {
     let sized: Option<Vec<_>> = text.split('/').map(number_of_size).collect();
     if let Some(sized) = sized.filter(|sized| sized.len() > 1 || text.starts_with("add ")) {
@@ -728,33 +757,21 @@ fn name_of(finder: &PriceFinder<'_, '_>, cell: &TableCell) -> (String, Option<St
     }
 }
 
-static DECIMALS: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\d{1,4}[.,]\d\d$").expect("a constant pattern"));
+patterns! {
+    DECIMALS: r"^\d{1,4}[.,]\d\d$";
+}
 
-words! {
-/// Heads of columns of minimum orders and fees for delivery.
-DELIVERY_HEAD: "delivery area, delivery areas, delivery zone, delivery fee, delivery charge, delivery, minimum order, min. order, min order, minimum spend, liefergebiet, lieferzone, lieferkosten, liefergebuhr, lieferung, anfahrtskosten, mindestbestellwert, mindestbestellung, mbw, zone de livraison, livraison, frais de livraison, minimum de commande, commande minimum, zona de reparto, reparto, gastos de envio, pedido minimo, zona di consegna, consegna, costo consegna, ordine minimo, minimo d'ordine, bezorggebied, bezorgkosten, bezorging, minimumbestelling, minimale bestelling, dostawa, koszt dostawy, minimalne zamowienie, leverans, levering, leveringsgebyr, minstekjop, minimum ordre, doprava, rozvoz, minimalni objednavka, entrega, taxa de entrega, shipping, versand, versandkosten" }
-words! { AREA_HEAD: "area, areas, zone, zones, postcode, postcodes, zip, zip code, town, district, where, stadtteil, ort, orte, ortsteil, bezirk, plz, gebiet, quartier, commune, code postal, zona, zonas, barrio, comune, quartiere, cap, wijk, plaats, gebied, dzielnica, strefa, omrade, stadsdel, bydel, ctvrt, bairro" }
-words! { MINIMUM_HEAD: "minimum, min, min., mindest*, minimo, minimale, minimalne, minimalni" }
-words! { PRICE_HEAD: "price, prices, fee, fees, cost, rate, rates, charges, tariffs, preis, preise, prix, tarif, tarifs, tarife, precio, precios, prezzo, prezzi, prijs, prijzen, cena, ceny, pris, priser, preco, precos, hinta, eur, euro, chf, pln, zl, kc, gbp, usd, kr, sek, nok, dkk, brl, tariffa, tarifa, monthly, amount, betrag, kosten, charge" }
-words! { BILLED: "billed, paid, per, pro, par, por, if, when, bei, zahlung, facturation, pago, fatturazione, bij, betalt" }
-words! { PER_PIECE: "once, each, per, pro, par, por, je, pr, pr., pp, p.p, einmalig, st, stk, pc, szt, za" }
-words! { PRICE_NOTE: "prices in euro, prices in*, preise in euro, preise in eur, preise in chf, preise in*, alle preise in*, all prices in*, prix en euros, prix en*, precios en euros, precios en*, prezzi in euro, prezzi in*, prijzen in euro, prijzen in*, ceny w zl, ceny w zlotych, ceny w pln, ceny v kc, ceny jsou v kc, priser i kr*, priser i kronor, priser i danske*, ceny podane w*, ceny uvedeny v*, precos em*" }
-words! { OTHER_NUMBERS: "abv, abv %, alc, alc %, % alc, alk, alk %, alkohol, alcohol, %, % vol, vol, vol %, vol. %, ibu, ebc, plato, kcal, kj, calories, cal, serves, persons, people, personen, pers, persone, personas, personnes, pieces, stuck, size, weight, gewicht, poids, peso, waga, vekt, year, vintage, jahrgang, millesime, annata, anada, stammwurze" }
-words! { GENERIC_HEAD: "nr, no, nummer, numero, articulo, articulos, articolo, article, articles, artykul, artigo, vare, varor, zbozi, producto, produit, produkt, prodotto, produto, treatment, treatments, service, services, item, name, product, plan, leistung, leistungen, behandlung, artikel, bezeichnung, prestation, prestations, soin, designation, servicio, concepto, tratamiento, servizio, trattamento, prodotto, dienst, behandeling, omschrijving, usluga, zabieg, nazwa, behandling, tjanst, ydelse, sluzba, ukon, nazev, palvelu, course, kurs, cours, room, zimmer, chambre, ticket, what, was, description, type, car, vehicle, class, category, feature, features, duration, time, dauer, duree, zeit, min, minutes, seats, length, price, preis, prix, precio, prezzo, prijs, cena, pris, fee" }
-words! { SIZE_HEAD: "small, large, medium, regular, klein, gross, mittel, petit, grand, moyen, pequeno, grande, mediano, piccolo, media, kleine, groot, mala, duza, srednia, liten, stor, mellan, lille, velka, half, whole, glass, bottle, glas, flasche, verre, bouteille, copa, botella, calice, bottiglia, fles, bolee, pint, single, double, cl, ml, l, oz, pinte, demi, 1/2, takeaway, eat in, portion, piece, stuck, media racion, racion, tapa" }
-
-/// More rows of a table are not read.
+/// The most rows of a table that are read.
 pub(crate) const ROWS_MAX: usize = 600;
 /// A cell goes on in no more rows.
 const SPAN_MAX: usize = 60;
-/// More cells of a row are not read.
+/// The most cells of a row that are read.
 pub(crate) const COLUMNS_MAX: usize = 30;
-/// A cell of a list of prices has no more lines.
+/// The most lines of a cell of a list of prices.
 const CELL_LINES_MAX: usize = 6;
 /// A cell of a list of prices is no longer.
 const CELL_CHARS_MAX: usize = 260;
 /// A cell that is a price has no more letters beside it: `from`, `per person`.
 const REST_LETTERS_MAX: usize = 24;
-/// More tables of a page are not read.
+/// The most tables of a page that are read.
 pub(crate) const TABLES_MAX: usize = 200;

@@ -6,12 +6,12 @@ pub use crate::money::Period;
 
 /// One fact of a business.
 ///
-/// In JSON the fact's own fields stand beside the others: `{"kind":"contact","phone":"+4930…","sourceUrl":…}`.
+/// In JSON the fact's fields are beside the others: `{"kind":"contact","phone":…,"sourceUrl":…}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tile {
     /// The fact; its `kind` is the tile's.
     #[serde(flatten)]
-    pub fact: Fact,
+    pub fact: TileFact,
     /// The page it was read from first.
     #[serde(rename = "sourceUrl")]
     pub source_url: String,
@@ -74,10 +74,10 @@ impl TileKind {
     }
 }
 
-/// A fact. Texts are plain, amounts are decimal numbers with a dot, currencies are codes of ISO 4217.
+/// A fact. Texts are plain, amounts are decimal with a dot, currencies are ISO 4217 codes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Fact {
+pub enum TileFact {
     /// The business.
     About {
         /// Its name.
@@ -147,17 +147,17 @@ pub enum Fact {
     },
 }
 
-impl Fact {
+impl TileFact {
     /// What kind of fact it is.
     pub fn kind(&self) -> TileKind {
         match self {
-            Fact::About { .. } => TileKind::About,
-            Fact::Services { .. } => TileKind::Services,
-            Fact::Pricing { .. } => TileKind::Pricing,
-            Fact::Contact(_) => TileKind::Contact,
-            Fact::Menu { .. } => TileKind::Menu,
-            Fact::Products { .. } => TileKind::Products,
-            Fact::Faq { .. } => TileKind::Faq,
+            TileFact::About { .. } => TileKind::About,
+            TileFact::Services { .. } => TileKind::Services,
+            TileFact::Pricing { .. } => TileKind::Pricing,
+            TileFact::Contact(_) => TileKind::Contact,
+            TileFact::Menu { .. } => TileKind::Menu,
+            TileFact::Products { .. } => TileKind::Products,
+            TileFact::Faq { .. } => TileKind::Faq,
         }
     }
 }
@@ -171,14 +171,20 @@ pub enum Contact {
     /// An e-mail address in lower case.
     Email(String),
     /// Where it is.
-    Address(Address),
+    Address(PostalAddress),
     /// When it is open.
-    Hours(Hours),
+    Hours(OpeningHours),
+}
+
+impl From<Contact> for TileFact {
+    fn from(contact: Contact) -> TileFact {
+        TileFact::Contact(contact)
+    }
 }
 
 /// Where a business, or a branch of it, is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Address {
+pub struct PostalAddress {
     /// Street and number as written.
     pub street: String,
     /// As written.
@@ -196,12 +202,12 @@ pub struct Address {
 
 /// One interval on one weekday.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hours {
+pub struct OpeningHours {
     /// The weekday.
     pub day: Day,
     /// `HH:MM`.
     pub opens: String,
-    /// `HH:MM` as clocks show it; what is not after `opens` is on the next day, `00:00` is midnight.
+    /// `HH:MM`; a time that is not after `opens` is on the next day, `00:00` is midnight.
     pub closes: String,
 }
 
@@ -260,11 +266,18 @@ pub enum Via {
     Text,
 }
 
+impl Via {
+    /// Whether the fact comes from data for machines, not from what visitors see.
+    pub(crate) fn is_structured(self) -> bool {
+        matches!(self, Via::JsonLd | Via::Microdata | Via::Rdfa | Via::OpenGraph)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn tile(fact: Fact) -> Tile {
+    fn tile(fact: TileFact) -> Tile {
         let evidence =
             vec![Evidence { url: "https://a.example/".into(), via: Via::JsonLd, text: "x".into() }];
         Tile { fact, source_url: "https://a.example/".into(), confidence: 0.5, evidence }
@@ -273,9 +286,12 @@ mod tests {
     #[test]
     fn tiles_are_written_as_documented_and_read_again() {
         let cases = [
-            (Fact::Contact(Contact::Phone("+491".into())), r#"{"kind":"contact","phone":"+491","#),
             (
-                Fact::Contact(Contact::Hours(Hours {
+                TileFact::Contact(Contact::Phone("+491".into())),
+                r#"{"kind":"contact","phone":"+491","#,
+            ),
+            (
+                TileFact::Contact(Contact::Hours(OpeningHours {
                     day: Day::Mo,
                     opens: "09:00".into(),
                     closes: "12:00".into(),
@@ -283,7 +299,7 @@ mod tests {
                 r#"{"kind":"contact","hours":{"day":"mo","opens":"09:00","closes":"12:00"},"#,
             ),
             (
-                Fact::Menu {
+                TileFact::Menu {
                     section: Some("S".into()),
                     name: "N".into(),
                     description: None,
@@ -293,7 +309,7 @@ mod tests {
                 r#"{"kind":"menu","section":"S","name":"N","amount":"1.50","currency":"EUR","#,
             ),
             (
-                Fact::Pricing {
+                TileFact::Pricing {
                     name: "Pro".into(),
                     amount: "29".into(),
                     currency: "USD".into(),

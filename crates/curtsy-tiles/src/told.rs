@@ -1,10 +1,6 @@
 //! Finds prices in sentences: those of bold words, of short sentences without other content, and of
 //! a heading above a single price.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use crate::lines::TextLine;
 use crate::money::Price;
 use crate::naming::{clean_name, is_measure, is_name, is_prose};
@@ -12,6 +8,7 @@ use crate::priced::{HEADED_LINES_MAX, PEERS_MAX, PriceFinder};
 use crate::tile::Via;
 use crate::topic::Topic;
 use crate::whose;
+use crate::words::patterns;
 
 impl PriceFinder<'_, '_> {
     /// Whether a sentence outside lists mentions a price in passing: the sentence continues after
@@ -48,7 +45,8 @@ impl PriceFinder<'_, '_> {
             && (words > 6 || !leads)
     }
 
-    /// Prices in running text name what is bold before them, or what the heading over their paragraph is about.
+    /// Prices in running text belong to bold words before them, or to the heading of their
+    /// paragraph.
     pub(crate) fn prose(&mut self, at: usize, tags: &[Price]) {
         let page = self.page;
         let line = &page.lines.all[at];
@@ -129,7 +127,8 @@ impl PriceFinder<'_, '_> {
         let heading = line.heading?;
         let near =
             at - heading <= 3 && (lines[heading].level >= 2) && start.saturating_sub(heading) <= 2;
-        // The heading has to be this thing's own: its next neighbour of the same rank is not far, and stands beside it.
+        // The heading has to be this item's own: its next neighbour of the same rank is near and
+        // beside it.
         let rank = lines[heading].level;
         let has_peers = lines.iter().enumerate().any(|(other, peer)| {
             other != heading && peer.level == rank && peer.heading == lines[heading].heading
@@ -177,10 +176,7 @@ pub(crate) fn short_name(line: &TextLine, tag: &Price) -> Option<String> {
     .then_some(name)
 }
 
-pub(crate) static COSTS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\s(?i:is|are|costs?|zahlen|zahlt|paient|pagan|betalen|betaler|kostet|kosten|kost|custam?|co[uû]tent?|est à|sont à|cuestan?|costano?|kosztują?e?|koster|kostar|stojí|maksaa)(?:\s(?i:from|ab|just|only|à partir de|desde|od|fra|från|vanaf))?\s*$").expect("a constant pattern")
-});
-
-pub(crate) static ARTICLE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?i:an?|the|eine?|der|die|das|une?|les?|la|el|il|lo|una|en|ett|et|een|de|het|um|uma|o)\s").expect("a constant pattern")
-});
+patterns! {
+    COSTS: r"\s(?i:is|are|costs?|zahlen|zahlt|paient|pagan|betalen|betaler|kostet|kosten|kost|custam?|co[uû]tent?|est à|sont à|cuestan?|costano?|kosztują?e?|koster|kostar|stojí|maksaa)(?:\s(?i:from|ab|just|only|à partir de|desde|od|fra|från|vanaf))?\s*$";
+    ARTICLE: r"^\s*(?i:an?|the|eine?|der|die|das|une?|les?|la|el|il|lo|una|en|ett|et|een|de|het|um|uma|o)\s";
+}

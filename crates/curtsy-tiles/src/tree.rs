@@ -1,19 +1,18 @@
-//! A page as a tree: every element and text in document order, so that whatever stands inside an element is a range of numbers.
+//! A page as a tree in document order: the contents of an element are a range of numbers.
 //!
-//! html5ever builds the tree as a browser would; this keeps of it what facts are read from. Nothing here calls itself, so depth costs no
-//! stack. A page is read up to [`TEXT_BYTES_MAX`], [`NODES_MAX`] nodes and [`DEPTH_MAX`] levels; what lies beyond is left out.
+//! html5ever builds the tree like a browser; this module keeps the parts that facts are read from.
+//! Nothing recurses, so depth costs no stack. The bounds are [`TEXT_BYTES_MAX`], [`NODES_MAX`] and
+//! [`DEPTH_MAX`]; the rest of a page is left out.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::LazyLock;
 
+use crate::words::{HIDING_CLASS, KEPT_ATTRIBUTE, Words, patterns};
 use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::tree_builder::{ElementFlags, NodeOrText, QuirksMode, TreeBuilderOpts, TreeSink};
 use html5ever::{Attribute, ExpandedName, LocalName, ParseOpts, QualName, ns, parse_document};
-use regex::Regex;
-
 /// The nodes of a page, in document order.
 pub(crate) struct PageTree {
     nodes: Vec<PageNode>,
@@ -56,13 +55,18 @@ impl Element {
         self.attributes.iter().find(|(own, _)| &**own == name).map(|(_, value)| value.as_str())
     }
 
-    /// The words of `class`, `id` and similar, in lower case, as their author put them together: `menu-item_price` has three.
+    /// The words of `class`, `id` and similar attributes: `menu-item_price` has three.
     pub(crate) fn class_words(&self) -> impl Iterator<Item = &str> {
         ["class", "id", "data-hook", "role"]
             .into_iter()
             .filter_map(|name| self.attribute(name))
             .flat_map(|value| value.split(|c: char| !c.is_ascii_alphanumeric()))
             .filter(|word| !word.is_empty())
+    }
+
+    /// Whether a word of its classes is in a list.
+    pub(crate) fn has_class(&self, words: &Words) -> bool {
+        self.class_words().any(|word| words.are(&word.to_ascii_lowercase()))
     }
 }
 
@@ -102,7 +106,8 @@ impl PageTree {
         tree
     }
 
-    /// Hides what a `style` element hides by a class: `.old { display: none }`. What opens on a click stays: answers, panels, menus.
+    /// Hides elements that a `style` element hides by class. Answers, panels and menus, which open
+    /// on a click, stay.
     fn hide_by_style(&mut self) {
         let mut hidden: Vec<String> = Vec::new();
         let mut keeping: Vec<String> = Vec::new();
@@ -171,6 +176,11 @@ impl PageTree {
     /// An element's attribute.
     pub(crate) fn attribute(&self, at: usize, name: &str) -> Option<&str> {
         self.element(at)?.attribute(name)
+    }
+
+    /// Whether a word of an element's classes is in a list.
+    pub(crate) fn has_class(&self, at: usize, words: &Words) -> bool {
+        self.element(at).is_some_and(|element| element.has_class(words))
     }
 
     /// The numbers of everything inside a node.
@@ -487,7 +497,8 @@ impl TreeSink for NodeSink {
 
 /// The attributes that facts are read from, cut to a length.
 fn kept(attributes: Vec<Attribute>) -> Vec<(LocalName, String)> {
-    let wanted = attributes.into_iter().filter(|attribute| KEPT.contains(&&*attribute.name.local));
+    let wanted =
+        attributes.into_iter().filter(|attribute| KEPT_ATTRIBUTE.are(&attribute.name.local));
     wanted
         .take(ATTRIBUTES_MAX)
         .map(|attribute| {
@@ -499,7 +510,7 @@ fn kept(attributes: Vec<Attribute>) -> Vec<(LocalName, String)> {
 /// Numbers the nodes in document order.
 fn order(mut made: Vec<MadeNode>) -> PageTree {
     let mut nodes = vec![PageNode { parent: 0, end: 0, what: NodeKind::Root, hidden: false }];
-    // Made nodes to go to, each with its parent's number; and the numbers of those that are still open.
+    // Nodes to visit, each with its parent's number; and the numbers of the open ones.
     let mut next = made[0].first;
     let mut open: Vec<(usize, usize)> = vec![(0, 0)];
     while let Some(&(around, number)) = open.last() {
@@ -551,53 +562,32 @@ fn is_hidden(element: &Element) -> bool {
     })
 }
 
-/// Whether the names of classes that everybody uses hide an element. What a wider screen shows, or a click opens, is not hidden.
+/// Whether well-known classes hide an element on all screens and for good.
 fn is_hiding_class(class: &str) -> bool {
     let class = class.to_ascii_lowercase();
     let mut words = class.split_ascii_whitespace();
-    words.any(|word| HIDING_CLASSES.contains(&word))
+    words.any(|word| HIDING_CLASS.are(word))
         && !SHOWN_AGAIN.is_match(&class)
         && !OPENS.iter().any(|word| class.contains(word))
 }
 
-/// Classes of well-known style sheets that hide.
-const HIDING_CLASSES: [&str; 10] = [
-    "hide",
-    "hidden",
-    "d-none",
-    "is-hidden",
-    "u-hidden",
-    "display-none",
-    "sr-only",
-    "visually-hidden",
-    "screen-reader-text",
-    "visuallyhidden",
-];
-/// `hidden md:block`, `d-none d-md-block`.
-static SHOWN_AGAIN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r":(?:block|flex|grid|inline|table|contents)|d-(?:sm|md|lg|xl|xxl)-")
-        .expect("a constant pattern")
-});
+patterns! {
+    /// `hidden md:block`, `d-none d-md-block`.
+    SHOWN_AGAIN: r":(?:block|flex|grid|inline|table|contents)|d-(?:sm|md|lg|xl|xxl)-";
+    /// A rule for one class that hides it. Rules with more to them depend on what a script does.
+    HIDING_RULE: r"(?:^|[}\s,])\.([A-Za-z0-9_-]+)\s*\{[^{}]*display\s*:\s*none[^{}]*\}";
+    /// A rule for one class that keeps lines as they are written.
+    KEEPING_RULE: r"(?:^|[}\s,])\.([A-Za-z0-9_-]+)\s*\{[^{}]*white-space\s*:\s*pre[^{}]*\}";
+    KEEPING: r"white-space\s*:\s*pre";
+}
 
-/// A rule for one class that hides it. Rules with more to them depend on what a script does.
-static HIDING_RULE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[}\s,])\.([A-Za-z0-9_-]+)\s*\{[^{}]*display\s*:\s*none[^{}]*\}")
-        .expect("a constant pattern")
-});
-/// A rule for one class that keeps lines as they are written.
-static KEEPING_RULE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[}\s,])\.([A-Za-z0-9_-]+)\s*\{[^{}]*white-space\s*:\s*pre[^{}]*\}")
-        .expect("a constant pattern")
-});
-static KEEPING: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"white-space\s*:\s*pre").expect("a constant pattern"));
 /// Parts of class names of what opens on a click.
 const OPENS: [&str; 16] = [
     "answer", "panel", "content", "body", "collapse", "accord", "tab", "menu", "nav", "toggle",
     "drop", "faq", "text", "mobile", "desktop", "price",
 ];
 
-/// More of a page is not read.
+/// The most of a page that is read.
 pub(crate) const TEXT_BYTES_MAX: usize = 2 << 20;
 /// More nodes than these end a page.
 pub(crate) const NODES_MAX: usize = 200_000;
@@ -607,48 +597,14 @@ pub(crate) const DEPTH_MAX: usize = 512;
 const STEP_BYTES: usize = 4_096;
 /// A single tag with more gaps between its words ends the page.
 pub(crate) const QUIET_GAPS_MAX: usize = 4_000;
-/// More rules of one `style` are not read.
+/// The most rules of one `style` that are read.
 pub(crate) const STYLES_MAX: usize = 100;
-/// More attributes of one element are not kept.
+/// The most attributes of one element that are kept.
 pub(crate) const ATTRIBUTES_MAX: usize = 32;
-/// More of an attribute's value is not kept.
+/// The most of an attribute's value that is kept.
 pub(crate) const VALUE_CHARS_MAX: usize = 2_000;
-/// More of one element's text is not gathered.
+/// The most of one element's text that is gathered.
 pub(crate) const RAW_BYTES_MAX: usize = 1 << 20;
-/// The attributes that anything is read from.
-const KEPT: [&str; 31] = [
-    "alt",
-    "aria-label",
-    "class",
-    "colspan",
-    "rowspan",
-    "content",
-    "data-cfemail",
-    "data-hook",
-    "data-price",
-    "datetime",
-    "hidden",
-    "href",
-    "http-equiv",
-    "id",
-    "itemprop",
-    "itemref",
-    "itemscope",
-    "itemtype",
-    "lang",
-    "name",
-    "property",
-    "rel",
-    "resource",
-    "role",
-    "size",
-    "src",
-    "style",
-    "type",
-    "typeof",
-    "value",
-    "vocab",
-];
 
 #[cfg(test)]
 mod tests {

@@ -1,15 +1,15 @@
-//! What is served on which day of the week? Rows and lines that begin with a day, one after the other, and the price that all of them have.
+//! Finds dishes of weekdays: rows and lines that begin with a day, and the price that all of them
+//! have.
 
 use std::collections::BTreeSet;
 
 use crate::clock;
-use crate::dishes::FOR_ALL;
-use crate::kind::COURSES;
 use crate::naming::{clean_name, is_name};
-use crate::plain::{fold, words};
+use crate::plain::fold;
 use crate::priced::PricedItem;
 use crate::site::SitePage;
 use crate::topic::Topic;
+use crate::words::{CLOSED, COURSES, EVENTS, FOR_ALL};
 
 /// The dishes of a week.
 pub(crate) struct Week {
@@ -73,7 +73,7 @@ fn dish_of_day(page: &SitePage<'_>, at: usize) -> Option<(usize, String)> {
         && !text.contains(|c: char| c.is_ascii_digit())
         && !hours.says_open
         && !hours.has_days
-        && !clock::CLOSED.are_in(&fold(text))
+        && !CLOSED.are_in(&fold(text))
         && !EVENTS.are_in(&fold(text));
     is_dish.then_some((line, name))
 }
@@ -103,13 +103,9 @@ fn is_course(page: &SitePage<'_>, at: usize) -> bool {
     page.lines.headings(at).any(|heading| COURSES.are_in(&page.lines.all[heading].folded))
 }
 
-words! {
-/// What happens on some evenings beside the kitchen.
-EVENTS: "quiz, pub quiz, live music, music, musik, musique, musica, muzyka, karaoke, bingo, open mic, dj, darts, stammtisch, concert, konzert, koncert, concerto, yoga" }
-
 /// So many days make a week.
 pub(crate) const DAYS_MIN: usize = 3;
 /// What is served has no more words.
 const WORDS_MAX: usize = 9;
-/// More weeks of a page are not read.
+/// The most weeks of a page that are read.
 const WEEKS_MAX: usize = 10;

@@ -1,16 +1,15 @@
-//! Whose is a number, an address or an e-mail that stands in a text: the business's, or somebody else's?
+//! Decides whether a number or an address in a text belongs to the business.
 //!
-//! The owner is who stands before it. A label (`Tel.`), the business's own name, or its own voice (`call us`) speak for the business;
-//! another name, an agency's or an authority's words, a quotation or a piece of news speak against it.
+//! The words before it decide. A label (`Tel.`), the business's name or its own voice (`call us`)
+//! speak for the business; another name, an agency, an authority, a quotation or news against it.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use crate::heading::OTHER_MATTER;
-use crate::plain::{fold, words};
+use crate::plain::fold;
 use crate::site::{SitePage, SitePages};
 use crate::topic::Topic;
+use crate::words::{
+    ABBREVIATIONS, CALL, LABELS, MAKERS, NEIGHBOURS, NOT_US, OTHER_MATTER, OUR_VOICE, THE_OTHER,
+    patterns,
+};
 
 /// Who a fact belongs to, as far as its surroundings say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +22,7 @@ pub(crate) enum Owner {
     Other,
 }
 
-/// Decides about what stands at `at` in a line. `before` is what stands before it and belongs to it.
+/// Decides about a text in a line by the texts `before` and `after` it.
 pub(crate) fn owner(
     site: &SitePages<'_>,
     page: &SitePage<'_>,
@@ -52,7 +51,8 @@ pub(crate) fn owner(
             return Owner::Other;
         }
     }
-    // Who made the site stands before the number, in whatever clause: `Site: Grackle Digital · 512 555 0111`.
+    // The maker of the site precedes the number, in any clause: `Site: Grackle Digital · 512 555
+    // 0111`.
     if MADE_BY.find(before).is_some_and(|found| !site.is_named_in(&fold(&before[found.start()..])))
     {
         return Owner::Other;
@@ -200,37 +200,19 @@ fn ends_sentence(before: &str) -> bool {
     is_word || word.ends_with([')', '"', '”', '»']) || word.ends_with(|c: char| c.is_ascii_digit())
 }
 
-/// Who made the site, after a colon: a name, not an address on the web.
-static MADE_BY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[^\p{L}])(?i:site|website|web|webseite|sito|sito web|sitio|strona|webbplats|hjemmeside|theme|tema|thema|design)\s?:\s?\p{Lu}[\p{L}&' ]*(?:$|[^\p{L}&' .]|\s*\.\s)").expect("a constant pattern")
-});
-/// `Our accountants are Sums & Co`: somebody who works for the business.
-static OUR_SOMEBODY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i:our|my|unsere?|notre|nos|nuestr[oa]s?|nostr[oaie]|onze|vår[at]?|vores|nasz[ea]?|noss[oa]s?|náš|naše)\s[\p{L}-]+\s(?:is|are|ist|sind|est|sont|es|son|è|sono|zijn|är|er|jest|są|é|são|je|jsou)\s\p{Lu}").expect("a constant pattern")
-});
-/// The end of another firm's name.
-static LEGAL_FORM: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\p{Lu}[\p{L}&'-]+\s(?:GmbH|AG|KG|OHG|UG|Ltd|LLC|LLP|Inc|Corp|plc|SARL|SAS|SA|EURL|S\.?r\.?l|S\.?p\.?A|SL|S\.L|Lda|B\.?V|N\.?V|AB|ApS|A/S|AS|s\.?r\.?o|sp\. z|Oy)(?:$|[^\p{L}])").expect("a constant pattern")
-});
-
-words! { ABBREVIATIONS: "fr, ab, od, port, a.m, p.m, p.p, p.a, tel, telef, fon, mob, nr, no, str, st, dr, ing, inh, ul, al, pl, os, av, avda, bd, rte, co, ltd, inc, ph, fax, kl, godz, hod, ca, bzw, max, min, mail, e-mail, email, kom, cell, bzgl, res, ust-idnr, resp, tlf, gsm, snc, apt, ste, ave, blvd, rd, sq, tf, mrs, mr, ms, sig, m, mme, sr, sra" }
+patterns! {
+    /// Who made the site, after a colon: a name, not an address on the web.
+    MADE_BY: r"(?:^|[^\p{L}])(?i:site|website|web|webseite|sito|sito web|sitio|strona|webbplats|hjemmeside|theme|tema|thema|design)\s?:\s?\p{Lu}[\p{L}&' ]*(?:$|[^\p{L}&' .]|\s*\.\s)";
+    /// `Our accountants are Sums & Co`: somebody who works for the business.
+    OUR_SOMEBODY: r"(?i:our|my|unsere?|notre|nos|nuestr[oa]s?|nostr[oaie]|onze|vår[at]?|vores|nasz[ea]?|noss[oa]s?|náš|naše)\s[\p{L}-]+\s(?:is|are|ist|sind|est|sont|es|son|è|sono|zijn|är|er|jest|są|é|são|je|jsou)\s\p{Lu}";
+    /// The end of another firm's name.
+    LEGAL_FORM: r"\p{Lu}[\p{L}&'-]+\s(?:GmbH|AG|KG|OHG|UG|Ltd|LLC|LLP|Inc|Corp|plc|SARL|SAS|SA|EURL|S\.?r\.?l|S\.?p\.?A|SL|S\.L|Lda|B\.?V|N\.?V|AB|ApS|A/S|AS|s\.?r\.?o|sp\. z|Oy)(?:$|[^\p{L}])";
+}
 
 /// Whether a folded text speaks of somebody else.
 pub(crate) fn is_others(folded: &str) -> bool {
     MAKERS.are_in(folded) || NEIGHBOURS.are_in(folded)
 }
-
-words! {
-/// Words for parties that a site has to name: who made or hosts it, who insures or oversees the trade.
-MAKERS: "website by, web design*, webdesign*, site by, page by, design by, designed by, made by, built by, powered by, hosted by, hosting by, hosting provider, host provider, hosting:, hebergeur, hebergement, heberge, webmaster, web agency, agence, agentur, gestaltung, umsetzung, realisierung, realisation, technische umsetzung, sito realizzato*, realizzato da, realizzazione, creditos, diseno web, diseno y desarrollo, desarrollado por, desenvolvido por, desenvolvimento, wykonanie, wykonanie strony, projekt i wykonanie, projekt, realizacja, strona wykonana*, hjemmeside af, webbyra, webbplats av, produceret af, utviklet av, tvorba webu, tvorba stranek, vytvoril, web vytvoril, website door, gerealiseerd door, ontwerp, webbureau, made with, fait avec, fait par, cree par, conception, druck, photography by, photos by, fotonachweis, bildnachweis, picture credits, insurer, insured by, versicherung, haftpflichtversicherung, berufshaftpflicht*, assurance, assureur, seguros, assicurazion*, verzekering, ubezpieczenie, bankverbindung, kammer, handwerkskammer, arztekammer, zahnarztekammer, tierarztekammer, ihk, zustandige, aufsichtsbehorde, aufsicht, behorde, landesamt, bundesamt, authority, ombudsman, complaints, complaint, mediateur, mediation, mediator, schlichtung*, streitschlichtung, streitbeilegung, schlichtungsstelle, verbraucher*, cnil, garante, aepd, uodo, autoriteit, autoridade, agencia espanola, dataskydd*, datatilsynet, tietosuoja*, datenschutzbeauftragte*, data protection, livro de reclamacoes, centro de arbitragem, arbitragem, press contact, pressekontakt, steuerberater*, registrar, registergericht, for example, e.g., z.b., zum beispiel, example, beispiel, par exemple, por ejemplo, np., esempio, ad esempio, bijvoorbeeld" }
-words! {
-/// Words for parties that a site may mention: neighbours, suppliers, stand-ins, offices, ways to get there.
-NEIGHBOURS: "supplier, suppliers, lieferant, lieferanten, fournisseur, proveedor, fornitore, fornitori, leverancier, dostawca, partner*, partenaire*, socio, socios, colaborador*, friends at, our friends, neighbour*, nachbar*, voisin*, vecin*, vicino, vicini, vicina, sasiad*, kollege, kollegin, kollegen, colleague, landlord, vermieter, hausverwaltung, council, commission, tourist*, turist*, ufficio turistico, office de tourisme, pro loco, taxi, taxis, bus company, airport, flughafen, aeroport, police, polizei, policia, garda, hospital, krankenhaus, tierklinik, bereitschaftsdienst, apothekennotdienst, arztlicher bereitschafts*, samu, vertretung, locum, parking, parkplatz, parkhaus, tiefgarage, car park, stationnement, parcheggio, parken, parkeren, accountant*, notary, notar, sponsor, sponsors, brewery, library, bibliothek, nhs 111, recommend, empfehlen, recommandons, conseillons, consigliamo, recomendamos, polecamy, raden wij aan, visitors, besucher, inspector, inspectorate, inspektion, tribunal, court of, gericht, amtsgericht, handled by, courtesy of, delivery by, lieferung durch, verlag, courier, versand durch, dhl, royal mail, carrier, animated by, anime par" }
-words! { NOT_US: "not us, nicht wir, pas nous, non noi, no nosotros, niet wij, not ours, nie my, inte vi, ikke os, nao nos" }
-words! { THE_OTHER: "call the, ring the, phone the, contact the, ask the, rufen sie die, rufen sie den, appelez le, appelez la, llame al, llamar al, chiamare il, chiamare la, bel de, at the, tickets from, available from, bei der, beim" }
-words! { OUR_VOICE: "us, our, we, ours, uns, unser, unsere, unserem, unserer, wir, nous, notre, nos, noi, nostro, nostra, ci, contattaci, chiamaci, scrivici, nosotros, nuestro, nuestra, llamanos, escribenos, contactanos, wij, ons, onze, nos, nosso, nossa, ligue-nos, fale conosco, contacte-nos, my, nas, nasz, nasze, zadzwon, vi, oss, os, vores, vare, var, me, mich, mir, moi, moje, volejte, mi, chiamami, scrivimi, ring oss, kontakta oss, meille, soita, piszcie, dzwon, dzwoncie, llame, ligue, bel, mail, mailen, bellen" }
-words! { CALL: "call, calls, ring, phone, text, book, bookings, reservations, reserve, reservierung*, reservieren, anrufen, rufen, anruf, anmeldung, telefonisch, termine, termin, terminvereinbarung, appelez, appeler, reserver, reservation, rendez-vous, telephone, prenota, prenotazioni, prenotate, chiama, chiamate, telefonare, telefonate, llamar, reservas, reservar, ligar, reservas, marcacoes, zadzwon, rezerwacje, rezerwacja, zapisy, boka, bokning, bestall, ring, bestil, bordbestilling, rezervace, objednavky, objednani, varaukset, reserveren, reserveringen, afspraak, afspraken, orders, order, enquiries, enquire, write, email, schreiben, ecrire, scrivere, escribir, whatsapp, sms, message, questions, fragen, pedidos, encomendas, encargos, citas, cita, skicka, catering" }
-words! { LABELS: "tel, telf, telef, tel., tlf, tf, t, phone, telephone, telefon, telefono, telefone, telefoon, telefoonnummer, fon, telefonnummer, puhelin, puh, mobile, mobil, mobiel, mob, cell, cellulare, cel, celular, movil, komorka, kom, tel.kom, handy, portable, port, gsm, whatsapp, sms, fixe, fisso, fijo, festnetz, vast, fax, e-mail, email, mail, courriel, correo, correo electronico, electronico, e, m, p, w, h, address, adresse, anschrift, adres, indirizzo, direccion, endereco, morada, adresa, adress, osoite, kontakt, contact, contatti, contacto, contato, contactos, office, buro, bureau, shop, store, laden, studio, atelier, workshop, werkstatt, salon, praxis, reception, rezeption, recepcion, recepcja, recepce, accueil, find, visit, hours, open, and, or, und, oder, et, ou, y, o, e, i, ou, of, en, the, at, on, in, by, to, for, from, under, unter, auf, per, via, au, a, la, le, de, du, der, die, das, al, il, number, nummer, nr, no, numero, num, cislo, numer, free, freephone, toll-free, kostenlos, gratuit, gratis, verde, day, night, copyright, all, rights, reserved, c, ltd, limited, gmbh, llc, inc, sarl, sas, srl, snc, bv, ab, aps, as, kg, ag, ek, inh, inhaber, inhaberin, owner, proprietor, sl, lda, sro, head, main, zentrale, siege, sede, centrala, just, only, please, bitte, directly, s, r, l, n, z, sp, oo, location, standort, where, dove, siamo, donde, estamos, lunch, dinner, home, hq, warehouse, lager, showroom, ausstellung, appointments, general, info, information, informationen, infos, informacje, text, secretariat, sekretariat, anytime, 24h, hotline, service, team, geschaftsfuhrer, geschaftsfuhrung, firma, company, verantwortlich, angaben, gemass, tmg, ddg, 5, editeur, titolare, responsable, responsabile, sidste, tlf., t., orders, deliveries, based, located, situated, you'll, you, can, reach, stop" }
 
 /// Maps are about the place itself.
 const MAPS: [&str; 6] = ["google.", "goo.gl", "openstreetmap", "apple.com", "wa.me", "whatsapp"];

@@ -1,7 +1,10 @@
-//! How much of what a careful reader finds on small business sites is found here, and how much of what is found is true?
+//! How much of what a careful reader finds on small business sites is found here, and how much of
+//! what is found is true?
 //!
-//! `corpus/develop` was looked at while the rules were written; `corpus/measure` never was. Sites, labels and what they mean: `docs/internals/tiles.md`.
-//! `CURTSY_TILES_SHOW=1 CURTSY_TILES_AUTHORS=ef cargo test -p curtsy-tiles --test corpus develop -- --nocapture` lists what is missing and what is too much, for `develop` only.
+//! `corpus/develop` was looked at while the rules were written; `corpus/measure` never was. Sites,
+//! labels and what they mean: `docs/internals/tiles.md`. `CURTSY_TILES_SHOW=1
+//! CURTSY_TILES_AUTHORS=ef cargo test -p curtsy-tiles --test corpus develop -- --nocapture` lists
+//! what is missing and what is too much, for `develop` only.
 
 // The corpus is files, and its figures are for whoever runs it.
 #![allow(clippy::disallowed_methods, clippy::print_stderr)]
@@ -23,7 +26,8 @@ fn develop() {
 const PROMISED: [(&str, f64, f64); 4] =
     [("contact", 0.95, 0.85), ("pricing", 0.95, 0.85), ("menu", 0.95, 0.85), ("faq", 0.95, 0.85)];
 
-/// What was reached so far. Nothing may fall below it; whoever raises it writes the new table into `docs/reference/tiles.md`.
+/// What was reached so far. Nothing may fall below it; whoever raises it writes the new table into
+/// `docs/reference/tiles.md`.
 const REACHED: [(&str, f64, f64); 4] =
     [("contact", 0.97, 0.94), ("pricing", 0.95, 0.94), ("menu", 0.97, 0.97), ("faq", 0.99, 0.99)];
 
@@ -47,7 +51,8 @@ struct Score {
     pages: usize,
     sections_right: usize,
     sections: usize,
-    /// Whether it is looked at how what was missed is wrong: on `develop` only. Of `measure` nothing is known but its figures.
+    /// Whether it is looked at how what was missed is wrong: on `develop` only. Of `measure`
+    /// nothing is known but its figures.
     explained: bool,
 }
 
@@ -62,7 +67,8 @@ struct Counts {
     given: usize,
     /// Labelled and not found, but given out as another kind of thing with a price.
     as_other_kind: usize,
-    /// Labelled and not found, but given out with the same name and another amount, currency or period.
+    /// Labelled and not found, but given out with the same name and another amount, currency or
+    /// period.
     as_other_price: usize,
 }
 
@@ -83,7 +89,8 @@ fn score(part: &str, show: bool) -> Score {
         .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
         .unwrap_or_default();
     sites.sort();
-    // `CURTSY_TILES_AUTHORS=ef` takes only the sites of these authors; a folder's first letter is its author.
+    // `CURTSY_TILES_AUTHORS=ef` takes only the sites of these authors; a folder's first letter is
+    // its author.
     if let Ok(authors) = std::env::var("CURTSY_TILES_AUTHORS") {
         sites.retain(|site| {
             let name = site.file_name().unwrap_or_default().to_string_lossy();

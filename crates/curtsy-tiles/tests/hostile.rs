@@ -1,4 +1,5 @@
-//! Pages that nobody should have written: whatever they are, reading them ends, gives a bounded number of tiles and does not panic.
+//! Pages that nobody should have written: whatever they are, reading them ends, gives a bounded
+//! number of tiles and does not panic.
 
 use curtsy_core::url::CrawlUrl;
 use curtsy_tiles::{PageText, Tile, TileKind, extract};

@@ -1,4 +1,5 @@
-//! Ordinary pages behind the vendors of bot walls are not taken for walls: every page of the corpus, as each vendor would pass it on.
+//! Ordinary pages behind the vendors of bot walls are not taken for walls: every page of the
+//! corpus, as each vendor would pass it on.
 
 // The corpus is files.
 #![allow(clippy::disallowed_methods)]

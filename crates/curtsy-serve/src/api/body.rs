@@ -17,16 +17,16 @@ use crate::orbit::Slug;
 use crate::secret::is_name;
 
 /// The names in a path, as they were meant: `%61` is `a`. What is no text is refused.
-pub(super) struct Named<T>(pub(super) T);
+pub(super) struct PathParts<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Named<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathParts<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named<T>, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathParts<T>, ApiError> {
         let read = Path::from_request_parts(parts, state).await;
         let Path(names) =
             read.map_err(|_| ApiError::bad_request("the path is no text in UTF-8"))?;
-        Ok(Named(names))
+        Ok(PathParts(names))
     }
 }
 
@@ -60,14 +60,14 @@ pub(super) fn json<T: DeserializeOwned>(
     })
 }
 
-/// A value that is written as an object. By itself serde reads a list too, as the fields in their order.
+/// A value that is written as an object. Without this, serde also reads a list of the fields.
 struct Object<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Object<T>, D::Error> {
-        struct Fields<T>(PhantomData<T>);
+        struct FieldsVisitor<T>(PhantomData<T>);
 
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for FieldsVisitor<T> {
             type Value = T;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,7 +79,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
             }
         }
 
-        from.deserialize_map(Fields(PhantomData)).map(Object)
+        from.deserialize_map(FieldsVisitor(PhantomData)).map(Object)
     }
 }
 

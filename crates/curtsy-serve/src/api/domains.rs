@@ -7,13 +7,13 @@ use curtsy_core::url::HostKey;
 use serde_json::{Value, json};
 
 use super::ApiError;
-use super::body::Named;
+use super::body::PathParts;
 use crate::app::App;
 use crate::records::{self, RunRecord};
 
 pub(super) async fn domain(
     State(app): State<App>,
-    Named(host): Named<String>,
+    PathParts(host): PathParts<String>,
 ) -> Result<Json<Value>, ApiError> {
     // A long row of noughts is a number, and so an address; it is no name that anybody gave.
     let named = Some(host).filter(|host| host.len() <= HostKey::NAME_BYTES_MAX);

@@ -1,4 +1,4 @@
-//! What is said when something can't be done: a code for programs, a sentence and a next step for people.
+//! Errors: a code for programs, and a sentence with a next step for people.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -100,9 +100,10 @@ impl From<RunError> for ApiError {
         match error {
             RunError::Busy | RunError::Ending => ApiError::busy(message),
             RunError::Spec(_) => ApiError::unprocessable(message),
-            RunError::Crawl(_) | RunError::Database(_) | RunError::Thread(_) | RunError::Panic => {
-                ApiError::ours(message)
-            }
+            RunError::Crawl(_)
+            | RunError::ServiceDatabase(_)
+            | RunError::Thread(_)
+            | RunError::Panic => ApiError::ours(message),
         }
     }
 }

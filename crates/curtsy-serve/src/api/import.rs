@@ -1,4 +1,4 @@
-//! `POST /api/orbit/:slug/import`: tiles of a text or page that a person brings. Nothing is fetched.
+//! `POST /api/orbit/:slug/import`: tiles of a given text or page. Nothing is fetched.
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -6,7 +6,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
 
-use super::body::Named;
+use super::body::PathParts;
 use super::ingest::answered;
 use super::{ApiError, IMPORT_BYTES_MAX, body};
 use crate::app::App;
@@ -14,7 +14,7 @@ use crate::ingest::{Brought, RunError};
 
 pub(super) async fn import(
     State(app): State<App>,
-    Named(slug): Named<String>,
+    PathParts(slug): PathParts<String>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<impl IntoResponse, ApiError> {

@@ -1,4 +1,5 @@
-//! `POST /api/orbit/:slug/ingest`: begins a run, and answers when it is done; `Prefer: respond-async` answers at once.
+//! `POST /api/orbit/:slug/ingest`: runs and answers with the result, or at once for `Prefer:
+//! respond-async`.
 
 use axum::Json;
 use axum::body::Bytes;
@@ -10,15 +11,15 @@ use curtsy_core::evidence::{RunEvidence, RunOutcome};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::body::Named;
+use super::body::PathParts;
 use super::{ApiError, body};
 use crate::app::App;
-use crate::ingest::{Answer, IngestOrder, RunError};
+use crate::ingest::{IngestOrder, RunAnswer, RunError};
 
 /// What is asked for (seed 004).
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Asked {
+struct IngestRequest {
     #[serde(default)]
     url: String,
     #[serde(default = "standard")]
@@ -36,13 +37,13 @@ fn standard() -> String {
 
 pub(super) async fn ingest(
     State(app): State<App>,
-    Named(slug): Named<String>,
+    PathParts(slug): PathParts<String>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     app.door.may_change(&headers, None)?;
     let slug = body::slug(&slug)?;
-    let asked: Asked = body::json(&headers, body)?;
+    let asked: IngestRequest = body::json(&headers, body)?;
     let order = IngestOrder::read(slug.clone(), &asked.url, &asked.mode, &asked.user_urls)?;
     let order = order.calling_back(asked.callback.as_deref())?;
     let runs = app.runs.clone();
@@ -72,7 +73,7 @@ pub(super) async fn ingest(
 
 /// What a run that has ended is answered with, in the requirement's order.
 #[derive(Serialize)]
-struct Answered<T> {
+struct RunResponse<T> {
     success: bool,
     tiles: T,
     evidence: RunEvidence,
@@ -81,10 +82,10 @@ struct Answered<T> {
     reason: Option<String>,
 }
 
-pub(super) fn answered(answer: Answer) -> Json<impl Serialize> {
-    let Answer { evidence, tiles, reason } = answer;
+pub(super) fn answered(answer: RunAnswer) -> Json<impl Serialize> {
+    let RunAnswer { evidence, tiles, reason } = answer;
     let success = matches!(evidence.ingest.outcome, RunOutcome::Success | RunOutcome::Partial);
-    Json(Answered { success, tiles, evidence, reason: reason.filter(|_| !success) })
+    Json(RunResponse { success, tiles, evidence, reason: reason.filter(|_| !success) })
 }
 
 /// RFC 7240: what a client would like.
@@ -98,13 +99,13 @@ fn prefers_async(headers: &HeaderMap) -> bool {
 /// `POST /api/orbit/:slug/plan`: what a run would ask for, and how long that takes.
 pub(super) async fn plan(
     State(app): State<App>,
-    Named(slug): Named<String>,
+    PathParts(slug): PathParts<String>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     app.door.may_change(&headers, None)?;
     let slug = body::slug(&slug)?;
-    let asked: Asked = body::json(&headers, body)?;
+    let asked: IngestRequest = body::json(&headers, body)?;
     let order = IngestOrder::read(slug, &asked.url, &asked.mode, &asked.user_urls)?;
     if asked.callback.is_some() {
         return Err(ApiError::unprocessable(

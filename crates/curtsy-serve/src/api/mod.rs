@@ -1,4 +1,4 @@
-//! The HTTP API: what it answers to whom. Its description for other programs is `openapi.json`, served as it lies here.
+//! The HTTP API. `openapi.json` describes it and is served unchanged.
 
 mod body;
 mod domains;

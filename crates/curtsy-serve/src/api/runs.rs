@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::body::Named;
+use super::body::PathParts;
 use super::{ApiError, body};
 use crate::app::App;
 use crate::orbit::Slug;
@@ -15,7 +15,7 @@ use crate::records::{self, RunRecord, SHOWN_MAX};
 
 /// Which part of the list is wanted.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Part {
+pub(super) struct ListPart {
     limit: Option<String>,
     before: Option<String>,
 }
@@ -25,8 +25,8 @@ const LIMIT: i64 = 50;
 
 pub(super) async fn list(
     State(app): State<App>,
-    Named(slug): Named<String>,
-    part: Result<Query<Part>, axum::extract::rejection::QueryRejection>,
+    PathParts(slug): PathParts<String>,
+    part: Result<Query<ListPart>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Json<Value>, ApiError> {
     let slug = body::slug(&slug)?;
     let Query(part) = part.map_err(|error| ApiError::bad_request(error.to_string()))?;
@@ -55,7 +55,7 @@ pub(super) async fn find(app: &App, slug: &Slug, trace: &str) -> Result<RunRecor
 
 pub(super) async fn run(
     State(app): State<App>,
-    Named((slug, trace)): Named<(String, String)>,
+    PathParts((slug, trace)): PathParts<(String, String)>,
 ) -> Result<Json<Value>, ApiError> {
     let slug = body::slug(&slug)?;
     let run = find(&app, &slug, &trace).await?;
@@ -65,7 +65,7 @@ pub(super) async fn run(
 
 pub(super) async fn evidence(
     State(app): State<App>,
-    Named((slug, trace)): Named<(String, String)>,
+    PathParts((slug, trace)): PathParts<(String, String)>,
 ) -> Result<Json<Value>, ApiError> {
     let run = find(&app, &body::slug(&slug)?, &trace).await?;
     let trace = run.trace_id.clone();
@@ -81,7 +81,7 @@ pub(super) async fn evidence(
 
 pub(super) async fn tiles(
     State(app): State<App>,
-    Named((slug, trace)): Named<(String, String)>,
+    PathParts((slug, trace)): PathParts<(String, String)>,
 ) -> Result<Json<Value>, ApiError> {
     let run = find(&app, &body::slug(&slug)?, &trace).await?;
     let tiles = app.database.ask(move |db| records::tiles(db, &run.trace_id)).await?;
@@ -90,7 +90,7 @@ pub(super) async fn tiles(
 
 pub(super) async fn cancel(
     State(app): State<App>,
-    Named((slug, trace)): Named<(String, String)>,
+    PathParts((slug, trace)): PathParts<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     app.door.may_change(&headers, None)?;

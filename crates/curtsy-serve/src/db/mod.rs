@@ -1,11 +1,12 @@
 //! The service's own tables, in SQLite or Postgres: the same statements for both.
 //!
-//! Statements are written once, with `?1`, `?2` for their values. [`Value`] goes into whatever type a column has: a TIMESTAMP of
-//! Postgres is ISO-8601 text with milliseconds and `Z` here, as it is in SQLite, and JSON is text. What differs in how tables
-//! are made is said by [`schema`]. Calls block; handlers call them on threads where that is allowed ([`Database::ask`]).
+//! Statements are written once, with `?1`, `?2` for their values. A [`SqlValue`] fits any type of
+//! column: a TIMESTAMP of Postgres is ISO-8601 text with milliseconds and `Z` here, as in SQLite,
+//! and JSON is text. [`schema`] has the differences between the tables. Calls block; handlers use
+//! [`ServiceDatabase::ask`].
 //!
-//! The ledger of hosts lies in the same database, so that what the service shows of hosts (`domain_risk`, `url_fetch_cache`) is written
-//! with their state by the store. This module only reads those.
+//! The ledger of hosts is in the same database. The store writes the tables of hosts
+//! (`domain_risk`, `url_fetch_cache`) with their states. This module only reads them.
 
 pub(crate) mod postgres;
 mod schema;
@@ -16,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use curtsy_store::Place;
 
-pub(crate) use value::{Row, Value};
+pub(crate) use value::{FromRow, SqlRow, SqlValue, record};
 
 use self::postgres::PostgresLink;
 use self::sqlite::SqliteLink;
@@ -61,35 +62,38 @@ pub enum DbError {
 
 /// The service's database.
 #[derive(Clone)]
-pub(crate) struct Database(Arc<Inner>);
+pub(crate) struct ServiceDatabase(Arc<DatabaseInner>);
 
-struct Inner {
+struct DatabaseInner {
     place: Place,
-    idle: Mutex<Vec<Link>>,
+    idle: Mutex<Vec<DbLink>>,
 }
 
-impl Database {
+impl ServiceDatabase {
     /// Opens a database and brings its tables to the version that this program knows.
-    pub(crate) fn open(place: &Place) -> Result<Database, DbError> {
-        let database = Database(Arc::new(Inner { place: place.clone(), idle: Mutex::default() }));
+    pub(crate) fn open(place: &Place) -> Result<ServiceDatabase, DbError> {
+        let database = ServiceDatabase(Arc::new(DatabaseInner {
+            place: place.clone(),
+            idle: Mutex::default(),
+        }));
         // The first connection makes the tables; the others find them.
-        let first = Link::open(place)?;
+        let first = DbLink::open(place)?;
         database.give_back(first);
         Ok(database)
     }
 
-    /// Does something with a connection, on this thread. A transaction that is left open is rolled back.
+    /// Runs `work` with a connection, on this thread. An open transaction is rolled back.
     pub(crate) fn with<T>(
         &self,
-        work: impl FnOnce(&mut Link) -> Result<T, DbError>,
+        work: impl FnOnce(&mut DbLink) -> Result<T, DbError>,
     ) -> Result<T, DbError> {
         let idle = self.0.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut link = match idle {
             Some(link) => link,
-            None => Link::open(&self.0.place)?,
+            None => DbLink::open(&self.0.place)?,
         };
         let done = work(&mut link);
-        // A connection with which something went wrong is not used again: what it has open is unknown.
+        // A connection that failed is not used again: its state is unknown.
         if done.is_ok() {
             self.give_back(link);
         }
@@ -99,7 +103,7 @@ impl Database {
     /// The same as one transaction: all of it, or nothing.
     pub(crate) fn transact<T>(
         &self,
-        work: impl FnOnce(&mut Link) -> Result<T, DbError>,
+        work: impl FnOnce(&mut DbLink) -> Result<T, DbError>,
     ) -> Result<T, DbError> {
         self.with(|link| {
             link.begin()?;
@@ -117,14 +121,14 @@ impl Database {
     /// The same for a handler: on a thread that may block.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Link) -> Result<T, DbError> + Send + 'static,
+        work: impl FnOnce(&mut DbLink) -> Result<T, DbError> + Send + 'static,
     ) -> Result<T, DbError> {
         let database = self.clone();
         let asked = tokio::task::spawn_blocking(move || database.with(work)).await;
         asked.unwrap_or(Err(DbError::Ending))
     }
 
-    fn give_back(&self, link: Link) {
+    fn give_back(&self, link: DbLink) {
         let mut idle = self.0.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < IDLE_MAX {
             idle.push(link);
@@ -133,59 +137,64 @@ impl Database {
 }
 
 /// A connection to either.
-pub(crate) enum Link {
+pub(crate) enum DbLink {
     Sqlite(SqliteLink),
     Postgres(PostgresLink),
 }
 
-impl Link {
-    fn open(place: &Place) -> Result<Link, DbError> {
+impl DbLink {
+    fn open(place: &Place) -> Result<DbLink, DbError> {
         match place {
-            Place::File(path) => SqliteLink::open(path).map(Link::Sqlite),
-            Place::Postgres(address) => PostgresLink::open(address).map(Link::Postgres),
+            Place::File(path) => SqliteLink::open(path).map(DbLink::Sqlite),
+            Place::Postgres(address) => PostgresLink::open(address).map(DbLink::Postgres),
         }
     }
 
     fn begin(&mut self) -> Result<(), DbError> {
         match self {
-            Link::Sqlite(link) => link.batch("BEGIN IMMEDIATE"),
-            Link::Postgres(link) => link.batch("BEGIN"),
+            DbLink::Sqlite(link) => link.batch("BEGIN IMMEDIATE"),
+            DbLink::Postgres(link) => link.batch("BEGIN"),
         }
     }
 
     fn batch(&mut self, sql: &str) -> Result<(), DbError> {
         match self {
-            Link::Sqlite(link) => link.batch(sql),
-            Link::Postgres(link) => link.batch(sql),
+            DbLink::Sqlite(link) => link.batch(sql),
+            DbLink::Postgres(link) => link.batch(sql),
         }
     }
 
     /// Carries out a statement; gives how many rows it changed.
-    pub(crate) fn execute(&mut self, sql: &'static str, values: &[Value]) -> Result<u64, DbError> {
+    pub(crate) fn execute(
+        &mut self,
+        sql: &'static str,
+        values: &[SqlValue],
+    ) -> Result<u64, DbError> {
         match self {
-            Link::Sqlite(link) => link.execute(sql, values),
-            Link::Postgres(link) => link.execute(sql, values),
+            DbLink::Sqlite(link) => link.execute(sql, values),
+            DbLink::Postgres(link) => link.execute(sql, values),
         }
     }
 
-    /// Asks for rows.
-    pub(crate) fn query(
+    /// The rows that a query returns.
+    pub(crate) fn all<T: FromRow>(
         &mut self,
         sql: &'static str,
-        values: &[Value],
-    ) -> Result<Vec<Row>, DbError> {
-        match self {
-            Link::Sqlite(link) => link.query(sql, values),
-            Link::Postgres(link) => link.query(sql, values),
-        }
+        values: &[SqlValue],
+    ) -> Result<Vec<T>, DbError> {
+        let rows = match self {
+            DbLink::Sqlite(link) => link.query(sql, values),
+            DbLink::Postgres(link) => link.query(sql, values),
+        };
+        rows?.iter().map(T::from_row).collect()
     }
 
-    /// Asks for one row, if there is one.
-    pub(crate) fn one(
+    /// The first row that a query returns, if there is one.
+    pub(crate) fn first<T: FromRow>(
         &mut self,
         sql: &'static str,
-        values: &[Value],
-    ) -> Result<Option<Row>, DbError> {
-        Ok(self.query(sql, values)?.into_iter().next())
+        values: &[SqlValue],
+    ) -> Result<Option<T>, DbError> {
+        Ok(self.all(sql, values)?.into_iter().next())
     }
 }

@@ -1,4 +1,4 @@
-//! A connection to Postgres. Statements are those of SQLite; values go into whatever type a column has.
+//! A connection to Postgres, with the statements of SQLite. Values fit any type of column.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -12,7 +12,7 @@ use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, NoTls, Statement};
 
 use super::schema::{self, Types};
-use super::{DbError, Row, Value};
+use super::{DbError, SqlRow, SqlValue};
 
 /// How long a connection may take to be made.
 pub(crate) const CONNECT: Duration = Duration::from_secs(5);
@@ -25,15 +25,16 @@ const EPOCH_MICROS: i64 = 946_684_800_000_000;
 /// A lock that everybody takes who makes tables.
 const MIGRATION_LOCK: i64 = 0x63_75_72_74_73_79;
 
-/// A connection, on a thread of its own: its client has a runtime inside, and can't be used or dropped within another one.
+/// A connection on a thread of its own: its client contains a runtime, and can't be used or dropped
+/// within another one.
 pub(crate) struct PostgresLink {
-    work: Sender<Job>,
+    work: Sender<PostgresJob>,
 }
 
-type Job = Box<dyn FnOnce(&mut Held) + Send>;
+type PostgresJob = Box<dyn FnOnce(&mut PostgresSession) + Send>;
 
 /// What the thread holds.
-struct Held {
+struct PostgresSession {
     client: Client,
     statements: HashMap<&'static str, Statement>,
 }
@@ -45,12 +46,12 @@ impl PostgresLink {
         let options =
             format!("-c statement_timeout={statement} -c lock_timeout={lock} -c timezone=UTC");
         config.connect_timeout(CONNECT).application_name("curtsy serve").options(&options);
-        let (work, jobs) = channel::<Job>();
+        let (work, jobs) = channel::<PostgresJob>();
         let (tell, told) = channel();
         let hold = move || {
             let opened = config.connect(NoTls).map_err(DbError::from).and_then(|mut client| {
                 migrate(&mut client)?;
-                Ok(Held { client, statements: HashMap::new() })
+                Ok(PostgresSession { client, statements: HashMap::new() })
             });
             let mut held = match opened {
                 Ok(held) => held,
@@ -71,11 +72,11 @@ impl PostgresLink {
     /// Does something with the connection and waits for it.
     fn on<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Held) -> Result<T, DbError> + Send + 'static,
+        work: impl FnOnce(&mut PostgresSession) -> Result<T, DbError> + Send + 'static,
     ) -> Result<T, DbError> {
         let (tell, told) = channel();
         // Whoever asked waits for the answer.
-        let job: Job = Box::new(move |held| drop(tell.send(work(held))));
+        let job: PostgresJob = Box::new(move |held| drop(tell.send(work(held))));
         self.work.send(job).map_err(|_| DbError::Ending)?;
         told.recv().map_err(|_| DbError::Ending)?
     }
@@ -85,7 +86,11 @@ impl PostgresLink {
         self.on(move |held| Ok(held.client.batch_execute(&sql)?))
     }
 
-    pub(super) fn execute(&mut self, sql: &'static str, values: &[Value]) -> Result<u64, DbError> {
+    pub(super) fn execute(
+        &mut self,
+        sql: &'static str,
+        values: &[SqlValue],
+    ) -> Result<u64, DbError> {
         let values = values.to_vec();
         self.on(move |held| {
             let statement = held.statement(sql)?;
@@ -96,25 +101,25 @@ impl PostgresLink {
     pub(super) fn query(
         &mut self,
         sql: &'static str,
-        values: &[Value],
-    ) -> Result<Vec<Row>, DbError> {
+        values: &[SqlValue],
+    ) -> Result<Vec<SqlRow>, DbError> {
         let values = values.to_vec();
         self.on(move |held| {
             let statement = held.statement(sql)?;
             let rows = held.client.query(&statement, &refs(&values))?;
             let read = |row: &postgres::Row| {
                 let values = (0..row.len()).map(|column| {
-                    let value: Option<Value> = row.try_get(column)?;
-                    Ok(value.unwrap_or(Value::Null))
+                    let value: Option<SqlValue> = row.try_get(column)?;
+                    Ok(value.unwrap_or(SqlValue::Null))
                 });
-                values.collect::<Result<_, postgres::Error>>().map(Row)
+                values.collect::<Result<_, postgres::Error>>().map(SqlRow)
             };
             Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
         })
     }
 }
 
-impl Held {
+impl PostgresSession {
     fn statement(&mut self, sql: &'static str) -> Result<Statement, DbError> {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
@@ -130,7 +135,7 @@ fn numbered(sql: &str) -> String {
     sql.replace('?', "$")
 }
 
-fn refs(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
+fn refs(values: &[SqlValue]) -> Vec<&(dyn ToSql + Sync)> {
     values.iter().map(|value| value as _).collect()
 }
 
@@ -159,32 +164,32 @@ fn migrate(client: &mut Client) -> Result<(), DbError> {
     Ok(())
 }
 
-impl ToSql for Value {
+impl ToSql for SqlValue {
     fn to_sql(
         &self,
         of: &Type,
         out: &mut BytesMut,
     ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match (self, of) {
-            (Value::Null, _) => Ok(IsNull::Yes),
-            (Value::Int(number), &Type::INT8) => number.to_sql(of, out),
-            (Value::Int(number), &Type::INT4) => i32::try_from(*number)?.to_sql(of, out),
-            (Value::Int(number), &Type::INT2) => i16::try_from(*number)?.to_sql(of, out),
-            (Value::Int(number), &Type::BOOL) => (*number != 0).to_sql(of, out),
-            (Value::Real(number), &Type::FLOAT8) => number.to_sql(of, out),
-            (Value::Text(text), &Type::TIMESTAMP) => {
+            (SqlValue::Null, _) => Ok(IsNull::Yes),
+            (SqlValue::Int(number), &Type::INT8) => number.to_sql(of, out),
+            (SqlValue::Int(number), &Type::INT4) => i32::try_from(*number)?.to_sql(of, out),
+            (SqlValue::Int(number), &Type::INT2) => i16::try_from(*number)?.to_sql(of, out),
+            (SqlValue::Int(number), &Type::BOOL) => (*number != 0).to_sql(of, out),
+            (SqlValue::Real(number), &Type::FLOAT8) => number.to_sql(of, out),
+            (SqlValue::Text(text), &Type::TIMESTAMP) => {
                 let at = read_timestamp(text).ok_or("a moment is not written as one")?;
                 let micros = i64::try_from(at.micros())? - EPOCH_MICROS;
                 out.extend_from_slice(&micros.to_be_bytes());
                 Ok(IsNull::No)
             }
-            (Value::Text(text), &Type::JSONB) => {
+            (SqlValue::Text(text), &Type::JSONB) => {
                 // The version of the format.
                 out.extend_from_slice(&[1]);
                 out.extend_from_slice(text.as_bytes());
                 Ok(IsNull::No)
             }
-            (Value::Text(text), &Type::TEXT | &Type::VARCHAR) => text.to_sql(of, out),
+            (SqlValue::Text(text), &Type::TEXT | &Type::VARCHAR) => text.to_sql(of, out),
             (value, of) => Err(format!("{value:?} does not fit into a column of type {of}").into()),
         }
     }
@@ -196,22 +201,22 @@ impl ToSql for Value {
     to_sql_checked!();
 }
 
-impl<'a> FromSql<'a> for Value {
-    fn from_sql(of: &Type, raw: &'a [u8]) -> Result<Value, Box<dyn Error + Sync + Send>> {
+impl<'a> FromSql<'a> for SqlValue {
+    fn from_sql(of: &Type, raw: &'a [u8]) -> Result<SqlValue, Box<dyn Error + Sync + Send>> {
         Ok(match *of {
-            Type::INT8 => Value::Int(i64::from_sql(of, raw)?),
-            Type::INT4 => Value::Int(i32::from_sql(of, raw)?.into()),
-            Type::INT2 => Value::Int(i16::from_sql(of, raw)?.into()),
-            Type::BOOL => Value::Int(bool::from_sql(of, raw)?.into()),
-            Type::FLOAT8 => Value::Real(f64::from_sql(of, raw)?),
+            Type::INT8 => SqlValue::Int(i64::from_sql(of, raw)?),
+            Type::INT4 => SqlValue::Int(i32::from_sql(of, raw)?.into()),
+            Type::INT2 => SqlValue::Int(i16::from_sql(of, raw)?.into()),
+            Type::BOOL => SqlValue::Int(bool::from_sql(of, raw)?.into()),
+            Type::FLOAT8 => SqlValue::Real(f64::from_sql(of, raw)?),
             Type::TIMESTAMP => {
                 let micros = i64::from_be_bytes(raw.try_into()?).saturating_add(EPOCH_MICROS);
-                Value::Text(timestamp(Time::from_micros(u64::try_from(micros).unwrap_or(0))))
+                SqlValue::Text(timestamp(Time::from_micros(u64::try_from(micros).unwrap_or(0))))
             }
             Type::JSONB => {
-                Value::Text(str::from_utf8(raw.get(1..).unwrap_or_default())?.to_owned())
+                SqlValue::Text(str::from_utf8(raw.get(1..).unwrap_or_default())?.to_owned())
             }
-            _ => Value::Text(String::from_sql(of, raw)?),
+            _ => SqlValue::Text(String::from_sql(of, raw)?),
         })
     }
 

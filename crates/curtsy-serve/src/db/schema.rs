@@ -1,4 +1,4 @@
-//! The tables, for both databases. `{serial}`, `{json}` and `{moment}` are what each of them calls these types.
+//! The tables, for both databases. `{serial}`, `{json}` and `{moment}` stand for types.
 
 /// What a database calls its types.
 pub(super) struct Types {

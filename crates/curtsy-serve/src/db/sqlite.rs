@@ -6,7 +6,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use super::schema::{self, Types};
-use super::{DbError, Row, Value};
+use super::{DbError, SqlRow, SqlValue};
 
 pub(crate) struct SqliteLink(Connection);
 
@@ -30,38 +30,38 @@ impl SqliteLink {
         Ok(self.0.execute_batch(sql)?)
     }
 
-    pub(super) fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, DbError> {
+    pub(super) fn execute(&mut self, sql: &str, values: &[SqlValue]) -> Result<u64, DbError> {
         let changed = self.0.prepare_cached(sql)?.execute(params_from_iter(values))?;
         Ok(changed as u64)
     }
 
-    pub(super) fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, DbError> {
+    pub(super) fn query(&mut self, sql: &str, values: &[SqlValue]) -> Result<Vec<SqlRow>, DbError> {
         let mut statement = self.0.prepare_cached(sql)?;
         let columns = statement.column_count();
         let rows = statement.query_map(params_from_iter(values), |row| {
             let values = (0..columns).map(|column| {
                 Ok(match row.get_ref(column)? {
-                    ValueRef::Null => Value::Null,
-                    ValueRef::Integer(number) => Value::Int(number),
-                    ValueRef::Real(number) => Value::Real(number),
+                    ValueRef::Null => SqlValue::Null,
+                    ValueRef::Integer(number) => SqlValue::Int(number),
+                    ValueRef::Real(number) => SqlValue::Real(number),
                     ValueRef::Text(text) | ValueRef::Blob(text) => {
-                        Value::Text(String::from_utf8_lossy(text).into_owned())
+                        SqlValue::Text(String::from_utf8_lossy(text).into_owned())
                     }
                 })
             });
-            values.collect::<Result<_, rusqlite::Error>>().map(Row)
+            values.collect::<Result<_, rusqlite::Error>>().map(SqlRow)
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }
 
-impl ToSql for Value {
+impl ToSql for SqlValue {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match self {
-            Value::Null => ToSqlOutput::Borrowed(ValueRef::Null),
-            Value::Int(number) => ToSqlOutput::Borrowed(ValueRef::Integer(*number)),
-            Value::Real(number) => ToSqlOutput::Borrowed(ValueRef::Real(*number)),
-            Value::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
+            SqlValue::Null => ToSqlOutput::Borrowed(ValueRef::Null),
+            SqlValue::Int(number) => ToSqlOutput::Borrowed(ValueRef::Integer(*number)),
+            SqlValue::Real(number) => ToSqlOutput::Borrowed(ValueRef::Real(*number)),
+            SqlValue::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
         })
     }
 }

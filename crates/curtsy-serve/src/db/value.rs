@@ -1,10 +1,12 @@
 //! A value on its way into a column or out of one.
 
+use serde_json::Value as Json;
+
 use super::DbError;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum SqlValue {
     Null,
     Int(i64),
     Real(f64),
@@ -12,89 +14,131 @@ pub(crate) enum Value {
     Text(String),
 }
 
-impl From<i64> for Value {
-    fn from(number: i64) -> Value {
-        Value::Int(number)
+impl From<i64> for SqlValue {
+    fn from(number: i64) -> SqlValue {
+        SqlValue::Int(number)
     }
 }
 
-impl From<u64> for Value {
-    fn from(number: u64) -> Value {
-        Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+impl From<u64> for SqlValue {
+    fn from(number: u64) -> SqlValue {
+        SqlValue::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
 
-impl From<bool> for Value {
-    fn from(yes: bool) -> Value {
-        Value::Int(yes.into())
+impl From<bool> for SqlValue {
+    fn from(yes: bool) -> SqlValue {
+        SqlValue::Int(yes.into())
     }
 }
 
-impl From<f64> for Value {
-    fn from(number: f64) -> Value {
-        Value::Real(number)
+impl From<f64> for SqlValue {
+    fn from(number: f64) -> SqlValue {
+        SqlValue::Real(number)
     }
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
+impl From<&str> for SqlValue {
+    fn from(text: &str) -> SqlValue {
         text.to_owned().into()
     }
 }
 
-impl From<String> for Value {
-    fn from(mut text: String) -> Value {
+impl From<String> for SqlValue {
+    fn from(mut text: String) -> SqlValue {
         // Postgres has no place for it, and nobody can read it.
         if text.contains('\0') {
             text.retain(|c| c != '\0');
         }
-        Value::Text(text)
+        SqlValue::Text(text)
     }
 }
 
-impl<T: Into<Value>> From<Option<T>> for Value {
-    fn from(value: Option<T>) -> Value {
-        value.map_or(Value::Null, Into::into)
+impl<T: Into<SqlValue>> From<Option<T>> for SqlValue {
+    fn from(value: Option<T>) -> SqlValue {
+        value.map_or(SqlValue::Null, Into::into)
     }
 }
 
-/// A row that was asked for.
-#[derive(Clone, Debug)]
-pub(crate) struct Row(pub(super) Vec<Value>);
+/// A row that a query returned.
+pub(crate) struct SqlRow(pub(super) Vec<SqlValue>);
 
-impl Row {
-    /// A text that must be there.
-    pub(crate) fn text(&self, column: usize) -> Result<&str, DbError> {
-        self.maybe_text(column)?.ok_or(DbError::Value { column, wanted: "text" })
+impl SqlRow {
+    /// The value of a column.
+    pub(crate) fn get<T: FromColumn>(&self, column: usize) -> Result<T, DbError> {
+        let value = self.0.get(column).and_then(T::from_value);
+        value.ok_or(DbError::Value { column, wanted: T::WANTED })
     }
+}
 
-    /// A text that may be missing.
-    pub(crate) fn maybe_text(&self, column: usize) -> Result<Option<&str>, DbError> {
-        match self.0.get(column) {
-            Some(Value::Text(text)) => Ok(Some(text)),
-            Some(Value::Null) => Ok(None),
-            _ => Err(DbError::Value { column, wanted: "text" }),
+/// A type that a column is read as.
+pub(crate) trait FromColumn: Sized {
+    const WANTED: &'static str;
+
+    fn from_value(value: &SqlValue) -> Option<Self>;
+}
+
+macro_rules! column {
+    ($type:ty, $wanted:literal, $($value:pat => $read:expr),*) => {
+        impl FromColumn for $type {
+            const WANTED: &'static str = $wanted;
+
+            fn from_value(value: &SqlValue) -> Option<$type> {
+                match value {
+                    $($value => $read,)*
+                    _ => None,
+                }
+            }
         }
-    }
+    };
+}
 
-    /// A number that must be there.
-    pub(crate) fn int(&self, column: usize) -> Result<i64, DbError> {
-        self.maybe_int(column)?.ok_or(DbError::Value { column, wanted: "number" })
-    }
+column!(String, "text", SqlValue::Text(text) => Some(text.clone()));
+column!(i64, "number", SqlValue::Int(number) => Some(*number));
+column!(bool, "number", SqlValue::Int(number) => Some(*number != 0));
+column!(Json, "JSON", SqlValue::Text(text) => serde_json::from_str(text).ok(), SqlValue::Null => Some(Json::Null));
 
-    /// A number that may be missing.
-    pub(crate) fn maybe_int(&self, column: usize) -> Result<Option<i64>, DbError> {
-        match self.0.get(column) {
-            Some(Value::Int(number)) => Ok(Some(*number)),
-            Some(Value::Null) => Ok(None),
-            _ => Err(DbError::Value { column, wanted: "number" }),
-        }
-    }
+column!(Vec<String>, "JSON", SqlValue::Text(text) => serde_json::from_str(text).ok());
 
-    /// JSON that may be missing.
-    pub(crate) fn json(&self, column: usize) -> Result<Option<serde_json::Value>, DbError> {
-        let Some(text) = self.maybe_text(column)? else { return Ok(None) };
-        let read = serde_json::from_str(text);
-        read.map(Some).map_err(|_| DbError::Value { column, wanted: "JSON" })
+impl<T: FromColumn> FromColumn for Option<T> {
+    const WANTED: &'static str = T::WANTED;
+
+    fn from_value(value: &SqlValue) -> Option<Option<T>> {
+        if *value == SqlValue::Null { Some(None) } else { T::from_value(value).map(Some) }
     }
 }
+
+/// A type that a row is read as.
+pub(crate) trait FromRow: Sized {
+    fn from_row(row: &SqlRow) -> Result<Self, DbError>;
+}
+
+impl<T: FromColumn> FromRow for T {
+    fn from_row(row: &SqlRow) -> Result<T, DbError> {
+        row.get(0)
+    }
+}
+
+impl<A: FromColumn, B: FromColumn> FromRow for (A, B) {
+    fn from_row(row: &SqlRow) -> Result<(A, B), DbError> {
+        Ok((row.get(0)?, row.get(1)?))
+    }
+}
+
+/// Declares a record whose fields are the columns of its queries, in their order.
+macro_rules! record {
+    ($(#[$meta:meta])* struct $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        pub(crate) struct $name {
+            $($(#[$doc])* pub(crate) $field: $type,)*
+        }
+
+        impl $crate::db::FromRow for $name {
+            fn from_row(row: &$crate::db::SqlRow) -> Result<$name, $crate::db::DbError> {
+                let mut columns = 0..;
+                Ok($name { $($field: row.get(columns.next().unwrap_or_default())?,)* })
+            }
+        }
+    };
+}
+pub(crate) use record;

@@ -7,14 +7,14 @@ use std::time::Instant;
 /// Addresses that are remembered; when there are more, those that are full again are forgotten.
 pub(crate) const ADDRESSES_MAX: usize = 10_000;
 
-pub(super) struct Limit {
+pub(super) struct RateLimit {
     a_minute: f64,
     left: HashMap<IpAddr, (f64, Instant)>,
 }
 
-impl Limit {
-    pub(super) fn new(a_minute: u32) -> Limit {
-        Limit { a_minute: a_minute.into(), left: HashMap::new() }
+impl RateLimit {
+    pub(super) fn new(a_minute: u32) -> RateLimit {
+        RateLimit { a_minute: a_minute.into(), left: HashMap::new() }
     }
 
     /// Takes one; false if none is left.

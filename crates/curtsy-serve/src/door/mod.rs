@@ -1,9 +1,9 @@
 //! Who may come in, and what they may do.
 //!
-//! Whatever changes something needs the bearer token, or a browser's session together with the token in its forms (CSRF). Reading is
-//! open on a loopback address, and needs either of them elsewhere. A request whose `Host` is not one of ours is turned away (a
-//! foreign name that leads to this machine), and so is a change that comes from another site's page. What a session is known by is kept as
-//! a hash; the token too.
+//! Changes need the bearer token, or a browser's session and the token in its forms (CSRF). Reading
+//! is open on a loopback address, and needs one of these elsewhere. A request with a foreign `Host`
+//! is refused (a foreign name that leads to this machine), and so is a change that comes from
+//! another site's page. Sessions and tokens are kept as hashes only.
 
 pub(crate) mod limit;
 pub(crate) mod session;
@@ -20,13 +20,13 @@ use axum::response::{IntoResponse, Redirect, Response};
 use crate::ServeSpec;
 use crate::api::{self, ApiError};
 use crate::app::App;
-use crate::db::{Database, DbError};
+use crate::db::{DbError, ServiceDatabase};
 use crate::pages;
 use crate::secret::{fits, hash_hex, new_token};
 
-use limit::Limit;
+use limit::RateLimit;
 use session::Sessions;
-pub(crate) use session::{COOKIE, SESSION_SECONDS, Session};
+pub(crate) use session::{BrowserSession, COOKIE, SESSION_SECONDS};
 
 /// Changing calls that one address may make in a minute.
 pub(crate) const CHANGES_A_MINUTE: u32 = 600;
@@ -37,26 +37,23 @@ pub(crate) const WRONG_A_MINUTE: u32 = 20;
 const TOKEN: &str = "token_sha256";
 
 /// Keeps the door.
-pub(crate) struct Door {
+pub(crate) struct ServiceDoor {
     token_hash: String,
     sessions: Sessions,
     hosts: Vec<String>,
     public: bool,
-    changes: Mutex<Limit>,
-    wrong: Mutex<Limit>,
+    changes: Mutex<RateLimit>,
+    wrong: Mutex<RateLimit>,
 }
 
-impl Door {
+impl ServiceDoor {
     /// Opens the door; gives the token if it was made just now.
     pub(crate) fn open(
         spec: &ServeSpec,
-        database: &Database,
-    ) -> Result<(Door, Option<String>), DbError> {
-        let kept = database.with(|db| {
-            let sql = "SELECT value FROM service_settings WHERE name = ?1";
-            let row = db.one(sql, &[TOKEN.into()])?;
-            row.map(|row| Ok(row.text(0)?.to_owned())).transpose()
-        })?;
+        database: &ServiceDatabase,
+    ) -> Result<(ServiceDoor, Option<String>), DbError> {
+        let sql = "SELECT value FROM service_settings WHERE name = ?1";
+        let kept: Option<String> = database.with(|db| db.first(sql, &[TOKEN.into()]))?;
         let (token_hash, new) = match (&spec.token, kept) {
             (Some(given), _) => (hash_hex(given), None),
             (None, Some(hash)) => (hash, None),
@@ -71,13 +68,13 @@ impl Door {
             hosts.extend([format!("127.0.0.1:{port}"), format!("[::1]:{port}")]);
         }
         hosts.extend(spec.names.iter().map(|name| name.to_ascii_lowercase()));
-        let door = Door {
+        let door = ServiceDoor {
             token_hash,
             sessions: Sessions::default(),
             hosts,
             public: !spec.bind.ip().is_loopback(),
-            changes: Mutex::new(Limit::new(CHANGES_A_MINUTE)),
-            wrong: Mutex::new(Limit::new(WRONG_A_MINUTE)),
+            changes: Mutex::new(RateLimit::new(CHANGES_A_MINUTE)),
+            wrong: Mutex::new(RateLimit::new(WRONG_A_MINUTE)),
         };
         Ok((door, new))
     }
@@ -88,7 +85,7 @@ impl Door {
     }
 
     /// Opens a session for whoever has the token, or a code that was not used.
-    pub(crate) fn sign_in(&self, given: &str) -> Option<Session> {
+    pub(crate) fn sign_in(&self, given: &str) -> Option<BrowserSession> {
         let known = fits(given, &self.token_hash) || self.sessions.use_code(given);
         known.then(|| self.sessions.open())
     }
@@ -99,11 +96,11 @@ impl Door {
     }
 
     /// The session of a request.
-    pub(crate) fn session(&self, headers: &HeaderMap) -> Option<Session> {
+    pub(crate) fn session(&self, headers: &HeaderMap) -> Option<BrowserSession> {
         self.sessions.find(headers)
     }
 
-    /// Whether a request may change something: by the token, or by a session and the token of its forms.
+    /// Whether a request may change something: it has the token, or a session and its form's token.
     pub(crate) fn may_change(
         &self,
         headers: &HeaderMap,
@@ -129,7 +126,8 @@ impl Door {
         }
     }
 
-    /// Whether a request is meant for us, by its one `Host`, and by its target where that is a whole URL (RFC 9112 §3.2.2).
+    /// Whether a request is meant for us: by its single `Host`, and by a target that is a whole URL
+    /// (RFC 9112 §3.2.2).
     fn knows_host(&self, request: &Request) -> bool {
         let mut given = request.headers().get_all(header::HOST).iter();
         let (Some(host), None) = (given.next(), given.next()) else { return false };
@@ -153,7 +151,7 @@ impl Door {
 }
 
 /// Makes a new token; the old one is worth nothing from now on.
-pub(crate) fn rotate(database: &Database) -> Result<String, DbError> {
+pub(crate) fn rotate(database: &ServiceDatabase) -> Result<String, DbError> {
     let token = new_token();
     let hash = hash_hex(&token);
     database.transact(|db| {
@@ -215,7 +213,7 @@ fn admit(app: &App, peer: SocketAddr, request: &Request) -> Result<(), Response>
     if changes && !door.comes_from_here(headers) {
         return refuse(ApiError::forbidden("this request comes from a page of another site"));
     }
-    let full = |limit: &Mutex<Limit>, take: bool| {
+    let full = |limit: &Mutex<RateLimit>, take: bool| {
         let mut limit = limit.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match take {
             true => !limit.take(peer.ip()),
@@ -241,7 +239,7 @@ fn admit(app: &App, peer: SocketAddr, request: &Request) -> Result<(), Response>
     Ok(())
 }
 
-/// What every answer says: no other site's code, frames or images; nothing is guessed, nothing told elsewhere.
+/// Headers of every response: no foreign code, frames or images, no sniffing, no referrer.
 const ALWAYS: &[(&str, &str)] = &[
     (
         "content-security-policy",

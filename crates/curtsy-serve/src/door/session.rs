@@ -19,7 +19,7 @@ pub(crate) const SESSIONS_MAX: usize = 1_000;
 
 /// A session.
 #[derive(Clone, Debug)]
-pub(crate) struct Session {
+pub(crate) struct BrowserSession {
     /// What the cookie holds; only known when the session is opened.
     pub(crate) cookie: Option<String>,
     /// What its forms hold.
@@ -49,7 +49,7 @@ impl Sessions {
         found.map(|at| codes.swap_remove(at)).is_some()
     }
 
-    pub(super) fn open(&self) -> Session {
+    pub(super) fn open(&self) -> BrowserSession {
         let (cookie, csrf) = (new_token(), new_token());
         let until = Instant::now() + Duration::from_secs(SESSION_SECONDS);
         let mut open = self.lock();
@@ -60,14 +60,14 @@ impl Sessions {
             open.remove(&oldest);
         }
         open.insert(hash_hex(&cookie), (csrf.clone(), until));
-        Session { cookie: Some(cookie), csrf }
+        BrowserSession { cookie: Some(cookie), csrf }
     }
 
-    pub(super) fn find(&self, headers: &HeaderMap) -> Option<Session> {
+    pub(super) fn find(&self, headers: &HeaderMap) -> Option<BrowserSession> {
         let hash = hash_hex(cookie(headers)?);
         let open = self.lock();
         let (csrf, until) = open.get(&hash)?;
-        (*until > Instant::now()).then(|| Session { cookie: None, csrf: csrf.clone() })
+        (*until > Instant::now()).then(|| BrowserSession { cookie: None, csrf: csrf.clone() })
     }
 
     pub(super) fn close(&self, headers: &HeaderMap) {

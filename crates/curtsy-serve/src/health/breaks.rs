@@ -1,4 +1,4 @@
-//! Behaviours broken on purpose. A service is never started with one outside of tests of the checks.
+//! Faults for tests of the checks. No other service starts with one.
 
 use curtsy_core::policy::{CacheMode, Policy};
 use curtsy_engine::discover::DiscoverySpec;

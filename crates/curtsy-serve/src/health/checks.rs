@@ -2,20 +2,21 @@
 
 use std::time::{Duration, Instant};
 
+use curtsy_core::evidence::read_timestamp;
 use curtsy_core::policy::Mode;
 use curtsy_judge::Exchange;
 use serde_json::{Value as Json, json};
 
-use super::trial::{GRUMPY, Trial, WALLED, WELL};
+use super::trial::{GRUMPY, HealthTrial, WALLED, WELL};
 use super::{ITEMS, breaks::Break};
-use crate::db::{Database, DbError};
-use crate::ingest::{Answer, now_text};
+use crate::db::{DbError, ServiceDatabase, record};
+use crate::ingest::{RunAnswer, now_text};
 use crate::orbit::Slug;
 use crate::records::{self, RequestRecord, RunRecord};
 use crate::{ServeSpec, pages};
 
 /// What one check found.
-pub(crate) struct Found {
+pub(crate) struct CheckResult {
     pub(crate) passed: bool,
     pub(crate) summary: String,
     pub(crate) evidence: Json,
@@ -29,14 +30,14 @@ pub(crate) struct Found {
 const STORED: i64 = 50;
 
 /// What the trial's runs came to, and what the sites saw.
-struct Seen<'t> {
-    trial: &'t Trial,
+struct TrialResults<'t> {
+    trial: &'t HealthTrial,
     spec: &'t ServeSpec,
     stored: Vec<RunRecord>,
-    well: Answer,
-    again: Answer,
-    walled: Answer,
-    grumpy: [Answer; 3],
+    well: RunAnswer,
+    again: RunAnswer,
+    walled: RunAnswer,
+    grumpy: [RunAnswer; 3],
     well_log: Vec<Exchange>,
     /// How many of them were there before the second run.
     well_first: usize,
@@ -50,21 +51,21 @@ struct Seen<'t> {
 
 /// When runs began and ended.
 struct Times {
-    well: Span,
-    again: Span,
-    walled: Span,
-    grumpy: [Span; 3],
+    well: RunSpan,
+    again: RunSpan,
+    walled: RunSpan,
+    grumpy: [RunSpan; 3],
 }
 
 #[derive(Clone, Copy)]
-struct Span {
+struct RunSpan {
     from: Instant,
     to: Instant,
 }
 
-impl Span {
+impl RunSpan {
     /// From the beginning of the first to the end of the last.
-    fn of_all(spans: &[Span]) -> Duration {
+    fn of_all(spans: &[RunSpan]) -> Duration {
         let (from, to) =
             (spans.iter().map(|span| span.from).min(), spans.iter().map(|span| span.to).max());
         from.zip(to).map_or(Duration::ZERO, |(from, to)| to - from)
@@ -72,10 +73,10 @@ impl Span {
 }
 
 /// A check, and the runs that it rests on.
-type Check = (fn(&Seen<'_>) -> Checked, fn(&Times) -> Vec<Span>);
+type CheckWithRuns = (fn(&TrialResults<'_>) -> CheckOutcome, fn(&Times) -> Vec<RunSpan>);
 
 /// The checks, in the order of the contract.
-const CHECKS: [Check; 9] = [
+const CHECKS: [CheckWithRuns; 9] = [
     (evidence_markers, |times| vec![times.well]),
     (discovery_first, |times| vec![times.well]),
     (robots_respected, |times| vec![times.well]),
@@ -87,43 +88,47 @@ const CHECKS: [Check; 9] = [
     (risk_tracking, |times| times.grumpy.to_vec()),
 ];
 
-/// Carries out every check, in the order of the contract. What keeps the trial from being held fails all of them.
-pub(super) fn carry_out(spec: &ServeSpec, database: &Database) -> Vec<Found> {
-    let trial = Trial::start(spec);
+/// Runs all checks, in the order of the contract. All fail if the trial fails.
+pub(super) fn carry_out(spec: &ServeSpec, database: &ServiceDatabase) -> Vec<CheckResult> {
+    let trial = HealthTrial::start(spec);
     let seen = trial.as_ref().map_err(Clone::clone).and_then(|trial| see(trial, spec, database));
-    let one = |(check, rests_on): &Check| {
+    let one = |(check, rests_on): &CheckWithRuns| {
         let began = Instant::now();
         let checked = match &seen {
             Ok(seen) => check(seen),
             Err(why) => bad(format!("the trial could not be held: {why}"), Json::Null),
         };
         let runs = seen.as_ref().map_or_else(|_| Vec::new(), |seen| rests_on(&seen.times));
-        let took = Span::of_all(&runs) + began.elapsed();
+        let took = RunSpan::of_all(&runs) + began.elapsed();
         let passed = checked.is_ok();
         let (Ok((summary, evidence)) | Err((summary, evidence))) = checked;
-        Found { passed, summary, evidence, at: now_text(), took }
+        CheckResult { passed, summary, evidence, at: now_text(), took }
     };
     debug_assert_eq!(CHECKS.len(), ITEMS.len());
     CHECKS.iter().map(one).collect()
 }
 
 /// Good or bad, with a sentence and what it rests on.
-type Checked = Result<(String, Json), (String, Json)>;
+type CheckOutcome = Result<(String, Json), (String, Json)>;
 
-fn good(summary: impl Into<String>, evidence: Json) -> Checked {
+fn good(summary: impl Into<String>, evidence: Json) -> CheckOutcome {
     Ok((summary.into(), evidence))
 }
 
-fn bad(summary: impl Into<String>, evidence: Json) -> Checked {
+fn bad(summary: impl Into<String>, evidence: Json) -> CheckOutcome {
     Err((summary.into(), evidence))
 }
 
-fn see<'t>(trial: &'t Trial, spec: &'t ServeSpec, database: &Database) -> Result<Seen<'t>, String> {
+fn see<'t>(
+    trial: &'t HealthTrial,
+    spec: &'t ServeSpec,
+    database: &ServiceDatabase,
+) -> Result<TrialResults<'t>, String> {
     // A run, how much its site had seen when it ended, and when it was.
     let run = |host: &str| {
         let from = Instant::now();
         let answer = trial.run(host, "light")?;
-        Ok::<_, String>((answer, trial.log(host).len(), Span { from, to: Instant::now() }))
+        Ok::<_, String>((answer, trial.log(host).len(), RunSpan { from, to: Instant::now() }))
     };
     // Hosts have paces of their own, so their runs go beside each other.
     std::thread::scope(|threads| {
@@ -139,7 +144,7 @@ fn see<'t>(trial: &'t Trial, spec: &'t ServeSpec, database: &Database) -> Result
         let times =
             Times { well: well_time, again: again_time, walled: walled_time, grumpy: grumpy_times };
         let stored = database.with(|db| RunRecord::ended(db, STORED)).map_err(|e| e.to_string())?;
-        Ok(Seen {
+        Ok(TrialResults {
             trial,
             spec,
             stored,
@@ -157,8 +162,9 @@ fn see<'t>(trial: &'t Trial, spec: &'t ServeSpec, database: &Database) -> Result
     })
 }
 
-/// INGEST_001: the evidence that is kept has every marker of the contract, in the trial and in every stored run.
-fn evidence_markers(seen: &Seen<'_>) -> Checked {
+/// INGEST_001: stored evidence has every marker of the contract, in the trial and in all stored
+/// runs.
+fn evidence_markers(seen: &TrialResults<'_>) -> CheckOutcome {
     let trial = kept(seen, &seen.well.evidence.trace_id);
     let trial = match trial {
         Ok(Some(run)) => run,
@@ -176,7 +182,7 @@ fn evidence_markers(seen: &Seen<'_>) -> Checked {
     good(format!("every marker is there in {runs} runs"), trial.evidence.unwrap_or_default())
 }
 
-fn kept(seen: &Seen<'_>, trace: &str) -> Result<Option<RunRecord>, DbError> {
+fn kept(seen: &TrialResults<'_>, trace: &str) -> Result<Option<RunRecord>, DbError> {
     let ended = seen.trial.database.with(|db| RunRecord::ended(db, STORED))?;
     Ok(ended.into_iter().find(|run| run.trace_id == trace))
 }
@@ -206,7 +212,7 @@ fn missing_marker(evidence: &Json) -> Option<&'static str> {
 }
 
 /// INGEST_002: robots.txt, then sitemaps, then the home page, then what was chosen of them.
-fn discovery_first(seen: &Seen<'_>) -> Checked {
+fn discovery_first(seen: &TrialResults<'_>) -> CheckOutcome {
     let asked: Vec<&str> =
         seen.well_log[..seen.well_first].iter().map(|exchange| &*exchange.target).collect();
     let sources = json!(seen.well.evidence.ingest.discovery_sources);
@@ -228,7 +234,7 @@ fn discovery_first(seen: &Seen<'_>) -> Checked {
 }
 
 /// INGEST_003: nothing forbidden was asked for, and the row says which line forbade it.
-fn robots_respected(seen: &Seen<'_>) -> Checked {
+fn robots_respected(seen: &TrialResults<'_>) -> CheckOutcome {
     let forbidden: Vec<&str> = seen
         .well_log
         .iter()
@@ -254,9 +260,10 @@ fn robots_respected(seen: &Seen<'_>) -> Checked {
 
 /// INGEST_004: every request kept the span that was in force, and friction made that longer.
 ///
-/// What was in force is what the rows say. What the sites saw must not contradict it: no gap is shorter, however much longer a busy
-/// machine makes them. A gap beside a request that the site itself read late says nothing.
-fn throttling(seen: &Seen<'_>) -> Checked {
+/// The rows have the spans in force. The sites' logs must not contradict them: no gap is shorter,
+/// however much longer a busy machine makes it. A gap beside a request that the site read late
+/// proves nothing.
+fn throttling(seen: &TrialResults<'_>) -> CheckOutcome {
     let policy = &seen.spec.settled.policy;
     let floor = millis(policy.clone().with_mode(Mode::Light).pace.delay_min);
     let medium = millis(policy.risk.delay[1]);
@@ -304,7 +311,8 @@ fn throttling(seen: &Seen<'_>) -> Checked {
     }
 }
 
-/// What lies between requests, in milliseconds as rows count them: a part is a whole one. None where the site read one of the two late.
+/// The gaps between requests in milliseconds, rounded up as in rows. `None` if the site read one of
+/// the two requests late.
 fn gaps(log: &[Exchange]) -> Vec<Option<u64>> {
     let gap = |pair: &[Exchange]| {
         let in_time = !pair[0].read_late && !pair[1].read_late;
@@ -318,7 +326,7 @@ fn millis(span: Duration) -> u64 {
 }
 
 /// INGEST_005: three signals in a row end a run.
-fn early_stop(seen: &Seen<'_>) -> Checked {
+fn early_stop(seen: &TrialResults<'_>) -> CheckOutcome {
     let refusals = |log: &[Exchange]| log.iter().filter(|e| e.status == Some(403)).count();
     let first = refusals(&seen.grumpy_log[..seen.grumpy_parts[0]]);
     let ingest = &seen.grumpy[0].evidence.ingest;
@@ -332,23 +340,32 @@ fn early_stop(seen: &Seen<'_>) -> Checked {
     }
 }
 
+record! {
+    struct StoredPage {
+        content_hash: String,
+        fetched_at: String,
+        expires_at: String,
+    }
+}
+
 /// INGEST_006: what was fetched is used again for a day.
-fn caching(seen: &Seen<'_>) -> Checked {
+fn caching(seen: &TrialResults<'_>) -> CheckOutcome {
     let repeated: Vec<&str> =
         seen.well_log[seen.well_first..].iter().map(|exchange| &*exchange.target).collect();
-    let sql = "SELECT url, content_hash, fetched_at, expires_at FROM url_fetch_cache WHERE hostname = ?1 ORDER BY url";
-    let rows = match seen.trial.database.with(|db| db.query(sql, &[WELL.into()])) {
+    let sql =
+        "SELECT content_hash, fetched_at, expires_at FROM url_fetch_cache WHERE hostname = ?1";
+    let rows: Vec<StoredPage> = match seen.trial.database.with(|db| db.all(sql, &[WELL.into()])) {
         Ok(rows) => rows,
         Err(error) => return bad(error.to_string(), Json::Null),
     };
     let day = Duration::from_secs(24 * 3600);
-    let took = Span::of_all(&[seen.times.well, seen.times.again]);
-    let lasts_a_day = |row: &crate::db::Row| {
-        let moment = |column| curtsy_core::evidence::read_timestamp(row.text(column).ok()?);
-        let (from, to) = moment(2).zip(moment(3))?;
-        // One is by the worker's clock, when the page was there, the other by the store's, when it was written: both in these runs.
+    let took = RunSpan::of_all(&[seen.times.well, seen.times.again]);
+    let lasts_a_day = |row: &StoredPage| {
+        let (from, to) = read_timestamp(&row.fetched_at).zip(read_timestamp(&row.expires_at))?;
+        // The first is from the worker's clock at the response, the second from the store's at the
+        // write: both during these runs.
         let apart = (to - (from + day)).max((from + day) - to);
-        Some(apart <= took && row.text(1).ok()?.len() == 64)
+        Some(apart <= took && row.content_hash.len() == 64)
     };
     let ingest = &seen.again.evidence.ingest;
     let evidence = json!({"askedAgain": repeated, "cached": rows.len(), "nm_ingest": ingest});
@@ -365,7 +382,7 @@ fn caching(seen: &Seen<'_>) -> Checked {
 }
 
 /// INGEST_007: the page lets a person choose between the three modes.
-fn mode_selector(seen: &Seen<'_>) -> Checked {
+fn mode_selector(seen: &TrialResults<'_>) -> CheckOutcome {
     let slug = Slug::parse("health-check").expect("a slug");
     let html = pages::import_html(seen.spec, &slug);
     let found: Vec<&str> = ["light", "standard", "user_assisted"]
@@ -389,7 +406,7 @@ fn mode_selector(seen: &Seen<'_>) -> Checked {
 }
 
 /// COMPLY_001: a bot wall is told apart, never climbed, and its run is shown with a way on.
-fn bot_walls(seen: &Seen<'_>) -> Checked {
+fn bot_walls(seen: &TrialResults<'_>) -> CheckOutcome {
     let ingest = &seen.walled.evidence.ingest;
     let asked: Vec<&str> = seen.walled_log.iter().map(|exchange| &*exchange.target).collect();
     let html = pages::blocked_html(seen.spec, &seen.walled.evidence);
@@ -408,7 +425,7 @@ fn bot_walls(seen: &Seen<'_>) -> Checked {
 }
 
 /// COMPLY_002: risk is counted per host, kept, and critical hosts are left alone.
-fn risk_tracking(seen: &Seen<'_>) -> Checked {
+fn risk_tracking(seen: &TrialResults<'_>) -> CheckOutcome {
     let scores: Vec<u8> =
         seen.grumpy.iter().map(|answer| answer.evidence.ingest.domain_risk_score).collect();
     let risk = match seen.trial.database.with(|db| records::risk(db, GRUMPY)) {

@@ -1,8 +1,8 @@
 //! Does the service still do what its contract says? Nine checks, each carried out for real.
 //!
-//! A check is not a look at settings: a run goes to a simulated site on loopback, through the same code and the same policy as every
-//! other run, and what it did is read in that site's access log and in the tables. What is found is kept, and shown with its evidence.
-//! [`Break`] breaks one behaviour at a time, so that a test can see each check turn red.
+//! A check runs against a simulated site on loopback, with the same code and policy as every other
+//! run, and examines the site's access log and the tables. Results are stored and shown with their
+//! evidence.
 
 mod breaks;
 mod checks;
@@ -19,21 +19,21 @@ use tokio::sync::{Notify, watch};
 
 use crate::ServeSpec;
 use crate::app::App;
-use crate::db::{Database, DbError, Link};
+use crate::db::{DbError, DbLink, ServiceDatabase, record};
 
 pub use breaks::Break;
 pub(crate) use checks::shown;
 use timing::Timing;
 
 /// One of the contract's items (seed 004).
-pub(crate) struct Item {
+pub(crate) struct ContractItem {
     pub(crate) id: &'static str,
     pub(crate) category: &'static str,
     pub(crate) description: &'static str,
 }
 
 /// The contract.
-pub(crate) const ITEMS: [Item; 9] = [
+pub(crate) const ITEMS: [ContractItem; 9] = [
     item("INGEST_001", "ingestion", "nm_ingest evidence markers present"),
     item("INGEST_002", "ingestion", "Discovery-first URL acquisition"),
     item("INGEST_003", "ingestion", "Robots.txt respect and parsing"),
@@ -45,38 +45,48 @@ pub(crate) const ITEMS: [Item; 9] = [
     item("COMPLY_002", "compliance", "Domain risk tracking"),
 ];
 
-const fn item(id: &'static str, category: &'static str, description: &'static str) -> Item {
-    Item { id, category, description }
+const fn item(id: &'static str, category: &'static str, description: &'static str) -> ContractItem {
+    ContractItem { id, category, description }
 }
 
-/// What a check found.
-#[derive(Clone, Debug, Serialize)]
+/// A check and its last result.
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Finding {
-    pub(crate) check_id: String,
+pub(crate) struct CheckFinding {
+    pub(crate) check_id: &'static str,
     pub(crate) category: &'static str,
     pub(crate) description: &'static str,
-    /// None if it was never carried out.
-    pub(crate) passed: Option<bool>,
-    pub(crate) summary: String,
-    pub(crate) evidence: Json,
-    pub(crate) checked_at: Option<String>,
-    /// How long the runs took that it rests on.
-    pub(crate) took_ms: Option<i64>,
+    #[serde(flatten)]
+    pub(crate) result: CheckRecord,
+}
+
+record! {
+    /// The last result of a check.
+    #[derive(Default, Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct CheckRecord {
+        /// None if the check was never carried out.
+        passed: Option<bool>,
+        summary: String,
+        evidence: Json,
+        checked_at: Option<String>,
+        /// The duration of the runs behind the result.
+        took_ms: Option<i64>,
+    }
 }
 
 /// The checks and their results.
-pub(crate) struct Health {
+pub(crate) struct HealthChecks {
     spec: Arc<ServeSpec>,
-    database: Database,
+    database: ServiceDatabase,
     asked: Notify,
     running: AtomicBool,
     timing: Timing,
 }
 
-impl Health {
-    pub(crate) fn new(spec: Arc<ServeSpec>, database: Database) -> Health {
-        Health {
+impl HealthChecks {
+    pub(crate) fn new(spec: Arc<ServeSpec>, database: ServiceDatabase) -> HealthChecks {
+        HealthChecks {
             spec,
             database,
             asked: Notify::new(),
@@ -96,7 +106,7 @@ impl Health {
     }
 
     /// What every check found when it was last carried out.
-    pub(crate) async fn results(&self) -> Result<Vec<Finding>, DbError> {
+    pub(crate) async fn results(&self) -> Result<Vec<CheckFinding>, DbError> {
         self.database.ask(results).await
     }
 
@@ -110,7 +120,7 @@ impl Health {
         self.timing.text()
     }
 
-    /// Carries out every check and keeps what was found. Takes half a minute: real runs at their real pace.
+    /// Runs all checks and stores the results. Takes half a minute: real runs at their real pace.
     fn check(&self) -> Result<(), DbError> {
         let found = checks::carry_out(&self.spec, &self.database);
         self.database.transact(|db| {
@@ -129,28 +139,13 @@ impl Health {
     }
 }
 
-fn results(db: &mut Link) -> Result<Vec<Finding>, DbError> {
+fn results(db: &mut DbLink) -> Result<Vec<CheckFinding>, DbError> {
     let sql = "SELECT passed, summary, evidence, checked_at, took_ms FROM health_checks WHERE check_id = ?1";
-    let read = |item: &Item| {
-        let row = db.one(sql, &[item.id.into()])?;
-        let mut finding = Finding {
-            check_id: item.id.to_owned(),
-            category: item.category,
-            description: item.description,
-            passed: None,
-            summary: "not carried out yet".to_owned(),
-            evidence: Json::Null,
-            checked_at: None,
-            took_ms: None,
-        };
-        if let Some(row) = row {
-            finding.passed = Some(row.int(0)? != 0);
-            finding.summary = row.text(1)?.to_owned();
-            finding.evidence = row.json(2)?.unwrap_or_default();
-            finding.checked_at = row.maybe_text(3)?.map(str::to_owned);
-            finding.took_ms = row.maybe_int(4)?;
-        }
-        Ok(finding)
+    let read = |&ContractItem { id, category, description }: &ContractItem| {
+        let summary = "not carried out yet".to_owned();
+        let never = || CheckRecord { summary, ..CheckRecord::default() };
+        let result = db.first(sql, &[id.into()])?.unwrap_or_else(never);
+        Ok(CheckFinding { check_id: id, category, description, result })
     };
     ITEMS.iter().map(read).collect()
 }
@@ -180,7 +175,7 @@ pub(crate) async fn keep_checking(app: App, mut ending: watch::Receiver<bool>) {
             // The trial's runs end with the process.
             _ = ending.wait_for(|end| *end) => return,
             done = work => {
-                // What could not be kept is missing on the page, with its time; the next round tries again.
+                // A result that was not stored is missing on the page; the next round tries again.
                 drop(done);
             }
         }

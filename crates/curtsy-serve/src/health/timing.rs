@@ -7,10 +7,10 @@ use std::time::Duration;
 const BUCKETS: [u64; 10] = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 10_000];
 
 #[derive(Default)]
-pub(super) struct Timing(Mutex<[Histogram; 2]>);
+pub(super) struct Timing(Mutex<[LatencyHistogram; 2]>);
 
 #[derive(Clone, Copy, Default)]
-struct Histogram {
+struct LatencyHistogram {
     counts: [u64; BUCKETS.len()],
     more: u64,
     micros: u64,

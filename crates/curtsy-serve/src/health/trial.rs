@@ -1,7 +1,7 @@
 //! Runs against simulated sites: what the checks look at.
 //!
-//! Three hosts on loopback: one that is well, one behind a bot wall, and one that refuses every page. The runs go through [`Runs`], with
-//! the service's own policy and a database of their own that goes with the trial.
+//! Three hosts on loopback: a normal one, one behind a bot wall, and one that refuses every page.
+//! The runs use [`Runs`] with the service's policy and a temporary database.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use curtsy_sim::loopback::{Answer as Said, Host, Scene, Settings, Sitemap, Sites
 use curtsy_store::Place;
 
 use crate::ServeSpec;
-use crate::db::Database;
-use crate::ingest::{Answer, IngestOrder, Runs};
+use crate::db::ServiceDatabase;
+use crate::ingest::{IngestOrder, RunAnswer, Runs};
 use crate::orbit::Slug;
 use crate::secret::new_name;
 
@@ -26,16 +26,16 @@ pub(super) const GRUMPY: &str = "grumpy.check.test";
 const ORBIT: &str = "health-check";
 
 /// A trial.
-pub(super) struct Trial {
-    pub(super) database: Database,
+pub(super) struct HealthTrial {
+    pub(super) database: ServiceDatabase,
     runs: Runs,
     sites: Sites,
     folder: PathBuf,
 }
 
-impl Trial {
+impl HealthTrial {
     /// Starts the sites and opens a database.
-    pub(super) fn start(spec: &ServeSpec) -> Result<Trial, String> {
+    pub(super) fn start(spec: &ServeSpec) -> Result<HealthTrial, String> {
         let sites = Sites::start(scene(spec), Settings::default()).map_err(|e| e.to_string())?;
         let folder = std::env::temp_dir().join(format!("curtsy-check-{}", new_name()));
         std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
@@ -46,11 +46,11 @@ impl Trial {
         spec.way.pins = vec!["*.test=127.0.0.1".parse().expect("a pin")];
         let database = crate::app::open(&spec).map_err(|e| e.to_string())?;
         let runs = Runs::new(Arc::new(spec), database.clone());
-        Ok(Trial { database, runs, sites, folder })
+        Ok(HealthTrial { database, runs, sites, folder })
     }
 
     /// Carries out a run on one of the sites.
-    pub(super) fn run(&self, host: &str, mode: &str) -> Result<Answer, String> {
+    pub(super) fn run(&self, host: &str, mode: &str) -> Result<RunAnswer, String> {
         let url = format!("http://{host}:{}/", self.sites.port());
         let slug = Slug::parse(ORBIT).expect("a slug");
         let order = IngestOrder::read(slug, &url, mode, &[]).map_err(|e| e.to_string())?;
@@ -70,7 +70,7 @@ impl Trial {
     }
 }
 
-impl Drop for Trial {
+impl Drop for HealthTrial {
     fn drop(&mut self) {
         // A folder of ours; if it can't be removed, the system does it some day.
         let _ = std::fs::remove_dir_all(&self.folder);

@@ -5,10 +5,10 @@ use curtsy_crawl::JobSpec;
 use curtsy_fetch::Callback;
 use serde_json::json;
 
-use crate::records::Due;
+use crate::records::DueCallback;
 
 /// Delivers a callback, and returns what became of it.
-pub(super) fn call_back(job: &JobSpec, due: &Due) -> String {
+pub(super) fn call_back(job: &JobSpec, due: &DueCallback) -> String {
     let body = json!({
         "orbit": due.orbit,
         "traceId": due.trace,

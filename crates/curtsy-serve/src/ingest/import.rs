@@ -8,7 +8,7 @@ use curtsy_core::url::CrawlUrl;
 use curtsy_tiles::PageText;
 
 use super::order::address;
-use super::run::{Answer, RunError, Runs, now_text};
+use super::run::{RunAnswer, RunError, Runs, now_text};
 use super::{IngestOrder, OrderError};
 use crate::orbit::Slug;
 use crate::records;
@@ -44,7 +44,7 @@ impl Brought {
 
 impl Runs {
     /// Makes tiles of what somebody brings, as a run of its own.
-    pub(crate) fn import(&self, brought: Brought) -> Result<Answer, RunError> {
+    pub(crate) fn import(&self, brought: Brought) -> Result<RunAnswer, RunError> {
         let began = Instant::now();
         let Brought { slug, url, content_type, body } = brought;
         let page = PageText { url: &url, content_type: Some(&content_type), body: &body };
@@ -69,6 +69,6 @@ impl Runs {
             records::begin(db, &order, &evidence.trace_id, &now_text())?;
             records::end(db, &evidence, &tiles, &now_text(), None)
         })?;
-        Ok(Answer { evidence, tiles, reason: None })
+        Ok(RunAnswer { evidence, tiles, reason: None })
     }
 }

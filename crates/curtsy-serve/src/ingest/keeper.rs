@@ -1,4 +1,4 @@
-//! Keeps what a run's crawl brings: a row for each page that was considered, the requests, and the pages that tiles are made of.
+//! Stores the results of a run's crawl: a row for each page, the requests, and the pages for tiles.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +12,7 @@ use curtsy_sink::{Facts, RobotsTexts, Rules, Said, request_kind};
 use curtsy_store::{Handle, Machine};
 use serde_json::{Value as Json, json};
 
-use crate::db::{Database, DbError, Link, Value};
+use crate::db::{DbError, DbLink, ServiceDatabase, SqlValue};
 use crate::ingest::live::{Live, ShownPage};
 use crate::ingest::now_text;
 use crate::secret::hash_hex;
@@ -27,8 +27,8 @@ pub(crate) const TITLE_MAX: usize = 300;
 /// Keeps what one run brings.
 pub(super) struct RunKeeper<'r> {
     pub(super) live: &'r Live,
-    pub(super) database: &'r Database,
-    pub(super) kept: &'r Mutex<Kept>,
+    pub(super) database: &'r ServiceDatabase,
+    pub(super) kept: &'r Mutex<KeptPages>,
     pub(super) rules: Mutex<Rules>,
     /// The policy's limit on bodies.
     body_max: u64,
@@ -36,7 +36,7 @@ pub(super) struct RunKeeper<'r> {
 
 /// What is kept in memory until the run ends.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct KeptPages {
     pub(super) pages: Vec<PageKept>,
     /// Why the first page that did not come did not come: mostly the home page.
     pub(super) reason: Option<String>,
@@ -54,15 +54,15 @@ pub(super) struct PageKept {
 impl<'r> RunKeeper<'r> {
     pub(super) fn new(
         live: &'r Live,
-        database: &'r Database,
-        kept: &'r Mutex<Kept>,
+        database: &'r ServiceDatabase,
+        kept: &'r Mutex<KeptPages>,
         texts: RobotsTexts,
         body_max: u64,
     ) -> RunKeeper<'r> {
         RunKeeper { live, database, kept, rules: Mutex::new(Rules::new(Some(texts))), body_max }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, KeptPages> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -98,13 +98,13 @@ impl<'r> RunKeeper<'r> {
     }
 
     /// A request on the way to a row.
-    fn write_step(&self, db: &mut Link, step: &Step) -> Result<(), DbError> {
+    fn write_step(&self, db: &mut DbLink, step: &Step) -> Result<(), DbError> {
         let kind = request_kind(step.kind);
         self.request(db, &step.url, kind, &step.outcome, &step.findings, step.at)
     }
 
     /// The request that a row ends with, if there was one.
-    fn write_request(&self, db: &mut Link, row: &Row) -> Result<(), DbError> {
+    fn write_request(&self, db: &mut DbLink, row: &Row) -> Result<(), DbError> {
         let (Ending::Fetched(outcome) | Ending::Dead(outcome) | Ending::LoginWall(outcome)) =
             &row.ending
         else {
@@ -123,7 +123,7 @@ impl<'r> RunKeeper<'r> {
 
     fn request(
         &self,
-        db: &mut Link,
+        db: &mut DbLink,
         url: &CrawlUrl,
         kind: &str,
         outcome: &Outcome,
@@ -137,7 +137,7 @@ impl<'r> RunKeeper<'r> {
         };
         let sql = "INSERT INTO run_requests (trace_id, hostname, url, kind, status_code, outcome, delay_ms, delay_by, asked_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-        let values: [Value; 9] = [
+        let values: [SqlValue; 9] = [
             self.live.trace.as_str().into(),
             url.host().as_str().into(),
             without_query(url).into(),
@@ -151,7 +151,7 @@ impl<'r> RunKeeper<'r> {
         db.execute(sql, &values).map(drop)
     }
 
-    fn write_page(&self, db: &mut Link, row: &Row, number: i64) -> Result<ShownPage, DbError> {
+    fn write_page(&self, db: &mut DbLink, row: &Row, number: i64) -> Result<ShownPage, DbError> {
         let facts = Facts::of(row);
         let url = row.url.as_str();
         let (trace, url_hash) = (self.live.trace.as_str(), hash_hex(url));
@@ -175,7 +175,7 @@ impl<'r> RunKeeper<'r> {
             content_hash, changed, robots_rule, robots_line, delay_ms, delay_by, reasons, decided_at, reason, evidence)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
         let evidence = evidence(row, rule.as_deref()).map(|evidence| evidence.to_string());
-        let values: [Value; 21] = [
+        let values: [SqlValue; 21] = [
             trace.into(),
             number.into(),
             url.into(),
@@ -212,7 +212,7 @@ impl<'r> RunKeeper<'r> {
                 let sql = "INSERT INTO run_pages (trace_id, number, url, url_hash, final_url, kind, decision, error, used, reasons, decided_at, reason)
                     VALUES (?1, ?2, ?3, ?4, ?3, ?5, 'waits', ?6, ?7, ?8, ?9, ?10)";
                 let reasons = json!([{"gate": gate.name(), "verdict": "wait", "why": why}]);
-                let values: [Value; 10] = [
+                let values: [SqlValue; 10] = [
                     self.live.trace.as_str().into(),
                     kept.number.into(),
                     url.as_str().into(),
@@ -248,13 +248,12 @@ impl<'r> RunKeeper<'r> {
 }
 
 /// The hash of a page's content as an earlier run found it.
-fn before(db: &mut Link, url_hash: &str) -> Result<Option<String>, DbError> {
+fn before(db: &mut DbLink, url_hash: &str) -> Result<Option<String>, DbError> {
     let sql = "SELECT content_hash FROM run_pages WHERE url_hash = ?1 AND content_hash IS NOT NULL ORDER BY decided_at DESC LIMIT 1";
-    let row = db.one(sql, &[url_hash.into()])?;
-    row.map(|row| Ok(row.text(0)?.to_owned())).transpose()
+    db.first(sql, &[url_hash.into()])
 }
 
-/// What robots.txt said about a page, as a record of its own; or that no slot of the host came free.
+/// The robots.txt decision on a page as a record, or the timeout of its slot.
 fn evidence(row: &Row, rule: Option<&str>) -> Option<Json> {
     let (url, found) = (&row.final_url, row.findings.of(Gate::Robots));
     if row.ending == Ending::Refused(Gate::Slots) {
@@ -315,7 +314,8 @@ impl Keeper for RunKeeper<'_> {
     }
 
     fn left(&self, left: Vec<Left>) {
-        // A row that could not be written is missing in the evidence; the note is seen by whoever watches.
+        // A row that was not written is missing in the evidence; whoever watches the run sees the
+        // note.
         if let Err(error) = self.keep_left(&left) {
             self.live.failed(&error.to_string());
         }

@@ -172,9 +172,9 @@ impl Live {
 }
 
 /// Watches the crawl of a run.
-pub(super) struct Watching<'l>(pub(super) &'l Live);
+pub(super) struct RunWatch<'l>(pub(super) &'l Live);
 
-impl Watch for Watching<'_> {
+impl Watch for RunWatch<'_> {
     fn every(&self) -> Duration {
         EVERY
     }

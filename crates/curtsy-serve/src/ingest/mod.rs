@@ -11,5 +11,5 @@ pub(crate) mod survey;
 pub(crate) use import::{Brought, NOWHERE};
 pub(crate) use live::{Live, Shown, Stop};
 pub(crate) use order::{IngestOrder, OrderError, URLS_MAX, mode_of};
-pub(crate) use run::{Answer, RunError, Runs, now, now_text};
+pub(crate) use run::{RunAnswer, RunError, Runs, now, now_text};
 pub(crate) use survey::{Planned, SurveyPlan};

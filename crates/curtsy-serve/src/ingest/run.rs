@@ -1,7 +1,8 @@
 //! Runs at work: one thread each, with a crawl of its own on the ledger that all share.
 //!
-//! A run that ends is written down with its tiles in one transaction. One that is killed is begun again when the service starts: what it
-//! had fetched is in the cache, so it is not asked for twice. A run that was begun three times is closed with evidence instead.
+//! A run that ends is stored with its tiles in one transaction. A run that was interrupted is
+//! started again with the service: pages that it fetched are in the cache, so they are not
+//! requested twice. After three starts, a run is closed with evidence.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
@@ -20,15 +21,15 @@ use curtsy_tiles::{PageText, Tile};
 use tokio::sync::oneshot;
 
 use super::callback::call_back;
-use super::keeper::{Kept, PlanKeeper, RunKeeper};
-use super::live::{Stop, Watching};
+use super::keeper::{KeptPages, PlanKeeper, RunKeeper};
+use super::live::{RunWatch, Stop};
 use super::survey::{Depth, survey};
 use super::{IngestOrder, Live, SurveyPlan};
 
 use crate::ServeSpec;
-use crate::db::{Database, DbError};
+use crate::db::{DbError, ServiceDatabase};
 use crate::orbit::Slug;
-use crate::records::{self, Due, RunRecord};
+use crate::records::{self, DueCallback, RunRecord};
 use crate::secret::new_name;
 
 /// Runs at once.
@@ -47,7 +48,7 @@ const STACK_BYTES: usize = 4 * 1024 * 1024;
 
 /// What a run came to.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct RunAnswer {
     pub(crate) evidence: RunEvidence,
     pub(crate) tiles: Vec<Tile>,
     /// Why no page was used, if none was.
@@ -66,7 +67,7 @@ pub(crate) enum RunError {
     #[error(transparent)]
     Crawl(#[from] CrawlError),
     #[error(transparent)]
-    Database(#[from] DbError),
+    ServiceDatabase(#[from] DbError),
     #[error("a thread for the run could not be made: {0}")]
     Thread(std::io::Error),
     #[error("the service is ending; the run goes on when it starts again")]
@@ -77,24 +78,24 @@ pub(crate) enum RunError {
 
 /// All runs.
 #[derive(Clone)]
-pub(crate) struct Runs(Arc<Inner>);
+pub(crate) struct Runs(Arc<RunsInner>);
 
-struct Inner {
+struct RunsInner {
     spec: Arc<ServeSpec>,
-    database: Database,
+    database: ServiceDatabase,
     live: Mutex<HashMap<String, Arc<Live>>>,
 }
 
 /// Whoever waits for a run hears of its end here.
-pub(crate) type Ended = oneshot::Receiver<Result<Answer, RunError>>;
+pub(crate) type PendingAnswer = oneshot::Receiver<Result<RunAnswer, RunError>>;
 
 impl Runs {
-    pub(crate) fn new(spec: Arc<ServeSpec>, database: Database) -> Runs {
-        Runs(Arc::new(Inner { spec, database, live: Mutex::default() }))
+    pub(crate) fn new(spec: Arc<ServeSpec>, database: ServiceDatabase) -> Runs {
+        Runs(Arc::new(RunsInner { spec, database, live: Mutex::default() }))
     }
 
     /// Begins a run. It is written down before anything is sent.
-    pub(crate) fn start(&self, order: IngestOrder) -> Result<(Arc<Live>, Ended), RunError> {
+    pub(crate) fn start(&self, order: IngestOrder) -> Result<(Arc<Live>, PendingAnswer), RunError> {
         // What is wrong with the order is said now, not in the run's evidence.
         let job = self.job(&order)?;
         let trace = new_name();
@@ -107,12 +108,13 @@ impl Runs {
         Ok((live, started?))
     }
 
-    /// Finds out what a run would ask for. Costs robots.txt, sitemaps and the home page, unless they are fresh.
+    /// Makes the plan of a run. Costs robots.txt, sitemaps and the home page, unless they are
+    /// fresh.
     pub(crate) fn plan(&self, order: &IngestOrder) -> Result<(Report, SurveyPlan), RunError> {
         let job = self.job(order)?;
         let live = self.announce(order, &new_name())?;
         // A plan is no run: nothing is kept of it but what was fetched.
-        let (how, mut watch) = (streaming(&job), Watching(&live));
+        let (how, mut watch) = (streaming(&job), RunWatch(&live));
         let made = |plan: &SurveyPlan| live.planned(plan);
         let planned =
             survey(&job, Depth::Plan, how, |_| PlanKeeper, made, &mut watch, asked(&live));
@@ -121,7 +123,7 @@ impl Runs {
     }
 
     /// Where runs are kept.
-    pub(super) fn database(&self) -> &Database {
+    pub(super) fn database(&self) -> &ServiceDatabase {
         &self.0.database
     }
 
@@ -130,7 +132,8 @@ impl Runs {
         self.lock().get(trace).filter(|live| live.slug == *slug).cloned()
     }
 
-    /// Has a run end with what it has. That is written down first: a run that was cancelled does not go on after a restart.
+    /// Ends a run with the pages that it has. This is stored first, so that no restart continues
+    /// it.
     pub(crate) async fn cancel(&self, live: &Live) -> Result<(), DbError> {
         let (trace, at) = (live.trace.clone(), now_text());
         self.0.database.ask(move |db| records::cancel(db, &trace, &at)).await?;
@@ -223,7 +226,12 @@ impl Runs {
         self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self, order: IngestOrder, job: JobSpec, live: &Arc<Live>) -> Result<Ended, RunError> {
+    fn work(
+        &self,
+        order: IngestOrder,
+        job: JobSpec,
+        live: &Arc<Live>,
+    ) -> Result<PendingAnswer, RunError> {
         let (tell, ended) = oneshot::channel();
         let (runs, live) = (self.clone(), Arc::clone(live));
         let thread = std::thread::Builder::new().name("run".into()).stack_size(STACK_BYTES);
@@ -255,7 +263,7 @@ impl Runs {
     }
 
     /// Tells whoever was still to be told when the service last ended, one after the other.
-    fn tell_all(&self, all: Vec<Due>) {
+    fn tell_all(&self, all: Vec<DueCallback>) {
         let runs = self.clone();
         let tell = move || {
             for due in all {
@@ -272,7 +280,7 @@ impl Runs {
         drop(std::thread::Builder::new().name("callbacks".into()).spawn(tell));
     }
 
-    fn tell(&self, job: &JobSpec, due: &Due) {
+    fn tell(&self, job: &JobSpec, due: &DueCallback) {
         let what = call_back(job, due);
         // It was told or not; if this can't be written down, it is told again after the next start.
         drop(self.0.database.transact(|db| records::called_back(db, &due.trace, &what)));
@@ -283,9 +291,9 @@ impl Runs {
         order: &IngestOrder,
         job: &JobSpec,
         live: &Live,
-    ) -> Result<Answer, RunError> {
+    ) -> Result<RunAnswer, RunError> {
         let began = Instant::now();
-        let kept = Mutex::new(Kept::default());
+        let kept = Mutex::new(KeptPages::default());
         let crawled = match order.mode {
             Mode::UserAssisted => self.named_pages(job, live, &kept),
             Mode::Light | Mode::Standard => self.survey(job, live, &kept),
@@ -334,7 +342,7 @@ impl Runs {
             }
             records::end(db, &evidence, &tiles, &at, breaks)
         })?;
-        Ok(Answer { evidence, tiles, reason })
+        Ok(RunAnswer { evidence, tiles, reason })
     }
 
     /// Fetches the pages that a person named, and nothing else.
@@ -342,21 +350,26 @@ impl Runs {
         &self,
         job: &JobSpec,
         live: &Live,
-        kept: &Mutex<Kept>,
+        kept: &Mutex<KeptPages>,
     ) -> Result<Report, CrawlError> {
         live.plans(job.seeds.len() as u64);
         let database = &self.0.database;
         let body_max = job.policy.body.decoded_max;
         let keeper =
             |crawl: &Crawl| RunKeeper::new(live, database, kept, robots_texts(crawl), body_max);
-        let mut report = stream(job, streaming(job), keeper, &mut Watching(live), asked(live))?;
+        let mut report = stream(job, streaming(job), keeper, &mut RunWatch(live), asked(live))?;
         // Nothing was looked for: robots.txt was asked for its rules alone.
         report.evidence.ingest.discovery_sources.clear();
         Ok(report)
     }
 
     /// Finds out what the site has, and fetches a sample of it.
-    fn survey(&self, job: &JobSpec, live: &Live, kept: &Mutex<Kept>) -> Result<Report, CrawlError> {
+    fn survey(
+        &self,
+        job: &JobSpec,
+        live: &Live,
+        kept: &Mutex<KeptPages>,
+    ) -> Result<Report, CrawlError> {
         let database = &self.0.database;
         let body_max = job.policy.body.decoded_max;
         let keeper =
@@ -368,7 +381,7 @@ impl Runs {
                 live.failed(&error.to_string());
             }
         };
-        let (how, mut watch) = (streaming(job), Watching(live));
+        let (how, mut watch) = (streaming(job), RunWatch(live));
         survey(job, Depth::Pages, how, keeper, planned, &mut watch, asked(live))
             .map(|(report, _)| report)
     }
@@ -406,8 +419,8 @@ fn streaming(job: &JobSpec) -> Streaming {
     Streaming { workers: 1, rows: ROWS, known: Vec::new(), shows }
 }
 
-/// Done when a run is told to end; the second time when what was sent has had its time. It is asked anew whenever something else has
-/// happened meanwhile: what counts is what was heard, not how often it was asked.
+/// Completes when a run is told to end, and again when its grace is over. It may be called anew
+/// after any other event: what counts is what was heard, not the number of calls.
 fn asked(live: &Live) -> impl AsyncFnMut() -> std::io::Result<()> {
     let (mut heard, mut until) = (0, None);
     async move || {

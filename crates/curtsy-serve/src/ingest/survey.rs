@@ -1,9 +1,11 @@
-//! A crawl that takes a sample: what a site has is found first, then pages are chosen by what they are about, and those are asked for.
+//! A crawl of a sample: it discovers the pages of a site, chooses some by their kind, and fetches
+//! these.
 //!
-//! Discovery comes first (seed 004): sitemaps that robots.txt names or that lie where they usually do, robots.txt itself, then the links
-//! of the home page. Nothing that is found there is asked for as it is found; when the home page and all sitemaps have ended, the sample is
-//! chosen, and the crawl goes on with it, as one job with one budget. A page that robots.txt forbids takes no place in the sample: it is offered too,
-//! is refused without a request, and its row says which line it was.
+//! Discovery comes first (seed 004): sitemaps of robots.txt or at usual places, robots.txt, and
+//! links of the home page. Pages are only collected; when the home page and all sitemaps have
+//! ended, the sample is chosen, and the same job continues with it, in one budget. A page that
+//! robots.txt forbids takes no place in the sample: it is offered too and refused without a
+//! request, and its row has the rule.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -85,7 +87,7 @@ pub(crate) fn survey<K: Keeper>(
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
 ) -> Result<(Report, SurveyPlan), CrawlError> {
-    let survey = Mutex::new(State::default());
+    let survey = Mutex::new(SurveyState::default());
     let entrances = Discovery::new(spec.discovery.clone())?;
     let keep = |crawl: &Crawl| Surveyor {
         entrances: &entrances,
@@ -101,7 +103,7 @@ pub(crate) fn survey<K: Keeper>(
 }
 
 #[derive(Default)]
-struct State {
+struct SurveyState {
     candidates: Vec<Candidate>,
     seen: HashSet<(UrlKey, DiscoverySource)>,
     plan: SurveyPlan,
@@ -124,9 +126,9 @@ struct Surveyor<'s, K, P> {
     crawl: Crawl,
     spec: &'s JobSpec,
     depth: Depth,
-    /// Where sitemaps are: for a home page that is fresh nothing is asked, so nobody asked for them before it.
+    /// Places of sitemaps: a home page that is fresh needs no request, so nothing has found them.
     entrances: &'s Discovery,
-    state: &'s Mutex<State>,
+    state: &'s Mutex<SurveyState>,
     planned: &'s P,
 }
 
@@ -178,12 +180,13 @@ impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Keeper for Surveyor<'_, K, P> {
 }
 
 impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Surveyor<'_, K, P> {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SurveyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Offers what comes next, before these rows are settled, so that the crawl is never without work: sitemaps if the home page needed no
-    /// request, the sample when all of discovery has ended. Whatever could not be offered is offered when the rows are told again.
+    /// Offers the next URLs before these rows are settled, so that the crawl always has work:
+    /// sitemaps if the home page needed no request, the sample after discovery. A failed offer is
+    /// repeated with the rows.
     async fn go_on(&self, rows: &[Arc<Row>]) -> Result<(), StoreError> {
         let home = rows.iter().find(|row| row.kind == AskKind::Page && row.depth == 0);
         if let Some(home) = home.filter(|_| self.lock().home.is_none()) {
@@ -203,7 +206,7 @@ impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Surveyor<'_, K, P> {
         let Some(home) = self.lock().home.clone() else { return Ok(()) };
         let left = self.crawl.left(LEFT_MAX)?;
         let ended = |record: &UrlRecord| rows.iter().any(|row| row.id == record.id);
-        // A sitemap that leads elsewhere may have to wait there for longer than anybody has patience.
+        // A sitemap that redirects to another host may have to wait too long there.
         let awaited = |record: &UrlRecord| {
             record.want == Want::Sitemap && record.host() == home.0.host() && !ended(record)
         };
@@ -325,7 +328,8 @@ impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Sink for Surveying<'_, K, P> {
     }
 }
 
-/// One of each kind in turn, in the order in which kinds are wanted; among pages of a kind those near the root first.
+/// Takes one of each kind in turn, in the order of the kinds; within a kind, pages near the root
+/// first.
 fn in_turn(candidates: Vec<Candidate>) -> impl Iterator<Item = Candidate> {
     let mut kinds: BTreeMap<PageKind, Vec<(usize, usize, Candidate)>> = BTreeMap::new();
     for (at, candidate) in candidates.into_iter().enumerate() {

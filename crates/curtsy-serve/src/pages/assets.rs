@@ -6,7 +6,7 @@ use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::frame::Trouble;
+use super::frame::PageTrouble;
 use crate::secret::hash_hex;
 
 struct Asset {
@@ -40,13 +40,13 @@ static TAGS: LazyLock<[String; 3]> =
 pub(super) async fn asset(
     Path(name): Path<String>,
     headers: HeaderMap,
-) -> Result<Response, Trouble> {
+) -> Result<Response, PageTrouble> {
     let found = ASSETS.iter().zip(TAGS.iter()).find(|(asset, _)| asset.name == name);
-    let (asset, tag) = found.ok_or_else(|| Trouble::nothing("file"))?;
+    let (asset, tag) = found.ok_or_else(|| PageTrouble::nothing("file"))?;
     let held = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
     let is_held = held.is_some_and(|held| held.split(',').any(|held| held.trim() == tag));
     let tag = HeaderValue::from_str(tag).expect("a tag is of hexadecimal digits");
-    // Asked for with every page, and answered with a few bytes while nothing has changed: an update is seen at once.
+    // Requested with every page and answered with few bytes if unchanged: updates show at once.
     let said = [(header::ETAG, tag), (header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
     Ok(match is_held {
         true => (StatusCode::NOT_MODIFIED, said).into_response(),

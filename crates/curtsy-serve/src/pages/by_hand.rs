@@ -5,27 +5,28 @@ use axum::extract::{Multipart, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 
-use super::frame::{Fault, Trouble, slug};
+use super::frame::{FormFault, PageTrouble, slug};
 use super::import::{BroughtText, wrong_by_hand};
 use crate::api::{ApiError, IMPORT_BYTES_MAX};
 use crate::app::App;
 use crate::ingest::{Brought, RunError};
 use crate::orbit::Slug;
 
-/// Bytes of the whole form: more than a file may have, so that one that is too large is told so on the page.
+/// The most bytes of a form: more than a file may have, so that the page can say that it is too
+/// large.
 pub(crate) const FORM_BYTES_MAX: usize = 2 * IMPORT_BYTES_MAX;
 /// Bytes of a field that is typed in one line.
 pub(crate) const LINE_BYTES_MAX: usize = 4_096;
 
 /// What the form sent.
 #[derive(Default)]
-struct Sent {
+struct SentForm {
     csrf: String,
     typed: BroughtText,
-    file: Option<File>,
+    file: Option<UploadedFile>,
 }
 
-struct File {
+struct UploadedFile {
     name: String,
     bytes: Vec<u8>,
 }
@@ -35,7 +36,7 @@ pub(super) async fn import(
     Path(name): Path<String>,
     headers: HeaderMap,
     form: Result<Multipart, MultipartRejection>,
-) -> Result<Response, Trouble> {
+) -> Result<Response, PageTrouble> {
     let slug = slug(&name)?;
     // Whoever is not signed in is told so before megabytes are read.
     if let Err(error) = app.door.may_change(&headers, None)
@@ -43,12 +44,12 @@ pub(super) async fn import(
     {
         return Ok(wrong_by_hand(&app, &headers, &slug, BroughtText::default(), error.into()));
     }
-    let mut sent = Sent::default();
+    let mut sent = SentForm::default();
     let read = match form {
         Ok(form) => read(form, &mut sent).await,
         Err(_) => Err(unread()),
     };
-    let allowed = || app.door.may_change(&headers, Some(&sent.csrf)).map_err(Fault::from);
+    let allowed = || app.door.may_change(&headers, Some(&sent.csrf)).map_err(FormFault::from);
     let brought = read.and_then(|()| allowed()).and_then(|()| brought(&slug, &sent));
     let brought = match brought {
         Ok(brought) => brought,
@@ -67,7 +68,7 @@ pub(super) async fn import(
 }
 
 /// Reads the form's fields. What was read before something went wrong is kept.
-async fn read(mut form: Multipart, sent: &mut Sent) -> Result<(), Fault> {
+async fn read(mut form: Multipart, sent: &mut SentForm) -> Result<(), FormFault> {
     while let Some(field) = form.next_field().await.map_err(broken)? {
         match field.name() {
             Some("csrf") => sent.csrf = line(field).await?,
@@ -80,7 +81,7 @@ async fn read(mut form: Multipart, sent: &mut Sent) -> Result<(), Fault> {
                 // A form without a file has a file without a name.
                 let name = field.file_name().unwrap_or_default().to_owned();
                 let bytes = bytes(field, "file").await?;
-                sent.file = (!name.is_empty()).then_some(File { name, bytes });
+                sent.file = (!name.is_empty()).then_some(UploadedFile { name, bytes });
             }
             _ => {}
         }
@@ -88,10 +89,10 @@ async fn read(mut form: Multipart, sent: &mut Sent) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn line(field: Field<'_>) -> Result<String, Fault> {
+async fn line(field: Field<'_>) -> Result<String, FormFault> {
     let text = field.text().await.map_err(broken)?;
     if text.len() > LINE_BYTES_MAX {
-        return Err(Fault::typed(
+        return Err(FormFault::typed(
             "source",
             format!("An address has at most {LINE_BYTES_MAX} bytes."),
         ));
@@ -99,7 +100,7 @@ async fn line(field: Field<'_>) -> Result<String, Fault> {
     Ok(text)
 }
 
-async fn bytes(field: Field<'_>, name: &'static str) -> Result<Vec<u8>, Fault> {
+async fn bytes(field: Field<'_>, name: &'static str) -> Result<Vec<u8>, FormFault> {
     let bytes = field.bytes().await.map_err(broken)?;
     if bytes.len() > IMPORT_BYTES_MAX {
         return Err(too_large(name));
@@ -107,30 +108,30 @@ async fn bytes(field: Field<'_>, name: &'static str) -> Result<Vec<u8>, Fault> {
     Ok(bytes.to_vec())
 }
 
-fn broken(error: MultipartError) -> Fault {
+fn broken(error: MultipartError) -> FormFault {
     match error.status() {
         StatusCode::PAYLOAD_TOO_LARGE => too_large("file"),
         _ => unread(),
     }
 }
 
-fn too_large(field: &'static str) -> Fault {
+fn too_large(field: &'static str) -> FormFault {
     let message = "This is larger than 4 MiB, which is the most that can be imported at once.";
-    Fault { status: StatusCode::PAYLOAD_TOO_LARGE, ..Fault::typed(field, message) }
+    FormFault { status: StatusCode::PAYLOAD_TOO_LARGE, ..FormFault::typed(field, message) }
 }
 
-fn unread() -> Fault {
-    let mut fault = Fault::typed("text", "The form could not be read. Send it again.");
+fn unread() -> FormFault {
+    let mut fault = FormFault::typed("text", "The form could not be read. Send it again.");
     (fault.field, fault.status) = (None, StatusCode::BAD_REQUEST);
     fault
 }
 
 /// What is to be read for tiles: the text or the file.
-fn brought(slug: &Slug, sent: &Sent) -> Result<Brought, Fault> {
+fn brought(slug: &Slug, sent: &SentForm) -> Result<Brought, FormFault> {
     let text = sent.typed.text.as_str();
     let (content_type, body) = match &sent.file {
         Some(_) if !text.trim().is_empty() => {
-            return Err(Fault::typed("file", "Give either a text or a file, not both."));
+            return Err(FormFault::typed("file", "Give either a text or a file, not both."));
         }
         Some(file) => (of_file(&file.name)?, file.bytes.clone()),
         None => (of_text(text), text.as_bytes().to_vec()),
@@ -139,12 +140,12 @@ fn brought(slug: &Slug, sent: &Sent) -> Result<Brought, Fault> {
 }
 
 /// What a file is, by its name. Its charset is found in it.
-fn of_file(name: &str) -> Result<&'static str, Fault> {
+fn of_file(name: &str) -> Result<&'static str, FormFault> {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     match ending.as_deref() {
         Some("html" | "htm") => Ok("text/html"),
         Some("txt") => Ok("text/plain"),
-        _ => Err(Fault::typed("file", "A file to import ends in .html, .htm or .txt.")),
+        _ => Err(FormFault::typed("file", "A file to import ends in .html, .htm or .txt.")),
     }
 }
 
@@ -160,10 +161,10 @@ fn of_text(text: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    fn sent(text: &str, file: Option<&str>) -> Sent {
+    fn sent(text: &str, file: Option<&str>) -> SentForm {
         let typed = BroughtText { text: text.into(), source: String::new() };
-        let file = file.map(|name| File { name: name.into(), bytes: b"<p>x".to_vec() });
-        Sent { typed, file, ..Sent::default() }
+        let file = file.map(|name| UploadedFile { name: name.into(), bytes: b"<p>x".to_vec() });
+        SentForm { typed, file, ..SentForm::default() }
     }
 
     #[test]
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn a_text_or_a_file_is_wanted_and_not_both() {
         let slug = Slug::parse("demo").unwrap();
-        let field = |sent: &Sent| brought(&slug, sent).err().and_then(|fault| fault.field);
+        let field = |sent: &SentForm| brought(&slug, sent).err().and_then(|fault| fault.field);
         assert_eq!(field(&sent("x", None)), None);
         assert_eq!(field(&sent("", Some("x.txt"))), None);
         assert_eq!(field(&sent("x", Some("x.txt"))), Some("file"));

@@ -1,14 +1,15 @@
-//! The two charts of a host, drawn on the server: its risk over time, and its requests against the delay in force.
+//! The charts of a host, drawn on the server: risk over time, and requests against the delay.
 //!
-//! Both are plain points in a box of [`WIDTH`] × [`HEIGHT`]; how they look is the stylesheet's, and the page has the same figures as a table.
+//! Both are points in a box of [`WIDTH`] × [`HEIGHT`]. The stylesheet has the looks, and the page
+//! has the same figures as a table.
 
 use curtsy_core::evidence::{read_timestamp, timestamp};
 use curtsy_core::time::Time;
 use serde_json::Value as Json;
 
 use super::friction::Signal;
-use super::link::Outside;
-use super::words::{self, Moment, span};
+use super::link::OutsideUrl;
+use super::words::{self, ShownMoment, span};
 use crate::records::RequestRecord;
 
 /// The box of a chart, and the room that its axes leave.
@@ -71,7 +72,7 @@ pub(super) struct RiskChart {
     pub(super) ticks: Vec<Tick>,
     /// Scores along the left one.
     pub(super) scores: [Tick; 5],
-    pub(super) rows: Vec<RiskRow>,
+    pub(super) rows: Vec<RiskEventRow>,
     /// The score at the end of the curve.
     pub(super) now: u8,
 }
@@ -87,8 +88,8 @@ pub(super) struct Band {
 }
 
 /// A signal and what it did to the score.
-pub(super) struct RiskRow {
-    pub(super) at: Moment,
+pub(super) struct RiskEventRow {
+    pub(super) at: ShownMoment,
     pub(super) signal: Signal,
     pub(super) points: f64,
     pub(super) score: u8,
@@ -108,20 +109,20 @@ fn faded(score: f64, micros: u64, daily: f64) -> f64 {
     score * daily.powf(micros as f64 / DAY_MICROS)
 }
 
-struct Friction {
+struct ScoredSignal {
     at: Time,
     signal: String,
     points: f64,
 }
 
-fn friction(events: &Json) -> Vec<Friction> {
+fn friction(events: &Json) -> Vec<ScoredSignal> {
     let events = events.as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut events: Vec<Friction> = events
+    let mut events: Vec<ScoredSignal> = events
         .iter()
         .filter_map(|event| {
             let at = read_timestamp(event["at"].as_str()?)?;
             let points = event["points"].as_f64()?.clamp(0.0, 100.0);
-            Some(Friction { at, signal: event["signal"].as_str()?.to_owned(), points })
+            Some(ScoredSignal { at, signal: event["signal"].as_str()?.to_owned(), points })
         })
         .collect();
     events.sort_by_key(|event| event.at);
@@ -149,8 +150,8 @@ impl RiskChart {
             line.push((x, y(score)));
             marks.push((number(x), number(y(score))));
             let rounded = score.round() as u8;
-            rows.push(RiskRow {
-                at: Moment::at(at),
+            rows.push(RiskEventRow {
+                at: ShownMoment::at(at),
                 signal: Signal::read(&event.signal),
                 points: event.points,
                 score: rounded,
@@ -265,8 +266,8 @@ pub(super) struct Start {
 
 /// A request.
 pub(super) struct RequestRow {
-    pub(super) at: Moment,
-    pub(super) url: Outside,
+    pub(super) at: ShownMoment,
+    pub(super) url: OutsideUrl,
     pub(super) kind: String,
     pub(super) status: String,
     pub(super) gap: Option<String>,
@@ -334,8 +335,8 @@ impl RequestRow {
     fn of(gap: &Gap<'_>) -> RequestRow {
         let request = gap.request;
         RequestRow {
-            at: Moment::at(gap.at),
-            url: Outside::new(&request.url),
+            at: ShownMoment::at(gap.at),
+            url: OutsideUrl::new(&request.url),
             kind: request.kind.replace('_', " "),
             status: match request.status_code {
                 Some(status) => status.to_string(),
@@ -387,7 +388,7 @@ mod tests {
         assert!(RiskChart::of(&json!("x"), 90, Time::from_secs(DAY)).is_none());
     }
 
-    /// Whatever the signals are, nothing is drawn outside of the box, and the curve goes from left to right.
+    /// For any signals, nothing is outside of the box, and the curve goes from left to right.
     #[test]
     fn the_curve_stays_in_its_box() {
         let cases = [

@@ -7,10 +7,10 @@ use axum::response::Response;
 use curtsy_core::url::HostKey;
 
 use super::chart::{Plot, RiskChart, Timeline};
-use super::frame::{Frame, Trouble, answer};
-use super::history::RunRow;
+use super::frame::{Frame, PageTrouble, answer};
+use super::history::RunListRow;
 use super::link::in_query;
-use super::words::{self, Moment};
+use super::words::{self, ShownMoment};
 use crate::app::App;
 use crate::ingest::now;
 use crate::records::{self, RunRecord};
@@ -25,10 +25,10 @@ struct DomainPage {
     level: &'static str,
     /// What the level means for automated runs.
     means: &'static str,
-    last_fetch: Option<Moment>,
+    last_fetch: Option<ShownMoment>,
     risk: Option<RiskChart>,
     timeline: Option<Timeline>,
-    runs: Vec<RunRow>,
+    runs: Vec<RunListRow>,
     plot: Plot,
 }
 
@@ -36,8 +36,8 @@ pub(super) async fn show(
     State(app): State<App>,
     Path(host): Path<String>,
     headers: HeaderMap,
-) -> Result<Response, Trouble> {
-    let host = HostKey::parse(&host).map_err(|_| Trouble::nothing("host"))?;
+) -> Result<Response, PageTrouble> {
+    let host = HostKey::parse(&host).map_err(|_| PageTrouble::nothing("host"))?;
     let name = host.as_str().to_owned();
     let ask = move |db: &mut _| {
         let runs = RunRecord::of_host(db, &name)?;
@@ -45,7 +45,7 @@ pub(super) async fn show(
     };
     let (record, requests, runs) = app.database.ask(ask).await?;
     if record.is_none() && runs.is_empty() {
-        return Err(Trouble::nothing("host"));
+        return Err(PageTrouble::nothing("host"));
     }
     let (now, daily) = (now(), app.spec.settled.policy.risk.daily_percent);
     let risk =
@@ -63,10 +63,10 @@ pub(super) async fn show(
         score,
         level,
         means: means(level),
-        last_fetch: record.and_then(|record| record.last_fetch_at).as_deref().map(Moment::new),
+        last_fetch: record.and_then(|record| record.last_fetch_at).as_deref().map(ShownMoment::new),
         risk,
         timeline: Timeline::of(&requests),
-        runs: runs.iter().map(RunRow::of).collect(),
+        runs: runs.iter().map(RunListRow::of).collect(),
         plot: Plot::new(),
     };
     Ok(answer(&app, StatusCode::OK, &page))

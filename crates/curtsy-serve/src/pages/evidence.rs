@@ -1,14 +1,14 @@
 //! What a run did with each page, and why: the rows of its evidence.
 
-use super::link::Outside;
+use super::link::OutsideUrl;
 use super::words;
 use crate::records::PageRecord;
 
 /// A page that a run considered.
 pub(super) struct PageView {
-    pub(super) url: Outside,
+    pub(super) url: OutsideUrl,
     /// Where it led, if that is somewhere else.
-    pub(super) led_to: Option<Outside>,
+    pub(super) led_to: Option<OutsideUrl>,
     pub(super) title: Option<String>,
     pub(super) kind: String,
     pub(super) decision: String,
@@ -19,12 +19,12 @@ pub(super) struct PageView {
     pub(super) delay: Option<(String, String)>,
     /// Why its content was not used.
     pub(super) why_not: Option<String>,
-    pub(super) reasons: Vec<Gate>,
+    pub(super) reasons: Vec<GateView>,
     pub(super) is_used: bool,
 }
 
 /// What one gate said.
-pub(super) struct Gate {
+pub(super) struct GateView {
     pub(super) gate: String,
     pub(super) verdict: String,
     pub(super) why: String,
@@ -40,8 +40,8 @@ impl PageView {
         let delay = page.delay_ms.and_then(|ms| u64::try_from(ms).ok()).map(words::delay);
         let delay_by = page.delay_by.as_deref().map(words::setter).unwrap_or("nobody");
         PageView {
-            url: Outside::new(&page.url),
-            led_to: (page.final_url != page.url).then(|| Outside::new(&page.final_url)),
+            url: OutsideUrl::new(&page.url),
+            led_to: (page.final_url != page.url).then(|| OutsideUrl::new(&page.final_url)),
             title: page.title.clone().filter(|title| !title.trim().is_empty()),
             kind: page.kind.clone(),
             decision: page.decision.replace('_', " "),
@@ -61,10 +61,10 @@ impl PageView {
     }
 }
 
-fn gates(page: &PageRecord) -> Vec<Gate> {
+fn gates(page: &PageRecord) -> Vec<GateView> {
     let text = |of: &serde_json::Value| of.as_str().unwrap_or_default().to_owned();
     let all = page.reasons.as_array().map(Vec::as_slice).unwrap_or_default();
-    let gate = |said: &serde_json::Value| Gate {
+    let gate = |said: &serde_json::Value| GateView {
         gate: text(&said["gate"]),
         verdict: text(&said["verdict"]),
         why: text(&said["why"]),

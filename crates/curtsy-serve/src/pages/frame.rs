@@ -84,7 +84,7 @@ pub(super) fn answer(app: &App, status: StatusCode, page: &impl Template) -> Res
 
 /// A page that can't be shown, and what is shown instead.
 #[derive(Debug)]
-pub(super) struct Trouble {
+pub(super) struct PageTrouble {
     status: StatusCode,
     heading: &'static str,
     message: String,
@@ -95,13 +95,13 @@ pub(super) struct Trouble {
 #[template(path = "trouble.html")]
 struct TroublePage<'t> {
     frame: Frame,
-    trouble: &'t Trouble,
+    trouble: &'t PageTrouble,
 }
 
-impl Trouble {
+impl PageTrouble {
     /// There is no such thing.
-    pub(super) fn nothing(what: &str) -> Trouble {
-        Trouble {
+    pub(super) fn nothing(what: &str) -> PageTrouble {
+        PageTrouble {
             status: StatusCode::NOT_FOUND,
             heading: "Nothing here",
             message: format!("There is no such {what}."),
@@ -110,14 +110,14 @@ impl Trouble {
     }
 }
 
-impl From<ApiError> for Trouble {
-    fn from(error: ApiError) -> Trouble {
+impl From<ApiError> for PageTrouble {
+    fn from(error: ApiError) -> PageTrouble {
         let (message, hint) = error.said();
         let heading = match error.status.is_server_error() {
             true => "This did not work",
             false => "This can’t be done",
         };
-        Trouble {
+        PageTrouble {
             status: error.status,
             heading,
             message: sentence(message),
@@ -126,19 +126,19 @@ impl From<ApiError> for Trouble {
     }
 }
 
-impl From<DbError> for Trouble {
-    fn from(error: DbError) -> Trouble {
+impl From<DbError> for PageTrouble {
+    fn from(error: DbError) -> PageTrouble {
         ApiError::from(error).into()
     }
 }
 
-impl From<RunError> for Trouble {
-    fn from(error: RunError) -> Trouble {
+impl From<RunError> for PageTrouble {
+    fn from(error: RunError) -> PageTrouble {
         ApiError::from(error).into()
     }
 }
 
-impl IntoResponse for Trouble {
+impl IntoResponse for PageTrouble {
     fn into_response(self) -> Response {
         let page = TroublePage { frame: Frame::plain(self.heading, "/"), trouble: &self };
         let html =
@@ -148,18 +148,18 @@ impl IntoResponse for Trouble {
 }
 
 /// The orbit of a path.
-pub(super) fn slug(text: &str) -> Result<Slug, Trouble> {
-    Slug::parse(text).ok_or_else(|| Trouble::nothing("orbit"))
+pub(super) fn slug(text: &str) -> Result<Slug, PageTrouble> {
+    Slug::parse(text).ok_or_else(|| PageTrouble::nothing("orbit"))
 }
 
 /// The name of a run in a path.
-pub(super) fn trace(text: &str) -> Result<String, Trouble> {
-    is_name(text).then(|| text.to_owned()).ok_or_else(|| Trouble::nothing("run"))
+pub(super) fn trace(text: &str) -> Result<String, PageTrouble> {
+    is_name(text).then(|| text.to_owned()).ok_or_else(|| PageTrouble::nothing("run"))
 }
 
 /// What is wrong with a form, beside the field that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct FormFault {
     /// The `name` of the field; none if it is about the form as a whole.
     pub(super) field: Option<&'static str>,
     pub(super) message: String,
@@ -167,10 +167,10 @@ pub(super) struct Fault {
     pub(super) status: StatusCode,
 }
 
-impl Fault {
+impl FormFault {
     /// Something that was typed can't be used.
-    pub(super) fn typed(field: &'static str, message: impl Into<String>) -> Fault {
-        Fault {
+    pub(super) fn typed(field: &'static str, message: impl Into<String>) -> FormFault {
+        FormFault {
             field: Some(field),
             message: message.into(),
             hint: None,
@@ -184,8 +184,8 @@ impl Fault {
     }
 }
 
-impl From<ApiError> for Fault {
-    fn from(error: ApiError) -> Fault {
+impl From<ApiError> for FormFault {
+    fn from(error: ApiError) -> FormFault {
         let (message, hint) = error.said();
         let message = match error.status {
             StatusCode::UNAUTHORIZED => {
@@ -193,6 +193,6 @@ impl From<ApiError> for Fault {
             }
             _ => sentence(message),
         };
-        Fault { field: None, message, hint: hint.map(sentence), status: error.status }
+        FormFault { field: None, message, hint: hint.map(sentence), status: error.status }
     }
 }

@@ -7,11 +7,11 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
-use super::frame::{Fault, Frame, Trouble, answer};
+use super::frame::{FormFault, Frame, PageTrouble, answer};
 use super::run::Bare;
-use super::words::{Moment, sentence, span};
+use super::words::{ShownMoment, sentence, span};
 use crate::app::App;
-use crate::health::Finding;
+use crate::health::CheckFinding;
 
 /// Seconds after which a browser without script looks again while checks run.
 const LOOK_AGAIN: u32 = 5;
@@ -26,66 +26,64 @@ struct HealthPage {
     checks: Vec<CheckView>,
     /// Whether checks run, or were just asked for.
     is_running: bool,
-    fault: Option<Fault>,
+    fault: Option<FormFault>,
 }
 
 struct CheckView {
     id: String,
     category: &'static str,
     description: &'static str,
-    state: Standing,
+    state: CheckState,
     summary: String,
     evidence: Option<String>,
-    checked: Option<Moment>,
+    checked: Option<ShownMoment>,
     took: Option<String>,
 }
 
 /// How a check stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum CheckState {
     Green,
     Red,
     Never,
 }
 
-impl Standing {
+impl CheckState {
     /// Its name in the page, for style and for tests.
     fn name(self) -> &'static str {
         match self {
-            Standing::Green => "green",
-            Standing::Red => "red",
-            Standing::Never => "never",
+            CheckState::Green => "green",
+            CheckState::Red => "red",
+            CheckState::Never => "never",
         }
     }
 
     fn said(self) -> &'static str {
         match self {
-            Standing::Green => "Passed",
-            Standing::Red => "Failed",
-            Standing::Never => "Never carried out",
+            CheckState::Green => "Passed",
+            CheckState::Red => "Failed",
+            CheckState::Never => "Never carried out",
         }
     }
 }
 
 impl CheckView {
-    fn of(finding: &Finding) -> CheckView {
-        let evidence = match finding.evidence.is_null() {
-            true => None,
-            false => serde_json::to_string_pretty(&finding.evidence).ok(),
-        };
+    fn of(finding: &CheckFinding) -> CheckView {
+        let result = &finding.result;
+        let evidence = Some(&result.evidence).filter(|evidence| !evidence.is_null());
         CheckView {
-            id: finding.check_id.clone(),
+            id: finding.check_id.to_owned(),
             category: finding.category,
             description: finding.description,
-            state: match finding.passed {
-                Some(true) => Standing::Green,
-                Some(false) => Standing::Red,
-                None => Standing::Never,
+            state: match result.passed {
+                Some(true) => CheckState::Green,
+                Some(false) => CheckState::Red,
+                None => CheckState::Never,
             },
-            summary: sentence(&finding.summary),
-            evidence,
-            checked: finding.checked_at.as_deref().map(Moment::new),
-            took: finding.took_ms.and_then(|ms| u64::try_from(ms).ok()).map(span),
+            summary: sentence(&result.summary),
+            evidence: evidence.and_then(|evidence| serde_json::to_string_pretty(evidence).ok()),
+            checked: result.checked_at.as_deref().map(ShownMoment::new),
+            took: result.took_ms.and_then(|ms| u64::try_from(ms).ok()).map(span),
         }
     }
 }
@@ -94,8 +92,9 @@ impl HealthPage {
     /// How all of them stand, in a sentence.
     fn said(&self) -> String {
         let count = |state| self.checks.iter().filter(|check| check.state == state).count();
-        let (all, green, red) = (self.checks.len(), count(Standing::Green), count(Standing::Red));
-        match count(Standing::Never) {
+        let (all, green, red) =
+            (self.checks.len(), count(CheckState::Green), count(CheckState::Red));
+        match count(CheckState::Never) {
             0 if red == 0 => format!("All {all} checks passed."),
             0 => format!("{red} of {all} checks failed."),
             never if never == all => "The checks were never carried out.".to_owned(),
@@ -107,7 +106,7 @@ impl HealthPage {
 /// What a link to the page brings.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct HealthQuery {
     /// Somebody has just asked for the checks: they begin at any moment.
     asked: String,
 }
@@ -115,9 +114,9 @@ pub(super) struct Asked {
 pub(super) async fn show(
     State(app): State<App>,
     headers: HeaderMap,
-    asked: Result<Query<Asked>, QueryRejection>,
-) -> Result<Response, Trouble> {
-    let Query(Asked { asked }) = asked.unwrap_or_default();
+    asked: Result<Query<HealthQuery>, QueryRejection>,
+) -> Result<Response, PageTrouble> {
+    let Query(HealthQuery { asked }) = asked.unwrap_or_default();
     page(&app, &headers, !asked.is_empty(), None).await
 }
 
@@ -125,7 +124,7 @@ pub(super) async fn check_now(
     State(app): State<App>,
     headers: HeaderMap,
     form: Result<Form<Bare>, FormRejection>,
-) -> Result<Response, Trouble> {
+) -> Result<Response, PageTrouble> {
     let Form(form) = form.unwrap_or_default();
     if let Err(error) = app.door.may_change(&headers, Some(&form.csrf)) {
         return page(&app, &headers, false, Some(error.into())).await;
@@ -138,8 +137,8 @@ async fn page(
     app: &App,
     headers: &HeaderMap,
     was_asked: bool,
-    fault: Option<Fault>,
-) -> Result<Response, Trouble> {
+    fault: Option<FormFault>,
+) -> Result<Response, PageTrouble> {
     let checks = app.health.results().await?;
     let is_running = was_asked || app.health.is_running();
     let status = fault.as_ref().map_or(StatusCode::OK, |fault| fault.status);
@@ -153,18 +152,15 @@ async fn page(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::health::CheckRecord;
 
     fn page(passed: &[Option<bool>]) -> HealthPage {
         let check = |passed: &Option<bool>| {
-            CheckView::of(&Finding {
-                check_id: "INGEST_001".into(),
+            CheckView::of(&CheckFinding {
+                check_id: "INGEST_001",
                 category: "ingestion",
                 description: "x",
-                passed: *passed,
-                summary: "fine".into(),
-                evidence: serde_json::Value::Null,
-                checked_at: None,
-                took_ms: Some(1_000),
+                result: CheckRecord { passed: *passed, ..CheckRecord::default() },
             })
         };
         let checks = passed.iter().map(check).collect();

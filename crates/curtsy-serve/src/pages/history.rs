@@ -4,15 +4,15 @@ use std::fmt;
 
 use askama::filters::HtmlSafe;
 
-use super::link::Outside;
-use super::words::{self, Moment, span};
+use super::link::OutsideUrl;
+use super::words::{self, ShownMoment, span};
 use crate::ingest::NOWHERE;
 use crate::records::RunRecord;
 
 /// Runs of the past.
 #[derive(Default)]
 pub(super) struct Past {
-    pub(super) runs: Vec<RunRow>,
+    pub(super) runs: Vec<RunListRow>,
     /// The run before which older ones are shown.
     pub(super) older: Option<i64>,
     /// Whether these are not the newest.
@@ -20,10 +20,10 @@ pub(super) struct Past {
 }
 
 /// A run.
-pub(super) struct RunRow {
+pub(super) struct RunListRow {
     pub(super) slug: String,
     pub(super) trace: String,
-    pub(super) started: Option<Moment>,
+    pub(super) started: Option<ShownMoment>,
     pub(super) site: Site,
     pub(super) mode: String,
     /// None while it works.
@@ -36,7 +36,7 @@ pub(super) struct RunRow {
 
 /// What a run was about.
 pub(super) enum Site {
-    Address(Outside),
+    Address(OutsideUrl),
     /// A text that somebody brought without an address.
     Brought,
     Unknown,
@@ -46,7 +46,7 @@ impl Site {
     pub(super) fn of(run: &RunRecord) -> Site {
         match run.url.as_deref() {
             Some(NOWHERE) => Site::Brought,
-            Some(url) => Site::Address(Outside::new(url)),
+            Some(url) => Site::Address(OutsideUrl::new(url)),
             None => Site::Unknown,
         }
     }
@@ -65,14 +65,14 @@ impl fmt::Display for Site {
 /// What it writes is our own, or an address that is safe itself.
 impl HtmlSafe for Site {}
 
-impl RunRow {
-    pub(super) fn of(run: &RunRecord) -> RunRow {
+impl RunListRow {
+    pub(super) fn of(run: &RunRecord) -> RunListRow {
         let ingest = run.evidence.as_ref().map(|evidence| &evidence["nm_ingest"]);
         let number = |name: &str| ingest.and_then(|ingest| ingest[name].as_u64());
-        RunRow {
+        RunListRow {
             slug: run.orbit_slug.clone(),
             trace: run.trace_id.clone(),
-            started: run.started_at.as_deref().map(Moment::new),
+            started: run.started_at.as_deref().map(ShownMoment::new),
             site: Site::of(run),
             mode: words::mode(&run.mode).to_owned(),
             outcome: run.outcome.as_deref().map(|name| words::outcome(name).to_owned()),
@@ -98,7 +98,7 @@ pub(super) fn past(runs: &[RunRecord], shown: usize, is_older: bool) -> Past {
     let more = runs.len() > shown;
     let runs = &runs[..runs.len().min(shown)];
     let older = runs.last().filter(|_| more).map(|run| run.id);
-    Past { runs: runs.iter().map(RunRow::of).collect(), older, is_older }
+    Past { runs: runs.iter().map(RunListRow::of).collect(), older, is_older }
 }
 
 #[cfg(test)]
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_row_says_what_became_of_a_run() {
-        let row = RunRow::of(&run(1));
+        let row = RunListRow::of(&run(1));
         assert!(matches!(row.site, Site::Brought));
         assert_eq!(
             (row.pages, row.took.as_deref(), row.badge()),
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn evidence_that_lacks_something_is_shown_without_it() {
-        let row = RunRow::of(&RunRecord { evidence: Some(json!({})), outcome: None, ..run(1) });
+        let row = RunListRow::of(&RunRecord { evidence: Some(json!({})), outcome: None, ..run(1) });
         assert_eq!((row.pages, row.took.as_deref(), row.badge()), (None, None, "open"));
     }
 }

@@ -7,8 +7,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
-use super::frame::{Fault, Frame, Trouble, answer};
-use super::history::RunRow;
+use super::frame::{FormFault, Frame, PageTrouble, answer};
+use super::history::RunListRow;
 use super::link::in_query;
 use super::words::count;
 use crate::app::App;
@@ -27,18 +27,18 @@ struct HomePage<'p> {
     orbits: Vec<OrbitView>,
     /// What was typed into the form.
     slug: &'p str,
-    fault: Option<Fault>,
-    trial: Option<Trial>,
+    fault: Option<FormFault>,
+    trial: Option<DemoTrial>,
 }
 
 struct OrbitView {
     slug: String,
     runs: String,
-    last: Vec<RunRow>,
+    last: Vec<RunListRow>,
 }
 
 /// What to try in the demonstration.
-struct Trial {
+struct DemoTrial {
     /// Each with what is seen there and the form that is filled in.
     sites: Vec<(String, &'static str, String)>,
 }
@@ -46,7 +46,7 @@ struct Trial {
 /// What the form to open an orbit brings.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct HomeQuery {
     slug: Option<String>,
 }
 
@@ -56,15 +56,15 @@ const TRIAL: &str = "demo";
 pub(super) async fn show(
     State(app): State<App>,
     headers: HeaderMap,
-    asked: Result<Query<Asked>, QueryRejection>,
-) -> Result<Response, Trouble> {
+    asked: Result<Query<HomeQuery>, QueryRejection>,
+) -> Result<Response, PageTrouble> {
     let Query(asked) = asked.unwrap_or_default();
     let typed = asked.slug.as_deref().map(str::trim);
     let fault = match typed.map(Slug::parse) {
         Some(Some(slug)) => {
             return Ok(Redirect::to(&format!("/orbit/{slug}/import")).into_response());
         }
-        Some(None) => Some(Fault::typed(
+        Some(None) => Some(FormFault::typed(
             "slug",
             "A slug has 1 to 64 lower-case letters, digits and hyphens, with no hyphen at its ends.",
         )),
@@ -81,9 +81,9 @@ pub(super) async fn show(
     let orbits = app.database.ask(ask).await?.into_iter().map(|(slug, number, runs)| OrbitView {
         slug,
         runs: count(number.unsigned_abs(), "run"),
-        last: runs.iter().map(RunRow::of).collect(),
+        last: runs.iter().map(RunListRow::of).collect(),
     });
-    let trial = app.spec.example.as_deref().map(|example| Trial {
+    let trial = app.spec.example.as_deref().map(|example| DemoTrial {
         sites: demo::beside(example)
             .into_iter()
             .map(|(url, what)| {

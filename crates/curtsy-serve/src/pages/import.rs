@@ -7,9 +7,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
-use super::frame::{Fault, Frame, Trouble, answer, html, slug, trace};
+use super::frame::{FormFault, Frame, PageTrouble, answer, html, slug, trace};
 use super::history::{self, Past};
-use super::mode::{self, Choice};
+use super::mode::{self, ModeChoice};
 use super::plan::PlanPage;
 use super::result::not_had;
 use super::words::sentence;
@@ -30,10 +30,10 @@ pub(super) struct ImportPage<'p> {
     frame: Frame,
     slug: &'p Slug,
     tab: Tab,
-    modes: [Choice; 3],
-    typed: Typed,
+    modes: [ModeChoice; 3],
+    typed: ImportForm,
     brought: BroughtText,
-    fault: Option<Fault>,
+    fault: Option<FormFault>,
     /// The run that the form's addresses come from.
     from: Option<String>,
     example: Option<&'p str>,
@@ -74,7 +74,7 @@ impl Tab {
 /// What stands in the form of a run.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Typed {
+pub(super) struct ImportForm {
     pub(super) csrf: String,
     pub(super) url: String,
     pub(super) mode: String,
@@ -82,41 +82,41 @@ pub(super) struct Typed {
     pub(super) user_urls: String,
 }
 
-impl Typed {
+impl ImportForm {
     /// The order that it is.
-    pub(super) fn order(&self, slug: Slug) -> Result<IngestOrder, Fault> {
+    pub(super) fn order(&self, slug: Slug) -> Result<IngestOrder, FormFault> {
         let lines = self.user_urls.lines().map(str::trim).filter(|line| !line.is_empty());
         let urls: Vec<String> = lines.map(str::to_owned).collect();
         if self.url.trim().is_empty() && self.mode != "user_assisted" {
-            return Err(Fault::typed("url", "Type the address of the site."));
+            return Err(FormFault::typed("url", "Type the address of the site."));
         }
-        IngestOrder::read(slug, &self.url, &self.mode, &urls).map_err(Fault::from)
+        IngestOrder::read(slug, &self.url, &self.mode, &urls).map_err(FormFault::from)
     }
 }
 
-impl From<OrderError> for Fault {
-    fn from(error: OrderError) -> Fault {
+impl From<OrderError> for FormFault {
+    fn from(error: OrderError) -> FormFault {
         match error {
             OrderError::Url { field, why } => {
                 let mut lines = why.splitn(2, "\nhint: ");
                 let message = sentence(lines.next().unwrap_or_default());
-                Fault { hint: lines.next().map(sentence), ..Fault::typed(field, message) }
+                FormFault { hint: lines.next().map(sentence), ..FormFault::typed(field, message) }
             }
-            OrderError::Mode(_) => Fault::typed("mode", "Choose one of the three modes."),
-            OrderError::NotAssisted => Fault::typed(
+            OrderError::Mode(_) => FormFault::typed("mode", "Choose one of the three modes."),
+            OrderError::NotAssisted => FormFault::typed(
                 "userUrls",
                 "You named pages, but this mode chooses pages by itself. Choose the mode User-assisted, or leave this field empty.",
             ),
-            OrderError::NoUrls => Fault::typed(
+            OrderError::NoUrls => FormFault::typed(
                 "userUrls",
                 "Name at least one page: the mode User-assisted fetches just the pages that you name here.",
             ),
-            OrderError::TooMany(given) => Fault::typed(
+            OrderError::TooMany(given) => FormFault::typed(
                 "userUrls",
                 format!("These are {given} addresses, and {URLS_MAX} are the most."),
             ),
             OrderError::NothingBrought => {
-                Fault::typed("text", "There is nothing to import: the text or file is empty.")
+                FormFault::typed("text", "There is nothing to import: the text or file is empty.")
             }
         }
     }
@@ -132,7 +132,7 @@ pub(super) struct BroughtText {
 /// What a link to the page asks for.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Asked {
+pub(super) struct ImportQuery {
     tab: String,
     url: String,
     mode: String,
@@ -142,7 +142,7 @@ pub(super) struct Asked {
     before: String,
 }
 
-impl Asked {
+impl ImportQuery {
     fn tab(&self) -> Tab {
         Tab::ALL.into_iter().find(|tab| tab.name() == self.tab).unwrap_or_default()
     }
@@ -156,7 +156,7 @@ impl<'p> ImportPage<'p> {
             slug,
             tab,
             modes: mode::choices(spec),
-            typed: Typed { mode: "standard".to_owned(), ..Typed::default() },
+            typed: ImportForm { mode: "standard".to_owned(), ..ImportForm::default() },
             brought: BroughtText::default(),
             fault: None,
             from: None,
@@ -188,8 +188,8 @@ pub(super) fn wrong(
     app: &App,
     headers: &HeaderMap,
     slug: &Slug,
-    typed: Typed,
-    fault: Fault,
+    typed: ImportForm,
+    fault: FormFault,
 ) -> Response {
     let status = fault.status;
     let page = framed(app, headers, slug, Tab::Intelligence);
@@ -202,7 +202,7 @@ pub(super) fn wrong_by_hand(
     headers: &HeaderMap,
     slug: &Slug,
     brought: BroughtText,
-    fault: Fault,
+    fault: FormFault,
 ) -> Response {
     let status = fault.status;
     let page = framed(app, headers, slug, Tab::Manual);
@@ -216,7 +216,7 @@ fn framed<'p>(app: &'p App, headers: &HeaderMap, slug: &'p Slug, tab: Tab) -> Im
 
 impl ImportPage<'_> {
     /// With what is wrong; the title says so first, since that is what is read out first.
-    fn with(mut self, fault: Fault) -> Self {
+    fn with(mut self, fault: FormFault) -> Self {
         self.frame.title = format!("Error: {}", self.frame.title);
         self.fault = Some(fault);
         self
@@ -227,8 +227,8 @@ pub(super) async fn show(
     State(app): State<App>,
     Path(name): Path<String>,
     headers: HeaderMap,
-    asked: Result<Query<Asked>, QueryRejection>,
-) -> Result<Response, Trouble> {
+    asked: Result<Query<ImportQuery>, QueryRejection>,
+) -> Result<Response, PageTrouble> {
     let slug = slug(&name)?;
     let Query(asked) = asked.unwrap_or_default();
     let mut page = framed(&app, &headers, &slug, asked.tab());
@@ -251,7 +251,7 @@ pub(super) async fn show(
 }
 
 /// What a link puts into the form.
-async fn prefilled(app: &App, slug: &Slug, asked: &Asked) -> Result<Typed, Trouble> {
+async fn prefilled(app: &App, slug: &Slug, asked: &ImportQuery) -> Result<ImportForm, PageTrouble> {
     let known = mode::choices(&app.spec).iter().any(|choice| choice.value == asked.mode);
     let mode = if known { asked.mode.as_str() } else { "standard" };
     let assisted = mode == "user_assisted";
@@ -267,7 +267,7 @@ async fn prefilled(app: &App, slug: &Slug, asked: &Asked) -> Result<Typed, Troub
     if assisted && user_urls.is_empty() {
         user_urls.clone_from(&asked.url);
     }
-    Ok(Typed { csrf: String::new(), url: asked.url.clone(), mode: mode.to_owned(), user_urls })
+    Ok(ImportForm { csrf: String::new(), url: asked.url.clone(), mode: mode.to_owned(), user_urls })
 }
 
 /// What a form orders, if this browser may send it; else what was typed, and what is wrong with it.
@@ -275,14 +275,14 @@ fn ordered(
     app: &App,
     headers: &HeaderMap,
     slug: &Slug,
-    form: Result<Form<Typed>, FormRejection>,
-) -> Result<(Typed, IngestOrder), (Typed, Fault)> {
+    form: Result<Form<ImportForm>, FormRejection>,
+) -> Result<(ImportForm, IngestOrder), (ImportForm, FormFault)> {
     let Form(typed) = form.map_err(|rejected| {
-        let mut fault = Fault::typed("url", "The form could not be read. Send it again.");
+        let mut fault = FormFault::typed("url", "The form could not be read. Send it again.");
         (fault.field, fault.status) = (None, rejected.status());
-        (Typed::default(), fault)
+        (ImportForm::default(), fault)
     })?;
-    let may_change = app.door.may_change(headers, Some(&typed.csrf)).map_err(Fault::from);
+    let may_change = app.door.may_change(headers, Some(&typed.csrf)).map_err(FormFault::from);
     match may_change.and_then(|()| typed.order(slug.clone())) {
         Ok(order) => Ok((typed, order)),
         Err(fault) => Err((typed, fault)),
@@ -294,8 +294,8 @@ pub(super) async fn ingest(
     State(app): State<App>,
     Path(name): Path<String>,
     headers: HeaderMap,
-    form: Result<Form<Typed>, FormRejection>,
-) -> Result<Response, Trouble> {
+    form: Result<Form<ImportForm>, FormRejection>,
+) -> Result<Response, PageTrouble> {
     let slug = slug(&name)?;
     let (typed, order) = match ordered(&app, &headers, &slug, form) {
         Ok(ordered) => ordered,
@@ -316,8 +316,8 @@ pub(super) async fn plan(
     State(app): State<App>,
     Path(name): Path<String>,
     headers: HeaderMap,
-    form: Result<Form<Typed>, FormRejection>,
-) -> Result<Response, Trouble> {
+    form: Result<Form<ImportForm>, FormRejection>,
+) -> Result<Response, PageTrouble> {
     let slug = slug(&name)?;
     let (typed, order) = match ordered(&app, &headers, &slug, form) {
         Ok(ordered) => ordered,
@@ -346,11 +346,11 @@ mod tests {
 
     fn wrong_field(url: &str, mode: &str, user_urls: &str) -> Option<&'static str> {
         let slug = Slug::parse("demo").unwrap();
-        let typed = Typed {
+        let typed = ImportForm {
             url: url.into(),
             mode: mode.into(),
             user_urls: user_urls.into(),
-            ..Typed::default()
+            ..ImportForm::default()
         };
         typed.order(slug).err().map(|fault| fault.field.expect("a field is at fault"))
     }
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn an_unknown_tab_is_the_first() {
-        let tab = |name: &str| Asked { tab: name.into(), ..Asked::default() }.tab();
+        let tab = |name: &str| ImportQuery { tab: name.into(), ..ImportQuery::default() }.tab();
         assert_eq!((tab("manual"), tab("history")), (Tab::Manual, Tab::History));
         assert_eq!((tab(""), tab("<b>")), (Tab::Intelligence, Tab::Intelligence));
     }

@@ -1,7 +1,7 @@
 //! Addresses on pages: what leads out to crawled pages, and what is put into our own queries.
 //!
-//! An address that was crawled is somebody else's text. It becomes a link only if it is a plain `http` or `https` address, and the site it
-//! leads to is not told where the reader came from; anything else is shown as text.
+//! A crawled address is foreign text. It becomes a link only if it is a plain `http` or `https`
+//! address, and the linked site gets no referrer. Any other address is shown as text.
 
 use std::fmt;
 
@@ -15,11 +15,11 @@ pub(super) fn escaped(text: &str) -> impl fmt::Display {
 
 /// A crawled address: a link if it may be one, else text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Outside(pub(super) String);
+pub(super) struct OutsideUrl(pub(super) String);
 
-impl Outside {
-    pub(super) fn new(url: &str) -> Outside {
-        Outside(url.to_owned())
+impl OutsideUrl {
+    pub(super) fn new(url: &str) -> OutsideUrl {
+        OutsideUrl(url.to_owned())
     }
 
     /// Whether it may be followed.
@@ -33,7 +33,7 @@ impl Outside {
     }
 }
 
-impl fmt::Display for Outside {
+impl fmt::Display for OutsideUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = escaped(&self.0);
         match self.leads_out() {
@@ -47,9 +47,9 @@ impl fmt::Display for Outside {
 }
 
 /// What it writes is escaped above.
-impl HtmlSafe for Outside {}
+impl HtmlSafe for OutsideUrl {}
 
-/// A text as a part of a query: everything but letters, digits, `-`, `.`, `_` and `~` is written as `%XX`.
+/// A text as part of a query: all but letters, digits, `-`, `.`, `_` and `~` becomes `%XX`.
 pub(super) fn in_query(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |mut query, byte| {
         match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -60,7 +60,7 @@ pub(super) fn in_query(text: &str) -> String {
     })
 }
 
-/// A place of this service to go on to. Anything that a browser could take for another site's address leads to the first page.
+/// A path of this service. A text that browsers may take for another site's address becomes `/`.
 pub(super) fn our_own(place: &str) -> &str {
     let is_sign = |b: u8| b.is_ascii_alphanumeric() || b"/-._~?=&%".contains(&b);
     let ours = place.starts_with('/') && !place.starts_with("//") && place.bytes().all(is_sign);
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn only_plain_web_addresses_are_links() {
         for good in ["http://a.test/", "https://a.test/x?y=z#w", "HTTPS://A.TEST/"] {
-            assert!(Outside::new(good).to_string().starts_with("<a "), "{good}");
+            assert!(OutsideUrl::new(good).to_string().starts_with("<a "), "{good}");
         }
         let bad = [
             "javascript:alert(1)",
@@ -91,13 +91,13 @@ mod tests {
             "é",
         ];
         for bad in bad {
-            assert!(!Outside::new(bad).to_string().contains("href"), "{bad}");
+            assert!(!OutsideUrl::new(bad).to_string().contains("href"), "{bad}");
         }
     }
 
     #[test]
     fn an_address_cannot_leave_its_attribute() {
-        let shown = Outside::new("https://a.test/\"><script>alert('x')</script>").to_string();
+        let shown = OutsideUrl::new("https://a.test/\"><script>alert('x')</script>").to_string();
         assert!(!shown.contains("<script") && !shown.contains("/\">"), "{shown}");
         assert_eq!(shown.matches('"').count(), 6, "{shown}");
     }

@@ -7,11 +7,11 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
-use super::frame::{Fault, Frame, Trouble, answer};
+use super::frame::{FormFault, Frame, PageTrouble, answer};
 use super::link::our_own;
 use super::run::Bare;
 use crate::app::App;
-use crate::door::{COOKIE, SESSION_SECONDS, Session};
+use crate::door::{BrowserSession, COOKIE, SESSION_SECONDS};
 
 /// The page.
 #[derive(Template)]
@@ -19,24 +19,25 @@ use crate::door::{COOKIE, SESSION_SECONDS, Session};
 struct LoginPage<'p> {
     frame: Frame,
     next: &'p str,
-    fault: Option<Fault>,
+    fault: Option<FormFault>,
     is_signed_in: bool,
 }
 
 /// What a link to the page brings.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct LoginQuery {
     /// Signs in, once.
     code: String,
     /// Where to go on to.
     next: String,
 }
 
-/// What the form sends. It has no token of its own: without a session there is none, and the door turns away what another site's page sends.
+/// The fields of the form. It has no token without a session; the door refuses requests from pages
+/// of other sites.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Typed {
+pub(super) struct LoginForm {
     token: String,
     next: String,
 }
@@ -44,7 +45,7 @@ pub(super) struct Typed {
 pub(super) async fn show(
     State(app): State<App>,
     headers: HeaderMap,
-    asked: Result<Query<Asked>, QueryRejection>,
+    asked: Result<Query<LoginQuery>, QueryRejection>,
 ) -> Response {
     let Query(asked) = asked.unwrap_or_default();
     if asked.code.is_empty() {
@@ -66,7 +67,7 @@ pub(super) async fn show(
 pub(super) async fn sign_in(
     State(app): State<App>,
     headers: HeaderMap,
-    form: Result<Form<Typed>, FormRejection>,
+    form: Result<Form<LoginForm>, FormRejection>,
 ) -> Response {
     let Form(typed) = form.unwrap_or_default();
     match app.door.sign_in(typed.token.trim()) {
@@ -82,18 +83,18 @@ pub(super) async fn sign_out(
     State(app): State<App>,
     headers: HeaderMap,
     form: Result<Form<Bare>, FormRejection>,
-) -> Result<Response, Trouble> {
+) -> Result<Response, PageTrouble> {
     let Form(form) = form.unwrap_or_default();
     app.door.may_change(&headers, Some(&form.csrf))?;
     app.door.sign_out(&headers);
     Ok(with_cookie("", 0, Redirect::to("/")))
 }
 
-fn wrong(message: &str) -> Fault {
-    Fault { status: StatusCode::UNAUTHORIZED, ..Fault::typed("token", message) }
+fn wrong(message: &str) -> FormFault {
+    FormFault { status: StatusCode::UNAUTHORIZED, ..FormFault::typed("token", message) }
 }
 
-fn page(app: &App, headers: &HeaderMap, next: &str, fault: Option<Fault>) -> Response {
+fn page(app: &App, headers: &HeaderMap, next: &str, fault: Option<FormFault>) -> Response {
     let status = fault.as_ref().map_or(StatusCode::OK, |fault| fault.status);
     let title = if fault.is_some() { "Error: Sign in" } else { "Sign in" };
     let mut frame = Frame::of(app, headers, title, "/");
@@ -105,7 +106,7 @@ fn page(app: &App, headers: &HeaderMap, next: &str, fault: Option<Fault>) -> Res
     answer(app, status, &LoginPage { frame, next: our_own(next), fault, is_signed_in })
 }
 
-fn signed_in(session: &Session, next: &str) -> Response {
+fn signed_in(session: &BrowserSession, next: &str) -> Response {
     let cookie = session.cookie.as_deref().unwrap_or_default();
     with_cookie(cookie, SESSION_SECONDS, Redirect::to(our_own(next)))
 }

@@ -1,8 +1,9 @@
-//! The pages that people look at: made on the server, usable without script, by keyboard and by screen reader.
+//! Web pages: rendered on the server, usable without script, by keyboard and by screen reader.
 //!
-//! A module makes the view of one page (plain data, tested) and its handlers; `templates/` has the HTML, `assets/` the style and a small
-//! script that keeps two pages up to date. Whatever was crawled is text here: escaped by the templates, and a link only if
-//! [`link::Outside`] lets it be one. A form that can't be carried out is shown again with what was typed.
+//! A module has the view of a page (plain data, tested) and its handlers. `templates/` has the
+//! HTML, `assets/` the style and a small script that updates two pages. Crawled text is escaped,
+//! and a link only if [`link::OutsideUrl`] permits it. An invalid form is shown again with its
+//! values.
 
 mod assets;
 pub(crate) mod by_hand;
@@ -36,7 +37,7 @@ use crate::api::{self, ApiError};
 use crate::app::App;
 use crate::orbit::Slug;
 
-use frame::Trouble;
+use frame::PageTrouble;
 
 /// Bytes of a form: fifty addresses at their longest, as forms write them.
 pub(crate) const FORM_BYTES_MAX: usize = 512 * 1024;
@@ -62,13 +63,13 @@ pub(crate) fn routes() -> Router<App> {
 pub(crate) async fn nothing_here(uri: Uri) -> Response {
     match api::is_for_programs(uri.path()) {
         true => ApiError::not_found("thing").into_response(),
-        false => Trouble::nothing("page").into_response(),
+        false => PageTrouble::nothing("page").into_response(),
     }
 }
 
 /// The page for whoever is turned away.
 pub(crate) fn refused(error: ApiError) -> Response {
-    Trouble::from(error).into_response()
+    PageTrouble::from(error).into_response()
 }
 
 /// The import page's HTML, as its handler makes it for whoever is not signed in.

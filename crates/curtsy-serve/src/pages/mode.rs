@@ -7,7 +7,7 @@ use super::words::{self, millis, span};
 use crate::ServeSpec;
 
 /// A mode to choose.
-pub(super) struct Choice {
+pub(super) struct ModeChoice {
     /// Its name in forms and in the API.
     pub(super) value: &'static str,
     pub(super) name: &'static str,
@@ -23,13 +23,13 @@ pub(super) struct Choice {
 }
 
 /// The modes, with the figures of this service's policy.
-pub(super) fn choices(spec: &ServeSpec) -> [Choice; 3] {
+pub(super) fn choices(spec: &ServeSpec) -> [ModeChoice; 3] {
     [Mode::Light, Mode::Standard, Mode::UserAssisted].map(|mode| {
         let policy = spec.settled.policy.clone().with_mode(mode);
         let pages = policy.budget.pages.unwrap_or(mode.pages());
         let delay = millis(policy.pace.delay_max);
         let value = mode_name(mode);
-        Choice {
+        ModeChoice {
             value,
             name: match mode {
                 Mode::Light => "Light",

@@ -6,8 +6,8 @@ use curtsy_crawl::{PageKind, Report};
 
 use super::frame::Frame;
 use super::friction::{Signal, signals};
-use super::import::Typed;
-use super::link::{Outside, in_query};
+use super::import::ImportForm;
+use super::link::{OutsideUrl, in_query};
 use super::words::{self, millis, span};
 use crate::ServeSpec;
 use crate::ingest::{IngestOrder, Planned, SurveyPlan};
@@ -19,7 +19,7 @@ use crate::orbit::Slug;
 pub(super) struct PlanPage<'p> {
     frame: Frame,
     slug: &'p Slug,
-    typed: Typed,
+    typed: ImportForm,
     mode: &'static str,
     pages: u64,
     kinds: Vec<KindOfPages>,
@@ -47,7 +47,7 @@ pub(super) struct KindOfPages {
 /// A page of the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PlannedPage {
-    pub(super) url: Outside,
+    pub(super) url: OutsideUrl,
     pub(super) kind: &'static str,
     pub(super) source: &'static str,
 }
@@ -57,7 +57,7 @@ impl<'p> PlanPage<'p> {
     pub(super) fn of_survey(
         frame: Frame,
         slug: &'p Slug,
-        typed: Typed,
+        typed: ImportForm,
         report: &Report,
         plan: &SurveyPlan,
     ) -> PlanPage<'p> {
@@ -83,17 +83,17 @@ impl<'p> PlanPage<'p> {
         }
     }
 
-    /// The plan of the user-assisted mode: the pages that were named. Nothing is asked for to make it.
+    /// The plan of the user-assisted mode: the named pages. Needs no request.
     pub(super) fn of_named(
         spec: &ServeSpec,
         frame: Frame,
         slug: &'p Slug,
-        typed: Typed,
+        typed: ImportForm,
         order: &IngestOrder,
     ) -> PlanPage<'p> {
         let delay = millis(spec.settled.policy.clone().with_mode(order.mode).pace.delay_max);
         let pages = order.user_urls.iter().map(|url| PlannedPage {
-            url: Outside::new(url.as_str()),
+            url: OutsideUrl::new(url.as_str()),
             kind: PageKind::of(url).name(),
             source: "you",
         });
@@ -118,7 +118,7 @@ impl<'p> PlanPage<'p> {
 }
 
 /// The form with what was typed; addresses that don't fit into a link are typed again.
-fn back(slug: &Slug, typed: &Typed) -> String {
+fn back(slug: &Slug, typed: &ImportForm) -> String {
     let (url, mode) = (in_query(&typed.url), in_query(&typed.mode));
     let place = format!("/orbit/{slug}/import?url={url}&mode={mode}");
     let named = in_query(&typed.user_urls);
@@ -129,7 +129,7 @@ fn back(slug: &Slug, typed: &Typed) -> String {
 }
 
 fn planned(page: &Planned) -> PlannedPage {
-    PlannedPage { url: Outside::new(&page.url), kind: page.kind, source: source(page.source) }
+    PlannedPage { url: OutsideUrl::new(&page.url), kind: page.kind, source: source(page.source) }
 }
 
 fn source(source: DiscoverySource) -> &'static str {
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     fn page(url: &str, kind: &'static str) -> PlannedPage {
-        PlannedPage { url: Outside::new(url), kind, source: "sitemap" }
+        PlannedPage { url: OutsideUrl::new(url), kind, source: "sitemap" }
     }
 
     #[test]
@@ -178,11 +178,11 @@ mod tests {
     #[test]
     fn the_way_back_keeps_what_was_typed_while_it_fits() {
         let slug = Slug::parse("demo").unwrap();
-        let typed = |user_urls: String| Typed {
+        let typed = |user_urls: String| ImportForm {
             url: "a.test".into(),
             mode: "light".into(),
             user_urls,
-            ..Typed::default()
+            ..ImportForm::default()
         };
         let short = back(&slug, &typed("x\ny".into()));
         assert_eq!(short, "/orbit/demo/import?url=a.test&mode=light&userUrls=x%0Ay");

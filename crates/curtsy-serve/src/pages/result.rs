@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 use super::evidence::{PageView, is_forbidden, why_not};
 use super::friction::{Signal, signals};
 use super::link::in_query;
-use super::tiles::{Group, groups};
-use super::words::{self, Moment, count, span};
+use super::tiles::{TileGroup, groups};
+use super::words::{self, ShownMoment, count, span};
 use crate::ingest::URLS_MAX;
 use crate::orbit::Slug;
 use crate::records::{PageRecord, RunRecord};
@@ -32,7 +32,7 @@ pub(super) struct ResultView {
     pub(super) was_assisted: bool,
     pub(super) is_imported: bool,
     /// When somebody cancelled it.
-    pub(super) cancelled: Option<Moment>,
+    pub(super) cancelled: Option<ShownMoment>,
     /// The form for the user-assisted mode, with the pages that could not be had.
     pub(super) assisted: String,
     /// How many those are: `3 pages`.
@@ -41,12 +41,12 @@ pub(super) struct ResultView {
     pub(super) manual: String,
     /// The form for the same run again.
     pub(super) again: String,
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<TileGroup>,
     pub(super) pages: Vec<PageView>,
 }
 
 /// A run that has ended, with what was kept of it.
-pub(super) struct Ended<'r> {
+pub(super) struct EndedRun<'r> {
     pub(super) slug: &'r Slug,
     pub(super) run: &'r RunRecord,
     pub(super) pages: &'r [PageRecord],
@@ -56,8 +56,8 @@ pub(super) struct Ended<'r> {
 }
 
 impl ResultView {
-    pub(super) fn of(ended: &Ended<'_>) -> ResultView {
-        let Ended { slug, run, pages, tiles, is_imported } = *ended;
+    pub(super) fn of(ended: &EndedRun<'_>) -> ResultView {
+        let EndedRun { slug, run, pages, tiles, is_imported } = *ended;
         let evidence = run.evidence.clone().unwrap_or_default();
         let ingest = &evidence["nm_ingest"];
         let outcome = outcome(run, ingest);
@@ -79,7 +79,7 @@ impl ResultView {
             reasons: reasons(pages),
             was_assisted: run.mode == "user_assisted",
             is_imported,
-            cancelled: run.cancelled_at.as_deref().map(Moment::new),
+            cancelled: run.cancelled_at.as_deref().map(ShownMoment::new),
             assisted: format!("{place}?url={url}&mode=user_assisted&from={}", run.trace_id),
             not_had: (!missing.is_empty()).then(|| count(missing.len() as u64, "page")),
             manual: format!("{place}?tab=manual&url={}", if is_imported { "" } else { &url }),
@@ -91,7 +91,7 @@ impl ResultView {
 
     /// How many tiles there are: `12 tiles`.
     pub(super) fn tiles(&self) -> String {
-        count(self.groups.iter().map(Group::count).sum::<usize>() as u64, "tile")
+        count(self.groups.iter().map(TileGroup::count).sum::<usize>() as u64, "tile")
     }
 
     pub(super) fn badge(&self) -> &'static str {
@@ -180,8 +180,8 @@ fn reasons(pages: &[PageRecord]) -> Vec<String> {
     told.map(|(why, times)| format!("{}: {why}", count(times, "page"))).collect()
 }
 
-/// The pages of a run that could not be had and might be had in another way. What robots.txt forbids is not among them, nor what is
-/// not there: both are so in every mode.
+/// The pages of a run that failed and may succeed in another mode: not those that robots.txt
+/// forbids or that do not exist.
 pub(super) fn not_had(run: &RunRecord, pages: &[PageRecord]) -> Vec<String> {
     let gone = |page: &PageRecord| matches!(page.status_code, Some(404 | 410));
     let settled: HashSet<&str> = pages
@@ -277,7 +277,7 @@ mod tests {
                 RunRecord { cancelled_at: at, outcome: Some(outcome.into()), ..run(json!({})) };
             let slug = Slug::parse("demo").unwrap();
             let ended =
-                Ended { slug: &slug, run: &run, pages: &[], tiles: &[], is_imported: false };
+                EndedRun { slug: &slug, run: &run, pages: &[], tiles: &[], is_imported: false };
             let view = ResultView::of(&ended);
             assert!(view.cancelled.is_some());
             (view.heading, view.said)

@@ -8,11 +8,11 @@ use axum::response::{IntoResponse, Redirect, Response};
 use curtsy_core::evidence::{RunEvidence, mode_name};
 use serde::Deserialize;
 
-use super::frame::{Frame, Trouble, answer, html, slug, trace};
+use super::frame::{Frame, PageTrouble, answer, html, slug, trace};
 use super::history::Site;
-use super::link::{Outside, in_query};
-use super::result::{Ended, ResultView};
-use super::words::{self, Moment, count, span};
+use super::link::{OutsideUrl, in_query};
+use super::result::{EndedRun, ResultView};
+use super::words::{self, ShownMoment, count, span};
 use crate::ServeSpec;
 use crate::app::App;
 use crate::ingest::{Shown, Stop};
@@ -31,14 +31,14 @@ struct RunPage<'p> {
     trace: String,
     mode: String,
     site: Site,
-    host: Option<Host>,
-    started: Option<Moment>,
+    host: Option<HostView>,
+    started: Option<ShownMoment>,
     live: Option<LiveView>,
     result: Option<ResultView>,
 }
 
 /// A host with a page of its own.
-struct Host {
+struct HostView {
     name: String,
     place: String,
 }
@@ -59,7 +59,7 @@ struct LiveView {
 }
 
 struct LivePage {
-    url: Outside,
+    url: OutsideUrl,
     kind: &'static str,
     decision: String,
     status: Option<u16>,
@@ -77,7 +77,7 @@ impl LiveView {
     fn of(shown: &Shown, stop: Stop) -> LiveView {
         let waits = shown.waiting.iter().map(|wait| (wait.host.clone(), wait.why.clone()));
         let pages = shown.pages.iter().map(|page| LivePage {
-            url: Outside::new(&page.url),
+            url: OutsideUrl::new(&page.url),
             kind: page.kind,
             decision: page.decision.replace('_', " "),
             status: page.status,
@@ -120,12 +120,12 @@ impl<'p> RunPage<'p> {
             slug,
             trace: run.trace_id.clone(),
             mode: words::mode(&run.mode).to_owned(),
-            host: host.map(|name| Host {
+            host: host.map(|name| HostView {
                 name: name.to_owned(),
                 place: format!("/domains/{}", in_query(name)),
             }),
             site,
-            started: run.started_at.as_deref().map(Moment::new),
+            started: run.started_at.as_deref().map(ShownMoment::new),
             live: None,
             result: None,
         }
@@ -149,7 +149,7 @@ pub(super) fn blocked_html(spec: &ServeSpec, evidence: &RunEvidence) -> String {
         plan: None,
         cancelled_at: None,
     };
-    let ended = Ended { slug: &slug, run: &run, pages: &[], tiles: &[], is_imported: false };
+    let ended = EndedRun { slug: &slug, run: &run, pages: &[], tiles: &[], is_imported: false };
     let mut page = RunPage::new(Frame::plain("Run", "/"), &slug, &run);
     page.result = Some(ResultView::of(&ended));
     html(spec, &page)
@@ -163,9 +163,10 @@ pub(super) async fn show(
     State(app): State<App>,
     Path((orbit, name)): Path<(String, String)>,
     headers: HeaderMap,
-) -> Result<Response, Trouble> {
+) -> Result<Response, PageTrouble> {
     let (slug, trace) = (slug(&orbit)?, trace(&name)?);
-    // A run is taken off this list after its end is written down: one that is not on it has an end to read, or was cut off.
+    // A run leaves this list after its end is stored: a run that is not on it has ended or was cut
+    // off.
     let live = app.runs.live(&slug, &trace).map(|live| (live.now(), live.stopped()));
     let (orbit, name) = (slug.clone(), trace.clone());
     let ask = move |db: &mut _| {
@@ -181,12 +182,13 @@ pub(super) async fn show(
         Ok(Some((run, Some((pages, tiles, is_imported)))))
     };
     let found = app.database.ask(ask).await?;
-    let (run, ended) = found.ok_or_else(|| Trouble::nothing("run"))?;
+    let (run, ended) = found.ok_or_else(|| PageTrouble::nothing("run"))?;
     let frame = Frame::of(&app, &headers, "Run", &place(&slug, &trace));
     let mut page = RunPage::new(frame, &slug, &run);
     match (&ended, &live) {
         (Some((pages, tiles, is_imported)), _) => {
-            let ended = Ended { slug: &slug, run: &run, pages, tiles, is_imported: *is_imported };
+            let ended =
+                EndedRun { slug: &slug, run: &run, pages, tiles, is_imported: *is_imported };
             let result = ResultView::of(&ended);
             page.frame.title = format!("{} · {slug}", result.heading);
             page.result = Some(result);
@@ -213,7 +215,7 @@ pub(super) async fn cancel(
     Path((orbit, name)): Path<(String, String)>,
     headers: HeaderMap,
     form: Result<Form<Bare>, FormRejection>,
-) -> Result<Response, Trouble> {
+) -> Result<Response, PageTrouble> {
     let (slug, trace) = (slug(&orbit)?, trace(&name)?);
     let Form(form) = form.unwrap_or_default();
     app.door.may_change(&headers, Some(&form.csrf))?;

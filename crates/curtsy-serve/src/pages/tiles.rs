@@ -1,14 +1,15 @@
 //! Tiles as people read them: by kind, menus by section, hours as a table.
 //!
-//! Tiles come back from the database as JSON. What is missing or of another shape is left out; a tile with nothing to show is not shown.
+//! Tiles come from the database as JSON. Missing or invalid parts are skipped, and so are empty
+//! tiles.
 
 use serde_json::Value as Json;
 
-use super::link::Outside;
+use super::link::OutsideUrl;
 
 /// Tiles of one kind.
 #[derive(Debug, Default)]
-pub(super) struct Group {
+pub(super) struct TileGroup {
     pub(super) kind: &'static str,
     pub(super) heading: &'static str,
     pub(super) sections: Vec<Section>,
@@ -48,21 +49,21 @@ pub(super) struct HoursRow {
 /// Where a tile comes from, and how sure it is.
 #[derive(Debug)]
 pub(super) struct Proof {
-    pub(super) source: Option<Outside>,
+    pub(super) source: Option<OutsideUrl>,
     /// In percent.
     pub(super) confidence: Option<u8>,
-    pub(super) seen: Vec<Seen>,
+    pub(super) seen: Vec<SeenAt>,
 }
 
 /// A place where a fact was seen.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct SeenAt {
     pub(super) via: String,
-    pub(super) url: Outside,
+    pub(super) url: OutsideUrl,
     pub(super) text: String,
 }
 
-impl Group {
+impl TileGroup {
     /// How many tiles there are.
     pub(super) fn count(&self) -> usize {
         self.hours.len() + self.sections.iter().map(|section| section.tiles.len()).sum::<usize>()
@@ -91,9 +92,9 @@ const DAYS: [(&str, &str); 7] = [
 ];
 
 /// Tiles by kind, and within a kind in the order in which they were found.
-pub(super) fn groups(tiles: &[Json]) -> Vec<Group> {
+pub(super) fn groups(tiles: &[Json]) -> Vec<TileGroup> {
     let group = |(kind, heading): (&'static str, &'static str)| {
-        let mut group = Group { kind, heading, ..Group::default() };
+        let mut group = TileGroup { kind, heading, ..TileGroup::default() };
         for tile in tiles.iter().filter(|tile| tile["kind"] == kind) {
             group.add(tile);
         }
@@ -103,7 +104,7 @@ pub(super) fn groups(tiles: &[Json]) -> Vec<Group> {
     KINDS.into_iter().map(group).filter(|group| group.count() > 0).collect()
 }
 
-impl Group {
+impl TileGroup {
     fn add(&mut self, tile: &Json) {
         if let Some(row) = hours(tile) {
             self.hours.push(row);
@@ -186,13 +187,13 @@ fn price(tile: &Json) -> Option<String> {
 
 fn proof(tile: &Json) -> Proof {
     let seen = tile["evidence"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let seen = seen.iter().map(|seen| Seen {
+    let seen = seen.iter().map(|seen| SeenAt {
         via: text(seen, "via").unwrap_or_default(),
-        url: Outside(text(seen, "url").unwrap_or_default()),
+        url: OutsideUrl(text(seen, "url").unwrap_or_default()),
         text: text(seen, "text").unwrap_or_default(),
     });
     Proof {
-        source: text(tile, "sourceUrl").map(Outside),
+        source: text(tile, "sourceUrl").map(OutsideUrl),
         confidence: tile["confidence"]
             .as_f64()
             .map(|sure| (sure.clamp(0.0, 1.0) * 100.0).round() as u8),

@@ -12,20 +12,20 @@ use super::link::escaped;
 
 /// A moment, for people and for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Moment(String);
+pub(super) struct ShownMoment(String);
 
-impl Moment {
+impl ShownMoment {
     /// Reads a moment as tables have it.
-    pub(super) fn new(text: &str) -> Moment {
-        Moment(text.to_owned())
+    pub(super) fn new(text: &str) -> ShownMoment {
+        ShownMoment(text.to_owned())
     }
 
-    pub(super) fn at(time: Time) -> Moment {
-        Moment(timestamp(time))
+    pub(super) fn at(time: Time) -> ShownMoment {
+        ShownMoment(timestamp(time))
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for ShownMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match read_timestamp(&self.0) {
             Some(time) => {
@@ -39,7 +39,7 @@ impl fmt::Display for Moment {
 }
 
 /// What it writes is made of digits, or escaped above.
-impl HtmlSafe for Moment {}
+impl HtmlSafe for ShownMoment {}
 
 /// `2024-02-29T12:34:56.789Z` as `29 Feb 2024, 12:34:56 UTC`.
 fn spoken(iso: &str) -> String {
@@ -171,10 +171,10 @@ mod tests {
 
     #[test]
     fn a_moment_is_said_for_people_and_programs() {
-        let shown = Moment::new("2024-02-09T12:34:56.789Z").to_string();
+        let shown = ShownMoment::new("2024-02-09T12:34:56.789Z").to_string();
         let said = "<time datetime=\"2024-02-09T12:34:56.789Z\">9 Feb 2024, 12:34:56 UTC</time>";
         assert_eq!(shown, said);
-        assert_eq!(Moment::new("<b>").to_string(), "&#60;b&#62;");
+        assert_eq!(ShownMoment::new("<b>").to_string(), "&#60;b&#62;");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! A site that is out to have its text taken for markup: payloads wherever a page of ours might show what a site says.
+//! A site that is out to have its text taken for markup: payloads wherever a page of ours might
+//! show what a site says.
 
 use curtsy_sim::loopback::{Answer, Body, Host, Sitemap};
 use serde_json::{Value, json};
@@ -16,7 +17,8 @@ pub(crate) struct Hostile {
 
 /// Pages that are named: as many as may be.
 const NAMED: usize = 50;
-/// The page whose answer is held back until those before it were seen on the page of the run at work.
+/// The page whose answer is held back until those before it were seen on the page of the run at
+/// work.
 const HELD: usize = 40;
 /// Pages of each kind that a run finds by itself.
 const FOUND: usize = 4;
@@ -141,7 +143,8 @@ fn document(garden: &mut Garden, number: usize) -> String {
     )
 }
 
-/// The same as structured data. What is read as HTML there is escaped, what is read as it is stands so.
+/// The same as structured data. What is read as HTML there is escaped, what is read as it is stands
+/// so.
 fn structured(garden: &mut Garden, number: usize) -> Value {
     let mut say = |place: &str| escaped(&garden.plant(place));
     let mut business = json!({

@@ -1,4 +1,5 @@
-//! Shapes of text that is taken for markup where somebody forgot that it is text. `{m}` is the mark by which each that is planted is known.
+//! Shapes of text that is taken for markup where somebody forgot that it is text. `{m}` is the mark
+//! by which each that is planted is known.
 //!
 //! Whatever of them would run calls or sets `__xss`.
 

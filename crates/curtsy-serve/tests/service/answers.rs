@@ -1,4 +1,5 @@
-//! What every answer has in common, also where there is nothing to answer: strict headers, no change by reading, nothing told of the house.
+//! What every answer has in common, also where there is nothing to answer: strict headers, no
+//! change by reading, nothing told of the house.
 
 use std::collections::BTreeSet;
 

@@ -84,7 +84,8 @@ fn a_crawl_delay_is_kept_and_named() {
     assert!(kept, "{log:?}");
 }
 
-/// "If no slot available within 10 seconds: returns error". Here after 300 ms, while another run has the host's only slot.
+/// "If no slot available within 10 seconds: returns error". Here after 300 ms, while another run
+/// has the host's only slot.
 #[test]
 fn a_single_page_that_gets_no_slot_has_that_as_its_outcome() {
     let folder = Folder::new();

@@ -1,4 +1,5 @@
-//! The contract's nine checks: green as things are, and each red when the behaviour that it checks is broken on purpose.
+//! The contract's nine checks: green as things are, and each red when the behaviour that it checks
+//! is broken on purpose.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

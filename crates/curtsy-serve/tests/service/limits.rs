@@ -41,7 +41,8 @@ fn whoever_guesses_the_token_is_soon_not_heard() {
     assert_eq!(send(service.address, "POST", "/api/health/checks", &headers, b"").status, 429);
 }
 
-/// Another site's page has a browser ask for things as often as it likes: that must not shut its user out.
+/// Another site's page has a browser ask for things as often as it likes: that must not shut its
+/// user out.
 #[test]
 fn another_sites_page_cant_use_up_the_guesses() {
     let folder = Folder::new();

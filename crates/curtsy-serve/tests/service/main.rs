@@ -1,4 +1,5 @@
-//! The service through its sockets: a real server, real runs on sites on loopback, and what the sites saw.
+//! The service through its sockets: a real server, real runs on sites on loopback, and what the
+//! sites saw.
 
 mod client;
 mod kept;

@@ -1,4 +1,8 @@
-//! Does the description fit the service? Its methods, and what is really answered.
+//! Does the description fit the service? Its methods, and its real answers.
+
+use std::cell::RefCell;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -7,145 +11,141 @@ use crate::place::{Folder, NO_RUN, Service, TOKEN, spec};
 use crate::sites::{business, page, plain, serve};
 
 /// The description of a service.
-struct Description(Value);
+struct Description {
+    document: Value,
+    validator: RefCell<Validator>,
+}
 
 impl Description {
     fn of(service: &Service) -> Description {
-        Description(service.get("/openapi.json").ends(200).json())
+        let document = service.get("/openapi.json").ends(200).json();
+        let validator = RefCell::new(Validator::start(&document));
+        Description { document, validator }
     }
 
     fn at(&self, pointer: &str) -> &Value {
-        let at = pointer.strip_prefix('#').expect("a place in this document");
-        self.0.pointer(at).unwrap_or_else(|| panic!("nothing at {pointer}"))
+        self.document.pointer(&pointer[1..]).unwrap_or(&Value::Null)
     }
 
-    /// What a reference leads to.
-    fn meant<'d>(&'d self, value: &'d Value) -> &'d Value {
-        value["$ref"].as_str().map_or(value, |pointer| self.at(pointer))
+    /// Follows a reference.
+    fn followed(&self, pointer: String) -> String {
+        self.at(&pointer)["$ref"].as_str().map_or(pointer, str::to_owned)
     }
 
-    /// Fails unless the operation has this answer: its status, its type, and what is in it.
+    /// Fails unless the operation describes this answer: its status, type, headers and body.
     #[track_caller]
     fn assert_fits(&self, path: &str, method: &str, answer: &Answer) {
-        let operation = &self.0["paths"][path][method];
-        assert!(operation.is_object(), "{method} {path} is not described");
-        let response = self.meant(&operation["responses"][answer.status.to_string()]);
-        assert!(
-            response.is_object(),
-            "{method} {path} is not described with {}: {}",
-            answer.status,
-            answer.body
-        );
-        let kind = answer.header("content-type").unwrap_or_default().split(';').next().unwrap();
-        let content = &response["content"][kind];
-        assert!(content.is_object(), "{method} {path} is not described as {kind:?}");
-        for (name, _) in response["headers"].as_object().into_iter().flatten() {
-            assert!(
-                answer.header(&name.to_ascii_lowercase()).is_some(),
-                "{method} {path} lacks {name}"
-            );
+        let what = format!("{method} {path}, {}", answer.status);
+        let operation = format!("#/paths/{}/{method}", path.replace('/', "~1"));
+        let response = self.followed(format!("{operation}/responses/{}", answer.status));
+        assert!(self.at(&response).is_object(), "{what} is not described: {}", answer.body);
+        for (name, _) in self.at(&response)["headers"].as_object().into_iter().flatten() {
+            let value = answer.header(&name.to_ascii_lowercase());
+            let value = value.unwrap_or_else(|| panic!("{what}: lacks {name}"));
+            self.fits(&format!("{response}/headers/{name}/schema"), &value.into())
+                .unwrap_or_else(|why| panic!("{what}: header {name}: {why}"));
         }
+        let kind = answer.header("content-type").unwrap_or_default().split(';').next().unwrap();
         let value = match kind {
             "application/json" => answer.json(),
             _ => Value::from(answer.body.as_str()),
         };
-        if let Err(why) = self.fits(&content["schema"], &value) {
-            panic!("{method} {path}: {why}\n{value:#}");
-        }
+        let schema = format!("{response}/content/{}/schema", kind.replace('/', "~1"));
+        assert!(self.at(&schema).is_object(), "{what} is not described as {kind:?}");
+        self.fits(&schema, &value).unwrap_or_else(|why| panic!("{what}: {why}\n{value:#}"));
     }
 
-    /// Whether a value is what a schema says, by those of JSON Schema's words that the description uses.
-    fn fits(&self, schema: &Value, value: &Value) -> Result<(), String> {
-        let schema = self.meant(schema);
-        let known = [
-            "type",
-            "properties",
-            "required",
-            "additionalProperties",
-            "items",
-            "enum",
-            "const",
-            "anyOf",
-            "pattern",
-            "format",
-            "minimum",
-            "maximum",
-            "minItems",
-            "maxItems",
-            "maxLength",
-            "default",
-            "description",
-            "example",
-        ];
-        for (word, _) in schema.as_object().into_iter().flatten() {
-            assert!(known.contains(&word.as_str()), "this test does not know `{word}`");
-        }
-        if let Some(any) = schema["anyOf"].as_array() {
-            let tries: Vec<_> = any.iter().map(|schema| self.fits(schema, value)).collect();
-            return match tries.iter().any(Result::is_ok) {
-                true => Ok(()),
-                false => Err(format!("none of several: {tries:?}")),
-            };
-        }
-        let types = match &schema["type"] {
-            Value::String(one) => vec![one.as_str()],
-            Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
-            _ => vec![],
-        };
-        if !types.is_empty() && !types.iter().any(|kind| is_of(kind, value)) {
-            return Err(format!("{value} is none of {types:?}"));
-        }
-        if schema.get("const").is_some_and(|wanted| wanted != value) {
-            return Err(format!("{value} is not {}", schema["const"]));
-        }
-        if schema["enum"].as_array().is_some_and(|known| !known.contains(value)) {
-            return Err(format!("{value} is none of {}", schema["enum"]));
-        }
-        if let Some(number) = value.as_f64() {
-            let outside = |bound: &str, is: fn(f64, f64) -> bool| {
-                schema[bound].as_f64().is_some_and(|b| is(number, b))
-            };
-            if outside("minimum", |n, min| n < min) || outside("maximum", |n, max| n > max) {
-                return Err(format!("{number} is out of bounds"));
-            }
-        }
-        for item in value.as_array().into_iter().flatten() {
-            self.fits(&schema["items"], item).map_err(|why| format!("[]: {why}"))?;
-        }
-        let Some(members) = value.as_object() else { return Ok(()) };
-        for required in schema["required"].as_array().into_iter().flatten() {
-            if !members.contains_key(required.as_str().unwrap()) {
-                return Err(format!("lacks {required}"));
-            }
-        }
-        for (name, value) in members {
-            match schema["properties"].get(name) {
-                Some(schema) => self.fits(schema, value).map_err(|why| format!("{name}: {why}"))?,
-                None if schema["additionalProperties"] == false => {
-                    return Err(format!("`{name}` is not described"));
-                }
-                None if schema["additionalProperties"].is_object() => {
-                    self.fits(&schema["additionalProperties"], value)
-                        .map_err(|why| format!("{name}: {why}"))?;
-                }
-                None => {}
-            }
-        }
-        Ok(())
+    /// Whether a value is valid by the schema at a pointer.
+    fn fits(&self, pointer: &str, value: &Value) -> Result<(), String> {
+        assert!(self.at(pointer).is_object(), "no schema at {pointer}");
+        self.validator.borrow_mut().ask(&json!([pointer, value]))
     }
 }
 
-fn is_of(kind: &str, value: &Value) -> bool {
-    match kind {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        "null" => value.is_null(),
-        _ => panic!("no type `{kind}`"),
+/// `schema.py`: Python's `jsonschema`, with the description read.
+struct Validator {
+    child: Child,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Validator {
+    fn start(document: &Value) -> Validator {
+        let python = std::env::var("CURTSY_PYTHON").unwrap_or("python3".into());
+        let mut child = Command::new(python)
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/service/schema.py"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("Python, which `./test` installs");
+        let answers = BufReader::new(child.stdout.take().unwrap());
+        writeln!(child.stdin.as_ref().unwrap(), "{document}").unwrap();
+        Validator { child, answers }
     }
+
+    fn ask(&mut self, question: &Value) -> Result<(), String> {
+        writeln!(self.child.stdin.as_ref().unwrap(), "{question}").unwrap();
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).unwrap();
+        assert!(answer.ends_with('\n'), "the validator ended");
+        match answer.trim_end() {
+            "" => Ok(()),
+            why => Err(why.to_owned()),
+        }
+    }
+}
+
+impl Drop for Validator {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_value_that_breaks_one_rule_does_not_fit() {
+    let folder = Folder::new();
+    let service = Service::start(spec(folder.store()));
+    let description = Description::of(&service);
+    let schema = "#/components/schemas/Evidence";
+    let example = &description.at(schema)["example"];
+    description.fits(schema, example).unwrap();
+    let set = |pointer: &str, value: Value| {
+        let mut broken = example.clone();
+        *broken.pointer_mut(pointer).unwrap() = value;
+        broken
+    };
+    let without = |name: &str| {
+        let mut broken = example.clone();
+        broken.as_object_mut().unwrap().remove(name).unwrap();
+        broken
+    };
+    let more = {
+        let mut broken = example.clone();
+        broken["more"] = json!(1);
+        broken
+    };
+    for (broken, why) in [
+        (set("/traceId", json!("5f1c")), "does not match"),
+        (set("/traceId", json!(7)), "is not of type 'string'"),
+        (set("/nm_policyVersion", json!("v2")), "was expected"),
+        (set("/nm_ingest/outcome", json!("fine")), "is not one of"),
+        (set("/nm_ingest/pagesUsed", json!(-1)), "is less than the minimum"),
+        (set("/nm_ingest/domainRiskScore", json!(101)), "is greater than the maximum"),
+        (without("nm_ingest"), "is a required property"),
+        (more, "Additional properties are not allowed"),
+    ] {
+        let said = description.fits(schema, &broken).expect_err(why);
+        assert!(said.contains(why), "{said}");
+    }
+    let moment = "#/components/schemas/Check/properties/checkedAt";
+    description.fits(moment, &json!("2026-11-19T06:30:00.000Z")).unwrap();
+    for wrong in ["yesterday", "2026-11-19 06:30:00", "2026-13-19T06:30:00.000Z"] {
+        let said = description.fits(moment, &json!(wrong)).expect_err(wrong);
+        assert!(said.contains("is not a 'date-time'"), "{said}");
+    }
+    let urls = "#/components/schemas/IngestRequest/properties/userUrls";
+    let said = description.fits(urls, &json!(vec!["https://a.test/"; 1_000])).unwrap_err();
+    assert!(said.contains("is too long"), "{said:.200}");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn every_path_has_the_methods_that_are_described_and_no_other() {
     let folder = Folder::new();
     let service = Service::start(spec(folder.store()));
     let description = Description::of(&service);
-    for (path, operations) in description.0["paths"].as_object().unwrap() {
+    for (path, operations) in description.document["paths"].as_object().unwrap() {
         let target = path
             .replace("{slug}", "shop")
             .replace("{trace_id}", NO_RUN)
@@ -230,7 +230,7 @@ fn progress_is_as_described() {
     assert!(events.len() > 1, "{events:?}");
     for (name, data) in events {
         if name == "progress" {
-            description.fits(description.at("#/components/schemas/Progress"), &data).unwrap();
+            description.fits("#/components/schemas/Progress", &data).unwrap();
         }
     }
 }
@@ -240,19 +240,21 @@ fn examples_are_as_described() {
     let folder = Folder::new();
     let service = Service::start(spec(folder.store()));
     let description = Description::of(&service);
-    let schemas = description.0["components"]["schemas"].as_object().unwrap();
-    let with_example = schemas.iter().filter(|(_, schema)| schema.get("example").is_some());
-    for (name, schema) in with_example {
-        description.fits(schema, &schema["example"]).unwrap_or_else(|why| panic!("{name}: {why}"));
+    let schemas = description.document["components"]["schemas"].as_object().unwrap();
+    for (name, schema) in schemas.iter().filter(|(_, schema)| schema.get("example").is_some()) {
+        let fits = description.fits(&format!("#/components/schemas/{name}"), &schema["example"]);
+        fits.unwrap_or_else(|why| panic!("{name}: {why}"));
     }
     // The seed's own request is one of them.
     let seed = json!({"url": "https://example.com", "mode": "standard", "userUrls": []});
     assert_eq!(schemas["IngestRequest"]["example"], seed);
     for path in ["/api/orbit/{slug}/ingest", "/api/orbit/{slug}/plan"] {
-        let body =
-            &description.0["paths"][path]["post"]["requestBody"]["content"]["application/json"];
-        for (name, example) in body["examples"].as_object().unwrap() {
-            let fits = description.fits(&body["schema"], &example["value"]);
+        let body = format!(
+            "#/paths/{}/post/requestBody/content/application~1json",
+            path.replace('/', "~1")
+        );
+        for (name, example) in description.at(&body)["examples"].as_object().unwrap() {
+            let fits = description.fits(&format!("{body}/schema"), &example["value"]);
             fits.unwrap_or_else(|why| panic!("{path}, {name}: {why}"));
         }
     }

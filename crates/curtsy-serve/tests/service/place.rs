@@ -57,7 +57,8 @@ impl Drop for Folder {
     }
 }
 
-/// What a service is told in a test: sites on loopback, no checks by themselves, and delays that a test can wait for.
+/// What a service is told in a test: sites on loopback, no checks by themselves, and delays that a
+/// test can wait for.
 pub(crate) fn spec(store: Place) -> ServeSpec {
     spec_with(store, &[])
 }
@@ -236,7 +237,8 @@ impl Service {
             .len()
     }
 
-    /// Every path of the API with one of these methods, as its description has it, with names put in.
+    /// Every path of the API with one of these methods, as its description has it, with names put
+    /// in.
     pub(crate) fn described(&self, methods: &[&str]) -> Vec<String> {
         let document = self.get("/openapi.json").ends(200).json();
         let paths = document["paths"].as_object().expect("paths").iter();

@@ -20,8 +20,8 @@ fn holding(paths: &[&str]) -> Host {
     paths.iter().fold(host, |host, path| host.says_unlinked(Said::to(path).behind(path)))
 }
 
-/// Waits until a run has nothing in hand but the request for a page that is held back, kills the service, and lets the page go. Gives when
-/// that was.
+/// Waits until a run has nothing in hand but the request for a page that is held back, kills the
+/// service, and lets the page go. Gives when that was.
 fn kill_at(life: Life, sites: &Sites, run: &str, gate: &str) -> u64 {
     while sites.at_gate(gate) == 0 {
         std::thread::sleep(std::time::Duration::from_millis(10));

@@ -1,5 +1,5 @@
-//! schemathesis makes up calls from the API's description, right ones and wrong ones: none of them is answered with a 500, and every
-//! answer is as the description has it.
+//! schemathesis makes up calls from the API's description, right ones and wrong ones: none of them
+//! is answered with a 500, and every answer is as the description has it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

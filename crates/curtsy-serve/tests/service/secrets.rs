@@ -1,8 +1,10 @@
-//! What nobody should read stands nowhere: passwords, cookies, tokens, and what pages say besides their facts.
+//! What nobody should read stands nowhere: passwords, cookies, tokens, and what pages say besides
+//! their facts.
 //!
-//! Values of a query are part of a page's address. They may stand where a run's own pages are named (`url`, `finalUrl`, the plan, what the
-//! user asked for), since that is what the user typed or the site links to, and in the cache. They stand in no list of requests, no
-//! friction signal, no note, no figure, no message and no log.
+//! Values of a query are part of a page's address. They may stand where a run's own pages are named
+//! (`url`, `finalUrl`, the plan, what the user asked for), since that is what the user typed or the
+//! site links to, and in the cache. They stand in no list of requests, no friction signal, no note,
+//! no figure, no message and no log.
 
 use curtsy_sim::loopback::{Answer as Said, Body, Ending};
 use serde_json::{Value, json};
@@ -84,7 +86,8 @@ fn without_addresses(value: &Value) -> Value {
     }
 }
 
-/// Whether an object is a line of the list of requests, whose addresses are shown without their queries.
+/// Whether an object is a line of the list of requests, whose addresses are shown without their
+/// queries.
 fn is_request(members: &serde_json::Map<String, Value>) -> bool {
     members.contains_key("askedAt")
 }

@@ -130,7 +130,8 @@ fn a_form_of_another_sites_page_begins_nothing() {
     let service = Service::start(spec(folder.store()));
     let browser = Browser::sign_in(&service);
     let url = page(&sites, "shop.test", "/");
-    // What a page without script can have a browser send, with the cookie that an old browser would add.
+    // What a page without script can have a browser send, with the cookie that an old browser would
+    // add.
     for kind in
         ["application/x-www-form-urlencoded", "text/plain", "multipart/form-data; boundary=x"]
     {

@@ -53,7 +53,8 @@ pub(crate) fn seen(sites: &Sites, host: &str) -> Vec<Exchange> {
     log
 }
 
-/// What lay between requests, in microseconds. What a site read late, for its own fault, says nothing.
+/// What lay between requests, in microseconds. What a site read late, for its own fault, says
+/// nothing.
 pub(crate) fn gaps(log: &[Exchange]) -> Vec<u64> {
     let in_time = log.windows(2).filter(|pair| !pair[0].read_late && !pair[1].read_late);
     in_time.map(|pair| pair[1].start - pair[0].start).collect()

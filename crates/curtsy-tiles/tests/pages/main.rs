@@ -3,7 +3,7 @@
 mod dishes;
 
 use curtsy_core::url::CrawlUrl;
-use curtsy_tiles::{Contact, Fact, PageText, extract};
+use curtsy_tiles::{Contact, PageText, TileFact, extract};
 
 /// The facts of a page at `path`, one a line, without its name.
 fn facts(path: &str, html: &str) -> String {
@@ -28,23 +28,23 @@ fn facts_of_site(pages: &[(&str, &str)]) -> String {
     let tiles = extract(&texts);
     let lines = tiles.into_iter().filter_map(|tile| {
         Some(match tile.fact {
-            Fact::About { .. } => return None,
-            Fact::Services { name, .. } => format!("service {name}"),
-            Fact::Pricing { name, amount, currency, period } => {
+            TileFact::About { .. } => return None,
+            TileFact::Services { name, .. } => format!("service {name}"),
+            TileFact::Pricing { name, amount, currency, period } => {
                 format!("price {name}: {amount} {currency} {period:?}")
             }
-            Fact::Contact(Contact::Phone(phone)) => format!("phone {phone}"),
-            Fact::Contact(Contact::Email(email)) => format!("email {email}"),
-            Fact::Contact(Contact::Address(address)) => format!(
+            TileFact::Contact(Contact::Phone(phone)) => format!("phone {phone}"),
+            TileFact::Contact(Contact::Email(email)) => format!("email {email}"),
+            TileFact::Contact(Contact::Address(address)) => format!(
                 "at {}, {} {}",
                 address.street,
                 address.postal_code.unwrap_or_default(),
                 address.locality
             ),
-            Fact::Contact(Contact::Hours(hours)) => {
+            TileFact::Contact(Contact::Hours(hours)) => {
                 format!("{:?} {}-{}", hours.day, hours.opens, hours.closes)
             }
-            Fact::Menu { section, name, amount, currency, .. } => format!(
+            TileFact::Menu { section, name, amount, currency, .. } => format!(
                 "dish {}/{name}: {} {}",
                 section.unwrap_or_default(),
                 amount.unwrap_or_default(),
@@ -52,12 +52,12 @@ fn facts_of_site(pages: &[(&str, &str)]) -> String {
             )
             .trim_end()
             .to_owned(),
-            Fact::Products { name, amount, currency, .. } => format!(
+            TileFact::Products { name, amount, currency, .. } => format!(
                 "product {name}: {} {}",
                 amount.unwrap_or_default(),
                 currency.unwrap_or_default()
             ),
-            Fact::Faq { question, answer } => format!("{question} -> {answer}"),
+            TileFact::Faq { question, answer } => format!("{question} -> {answer}"),
         })
     });
     lines.collect::<Vec<_>>().join("\n")
@@ -250,10 +250,10 @@ fn priced(path: &str, html: &str) -> Vec<String> {
     let mut all: Vec<String> = extract(&[page])
         .into_iter()
         .filter_map(|tile| match tile.fact {
-            Fact::Pricing { name, amount, period, .. } => {
+            TileFact::Pricing { name, amount, period, .. } => {
                 Some(format!("{name} {amount} {period:?}"))
             }
-            Fact::Menu { name, amount, .. } | Fact::Products { name, amount, .. } => {
+            TileFact::Menu { name, amount, .. } | TileFact::Products { name, amount, .. } => {
                 Some(format!("{name} {}", amount.unwrap_or_default()))
             }
             _ => None,
@@ -318,7 +318,7 @@ fn what_visitors_see_is_newer_than_structured_data() {
     let hours: Vec<String> = extract(&[page])
         .into_iter()
         .filter_map(|tile| match tile.fact {
-            Fact::Contact(Contact::Hours(hours)) => {
+            TileFact::Contact(Contact::Hours(hours)) => {
                 Some(format!("{:?} {}-{}", hours.day, hours.opens, hours.closes))
             }
             _ => None,
