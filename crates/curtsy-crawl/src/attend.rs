@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::pin::pin;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use curtsy_core::evidence::{Names, sentence};
@@ -115,7 +114,7 @@ impl<'a> Attendant<'a> {
     }
 
     async fn look(&mut self) {
-        let Crew { spec, crawl, sent, .. } = self.crew;
+        let Crew { spec, crawl, .. } = self.crew;
         let (rows, fetched, body_bytes, hosts) = self.tally.glance();
         let waiting = waiting(self.crew, self.tally).await;
         let room = Room::of(self.crew, self.began.elapsed());
@@ -124,7 +123,7 @@ impl<'a> Attendant<'a> {
             fetched,
             body_bytes,
             hosts,
-            requests: sent.load(Ordering::Relaxed),
+            requests: self.tally.requests(),
             queued: crawl.queued(),
             in_budget: room.urls,
             time_left: room.time,

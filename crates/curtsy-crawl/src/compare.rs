@@ -41,12 +41,12 @@ impl std::ops::AddAssign for Compared {
 /// The rows of a crawl's file, each compared with the one before it.
 pub(crate) struct Comparing<'p> {
     pages: &'p SqliteSink,
-    before: PagesFile,
+    before: &'p PagesFile,
     compared: Mutex<Compared>,
 }
 
 impl<'p> Comparing<'p> {
-    pub(crate) fn new(pages: &'p SqliteSink, before: PagesFile) -> Comparing<'p> {
+    pub(crate) fn new(pages: &'p SqliteSink, before: &'p PagesFile) -> Comparing<'p> {
         Comparing { pages, before, compared: Mutex::default() }
     }
 

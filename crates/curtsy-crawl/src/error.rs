@@ -18,31 +18,13 @@ pub enum SpecError {
         /// What the system says.
         source: std::io::Error,
     },
-    /// Not a URL that can be crawled.
+    /// A text that is not a URL that can be crawled.
     #[error("`{text}` is no URL that can be crawled: {why}")]
     Seed {
         /// The text, without a password and the values of a query.
         text: String,
-        /// What is wrong with it.
-        why: curtsy_core::url::UrlError,
-    },
-    /// The path of a file.
-    #[error(
-        "`{text}` is no URL that can be crawled: it looks like the path of a file\nhint: `--from {text}` reads seeds from a file; `python3 -m http.server` serves a folder, which `curtsy crawl localhost:8000` crawls"
-    )]
-    Path {
-        /// The text.
-        text: String,
-    },
-    /// A scheme without its colon.
-    #[error(
-        "`{text}` is no URL that can be crawled: its scheme has no colon\nhint: did you mean `{meant}`?"
-    )]
-    Colon {
-        /// The text.
-        text: String,
-        /// The same with a colon.
-        meant: String,
+        /// The reason, and perhaps a hint.
+        why: String,
     },
     /// Not a network.
     #[error("`{text}` {why}\nhint: {hint}")]

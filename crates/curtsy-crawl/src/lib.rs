@@ -50,7 +50,7 @@ pub use spec::{
     Begin, FileSpec, JobSpec, Order, Prelude, SeedsAre, Target, file_named_after, ledger_file,
     other_scheme, seed, state_dir,
 };
-pub use stream::{Keeper, Left, NoCache, Streaming, stream};
+pub use stream::{EachBatch, Keeper, Left, NoCache, Streaming, stream};
 pub use waits::Wait;
-pub use watch::{Progress, Waiting, Watch};
+pub use watch::{Progress, Unwatched, Waiting, Watch};
 pub use way::{Way, network};

@@ -9,13 +9,12 @@ use bytes::Bytes;
 use curtsy_core::host::AskKind;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Batch, Boxed, Head, PageSource, Row, Sink, SinkError};
-use curtsy_store::{Ledger, Machine, Options, Shows};
+use curtsy_engine::{Batch, Head, PageSource, Row};
+use curtsy_store::{Ledger, Machine, Options};
 
 use crate::run::make_folder;
 use crate::sharing::Sharing;
-use crate::stream::{Keeper, Streaming};
-use crate::{CrawlError, JobSpec, Report, Watch, stream};
+use crate::{CrawlError, EachBatch, JobSpec, Report, Streaming, Watch, stream};
 
 /// A page that somebody waited for.
 #[derive(Clone, Debug)]
@@ -46,8 +45,12 @@ pub fn get(
         show(&stale);
     }
     let pages = Mutex::new(Vec::new());
-    let how = Streaming { workers: 1, rows: 1, known: Vec::new(), shows: Shows::Nothing };
-    let report = stream(spec, how, |_| OnePageKeeper(&pages), watch, asked)?;
+    let keep = |batch: &Batch| {
+        let rows = batch.rows.iter().filter(|row| row.kind == AskKind::Page);
+        let mut pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.extend(rows.filter_map(|row| page(row)));
+    };
+    let report = stream(spec, Streaming::one_worker(1), |_| EachBatch(keep), watch, asked)?;
     for page in pages.into_inner().unwrap_or_else(PoisonError::into_inner) {
         show(&page);
     }
@@ -76,24 +79,6 @@ fn stale(spec: &JobSpec) -> Result<Option<OnePage>, CrawlError> {
         source: PageSource::Stale,
         at: held.at,
     }))
-}
-
-/// Whoever waits for the page.
-struct OnePageKeeper<'p>(&'p Mutex<Vec<OnePage>>);
-
-impl Keeper for OnePageKeeper<'_> {
-    fn sink(&self) -> Box<dyn Sink + '_> {
-        Box::new(OnePageKeeper(self.0))
-    }
-}
-
-impl Sink for OnePageKeeper<'_> {
-    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
-        let pages = batch.rows.iter().filter(|row| row.kind == AskKind::Page);
-        let pages = pages.filter_map(|row| page(row));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(pages);
-        Box::pin(std::future::ready(Ok(())))
-    }
 }
 
 fn page(row: &Row) -> Option<OnePage> {

@@ -61,10 +61,11 @@ async fn crawl(
     }
     let started_at = opened.crawl.now();
     let known = opened.begin_run(spec, into, (&name, started_at), &discovery)?;
-    let OpenCrawl { crawl, pages, kept, runs, again, .. } = opened;
+    let OpenCrawl { crawl, pages, kept, runs, again, .. } = &opened;
+    let again = *again;
     let is_first = runs.is_empty();
-    let job = if again { name.clone() } else { job_name(&runs).unwrap_or(&name).to_owned() };
-    let comparing = Comparing::new(&pages, kept);
+    let job = if again { name.clone() } else { job_name(runs).unwrap_or(&name).to_owned() };
+    let comparing = Comparing::new(pages, kept);
     let (told, hears) = channel(0);
     let told = Arc::new(told);
     let unread = Arc::new(AtomicBool::new(false));
@@ -76,18 +77,18 @@ async fn crawl(
             told.send_modify(|times| *times += 2);
         })
     };
-    let files = files(spec, into, job, &name, &crawl, &nobody_reads)?;
+    let files = files(spec, into, job, &name, crawl, &nobody_reads)?;
     let tally = Tally::new(&spec.policy);
     let mut sinks: Vec<&dyn Sink> = match again {
         true => vec![&comparing],
-        false => vec![&pages],
+        false => vec![pages],
     };
     sinks.extend(files.iter().map(|file| &**file));
-    let crew = Crew::new(spec, &crawl, (outlet, discovery), 1, FLUSH_ROWS);
+    let crew = Crew::new(spec, crawl, (outlet, discovery), 1, FLUSH_ROWS);
     sinks.extend(crew.sharing.as_ref().map(|sharing| sharing as &dyn Sink));
     sinks.push(&tally);
     let shelves = crew.shelves(Box::new(pages.clone()));
-    let forced = Forced { pages: &pages, shelves: &*shelves, since: started_at };
+    let forced = Forced { pages, shelves: &*shelves, since: started_at };
     let mut attendant = Attendant::new(&crew, &tally, began, watch);
     known.into_iter().for_each(|known| attendant.warn(known));
     let outside = Outside {
@@ -113,19 +114,19 @@ async fn crawl(
     let mut sent = counts.sent;
     sent.iter_mut().zip(spec.prelude.sent).for_each(|(sum, before)| *sum += before);
     if let None | Some(Over::Waits(_) | Over::Stopped) = over {
-        add_earlier_setbacks(&mut counted, &crawl, into)?;
+        add_earlier_setbacks(&mut counted, crawl, kept)?;
     }
     let waits = crew.waits(over, &tally, &counted, began).await;
     crew.complete(&mut counted);
     let not_dialled = crew.outlet.refusals();
     let done =
         Done { name, over, counted, planned: None, sent, warnings, not_dialled, waits, began };
-    let mut report = done.report(spec, &crawl);
+    let mut report = done.report(spec, crawl);
     report.unread = unread.load(Ordering::Relaxed);
     // Without an earlier run, or without bodies, there is nothing to compare.
     report.compared = (again && !is_first && spec.policy.body.keep).then(|| comparing.compared());
     if let (Some(compared), Ended::Complete) = (&mut report.compared, report.how) {
-        compared.unlinked = PagesFile::open(&into.file)?.held_before(started_at)?;
+        compared.unlinked = kept.held_before(started_at)?;
     }
     pages.end_run(RunEnd {
         at: crawl.now(),
@@ -234,6 +235,7 @@ impl OpenCrawl {
             command: into.command.clone(),
             policy: spec.policy.to_toml(),
             policy_hash: spec.policy.hash_hex(),
+            anew: self.again,
         })?;
         self.kept.known(|url, last, depth| {
             discovery.note_known(&url);
@@ -258,9 +260,8 @@ impl OpenCrawl {
 fn add_earlier_setbacks(
     counted: &mut Counted,
     crawl: &Crawl,
-    into: &FileSpec,
+    kept: &PagesFile,
 ) -> Result<(), CrawlError> {
-    let kept = PagesFile::open(&into.file)?;
     for (host, ..) in crawl.waiting(WAITING_SHOWN) {
         if !counted.setbacks.contains_key(&host)
             && let Some(row) = kept.last_setback(&host)?
@@ -274,8 +275,7 @@ fn add_earlier_setbacks(
 
 /// The name of a crawl in its output files: the name of its last run that began anew.
 fn job_name(runs: &[RunRow]) -> Option<&str> {
-    let anew = |run: &&RunRow| run.command.split(' ').any(|word| word == "--again");
-    let begun = runs.iter().rev().find(anew).or(runs.first());
+    let begun = runs.iter().rev().find(|run| run.anew).or(runs.first());
     begun.map(|run| run.trace_id.as_str())
 }
 

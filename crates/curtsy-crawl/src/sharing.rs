@@ -25,7 +25,7 @@ use curtsy_engine::answer::{keep, stale_while_revalidate};
 use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Ending, Fetched, Head, PageSource, Sink, SinkError, UrlRecord,
 };
-use curtsy_fetch::Settings as OutletSettings;
+use curtsy_fetch::FetchSettings as OutletSettings;
 use curtsy_store::{Crawl, Handle, Machine, SHARED_BYTES, SharedPage, SharedPages};
 
 use crate::JobSpec;

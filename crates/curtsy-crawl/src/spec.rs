@@ -7,7 +7,7 @@ use curtsy_core::policy::{Origin, Policy, PolicyError, Settled, Variables, neare
 use curtsy_core::url::{CrawlUrl, Scheme, parse_whatwg};
 use curtsy_engine::Step;
 use curtsy_engine::discover::DiscoverySpec;
-use curtsy_fetch::Settings as Outlet;
+use curtsy_fetch::FetchSettings as Outlet;
 use curtsy_store::Place;
 
 use crate::{CrawlError, PageSharing, SpecError, Way, printable, shown_url};
@@ -177,12 +177,17 @@ fn without_contact(
 /// ```
 pub fn seed(text: &str) -> Result<CrawlUrl, SpecError> {
     if text.starts_with(['/', '.', '~']) && !text.starts_with("//") {
-        return Err(SpecError::Path { text: printable(text) });
+        let text = printable(text);
+        let why = format!(
+            "it looks like the path of a file\nhint: `--from {text}` reads seeds from a file; `python3 -m http.server` serves a folder, which `curtsy crawl localhost:8000` crawls"
+        );
+        return Err(SpecError::Seed { text, why });
     }
     for scheme in ["http", "https"] {
         if let Some(rest) = text.strip_prefix(scheme).filter(|rest| rest.starts_with("//")) {
-            let (text, meant) = (shown_url(text), shown_url(&format!("{scheme}:{rest}")));
-            return Err(SpecError::Colon { text, meant });
+            let meant = shown_url(&format!("{scheme}:{rest}"));
+            let why = format!("its scheme has no colon\nhint: did you mean `{meant}`?");
+            return Err(SpecError::Seed { text: shown_url(text), why });
         }
     }
     if has_scheme(text) {
@@ -231,7 +236,8 @@ fn url(whole: &str, text: &str) -> Result<CrawlUrl, SpecError> {
     if read.is_ok_and(|read| !read.username().is_empty() || read.password().is_some()) {
         return Err(SpecError::Login { text: shown_url(text) });
     }
-    CrawlUrl::parse(whole).map_err(|why| SpecError::Seed { text: shown_url(text), why })
+    let wrong = |why| SpecError::Seed { text: shown_url(text), why };
+    CrawlUrl::parse(whole).map_err(|why| wrong(why.to_string()))
 }
 
 /// Whether a text begins with a scheme. `file:/x` does; `example.org:80` and `localhost:8080/x`

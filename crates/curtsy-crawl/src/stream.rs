@@ -9,8 +9,8 @@ use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{
-    Boxed, Cache, CachedPage, Document, Fetched, Head, Outside, Over, Reader, RobotsFile, Sink,
-    UrlRecord, Want, WorkerCounts, look,
+    Batch, Boxed, Cache, CachedPage, Document, Fetched, Head, Outside, Over, Reader, RobotsFile,
+    Sink, SinkError, UrlRecord, Want, WorkerCounts, look,
 };
 use curtsy_store::{Crawl, Handle, Machine, Options, Shows};
 use tokio::sync::oneshot;
@@ -95,6 +95,30 @@ pub struct Streaming {
     pub known: Vec<UrlKey>,
     /// What is shown of hosts and pages, for people, beside the ledger.
     pub shows: Shows,
+}
+
+impl Streaming {
+    /// One worker that hands on so many rows at once.
+    pub fn one_worker(rows: usize) -> Streaming {
+        Streaming { workers: 1, rows, known: Vec::new(), shows: Shows::Nothing }
+    }
+}
+
+/// A keeper that passes every batch to a function, and holds no pages.
+#[derive(Clone, Copy, Debug)]
+pub struct EachBatch<F>(pub F);
+
+impl<F: Fn(&Batch) + Sync> Keeper for EachBatch<F> {
+    fn sink(&self) -> Box<dyn Sink + '_> {
+        Box::new(EachBatch(&self.0))
+    }
+}
+
+impl<F: Fn(&Batch)> Sink for EachBatch<F> {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        (self.0)(batch);
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// Runs a crawl as [`run`](crate::run) does, with rows that go to a keeper. The keeper is made when

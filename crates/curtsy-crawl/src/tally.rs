@@ -1,6 +1,7 @@
 //! What a run comes to, counted as rows are kept.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -36,6 +37,8 @@ pub(crate) struct Tally {
     trouble: Mutex<Option<String>>,
     /// The hosts with a request in flight, and how many each has.
     in_flight: Mutex<HashMap<HostKey, u32>>,
+    /// Requests whose turn has come.
+    requests: AtomicU64,
 }
 
 /// What was counted.
@@ -147,6 +150,11 @@ impl Tally {
         self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the number of requests that were made until now.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
     /// Rows, pages fetched and bytes, without a copy.
     pub(crate) fn glance(&self) -> (u64, u64, u64, usize) {
         let counted = self.lock();
@@ -172,6 +180,7 @@ impl Listener for Tally {
         match note {
             Note::NotKept { why } => *self.in_trouble() = Some(why.to_owned()),
             Note::Sending { host, .. } => {
+                self.requests.fetch_add(1, Ordering::Relaxed);
                 *self.in_flight().entry(host.clone()).or_default() += 1;
             }
             Note::Ended { host, .. } => {
@@ -221,7 +230,7 @@ impl Counted {
                 self.answer(outcome, row);
             }
             Ending::Cached => self.cached += 1,
-            Ending::Refused(gate) => *self.refused.entry(gate_name(*gate)).or_default() += 1,
+            Ending::Refused(gate) => *self.refused.entry(gate.name()).or_default() += 1,
             Ending::Unheard | Ending::LostRedirect => {}
         }
         let html = row.page.as_ref().and_then(|p| p.document.html.as_ref());
@@ -341,10 +350,6 @@ fn answer_of(outcome: &Outcome, host: &HostKey) -> String {
             format!("failed ({})", cause.map_or_else(String::new, |cause| cause.what.into_owned()))
         }
     }
-}
-
-fn gate_name(gate: Gate) -> &'static str {
-    gate.name()
 }
 
 /// The word for how a URL ended, in columns, reports and progress.

@@ -6,16 +6,28 @@ use curtsy_core::host::{Gate, Reason};
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 
-/// Somebody who watches a crawl.
+/// Receives the progress of a crawl.
 pub trait Watch {
-    /// Called now and then, never more often than this asks for.
-    fn every(&self) -> Duration;
-    /// How it stands.
-    fn see(&mut self, progress: &Progress);
-    /// An event that a person should know at once: a store that cannot be written, an order to
-    /// stop.
-    fn note(&mut self, text: &str);
+    /// Returns the least time between two calls of `see`.
+    fn every(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+    /// Takes the progress.
+    fn see(&mut self, progress: &Progress) {
+        let _ = progress;
+    }
+    /// Takes an event that a person should know at once: a store that cannot be written, an order
+    /// to stop.
+    fn note(&mut self, text: &str) {
+        let _ = text;
+    }
 }
+
+/// Ignores the progress of a crawl.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {}
 
 /// How a crawl stands.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use curtsy_core::policy::{Policy, Reach, Variables};
 use curtsy_core::url::{CrawlUrl, HostKey};
-use curtsy_fetch::{IpNet, NamePin, NamedHost, Proxies, Proxy, Settings};
+use curtsy_fetch::{FetchSettings, IpNet, NamePin, NamedHost, Proxies, Proxy};
 
 use crate::{SpecError, printable, without_login};
 
@@ -76,8 +76,8 @@ impl Way {
     }
 
     /// The way out, as policy and user have it.
-    pub fn settings(&self, policy: &Policy) -> Settings {
-        let mut settings = Settings::of(policy);
+    pub fn settings(&self, policy: &Policy) -> FetchSettings {
+        let mut settings = FetchSettings::of(policy);
         settings.allow_net = self.allow_net.clone();
         settings.named = self.named.clone();
         settings.pins = self.pins.clone();

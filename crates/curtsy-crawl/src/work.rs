@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use curtsy_core::host::Gate;
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{
-    Cache, Outside, Over, Point, Worker, WorkerCounts, WorkerMemory, WorkerSettings, World,
+    Cache, Outside, Over, Worker, WorkerCounts, WorkerMemory, WorkerSettings, World,
 };
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use curtsy_sink::{PRIVATE_ADDRESS, UNKNOWN_ISSUER};
@@ -43,8 +42,6 @@ pub(crate) struct Crew<'c> {
     pub(crate) flush_rows: usize,
     /// Whether a caller waits for one page alone: what it waits for in vain is its outcome.
     pub(crate) single: bool,
-    /// Requests written by all of them.
-    pub(crate) sent: AtomicU64,
     /// The page cache of all crawls, if this one uses it.
     pub(crate) sharing: Option<Sharing>,
     /// What was wrong with it.
@@ -78,7 +75,6 @@ impl<'c> Crew<'c> {
             workers,
             flush_rows,
             single: false,
-            sent: AtomicU64::new(0),
             sharing,
             sharing_said,
         }
@@ -111,7 +107,7 @@ impl<'c> Crew<'c> {
     ) -> (Option<Over>, WorkerCounts) {
         let clock = TokioClock::new();
         let fetch = HttpFetch::new(&self.outlet, clock);
-        let world = MachineWorld { store, fetch, clock, sent: &self.sent };
+        let world = MachineWorld { store, fetch, clock };
         let policy = &self.spec.policy;
         let connections = policy.slots.total_connections;
         let visits = match policy.pace.delay_max.is_zero() {
@@ -202,14 +198,13 @@ impl Crew<'_> {
 }
 
 /// This machine, as a worker sees it.
-struct MachineWorld<'c> {
+struct MachineWorld {
     store: Handle<Machine>,
     fetch: HttpFetch,
     clock: TokioClock,
-    sent: &'c AtomicU64,
 }
 
-impl World for MachineWorld<'_> {
+impl World for MachineWorld {
     type Store = Handle<Machine>;
     type Fetch = HttpFetch;
     type Clock = TokioClock;
@@ -221,11 +216,6 @@ impl World for MachineWorld<'_> {
     }
     fn clock(&self) -> &TokioClock {
         &self.clock
-    }
-    async fn reached(&self, point: Point) {
-        if point == Point::BeforeSend {
-            self.sent.fetch_add(1, Ordering::Relaxed);
-        }
     }
 }
 

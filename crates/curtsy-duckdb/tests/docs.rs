@@ -1,4 +1,5 @@
-//! `docs/reference/sql.md` is true: its queries run as they stand there, in stock DuckDB, and give what it says.
+//! `docs/reference/sql.md` is true: its queries run as they stand there, in stock DuckDB, and give
+//! what it says.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

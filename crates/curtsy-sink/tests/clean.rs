@@ -1,4 +1,5 @@
-//! Whatever pages and servers say, a row is one line of JSON and one record of CSV, no field is a formula, and nothing becomes SQL.
+//! Whatever pages and servers say, a row is one line of JSON and one record of CSV, no field is a
+//! formula, and nothing becomes SQL.
 #![allow(clippy::print_stdout, reason = "figures are what the long run is for")]
 
 mod sample;

@@ -1,10 +1,11 @@
-//! The tables of `docs/reference/columns.md` are what the program goes by. `UPDATE_DOCS=1 cargo test -p curtsy-sink` writes them anew.
+//! The tables of `docs/reference/columns.md` are what the program goes by. `UPDATE_DOCS=1 cargo
+//! test -p curtsy-sink` writes them anew.
 
 mod sample;
 
 use std::path::Path;
 
-use curtsy_sink::{COLUMNS, Group, Options, SqliteSink};
+use curtsy_sink::{COLUMNS, ColumnGroup, Options, SqliteSink};
 use rusqlite::Connection;
 
 use sample::Folder;
@@ -63,17 +64,17 @@ fn the_examples_are_queries() {
 
 fn columns() -> String {
     let mut text = String::from("| column | type | content | changed by |\n|---|---|---|---|\n");
-    for column in COLUMNS {
+    for column in COLUMNS.iter() {
         let kind = match column.name {
             "run" => "INTEGER",
             _ => column.sql.split(' ').next().unwrap_or_default(),
         };
         let changed = match column.group {
-            Group::Url => "nothing",
-            Group::Decision => "every decision",
-            Group::Outcome => "every request",
-            Group::Fresh => "a response, a 304",
-            Group::Content | Group::Bulk => "a response",
+            ColumnGroup::Url => "nothing",
+            ColumnGroup::Decision => "every decision",
+            ColumnGroup::Outcome => "every request",
+            ColumnGroup::Fresh => "a response, a 304",
+            ColumnGroup::Content | ColumnGroup::Bulk => "a response",
         };
         text.push_str(&format!("| `{}` | {kind} | {} | {changed} |\n", column.name, column.about));
     }

@@ -1,4 +1,5 @@
-//! What a crawl's file says afterwards: why a URL ended as it did, which links are broken, what the runs were; and what it never says.
+//! What a crawl's file says afterwards: why a URL ended as it did, which links are broken, what the
+//! runs were; and what it never says.
 
 mod sample;
 
@@ -44,6 +45,7 @@ fn step(of: &str, asked: &str, kind: Kind, secs: u64, outcome: Outcome, then: Th
 
 fn begin(sink: &SqliteSink, trace: &str) {
     let run = RunStart {
+        anew: false,
         trace_id: trace.into(),
         at: START,
         command: "curtsy crawl http://a.test/".into(),
@@ -202,7 +204,8 @@ fn runs_with_their_report() {
     assert_eq!(file.row(&url("http://a.test/2")).unwrap().unwrap().run, Some(runs[1].number));
 }
 
-/// A word that stands in bodies only is found in bodies only: not in a decision, a run, an error or any other column.
+/// A word that stands in bodies only is found in bodies only: not in a decision, a run, an error or
+/// any other column.
 #[test]
 fn bodies_are_in_bodies_only() {
     const SECRET: &str = "s3cr3t-of-the-page";
@@ -291,7 +294,8 @@ fn bodies_are_in_bodies_only() {
     }
 }
 
-/// A file that a program before version 2 of the rows wrote: read as it is, and brought up by whoever writes it.
+/// A file that a program before version 2 of the rows wrote: read as it is, and brought up by
+/// whoever writes it.
 #[test]
 fn a_file_of_version_1_is_read_as_it_is_and_upgraded_by_a_writer() {
     let folder = Folder::new("version-1");

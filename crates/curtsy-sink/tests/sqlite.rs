@@ -1,4 +1,5 @@
-//! Rows in a crawl's file: what a second look, a refusal or a confirmation changes, and who can read it meanwhile.
+//! Rows in a crawl's file: what a second look, a refusal or a confirmation changes, and who can
+//! read it meanwhile.
 #![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod sample;

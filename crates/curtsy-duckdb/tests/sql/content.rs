@@ -14,7 +14,8 @@ fn page_of(bytes: u32) -> Body {
     Body::Page(PageParts { bytes, ..PageParts::default() })
 }
 
-/// "Default max: 10MB (`max_response_bytes`)", "Responses exceeding limit: marked as error, body discarded": as it is after unpacking.
+/// "Default max: 10MB (`max_response_bytes`)", "Responses exceeding limit: marked as error, body
+/// discarded": as it is after unpacking.
 #[test]
 fn a_response_that_is_too_large_is_an_error_without_a_body() {
     let host = Host::named("h.test")
@@ -38,8 +39,9 @@ fn a_response_that_is_too_large_is_an_error_without_a_body() {
     town.assert_clean();
 }
 
-/// "`accept_content_types`: whitelist (supports wildcards like `text/*`)", "`reject_content_types`: blacklist (checked after accept)",
-/// "Rejected responses: marked as error, body discarded", "Content-type rejection: skip".
+/// "`accept_content_types`: whitelist (supports wildcards like `text/*`)", "`reject_content_types`:
+/// blacklist (checked after accept)", "Rejected responses: marked as error, body discarded",
+/// "Content-type rejection: skip".
 #[test]
 fn content_types_are_filtered() {
     let says = |path: &str, kind: &str| {

@@ -19,8 +19,8 @@ fn fetched(duck: &Duck) -> Vec<String> {
     duck.texts("SELECT regexp_extract(url, '[0-9](/.*)$', 1) AS path FROM pages WHERE decision = 'fetched' ORDER BY path")
 }
 
-/// "Parse robots.txt for `Sitemap:` directives", "Handle sitemap indexes recursively", "Auto-detect and decompress gzipped sitemaps",
-/// "Cache discovered URLs with metadata (lastmod, changefreq)".
+/// "Parse robots.txt for `Sitemap:` directives", "Handle sitemap indexes recursively", "Auto-detect
+/// and decompress gzipped sitemaps", "Cache discovered URLs with metadata (lastmod, changefreq)".
 #[test]
 fn sitemaps_of_robots_txt_are_read_through_their_indexes() {
     let packed = Sitemap { gz: true, ..sitemap("/deep.xml", SitemapKind::Urls, &["/p/1", "/p/2"]) };
@@ -81,7 +81,8 @@ fn without_a_word_in_robots_txt_the_usual_places_are_tried() {
     }
 }
 
-/// "BFS crawl from start URL when enabled (`follow_links = true`)", "Respect `max_crawl_depth` and `max_crawl_pages`".
+/// "BFS crawl from start URL when enabled (`follow_links = true`)", "Respect `max_crawl_depth` and
+/// `max_crawl_pages`".
 #[test]
 fn links_are_followed_breadth_first_when_that_is_wanted() {
     let page = |path: &str, links: &[&str]| Answer::page(path, path, "", links);
@@ -160,8 +161,8 @@ fn the_address_that_a_page_calls_its_own_is_followed() {
     town.close();
 }
 
-/// "When given full URL: Still check robots.txt for that domain. If no sitemap found, crawl the URL directly. Don't cache "not_found" status
-/// for direct URLs".
+/// "When given full URL: Still check robots.txt for that domain. If no sitemap found, crawl the URL
+/// directly. Don't cache "not_found" status for direct URLs".
 #[test]
 fn a_page_that_is_given_is_fetched_without_a_sitemap() {
     let host = Host::named("h.test")

@@ -486,7 +486,8 @@ pub(crate) fn most_at_once(log: &[Exchange]) -> usize {
     log.iter().map(|x| open_at(x.start)).max().unwrap_or(0)
 }
 
-/// Requests that a kill may repeat: those in flight, and those whose answer came in the last 100 ms.
+/// Requests that a kill may repeat: those in flight, and those whose answer came in the last 100
+/// ms.
 pub(crate) fn open_at(log: &[Exchange], at: u64) -> u32 {
     log.iter().filter(|x| x.start <= at && x.end + 100_000 >= at).count() as u32
 }

@@ -87,7 +87,8 @@ fn limit_stops_a_crawl() {
     town.close();
 }
 
-/// `kill -9` in the middle: committed rows stay, the next crawl of the same query adds the rest, every page has one row.
+/// `kill -9` in the middle: committed rows stay, the next crawl of the same query adds the rest,
+/// every page has one row.
 #[test]
 fn a_crawl_that_is_killed_goes_on_where_it_was() {
     let policy = format!("{QUICK}[timeout]\nfirst_byte = '1s'\nwhole = '1s'\n");

@@ -1,4 +1,5 @@
-//! DuckDB 1.5.6 and its shell: everything but the statement and `crawl_into`, which say what to use instead.
+//! DuckDB 1.5.6 and its shell: everything but the statement and `crawl_into`, which say what to use
+//! instead.
 
 use std::process::{Command, Stdio};
 

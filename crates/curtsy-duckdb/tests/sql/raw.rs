@@ -1,4 +1,5 @@
-//! Servers that say and hear exactly what a test wants: one that keeps the heads of requests, and a proxy that passes them on.
+//! Servers that say and hear exactly what a test wants: one that keeps the heads of requests, and a
+//! proxy that passes them on.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -93,7 +94,8 @@ impl Talk {
         let _ = self.stream.write_all(bytes.as_ref());
     }
 
-    /// Says something to another server in the client's name, and passes everything on both ways until one of them closes.
+    /// Says something to another server in the client's name, and passes everything on both ways
+    /// until one of them closes.
     fn pass(&mut self, to: SocketAddr, first: &str) {
         #[allow(clippy::disallowed_methods, reason = "the proxy's own side")]
         let mut there = TcpStream::connect(to).unwrap();
@@ -114,7 +116,8 @@ fn copy(from: &mut TcpStream, to: &mut TcpStream) {
     let _ = to.shutdown(std::net::Shutdown::Write);
 }
 
-/// A proxy that wants `login` (as `Basic …` has it, if any), and passes all it is asked to one address: tunnels and plain requests.
+/// A proxy that wants `login` (as `Basic …` has it, if any), and passes all it is asked to one
+/// address: tunnels and plain requests.
 pub(crate) fn proxy(at: &str, login: Option<&'static str>, to: SocketAddr) -> Raw {
     Raw::new(at, move |talk| {
         let Some(head) = talk.hear() else { return };
@@ -128,7 +131,8 @@ pub(crate) fn proxy(at: &str, login: Option<&'static str>, to: SocketAddr) -> Ra
             talk.say("HTTP/1.1 200 Go on\r\n\r\n");
             return talk.pass(to, "");
         }
-        // `GET http://host:port/path HTTP/1.1` becomes the site's own form, and each connection has one request.
+        // `GET http://host:port/path HTTP/1.1` becomes the site's own form, and each connection has
+        // one request.
         let whole = head.split(' ').nth(1).unwrap_or_default();
         let path =
             whole.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]));

@@ -9,7 +9,8 @@ fn scene(host: Host) -> Scene {
     Scene { seed: 1, hosts: vec![host], ..Scene::default() }
 }
 
-/// "MUST fetch and parse robots.txt before crawling any domain", "MUST respect `Disallow` directives for configured user-agent".
+/// "MUST fetch and parse robots.txt before crawling any domain", "MUST respect `Disallow`
+/// directives for configured user-agent".
 #[test]
 fn robots_txt_comes_first_and_is_obeyed() {
     let rules = "User-agent: *\nDisallow: /p/2\n\nUser-agent: shopbot\nDisallow: /p/3\n";
@@ -41,7 +42,8 @@ fn robots_txt_comes_first_and_is_obeyed() {
     );
 }
 
-/// "SHOULD cache robots.txt to avoid re-fetching": the next crawl of this process, and one of another process, don't ask again.
+/// "SHOULD cache robots.txt to avoid re-fetching": the next crawl of this process, and one of
+/// another process, don't ask again.
 #[test]
 fn robots_txt_is_asked_for_once() {
     let host = Host::named("h.test").pages(7, 3, 500).robots("User-agent: *\nDisallow: /p/1\n");
@@ -59,7 +61,8 @@ fn robots_txt_is_asked_for_once() {
     town.assert_clean();
 }
 
-/// "MUST check `noindex` meta tag in HTML responses": such a page has a row, and its body is not kept.
+/// "MUST check `noindex` meta tag in HTML responses": such a page has a row, and its body is not
+/// kept.
 #[test]
 fn the_body_of_a_noindex_page_is_not_kept() {
     let meta = r#"<meta name="robots" content="noindex">"#;

@@ -57,7 +57,8 @@ fn http_keep_alive_decides_whether_connections_are_used_again() {
     assert_eq!(connections(6, 11), (5, 5));
 }
 
-/// "`http_proxy`, `http_proxy_username`, `http_proxy_password`": plain requests go to the proxy as whole URLs, with the login.
+/// "`http_proxy`, `http_proxy_username`, `http_proxy_password`": plain requests go to the proxy as
+/// whole URLs, with the login.
 #[test]
 fn http_proxy_is_used_with_its_login() {
     let robots = "User-agent: *\nDisallow: /p/1\n";
@@ -71,7 +72,8 @@ fn http_proxy_is_used_with_its_login() {
     duck.run(&format!("SET curtsy_resolve = 'shop.test={}'", served.address.ip()));
     duck.run(&format!("SET http_proxy = '{}'", proxy.address));
     let url = |n: u32| list([format!("{}p/{n}", served.url)]);
-    // Without the login the proxy lets nobody through. What it answers is not the site's robots.txt.
+    // Without the login the proxy lets nobody through. What it answers is not the site's
+    // robots.txt.
     duck.crawl(&url(1), "patience '0s'");
     let settled = "SELECT count(*) FROM pages WHERE http_status IS NOT NULL OR decision = 'dead'";
     assert_eq!((town.log().len(), duck.number(settled)), (0, 0));
@@ -92,7 +94,8 @@ fn http_proxy_is_used_with_its_login() {
     assert!(town.close().iter().all(|x| !x.authorization), "the login is the proxy's alone");
 }
 
-/// The example of the seed, as it is written there. Its names are pinned to this machine, where a real proxy listens on port 8080.
+/// The example of the seed, as it is written there. Its names are pinned to this machine, where a
+/// real proxy listens on port 8080.
 #[test]
 fn the_example_of_the_seed_runs_as_it_is_written() {
     let mut host = Host::named("example.com").pages(1, 1, 500);

@@ -1,4 +1,5 @@
-//! The statement itself: how it is written, which tables it means, and what it says to those who write it wrongly.
+//! The statement itself: how it is written, which tables it means, and what it says to those who
+//! write it wrongly.
 
 use curtsy_sim::loopback::Scene;
 use serde_json::json;
@@ -7,7 +8,8 @@ use crate::harness::{QUICK, Town, list};
 
 const FORM: &str = "the whole form: CRAWL (SELECT url FROM …) INTO pages [WITH (option value, …)]";
 
-/// A query of every kind gives its first column, and nothing of it is lost on the way: texts that are no URLs come back as rows.
+/// A query of every kind gives its first column, and nothing of it is lost on the way: texts that
+/// are no URLs come back as rows.
 #[test]
 fn queries_of_every_kind_are_read_as_they_are() {
     let town = Town::empty("");

@@ -20,8 +20,8 @@ fn crawlers(town: &Town, duck: &Duck, options: &str) -> usize {
     found
 }
 
-/// "Default thread count: DuckDB's `threads` setting", "Capped at 32 threads maximum, minimum 1", "Configurable via `threads` parameter in
-/// WITH clause".
+/// "Default thread count: DuckDB's `threads` setting", "Capped at 32 threads maximum, minimum 1",
+/// "Configurable via `threads` parameter in WITH clause".
 #[test]
 fn threads_are_duckdbs_unless_the_statement_says_otherwise() {
     let slowly = QUICK.replace("20ms", "200ms");

@@ -16,7 +16,8 @@ fn part(town: &Town, hosts: usize, pages: u32, of: u32, rest: u32) -> Vec<String
     pages.map(|(host, n)| town.url(host, &format!("/p/{n}"))).collect()
 }
 
-/// Two connections of one process, another process with another database, and a `curtsy crawl` beside them, eight threads each.
+/// Two connections of one process, another process with another database, and a `curtsy crawl`
+/// beside them, eight threads each.
 #[test]
 fn connections_processes_and_the_program_share_one_pace() {
     let mut town = Town::new(Scene::plain(3, 33, 3, 500), DELAY);
@@ -84,7 +85,8 @@ fn a_crawl_of_moody_hosts_keeps_its_manners() {
     assert!(log.len() > 150, "{} exchanges", log.len());
 }
 
-/// Two crawls of one site at once, by two connections of one database: they write the same table of what sitemaps list.
+/// Two crawls of one site at once, by two connections of one database: they write the same table of
+/// what sitemaps list.
 #[test]
 fn crawls_into_one_database_are_not_in_each_others_way() {
     let pages = 40;
@@ -118,7 +120,8 @@ fn crawls_into_one_database_are_not_in_each_others_way() {
     town.close();
 }
 
-/// A page that another crawl of this user holds fresh is not asked for again, unless the query says so.
+/// A page that another crawl of this user holds fresh is not asked for again, unless the query says
+/// so.
 #[test]
 fn a_row_says_where_its_page_comes_from() {
     let mut town = Town::new(Scene::plain(1, 4, 2, 500), &DELAY.replace("warehouse", "careful"));

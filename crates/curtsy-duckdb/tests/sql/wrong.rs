@@ -151,7 +151,8 @@ fn queries_that_give_nothing_or_fail_are_told_as_such() {
     assert_eq!(duck.number("SELECT 7"), 7, "the process lives on");
 }
 
-/// "Network timeouts/failures": a host that can't be reached ends the crawl with a row that says so.
+/// "Network timeouts/failures": a host that can't be reached ends the crawl with a row that says
+/// so.
 #[test]
 fn a_host_that_is_not_there_gets_its_row() {
     let mut town = Town::new(Scene::plain(1, 3, 1, 500), QUICK);

@@ -17,7 +17,7 @@ use curtsy_engine::memory::{Control, Options};
 use curtsy_engine::{
     Commit, Connected, Fetch, Grant, Head, Line, Mono, Permit, Reading, Request, Sent, Store,
 };
-use curtsy_fetch::{HttpFetch, HttpLine, Outlet, Settings, SpeedFloor, TokioClock};
+use curtsy_fetch::{FetchSettings, HttpFetch, HttpLine, Outlet, SpeedFloor, TokioClock};
 use futures_util::FutureExt;
 
 /// A worker's way to the web, and its clock.
@@ -26,11 +26,11 @@ pub(crate) struct Client {
     pub(crate) clock: TokioClock,
 }
 
-/// Settings for loopback, with short waits.
-pub(crate) fn settings() -> Settings {
+/// FetchSettings for loopback, with short waits.
+pub(crate) fn settings() -> FetchSettings {
     let mut policy = Policy::preset(Preset::Careful);
     policy.identity.contact = Some("me@example.org".to_owned());
-    let mut settings = Settings::of(&policy);
+    let mut settings = FetchSettings::of(&policy);
     settings.allow_net = vec!["127.0.0.0/8".parse().unwrap()];
     settings.timeouts.connect = Duration::from_secs(2);
     settings.timeouts.tls = Duration::from_secs(2);
@@ -45,7 +45,7 @@ impl Client {
         Client::with(|_| {})
     }
 
-    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Client {
+    pub(crate) fn with(change: impl FnOnce(&mut FetchSettings)) -> Client {
         let mut settings = settings();
         change(&mut settings);
         Client::of(&Outlet::new(&settings).unwrap())

@@ -4,14 +4,14 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use curtsy_engine::{Connected, Line, Mono, Request, Sent};
-use curtsy_fetch::Settings;
+use curtsy_fetch::FetchSettings;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::client::{Client, approach, request, run};
 use crate::secure::{Ca, SecureSite};
 use crate::site::{Site, ok};
 
-fn believing(ca: &Ca) -> impl FnOnce(&mut Settings) {
+fn believing(ca: &Ca) -> impl FnOnce(&mut FetchSettings) {
     let pem = ca.pem.clone();
     move |settings| {
         settings.ca_pem = pem;
@@ -65,7 +65,8 @@ fn a_server_that_speaks_no_tls_or_nothing() {
     assert_eq!(got.said, "no line: TlsAbsent");
 }
 
-/// What `openssl req -x509` makes: a certificate that signed itself and says that it is an authority.
+/// What `openssl req -x509` makes: a certificate that signed itself and says that it is an
+/// authority.
 #[test]
 fn a_certificate_that_signed_itself_is_believed_if_it_is_named() {
     let ca = Ca::new();
@@ -195,7 +196,8 @@ fn floods_of_frames_end_the_line() {
     );
 }
 
-/// RFC 9113 §5.1.2: a limit of no streams holds a request back; it must not leave whenever the server likes.
+/// RFC 9113 §5.1.2: a limit of no streams holds a request back; it must not leave whenever the
+/// server likes.
 #[test]
 fn a_server_that_lets_no_stream_begin_is_not_sent_to() {
     let ca = Ca::new();

@@ -110,7 +110,8 @@ fn one_lookup_is_judged_and_dialled() {
     let site = Site::saying_once(ok("Connection: close\r\n", "page"));
     let url = format!("http://shop.test:{}/", site.address.port());
     run(async {
-        // Public first, private at the second question: nobody asks a second time between the look and the dial.
+        // Public first, private at the second question: nobody asks a second time between the look
+        // and the dial.
         let resolver = Scripted::new(&[&["127.0.0.1"], &["10.0.0.1"]]);
         let client = client(&resolver, "127.0.0.0/8");
         for _ in 0..3 {

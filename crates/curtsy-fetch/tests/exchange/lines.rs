@@ -87,7 +87,8 @@ fn a_line_that_the_server_closed_is_not_handed_out() {
     assert_eq!(site.accepted(), 3);
 }
 
-/// Many servers close an idle line after five seconds: one that is needed later is dialled in time for its turn.
+/// Many servers close an idle line after five seconds: one that is needed later is dialled in time
+/// for its turn.
 #[test]
 fn a_line_is_not_trusted_to_stand_until_a_turn_that_is_far_away() {
     for (headers, turn_in, dialled) in [
@@ -109,7 +110,8 @@ fn a_line_is_not_trusted_to_stand_until_a_turn_that_is_far_away() {
     }
 }
 
-/// Nothing runs between the answer and the next request: the end of the line shows in the socket alone.
+/// Nothing runs between the answer and the next request: the end of the line shows in the socket
+/// alone.
 #[test]
 fn a_line_that_was_closed_behind_its_answer_is_not_handed_out() {
     let site = Site::saying_once(ok("", "page"));

@@ -1,9 +1,10 @@
-//! Through a proxy: a tunnel for https, the whole URL for http, and the guard for what can still be seen.
+//! Through a proxy: a tunnel for https, the whole URL for http, and the guard for what can still be
+//! seen.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use curtsy_fetch::{Outlet, Proxies, Settings};
+use curtsy_fetch::{FetchSettings, Outlet, Proxies};
 
 use crate::client::{Client, run, settings};
 use crate::guard::Scripted;
@@ -45,7 +46,7 @@ fn copy(from: &mut TcpStream, to: &mut TcpStream) {
     }
 }
 
-fn through(proxy: &Site, login: &str) -> impl FnOnce(&mut Settings) {
+fn through(proxy: &Site, login: &str) -> impl FnOnce(&mut FetchSettings) {
     let url = format!("http://{login}{}", proxy.address);
     move |settings| {
         settings.proxies = Proxies::all(url.parse().unwrap());
@@ -106,7 +107,8 @@ fn what_can_be_seen_of_the_target_is_judged_before_the_proxy_is_asked() {
     assert_eq!(proxy.accepted(), 0);
 }
 
-/// A name that resolves nowhere here is the proxy's to judge, unless it can only mean something inside.
+/// A name that resolves nowhere here is the proxy's to judge, unless it can only mean something
+/// inside.
 #[test]
 fn names_that_are_never_public_are_not_asked_of_a_proxy() {
     let proxy = proxy(None);

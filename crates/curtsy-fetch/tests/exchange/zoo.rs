@@ -37,7 +37,8 @@ fn cpu() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Before, a robots.txt was unpacked as long as its packed bytes were within the limit: 10 GB of zeros in one piece of work.
+/// Before, a robots.txt was unpacked as long as its packed bytes were within the limit: 10 GB of
+/// zeros in one piece of work.
 #[test]
 fn a_robots_txt_that_bursts_is_not_unpacked() {
     let before = cpu();
@@ -71,7 +72,8 @@ fn windows_that_are_not_kept_are_no_http() {
     check("h2-window-overflow", "sent, Malformed");
 }
 
-/// Before, whatever ended in `chunked` was a page, packed or not, and whatever did not went up to the close.
+/// Before, whatever ended in `chunked` was a page, packed or not, and whatever did not went up to
+/// the close.
 #[test]
 fn transfer_codings_that_nobody_asked_for_are_malformed() {
     check("transfer-gzip", "sent, Malformed");

@@ -8,7 +8,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{Keeper, Left, PageKind};
 use curtsy_engine::{Batch, Boxed, Cache, Ending, Row, Sink, SinkError, Step};
-use curtsy_sink::{Facts, RobotsTexts, Rules, Said, request_kind};
+use curtsy_sink::{Facts, FindingColumns, RobotsTexts, Rules, request_kind};
 use curtsy_store::{Handle, Machine};
 use serde_json::{Value as Json, json};
 
@@ -130,7 +130,7 @@ impl<'r> RunKeeper<'r> {
         findings: &Findings,
         at: Time,
     ) -> Result<(), DbError> {
-        let said = Said::by(findings);
+        let said = FindingColumns::of(findings);
         let what = match outcome.status() {
             Some(_) => "answered",
             None => "failed",
