@@ -1,4 +1,4 @@
-//! Which policy a crawl goes by: the name of a preset or a file.
+//! The choice of a policy: a preset or a file.
 
 use curtsy_core::policy::Preset;
 
@@ -11,15 +11,15 @@ pub enum Choice {
     Preset(Preset),
     /// A file.
     File {
-        /// Its name, as it was given.
+        /// Its name, as the user gave it.
         path: String,
-        /// What it says.
+        /// Its text.
         text: String,
     },
 }
 
 impl Choice {
-    /// Finds what a user means: a preset's name first, else a file.
+    /// Finds a policy by name: a preset first, else a file.
     pub fn find(name: &str) -> Result<Choice, SpecError> {
         if let Some(preset) = Preset::parse(name) {
             return Ok(Choice::Preset(preset));
@@ -33,7 +33,7 @@ impl Choice {
         Ok(Choice::File { path: name.to_owned(), text })
     }
 
-    /// The text of the file, if it is one.
+    /// Returns the text of the file, if it is one.
     pub fn file(&self) -> Option<&str> {
         match self {
             Choice::Preset(_) => None,
@@ -41,7 +41,7 @@ impl Choice {
         }
     }
 
-    /// The preset, if it is one.
+    /// Returns the preset, if it is one.
     pub fn preset(&self) -> Option<Preset> {
         match self {
             Choice::Preset(preset) => Some(*preset),
@@ -49,7 +49,7 @@ impl Choice {
         }
     }
 
-    /// What the user calls it.
+    /// Returns the name that the user gave.
     pub fn name(&self) -> &str {
         match self {
             Choice::Preset(preset) => preset.name(),

@@ -1,7 +1,7 @@
-//! One page for somebody who waits for it.
+//! Fetches one page for a caller who waits.
 //!
 //! A stale page of the shared cache is returned at once if its server permits use during
-//! revalidation (RFC 5861). The answer of the site is for the next caller.
+//! revalidation (RFC 5861). The response of the site is for the next caller.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,25 +16,25 @@ use crate::run::make_folder;
 use crate::sharing::Sharing;
 use crate::{CrawlError, EachBatch, JobSpec, Report, Streaming, Watch, stream};
 
-/// A page that somebody waited for.
+/// The fetched page.
 #[derive(Clone, Debug)]
 pub struct OnePage {
-    /// The page that was asked for.
+    /// The requested URL.
     pub url: CrawlUrl,
-    /// Where it was found.
+    /// The URL after all redirects.
     pub final_url: CrawlUrl,
-    /// The head of the answer.
+    /// The head of the response.
     pub head: Arc<Head>,
     /// The body.
     pub body: Bytes,
-    /// Where it comes from.
+    /// Where the content came from.
     pub source: PageSource,
-    /// When its answer came, or was last confirmed.
+    /// When the response arrived, or was last confirmed.
     pub at: Time,
 }
 
-/// Gets the only page of a job. `show` is called for a stale page first, if its server permits
-/// that, and then for the answer of the site.
+/// Fetches the only page of a job. `show` is called for a stale page first, if its server permits
+/// that, and then for the response.
 pub fn get(
     spec: &JobSpec,
     show: &mut dyn FnMut(&OnePage),
@@ -57,7 +57,7 @@ pub fn get(
     Ok(report)
 }
 
-/// The page as the shared cache has it, if it is stale and may be used while it is asked for again.
+/// Returns the page of the shared cache if it is stale and may be used during revalidation.
 fn stale(spec: &JobSpec) -> Result<Option<OnePage>, CrawlError> {
     let ledger = spec.ledger_file()?;
     make_folder(ledger)?;

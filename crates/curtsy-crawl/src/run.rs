@@ -1,4 +1,4 @@
-//! A crawl into a file of its own, which goes on when it was stopped.
+//! A crawl into a file, which can be resumed.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ use crate::{
     shown_url,
 };
 
-/// The rows of a batch, if that many arrive within the time that a row may wait. Large batches are
-/// cheaper: keys are spread over their index, and a transaction writes every page of the index that
-/// it changed.
+/// The largest number of rows in a batch, if they arrive within the time that a row may wait. Large
+/// batches are cheaper: keys are spread over their index, and a transaction writes every changed
+/// page of the index.
 pub(crate) const FLUSH_ROWS: usize = 400;
 
-/// Hosts that are tried anew at once when settings have changed; the others are when they fall due.
+/// The largest number of hosts that are retried at once when settings have changed.
 pub(crate) const ANEW_MAX: usize = 10_000;
 
 /// Runs a crawl until nothing is left, until the remaining URLs must wait too long, or until the
@@ -79,10 +79,7 @@ async fn crawl(
     };
     let files = files(spec, into, job, &name, crawl, &nobody_reads)?;
     let tally = Tally::new(&spec.policy);
-    let mut sinks: Vec<&dyn Sink> = match again {
-        true => vec![&comparing],
-        false => vec![pages],
-    };
+    let mut sinks: Vec<&dyn Sink> = if again { vec![&comparing] } else { vec![pages] };
     sinks.extend(files.iter().map(|file| &**file));
     let crew = Crew::new(spec, crawl, (outlet, discovery), 1, FLUSH_ROWS);
     sinks.extend(crew.sharing.as_ref().map(|sharing| sharing as &dyn Sink));
@@ -123,7 +120,7 @@ async fn crawl(
         Done { name, over, counted, planned: None, sent, warnings, not_dialled, waits, began };
     let mut report = done.report(spec, crawl);
     report.unread = unread.load(Ordering::Relaxed);
-    // Without an earlier run, or without bodies, there is nothing to compare.
+    // Without an earlier run, or without bodies, nothing can be compared.
     report.compared = (again && !is_first && spec.policy.body.keep).then(|| comparing.compared());
     if let (Some(compared), Ended::Complete) = (&mut report.compared, report.how) {
         compared.unlinked = kept.held_before(started_at)?;
@@ -134,7 +131,7 @@ async fn crawl(
         figures: serde_json::to_value(&report).unwrap_or_default(),
         evidence: Some(report.evidence.clone()),
     })?;
-    // A worker that was cut off has requests in flight: their leases stay until they expire.
+    // An aborted worker has requests in flight: their leases stay until they expire.
     if over.is_some() {
         crawl.end_run();
     }
@@ -149,19 +146,19 @@ struct OpenCrawl {
     runs: Vec<RunRow>,
     /// Seeds that were not in the crawl's file.
     added: Vec<CrawlUrl>,
-    /// Whether the user wants it to begin anew.
+    /// Whether it begins anew.
     again: bool,
-    /// URLs that an earlier run had given up, and that are queued again.
+    /// The number of URLs that an earlier run gave up and that are queued again.
     back: usize,
 }
 
 impl OpenCrawl {
-    /// Opens the files of a crawl, and queues the URLs with which it goes on.
+    /// Opens the files of a crawl, and queues URLs that an earlier run gave up.
     fn open(spec: &JobSpec, into: &FileSpec) -> Result<OpenCrawl, CrawlError> {
         let ledger = spec.ledger_file()?;
         make_folder(ledger)?;
         make_folder(&into.file)?;
-        // A target that cannot be written is refused before a crawl is begun beside it.
+        // A target that cannot be written is refused before the crawl's file is created.
         for target in &into.targets {
             match target {
                 Target::Sqlite => {}
@@ -172,10 +169,7 @@ impl OpenCrawl {
         let crawl = Crawl::open(ledger, &into.file, Options::default())?;
         let Admitted { added, is_new } = admit_seeds(spec, into, &crawl)?;
         let again = into.begin != Begin::GoOn;
-        match again || is_new {
-            true => crawl.begin_again()?,
-            false => crawl.begin_run()?,
-        }
+        if again || is_new { crawl.begin_again()? } else { crawl.begin_run()? }
         let options = curtsy_sink::Options {
             robots: Some(robots_texts(&crawl)),
             body_max: Some(spec.policy.body.decoded_max),
@@ -184,15 +178,12 @@ impl OpenCrawl {
         let pages = SqliteSink::open(&into.file, options)?;
         let kept = PagesFile::open(&into.file)?;
         let runs = kept.runs()?;
-        let back = match again || is_new {
-            true => 0,
-            false => put_back(spec, &kept, &crawl)?,
-        };
+        let back = if again || is_new { 0 } else { put_back(spec, &kept, &crawl)? };
         try_own_machine(spec, &crawl)?;
         Ok(OpenCrawl { crawl, pages, kept, runs, added, again, back })
     }
 
-    /// The report on a crawl that an earlier run completed, if there is nothing left to do.
+    /// Returns the report on a complete crawl, if there is nothing to do.
     fn complete_already(
         &self,
         spec: &JobSpec,
@@ -204,7 +195,7 @@ impl OpenCrawl {
         let finished = runs.last().filter(|run| run.outcome.as_deref() == Some("complete"));
         let Some(run) = finished.filter(|_| !has_work) else { return Ok(None) };
         let held = kept.held()?;
-        // A crawl that ended without a page is no success when it is repeated either.
+        // A complete crawl without any page is no success either.
         let planned = (held == 0).then(|| (spec.seeds.len() as u64, Vec::new()));
         let done = Done { name: name.to_owned(), planned, ..Done::nothing(began) };
         let mut report = done.report(spec, crawl);
@@ -220,7 +211,7 @@ impl OpenCrawl {
         Ok(Some(report))
     }
 
-    /// Writes the begin of a run, and tells discovery which URLs are known. Returns warnings about
+    /// Records the beginning of a run, and tells discovery the known URLs. Returns warnings about
     /// added seeds that the crawl has already.
     fn begin_run(
         &self,
@@ -256,7 +247,7 @@ impl OpenCrawl {
     }
 }
 
-/// Adds what an earlier run saw of the hosts that wait: it may be the cause of the wait.
+/// Adds failures of an earlier run on the hosts that wait: they may be the cause.
 fn add_earlier_setbacks(
     counted: &mut Counted,
     crawl: &Crawl,
@@ -273,7 +264,7 @@ fn add_earlier_setbacks(
     Ok(())
 }
 
-/// The name of a crawl in its output files: the name of its last run that began anew.
+/// Returns the job of a crawl's output files: the trace id of its last run that began anew.
 fn job_name(runs: &[RunRow]) -> Option<&str> {
     let begun = runs.iter().rev().find(|run| run.anew).or(runs.first());
     begun.map(|run| run.trace_id.as_str())
@@ -341,13 +332,10 @@ fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, Cr
 pub(crate) fn try_own_machine(spec: &JobSpec, crawl: &Crawl) -> Result<(), CrawlError> {
     let hosts = spec.seeds.iter().map(CrawlUrl::host).filter(|host| host.names_this_machine());
     let hosts: Vec<_> = hosts.take(ANEW_MAX).cloned().collect();
-    match hosts.is_empty() {
-        true => Ok(()),
-        false => Ok(crawl.try_anew(Anew::OwnMachine, hosts, ANEW_MAX)?),
-    }
+    if hosts.is_empty() { Ok(()) } else { Ok(crawl.try_anew(Anew::OwnMachine, hosts, ANEW_MAX)?) }
 }
 
-/// Makes the folder of a file that is about to be opened.
+/// Creates the folder of a file.
 pub(crate) fn make_folder(file: &std::path::Path) -> Result<(), CrawlError> {
     match file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) => std::fs::create_dir_all(folder)
@@ -384,7 +372,7 @@ fn files(
     Ok(files)
 }
 
-/// The texts of the robots.txt files that a crawl's store holds.
+/// Returns a function that finds the texts of robots.txt in a crawl's store.
 pub fn robots_texts(crawl: &Crawl) -> RobotsTexts {
     let crawl = crawl.clone();
     Arc::new(move |id| crawl.robots(id))

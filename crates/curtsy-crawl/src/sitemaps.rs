@@ -1,4 +1,4 @@
-//! What do the sitemaps of a site list? Asks for robots.txt and sitemaps, and for nothing else.
+//! Lists the URLs in the sitemaps of a site. Requests robots.txt and sitemaps only.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use curtsy_sink::read::SitemapUrl;
 
 use crate::{CrawlError, EachBatch, JobSpec, Report, SeedsAre, Streaming, Watch, stream};
 
-/// Listed URLs that are read.
+/// The largest number of URLs that are listed.
 pub(crate) const LISTED_MAX: usize = 1_000_000;
 
 /// Returns the URLs in the sitemaps of a job's seeds; each seed is a site or one sitemap. The
@@ -25,7 +25,7 @@ pub fn list_sitemaps(
     spec.seeds_are = SeedsAre::Sitemaps;
     spec.discovery.seeds = spec.seeds.clone();
     spec.discovery.follow_links = false;
-    // Pages are listed, not asked for.
+    // Pages are listed, not requested.
     let mut policy = (*spec.policy).clone();
     policy.budget.depth = Some(0);
     spec.policy = Arc::new(policy);
@@ -35,7 +35,7 @@ pub fn list_sitemaps(
     Ok((list.into_inner().unwrap_or_else(PoisonError::into_inner).urls, report))
 }
 
-/// Where the sitemaps of a site begin.
+/// Returns the first sitemap of a site.
 fn first(url: &CrawlUrl) -> CrawlUrl {
     let path = url.path_and_query();
     match path.contains("sitemap") || path.contains(".xml") {
@@ -51,7 +51,7 @@ struct SitemapList {
 }
 
 impl SitemapList {
-    /// Adds what sitemaps list, each URL once.
+    /// Adds the URLs of a batch's sitemaps, each once.
     fn add(&mut self, batch: &Batch) {
         for row in &batch.rows {
             let sitemap = row.page.as_deref().and_then(|page| page.document.sitemap.as_ref());

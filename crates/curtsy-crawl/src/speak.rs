@@ -30,7 +30,7 @@ pub fn spoken(
     }
     let silent = match ask(spec, likely, &mut asked)? {
         SchemeAnswer::Yes | SchemeAnswer::Unknown => false,
-        // Servers say that of http on a port for https.
+        // Servers send status 400 for http on a port for https.
         SchemeAnswer::BadRequest => likely.scheme() == Scheme::Http,
         SchemeAnswer::No(problem) => is_silence(problem),
     };
@@ -91,23 +91,23 @@ pub fn dialable(spec: &JobSpec, url: &CrawlUrl) -> Result<Dialable, CrawlError> 
     Ok(Dialable { problem, refused: outlet.refusals().into_iter().next() })
 }
 
-/// What stands between us and a connection to a site.
+/// What prevents a connection to a site.
 #[derive(Clone, Debug)]
 pub struct Dialable {
-    /// What would go wrong.
+    /// The expected failure.
     pub problem: Option<Problem>,
     /// The address that may not be dialled.
     pub refused: Option<GuardRefusal>,
 }
 
-/// What came of asking for a robots.txt.
+/// The result of a request for robots.txt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SchemeAnswer {
     Yes,
-    /// It answered with status 400.
+    /// The response had status 400.
     BadRequest,
     No(Problem),
-    /// Nobody was asked: the host must wait.
+    /// Nothing was sent: the host must wait.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! What a crawl is asked to do: plain data that every face fills in.
+//! The order for a crawl: plain data that every face fills in.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use crate::{CrawlError, PageSharing, SpecError, Way, printable, shown_url};
 /// A crawl.
 #[derive(Clone, Debug)]
 pub struct JobSpec {
-    /// Where it begins.
+    /// The seeds.
     pub seeds: Vec<CrawlUrl>,
     /// What the seeds are.
     pub seeds_are: SeedsAre,
-    /// Its manners.
+    /// The policy.
     pub policy: Arc<Policy>,
-    /// Who it says it is.
+    /// The `User-Agent`.
     pub user_agent: String,
-    /// What it looks for besides the seeds.
+    /// Which found URLs it takes.
     pub discovery: DiscoverySpec,
-    /// Its way out.
+    /// Settings of the connections.
     pub outlet: Outlet,
     /// The ledger of hosts.
     pub ledger: Place,
-    /// Whether it uses the page cache beside the ledger.
+    /// Whether it uses the shared page cache.
     pub sharing: PageSharing,
     /// Requests that were sent before the crawl began, to choose between http and https.
     pub prelude: Prelude,
@@ -45,32 +45,30 @@ pub struct Prelude {
 }
 
 impl JobSpec {
-    /// Whether it is one page that is wanted, and nothing that it leads to.
+    /// Whether the job is one page without links or sitemaps.
     pub fn is_single(&self) -> bool {
-        let [seed] = &self.seeds[..] else {
-            return false;
-        };
+        let [seed] = &self.seeds[..] else { return false };
         let DiscoverySpec { follow_links, follow_sitemaps, sitemaps_of_sites, .. } = self.discovery;
         let sitemaps = follow_sitemaps && !(sitemaps_of_sites && seed.path_and_query() != "/");
         self.seeds_are == SeedsAre::Pages && !follow_links && !sitemaps
     }
 
-    /// The file of the ledger, for what needs one.
+    /// Returns the file of the ledger.
     pub fn ledger_file(&self) -> Result<&Path, CrawlError> {
         self.ledger.file().ok_or_else(|| CrawlError::NoLedgerFile(self.ledger.to_string()))
     }
 }
 
-/// The file of a crawl that goes on when it was stopped.
+/// A crawl into a file, which can be resumed.
 #[derive(Clone, Debug)]
 pub struct FileSpec {
-    /// The crawl's own file: what is queued, what is known, and the rows.
+    /// The crawl's own file: frontier, known URLs and rows.
     pub file: PathBuf,
-    /// Where rows go besides.
+    /// Further targets of rows.
     pub targets: Vec<Target>,
     /// Where the crawl begins.
     pub begin: Begin,
-    /// Whether seeds that the crawl was not begun with are added to it; otherwise they are refused.
+    /// Whether further seeds are added to the crawl; otherwise they are refused.
     pub add: bool,
     /// The command, for the record of runs.
     pub command: String,
@@ -79,26 +77,26 @@ pub struct FileSpec {
 /// Where a crawl into a file begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Begin {
-    /// Where it was stopped, or at its seeds.
+    /// At the point where it was stopped, or at its seeds.
     #[default]
     GoOn,
     /// At its seeds, with the pages that the file holds: fresh pages are not requested, stale ones
     /// are revalidated.
     Again,
-    /// The same, and no page counts as fresh.
+    /// As `Again`, but no page counts as fresh.
     Forced,
 }
 
-/// What a face was told, before it is known whether it can be done.
+/// The parts of an order before their check.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Where the crawl begins.
+    /// The seeds.
     pub seeds: Vec<CrawlUrl>,
-    /// Its manners.
+    /// The policy.
     pub settled: Settled,
-    /// The way out.
+    /// Networks, names, proxies and certificates.
     pub way: Way,
-    /// What it looks for; seeds and product are filled in.
+    /// Which found URLs it takes. Seeds and product are filled in.
     pub discovery: DiscoverySpec,
     /// The ledger of hosts.
     pub ledger: Place,
@@ -107,12 +105,13 @@ pub struct Order {
 }
 
 impl Order {
-    /// The crawl, if somebody can be reached who answers for it.
+    /// Checks the order, and returns the crawl. A crawl of strangers needs a contact.
     pub fn job(self) -> Result<JobSpec, SpecError> {
         let Order { seeds, settled, way, discovery, ledger, sharing } = self;
         let mut policy = settled.policy;
         let mut outlet = way.settings(&policy);
-        // Many names of one's own machine are not many visitors at once, unless the user says so.
+        // Many names of the user's own machine may have many requests at once, unless the user
+        // limits them.
         outlet.count_allowed = matches!(settled.origin["slots.per_address"], Origin::Said(_));
         if policy.identity.contact.is_none() && way.is_local(&seeds) && !discovery.check_external {
             // The user's own machine needs no contact. Without a contact, no other machine may be
@@ -149,9 +148,7 @@ fn without_contact(
     if let (None, true, [fault]) = (stranger, check_external, &mut missing.faults[..]) {
         fault.problem = format!("{}, and `--external` requests other sites", fault.problem);
     }
-    let (Some(host), [fault]) = (stranger, &mut missing.faults[..]) else {
-        return missing;
-    };
+    let (Some(host), [fault]) = (stranger, &mut missing.faults[..]) else { return missing };
     fault.problem = format!("{}, and `{host}` is not this machine", fault.problem);
     if nearest(host.as_str(), ["localhost"].into_iter()).is_some() {
         let hint = fault.hint.take().unwrap_or_default();
@@ -195,13 +192,10 @@ pub fn seed(text: &str) -> Result<CrawlUrl, SpecError> {
     }
     let secure = url(&format!("https://{text}"), text)?;
     let plainly = secure.host().names_this_machine() && !secure.port().to_string().ends_with("443");
-    match plainly {
-        true => url(&format!("http://{text}"), text),
-        false => Ok(secure),
-    }
+    if plainly { url(&format!("http://{text}"), text) } else { Ok(secure) }
 }
 
-/// The same seed with the scheme that [`seed`] did not choose; none if the text has one.
+/// Returns a seed with the scheme that [`seed`] did not choose; none if the text has one.
 pub fn other_scheme(text: &str) -> Option<CrawlUrl> {
     if has_scheme(text) {
         return None;
@@ -213,7 +207,7 @@ pub fn other_scheme(text: &str) -> Option<CrawlUrl> {
     url(&format!("{other}://{text}"), text).ok()
 }
 
-/// The file of a crawl that begins at this URL, unless one is named.
+/// Returns the default file of a crawl that begins at this URL.
 ///
 /// ```
 /// use curtsy_crawl::{file_named_after, seed};
@@ -230,7 +224,7 @@ pub fn file_named_after(url: &CrawlUrl) -> PathBuf {
     }
 }
 
-/// A URL that a person wrote as `text`.
+/// Parses a URL that a person wrote as `text`.
 fn url(whole: &str, text: &str) -> Result<CrawlUrl, SpecError> {
     let read = parse_whatwg(None, whole);
     if read.is_ok_and(|read| !read.username().is_empty() || read.password().is_some()) {
@@ -243,11 +237,9 @@ fn url(whole: &str, text: &str) -> Result<CrawlUrl, SpecError> {
 /// Whether a text begins with a scheme. `file:/x` does; `example.org:80` and `localhost:8080/x`
 /// begin with a host and its port.
 fn has_scheme(text: &str) -> bool {
-    // As readers of URLs do, who leave these out wherever they stand.
+    // URL parsers ignore these characters everywhere.
     let text: String = text.chars().filter(|c| !matches!(c, '\t' | '\r' | '\n')).collect();
-    let Some((scheme, rest)) = text.trim_start().split_once(':') else {
-        return false;
-    };
+    let Some((scheme, rest)) = text.trim_start().split_once(':') else { return false };
     let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-');
     let port = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
@@ -261,14 +253,14 @@ pub enum SeedsAre {
     Pages,
     /// Sitemaps.
     Sitemaps,
-    /// Questions what robots.txt says of a URL.
+    /// URLs whose robots.txt rules are requested.
     Rules,
 }
 
-/// Where rows go besides the crawl's own file, which always has them.
+/// A target of rows besides the crawl's own file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Nowhere else.
+    /// None.
     Sqlite,
     /// JSON lines; `-` is the standard output.
     JsonLines(PathBuf),
@@ -277,7 +269,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// What a name given to `--into` means: its ending says it.
+    /// Reads the target of `--into`: the file's extension decides.
     pub fn of(into: &Path) -> Result<Target, SpecError> {
         const KINDS: &str = "`.db` is a SQLite file, `.jsonl` JSON lines, `.csv` a table, `-` JSON lines on standard output";
         let wrong = |why: &str, hint: &str| {
@@ -348,7 +340,7 @@ pub fn state_dir(variables: &Variables) -> Option<PathBuf> {
         .map(|state| state.join("curtsy"))
 }
 
-/// The ledger of hosts that every crawl of this user shares, unless one is named.
+/// Returns the default ledger of hosts, which all crawls of this user share.
 pub fn ledger_file(variables: &Variables) -> Result<PathBuf, SpecError> {
     let said = variables.get("CURTSY_LEDGER").filter(|name| !name.is_empty()).map(PathBuf::from);
     let usual = || state_dir(variables).map(|state| state.join("hosts.db"));

@@ -1,4 +1,4 @@
-//! A crawl whose rows a face keeps. Only the ledger of hosts keeps something of such a crawl.
+//! A crawl whose rows a face keeps. Only the ledger of hosts outlives such a crawl.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,11 +23,12 @@ use crate::tally::Tally;
 use crate::work::{Crew, chance};
 use crate::{CrawlError, JobSpec, Report, Watch};
 
-/// Whoever keeps the rows of a crawl. Each worker asks on its own thread.
+/// Keeps the rows of a crawl. Each worker uses it on its own thread.
 pub trait Keeper: Sync {
-    /// The sink for a worker's rows.
+    /// Returns the sink for a worker's rows.
     fn sink(&self) -> Box<dyn Sink + '_>;
-    /// The cache of the pages that the face holds; none by default. The store is the worker's.
+    /// Returns the cache of the pages that the face holds; none by default. The store is the
+    /// worker's.
     fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_> {
         let _ = store;
         Box::new(NoCache)
@@ -36,12 +37,11 @@ pub trait Keeper: Sync {
     fn left(&self, left: Vec<Left>) {
         let _ = left;
     }
-    /// Looks at the links of a document before they are offered. A link that the keeper removes is
-    /// not requested.
+    /// Inspects the links of a document before they are offered. A removed link is not requested.
     fn found(&self, record: &UrlRecord, document: &mut Document) {
         let _ = (record, document);
     }
-    /// The number of planned pages and where they came from, if the keeper made a plan.
+    /// Returns the number of planned pages and their sources, if the keeper made a plan.
     fn planned(&self) -> Option<(u64, Vec<DiscoverySource>)> {
         None
     }
@@ -52,16 +52,16 @@ pub trait Keeper: Sync {
 pub struct Left {
     /// The page.
     pub url: CrawlUrl,
-    /// Whom or what it waits for.
+    /// The gate at which it waits.
     pub gate: Gate,
-    /// A sentence that says why.
+    /// The reason as a sentence.
     pub why: String,
 }
 
-/// Pages that are told to wait, at most.
+/// The largest number of waiting pages that are reported.
 pub(crate) const LEFT_MAX: usize = 100_000;
 
-/// No pages are held.
+/// A cache without pages.
 #[derive(Clone, Copy, Debug)]
 pub struct NoCache;
 
@@ -84,16 +84,16 @@ impl Cache for NoCache {
     }
 }
 
-/// How rows are handed on.
+/// How the rows of a crawl are handed on.
 #[derive(Clone, Debug)]
 pub struct Streaming {
-    /// Threads that work.
+    /// Worker threads.
     pub workers: usize,
     /// Rows in a batch of each worker, if that many arrive within the time that a row may wait.
     pub rows: usize,
-    /// Pages that are not asked for, as they are held already.
+    /// Pages that are held already and not requested.
     pub known: Vec<UrlKey>,
-    /// What is shown of hosts and pages, for people, beside the ledger.
+    /// What the ledger shows of hosts and pages to people.
     pub shows: Shows,
 }
 
@@ -144,11 +144,11 @@ pub fn stream<K: Keeper>(
     let tally = Tally::new(&spec.policy);
     let mut crew = Crew::new(spec, &crawl, checked, how.workers.max(1), how.rows);
     crew.single = spec.is_single();
-    // Before anybody begins: who finds nothing to do has nothing left to wait for.
+    // Before any worker starts: a worker without work would end.
     runtime()?.block_on(crew.seeds.offer_all(&crawl.handle()))?;
     let (told, hears) = channel(0);
     let (ends, warnings) = std::thread::scope(|threads| {
-        // When the first worker fails, the others are told by the end of this.
+        // If the first worker fails, dropping this stops the others.
         let told = told;
         let (mut others, mut ends) = (Vec::new(), Vec::new());
         for which in 1..crew.workers {
@@ -157,7 +157,7 @@ pub fn stream<K: Keeper>(
             let work = move || {
                 let over = runtime()
                     .map(|runtime| runtime.block_on(one(crew, which, keeper, tally, hears)));
-                // If nobody listens any more, the crawl has failed elsewhere.
+                // Fails if the crawl has failed elsewhere.
                 let _ = end.send(over);
             };
             let thread = std::thread::Builder::new().name("crawl".into());
@@ -165,11 +165,11 @@ pub fn stream<K: Keeper>(
             ends.push(ended);
         }
         let mut attendant = Attendant::new(&crew, &tally, began, watch);
-        // All of them are attended to until the last one has ended.
+        // Signals are passed on until the last worker has ended.
         let all = async {
             let mut overs = vec![one(&crew, 0, &keeper, &tally, hears).await];
             for ended in ends {
-                // Whoever ended without a word has panicked.
+                // A worker without a result has panicked.
                 overs.extend(ended.await.ok().transpose()?);
             }
             Ok::<_, CrawlError>(overs)
@@ -187,7 +187,7 @@ pub fn stream<K: Keeper>(
     let mut over = ends.into_iter().map(|(over, _)| over).reduce(together).flatten();
     if let Some(Over::Waits(_) | Over::Ours(_)) = over {
         match crawl.queued() {
-            // What one of them waited for was another one's work.
+            // A worker may have waited for the work of another one.
             0 => over = Some(Over::Empty),
             _ => keeper.left(runtime()?.block_on(left(spec, &crawl))?),
         }
@@ -220,7 +220,7 @@ async fn one<K: Keeper>(
     crew.work(store, outside, hears).await
 }
 
-/// Documents as the crawl reads them, shown to the keeper.
+/// Reads documents as discovery does, and shows them to the keeper.
 struct KeeperReader<'k, K> {
     discovery: &'k Discovery,
     keeper: &'k K,
@@ -246,7 +246,7 @@ impl<K: Keeper> Reader for KeeperReader<'_, K> {
     }
 }
 
-/// The pages that are left, and why.
+/// Returns the pages that are left, and why.
 async fn left(spec: &JobSpec, crawl: &Crawl) -> Result<Vec<Left>, CrawlError> {
     let (handle, product) = (crawl.handle(), spec.policy.product_token());
     let mut left = Vec::new();
@@ -260,7 +260,7 @@ async fn left(spec: &JobSpec, crawl: &Crawl) -> Result<Vec<Left>, CrawlError> {
     Ok(left)
 }
 
-/// How a crawl ended whose workers ended so: it is complete if nobody left anything.
+/// Combines the ends of two workers: the crawl is complete if neither left anything.
 fn together(a: Option<Over>, b: Option<Over>) -> Option<Over> {
     match (a?, b?) {
         (Over::Ours(problem), _) | (_, Over::Ours(problem)) => Some(Over::Ours(problem)),

@@ -1,4 +1,4 @@
-//! What can be seen of a crawl while it works.
+//! The progress of a running crawl.
 
 use std::time::Duration;
 
@@ -29,31 +29,31 @@ pub struct Unwatched;
 
 impl Watch for Unwatched {}
 
-/// How a crawl stands.
+/// The progress of a crawl.
 #[derive(Clone, Debug)]
 pub struct Progress {
     /// Rows of pages, fetched or not.
     pub rows: u64,
     /// Pages fetched.
     pub fetched: u64,
-    /// Bytes of bodies kept.
+    /// Bytes of stored bodies.
     pub body_bytes: u64,
-    /// Requests written.
+    /// Requests that were made.
     pub requests: u64,
-    /// URLs that are not settled.
+    /// URLs without an outcome.
     pub queued: u64,
     /// Of these, as many as the budget of pages allows in this run.
     pub in_budget: u64,
-    /// What is left of the budget of time.
+    /// The rest of the budget of time.
     pub time_left: Option<Duration>,
     /// Hosts with rows.
     pub hosts: usize,
-    /// Since the run began.
+    /// The time since the beginning of the run.
     pub took: Duration,
     /// The least time that the queued URLs take: each host's queue at its pace, after its wait.
     /// None if nothing is queued.
     pub left: Option<Duration>,
-    /// Hosts that wait longest among those with work, and for what.
+    /// The hosts with work that wait longest.
     pub waiting: Vec<Waiting>,
 }
 
@@ -62,16 +62,16 @@ pub struct Progress {
 pub struct Waiting {
     /// The host.
     pub host: HostKey,
-    /// Until then.
+    /// The end of the wait.
     pub until: Time,
-    /// For so long.
+    /// The length of the wait.
     pub wait: Duration,
-    /// Its URLs that are not settled.
+    /// Its URLs without an outcome.
     pub queued: u64,
-    /// Whom or what it waits for.
+    /// The reason as a sentence.
     pub why: String,
     /// The gate at which it waits.
     pub gate: Gate,
-    /// What the gate found.
+    /// The gate's finding.
     pub reason: Reason,
 }

@@ -1,4 +1,4 @@
-//! The way out that a user chose: networks, names, a proxy, certificates.
+//! The routes that a user chose: networks, names, a proxy, certificates.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -9,13 +9,13 @@ use curtsy_fetch::{FetchSettings, IpNet, NamePin, NamedHost, Proxies, Proxy};
 
 use crate::{SpecError, printable, without_login};
 
-/// What a user chose besides the policy.
+/// The user's choices besides the policy.
 #[derive(Clone, Debug, Default)]
 pub struct Way {
     /// Networks that may be dialled although they are not public.
     pub allow_net: Vec<IpNet>,
-    /// Hosts of this machine that the user wrote out. A host that only a list, a table or a site
-    /// names is not among them.
+    /// Hosts of this machine that the user wrote. Hosts that only a list, a table or a site names
+    /// are not among them.
     pub named: Vec<NamedHost>,
     /// Addresses for names.
     pub pins: Vec<NamePin>,
@@ -52,7 +52,7 @@ impl Way {
         }
     }
 
-    /// Where these seeds lead: a network that was allowed, this machine, or strangers.
+    /// Returns whether these seeds lead to an allowed network, to this machine, or to strangers.
     pub fn reach(&self, seeds: &[CrawlUrl]) -> Reach {
         match self.allow_net.is_empty() && !self.stays_here(seeds) {
             true => Reach::Public,
@@ -75,7 +75,7 @@ impl Way {
         Ok(())
     }
 
-    /// The way out, as policy and user have it.
+    /// Returns the settings for policy and user.
     pub fn settings(&self, policy: &Policy) -> FetchSettings {
         let mut settings = FetchSettings::of(policy);
         settings.allow_net = self.allow_net.clone();

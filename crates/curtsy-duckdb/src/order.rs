@@ -145,9 +145,7 @@ impl GivenOptions {
         expected: &str,
         read: impl Fn(&Argument) -> Option<T>,
     ) -> Result<Option<T>, SqlError> {
-        let Some(value) = self.0.get(name) else {
-            return Ok(None);
-        };
+        let Some(value) = self.0.get(name) else { return Ok(None) };
         let wrong = || format!("option `{name}` is {}, expected {expected}", value.describe());
         read(value).map(Some).ok_or_else(|| SqlError(wrong()))
     }
@@ -331,10 +329,7 @@ pub(crate) fn order(
         ..Layers::default()
     };
     let way = session.way()?;
-    let reach = match way.allow_net.is_empty() {
-        true => Reach::Public,
-        false => Reach::AllowedNet,
-    };
+    let reach = if way.allow_net.is_empty() { Reach::Public } else { Reach::AllowedNet };
     let update_stale = options.flag("update_stale")?.unwrap_or(false);
     let sitemaps = options.flag("sitemaps")?;
     let discovery = DiscoverySpec {
@@ -377,40 +372,37 @@ fn flags(
     choice: &Choice,
 ) -> Result<Vec<(&'static str, &'static str, String)>, SqlError> {
     let mut flags: Vec<(&'static str, &'static str, String)> = Vec::new();
-    for (option, key) in [
-        ("max_parallel_per_domain", "slots.per_host"),
-        ("max_crawl_depth", "budget.depth"),
-        ("max_crawl_pages", "budget.pages"),
+    // Each option, the fields that it sets, and the unit of its number.
+    for (option, keys, unit) in [
+        ("max_parallel_per_domain", &["slots.per_host"][..], ""),
+        ("max_total_connections", &["slots.total_connections"], ""),
+        ("max_crawl_depth", &["budget.depth"], ""),
+        ("max_crawl_pages", &["budget.pages"], ""),
+        ("max_response_bytes", &["body.decoded_max"], "B"),
+        ("max_retry_backoff_seconds", &["retry.curve.cap", "backoff.curve.cap"], "s"),
     ] {
-        flags.extend(options.number(option)?.map(|n| (option, key, n.to_string())));
+        if let Some(number) = options.number(option)? {
+            flags.extend(keys.iter().map(|key| (option, *key, format!("{number}{unit}"))));
+        } else if option == "max_total_connections" && choice.file().is_none() {
+            // A policy file of the user sets its own number.
+            flags.push((option, keys[0], CONNECTIONS.to_owned()));
+        }
     }
-    // A policy file of the user sets its own number.
-    let connections = options.number("max_total_connections")?.map(|n| n.to_string());
-    let usual = || choice.file().is_none().then(|| CONNECTIONS.to_owned());
-    let connections = connections.or_else(usual);
-    flags.extend(connections.map(|n| ("max_total_connections", "slots.total_connections", n)));
-    for (option, key) in [("user_agent", "identity.product"), ("delay", "pace.delay")] {
-        flags.extend(options.text(option)?.map(|text| (option, key, text)));
-    }
-    let patience = options.text("patience")?.unwrap_or_else(|| PATIENCE.to_owned());
-    flags.push(("patience", "patience", patience));
+    let types = |option| {
+        let types = options.texts(option)?;
+        Ok::<_, SqlError>((!types.is_empty()).then(|| types.join(",")))
+    };
     let contact = options.text("contact")?;
     let contact = contact.or(session.text("curtsy_contact").map(str::to_owned));
-    flags.extend(contact.map(|text| ("curtsy_contact", "identity.contact", text)));
-    let bytes = options.number("max_response_bytes")?;
-    flags.extend(bytes.map(|n| ("max_response_bytes", "body.decoded_max", format!("{n}B"))));
-    for (option, key) in
-        [("accept_content_types", "body.accept"), ("reject_content_types", "body.reject")]
-    {
-        let types = options.texts(option)?;
-        if !types.is_empty() {
-            flags.push((option, key, types.join(",")));
-        }
-    }
-    if let Some(seconds) = options.number("max_retry_backoff_seconds")? {
-        for key in ["retry.curve.cap", "backoff.curve.cap"] {
-            flags.push(("max_retry_backoff_seconds", key, format!("{seconds}s")));
-        }
+    for (name, key, value) in [
+        ("user_agent", "identity.product", options.text("user_agent")?),
+        ("delay", "pace.delay", options.text("delay")?),
+        ("patience", "patience", options.text("patience")?.or(Some(PATIENCE.to_owned()))),
+        ("curtsy_contact", "identity.contact", contact),
+        ("accept_content_types", "body.accept", types("accept_content_types")?),
+        ("reject_content_types", "body.reject", types("reject_content_types")?),
+    ] {
+        flags.extend(value.map(|value| (name, key, value)));
     }
     if let Some(seconds) = session.number("http_timeout") {
         let seconds = seconds.max(1);
@@ -455,10 +447,7 @@ impl Seeds {
         if let Some(text) = seeds.malformed.first() {
             seed(text.trim()).map_err(sql_error)?;
         }
-        match seeds.urls.is_empty() {
-            true => Err(SqlError::from("there is no URL")),
-            false => Ok(seeds),
-        }
+        if seeds.urls.is_empty() { Err(SqlError::from("there is no URL")) } else { Ok(seeds) }
     }
 
     /// Adds a value.

@@ -296,10 +296,7 @@ impl PagesTable {
     pub(crate) fn write_left(&mut self, left: &[Left]) -> Result<Written, SqlError> {
         let (mut new, mut there) = (Vec::new(), Vec::new());
         for page in left {
-            match self.rows.insert(page.url.key()) {
-                true => new.push(page),
-                false => there.push(page),
-            }
+            if self.rows.insert(page.url.key()) { new.push(page) } else { there.push(page) }
         }
         let mut rules = Rules::new(None);
         self.append(new.iter().map(|page| PageLine::Left(page)), &mut rules, None)?;

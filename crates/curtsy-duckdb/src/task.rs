@@ -65,9 +65,7 @@ impl<T: Send + 'static> CrawlThread<T> {
 
 impl<T> Drop for CrawlThread<T> {
     fn drop(&mut self) {
-        let Some(thread) = self.thread.take() else {
-            return;
-        };
+        let Some(thread) = self.thread.take() else { return };
         self.stop.notify_one();
         let until = Instant::now() + GRACE;
         while !thread.is_finished() && Instant::now() < until {

@@ -189,9 +189,7 @@ mod tests {
         for byte in 0..=255u8 {
             for place in ["/", "/?"] {
                 let text = format!("http://example.org{place}a{}b", byte as char);
-                let Ok(url) = CrawlUrl::parse(&text) else {
-                    continue;
-                };
+                let Ok(url) = CrawlUrl::parse(&text) else { continue };
                 let uri = asked(url.as_str()).uri().to_string();
                 let same = uri == url.path_and_query() || uri.contains('%');
                 assert!(same, "`{text}` is asked for as `{uri}`");

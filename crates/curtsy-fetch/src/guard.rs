@@ -155,10 +155,7 @@ impl Guard {
 
     /// Judges an address before a host is dialled there.
     pub fn judge_for(&self, host: &HostKey, address: SocketAddr) -> Result<(), ForbiddenAddress> {
-        match self.opens(host, address) {
-            true => Ok(()),
-            false => self.judge(address.ip()),
-        }
+        if self.opens(host, address) { Ok(()) } else { self.judge(address.ip()) }
     }
 
     /// Whether the user allowed this address of this host: its network, or the host itself.

@@ -377,9 +377,7 @@ impl HttpLine {
 
     /// Returns the connection to the pool, or closes it.
     fn leave(&mut self, after: After) {
-        let Some(connection) = self.connection.take() else {
-            return;
-        };
+        let Some(connection) = self.connection.take() else { return };
         let (bytes_in, bytes_out) = connection.gate.wire_bytes();
         self.inner.count(|counts| {
             counts.bytes_in += bytes_in - self.wire_before.0;
@@ -459,9 +457,7 @@ impl Line for HttpLine {
     }
 
     async fn discard(&mut self) {
-        let Some(OpenBody { mut rest, deadline, .. }) = self.answered.take() else {
-            return;
-        };
+        let Some(OpenBody { mut rest, deadline, .. }) = self.answered.take() else { return };
         if !rest.is_empty() {
             self.drain(&mut rest, deadline, DRAIN_MAX).await;
         }

@@ -103,9 +103,7 @@ impl Pool {
     pub(crate) fn give_up_oldest(&self) -> bool {
         let mut idle = self.idle.borrow_mut();
         let oldest = idle.iter().min_by_key(|(_, shelf)| shelf[0].idle_since);
-        let Some(authority) = oldest.map(|(authority, _)| authority.clone()) else {
-            return false;
-        };
+        let Some(authority) = oldest.map(|(authority, _)| authority.clone()) else { return false };
         if let Some(shelf) = idle.get_mut(&authority) {
             shelf.remove(0);
             if shelf.is_empty() {

@@ -456,9 +456,7 @@ impl PagesFile {
         );
         self.each(&sql, |row| {
             // A row of another program is skipped.
-            let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) else {
-                return Ok(());
-            };
+            let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) else { return Ok(()) };
             each(TargetRow {
                 url,
                 host: row.get_ref(1)?.as_str()?,

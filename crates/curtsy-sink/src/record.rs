@@ -187,9 +187,7 @@ impl<'a> RowRecord<'a> {
         if let Some(sitemap) = &page.document.sitemap {
             set!(self, sitemap_count = sitemap.entries.len() + sitemap.sitemaps.len());
         }
-        let Some(html) = &page.document.html else {
-            return;
-        };
+        let Some(html) = &page.document.html else { return };
         set!(
             self,
             charset = html.charset.encoding.name(),
@@ -390,9 +388,7 @@ fn member(out: &mut String, name: &str) {
 /// Appends one value as a string, several as an array.
 fn list<'v>(out: &mut String, mut values: impl Iterator<Item = &'v str>) {
     let first = values.next().unwrap_or_default();
-    let Some(second) = values.next() else {
-        return quote(out, first);
-    };
+    let Some(second) = values.next() else { return quote(out, first) };
     out.push('[');
     quote(out, first);
     for value in std::iter::once(second).chain(values) {
@@ -404,9 +400,7 @@ fn list<'v>(out: &mut String, mut values: impl Iterator<Item = &'v str>) {
 
 /// Reads such an object back.
 pub(crate) fn read_headers(json: &str, status: u16) -> Option<Head> {
-    let serde_json::Value::Object(members) = serde_json::from_str(json).ok()? else {
-        return None;
-    };
+    let serde_json::Value::Object(members) = serde_json::from_str(json).ok()? else { return None };
     let mut head = Head { status, ..Head::default() };
     for (name, value) in members {
         let values: Vec<String> = match value {

@@ -115,10 +115,7 @@ pub fn error_of(outcome: &Outcome) -> Option<&'static str> {
 /// The same for a request on the way to a row. A request may not have been sent because the URL
 /// waited for a slot too long.
 pub(crate) fn step_error(step: &Step) -> Option<&'static str> {
-    match is_slot_timeout(step) {
-        true => Some("slot_timeout"),
-        false => error_of(&step.outcome),
-    }
+    if is_slot_timeout(step) { Some("slot_timeout") } else { error_of(&step.outcome) }
 }
 
 /// Whether a URL waited for a slot of its host as long as the policy allows.
@@ -141,10 +138,7 @@ pub(crate) fn error(ending: &Ending) -> Option<&'static str> {
 
 /// The word for unusual access to a page.
 pub(crate) fn access(page: &Page) -> Option<&'static str> {
-    match page.head.own {
-        true => Some("own"),
-        false => page.document.is_login().then_some("login"),
-    }
+    if page.head.own { Some("own") } else { page.document.is_login().then_some("login") }
 }
 
 /// What findings say in columns of their own.

@@ -294,6 +294,37 @@ fn bodies_are_in_bodies_only() {
     }
 }
 
+/// Version 2 had no column for this: the command says it.
+#[test]
+fn a_file_of_version_2_says_which_runs_began_the_crawl_anew() {
+    let folder = Folder::new("version-2");
+    let path = folder.file("crawl.db");
+    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    for (trace_id, command) in [
+        ("first", "curtsy crawl example.org"),
+        ("second", "curtsy crawl example.org --again"),
+        ("third", "curtsy crawl example.org --exclude '*--again*'"),
+    ] {
+        let (policy, policy_hash) = (String::new(), String::new());
+        let (trace_id, command) = (trace_id.to_owned(), command.to_owned());
+        let run = RunStart { trace_id, at: START, command, policy, policy_hash, anew: false };
+        sink.begin_run(run).unwrap();
+    }
+    drop(sink);
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let older = "ALTER TABLE runs DROP COLUMN anew;
+        UPDATE store_version SET version = 2 WHERE what = 'rows'";
+    db.execute_batch(older).unwrap();
+    drop(db);
+    let anew = || -> Vec<bool> {
+        let runs = PagesFile::open(&path).unwrap().runs().unwrap();
+        runs.into_iter().map(|run| run.anew).collect()
+    };
+    assert_eq!(anew(), [false, true, false], "read as it is");
+    drop(SqliteSink::open(&path, Options::default()).unwrap());
+    assert_eq!(anew(), [false, true, false], "upgraded by a writer");
+}
+
 /// A file that a program before version 2 of the rows wrote: read as it is, and brought up by
 /// whoever writes it.
 #[test]
@@ -321,7 +352,7 @@ fn a_file_of_version_1_is_read_as_it_is_and_upgraded_by_a_writer() {
     assert_eq!(count("SELECT version FROM store_version WHERE what = 'rows'"), 1);
     let sink = SqliteSink::open(&path, Options::default()).unwrap();
     check();
-    assert_eq!(count("SELECT version FROM store_version WHERE what = 'rows'"), 2);
+    assert_eq!(count("SELECT version FROM store_version WHERE what = 'rows'"), 3);
     let again = Row { ending: Ending::Dead(answered(410)), ..row(gone.as_str(), 9, None) };
     block(sink.write(&Batch::of_rows([again]))).unwrap();
     drop(sink);

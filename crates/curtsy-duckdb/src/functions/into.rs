@@ -315,10 +315,7 @@ impl Work {
         self.left.append(&mut delivery.left);
         delivery.accept();
         let first = *self.first.get_or_insert_with(Instant::now);
-        match is_enough(self.rows.len(), self.bytes, first.elapsed()) {
-            true => self.write(),
-            false => Ok(()),
-        }
+        if is_enough(self.rows.len(), self.bytes, first.elapsed()) { self.write() } else { Ok(()) }
     }
 
     /// Writes the collected rows as one transaction.

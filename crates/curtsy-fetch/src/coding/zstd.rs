@@ -78,9 +78,7 @@ impl Zstd {
 
     /// Reads the header of a frame: four bytes for its kind, the fifth for its length.
     fn start(&mut self, input: &[u8]) -> Result<usize, CodingFault> {
-        let Some(mut taken) = self.gather(input, 5) else {
-            return Ok(input.len());
-        };
+        let Some(mut taken) = self.gather(input, 5) else { return Ok(input.len()) };
         // RFC 8878 §3.1.2: sixteen magic numbers begin a skippable frame.
         let skippable = self.part[0] & 0xf0 == 0x50 && self.part[1..4] == [0x2a, 0x4d, 0x18];
         let bytes = if skippable { 8 } else { header_bytes(self.part[4]) };
@@ -106,9 +104,7 @@ impl Zstd {
 
     /// Reads a block: three bytes have its kind, its length, and whether it is the last.
     fn block(&mut self, input: &[u8]) -> Result<usize, CodingFault> {
-        let Some(taken) = self.gather(input, 3) else {
-            return Ok(input.len());
-        };
+        let Some(taken) = self.gather(input, 3) else { return Ok(input.len()) };
         let header = u32::from_le_bytes([self.part[0], self.part[1], self.part[2], 0]);
         let last = header & 1 == 1;
         let content = match header >> 1 & 3 {

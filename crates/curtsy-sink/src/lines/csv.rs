@@ -71,10 +71,7 @@ const LIVE: [char; 12] =
 /// Writes a text of a site. A leading `'` keeps it from being a formula; a reader that needs the
 /// original text removes the `'`.
 fn field(out: &mut Vec<u8>, text: &str) {
-    match text.starts_with(LIVE) {
-        true => quoted(out, &format!("'{text}")),
-        false => quoted(out, text),
-    }
+    if text.starts_with(LIVE) { quoted(out, &format!("'{text}")) } else { quoted(out, text) }
 }
 
 /// Replaces control characters, which move a terminal's cursor or end a line. Not for bodies.

@@ -62,9 +62,7 @@ impl UnwrittenPages {
             || self.bytes > self.bytes_max
             || self.order.len() > 2 * self.pages_max
         {
-            let Some(oldest) = self.order.pop_front() else {
-                break;
-            };
+            let Some(oldest) = self.order.pop_front() else { break };
             self.take(oldest);
         }
     }
