@@ -5,7 +5,7 @@
 
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::{Discovery, DiscoverySpec, Scope};
-use curtsy_sink::read::{LinkedFrom, PagesFile, RunRow};
+use curtsy_sink::read::{CrawlRunRow, LinkedFrom, PagesFile};
 use serde::{Deserialize, Serialize};
 
 use crate::{CrawlError, JobSpec, shown_url};
@@ -45,7 +45,7 @@ impl LookedFor {
     }
 
     /// Returns the settings of a run that has ended.
-    pub(crate) fn of_run(run: &RunRow) -> Option<LookedFor> {
+    pub(crate) fn of_run(run: &CrawlRunRow) -> Option<LookedFor> {
         let figures: serde_json::Value = serde_json::from_str(run.figures.as_deref()?).ok()?;
         serde_json::from_value(figures["looked_for"].clone()).ok()
     }
@@ -67,7 +67,7 @@ impl LookedFor {
 
 /// Why a crawl did not take a URL.
 #[derive(Clone, Debug)]
-pub struct LeftOut {
+pub struct UrlLeftOut {
     /// The page or sitemap nearest to a seed that names the URL, if there is one.
     pub named_by: Option<String>,
     /// The explanation, without the URL.
@@ -77,7 +77,7 @@ pub struct LeftOut {
 }
 
 /// Returns why the crawl in a file has no row of a URL.
-pub fn left_out(pages: &PagesFile, url: &CrawlUrl) -> Result<LeftOut, CrawlError> {
+pub fn left_out(pages: &PagesFile, url: &CrawlUrl) -> Result<UrlLeftOut, CrawlError> {
     let from = pages.linked_from(url)?;
     let runs = pages.runs()?;
     let wishes = runs.iter().rev().find_map(LookedFor::of_run);
@@ -101,7 +101,7 @@ pub fn left_out(pages: &PagesFile, url: &CrawlUrl) -> Result<LeftOut, CrawlError
         (None, Some(_)) => (format!("{named}, but not taken"), None),
         (None, None) => (named, None),
     };
-    Ok(LeftOut { named_by, why, hint })
+    Ok(UrlLeftOut { named_by, why, hint })
 }
 
 /// Returns the setting that excludes a URL, and what would include it.

@@ -14,7 +14,7 @@ use curtsy_store::{Ledger, Machine, Options};
 
 use crate::run::make_folder;
 use crate::sharing::Sharing;
-use crate::{CrawlError, EachBatch, JobSpec, Report, Streaming, Watch, stream};
+use crate::{CrawlError, CrawlReport, EachBatch, JobSpec, Streaming, Watch, stream};
 
 /// The fetched page.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub fn get(
     show: &mut dyn FnMut(&OnePage),
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<Report, CrawlError> {
+) -> Result<CrawlReport, CrawlError> {
     if let Some(stale) = stale(spec)? {
         show(&stale);
     }

@@ -16,7 +16,7 @@ use crate::{CrawlError, JobSpec, PageKind};
 
 /// The plan of a crawl.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SitePlan {
     /// Number of URLs in the sitemaps.
     pub listed: u64,
     /// Number of listed pages that the crawl would fetch without a budget.
@@ -37,9 +37,9 @@ pub struct Plan {
     pub chosen: Vec<(&'static str, String)>,
 }
 
-impl Plan {
+impl SitePlan {
     /// Returns the plan of a crawl, given the URLs in the sitemaps of its first seed.
-    pub fn new(spec: &JobSpec, listed: &[SitemapUrl]) -> Result<Plan, CrawlError> {
+    pub fn new(spec: &JobSpec, listed: &[SitemapUrl]) -> Result<SitePlan, CrawlError> {
         let file = spec.ledger_file()?;
         let mut ledger = Ledger::open(file, Machine, Options::default().quiet)?;
         let seed = &spec.seeds[0];
@@ -74,7 +74,7 @@ impl Plan {
         };
         let span = |n: u64| delay.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX));
         let chosen = choose(queues, taken as usize);
-        Ok(Plan {
+        Ok(SitePlan {
             listed: listed.len() as u64,
             pages,
             left_out,

@@ -10,7 +10,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::Over;
 use curtsy_fetch::GuardRefusal;
-use curtsy_sink::read::RunRow;
+use curtsy_sink::read::CrawlRunRow;
 use curtsy_store::Crawl;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -19,7 +19,7 @@ use crate::{Compared, JobSpec, LookedFor, Wait};
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ended {
+pub enum RunEnding {
     /// Nothing was left to do.
     Complete,
     /// It was stopped.
@@ -34,7 +34,7 @@ pub enum Ended {
 
 /// The report on a run. A run is one command; a crawl may need several.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct CrawlReport {
     /// The trace id.
     pub run: String,
     /// `complete`, `stopped`, `waits`, `budget` or `our_side`.
@@ -123,7 +123,7 @@ pub struct Report {
     pub unread: bool,
     /// How it ended.
     #[serde(skip)]
-    pub how: Ended,
+    pub how: RunEnding,
     /// Its duration.
     #[serde(skip)]
     pub took: Duration,
@@ -153,7 +153,7 @@ pub struct ReasonCount {
 
 impl ReasonCount {
     /// Returns the reasons in the report of a run that has ended.
-    pub(crate) fn of_run(run: &RunRow) -> Vec<ReasonCount> {
+    pub(crate) fn of_run(run: &CrawlRunRow) -> Vec<ReasonCount> {
         let figures: Option<serde_json::Value> =
             run.figures.as_deref().and_then(|figures| serde_json::from_str(figures).ok());
         let reasons = figures.map(|figures| figures["reasons"].clone());
@@ -173,14 +173,14 @@ pub struct BudgetEnd {
 }
 
 impl BudgetEnd {
-    fn of(spec: &JobSpec, how: &Ended, left: u64) -> Option<BudgetEnd> {
+    fn of(spec: &JobSpec, how: &RunEnding, left: u64) -> Option<BudgetEnd> {
         let budget = &spec.policy.budget;
         match how {
-            Ended::Spent(BudgetReason::TimeLimit) => {
+            RunEnding::Spent(BudgetReason::TimeLimit) => {
                 let max = u64::try_from(budget.time?.as_millis()).unwrap_or(u64::MAX);
                 Some(BudgetEnd { limit: "time", max, left })
             }
-            Ended::Spent(_) => Some(BudgetEnd { limit: "pages", max: budget.pages?, left }),
+            RunEnding::Spent(_) => Some(BudgetEnd { limit: "pages", max: budget.pages?, left }),
             _ => None,
         }
     }
@@ -224,15 +224,15 @@ impl Done {
     }
 
     /// Makes the report.
-    pub(crate) fn report(self, spec: &JobSpec, crawl: &Crawl) -> Report {
+    pub(crate) fn report(self, spec: &JobSpec, crawl: &Crawl) -> CrawlReport {
         let Done { name, over, counted, planned, sent, warnings, not_dialled, waits, began } = self;
         let took = began.elapsed();
         let how = match over {
-            Some(Over::Empty) => Ended::Complete,
-            Some(Over::Waits(until)) => Ended::Waits(until),
-            Some(Over::Spent(reason)) => Ended::Spent(reason),
-            Some(Over::Ours(problem)) => Ended::Ours(problem),
-            Some(Over::Stopped) | None => Ended::Stopped,
+            Some(Over::Empty) => RunEnding::Complete,
+            Some(Over::Waits(until)) => RunEnding::Waits(until),
+            Some(Over::Spent(reason)) => RunEnding::Spent(reason),
+            Some(Over::Ours(problem)) => RunEnding::Ours(problem),
+            Some(Over::Stopped) | None => RunEnding::Stopped,
         };
         let mut sources = Vec::new();
         if counted.sitemaps > 0 {
@@ -266,26 +266,26 @@ impl Done {
             cache_misses: counted.fetched,
             friction: counted.friction,
             kept_off: counted.refused.contains_key(Gate::Risk.name()),
-            our_fault: matches!(how, Ended::Ours(_)),
+            our_fault: matches!(how, RunEnding::Ours(_)),
             risk_score: risk.max().unwrap_or(0),
             took,
         };
         let mode = spec.policy.mode.unwrap_or(Mode::Standard);
-        Report {
+        CrawlReport {
             ended: match how {
-                Ended::Complete => "complete",
-                Ended::Stopped => "stopped",
-                Ended::Waits(_) => "waits",
-                Ended::Spent(_) => "budget",
-                Ended::Ours(_) => "our_side",
+                RunEnding::Complete => "complete",
+                RunEnding::Stopped => "stopped",
+                RunEnding::Waits(_) => "waits",
+                RunEnding::Spent(_) => "budget",
+                RunEnding::Ours(_) => "our_side",
             },
             resume_after: match how {
                 // A wait for a person has no end.
-                Ended::Waits(until) => (until < FOR_A_PERSON).then(|| timestamp(until)),
+                RunEnding::Waits(until) => (until < FOR_A_PERSON).then(|| timestamp(until)),
                 _ => None,
             },
             patience_ms: match how {
-                Ended::Waits(_) => {
+                RunEnding::Waits(_) => {
                     let patience = spec.policy.patience;
                     patience.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
                 }

@@ -11,7 +11,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{Batch, Outside, Over, Sink, UrlRecord};
-use curtsy_sink::read::{PagesFile, RunRow};
+use curtsy_sink::read::{CrawlRunRow, PagesFile};
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
 use curtsy_store::{Crawl, Options};
 use tokio::sync::watch::channel;
@@ -22,8 +22,8 @@ use crate::report::Done;
 use crate::tally::{Counted, Setback, Tally};
 use crate::work::{Crew, chance};
 use crate::{
-    Begin, CrawlError, Ended, FileSpec, JobSpec, LookedFor, ReasonCount, Report, Target, Watch,
-    shown_url,
+    Begin, CrawlError, CrawlReport, FileSpec, JobSpec, LookedFor, ReasonCount, RowsTarget,
+    RunEnding, Watch, shown_url,
 };
 
 /// The largest number of rows in a batch, if they arrive within the time that a row may wait. Large
@@ -42,7 +42,7 @@ pub fn run(
     into: &FileSpec,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<Report, CrawlError> {
+) -> Result<CrawlReport, CrawlError> {
     runtime()?.block_on(crawl(spec, into, watch, asked))
 }
 
@@ -51,7 +51,7 @@ async fn crawl(
     into: &FileSpec,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<Report, CrawlError> {
+) -> Result<CrawlReport, CrawlError> {
     let (outlet, discovery) = Crew::check(spec)?;
     let began = Instant::now();
     let name = format!("{:016x}", chance());
@@ -122,7 +122,7 @@ async fn crawl(
     report.unread = unread.load(Ordering::Relaxed);
     // Without an earlier run, or without bodies, nothing can be compared.
     report.compared = (again && !is_first && spec.policy.body.keep).then(|| comparing.compared());
-    if let (Some(compared), Ended::Complete) = (&mut report.compared, report.how) {
+    if let (Some(compared), RunEnding::Complete) = (&mut report.compared, report.how) {
         compared.unlinked = kept.held_before(started_at)?;
     }
     pages.end_run(RunEnd {
@@ -143,7 +143,7 @@ struct OpenCrawl {
     crawl: Crawl,
     pages: SqliteSink,
     kept: PagesFile,
-    runs: Vec<RunRow>,
+    runs: Vec<CrawlRunRow>,
     /// Seeds that were not in the crawl's file.
     added: Vec<CrawlUrl>,
     /// Whether it begins anew.
@@ -161,19 +161,23 @@ impl OpenCrawl {
         // A target that cannot be written is refused before the crawl's file is created.
         for target in &into.targets {
             match target {
-                Target::Sqlite => {}
-                Target::JsonLines(path) => JsonlSink::check(path)?,
-                Target::Csv(path) => CsvSink::check(path)?,
+                RowsTarget::Sqlite => {}
+                RowsTarget::JsonLines(path) => JsonlSink::check(path)?,
+                RowsTarget::Csv(path) => CsvSink::check(path)?,
             }
         }
         let crawl = Crawl::open(ledger, &into.file, Options::default())?;
         let Admitted { added, is_new } = admit_seeds(spec, into, &crawl)?;
         let again = into.begin != Begin::GoOn;
-        if again || is_new { crawl.begin_again()? } else { crawl.begin_run()? }
-        let options = curtsy_sink::Options {
+        if again || is_new {
+            crawl.begin_again()?
+        } else {
+            crawl.begin_run()?
+        }
+        let options = curtsy_sink::SqliteOptions {
             robots: Some(robots_texts(&crawl)),
             body_max: Some(spec.policy.body.decoded_max),
-            ..curtsy_sink::Options::default()
+            ..curtsy_sink::SqliteOptions::default()
         };
         let pages = SqliteSink::open(&into.file, options)?;
         let kept = PagesFile::open(&into.file)?;
@@ -189,7 +193,7 @@ impl OpenCrawl {
         spec: &JobSpec,
         name: &str,
         began: Instant,
-    ) -> Result<Option<Report>, CrawlError> {
+    ) -> Result<Option<CrawlReport>, CrawlError> {
         let OpenCrawl { crawl, kept, runs, .. } = self;
         let has_work = self.again || !self.added.is_empty() || self.back > 0 || crawl.queued() > 0;
         let finished = runs.last().filter(|run| run.outcome.as_deref() == Some("complete"));
@@ -265,7 +269,7 @@ fn add_earlier_setbacks(
 }
 
 /// Returns the job of a crawl's output files: the trace id of its last run that began anew.
-fn job_name(runs: &[RunRow]) -> Option<&str> {
+fn job_name(runs: &[CrawlRunRow]) -> Option<&str> {
     let begun = runs.iter().rev().find(|run| run.anew).or(runs.first());
     begun.map(|run| run.trace_id.as_str())
 }
@@ -364,9 +368,9 @@ fn files(
     let mut files: Vec<Box<dyn Sink>> = Vec::new();
     for target in &into.targets {
         match target {
-            Target::Sqlite => {}
-            Target::JsonLines(path) => files.push(Box::new(JsonlSink::open(path, options())?)),
-            Target::Csv(path) => files.push(Box::new(CsvSink::open(path, options())?)),
+            RowsTarget::Sqlite => {}
+            RowsTarget::JsonLines(path) => files.push(Box::new(JsonlSink::open(path, options())?)),
+            RowsTarget::Csv(path) => files.push(Box::new(CsvSink::open(path, options())?)),
         }
     }
     Ok(files)

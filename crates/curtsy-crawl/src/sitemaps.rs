@@ -8,7 +8,7 @@ use curtsy_core::url::CrawlUrl;
 use curtsy_engine::Batch;
 use curtsy_sink::read::SitemapUrl;
 
-use crate::{CrawlError, EachBatch, JobSpec, Report, SeedsAre, Streaming, Watch, stream};
+use crate::{CrawlError, CrawlReport, EachBatch, JobSpec, SeedsAre, Streaming, Watch, stream};
 
 /// The largest number of URLs that are listed.
 pub(crate) const LISTED_MAX: usize = 1_000_000;
@@ -19,7 +19,7 @@ pub fn list_sitemaps(
     spec: &JobSpec,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<(Vec<SitemapUrl>, Report), CrawlError> {
+) -> Result<(Vec<SitemapUrl>, CrawlReport), CrawlError> {
     let mut spec = spec.clone();
     spec.seeds = spec.seeds.iter().map(first).collect();
     spec.seeds_are = SeedsAre::Sitemaps;

@@ -15,7 +15,7 @@ use curtsy_store::{Ledger, Machine, Options};
 
 use crate::attend::runtime;
 use crate::report::REQUEST_KINDS;
-use crate::{CrawlError, EachBatch, Ended, JobSpec, SeedsAre, Streaming, Unwatched, stream};
+use crate::{CrawlError, EachBatch, JobSpec, RunEnding, SeedsAre, Streaming, Unwatched, stream};
 
 /// Chooses between a seed with its likely scheme and the same seed with the other scheme. The other
 /// scheme wins only if the site speaks it and does not speak the likely one. The requests are added
@@ -141,7 +141,7 @@ fn ask(
     Ok(match (last, report.how) {
         (Some(Outcome::Failed(problem)), _) => SchemeAnswer::No(problem),
         (Some(Outcome::Answered { status: 400, .. }), _) => SchemeAnswer::BadRequest,
-        (_, Ended::Complete) => SchemeAnswer::Yes,
+        (_, RunEnding::Complete) => SchemeAnswer::Yes,
         _ => SchemeAnswer::Unknown,
     })
 }

@@ -10,7 +10,7 @@ use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::FetchSettings as Outlet;
 use curtsy_store::Place;
 
-use crate::{CrawlError, PageSharing, SpecError, Way, printable, shown_url};
+use crate::{CrawlError, PageSharing, RouteChoices, SpecError, printable, shown_url};
 
 /// A crawl.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ pub struct FileSpec {
     /// The crawl's own file: frontier, known URLs and rows.
     pub file: PathBuf,
     /// Further targets of rows.
-    pub targets: Vec<Target>,
+    pub targets: Vec<RowsTarget>,
     /// Where the crawl begins.
     pub begin: Begin,
     /// Whether further seeds are added to the crawl; otherwise they are refused.
@@ -89,13 +89,13 @@ pub enum Begin {
 
 /// The parts of an order before their check.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct JobOrder {
     /// The seeds.
     pub seeds: Vec<CrawlUrl>,
     /// The policy.
     pub settled: Settled,
     /// Networks, names, proxies and certificates.
-    pub way: Way,
+    pub way: RouteChoices,
     /// Which found URLs it takes. Seeds and product are filled in.
     pub discovery: DiscoverySpec,
     /// The ledger of hosts.
@@ -104,10 +104,10 @@ pub struct Order {
     pub sharing: PageSharing,
 }
 
-impl Order {
+impl JobOrder {
     /// Checks the order, and returns the crawl. A crawl of strangers needs a contact.
     pub fn job(self) -> Result<JobSpec, SpecError> {
-        let Order { seeds, settled, way, discovery, ledger, sharing } = self;
+        let JobOrder { seeds, settled, way, discovery, ledger, sharing } = self;
         let mut policy = settled.policy;
         let mut outlet = way.settings(&policy);
         // Many names of the user's own machine may have many requests at once, unless the user
@@ -259,7 +259,7 @@ pub enum SeedsAre {
 
 /// A target of rows besides the crawl's own file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum RowsTarget {
     /// None.
     Sqlite,
     /// JSON lines; `-` is the standard output.
@@ -268,16 +268,16 @@ pub enum Target {
     Csv(PathBuf),
 }
 
-impl Target {
+impl RowsTarget {
     /// Reads the target of `--into`: the file's extension decides.
-    pub fn of(into: &Path) -> Result<Target, SpecError> {
+    pub fn of(into: &Path) -> Result<RowsTarget, SpecError> {
         const KINDS: &str = "`.db` is a SQLite file, `.jsonl` JSON lines, `.csv` a table, `-` JSON lines on standard output";
         let wrong = |why: &str, hint: &str| {
             let (why, hint) = (why.to_owned(), format!("{hint}{KINDS}"));
             Err(SpecError::Into { path: into.to_owned(), why, hint })
         };
         if into == Path::new("-") {
-            return Ok(Target::JsonLines(into.to_owned()));
+            return Ok(RowsTarget::JsonLines(into.to_owned()));
         }
         if into.is_dir() {
             let file = into.join("crawl.db");
@@ -288,9 +288,9 @@ impl Target {
         }
         let ending = into.extension().and_then(|e| e.to_str()).unwrap_or_default();
         match ending.to_ascii_lowercase().as_str() {
-            "db" | "sqlite" | "sqlite3" => Ok(Target::Sqlite),
-            "jsonl" | "ndjson" => Ok(Target::JsonLines(into.to_owned())),
-            "csv" => Ok(Target::Csv(into.to_owned())),
+            "db" | "sqlite" | "sqlite3" => Ok(RowsTarget::Sqlite),
+            "jsonl" | "ndjson" => Ok(RowsTarget::JsonLines(into.to_owned())),
+            "csv" => Ok(RowsTarget::Csv(into.to_owned())),
             "parquet" => wrong(
                 "Parquet can't be written yet",
                 "write `.jsonl` and let DuckDB convert it: `COPY (FROM 'pages.jsonl') TO 'pages.parquet'`; ",
@@ -309,18 +309,18 @@ impl Target {
 
     /// Whether the rows go to the standard output.
     pub fn is_stdout(&self) -> bool {
-        matches!(self, Target::JsonLines(path) if path == Path::new("-"))
+        matches!(self, RowsTarget::JsonLines(path) if path == Path::new("-"))
     }
 
     /// Returns the crawl's own file for a target: the target itself, or a file beside it. For the
     /// standard output the file is in `state`, and is removed with the process.
     pub fn crawl_file(&self, into: &Path, state: &Path) -> PathBuf {
         match self {
-            Target::Sqlite => into.to_owned(),
+            RowsTarget::Sqlite => into.to_owned(),
             target if target.is_stdout() => {
                 state.join(format!("stdout-{}.crawl.db", std::process::id()))
             }
-            Target::JsonLines(path) | Target::Csv(path) => {
+            RowsTarget::JsonLines(path) | RowsTarget::Csv(path) => {
                 let mut name = path.as_os_str().to_owned();
                 name.push(".crawl.db");
                 PathBuf::from(name)

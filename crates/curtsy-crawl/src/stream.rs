@@ -21,7 +21,7 @@ use crate::report::Done;
 use crate::run::{make_folder, try_own_machine};
 use crate::tally::Tally;
 use crate::work::{Crew, chance};
-use crate::{CrawlError, JobSpec, Report, Watch};
+use crate::{CrawlError, CrawlReport, JobSpec, Watch};
 
 /// Keeps the rows of a crawl. Each worker uses it on its own thread.
 pub trait Keeper: Sync {
@@ -34,7 +34,7 @@ pub trait Keeper: Sync {
         Box::new(NoCache)
     }
     /// Takes the pages that must wait longer than the crawl's patience, at the end of the crawl.
-    fn left(&self, left: Vec<Left>) {
+    fn left(&self, left: Vec<LeftPage>) {
         let _ = left;
     }
     /// Inspects the links of a document before they are offered. A removed link is not requested.
@@ -49,7 +49,7 @@ pub trait Keeper: Sync {
 
 /// A page that must wait longer than a crawl's patience.
 #[derive(Clone, Debug)]
-pub struct Left {
+pub struct LeftPage {
     /// The page.
     pub url: CrawlUrl,
     /// The gate at which it waits.
@@ -129,7 +129,7 @@ pub fn stream<K: Keeper>(
     keeper: impl FnOnce(&Crawl) -> K,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<Report, CrawlError> {
+) -> Result<CrawlReport, CrawlError> {
     let checked = Crew::check(spec)?;
     if let Some(file) = spec.ledger.file() {
         make_folder(file)?;
@@ -247,7 +247,7 @@ impl<K: Keeper> Reader for KeeperReader<'_, K> {
 }
 
 /// Returns the pages that are left, and why.
-async fn left(spec: &JobSpec, crawl: &Crawl) -> Result<Vec<Left>, CrawlError> {
+async fn left(spec: &JobSpec, crawl: &Crawl) -> Result<Vec<LeftPage>, CrawlError> {
     let (handle, product) = (crawl.handle(), spec.policy.product_token());
     let mut left = Vec::new();
     for record in crawl.left(LEFT_MAX)?.into_iter().filter(|record| record.want == Want::Page) {
@@ -255,7 +255,7 @@ async fn left(spec: &JobSpec, crawl: &Crawl) -> Result<Vec<Left>, CrawlError> {
         let findings = &seen.decision.findings;
         let (_, gate) = findings.worst();
         let why = sentence(gate, findings.of(gate), &Names { robots: None, now: crawl.now() });
-        left.push(Left { url: record.origin, gate, why });
+        left.push(LeftPage { url: record.origin, gate, why });
     }
     Ok(left)
 }

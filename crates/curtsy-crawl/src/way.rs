@@ -5,13 +5,13 @@ use std::path::Path;
 
 use curtsy_core::policy::{Policy, Reach, Variables};
 use curtsy_core::url::{CrawlUrl, HostKey};
-use curtsy_fetch::{FetchSettings, IpNet, NamePin, NamedHost, Proxies, Proxy};
+use curtsy_fetch::{FetchSettings, HttpProxy, IpNet, NamePin, NamedHost, Proxies};
 
 use crate::{SpecError, printable, without_login};
 
 /// The user's choices besides the policy.
 #[derive(Clone, Debug, Default)]
-pub struct Way {
+pub struct RouteChoices {
     /// Networks that may be dialled although they are not public.
     pub allow_net: Vec<IpNet>,
     /// Hosts of this machine that the user wrote. Hosts that only a list, a table or a site names
@@ -25,10 +25,10 @@ pub struct Way {
     pub ca_pem: Vec<u8>,
 }
 
-impl Way {
+impl RouteChoices {
     /// Reads the address of a proxy. The message does not show its password.
     pub fn through(&mut self, proxy: &str) -> Result<(), SpecError> {
-        let read = proxy.parse::<Proxy>();
+        let read = proxy.parse::<HttpProxy>();
         let read = read.map_err(|why| SpecError::Proxy { text: without_login(proxy), why })?;
         self.proxies = Proxies::all(read);
         Ok(())

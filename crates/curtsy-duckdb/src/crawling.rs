@@ -14,7 +14,7 @@ use curtsy_core::host::AskKind;
 use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
 use curtsy_crawl::{
-    CrawlError, Keeper, Left, Progress, Report, Streaming, Watch, robots_texts, stream,
+    CrawlError, CrawlReport, Keeper, LeftPage, Progress, Streaming, Watch, robots_texts, stream,
 };
 use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Fetched, Head, Row, Sink, SinkError, UrlRecord,
@@ -37,7 +37,7 @@ pub(crate) struct RowDelivery {
     /// The rows.
     pub(crate) rows: Vec<Arc<Row>>,
     /// Pages that must wait longer than the crawl's patience: the last delivery has them.
-    pub(crate) left: Vec<Left>,
+    pub(crate) left: Vec<LeftPage>,
     taken: oneshot::Sender<()>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum NextRows {
     /// Rows.
     Delivered(RowDelivery),
     /// The crawl has ended.
-    Ended(Box<Report>),
+    Ended(Box<CrawlReport>),
     /// Nothing yet.
     Nothing,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Crawling {
     /// Dropped before the threads are joined: a worker that waits for its rows to be taken then
     /// learns that the query has ended.
     deliveries: Receiver<RowDelivery>,
-    work: CrawlThread<Result<Report, CrawlError>>,
+    work: CrawlThread<Result<CrawlReport, CrawlError>>,
     /// The texts of robots.txt, once the crawl is open.
     texts: Arc<Mutex<Option<RobotsTexts>>>,
     /// The policy's limit on bodies.
@@ -174,7 +174,7 @@ impl Keeper for QueryKeeper {
         Box::new(TableCache(self))
     }
 
-    fn left(&self, left: Vec<Left>) {
+    fn left(&self, left: Vec<LeftPage>) {
         let (taken, _) = oneshot::channel();
         // Fails if the query has ended.
         let _ = self.sender.send(RowDelivery { rows: Vec::new(), left, taken });

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use curtsy_core::policy::{FlagValue, Layers, Preset, Reach, Variables, nearest};
 use curtsy_core::url::CrawlUrl;
-use curtsy_crawl::{Choice, JobSpec, Order, PageSharing, Way, ledger_file, seed};
+use curtsy_crawl::{JobOrder, JobSpec, PageSharing, PolicyChoice, RouteChoices, ledger_file, seed};
 use curtsy_engine::discover::{Discovery, DiscoverySpec, Scope};
 use curtsy_fetch::{IpNet, NamePin};
 use curtsy_store::{Ledger, Machine, Options as StoreOptions};
@@ -208,8 +208,8 @@ impl SessionSettings {
     }
 
     /// Returns the networks, names, proxy and certificates of the session.
-    fn way(&self) -> Result<Way, SqlError> {
-        let mut way = Way::default();
+    fn way(&self) -> Result<RouteChoices, SqlError> {
+        let mut way = RouteChoices::default();
         for net in parts(self.text("curtsy_allow_net").unwrap_or_default()) {
             way.allow_net.push(net.parse::<IpNet>().map_err(|_| {
                 SqlError::from(format!(
@@ -292,7 +292,7 @@ impl CrawlOrder {
     /// permits nothing.
     pub(crate) fn naming(mut self, argument: &Argument) -> CrawlOrder {
         if let Argument::Text(_) = argument {
-            let mut way = Way::default();
+            let mut way = RouteChoices::default();
             self.job.seeds.iter().for_each(|url| way.name(url));
             self.job.outlet.named = way.named;
         }
@@ -315,8 +315,8 @@ pub(crate) fn order(
     let variables: Variables = std::env::vars().collect();
     let name = options.text("policy")?;
     let choice = match name.as_deref().or(session.text("curtsy_policy")) {
-        Some(name) => Choice::find(name).map_err(sql_error)?,
-        None => Choice::Preset(Preset::Warehouse),
+        Some(name) => PolicyChoice::find(name).map_err(sql_error)?,
+        None => PolicyChoice::Preset(Preset::Warehouse),
     };
     let flags = flags(options, session, &choice)?;
     let flags: Vec<FlagValue<'_>> =
@@ -355,7 +355,7 @@ pub(crate) fn order(
         false => PageSharing::Off,
     };
     let mut job =
-        Order { seeds, settled, way, discovery, ledger, sharing }.job().map_err(sql_error)?;
+        JobOrder { seeds, settled, way, discovery, ledger, sharing }.job().map_err(sql_error)?;
     job.outlet.compress = options.flag("compress")?.unwrap_or(true);
     if session.0.get("http_keep_alive") == Some(&Argument::Boolean(false)) {
         job.outlet.idle_per_authority = 0;
@@ -369,7 +369,7 @@ pub(crate) fn order(
 fn flags(
     options: &GivenOptions,
     session: &SessionSettings,
-    choice: &Choice,
+    choice: &PolicyChoice,
 ) -> Result<Vec<(&'static str, &'static str, String)>, SqlError> {
     let mut flags: Vec<(&'static str, &'static str, String)> = Vec::new();
     // Each option, the fields that it sets, and the unit of its number.

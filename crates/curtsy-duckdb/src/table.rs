@@ -1,7 +1,7 @@
 //! The columns of the table of pages, and how a row is written into a chunk.
 
 use curtsy_core::time::Time;
-use curtsy_crawl::Left;
+use curtsy_crawl::LeftPage;
 use curtsy_engine::Row;
 use curtsy_sink::{Facts, Rules};
 
@@ -38,7 +38,7 @@ pub(crate) enum PageLine<'a> {
     /// A text that is not a URL.
     Malformed(&'a str),
     /// A page that must wait longer than the crawl's patience.
-    Left(&'a Left),
+    Left(&'a LeftPage),
 }
 
 /// Writes a page into a line of a chunk. `columns` has the chunk's columns, as indexes in
@@ -57,7 +57,7 @@ pub(crate) fn write(
                 write_fact(out, at, line, *column, &facts, rules);
             }
         }
-        PageLine::Left(Left { url, gate, why }) => {
+        PageLine::Left(LeftPage { url, gate, why }) => {
             let error = format!("waits_for_{}", gate.name());
             let texts = [url.as_str(), &error, "waits", why];
             write_unrequested(out, line, columns, texts, Some(url.surt()));

@@ -14,7 +14,7 @@ use std::time::Duration;
 use curtsy_core::host::AskKind;
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
-use curtsy_crawl::Left;
+use curtsy_crawl::LeftPage;
 use curtsy_engine::Row;
 use curtsy_sink::{ColumnGroup, Facts, RowChange, Rules};
 
@@ -293,7 +293,7 @@ impl PagesTable {
     }
 
     /// Writes rows for pages that must wait too long. An existing row keeps its content.
-    pub(crate) fn write_left(&mut self, left: &[Left]) -> Result<Written, SqlError> {
+    pub(crate) fn write_left(&mut self, left: &[LeftPage]) -> Result<Written, SqlError> {
         let (mut new, mut there) = (Vec::new(), Vec::new());
         for page in left {
             if self.rows.insert(page.url.key()) { new.push(page) } else { there.push(page) }

@@ -71,4 +71,4 @@ pub use line::HttpLine;
 pub use outlet::Outlet;
 pub use proxies::Proxies;
 pub use resolve::{Lookup, OsResolver, Resolve};
-pub use settings::{FetchSettings, NamePin, Proxy, SettingsError, SpeedFloor};
+pub use settings::{FetchSettings, HttpProxy, NamePin, SettingsError, SpeedFloor};

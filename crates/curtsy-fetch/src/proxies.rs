@@ -9,13 +9,13 @@ use std::net::IpAddr;
 use curtsy_core::url::{CrawlUrl, HostKey, Scheme};
 use ipnet::IpNet;
 
-use crate::settings::{NamePin, Proxy, SettingsError};
+use crate::settings::{HttpProxy, NamePin, SettingsError};
 
 /// The proxies of an outlet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proxies {
-    http: Option<Proxy>,
-    https: Option<Proxy>,
+    http: Option<HttpProxy>,
+    https: Option<HttpProxy>,
     /// Hosts without a proxy.
     direct: Vec<NoProxy>,
 }
@@ -37,7 +37,7 @@ enum NoProxy {
 
 impl Proxies {
     /// Returns one proxy for every request.
-    pub fn all(proxy: Proxy) -> Proxies {
+    pub fn all(proxy: HttpProxy) -> Proxies {
         Proxies { http: Some(proxy.clone()), https: Some(proxy), direct: Vec::new() }
     }
 
@@ -62,7 +62,8 @@ impl Proxies {
             names.into_iter().find_map(|name| Some((name, said(name)?)))
         };
         let read = |found: Option<(&'static str, &str)>| {
-            let read = found.map(|(name, text)| text.parse::<Proxy>().map_err(|why| (name, why)));
+            let read =
+                found.map(|(name, text)| text.parse::<HttpProxy>().map_err(|why| (name, why)));
             read.transpose()
         };
         let all = find(["all_proxy", "ALL_PROXY"]);
@@ -81,12 +82,17 @@ impl Proxies {
     }
 
     /// Returns the proxy for a URL; none for a direct connection.
-    pub fn of(&self, url: &CrawlUrl) -> Option<&Proxy> {
+    pub fn of(&self, url: &CrawlUrl) -> Option<&HttpProxy> {
         self.of_origin(url.scheme(), url.host(), url.port())
     }
 
     /// Returns the proxy for an origin.
-    pub(crate) fn of_origin(&self, scheme: Scheme, host: &HostKey, port: u16) -> Option<&Proxy> {
+    pub(crate) fn of_origin(
+        &self,
+        scheme: Scheme,
+        host: &HostKey,
+        port: u16,
+    ) -> Option<&HttpProxy> {
         let proxy = match scheme {
             Scheme::Http => self.http.as_ref(),
             Scheme::Https => self.https.as_ref(),
@@ -95,7 +101,7 @@ impl Proxies {
     }
 
     /// Returns one of the proxies, for messages.
-    pub fn any(&self) -> Option<&Proxy> {
+    pub fn any(&self) -> Option<&HttpProxy> {
         self.https.as_ref().or(self.http.as_ref())
     }
 

@@ -11,12 +11,12 @@ use tokio::net::TcpStream;
 
 use curtsy_engine::Head;
 
-use crate::settings::Proxy;
+use crate::settings::HttpProxy;
 
 /// Requests a tunnel to a URL's host.
 pub(crate) async fn tunnel(
     tcp: &mut TcpStream,
-    proxy: &Proxy,
+    proxy: &HttpProxy,
     url: &CrawlUrl,
 ) -> Result<(), Problem> {
     let target = format!("{}:{}", url.host(), url.port());

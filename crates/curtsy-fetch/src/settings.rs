@@ -216,7 +216,7 @@ impl FromStr for NamePin {
 
 /// An HTTP proxy, with user and password if it needs them.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Proxy {
+pub struct HttpProxy {
     /// Its host.
     pub host: HostKey,
     /// Its port.
@@ -225,24 +225,24 @@ pub struct Proxy {
     pub(crate) authorization: Option<String>,
 }
 
-impl Proxy {
+impl HttpProxy {
     /// Adds a user and a password.
-    pub fn with_login(self, user: &str, password: &str) -> Proxy {
-        Proxy { authorization: Some(basic(user, password)), ..self }
+    pub fn with_login(self, user: &str, password: &str) -> HttpProxy {
+        HttpProxy { authorization: Some(basic(user, password)), ..self }
     }
 }
 
 /// The password is never shown.
-impl std::fmt::Debug for Proxy {
+impl std::fmt::Debug for HttpProxy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let login = if self.authorization.is_some() { ", with a login" } else { "" };
         write!(f, "Proxy({}:{}{login})", self.host, self.port)
     }
 }
 
-impl FromStr for Proxy {
+impl FromStr for HttpProxy {
     type Err = SettingsError;
-    fn from_str(text: &str) -> Result<Proxy, SettingsError> {
+    fn from_str(text: &str) -> Result<HttpProxy, SettingsError> {
         let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
         let url = Url::parse(&whole).map_err(|_| SettingsError::Proxy("is no URL"))?;
         if url.scheme() != "http" {
@@ -260,7 +260,7 @@ impl FromStr for Proxy {
         }
         let host = url.host_str().ok_or(SettingsError::Proxy("has no host"))?;
         let host = HostKey::parse(host).map_err(|_| SettingsError::Proxy("has no usable host"))?;
-        let proxy = Proxy { host, port: url.port().unwrap_or(80), authorization: None };
+        let proxy = HttpProxy { host, port: url.port().unwrap_or(80), authorization: None };
         if url.username().is_empty() && url.password().is_none() {
             return Ok(proxy);
         }
@@ -322,13 +322,13 @@ mod tests {
 
     #[test]
     fn a_proxy_takes_its_login_from_the_url_and_never_shows_it() {
-        let proxy: Proxy = "http://me:p%40ss@proxy.test:3128".parse().unwrap();
+        let proxy: HttpProxy = "http://me:p%40ss@proxy.test:3128".parse().unwrap();
         assert_eq!((proxy.host.as_str(), proxy.port), ("proxy.test", 3128));
         assert_eq!(proxy.authorization.as_deref(), Some("Basic bWU6cEBzcw=="));
         assert_eq!(format!("{proxy:?}"), "Proxy(proxy.test:3128, with a login)");
-        assert_eq!("proxy.test:8080".parse::<Proxy>().unwrap().authorization, None);
+        assert_eq!("proxy.test:8080".parse::<HttpProxy>().unwrap().authorization, None);
         for wrong in ["socks5://x:1", "https://x", "http://", "http://a b/"] {
-            let error = wrong.parse::<Proxy>().unwrap_err();
+            let error = wrong.parse::<HttpProxy>().unwrap_err();
             assert!(
                 matches!(error, SettingsError::Proxy(_) | SettingsError::ProxyKind(..)),
                 "{wrong}"

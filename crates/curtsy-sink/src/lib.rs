@@ -39,5 +39,5 @@ pub use reason::{Cause, PRIVATE_ADDRESS, UNKNOWN_ISSUER};
 pub use record::RowChange;
 pub use resume::Unreached;
 pub use rules::{RobotsTexts, Rules};
-pub use sqlite::{Forget, Options, RunEnd, RunStart, SqliteSink};
+pub use sqlite::{Forget, RunEnd, RunStart, SqliteOptions, SqliteSink};
 pub use words::{FindingColumns, error_of as error_name, kind as request_kind};

@@ -2,7 +2,7 @@
 
 use curtsy_core::limits::{Bound, Limit};
 
-use crate::sqlite::{Options, write};
+use crate::sqlite::{SqliteOptions, write};
 use crate::{lines, record, rules};
 
 /// The limits of this crate: rows and pages before they are written; events if Kafka is built in.
@@ -10,7 +10,7 @@ pub fn limits() -> Vec<Limit> {
     let limit = |name, what, bound, outcome| Limit { name, what, bound, outcome, hit: None };
     let bytes = |bytes: usize| Bound::Bytes(bytes as u64);
     let count = |count: usize| Bound::Count(count as u64);
-    let sink = Options::default();
+    let sink = SqliteOptions::default();
     vec![
         limit(
             "rows.pages_held",

@@ -17,7 +17,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::sqlite::schema;
 use crate::sqlite::write::id;
-use crate::standing::{RowEnd, Standing};
+use crate::standing::{LinkStanding, RowEnd};
 use curtsy_file::OpenError;
 
 /// Declares a row: its fields, each with the SQL expression that it is read from.
@@ -100,7 +100,7 @@ pub struct PageRow {
     pub links_cut: Option<u64> = "links_cut",
     /// The line of robots.txt that decided.
     pub robots_rule: Option<String> = "robots_rule",
-    /// The run that decided, as in [`RunRow::number`].
+    /// The run that decided, as in [`CrawlRunRow::number`].
     pub run: Option<i64> = "run",
     /// The target of a redirect that was not followed.
     pub location: Option<String> = "headers ->> '$.location'",
@@ -121,7 +121,7 @@ pub struct DecisionRow {
     pub kind: String = "kind",
     /// The outcome of the URL, or what followed: `decide`, `retry`, `follow`.
     pub decision: String = "decision",
-    /// The run, as in [`RunRow::number`].
+    /// The run, as in [`CrawlRunRow::number`].
     pub run: Option<i64> = "run",
     /// The URL that was requested or decided.
     pub url: String = "url",
@@ -163,7 +163,7 @@ pub struct DecisionRow {
 sql_row! {
 /// A run.
 #[derive(Clone, Debug)]
-pub struct RunRow {
+pub struct CrawlRunRow {
     /// Its number in this file.
     pub number: i64 = "number",
     /// Its trace id.
@@ -209,8 +209,8 @@ pub struct TargetRow<'r> {
 
 impl TargetRow<'_> {
     /// Returns whether the URL exists. `external` is true for a host that was not crawled.
-    pub fn standing(&self, external: bool) -> Standing {
-        Standing::of(&RowEnd { external, ..self.end.clone() })
+    pub fn standing(&self, external: bool) -> LinkStanding {
+        LinkStanding::of(&RowEnd { external, ..self.end.clone() })
     }
 }
 
@@ -290,7 +290,7 @@ pub struct Count {
 sql_row! {
 /// A host, by its rows.
 #[derive(Clone, Debug)]
-pub struct HostRow {
+pub struct CrawlHostRow {
     /// Its name.
     pub host: String = "host",
     /// URLs with a row.
@@ -441,9 +441,9 @@ impl PagesFile {
     }
 
     /// Returns all runs, in order.
-    pub fn runs(&self) -> Result<Vec<RunRow>, OpenError> {
-        let sql = format!("SELECT {} FROM runs ORDER BY number", RunRow::select());
-        self.all(&sql, &[], RunRow::read)
+    pub fn runs(&self) -> Result<Vec<CrawlRunRow>, OpenError> {
+        let sql = format!("SELECT {} FROM runs ORDER BY number", CrawlRunRow::select());
+        self.all(&sql, &[], CrawlRunRow::read)
     }
 
     /// Calls `each` with every URL that has a row, as the target of a link.
@@ -552,9 +552,9 @@ impl PagesFile {
     }
 
     /// Returns all hosts, by name.
-    pub fn hosts(&self) -> Result<Vec<HostRow>, OpenError> {
-        let sql = format!("SELECT {} FROM hosts ORDER BY host", HostRow::select());
-        self.all(&sql, &[], HostRow::read)
+    pub fn hosts(&self) -> Result<Vec<CrawlHostRow>, OpenError> {
+        let sql = format!("SELECT {} FROM hosts ORDER BY host", CrawlHostRow::select());
+        self.all(&sql, &[], CrawlHostRow::read)
     }
 
     /// Returns the SQL condition for rows of the current crawl: of the last run, or among the known

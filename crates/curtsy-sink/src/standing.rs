@@ -6,7 +6,7 @@
 
 /// Whether the target of a link exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum LinkStanding {
     /// It exists.
     Fine,
     /// It does not exist: the status, or the error.
@@ -32,29 +32,29 @@ pub struct RowEnd<'a> {
     pub external: bool,
 }
 
-impl Standing {
+impl LinkStanding {
     /// Decides by the outcome of a row.
-    pub fn of(row: &RowEnd<'_>) -> Standing {
+    pub fn of(row: &RowEnd<'_>) -> LinkStanding {
         if let Some(why) = not_checked(row) {
-            return Standing::NotChecked(why);
+            return LinkStanding::NotChecked(why);
         }
         let answered_well = row.http_status.is_some_and(|status| status < 400);
         match (row.http_status, row.error) {
             // The head of the response says that the file exists. Its size, type and speed say
             // nothing else.
             (_, Some("over_limit" | "content_type" | "too_slow")) if answered_well => {
-                Standing::Fine
+                LinkStanding::Fine
             }
-            (Some(status), _) if status >= 400 => Standing::Broken(status.to_string()),
+            (Some(status), _) if status >= 400 => LinkStanding::Broken(status.to_string()),
             (_, Some("lost_redirect")) => {
-                Standing::Broken("a redirect that leads nowhere".to_owned())
+                LinkStanding::Broken("a redirect that leads nowhere".to_owned())
             }
             (_, Some(error @ ("dns" | "connect" | "connect_timeout" | "reset"))) => {
                 let error = error.replace('_', " ");
-                Standing::Broken(format!("its server does not answer ({error})"))
+                LinkStanding::Broken(format!("its server does not answer ({error})"))
             }
-            (_, Some(error)) => Standing::Broken(error.replace('_', " ")),
-            (_, None) => Standing::Fine,
+            (_, Some(error)) => LinkStanding::Broken(error.replace('_', " ")),
+            (_, None) => LinkStanding::Fine,
         }
     }
 }
@@ -91,10 +91,10 @@ mod tests {
     use super::*;
 
     fn check(row: RowEnd<'_>, expected: &str) {
-        let said = match Standing::of(&row) {
-            Standing::Fine => "fine".to_owned(),
-            Standing::Broken(why) => format!("broken: {why}"),
-            Standing::NotChecked(why) => format!("not checked: {why}"),
+        let said = match LinkStanding::of(&row) {
+            LinkStanding::Fine => "fine".to_owned(),
+            LinkStanding::Broken(why) => format!("broken: {why}"),
+            LinkStanding::NotChecked(why) => format!("not checked: {why}"),
         };
         assert_eq!(said, expected, "{row:?}");
     }

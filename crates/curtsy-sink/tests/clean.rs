@@ -7,7 +7,7 @@ mod sample;
 use std::sync::Arc;
 
 use curtsy_engine::{Batch, Row, Sink};
-use curtsy_sink::{CsvSink, FileOptions, JsonlSink, Options, SqliteSink};
+use curtsy_sink::{CsvSink, FileOptions, JsonlSink, SqliteOptions, SqliteSink};
 use sample::{Folder, block, csv_records, page_of, row};
 
 /// Texts that mean something to a terminal, a spreadsheet, a database, or a reader of lines.
@@ -101,7 +101,7 @@ fn fuzz(records: usize, seed: u64) {
     let folder = Folder::new("clean");
     let mut chance = Chance(seed);
     let sqlite = folder.file("pages.db");
-    let db = SqliteSink::open(&sqlite, Options::default()).unwrap();
+    let db = SqliteSink::open(&sqlite, SqliteOptions::default()).unwrap();
     let mut formulas = 0;
     for first in (0..records).step_by(1_000) {
         let count = (records - first).min(1_000);

@@ -5,7 +5,7 @@ mod sample;
 
 use std::path::Path;
 
-use curtsy_sink::{COLUMNS, ColumnGroup, Options, SqliteSink};
+use curtsy_sink::{COLUMNS, ColumnGroup, SqliteOptions, SqliteSink};
 use rusqlite::Connection;
 
 use sample::Folder;
@@ -47,7 +47,7 @@ fn the_sql_face_has_its_columns_first() {
 fn the_examples_are_queries() {
     let folder = Folder::new("examples");
     let path = folder.file("crawl.db");
-    drop(SqliteSink::open(&path, Options::default()).unwrap());
+    drop(SqliteSink::open(&path, SqliteOptions::default()).unwrap());
     let db = Connection::open(&path).unwrap();
     let text = include_str!("../../../docs/reference/columns.md");
     let examples = text.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next());
@@ -84,7 +84,7 @@ fn columns() -> String {
 fn tables() -> String {
     let folder = Folder::new("document");
     let path = folder.file("crawl.db");
-    drop(SqliteSink::open(&path, Options::default()).unwrap());
+    drop(SqliteSink::open(&path, SqliteOptions::default()).unwrap());
     let db = Connection::open(&path).unwrap();
     let sql = "SELECT m.type, m.name, group_concat('`' || c.name || '`', ', ')
         FROM sqlite_schema m, pragma_table_info(m.name) c

@@ -14,8 +14,8 @@ use curtsy_core::policy::Mode;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Batch, Cache, Ending, Fetched, Page, Row, Sink, Step, Then};
 use curtsy_sink::read::PagesFile;
-use curtsy_sink::standing::Standing;
-use curtsy_sink::{CsvSink, FileOptions, JsonlSink, Options, RunEnd, RunStart, SqliteSink};
+use curtsy_sink::standing::LinkStanding;
+use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RunEnd, RunStart, SqliteOptions, SqliteSink};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
@@ -59,7 +59,7 @@ fn begin(sink: &SqliteSink, trace: &str) {
 fn why_a_url_ended_as_it_did() {
     let folder = Folder::new("why");
     let path = folder.file("crawl.db");
-    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    let sink = SqliteSink::open(&path, SqliteOptions::default()).unwrap();
     begin(&sink, "run-1");
     let page = "http://a.test/old";
     let wait = Outcome::Answered {
@@ -125,7 +125,7 @@ fn why_a_url_ended_as_it_did() {
 fn targets_of_links_and_the_pages_that_have_them() {
     let folder = Folder::new("broken");
     let path = folder.file("crawl.db");
-    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    let sink = SqliteSink::open(&path, SqliteOptions::default()).unwrap();
     let home = "<a href=/gone>1</a><a href=/fine>2</a><a href=/down>3</a><a href=/no>4</a><iframe src=/gone></iframe>";
     let rows = vec![
         row("http://a.test/", 1, Some(page_of(home))),
@@ -142,13 +142,13 @@ fn targets_of_links_and_the_pages_that_have_them() {
     let mut ends = Vec::new();
     file.targets(|row| ends.push((row.url.path_and_query().to_owned(), row.standing(false))))
         .unwrap();
-    let broken = |why: &str| Standing::Broken(why.to_owned());
+    let broken = |why: &str| LinkStanding::Broken(why.to_owned());
     let expected = [
-        ("/", Standing::Fine),
-        ("/fine", Standing::Fine),
+        ("/", LinkStanding::Fine),
+        ("/fine", LinkStanding::Fine),
         ("/gone", broken("404")),
         ("/down", broken("its server does not answer (connect)")),
-        ("/no", Standing::NotChecked("robots.txt forbids it")),
+        ("/no", LinkStanding::NotChecked("robots.txt forbids it")),
     ];
     assert_eq!(ends, expected.map(|(path, standing)| (path.to_owned(), standing)));
     let mut pages = Vec::new();
@@ -170,7 +170,7 @@ fn targets_of_links_and_the_pages_that_have_them() {
 fn runs_with_their_report() {
     let folder = Folder::new("runs");
     let path = folder.file("crawl.db");
-    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    let sink = SqliteSink::open(&path, SqliteOptions::default()).unwrap();
     begin(&sink, "run-1");
     block(sink.write(&Batch::of_rows(vec![row("http://a.test/1", 1, None)]))).unwrap();
     // Killed, and begun again under the same name.
@@ -211,7 +211,7 @@ fn bodies_are_in_bodies_only() {
     const SECRET: &str = "s3cr3t-of-the-page";
     let folder = Folder::new("secret");
     let path = folder.file("crawl.db");
-    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    let sink = SqliteSink::open(&path, SqliteOptions::default()).unwrap();
     begin(&sink, "run-1");
     let page = page_of(&format!("<title>T</title><p>{SECRET}</p><a href=/x>{SECRET}</a>"));
     let fetched = Fetched { body: page.body.clone().unwrap() };
@@ -299,7 +299,7 @@ fn bodies_are_in_bodies_only() {
 fn a_file_of_version_2_says_which_runs_began_the_crawl_anew() {
     let folder = Folder::new("version-2");
     let path = folder.file("crawl.db");
-    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    let sink = SqliteSink::open(&path, SqliteOptions::default()).unwrap();
     for (trace_id, command) in [
         ("first", "curtsy crawl example.org"),
         ("second", "curtsy crawl example.org --again"),
@@ -321,7 +321,7 @@ fn a_file_of_version_2_says_which_runs_began_the_crawl_anew() {
         runs.into_iter().map(|run| run.anew).collect()
     };
     assert_eq!(anew(), [false, true, false], "read as it is");
-    drop(SqliteSink::open(&path, Options::default()).unwrap());
+    drop(SqliteSink::open(&path, SqliteOptions::default()).unwrap());
     assert_eq!(anew(), [false, true, false], "upgraded by a writer");
 }
 
@@ -350,7 +350,7 @@ fn a_file_of_version_1_is_read_as_it_is_and_upgraded_by_a_writer() {
     };
     check();
     assert_eq!(count("SELECT version FROM store_version WHERE what = 'rows'"), 1);
-    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    let sink = SqliteSink::open(&path, SqliteOptions::default()).unwrap();
     check();
     assert_eq!(count("SELECT version FROM store_version WHERE what = 'rows'"), 3);
     let again = Row { ending: Ending::Dead(answered(410)), ..row(gone.as_str(), 9, None) };

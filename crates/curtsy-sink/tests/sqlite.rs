@@ -18,14 +18,14 @@ use curtsy_engine::{
     UrlRecord,
 };
 use curtsy_parse::sitemap::{self, Sitemap};
-use curtsy_sink::{Forget, Options, SqliteSink};
+use curtsy_sink::{Forget, SqliteOptions, SqliteSink};
 use curtsy_store::Crawl;
 use rusqlite::Connection;
 
 use sample::{Folder, START, block, page_of, row};
 
 fn open(folder: &Folder) -> SqliteSink {
-    SqliteSink::open(&folder.file("crawl.db"), Options::default()).unwrap()
+    SqliteSink::open(&folder.file("crawl.db"), SqliteOptions::default()).unwrap()
 }
 
 fn keep(sink: &SqliteSink, rows: Vec<Row>) {
@@ -160,7 +160,8 @@ fn a_page_is_found_under_the_url_at_which_it_was_found() {
 #[test]
 fn what_waits_for_its_row_has_a_bound() {
     let folder = Folder::new("bound");
-    let options = Options { pages_held: 3, bytes_held: 1 << 20, robots: None, body_max: None };
+    let options =
+        SqliteOptions { pages_held: 3, bytes_held: 1 << 20, robots: None, body_max: None };
     let sink = SqliteSink::open(&folder.file("crawl.db"), options).unwrap();
     let page = page_of("hello");
     let fetched = Fetched { body: page.body.clone().unwrap() };
@@ -239,7 +240,7 @@ fn the_rule_that_decided_is_in_the_row() {
     let text = Arc::new(text);
     let file = text.id();
     let texts = move |id: RobotsId| (id == file).then(|| Arc::clone(&text));
-    let options = Options { robots: Some(Arc::new(texts)), ..Options::default() };
+    let options = SqliteOptions { robots: Some(Arc::new(texts)), ..SqliteOptions::default() };
     let sink = SqliteSink::open(&folder.file("crawl.db"), options).unwrap();
     let mut findings = Findings::CLEAR;
     let forbids = Reason::Robots(RobotsReason::Forbids {

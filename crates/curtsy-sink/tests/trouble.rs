@@ -11,13 +11,13 @@ use curtsy_core::host::{
 };
 use curtsy_engine::{Batch, Row, Sink};
 use curtsy_sink::read::PagesFile;
-use curtsy_sink::{CsvSink, FileOptions, JsonlSink, OpenError, Options, SqliteSink};
+use curtsy_sink::{CsvSink, FileOptions, JsonlSink, OpenError, SqliteOptions, SqliteSink};
 use rusqlite::Connection;
 
 use sample::{Folder, block, page_of, row};
 
 fn open(path: &Path) -> Result<SqliteSink, OpenError> {
-    SqliteSink::open(path, Options::default())
+    SqliteSink::open(path, SqliteOptions::default())
 }
 
 fn jsonl(path: &Path) -> Result<JsonlSink, OpenError> {
@@ -128,7 +128,7 @@ fn another_program_holds_the_lock() {
 fn a_writer_that_dies_leaves_nobody_waiting() {
     let folder = Folder::new("dies");
     let robots: curtsy_sink::RobotsTexts = Arc::new(|_| panic!("as planned"));
-    let options = Options { robots: Some(robots), ..Options::default() };
+    let options = SqliteOptions { robots: Some(robots), ..SqliteOptions::default() };
     let sink = SqliteSink::open(&folder.file("crawl.db"), options).unwrap();
     let mut findings = Findings::CLEAR;
     let standing = Confidence::Current;

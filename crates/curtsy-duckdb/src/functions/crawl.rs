@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use curtsy_core::host::AskKind;
 use curtsy_core::url::UrlKey;
-use curtsy_crawl::Left;
+use curtsy_crawl::LeftPage;
 use curtsy_engine::{Ending, Row};
 use curtsy_sink::Rules;
 
@@ -32,7 +32,7 @@ pub(crate) struct CrawlRun {
 enum QueuedLine {
     Malformed(String),
     Row(Arc<Row>),
-    Left(Left),
+    Left(LeftPage),
 }
 
 impl TableFunction for CrawlFunction {

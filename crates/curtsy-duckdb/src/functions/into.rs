@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use curtsy_crawl::{Left, Report};
+use curtsy_crawl::{CrawlReport, LeftPage};
 use curtsy_engine::Row;
 use curtsy_engine::discover::Discovery;
 use curtsy_sink::Rules;
@@ -70,7 +70,7 @@ pub(crate) struct Work {
     /// Rows that are not written yet, the bytes of their bodies, and the time of the first of them.
     rows: Vec<Arc<Row>>,
     bytes: usize,
-    left: Vec<Left>,
+    left: Vec<LeftPage>,
     first: Option<Instant>,
 }
 
@@ -287,7 +287,7 @@ fn prepared(db: &DuckConnection, query: &str) -> Result<Prepared, SqlError> {
 
 impl Work {
     /// Writes rows as they come, for a while. Returns the report of a crawl that has ended.
-    fn steps(&mut self, caller: &CallerSession) -> Result<Option<Report>, SqlError> {
+    fn steps(&mut self, caller: &CallerSession) -> Result<Option<CrawlReport>, SqlError> {
         let since = Instant::now();
         while since.elapsed() < STRETCH && !caller.is_interrupted() {
             match self.crawling.next()? {
@@ -336,7 +336,7 @@ fn is_enough(rows: usize, bytes: usize, waited: Duration) -> bool {
     rows >= BATCH_MOST || bytes >= BATCH_BYTES || rows >= BATCH && waited >= RUSH || waited >= WAIT
 }
 
-fn answer(out: &mut Chunk<'_>, target: &TableName, written: Written, report: Option<&Report>) {
+fn answer(out: &mut Chunk<'_>, target: &TableName, written: Written, report: Option<&CrawlReport>) {
     let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     out.text(0, 0, &target.quoted());
     out.bigint(1, 0, count(written.inserted));

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use curtsy_crawl::{Plan, Unwatched, list_sitemaps};
+use curtsy_crawl::{SitePlan, Unwatched, list_sitemaps};
 
 use super::listing::{Listing, UrlsCall};
 use crate::duck::{Bind, Chunk, SqlError, Type};
@@ -28,21 +28,21 @@ impl Listing for CrawlPlan {
         ("all_seconds", Type::Double),
     ];
     /// The plan, and the index of a chosen page.
-    type Row = (Arc<Plan>, usize);
+    type Row = (Arc<SitePlan>, usize);
 
     fn call(bind: &Bind<'_>) -> Result<UrlsCall, SqlError> {
         UrlsCall::read_site(bind)
     }
 
-    fn rows(call: UrlsCall, stop: StopSignal) -> Result<Vec<(Arc<Plan>, usize)>, SqlError> {
+    fn rows(call: UrlsCall, stop: StopSignal) -> Result<Vec<(Arc<SitePlan>, usize)>, SqlError> {
         let (job, asked) = (&call.order.job, async || stop.heard().await);
         let (listed, _) = list_sitemaps(job, &mut Unwatched, asked).map_err(sql_error)?;
-        let plan = Arc::new(Plan::new(job, &listed).map_err(sql_error)?);
+        let plan = Arc::new(SitePlan::new(job, &listed).map_err(sql_error)?);
         // A site that lists nothing has one row, which says so.
         Ok((0..plan.chosen.len().max(1)).map(|at| (Arc::clone(&plan), at)).collect())
     }
 
-    fn write(out: &mut Chunk<'_>, line: usize, (plan, at): (Arc<Plan>, usize)) {
+    fn write(out: &mut Chunk<'_>, line: usize, (plan, at): (Arc<SitePlan>, usize)) {
         let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
         let chosen = plan.chosen.get(at);
         out.bigint(0, line, count(at + 1));

@@ -19,7 +19,7 @@ pub(crate) struct RobotsCheck;
 
 /// What a robots.txt says about a URL.
 #[derive(Default)]
-pub(crate) struct RobotsAnswer {
+pub(crate) struct RobotsVerdictRow {
     url: String,
     allowed: Option<bool>,
     verdict: &'static str,
@@ -45,7 +45,7 @@ impl Listing for RobotsCheck {
         ("robots_url", Type::Varchar),
         ("why", Type::Varchar),
     ];
-    type Row = RobotsAnswer;
+    type Row = RobotsVerdictRow;
 
     fn call(bind: &Bind<'_>) -> Result<UrlsCall, SqlError> {
         let mut call = UrlsCall::read(bind, Seeds::of)?.naming(bind);
@@ -60,15 +60,15 @@ impl Listing for RobotsCheck {
     }
 
     /// One answer for each URL, malformed URLs first, else in the order of the argument.
-    fn rows(call: UrlsCall, stop: StopSignal) -> Result<Vec<RobotsAnswer>, SqlError> {
+    fn rows(call: UrlsCall, stop: StopSignal) -> Result<Vec<RobotsVerdictRow>, SqlError> {
         let UrlsCall { order, malformed, caller } = call;
-        let malformed = malformed.into_iter().map(|url| RobotsAnswer {
+        let malformed = malformed.into_iter().map(|url| RobotsVerdictRow {
             url,
             verdict: "malformed_url",
             why: "this is no URL that can be crawled".to_owned(),
-            ..RobotsAnswer::default()
+            ..RobotsVerdictRow::default()
         });
-        let mut answers: Vec<RobotsAnswer> = malformed.collect();
+        let mut answers: Vec<RobotsVerdictRow> = malformed.collect();
         let job = &order.job;
         if job.seeds.is_empty() {
             return Ok(answers);
@@ -85,7 +85,7 @@ impl Listing for RobotsCheck {
             let allowed = explained.allowed();
             let by = if explained.delay_by.is_some() { "robots" } else { "floor" };
             let (line, rule) = explained.rule.unzip();
-            answers.push(RobotsAnswer {
+            answers.push(RobotsVerdictRow {
                 url: url.as_str().to_owned(),
                 allowed,
                 verdict: match allowed {
@@ -104,7 +104,7 @@ impl Listing for RobotsCheck {
         Ok(answers)
     }
 
-    fn write(out: &mut Chunk<'_>, line: usize, answer: RobotsAnswer) {
+    fn write(out: &mut Chunk<'_>, line: usize, answer: RobotsVerdictRow) {
         out.text(0, line, &answer.url);
         out.or_null(1, line, answer.allowed, Chunk::boolean);
         out.text(2, line, answer.verdict);

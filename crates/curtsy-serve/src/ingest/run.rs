@@ -12,7 +12,8 @@ use curtsy_core::evidence::{RunEvidence, RunFigures, timestamp};
 use curtsy_core::policy::Mode;
 use curtsy_core::time::Time;
 use curtsy_crawl::{
-    CrawlError, JobSpec, Order, PageSharing, Report, SpecError, Streaming, robots_texts, stream,
+    CrawlError, CrawlReport, JobOrder, JobSpec, PageSharing, SpecError, Streaming, robots_texts,
+    stream,
 };
 use curtsy_engine::discover::{DiscoverySpec, TrapLimits};
 use curtsy_store::{Crawl, Shows};
@@ -108,7 +109,7 @@ impl Runs {
     }
 
     /// Finds out what a run would ask for. Costs robots.txt, sitemaps and the home page, unless they are fresh.
-    pub(crate) fn plan(&self, order: &IngestOrder) -> Result<(Report, SurveyPlan), RunError> {
+    pub(crate) fn plan(&self, order: &IngestOrder) -> Result<(CrawlReport, SurveyPlan), RunError> {
         let job = self.job(order)?;
         let live = self.announce(order, &new_name())?;
         // A plan is no run: nothing is kept of it but what was fetched.
@@ -343,7 +344,7 @@ impl Runs {
         job: &JobSpec,
         live: &Live,
         kept: &Mutex<Kept>,
-    ) -> Result<Report, CrawlError> {
+    ) -> Result<CrawlReport, CrawlError> {
         live.plans(job.seeds.len() as u64);
         let database = &self.0.database;
         let body_max = job.policy.body.decoded_max;
@@ -356,7 +357,12 @@ impl Runs {
     }
 
     /// Finds out what the site has, and fetches a sample of it.
-    fn survey(&self, job: &JobSpec, live: &Live, kept: &Mutex<Kept>) -> Result<Report, CrawlError> {
+    fn survey(
+        &self,
+        job: &JobSpec,
+        live: &Live,
+        kept: &Mutex<Kept>,
+    ) -> Result<CrawlReport, CrawlError> {
         let database = &self.0.database;
         let body_max = job.policy.body.decoded_max;
         let keeper =
@@ -397,7 +403,7 @@ impl Runs {
         let (way, ledger) = (spec.way.clone(), spec.store.clone());
         // A service has its own table of pages.
         let sharing = PageSharing::Off;
-        Order { seeds, settled, way, discovery, ledger, sharing }.job()
+        JobOrder { seeds, settled, way, discovery, ledger, sharing }.job()
     }
 }
 

@@ -35,7 +35,7 @@ use curtsy_file::{OpenError, trouble};
 
 /// Settings of the sink.
 #[derive(Clone)]
-pub struct Options {
+pub struct SqliteOptions {
     /// The largest number of fetched pages in memory whose rows are not written yet.
     pub pages_held: usize,
     /// The largest number of bytes of their bodies.
@@ -46,9 +46,14 @@ pub struct Options {
     pub body_max: Option<u64>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { pages_held: 10_000, bytes_held: 64 * 1024 * 1024, robots: None, body_max: None }
+impl Default for SqliteOptions {
+    fn default() -> SqliteOptions {
+        SqliteOptions {
+            pages_held: 10_000,
+            bytes_held: 64 * 1024 * 1024,
+            robots: None,
+            body_max: None,
+        }
     }
 }
 
@@ -69,7 +74,7 @@ type WriterJob = Box<dyn FnOnce(&mut RowWriter) + Send>;
 
 impl SqliteSink {
     /// Opens or creates the tables of rows in a crawl's file.
-    pub fn open(path: &Path, options: Options) -> Result<SqliteSink, OpenError> {
+    pub fn open(path: &Path, options: SqliteOptions) -> Result<SqliteSink, OpenError> {
         let db = schema::open(path)?;
         let reader = schema::open_to_read(path)?;
         let mut held = UnwrittenPages::new(options.pages_held, options.bytes_held);
