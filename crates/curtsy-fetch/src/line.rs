@@ -412,6 +412,7 @@ impl Line for HttpLine {
         written: &Cell<Option<Mono>>,
     ) -> Sent {
         if permit.approach().authority() != self.authority {
+            self.inner.count(|counts| counts.unsent += 1);
             return Sent::NotSent;
         }
         let until = permit.until();

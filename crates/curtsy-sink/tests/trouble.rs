@@ -53,7 +53,7 @@ fn a_newer_program_wrote_it_and_the_same_may_go_on() {
     db.execute("UPDATE store_version SET version = 99 WHERE what = 'rows'", []).unwrap();
     check(&told(open(&path)), "its rows has version 99", "upgrade this program");
     check(&told(PagesFile::open(&path)), "its rows has version 99", "upgrade this program");
-    db.execute("UPDATE store_version SET version = 2 WHERE what = 'rows'", []).unwrap();
+    db.execute("UPDATE store_version SET version = 3 WHERE what = 'rows'", []).unwrap();
     block(open(&path).unwrap().write(&batch(2))).unwrap();
     assert_eq!(PagesFile::open(&path).unwrap().summary().unwrap()[0].urls, 2, "it kept its data");
 }
