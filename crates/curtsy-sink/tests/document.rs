@@ -1,5 +1,5 @@
-//! The tables of `docs/reference/columns.md` are what the program goes by. `UPDATE_DOCS=1 cargo
-//! test -p curtsy-sink` writes them anew.
+//! The tables of `docs/reference/columns.md` match the program. `UPDATE_DOCS=1 cargo test -p
+//! curtsy-sink` updates them.
 
 mod sample;
 
@@ -34,7 +34,7 @@ fn generated_tables_are_fresh() {
     );
 }
 
-/// The first columns are the requirement's, in its order.
+/// The first columns are those of the requirement, in its order.
 #[test]
 fn the_sql_face_has_its_columns_first() {
     let names: Vec<&str> = COLUMNS.iter().take(18).map(|column| column.name).collect();

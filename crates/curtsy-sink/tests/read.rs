@@ -1,5 +1,5 @@
-//! What a crawl's file says afterwards: why a URL ended as it did, which links are broken, what the
-//! runs were; and what it never says.
+//! What a crawl's file says afterwards: outcomes, broken links and runs; and what it never
+//! contains.
 
 mod sample;
 
@@ -173,7 +173,7 @@ fn runs_with_their_report() {
     let sink = SqliteSink::open(&path, SqliteOptions::default()).unwrap();
     begin(&sink, "run-1");
     block(sink.write(&Batch::of_rows(vec![row("http://a.test/1", 1, None)]))).unwrap();
-    // Killed, and begun again under the same name.
+    // Killed, and begun again with the same trace id.
     begin(&sink, "run-1");
     let figures = RunFigures {
         sources: vec![DiscoverySource::Sitemap],
@@ -204,8 +204,7 @@ fn runs_with_their_report() {
     assert_eq!(file.row(&url("http://a.test/2")).unwrap().unwrap().run, Some(runs[1].number));
 }
 
-/// A word that stands in bodies only is found in bodies only: not in a decision, a run, an error or
-/// any other column.
+/// A word that is in bodies only is in no decision, run, error or other column.
 #[test]
 fn bodies_are_in_bodies_only() {
     const SECRET: &str = "s3cr3t-of-the-page";
@@ -222,7 +221,7 @@ fn bodies_are_in_bodies_only() {
         Row { ending: Ending::Dead(challenged), ..row("http://a.test/2", 2, Some(page.clone())) },
         Row { ending: Ending::LostRedirect, ..row("http://a.test/3", 3, Some(page.clone())) },
         Row { ending: Ending::Cached, ..row("http://a.test/4", 4, Some(page.clone())) },
-        // The policy does not keep it: then it is nowhere.
+        // If the policy does not store bodies, the word is nowhere.
         row("http://b.test/5", 5, Some(Page { body: None, ..page.clone() })),
         Row { kind: AskKind::Sitemap, ..row("http://b.test/6", 6, Some(page.clone())) },
     ];
@@ -234,11 +233,11 @@ fn bodies_are_in_bodies_only() {
         vec![step("http://a.test/1", "http://a.test/1", Kind::Page, 0, challenged, Then::Decide)];
     let batch = Batch { steps, ..Batch::of_rows(rows) };
     block(sink.write(&batch)).unwrap();
-    // Once more, later: what was there before goes to the history.
+    // A second time, later: the first outcome goes to the history.
     let again =
         batch.rows.iter().map(|row| Row { at: START + Duration::from_secs(99), ..Row::clone(row) });
     block(sink.write(&Batch::of_rows(again))).unwrap();
-    // An error while these very rows are written.
+    // An error during the write of these rows.
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refused = block(sink.write(&batch)).unwrap_err();
@@ -294,7 +293,7 @@ fn bodies_are_in_bodies_only() {
     }
 }
 
-/// Version 2 had no column for this: the command says it.
+/// In version 2 only the command says which runs began the crawl anew.
 #[test]
 fn a_file_of_version_2_says_which_runs_began_the_crawl_anew() {
     let folder = Folder::new("version-2");
@@ -325,8 +324,7 @@ fn a_file_of_version_2_says_which_runs_began_the_crawl_anew() {
     assert_eq!(anew(), [false, true, false], "upgraded by a writer");
 }
 
-/// A file that a program before version 2 of the rows wrote: read as it is, and brought up by
-/// whoever writes it.
+/// Readers leave a file of version 1 as it is; a writer upgrades it.
 #[test]
 fn a_file_of_version_1_is_read_as_it_is_and_upgraded_by_a_writer() {
     let folder = Folder::new("version-1");

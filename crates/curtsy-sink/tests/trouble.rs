@@ -1,4 +1,4 @@
-//! What a person is told when rows can't be kept, and that nothing is lost by it.
+//! Messages when rows cannot be written, and that no row is lost.
 #![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod sample;
@@ -123,7 +123,7 @@ fn another_program_holds_the_lock() {
     block(sink.write(&batch(1))).expect("told again, it is kept");
 }
 
-/// Whoever waits is told, also when the writing thread dies of a fault that is not ours to foresee.
+/// A waiting caller gets an error even if the writing thread panics.
 #[test]
 fn a_writer_that_dies_leaves_nobody_waiting() {
     let folder = Folder::new("dies");
@@ -142,7 +142,7 @@ fn a_writer_that_dies_leaves_nobody_waiting() {
     }
 }
 
-/// Runs this very test again in a file system of 600 KB.
+/// Runs this test again in a file system of 600 KB.
 #[test]
 fn the_disk_is_full() {
     if let Some(small) = std::env::var_os("CURTSY_SINK_SMALL") {

@@ -16,10 +16,7 @@ fn to<'l>(log: &'l [Exchange], path: &'l str) -> impl Iterator<Item = &'l Exchan
     log.iter().filter(move |x| &*x.target == path)
 }
 
-/// `delay_by` says who wanted the delay.
-///
-/// "MUST respect `Crawl-delay` directive from robots.txt", "MUST NOT allow multiple threads to
-/// bypass crawl-delay for same domain", "Per-domain rate limiting preserved across all threads".
+/// `delay_by` says what set the delay.
 #[test]
 fn crawl_delay_holds_for_all_threads_together() {
     let host = Host::named("h.test").pages(9, 3, 500).robots("User-agent: *\nCrawl-delay: 0.3\n");
@@ -63,7 +60,7 @@ fn one_429_blocks_all_threads_for_as_long_as_it_says() {
     assert_eq!(log.iter().filter(early).count(), 0, "{log:?}");
     let after: Vec<_> = log.iter().filter(|x| x.start >= told.end + 2_000_000).collect();
     assert!(after.len() >= 2, "others were waiting");
-    // No longer at the pace of the block.
+    // Not at the pace of the block any more.
     assert!(gaps(after).iter().all(|gap| *gap < 1_900.0));
 }
 
@@ -88,7 +85,7 @@ fn refusals_without_a_time_are_waited_for_by_fibonacci_until_a_success() {
     for (wait, least) in waits.iter().zip([1000.0, 1000.0, 2000.0, 3000.0]) {
         assert!(*wait >= least, "{waits:?}");
     }
-    // The next would be five seconds, had the counter not been reset.
+    // Without the reset the next wait would be five seconds.
     let again = gaps(to(&log, "/b"));
     assert!(again.len() == 1 && (1000.0..4500.0).contains(&again[0]), "{again:?}");
 }

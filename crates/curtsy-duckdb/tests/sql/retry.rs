@@ -1,4 +1,4 @@
-//! Errors: what is tried again, how often, and when.
+//! Errors: what is retried, how often, and when.
 
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::harness::{QUICK, Town, gaps, list};
 
-/// Waits as the seed has them, and a breaker that stays out of the way of a single URL.
+/// The waits of the requirements, and a breaker that does not affect a single URL.
 const PATIENT: &str =
     "preset = 'warehouse'\n[pace]\ndelay = '20ms'\nadaptive = false\n[breaker]\nfailures = 100\n";
 
@@ -123,7 +123,7 @@ fn client_errors_are_not_tried_again() {
     duck.crawl(&urls, "threads 4");
     let got = duck.rows("SELECT http_status FROM pages ORDER BY ALL");
     assert_eq!(json!(got), json!(statuses.map(|status| [status])));
-    // Nor by the next crawl of the same query.
+    // The next crawl of the same query does not retry it either.
     duck.crawl(&urls, "threads 4");
     assert_eq!(town.asked(0).len(), 1 + statuses.len());
     town.assert_clean();

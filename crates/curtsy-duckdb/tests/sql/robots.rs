@@ -82,14 +82,14 @@ fn the_body_of_a_noindex_page_is_not_kept() {
     assert_eq!(rows, [json!([200, true]), json!([200, true]), json!([200, false])]);
     let kept = duck.number("SELECT count(*) FROM pages WHERE body LIKE '%Secret%'");
     assert_eq!(kept, 0);
-    // A policy may keep it.
+    // A policy may store it.
     duck.run("DROP TABLE pages");
     duck.crawl(&list(&urls), "policy careful, delay '20ms'");
     assert_eq!(duck.number("SELECT count(body) FROM pages"), 3);
     town.close();
 }
 
-/// robots.txt that can't be had closes the site, in the preset of a warehouse.
+/// A robots.txt that cannot be fetched closes the site, with the preset `warehouse`.
 #[test]
 fn without_robots_txt_nothing_is_asked_for() {
     let host =

@@ -1,4 +1,4 @@
-//! The target table, and what is in its rows.
+//! The target table and its rows.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ fn town(host: Host) -> Town {
     Town::new(Scene { seed: 1, hosts: vec![host], ..Scene::default() }, QUICK)
 }
 
-/// The columns of the seed in their order, then ours.
+/// The columns of the requirements in their order, then further ones.
 const COLUMNS: [(&str, &str); 20] = [
     ("url", "VARCHAR"),
     ("surt_key", "VARCHAR"),
@@ -45,7 +45,7 @@ fn the_table_is_made_with_exactly_its_columns() {
     duck.crawl(&list([town.url(0, "/p/1")]), "");
     let found = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'pages' ORDER BY column_index";
     assert_eq!(json!(duck.rows(found)), json!(COLUMNS));
-    // The function has the same.
+    // The function has the same columns.
     let one = town.url(0, "/p/1");
     let rows = duck.run(&format!("FROM crawl('{one}')"));
     assert_eq!(rows.columns, COLUMNS.map(|(name, _)| name));
@@ -166,7 +166,7 @@ fn update_stale_asks_for_what_may_have_changed_and_changes_rows_in_place() {
     let pages = log[asked_before..].iter().filter(|x| !x.target.starts_with("/sitemap"));
     let (rare, asked): (Vec<_>, Vec<_>) = pages.partition(|x| x.target.starts_with("/rare/"));
     let asked: BTreeMap<&str, Option<u16>> = asked.iter().map(|x| (&*x.target, x.status)).collect();
-    // What no sitemap lists is asked for with its validators, and so is what may have changed.
+    // A page in no sitemap is revalidated, and so is a page that may have changed.
     let expected = [("/", 304), ("/new", 200), ("/often", 304), ("/unlisted", 304)];
     assert_eq!(asked, expected.map(|(path, status)| (path, Some(status))).into());
     // By its lastmod or changefreq the rest is as it was; one may be on its way before the sitemap
@@ -188,7 +188,7 @@ fn update_stale_asks_for_what_may_have_changed_and_changes_rows_in_place() {
     town.assert_clean();
 }
 
-/// Without `update_stale` what the table holds is not asked for again.
+/// Without `update_stale`, pages of the table are not requested again.
 #[test]
 fn the_same_crawl_again_asks_for_nothing() {
     let town = town(Host::named("h.test").pages(6, 1, 500));

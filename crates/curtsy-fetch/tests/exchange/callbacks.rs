@@ -39,7 +39,8 @@ fn a_callback_to_an_address_that_is_not_public_is_refused() {
     assert_eq!(site.accepted(), 0);
 }
 
-/// A user may name a site of this machine for a crawl. A callback's address comes from elsewhere.
+/// A user may name a site of this machine for a crawl. The address of a callback has another
+/// source.
 #[test]
 fn a_host_that_a_crawl_was_given_by_name_is_closed_to_callbacks() {
     let site = Site::saying(ok("", "page"));

@@ -1,4 +1,4 @@
-//! Bodies: codings, lengths, cuts, drips and bombs.
+//! Bodies: codings, lengths, truncation, slow bodies and bombs.
 
 use std::io::Write;
 use std::time::Duration;

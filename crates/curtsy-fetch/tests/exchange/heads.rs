@@ -1,4 +1,4 @@
-//! What a head may be, what it is read as, and what is asked.
+//! Valid and invalid heads, how they are read, and what a request contains.
 
 use std::time::Duration;
 

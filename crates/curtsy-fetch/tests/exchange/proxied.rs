@@ -1,5 +1,4 @@
-//! Through a proxy: a tunnel for https, the whole URL for http, and the guard for what can still be
-//! seen.
+//! Requests through a proxy: a tunnel for https, the whole URL for http, and the guard.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +10,7 @@ use crate::guard::Scripted;
 use crate::secure::{Ca, SecureSite};
 use crate::site::{Site, Talk, answer, ok};
 
-/// A proxy that wants a login, opens tunnels to one server, and answers plain requests itself.
+/// A proxy that demands a login, opens tunnels to one server, and answers plain requests itself.
 fn proxy(tunnel_to: Option<SocketAddr>) -> Site {
     Site::new(move |talk| {
         while let Some(head) = talk.hear() {
@@ -50,7 +49,7 @@ fn through(proxy: &Site, login: &str) -> impl FnOnce(&mut FetchSettings) {
     let url = format!("http://{login}{}", proxy.address);
     move |settings| {
         settings.proxies = Proxies::all(url.parse().unwrap());
-        // The proxy is on loopback; no site may be.
+        // The proxy is on loopback; a site may not be.
         settings.allow_net = Vec::new();
     }
 }
@@ -60,7 +59,7 @@ fn a_plain_request_goes_to_the_proxy_with_its_whole_url() {
     let proxy = proxy(None);
     run(async {
         let client = Client::with(through(&proxy, "user:pass@"));
-        // A public literal: nothing is looked up, and nothing but the proxy is dialled.
+        // A public address: nothing is looked up, and only the proxy is dialled.
         assert_eq!(client.get("http://192.0.1.7/a?b").await.said, "200 by the proxy");
         let stranger = Client::with(through(&proxy, ""));
         assert_eq!(stranger.get("http://192.0.1.7/").await.said, "sent, ProxyLogin");
@@ -107,8 +106,7 @@ fn what_can_be_seen_of_the_target_is_judged_before_the_proxy_is_asked() {
     assert_eq!(proxy.accepted(), 0);
 }
 
-/// A name that resolves nowhere here is the proxy's to judge, unless it can only mean something
-/// inside.
+/// The proxy resolves a name that does not resolve here, unless the name is never public.
 #[test]
 fn names_that_are_never_public_are_not_asked_of_a_proxy() {
     let proxy = proxy(None);
@@ -127,7 +125,7 @@ fn names_that_are_never_public_are_not_asked_of_a_proxy() {
     });
 }
 
-/// Whatever address this machine has towards the world: the proxy would dial it for whoever asks.
+/// An address of this machine on its network, which the proxy would dial.
 #[test]
 fn our_own_address_is_refused_behind_a_proxy_too() {
     let Ok(socket) = std::net::UdpSocket::bind("0.0.0.0:0") else { return };
