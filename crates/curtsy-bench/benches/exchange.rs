@@ -13,7 +13,7 @@ use bytes::Bytes;
 use cpu_time::ThreadTime;
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_engine::{Clock, Connected, Line, Mono, Permit, Reading, Request, Sent};
-use curtsy_fetch::{HttpFetch, Outlet, FetchSettings, TokioClock};
+use curtsy_fetch::{FetchSettings, HttpFetch, Outlet, TokioClock};
 use http_body_util::{BodyExt, Empty};
 
 use client::Client;

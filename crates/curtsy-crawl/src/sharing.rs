@@ -317,9 +317,9 @@ impl Cache for Shelves<'_> {
     fn source(&self, key: UrlKey) -> Boxed<'_, PageSource> {
         let pinned = self.pinned.borrow().contains_key(&key);
         let own = self.own.get(key);
-        Box::pin(async move {
-            if pinned { PageSource::Shared } else { self.best(own.await, key).1 }
-        })
+        Box::pin(
+            async move { if pinned { PageSource::Shared } else { self.best(own.await, key).1 } },
+        )
     }
 
     fn hold(&self, key: UrlKey) -> Boxed<'_, bool> {

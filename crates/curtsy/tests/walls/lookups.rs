@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::url::CrawlUrl;
-use curtsy_fetch::{Callback, Lookup, Resolve, FetchSettings};
+use curtsy_fetch::{Callback, FetchSettings, Lookup, Resolve};
 
 use crate::corpus::addresses;
 use crate::entrances::{endings, site_address};
