@@ -45,7 +45,7 @@ fn build(out: &Path, object: &Path) -> Outcome<()> {
             compiler.path().to_owned()
         }
     };
-    // The flags that cc would give follow the profile; these must be what DuckDB itself was built with.
+    // These flags must be those with which DuckDB was built; the flags of `cc` follow the profile.
     let mut command = Command::new(&compiler);
     command.args([
         "-std=c++17",
@@ -70,7 +70,7 @@ fn build(out: &Path, object: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// DuckDB's headers and the list of their folders, unpacked once.
+/// Returns DuckDB's headers and the list of their folders, unpacked once.
 fn headers(out: &Path) -> Outcome<PathBuf> {
     let folder = out.join("duckdb");
     let done = out.join("duckdb.unpacked");
@@ -92,8 +92,8 @@ fn headers(out: &Path) -> Outcome<PathBuf> {
     Ok(folder)
 }
 
-/// The folder of `libduckdb-sys`. Cargo is asked about a package that has no other dependency, so that nothing but what this build needed
-/// anyway has to be on the machine.
+/// Returns the folder of `libduckdb-sys`. The question to cargo is about a package without another
+/// dependency, so nothing else must be on the machine.
 fn bindings(out: &Path) -> Outcome<PathBuf> {
     let own = fs::read_to_string("Cargo.toml")?;
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..");

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use cpu_time::ThreadTime;
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_engine::{Clock, Connected, Line, Mono, Permit, Reading, Request, Sent};
-use curtsy_fetch::{HttpFetch, Outlet, Settings, TokioClock};
+use curtsy_fetch::{FetchSettings, HttpFetch, Outlet, TokioClock};
 use http_body_util::{BodyExt, Empty};
 
 use client::Client;
@@ -106,7 +106,7 @@ async fn bare_hyper(server: SocketAddr) -> f64 {
 
 async fn curtsy(server: SocketAddr) -> f64 {
     let policy = Policy::preset(Preset::Careful);
-    let mut settings = Settings::of(&policy);
+    let mut settings = FetchSettings::of(&policy);
     settings.allow_net = vec!["127.0.0.0/8".parse().unwrap()];
     let clock = TokioClock::new();
     let fetch = HttpFetch::new(&Outlet::new(&settings).unwrap(), clock);

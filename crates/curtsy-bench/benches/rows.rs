@@ -23,7 +23,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Batch, Cache, CachedPage, Document, Ending, Head, Page, Row, Sink};
 use curtsy_parse::html;
-use curtsy_sink::{CsvSink, FileOptions, JsonlSink, Options, SqliteSink};
+use curtsy_sink::{CsvSink, FileOptions, JsonlSink, SqliteOptions, SqliteSink};
 use sha2::{Digest, Sha256};
 
 const ROWS: usize = 10_000;
@@ -75,7 +75,7 @@ fn main() {
 fn sqlite(batches: &[Batch]) -> (f64, f64, f64, f64) {
     let folder = Folder::new();
     let sink =
-        SqliteSink::open(&folder.0.join("crawl.db"), Options::default()).expect("a new file");
+        SqliteSink::open(&folder.0.join("crawl.db"), SqliteOptions::default()).expect("a new file");
     let first = cost(|| batches.iter().for_each(|batch| keep(&sink, batch)));
     let again = cost(|| batches.iter().for_each(|batch| keep(&sink, batch)));
     let urls = || batches.iter().flat_map(|batch| &batch.rows).map(|row| &row.url);
@@ -98,7 +98,7 @@ fn sqlite(batches: &[Batch]) -> (f64, f64, f64, f64) {
 fn first(batches: &[Batch]) -> f64 {
     let folder = Folder::new();
     let sink =
-        SqliteSink::open(&folder.0.join("crawl.db"), Options::default()).expect("a new file");
+        SqliteSink::open(&folder.0.join("crawl.db"), SqliteOptions::default()).expect("a new file");
     cost(|| batches.iter().for_each(|batch| keep(&sink, batch)))
 }
 

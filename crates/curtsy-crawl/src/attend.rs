@@ -1,8 +1,7 @@
-//! Whoever attends to a crawl while it works: passes on what it is asked, and shows how it stands.
+//! Accompanies a running crawl: passes on stop signals, reports progress, and warns.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use curtsy_core::evidence::{Names, sentence};
@@ -19,18 +18,18 @@ use crate::tally::Tally;
 use crate::work::Crew;
 use crate::{CrawlError, JobSpec, Progress, Waiting, Watch};
 
-/// Hosts that wait, as many as anybody wants to read.
+/// The largest number of waiting hosts that are listed.
 pub(crate) const WAITING_SHOWN: usize = 5;
-/// Hosts that one warning names.
+/// The largest number of hosts in one warning.
 const UNSURE_SHOWN: usize = 10;
 
 /// The number of hosts from which the remaining time is estimated: those with the longest queues
 /// and those with the longest waits.
 const LOOKED_AT: usize = 32;
 
-/// How often the budget is looked at, for somebody who watches.
+/// How often the budget is checked, if the progress is watched.
 const BUDGET_EVERY: Duration = Duration::from_millis(250);
-/// Who wants to be shown progress less often than this does not watch.
+/// A watch with a longer interval does not count as watching.
 const WATCHES: Duration = Duration::from_secs(60);
 
 /// The event loop of one thread.
@@ -38,7 +37,7 @@ pub(crate) fn runtime() -> Result<Runtime, CrawlError> {
     Builder::new_current_thread().enable_all().build().map_err(CrawlError::Runtime)
 }
 
-/// One who attends to a crawl.
+/// Accompanies a crawl.
 pub(crate) struct Attendant<'a> {
     crew: &'a Crew<'a>,
     tally: &'a Tally,
@@ -61,7 +60,7 @@ impl<'a> Attendant<'a> {
         Attendant { crew, tally, began, watch, warned }
     }
 
-    /// Attends until the work is over.
+    /// Passes on signals and progress until the work is over.
     pub(crate) async fn attend<T>(
         &mut self,
         work: impl Future<Output = T>,
@@ -77,7 +76,7 @@ impl<'a> Attendant<'a> {
             tokio::select! {
                 over = &mut work => {
                     if watches {
-                        // A short crawl may have used its budget between two looks.
+                        // A short crawl may have used its budget between two checks.
                         self.look_at_budget();
                     }
                     self.warned.look_at_robots(self.tally, self.watch);
@@ -106,7 +105,7 @@ impl<'a> Attendant<'a> {
         self.warned.say(text, self.watch);
     }
 
-    /// What the user was warned of.
+    /// Returns the warnings.
     pub(crate) fn said(mut self) -> Vec<String> {
         if let Some(sharing) = &self.crew.sharing {
             self.warned.sharing(sharing, self.watch);
@@ -115,7 +114,7 @@ impl<'a> Attendant<'a> {
     }
 
     async fn look(&mut self) {
-        let Crew { spec, crawl, sent, .. } = self.crew;
+        let Crew { spec, crawl, .. } = self.crew;
         let (rows, fetched, body_bytes, hosts) = self.tally.glance();
         let waiting = waiting(self.crew, self.tally).await;
         let room = Room::of(self.crew, self.began.elapsed());
@@ -124,7 +123,7 @@ impl<'a> Attendant<'a> {
             fetched,
             body_bytes,
             hosts,
-            requests: sent.load(Ordering::Relaxed),
+            requests: self.tally.requests(),
             queued: crawl.queued(),
             in_budget: room.urls,
             time_left: room.time,
@@ -174,7 +173,7 @@ pub(crate) async fn waiting(crew: &Crew<'_>, tally: &Tally) -> Vec<Waiting> {
         };
         let (gate, reason) =
             found.map_or((Gate::Pace, Reason::Clear), |(gate, found)| (gate, found.reason));
-        // A host that is visited is held longer than it waits.
+        // A host with a visit is leased for longer than it waits.
         let until = match seen.as_ref().map(|seen| seen.decision.findings.worst().0) {
             Some(Verdict::NotBefore(turn)) => until.min(turn),
             _ => until,
@@ -184,7 +183,7 @@ pub(crate) async fn waiting(crew: &Crew<'_>, tally: &Tally) -> Vec<Waiting> {
     waiting
 }
 
-/// How many URLs the budget leaves to this run, and for how long.
+/// The number of URLs that the budget leaves to this run, and the time.
 struct Room {
     urls: u64,
     time: Option<Duration>,
@@ -228,7 +227,7 @@ fn left(crew: &Crew<'_>, room: &Room, waiting: &[Waiting]) -> Option<Duration> {
     Some(room.time.map_or(left, |time| left.min(time)))
 }
 
-/// What a user was told about budgets and about the store.
+/// The warnings of a crawl, each given once.
 #[derive(Default)]
 struct Warned {
     said: Vec<String>,
@@ -236,13 +235,13 @@ struct Warned {
     time: bool,
     store: WriteTrouble,
     rows: WriteTrouble,
-    /// Hosts of which it was said that their robots.txt could not be fetched.
+    /// Hosts with a warning about robots.txt.
     unsure: BTreeSet<HostKey>,
     sharing: bool,
     evicted: bool,
 }
 
-/// What a user was told about something that could not be written.
+/// The last reported failure of writes.
 #[derive(Default)]
 struct WriteTrouble(Option<String>);
 
@@ -287,11 +286,9 @@ impl Warned {
         }
     }
 
-    /// Warns of hosts that are asked although their robots.txt could not be fetched.
+    /// Warns of hosts that are requested although their robots.txt could not be fetched.
     fn look_at_robots(&mut self, tally: &Tally, watch: &mut dyn Watch) {
-        let Some(unsure) = tally.unsure(self.unsure.len()) else {
-            return;
-        };
+        let Some(unsure) = tally.unsure(self.unsure.len()) else { return };
         let new: Vec<_> =
             unsure.into_iter().filter(|(host, _)| !self.unsure.contains(host)).collect();
         for standing in [Confidence::Current, Confidence::LastGood] {
@@ -317,7 +314,7 @@ impl Warned {
         self.unsure.extend(new.into_iter().map(|(host, _)| host));
     }
 
-    /// What is wrong with the page cache, or that it is full: each once.
+    /// Warns of an error of the page cache, and of a full cache, once each.
     fn sharing(&mut self, sharing: &Sharing, watch: &mut dyn Watch) {
         if let (Some(why), false) = (sharing.pages.trouble(), self.sharing) {
             self.sharing = true;

@@ -1,4 +1,4 @@
-//! Which policy a crawl goes by: the name of a preset or a file.
+//! The choice of a policy: a preset or a file.
 
 use curtsy_core::policy::Preset;
 
@@ -6,23 +6,23 @@ use crate::SpecError;
 
 /// A preset, or the text of a policy file.
 #[derive(Clone, Debug)]
-pub enum Choice {
+pub enum PolicyChoice {
     /// A preset.
     Preset(Preset),
     /// A file.
     File {
-        /// Its name, as it was given.
+        /// Its name, as the user gave it.
         path: String,
-        /// What it says.
+        /// Its text.
         text: String,
     },
 }
 
-impl Choice {
-    /// Finds what a user means: a preset's name first, else a file.
-    pub fn find(name: &str) -> Result<Choice, SpecError> {
+impl PolicyChoice {
+    /// Finds a policy by name: a preset first, else a file.
+    pub fn find(name: &str) -> Result<PolicyChoice, SpecError> {
         if let Some(preset) = Preset::parse(name) {
-            return Ok(Choice::Preset(preset));
+            return Ok(PolicyChoice::Preset(preset));
         }
         let looks_like_a_file = name.contains(['/', '.', '\\']);
         if !looks_like_a_file && !std::path::Path::new(name).exists() {
@@ -30,30 +30,30 @@ impl Choice {
         }
         let text = std::fs::read_to_string(name)
             .map_err(|source| SpecError::PolicyFile { path: name.to_owned(), source })?;
-        Ok(Choice::File { path: name.to_owned(), text })
+        Ok(PolicyChoice::File { path: name.to_owned(), text })
     }
 
-    /// The text of the file, if it is one.
+    /// Returns the text of the file, if it is one.
     pub fn file(&self) -> Option<&str> {
         match self {
-            Choice::Preset(_) => None,
-            Choice::File { text, .. } => Some(text),
+            PolicyChoice::Preset(_) => None,
+            PolicyChoice::File { text, .. } => Some(text),
         }
     }
 
-    /// The preset, if it is one.
+    /// Returns the preset, if it is one.
     pub fn preset(&self) -> Option<Preset> {
         match self {
-            Choice::Preset(preset) => Some(*preset),
-            Choice::File { .. } => None,
+            PolicyChoice::Preset(preset) => Some(*preset),
+            PolicyChoice::File { .. } => None,
         }
     }
 
-    /// What the user calls it.
+    /// Returns the name that the user gave.
     pub fn name(&self) -> &str {
         match self {
-            Choice::Preset(preset) => preset.name(),
-            Choice::File { path, .. } => path,
+            PolicyChoice::Preset(preset) => preset.name(),
+            PolicyChoice::File { path, .. } => path,
         }
     }
 }

@@ -12,14 +12,14 @@ use curtsy_sink::SqliteSink;
 use curtsy_sink::read::{PageRow, PagesFile};
 use serde::Serialize;
 
-/// What became of pages since they were last asked for.
+/// The changes of pages since their last requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Compared {
-    /// Other content.
+    /// The content has changed.
     pub changed: u64,
-    /// The same content, or fresh and not asked for.
+    /// The content is the same, or was fresh and not requested.
     pub unchanged: u64,
-    /// Held before, and not there any more (404 or 410).
+    /// Held before, and now missing (404 or 410).
     pub gone: u64,
     /// Not held before.
     pub new: u64,
@@ -41,16 +41,16 @@ impl std::ops::AddAssign for Compared {
 /// The rows of a crawl's file, each compared with the one before it.
 pub(crate) struct Comparing<'p> {
     pages: &'p SqliteSink,
-    before: PagesFile,
+    before: &'p PagesFile,
     compared: Mutex<Compared>,
 }
 
 impl<'p> Comparing<'p> {
-    pub(crate) fn new(pages: &'p SqliteSink, before: PagesFile) -> Comparing<'p> {
+    pub(crate) fn new(pages: &'p SqliteSink, before: &'p PagesFile) -> Comparing<'p> {
         Comparing { pages, before, compared: Mutex::default() }
     }
 
-    /// What was found until now.
+    /// Returns the counts so far.
     pub(crate) fn compared(&self) -> Compared {
         *self.lock()
     }
@@ -69,7 +69,7 @@ impl<'p> Comparing<'p> {
         if before.as_ref().is_some_and(|before| before.decided_at == Some(row.at)) {
             return Ok(());
         }
-        // Of a page that asks not to be indexed nothing may be kept.
+        // The content of a page with `noindex` may not be stored.
         let was_there = |before: PageRow| {
             before.content_hash.is_some() || ["fetched", "confirmed"].contains(&&*before.decision)
         };
@@ -102,7 +102,7 @@ impl Sink for Comparing<'_> {
                 compared.map_err(|e| SinkError { rows: batch.rows.len(), why: e.to_string() })?;
             }
             self.pages.write(batch).await?;
-            // Several visits write at once.
+            // Several visits write concurrently.
             *self.lock() += more;
             Ok(())
         })

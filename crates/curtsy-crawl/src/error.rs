@@ -1,48 +1,30 @@
-//! What keeps a crawl from being ordered, from starting or from going on.
+//! Errors of a crawl's order, and of the crawl itself.
 
 use std::path::PathBuf;
 
 use curtsy_core::policy::{Preset, nearest};
 
-/// An order that can't be followed.
+/// A wrong order.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     /// Neither a preset nor a file.
     #[error("`{0}` is neither a preset nor a file\nhint: {meant}the presets are {presets}", meant = meant(.0), presets = presets())]
     NoPolicy(String),
-    /// A policy file that can't be read.
+    /// A policy file that cannot be read.
     #[error("could not read the policy file `{path}`: {source}")]
     PolicyFile {
         /// Its name.
         path: String,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// Not a URL that can be crawled.
+    /// A text that is not a URL that can be crawled.
     #[error("`{text}` is no URL that can be crawled: {why}")]
     Seed {
         /// The text, without a password and the values of a query.
         text: String,
-        /// What is wrong with it.
-        why: curtsy_core::url::UrlError,
-    },
-    /// The path of a file.
-    #[error(
-        "`{text}` is no URL that can be crawled: it looks like the path of a file\nhint: `--from {text}` reads seeds from a file; `python3 -m http.server` serves a folder, which `curtsy crawl localhost:8000` crawls"
-    )]
-    Path {
-        /// The text.
-        text: String,
-    },
-    /// A scheme without its colon.
-    #[error(
-        "`{text}` is no URL that can be crawled: its scheme has no colon\nhint: did you mean `{meant}`?"
-    )]
-    Colon {
-        /// The text.
-        text: String,
-        /// The same with a colon.
-        meant: String,
+        /// The reason, and perhaps a hint.
+        why: String,
     },
     /// Not a network.
     #[error("`{text}` {why}\nhint: {hint}")]
@@ -51,17 +33,17 @@ pub enum SpecError {
         text: String,
         /// What is wrong with it.
         why: String,
-        /// What would do.
+        /// Valid forms.
         hint: String,
     },
-    /// A name for rows whose form can't be written.
+    /// A target whose format cannot be written.
     #[error("`--into {}`: {why}\nhint: {hint}", path.display())]
     Into {
         /// The name.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
-        /// What would do.
+        /// Valid formats.
         hint: String,
     },
     /// A URL with a user name or a password in it.
@@ -72,7 +54,7 @@ pub enum SpecError {
         /// The text, without the user and the password.
         text: String,
     },
-    /// A proxy that can't be used.
+    /// A proxy that cannot be used.
     #[error("`{text}`: {why}")]
     Proxy {
         /// The text, without a password.
@@ -80,18 +62,18 @@ pub enum SpecError {
         /// What is wrong with it.
         why: curtsy_fetch::SettingsError,
     },
-    /// Certificates that can't be read.
+    /// Certificates that cannot be read.
     #[error("could not read the certificates in `{}`: {source}", path.display())]
     CaFile {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// A policy that can't be followed, or that names nobody.
+    /// A policy that cannot be applied, or that has no contact.
     #[error(transparent)]
     Policy(#[from] curtsy_core::policy::PolicyError),
-    /// Nowhere to keep what is known of hosts.
+    /// No folder for the ledger of hosts.
     #[error("no place for the ledger of hosts: neither `XDG_STATE_HOME` nor `HOME` is set")]
     NoLedger,
 }
@@ -105,28 +87,28 @@ fn presets() -> String {
     Preset::WORDS.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// A crawl could not do its part.
+/// An error of a crawl.
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlError {
-    /// What is asked for needs a ledger in a file.
+    /// The operation needs a ledger in a file.
     #[error("this needs a ledger of hosts in a file, and `{0}` is none")]
     NoLedgerFile(String),
-    /// A file of the crawl could not be opened: the ledger, what is queued, or where the rows go.
+    /// A file could not be opened: the ledger, the frontier, or a target.
     #[error(transparent)]
     File(#[from] curtsy_store::OpenError),
     /// The store could not be written.
     #[error(transparent)]
     Write(#[from] curtsy_engine::StoreError),
-    /// A setting of the way out is wrong.
+    /// A setting of the outlet is wrong.
     #[error(transparent)]
     Outlet(#[from] curtsy_fetch::SettingsError),
-    /// The rows can't be written.
+    /// The rows cannot be written.
     #[error("{}", .0.why)]
     Rows(#[from] curtsy_engine::SinkError),
-    /// What is crawled is not clear.
+    /// The scope or a pattern is wrong.
     #[error(transparent)]
     Scope(#[from] curtsy_engine::discover::DiscoveryError),
-    /// Seeds that the crawl in the file was not begun with.
+    /// Seeds that do not belong to the crawl in the file.
     #[error(
         "`{}` holds the crawl of other seeds, and `{first}` is not among them{}\nhint: `--add` adds it to that crawl, `--into other.db` begins another one",
         file.display(), if *more > 0 { format!(" (nor are {more} more)") } else { String::new() }
@@ -139,15 +121,15 @@ pub enum CrawlError {
         /// How many more there are.
         more: usize,
     },
-    /// A folder could not be made.
+    /// A folder could not be created.
     #[error("could not make the folder `{}`: {source}", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The system gave us no event loop, no thread or no signals.
+    /// The system provides no event loop, no thread or no signals.
     #[error("could not start: {0}")]
     Runtime(std::io::Error),
 }

@@ -26,9 +26,9 @@ pub struct Explained {
     pub gates: Vec<(Gate, Verdict, String)>,
     /// The line of robots.txt that decides, with its number.
     pub rule: Option<(u32, String)>,
-    /// The span between two requests to the host.
+    /// The delay between two requests to the host.
     pub delay: Duration,
-    /// The authority of the host whose robots.txt asks for that; none if the policy does.
+    /// The authority whose robots.txt asks for this delay; none if the policy does.
     pub delay_by: Option<Authority>,
     /// The status of the copy that the page cache holds, if the decision is to use it.
     pub held_status: Option<u16>,
@@ -43,12 +43,12 @@ pub fn explain_job<H: Hours>(
     spec: &JobSpec,
     url: &CrawlUrl,
 ) -> Result<Explained, OpenError> {
-    // Opening would make the folder of a cache that nobody has begun.
+    // Opening would create the folder of the cache.
     let begun = spec.ledger.file().is_some_and(|file| SharedPages::beside(file).exists());
     let sharing = if begun { Sharing::open(spec).0 } else { None };
     let held = sharing.and_then(|sharing| {
         let held = sharing.find(url.key())?;
-        // A page that is not whole is asked for.
+        // An incomplete page is requested.
         sharing.page(url.key()).map(|_| held)
     });
     let mut explained = explain_with(ledger, &spec.policy, url, held.as_ref().map(|h| &h.kept))?;
@@ -57,7 +57,7 @@ pub fn explain_job<H: Hours>(
     Ok(explained)
 }
 
-/// What a crawl with this policy that holds no page would do with a URL now.
+/// Returns what a crawl with this policy, and without a cached page, would do with a URL now.
 pub fn explain<H: Hours>(
     ledger: &mut Ledger<H>,
     policy: &Policy,
@@ -114,7 +114,7 @@ fn explain_with<H: Hours>(
 }
 
 impl Explained {
-    /// Whether robots.txt allows it; none if that is not known.
+    /// Whether robots.txt allows it; none if that is unknown.
     pub fn allowed(&self) -> Option<bool> {
         let asks = matches!(&self.decision.action, Action::Approach(to) if to.kind == Kind::Robots);
         match self.decision.findings.of(Gate::Robots).verdict {
@@ -125,8 +125,8 @@ impl Explained {
     }
 }
 
-/// The span between two requests to a host, and the authority whose robots.txt asks for it; none if
-/// the policy does.
+/// Returns the delay between two requests to a host, and the authority whose robots.txt asks for
+/// it; none if the policy does.
 pub fn pace(state: &HostState, policy: &Policy, host: &HostKey) -> (Duration, Option<Authority>) {
     let longest = state.all_robots().max_by_key(|robots| robots.crawl_delay_micros);
     let asked = longest.map_or(Duration::ZERO, |r| Duration::from_micros(r.crawl_delay_micros));

@@ -1,4 +1,4 @@
-//! Seeds on their way into the store.
+//! The source of a crawl's seeds.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use curtsy_engine::{Boxed, Source, Store, StoreError, UrlRecord};
 
 use crate::SeedsAre;
 
-/// Seeds that are offered together.
+/// Seeds in one offer.
 const AT_ONCE: usize = 1000;
 
 /// The seeds of a crawl, for all its workers. Every run offers all seeds: the store knows which of
@@ -25,7 +25,7 @@ impl SeedSource {
         SeedSource { urls, are, next: AtomicUsize::new(0), rewound: Mutex::default() }
     }
 
-    /// Offers all of them at once.
+    /// Offers all seeds.
     pub(crate) async fn offer_all(&self, store: &impl Store) -> Result<(), StoreError> {
         loop {
             let seeds = self.next(AT_ONCE).await;

@@ -40,7 +40,7 @@ impl PageKind {
         PageKind::Other,
     ];
 
-    /// Its name in plans and reports.
+    /// Returns the name in plans and reports.
     pub const fn name(self) -> &'static str {
         match self {
             PageKind::Homepage => "homepage",
@@ -75,7 +75,7 @@ impl PageKind {
     }
 }
 
-/// Parts of words in addresses, in lower case, in the languages that are frequent on small sites.
+/// Parts of words in URLs, in lower case, in the languages that are frequent on small sites.
 #[rustfmt::skip]
 const SIGNS: &[(PageKind, &[&str])] = &[
     (PageKind::About, &[

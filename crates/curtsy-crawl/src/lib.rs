@@ -31,26 +31,26 @@ mod watch;
 mod way;
 mod work;
 
-pub use choice::Choice;
+pub use choice::PolicyChoice;
 pub use compare::Compared;
 pub use error::{CrawlError, SpecError};
 pub use explain::{Explained, explain, explain_job, pace};
 pub use kinds::PageKind;
 pub use limits::limits;
-pub use looked_for::{LeftOut, LookedFor, left_out};
+pub use looked_for::{LookedFor, UrlLeftOut, left_out};
 pub use one::{OnePage, get};
-pub use plan::Plan;
-pub use report::{BudgetEnd, Ended, ReasonCount, Report};
+pub use plan::SitePlan;
+pub use report::{BudgetEnd, CrawlReport, ReasonCount, RunEnding};
 pub use run::{robots_texts, run};
 pub use sharing::PageSharing;
 pub use shown::{is_bidi, printable, shown_time, shown_url, without_login};
 pub use sitemaps::list_sitemaps;
 pub use speak::{Dialable, dialable, known as known_scheme, spoken};
 pub use spec::{
-    Begin, FileSpec, JobSpec, Order, Prelude, SeedsAre, Target, file_named_after, ledger_file,
-    other_scheme, seed, state_dir,
+    Begin, FileSpec, JobOrder, JobSpec, Prelude, RowsTarget, SeedsAre, file_named_after,
+    ledger_file, other_scheme, seed, state_dir,
 };
-pub use stream::{Keeper, Left, NoCache, Streaming, stream};
+pub use stream::{EachBatch, Keeper, LeftPage, NoCache, Streaming, stream};
 pub use waits::Wait;
-pub use watch::{Progress, Waiting, Watch};
-pub use way::{Way, network};
+pub use watch::{Progress, Unwatched, Waiting, Watch};
+pub use way::{RouteChoices, network};

@@ -1,19 +1,19 @@
-//! What did a run look for, and what does that say of a URL that it did not take?
+//! What a run looked for, and why it did not take a URL.
 //!
-//! The figures of a run contain the settings that decide about a found URL. These settings and the
+//! The report of a run contains the settings that decide about found URLs. These settings and the
 //! links in the file answer the question "why is this URL not in the crawl?".
 
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::{Discovery, DiscoverySpec, Scope};
-use curtsy_sink::read::{LinkedFrom, PagesFile, RunRow};
+use curtsy_sink::read::{CrawlRunRow, LinkedFrom, PagesFile};
 use serde::{Deserialize, Serialize};
 
 use crate::{CrawlError, JobSpec, shown_url};
 
-/// The settings of a run that decide which of the URLs that it finds it takes.
+/// The settings of a run that decide which found URLs it takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookedFor {
-    /// How far it goes: the name of a [`Scope`].
+    /// The name of a [`Scope`].
     pub scope: String,
     /// Patterns of which one must match.
     pub include: Vec<String>,
@@ -23,14 +23,14 @@ pub struct LookedFor {
     pub links: bool,
     /// Whether it reads sitemaps.
     pub sitemaps: bool,
-    /// Whether it follows links that say nofollow.
+    /// Whether it follows links that are marked `nofollow`.
     pub nofollow: bool,
-    /// Links from a seed at most.
+    /// The largest number of links from a seed.
     pub depth: Option<u64>,
 }
 
 impl LookedFor {
-    /// What a job looks for.
+    /// Returns the settings of a job.
     pub(crate) fn of(spec: &JobSpec) -> LookedFor {
         let find = &spec.discovery;
         LookedFor {
@@ -44,13 +44,13 @@ impl LookedFor {
         }
     }
 
-    /// What a run looked for, if it came to its end.
-    pub(crate) fn of_run(run: &RunRow) -> Option<LookedFor> {
+    /// Returns the settings of a run that has ended.
+    pub(crate) fn of_run(run: &CrawlRunRow) -> Option<LookedFor> {
         let figures: serde_json::Value = serde_json::from_str(run.figures.as_deref()?).ok()?;
         serde_json::from_value(figures["looked_for"].clone()).ok()
     }
 
-    /// The flags in which another run differs.
+    /// Returns the flags in which two runs differ.
     pub(crate) fn changed(&self, other: &LookedFor) -> Vec<&'static str> {
         let all = [
             ("--scope", self.scope != other.scope),
@@ -67,17 +67,17 @@ impl LookedFor {
 
 /// Why a crawl did not take a URL.
 #[derive(Clone, Debug)]
-pub struct LeftOut {
-    /// The page or sitemap that names the URL, nearest to a seed, if one does.
+pub struct UrlLeftOut {
+    /// The page or sitemap nearest to a seed that names the URL, if there is one.
     pub named_by: Option<String>,
-    /// All of it as a sentence, without the URL.
+    /// The explanation, without the URL.
     pub why: String,
-    /// What would take it.
+    /// What would include it.
     pub hint: Option<String>,
 }
 
-/// Says why the crawl in a file did not take a URL of which it has no row.
-pub fn left_out(pages: &PagesFile, url: &CrawlUrl) -> Result<LeftOut, CrawlError> {
+/// Returns why the crawl in a file has no row of a URL.
+pub fn left_out(pages: &PagesFile, url: &CrawlUrl) -> Result<UrlLeftOut, CrawlError> {
     let from = pages.linked_from(url)?;
     let runs = pages.runs()?;
     let wishes = runs.iter().rev().find_map(LookedFor::of_run);
@@ -101,10 +101,10 @@ pub fn left_out(pages: &PagesFile, url: &CrawlUrl) -> Result<LeftOut, CrawlError
         (None, Some(_)) => (format!("{named}, but not taken"), None),
         (None, None) => (named, None),
     };
-    Ok(LeftOut { named_by, why, hint })
+    Ok(UrlLeftOut { named_by, why, hint })
 }
 
-/// Which wish keeps a URL out, and what would let it in.
+/// Returns the setting that excludes a URL, and what would include it.
 fn kept_out(
     pages: &PagesFile,
     url: &CrawlUrl,

@@ -1,7 +1,7 @@
-//! One page for somebody who waits for it.
+//! Fetches one page for a caller who waits.
 //!
 //! A stale page of the shared cache is returned at once if its server permits use during
-//! revalidation (RFC 5861). The answer of the site is for the next caller.
+//! revalidation (RFC 5861). The response of the site is for the next caller.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,52 +9,55 @@ use bytes::Bytes;
 use curtsy_core::host::AskKind;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Batch, Boxed, Head, PageSource, Row, Sink, SinkError};
-use curtsy_store::{Ledger, Machine, Options, Shows};
+use curtsy_engine::{Batch, Head, PageSource, Row};
+use curtsy_store::{Ledger, Machine, Options};
 
 use crate::run::make_folder;
 use crate::sharing::Sharing;
-use crate::stream::{Keeper, Streaming};
-use crate::{CrawlError, JobSpec, Report, Watch, stream};
+use crate::{CrawlError, CrawlReport, EachBatch, JobSpec, Streaming, Watch, stream};
 
-/// A page that somebody waited for.
+/// The fetched page.
 #[derive(Clone, Debug)]
 pub struct OnePage {
-    /// The page that was asked for.
+    /// The requested URL.
     pub url: CrawlUrl,
-    /// Where it was found.
+    /// The URL after all redirects.
     pub final_url: CrawlUrl,
-    /// The head of the answer.
+    /// The head of the response.
     pub head: Arc<Head>,
     /// The body.
     pub body: Bytes,
-    /// Where it comes from.
+    /// Where the content came from.
     pub source: PageSource,
-    /// When its answer came, or was last confirmed.
+    /// When the response arrived, or was last confirmed.
     pub at: Time,
 }
 
-/// Gets the only page of a job. `show` is called for a stale page first, if its server permits
-/// that, and then for the answer of the site.
+/// Fetches the only page of a job. `show` is called for a stale page first, if its server permits
+/// that, and then for the response.
 pub fn get(
     spec: &JobSpec,
     show: &mut dyn FnMut(&OnePage),
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<Report, CrawlError> {
+) -> Result<CrawlReport, CrawlError> {
     if let Some(stale) = stale(spec)? {
         show(&stale);
     }
     let pages = Mutex::new(Vec::new());
-    let how = Streaming { workers: 1, rows: 1, known: Vec::new(), shows: Shows::Nothing };
-    let report = stream(spec, how, |_| OnePageKeeper(&pages), watch, asked)?;
+    let keep = |batch: &Batch| {
+        let rows = batch.rows.iter().filter(|row| row.kind == AskKind::Page);
+        let mut pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.extend(rows.filter_map(|row| page(row)));
+    };
+    let report = stream(spec, Streaming::one_worker(1), |_| EachBatch(keep), watch, asked)?;
     for page in pages.into_inner().unwrap_or_else(PoisonError::into_inner) {
         show(&page);
     }
     Ok(report)
 }
 
-/// The page as the shared cache has it, if it is stale and may be used while it is asked for again.
+/// Returns the page of the shared cache if it is stale and may be used during revalidation.
 fn stale(spec: &JobSpec) -> Result<Option<OnePage>, CrawlError> {
     let ledger = spec.ledger_file()?;
     make_folder(ledger)?;
@@ -76,24 +79,6 @@ fn stale(spec: &JobSpec) -> Result<Option<OnePage>, CrawlError> {
         source: PageSource::Stale,
         at: held.at,
     }))
-}
-
-/// Whoever waits for the page.
-struct OnePageKeeper<'p>(&'p Mutex<Vec<OnePage>>);
-
-impl Keeper for OnePageKeeper<'_> {
-    fn sink(&self) -> Box<dyn Sink + '_> {
-        Box::new(OnePageKeeper(self.0))
-    }
-}
-
-impl Sink for OnePageKeeper<'_> {
-    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
-        let pages = batch.rows.iter().filter(|row| row.kind == AskKind::Page);
-        let pages = pages.filter_map(|row| page(row));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(pages);
-        Box::pin(std::future::ready(Ok(())))
-    }
 }
 
 fn page(row: &Row) -> Option<OnePage> {

@@ -1,4 +1,4 @@
-//! What would a crawl of a site take, how long, and which pages first?
+//! Plans a crawl: how many pages, how long, and which pages first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -14,32 +14,32 @@ use curtsy_store::{Ledger, Machine, OpenError, Options};
 use crate::explain::{explain, pace};
 use crate::{CrawlError, JobSpec, PageKind};
 
-/// What a crawl of a site would take.
+/// The plan of a crawl.
 #[derive(Clone, Debug)]
-pub struct Plan {
-    /// URLs that its sitemaps list.
+pub struct SitePlan {
+    /// Number of URLs in the sitemaps.
     pub listed: u64,
-    /// Listed pages that the crawl would fetch if it had no budget.
+    /// Number of listed pages that the crawl would fetch without a budget.
     pub pages: u64,
     /// Why the other listed URLs would not be fetched, each reason with its number of URLs.
     pub left_out: BTreeMap<&'static str, u64>,
     /// Why the seed itself would not be fetched.
     pub seed_refused: Option<String>,
-    /// The span between two requests.
+    /// The delay between two requests.
     pub delay: Duration,
-    /// The authority of the host whose robots.txt asks for it; none if the policy does.
+    /// The authority whose robots.txt asks for this delay; none if the policy does.
     pub delay_by: Option<Authority>,
-    /// How long all pages take.
+    /// The time for all pages.
     pub all_take: Duration,
-    /// How long those take that the budget allows.
+    /// The time for the pages within the budget.
     pub chosen_take: Duration,
-    /// Those that the budget takes, in their order, each with what it is about.
+    /// The pages within the budget, in order, each with the name of its kind.
     pub chosen: Vec<(&'static str, String)>,
 }
 
-impl Plan {
-    /// What a crawl would take, if the sitemaps of its first seed list this.
-    pub fn new(spec: &JobSpec, listed: &[SitemapUrl]) -> Result<Plan, CrawlError> {
+impl SitePlan {
+    /// Returns the plan of a crawl, given the URLs in the sitemaps of its first seed.
+    pub fn new(spec: &JobSpec, listed: &[SitemapUrl]) -> Result<SitePlan, CrawlError> {
         let file = spec.ledger_file()?;
         let mut ledger = Ledger::open(file, Machine, Options::default().quiet)?;
         let seed = &spec.seeds[0];
@@ -74,7 +74,7 @@ impl Plan {
         };
         let span = |n: u64| delay.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX));
         let chosen = choose(queues, taken as usize);
-        Ok(Plan {
+        Ok(SitePlan {
             listed: listed.len() as u64,
             pages,
             left_out,
@@ -87,7 +87,7 @@ impl Plan {
         })
     }
 
-    /// How many of the chosen pages are about what.
+    /// Returns the number of chosen pages for each kind.
     pub fn kinds(&self) -> BTreeMap<&'static str, usize> {
         self.chosen.iter().fold(BTreeMap::new(), |mut kinds, (kind, _)| {
             *kinds.entry(*kind).or_default() += 1;
@@ -100,7 +100,7 @@ impl Plan {
 struct Sieve<'s> {
     spec: &'s JobSpec,
     ledger: &'s mut Ledger<Machine>,
-    /// What the crawl wants.
+    /// The crawl's scope and patterns.
     wanted: Discovery,
     /// Its scope alone.
     scope: Discovery,
@@ -125,7 +125,7 @@ impl<'s> Sieve<'s> {
         if !self.wanted.wants(url) {
             return Ok(Some("left out by `--include` or `--exclude`"));
         }
-        // What a sitemap lists is one step away from the seed.
+        // A URL in a sitemap has the depth 1.
         if self.spec.policy.budget.depth == Some(0) && !self.spec.seeds.contains(url) {
             return Ok(Some("deeper than `--depth 0`"));
         }
@@ -139,7 +139,7 @@ impl<'s> Sieve<'s> {
         Ok((!allowed).then_some("refused by robots.txt"))
     }
 
-    /// The rules of the robots.txt that rules a URL, as the ledger has it.
+    /// Returns the robots.txt rules for a URL from the ledger.
     fn rules_of(&mut self, url: &CrawlUrl) -> Result<Option<AgentRules>, CrawlError> {
         let path = self.ledger.path().to_owned();
         let of = |e| OpenError::sqlite(&path, e);

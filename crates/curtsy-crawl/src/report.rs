@@ -1,4 +1,4 @@
-//! What a run came to.
+//! The report on a run.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,36 +10,36 @@ use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::Over;
 use curtsy_fetch::GuardRefusal;
-use curtsy_sink::read::RunRow;
+use curtsy_sink::read::CrawlRunRow;
 use curtsy_store::Crawl;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::tally::{Counted, Happened};
 use crate::{Compared, JobSpec, LookedFor, Wait};
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ended {
-    /// Nothing is left to do.
+pub enum RunEnding {
+    /// Nothing was left to do.
     Complete,
-    /// It was told to stop.
+    /// It was stopped.
     Stopped,
-    /// What is left must wait longer than the crawl's patience, at least until then.
+    /// The remaining URLs must wait longer than the crawl's patience, at least until this time.
     Waits(Time),
     /// The budget is used up: pages, or time.
     Spent(BudgetReason),
-    /// Our own side failed in a way that waiting does not mend.
+    /// A failure on our own side that does not end by waiting.
     Ours(Problem),
 }
 
-/// What a run came to. A run is one command; a crawl may take several.
+/// The report on a run. A run is one command; a crawl may need several.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    /// The run's own name.
+pub struct CrawlReport {
+    /// The trace id.
     pub run: String,
     /// `complete`, `stopped`, `waits`, `budget` or `our_side`.
     pub ended: &'static str,
-    /// When what is left falls due, if it waits.
+    /// When the remaining URLs are due, if they wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume_after: Option<String>,
     /// Rows of pages, fetched or not.
@@ -50,44 +50,44 @@ pub struct Report {
     pub cached: u64,
     /// Of these, pages that another crawl had fetched.
     pub cached_shared: u64,
-    /// URLs that were not asked for because another crawl was answered that they are missing.
+    /// URLs that were not requested because another crawl knew that they are missing.
     pub missing_shared: u64,
     /// Pages by the source of their content: `network`, `crawl` (this file held it) or `shared`
     /// (another crawl fetched it).
     pub sources: BTreeMap<&'static str, u64>,
-    /// Pages by how they ended.
+    /// Pages by outcome.
     pub endings: BTreeMap<&'static str, u64>,
     /// Refusals by gate.
     pub refused: BTreeMap<&'static str, u64>,
-    /// Answers by status.
+    /// Responses by status.
     pub statuses: BTreeMap<u16, u64>,
     /// Why pages have no content, the most frequent first.
     pub reasons: Vec<ReasonCount>,
     /// The budget that is used up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetEnd>,
-    /// How long the crawl waits since its last progress, if it ended because of that.
+    /// The time since the crawl's last progress, if its patience ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patience_ms: Option<u64>,
     /// Hosts that must wait, if the crawl was stopped or if the remaining URLs must wait longer
     /// than its patience.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
-    /// Tries that failed and were repeated later.
+    /// Failed tries that were repeated later.
     pub retries: u64,
     /// Sitemaps read or not found.
     pub sitemaps: u64,
     /// Requests written: pages, robots.txt, hops of a robots.txt, sitemaps, probes.
     pub requests: BTreeMap<&'static str, u64>,
-    /// Hosts with rows.
+    /// Number of hosts with rows.
     pub hosts: usize,
-    /// Bytes of bodies kept.
+    /// Bytes of stored bodies.
     pub body_bytes: u64,
-    /// Pages that had more links than are read of one page.
+    /// Pages with more links than are read.
     pub links_cut_pages: u64,
     /// Links of these pages that were not read.
     pub links_cut: u64,
-    /// URLs that are not settled.
+    /// URLs without an outcome.
     pub queued: u64,
     /// Pages charged to this run.
     pub pages_charged: u64,
@@ -100,31 +100,31 @@ pub struct Report {
     /// Pages that the crawl's file holds, if there was nothing left to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages_held: Option<u64>,
-    /// What became of the pages that were held, if the crawl began again.
+    /// The changes of held pages, if the crawl began anew.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Compared>,
-    /// Which URLs it took of those that it found.
+    /// The settings that decide which found URLs it takes.
     pub looked_for: LookedFor,
-    /// How long it took.
+    /// Its duration.
     pub took_ms: u64,
-    /// Warnings about budgets and the like.
+    /// Warnings to the user.
     pub warnings: Vec<String>,
-    /// Hosts that could not be reached at the last try, each with the cause: `dns`, `connect`,
-    /// `tls_issuer`, `guard`.
+    /// Hosts whose last try failed to connect, each with the cause: `dns`, `connect`, `tls_issuer`,
+    /// `guard`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unreached: BTreeMap<String, &'static str>,
     /// Hosts that were not dialled, why, and what would allow them.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "refusals")]
     pub not_dialled: Vec<GuardRefusal>,
-    /// The same as evidence of the ingestion contract.
+    /// The evidence of the ingestion contract.
     pub evidence: RunEvidence,
-    /// Whether it was stopped because nobody read its rows on the standard output any more.
+    /// Whether it ended because the reader of the standard output was gone.
     #[serde(skip)]
     pub unread: bool,
     /// How it ended.
     #[serde(skip)]
-    pub how: Ended,
-    /// How long it took.
+    pub how: RunEnding,
+    /// Its duration.
     #[serde(skip)]
     pub took: Duration,
 }
@@ -141,19 +141,19 @@ fn refusals<S: Serializer>(refusals: &[GuardRefusal], to: S) -> Result<S::Ok, S:
 pub struct ReasonCount {
     /// The reason, in words.
     pub reason: String,
-    /// How many.
+    /// Number of pages.
     pub urls: u64,
-    /// Some of their hosts, where it is a matter of the host.
+    /// Some of their hosts, if the cause is the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// What can be done.
+    /// What the user can do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
 impl ReasonCount {
-    /// The reasons of a run that came to its end, as its figures have them.
-    pub(crate) fn of_run(run: &RunRow) -> Vec<ReasonCount> {
+    /// Returns the reasons in the report of a run that has ended.
+    pub(crate) fn of_run(run: &CrawlRunRow) -> Vec<ReasonCount> {
         let figures: Option<serde_json::Value> =
             run.figures.as_deref().and_then(|figures| serde_json::from_str(figures).ok());
         let reasons = figures.map(|figures| figures["reasons"].clone());
@@ -168,31 +168,31 @@ pub struct BudgetEnd {
     pub limit: &'static str,
     /// The limit itself: pages, or milliseconds.
     pub max: u64,
-    /// URLs that are not asked for because of it.
+    /// URLs that were not requested because of it.
     pub left: u64,
 }
 
 impl BudgetEnd {
-    fn of(spec: &JobSpec, how: &Ended, left: u64) -> Option<BudgetEnd> {
+    fn of(spec: &JobSpec, how: &RunEnding, left: u64) -> Option<BudgetEnd> {
         let budget = &spec.policy.budget;
         match how {
-            Ended::Spent(BudgetReason::TimeLimit) => {
+            RunEnding::Spent(BudgetReason::TimeLimit) => {
                 let max = u64::try_from(budget.time?.as_millis()).unwrap_or(u64::MAX);
                 Some(BudgetEnd { limit: "time", max, left })
             }
-            Ended::Spent(_) => Some(BudgetEnd { limit: "pages", max: budget.pages?, left }),
+            RunEnding::Spent(_) => Some(BudgetEnd { limit: "pages", max: budget.pages?, left }),
             _ => None,
         }
     }
 }
 
-/// What is due later than any date can be written waits for a person.
+/// The last time that a date can express. What is due later waits for a person.
 const FOR_A_PERSON: Time = Time::from_secs(253_402_300_799);
 
 /// The kinds of requests, in the order in which the engine counts them.
 pub(crate) const REQUEST_KINDS: [&str; 5] = ["page", "robots", "robots_hop", "sitemap", "probe"];
 
-/// What is known when a run is over.
+/// The data of a run that is over.
 pub(crate) struct Done {
     pub(crate) name: String,
     pub(crate) over: Option<Over>,
@@ -208,7 +208,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// A run that had nothing to do.
+    /// A run without work.
     pub(crate) fn nothing(began: Instant) -> Done {
         Done {
             name: String::new(),
@@ -223,16 +223,16 @@ impl Done {
         }
     }
 
-    /// The report.
-    pub(crate) fn report(self, spec: &JobSpec, crawl: &Crawl) -> Report {
+    /// Makes the report.
+    pub(crate) fn report(self, spec: &JobSpec, crawl: &Crawl) -> CrawlReport {
         let Done { name, over, counted, planned, sent, warnings, not_dialled, waits, began } = self;
         let took = began.elapsed();
         let how = match over {
-            Some(Over::Empty) => Ended::Complete,
-            Some(Over::Waits(until)) => Ended::Waits(until),
-            Some(Over::Spent(reason)) => Ended::Spent(reason),
-            Some(Over::Ours(problem)) => Ended::Ours(problem),
-            Some(Over::Stopped) | None => Ended::Stopped,
+            Some(Over::Empty) => RunEnding::Complete,
+            Some(Over::Waits(until)) => RunEnding::Waits(until),
+            Some(Over::Spent(reason)) => RunEnding::Spent(reason),
+            Some(Over::Ours(problem)) => RunEnding::Ours(problem),
+            Some(Over::Stopped) | None => RunEnding::Stopped,
         };
         let mut sources = Vec::new();
         if counted.sitemaps > 0 {
@@ -244,7 +244,7 @@ impl Done {
         if spec.discovery.follow_links {
             sources.push(DiscoverySource::Homepage);
         }
-        // Of a run without rows it is that of the hosts where it was to begin.
+        // A run without rows reports the risk of its seeds' hosts.
         let begins: Vec<HostKey> = match counted.hosts.is_empty() {
             true => spec.seeds.iter().map(|seed| seed.host().clone()).collect(),
             false => Vec::new(),
@@ -266,26 +266,26 @@ impl Done {
             cache_misses: counted.fetched,
             friction: counted.friction,
             kept_off: counted.refused.contains_key(Gate::Risk.name()),
-            our_fault: matches!(how, Ended::Ours(_)),
+            our_fault: matches!(how, RunEnding::Ours(_)),
             risk_score: risk.max().unwrap_or(0),
             took,
         };
         let mode = spec.policy.mode.unwrap_or(Mode::Standard);
-        Report {
+        CrawlReport {
             ended: match how {
-                Ended::Complete => "complete",
-                Ended::Stopped => "stopped",
-                Ended::Waits(_) => "waits",
-                Ended::Spent(_) => "budget",
-                Ended::Ours(_) => "our_side",
+                RunEnding::Complete => "complete",
+                RunEnding::Stopped => "stopped",
+                RunEnding::Waits(_) => "waits",
+                RunEnding::Spent(_) => "budget",
+                RunEnding::Ours(_) => "our_side",
             },
             resume_after: match how {
-                // What a person has to allow first has no time.
-                Ended::Waits(until) => (until < FOR_A_PERSON).then(|| timestamp(until)),
+                // A wait for a person has no end.
+                RunEnding::Waits(until) => (until < FOR_A_PERSON).then(|| timestamp(until)),
                 _ => None,
             },
             patience_ms: match how {
-                Ended::Waits(_) => {
+                RunEnding::Waits(_) => {
                     let patience = spec.policy.patience;
                     patience.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
                 }

@@ -1,4 +1,4 @@
-//! A crawl into a file of its own, which goes on when it was stopped.
+//! A crawl into a file, which can be resumed.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{Batch, Outside, Over, Sink, UrlRecord};
-use curtsy_sink::read::{PagesFile, RunRow};
+use curtsy_sink::read::{CrawlRunRow, PagesFile};
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
 use curtsy_store::{Crawl, Options};
 use tokio::sync::watch::channel;
@@ -22,16 +22,16 @@ use crate::report::Done;
 use crate::tally::{Counted, Setback, Tally};
 use crate::work::{Crew, chance};
 use crate::{
-    Begin, CrawlError, Ended, FileSpec, JobSpec, LookedFor, ReasonCount, Report, Target, Watch,
-    shown_url,
+    Begin, CrawlError, CrawlReport, FileSpec, JobSpec, LookedFor, ReasonCount, RowsTarget,
+    RunEnding, Watch, shown_url,
 };
 
-/// The rows of a batch, if that many arrive within the time that a row may wait. Large batches are
-/// cheaper: keys are spread over their index, and a transaction writes every page of the index that
-/// it changed.
+/// The largest number of rows in a batch, if they arrive within the time that a row may wait. Large
+/// batches are cheaper: keys are spread over their index, and a transaction writes every changed
+/// page of the index.
 pub(crate) const FLUSH_ROWS: usize = 400;
 
-/// Hosts that are tried anew at once when settings have changed; the others are when they fall due.
+/// The largest number of hosts that are retried at once when settings have changed.
 pub(crate) const ANEW_MAX: usize = 10_000;
 
 /// Runs a crawl until nothing is left, until the remaining URLs must wait too long, or until the
@@ -42,7 +42,7 @@ pub fn run(
     into: &FileSpec,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<Report, CrawlError> {
+) -> Result<CrawlReport, CrawlError> {
     runtime()?.block_on(crawl(spec, into, watch, asked))
 }
 
@@ -51,7 +51,7 @@ async fn crawl(
     into: &FileSpec,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<Report, CrawlError> {
+) -> Result<CrawlReport, CrawlError> {
     let (outlet, discovery) = Crew::check(spec)?;
     let began = Instant::now();
     let name = format!("{:016x}", chance());
@@ -61,10 +61,11 @@ async fn crawl(
     }
     let started_at = opened.crawl.now();
     let known = opened.begin_run(spec, into, (&name, started_at), &discovery)?;
-    let OpenCrawl { crawl, pages, kept, runs, again, .. } = opened;
+    let OpenCrawl { crawl, pages, kept, runs, again, .. } = &opened;
+    let again = *again;
     let is_first = runs.is_empty();
-    let job = if again { name.clone() } else { job_name(&runs).unwrap_or(&name).to_owned() };
-    let comparing = Comparing::new(&pages, kept);
+    let job = if again { name.clone() } else { job_name(runs).unwrap_or(&name).to_owned() };
+    let comparing = Comparing::new(pages, kept);
     let (told, hears) = channel(0);
     let told = Arc::new(told);
     let unread = Arc::new(AtomicBool::new(false));
@@ -76,18 +77,15 @@ async fn crawl(
             told.send_modify(|times| *times += 2);
         })
     };
-    let files = files(spec, into, job, &name, &crawl, &nobody_reads)?;
+    let files = files(spec, into, job, &name, crawl, &nobody_reads)?;
     let tally = Tally::new(&spec.policy);
-    let mut sinks: Vec<&dyn Sink> = match again {
-        true => vec![&comparing],
-        false => vec![&pages],
-    };
+    let mut sinks: Vec<&dyn Sink> = if again { vec![&comparing] } else { vec![pages] };
     sinks.extend(files.iter().map(|file| &**file));
-    let crew = Crew::new(spec, &crawl, (outlet, discovery), 1, FLUSH_ROWS);
+    let crew = Crew::new(spec, crawl, (outlet, discovery), 1, FLUSH_ROWS);
     sinks.extend(crew.sharing.as_ref().map(|sharing| sharing as &dyn Sink));
     sinks.push(&tally);
     let shelves = crew.shelves(Box::new(pages.clone()));
-    let forced = Forced { pages: &pages, shelves: &*shelves, since: started_at };
+    let forced = Forced { pages, shelves: &*shelves, since: started_at };
     let mut attendant = Attendant::new(&crew, &tally, began, watch);
     known.into_iter().for_each(|known| attendant.warn(known));
     let outside = Outside {
@@ -113,19 +111,19 @@ async fn crawl(
     let mut sent = counts.sent;
     sent.iter_mut().zip(spec.prelude.sent).for_each(|(sum, before)| *sum += before);
     if let None | Some(Over::Waits(_) | Over::Stopped) = over {
-        add_earlier_setbacks(&mut counted, &crawl, into)?;
+        add_earlier_setbacks(&mut counted, crawl, kept)?;
     }
     let waits = crew.waits(over, &tally, &counted, began).await;
     crew.complete(&mut counted);
     let not_dialled = crew.outlet.refusals();
     let done =
         Done { name, over, counted, planned: None, sent, warnings, not_dialled, waits, began };
-    let mut report = done.report(spec, &crawl);
+    let mut report = done.report(spec, crawl);
     report.unread = unread.load(Ordering::Relaxed);
-    // Without an earlier run, or without bodies, there is nothing to compare.
+    // Without an earlier run, or without bodies, nothing can be compared.
     report.compared = (again && !is_first && spec.policy.body.keep).then(|| comparing.compared());
-    if let (Some(compared), Ended::Complete) = (&mut report.compared, report.how) {
-        compared.unlinked = PagesFile::open(&into.file)?.held_before(started_at)?;
+    if let (Some(compared), RunEnding::Complete) = (&mut report.compared, report.how) {
+        compared.unlinked = kept.held_before(started_at)?;
     }
     pages.end_run(RunEnd {
         at: crawl.now(),
@@ -133,7 +131,7 @@ async fn crawl(
         figures: serde_json::to_value(&report).unwrap_or_default(),
         evidence: Some(report.evidence.clone()),
     })?;
-    // A worker that was cut off has requests in flight: their leases stay until they expire.
+    // An aborted worker has requests in flight: their leases stay until they expire.
     if over.is_some() {
         crawl.end_run();
     }
@@ -146,65 +144,63 @@ struct OpenCrawl {
     kept: PagesFile,
     pages: SqliteSink,
     crawl: Crawl,
-    runs: Vec<RunRow>,
+    runs: Vec<CrawlRunRow>,
     /// Seeds that were not in the crawl's file.
     added: Vec<CrawlUrl>,
-    /// Whether the user wants it to begin anew.
+    /// Whether it begins anew.
     again: bool,
-    /// URLs that an earlier run had given up, and that are queued again.
+    /// The number of URLs that an earlier run gave up and that are queued again.
     back: usize,
 }
 
 impl OpenCrawl {
-    /// Opens the files of a crawl, and queues the URLs with which it goes on.
+    /// Opens the files of a crawl, and queues URLs that an earlier run gave up.
     fn open(spec: &JobSpec, into: &FileSpec) -> Result<OpenCrawl, CrawlError> {
         let ledger = spec.ledger_file()?;
         make_folder(ledger)?;
         make_folder(&into.file)?;
-        // A target that cannot be written is refused before a crawl is begun beside it.
+        // A target that cannot be written is refused before the crawl's file is created.
         for target in &into.targets {
             match target {
-                Target::Sqlite => {}
-                Target::JsonLines(path) => JsonlSink::check(path)?,
-                Target::Csv(path) => CsvSink::check(path)?,
+                RowsTarget::Sqlite => {}
+                RowsTarget::JsonLines(path) => JsonlSink::check(path)?,
+                RowsTarget::Csv(path) => CsvSink::check(path)?,
             }
         }
         let crawl = Crawl::open(ledger, &into.file, Options::default())?;
         let Admitted { added, is_new } = admit_seeds(spec, into, &crawl)?;
         let again = into.begin != Begin::GoOn;
-        match again || is_new {
-            true => crawl.begin_again()?,
-            false => crawl.begin_run()?,
+        if again || is_new {
+            crawl.begin_again()?
+        } else {
+            crawl.begin_run()?
         }
-        let options = curtsy_sink::Options {
+        let options = curtsy_sink::SqliteOptions {
             robots: Some(robots_texts(&crawl)),
             body_max: Some(spec.policy.body.decoded_max),
-            ..curtsy_sink::Options::default()
+            ..curtsy_sink::SqliteOptions::default()
         };
         let pages = SqliteSink::open(&into.file, options)?;
         let kept = PagesFile::open(&into.file)?;
         let runs = kept.runs()?;
-        let back = match again || is_new {
-            true => 0,
-            false => put_back(spec, &kept, &crawl)?,
-        };
+        let back = if again || is_new { 0 } else { put_back(spec, &kept, &crawl)? };
         try_own_machine(spec, &crawl)?;
         Ok(OpenCrawl { crawl, pages, kept, runs, added, again, back })
     }
 
-    /// The report on a crawl that an earlier run completed, if there is nothing left to do.
+    /// Returns the report on a complete crawl, if there is nothing to do.
     fn complete_already(
         &self,
         spec: &JobSpec,
         name: &str,
         began: Instant,
-    ) -> Result<Option<Report>, CrawlError> {
+    ) -> Result<Option<CrawlReport>, CrawlError> {
         let OpenCrawl { crawl, kept, runs, .. } = self;
         let has_work = self.again || !self.added.is_empty() || self.back > 0 || crawl.queued() > 0;
         let finished = runs.last().filter(|run| run.outcome.as_deref() == Some("complete"));
         let Some(run) = finished.filter(|_| !has_work) else { return Ok(None) };
         let held = kept.held()?;
-        // A crawl that ended without a page is no success when it is repeated either.
+        // A complete crawl without any page is no success either.
         let planned = (held == 0).then(|| (spec.seeds.len() as u64, Vec::new()));
         let done = Done { name: name.to_owned(), planned, ..Done::nothing(began) };
         let mut report = done.report(spec, crawl);
@@ -220,7 +216,7 @@ impl OpenCrawl {
         Ok(Some(report))
     }
 
-    /// Writes the begin of a run, and tells discovery which URLs are known. Returns warnings about
+    /// Records the beginning of a run, and tells discovery the known URLs. Returns warnings about
     /// added seeds that the crawl has already.
     fn begin_run(
         &self,
@@ -235,6 +231,7 @@ impl OpenCrawl {
             command: into.command.clone(),
             policy: spec.policy.to_toml(),
             policy_hash: spec.policy.hash_hex(),
+            anew: self.again,
         })?;
         self.kept.known(|url, last, depth| {
             discovery.note_known(&url);
@@ -255,13 +252,12 @@ impl OpenCrawl {
     }
 }
 
-/// Adds what an earlier run saw of the hosts that wait: it may be the cause of the wait.
+/// Adds failures of an earlier run on the hosts that wait: they may be the cause.
 fn add_earlier_setbacks(
     counted: &mut Counted,
     crawl: &Crawl,
-    into: &FileSpec,
+    kept: &PagesFile,
 ) -> Result<(), CrawlError> {
-    let kept = PagesFile::open(&into.file)?;
     for (host, ..) in crawl.waiting(WAITING_SHOWN) {
         if !counted.setbacks.contains_key(&host)
             && let Some(row) = kept.last_setback(&host)?
@@ -273,10 +269,9 @@ fn add_earlier_setbacks(
     Ok(())
 }
 
-/// The name of a crawl in its output files: the name of its last run that began anew.
-fn job_name(runs: &[RunRow]) -> Option<&str> {
-    let anew = |run: &&RunRow| run.command.split(' ').any(|word| word == "--again");
-    let begun = runs.iter().rev().find(anew).or(runs.first());
+/// Returns the job of a crawl's output files: the trace id of its last run that began anew.
+fn job_name(runs: &[CrawlRunRow]) -> Option<&str> {
+    let begun = runs.iter().rev().find(|run| run.anew).or(runs.first());
     begun.map(|run| run.trace_id.as_str())
 }
 
@@ -342,13 +337,10 @@ fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, Cr
 pub(crate) fn try_own_machine(spec: &JobSpec, crawl: &Crawl) -> Result<(), CrawlError> {
     let hosts = spec.seeds.iter().map(CrawlUrl::host).filter(|host| host.names_this_machine());
     let hosts: Vec<_> = hosts.take(ANEW_MAX).cloned().collect();
-    match hosts.is_empty() {
-        true => Ok(()),
-        false => Ok(crawl.try_anew(Anew::OwnMachine, hosts, ANEW_MAX)?),
-    }
+    if hosts.is_empty() { Ok(()) } else { Ok(crawl.try_anew(Anew::OwnMachine, hosts, ANEW_MAX)?) }
 }
 
-/// Makes the folder of a file that is about to be opened.
+/// Creates the folder of a file.
 pub(crate) fn make_folder(file: &std::path::Path) -> Result<(), CrawlError> {
     match file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) => std::fs::create_dir_all(folder)
@@ -377,15 +369,15 @@ fn files(
     let mut files: Vec<Box<dyn Sink>> = Vec::new();
     for target in &into.targets {
         match target {
-            Target::Sqlite => {}
-            Target::JsonLines(path) => files.push(Box::new(JsonlSink::open(path, options())?)),
-            Target::Csv(path) => files.push(Box::new(CsvSink::open(path, options())?)),
+            RowsTarget::Sqlite => {}
+            RowsTarget::JsonLines(path) => files.push(Box::new(JsonlSink::open(path, options())?)),
+            RowsTarget::Csv(path) => files.push(Box::new(CsvSink::open(path, options())?)),
         }
     }
     Ok(files)
 }
 
-/// The texts of the robots.txt files that a crawl's store holds.
+/// Returns a function that finds the texts of robots.txt in a crawl's store.
 pub fn robots_texts(crawl: &Crawl) -> RobotsTexts {
     let crawl = crawl.clone();
     Arc::new(move |id| crawl.robots(id))

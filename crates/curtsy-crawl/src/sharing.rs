@@ -25,7 +25,7 @@ use curtsy_engine::answer::{keep, stale_while_revalidate};
 use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Ending, Fetched, Head, PageSource, Sink, SinkError, UrlRecord,
 };
-use curtsy_fetch::Settings as OutletSettings;
+use curtsy_fetch::FetchSettings as OutletSettings;
 use curtsy_store::{Crawl, Handle, Machine, SHARED_BYTES, SharedPage, SharedPages};
 
 use crate::JobSpec;
@@ -33,11 +33,11 @@ use crate::JobSpec;
 /// Whether a crawl uses the page cache that all crawls of a user share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageSharing {
-    /// It neither reads nor writes it.
+    /// The cache is neither read nor written.
     Off,
-    /// It does; the cache has at most so many bytes.
+    /// The cache is used, up to this size.
     On {
-        /// Bytes, at most.
+        /// The largest size in bytes.
         bytes_max: u64,
     },
 }
@@ -48,35 +48,35 @@ impl Default for PageSharing {
     }
 }
 
-/// How often it is looked whether somebody has forgotten pages.
+/// How often deletions by other processes are noticed.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Pages in memory whose confirmation is waited for.
+/// The largest number of pages in memory that are being revalidated.
 pub(crate) const PINNED_MAX: usize = 1024;
 
-/// The shared cache, as a crawl uses it.
+/// The shared cache as a crawl uses it.
 #[derive(Clone)]
 pub(crate) struct Sharing {
     pub(crate) pages: SharedPages,
     spec: JobSpec,
     /// Hosts for which the policy has credentials.
     private: Vec<HostKey>,
-    /// How this crawl reaches public servers, as a number.
+    /// A number for the route to public servers.
     way: u64,
-    /// How this crawl reaches servers that are not public.
+    /// A number for the route to other servers.
     way_inside: u64,
 }
 
 /// A page of the shared cache.
 pub(crate) struct SharedCopy {
     pub(crate) head: Arc<Head>,
-    /// When its answer came, or was last confirmed.
+    /// When its response arrived, or was last confirmed.
     pub(crate) at: Time,
     pub(crate) kept: CachedPage,
-    /// Until when it may be used while it is asked for again.
+    /// Until when it may be used during revalidation.
     pub(crate) usable_until: Time,
 }
 
-/// A page of the shared cache that was read and found whole.
+/// A complete page of the shared cache.
 #[derive(Clone)]
 pub(crate) struct CheckedCopy {
     at: Time,
@@ -85,8 +85,8 @@ pub(crate) struct CheckedCopy {
 }
 
 impl Sharing {
-    /// Opens the page cache beside a crawl's ledger, if the crawl uses it. Also returns what is
-    /// wrong with the cache; such a fault never ends a crawl.
+    /// Opens the page cache beside a crawl's ledger, if the crawl uses it. Also returns an error of
+    /// the cache, which never ends a crawl.
     pub(crate) fn open(spec: &JobSpec) -> (Option<Sharing>, Option<String>) {
         let (PageSharing::On { bytes_max }, Some(ledger)) = (spec.sharing, spec.ledger.file())
         else {
@@ -109,19 +109,19 @@ impl Sharing {
         }
     }
 
-    /// Has what is put there written before a worker's leases are given back.
+    /// Flushes the cache before a worker's leases are released.
     pub(crate) fn before_leases_end(&self, store: &Handle<Machine>) {
         let pages = self.pages.clone();
         store.before_writing(move || pages.flush());
     }
 
-    /// The pages of a crawl, with those of all others behind them.
+    /// Returns a crawl's own pages, with the shared cache behind them.
     pub(crate) fn behind<'c>(&self, own: Box<dyn Cache + 'c>, crawl: &'c Crawl) -> Shelves<'c> {
         let (pinned, last, looked) = (RefCell::default(), RefCell::default(), Cell::new(None));
         Shelves { own, shared: self.clone(), crawl, pinned, last, looked }
     }
 
-    /// A page of the shared cache that this crawl may use, fresh or not.
+    /// Returns a cached page that this crawl may use, fresh or not.
     pub(crate) fn find(&self, key: UrlKey) -> Option<SharedCopy> {
         let page = self.pages.look(key)?;
         if self.private.iter().any(|host| page.may_be_of(host)) {
@@ -140,7 +140,7 @@ impl Sharing {
         Some(SharedCopy { usable_until: kept.fresh_until + longer, head, at, kept })
     }
 
-    /// A page itself, if it is whole.
+    /// Returns a page with its body, if it is complete.
     pub(crate) fn page(&self, key: UrlKey) -> Option<CheckedCopy> {
         let (page, body) = self.pages.page(key)?;
         Some(CheckedCopy { at: page.at, head: page.head, body })
@@ -155,7 +155,7 @@ impl Sharing {
         }
     }
 
-    /// Whether a page is this crawl's alone: it is asked for with credentials, or was.
+    /// Whether a page is private to this crawl, because its request has credentials.
     fn is_private(&self, url: &CrawlUrl, head: Option<&Head>) -> bool {
         head.is_some_and(|head| head.own) || self.private.contains(url.host())
     }
@@ -223,7 +223,7 @@ impl Sink for Sharing {
     }
 }
 
-/// The pages of a crawl, with those of all others behind them.
+/// A crawl's own pages, with the shared cache behind them.
 pub(crate) struct Shelves<'c> {
     own: Box<dyn Cache + 'c>,
     shared: Sharing,
@@ -231,15 +231,14 @@ pub(crate) struct Shelves<'c> {
     /// Pages of the shared cache that are being revalidated. They must still exist when the server
     /// answers "not modified".
     pinned: RefCell<HashMap<UrlKey, CheckedCopy>>,
-    /// The page that was read last: whoever hears that it is there asks for it next.
+    /// The page that was read last. It is usually needed next.
     last: RefCell<Option<(UrlKey, CheckedCopy)>>,
-    /// The time of the last look into the shared cache, and the ledger's count of changes by others
-    /// at that time.
+    /// The time of the last refresh, and the ledger's count of changes by others at that time.
     looked: Cell<Option<(Time, u64)>>,
 }
 
 impl Shelves<'_> {
-    /// What is held of a page, and by whom: what is fresh longest counts.
+    /// Returns the copy of a page that is fresh longest, and its source.
     fn best(&self, own: Option<CachedPage>, key: UrlKey) -> (Option<CachedPage>, PageSource) {
         self.keep_up();
         let shared = self.shared.find(key);
@@ -247,11 +246,11 @@ impl Shelves<'_> {
             (Some(own), Some(shared)) if shared.kept.fresh_until <= own.fresh_until => {
                 (Some(own), PageSource::Crawl)
             }
-            // The very same page: whatever is known of its freshness counts, and nothing is new.
+            // The same page: only its freshness is newer.
             (Some(own), Some(shared)) if own.etag.is_some() && own.etag == shared.kept.etag => {
                 (Some(shared.kept), PageSource::Crawl)
             }
-            // What counts as held must be whole: nobody asks the site for it then.
+            // A page that counts as held is not requested, so it must be complete.
             (_, Some(shared)) if self.read(key, shared.at).is_some() => {
                 (Some(shared.kept), PageSource::Shared)
             }
@@ -272,7 +271,7 @@ impl Shelves<'_> {
         }
     }
 
-    /// A page of the shared cache as of its last confirmation.
+    /// Returns a complete cached page as of its last confirmation.
     fn read(&self, key: UrlKey, at: Time) -> Option<CheckedCopy> {
         let mut last = self.last.borrow_mut();
         if !last.as_ref().is_some_and(|(known, page)| *known == key && page.at == at) {
@@ -281,7 +280,7 @@ impl Shelves<'_> {
         last.as_ref().map(|(_, page)| page.clone())
     }
 
-    /// The page that was just found, or another look at it.
+    /// Returns the page that was read last, or reads it.
     fn take(&self, key: UrlKey) -> Option<CheckedCopy> {
         match self.last.borrow_mut().take() {
             Some((known, page)) if known == key => Some(page),
@@ -318,12 +317,9 @@ impl Cache for Shelves<'_> {
     fn source(&self, key: UrlKey) -> Boxed<'_, PageSource> {
         let pinned = self.pinned.borrow().contains_key(&key);
         let own = self.own.get(key);
-        Box::pin(async move {
-            match pinned {
-                true => PageSource::Shared,
-                false => self.best(own.await, key).1,
-            }
-        })
+        Box::pin(
+            async move { if pinned { PageSource::Shared } else { self.best(own.await, key).1 } },
+        )
     }
 
     fn hold(&self, key: UrlKey) -> Boxed<'_, bool> {
@@ -335,7 +331,7 @@ impl Cache for Shelves<'_> {
             let Some(page) = self.take(key) else { return false };
             let mut pinned = self.pinned.borrow_mut();
             if pinned.len() >= PINNED_MAX {
-                // Those whose answers never came.
+                // Pages whose responses never came.
                 pinned.clear();
             }
             pinned.insert(key, page);
@@ -343,7 +339,7 @@ impl Cache for Shelves<'_> {
         })
     }
 
-    /// The shared pages keep away from what is asked for with credentials by themselves.
+    /// The shared cache excludes private pages by itself.
     fn is_shared(&self) -> bool {
         self.own.is_shared()
     }
@@ -374,7 +370,7 @@ impl Cache for Shelves<'_> {
                 }
                 let pinned = self.pinned.borrow().get(&key).cloned();
                 let pinned = pinned.map(|page| (page.head, Fetched { body: page.body }));
-                // A page of another crawl is this one's own now.
+                // The page of another crawl becomes one of this crawl.
                 self.own.put(asked, page, pinned.as_ref().map(|(head, page)| (head, page)))
             }
         }

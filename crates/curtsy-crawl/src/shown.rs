@@ -1,9 +1,9 @@
-//! Texts of others, as they are shown on a terminal and in a log.
+//! Texts of sites and users in messages and logs.
 
 use curtsy_core::evidence::timestamp;
 use curtsy_core::time::Time;
 
-/// The longest text of others in a message, in characters.
+/// The largest number of characters of such a text in a message.
 pub(crate) const SHOWN_MAX: usize = 500;
 
 /// Returns a text of a site that is safe on a terminal: characters that move the cursor or change
@@ -11,15 +11,12 @@ pub(crate) const SHOWN_MAX: usize = 500;
 pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
-        match c.is_control() || is_bidi(c) {
-            true => safe.extend(c.escape_default()),
-            false => safe.push(c),
-        }
+        if c.is_control() || is_bidi(c) { safe.extend(c.escape_default()) } else { safe.push(c) }
     }
     safe
 }
 
-/// A moment as people say it: the time of today, else with its date. In UTC.
+/// Returns a time for people, in UTC: without its date if that is today.
 pub fn shown_time(at: Time, now: Time) -> String {
     let (at, now) = (timestamp(at), timestamp(now));
     match (at.get(..10), at.get(11..19)) {
@@ -47,7 +44,7 @@ pub fn shown_url(text: &str) -> String {
     shown
 }
 
-/// An address as somebody typed it, without the user and password that may be in it.
+/// Removes user and password from an address that a user wrote.
 pub fn without_login(text: &str) -> String {
     let scheme = text.find("://").map_or("", |at| &text[..at]);
     let start = if scheme.is_empty() { 0 } else { scheme.len() + "://".len() };

@@ -1,18 +1,16 @@
-//! What do the sitemaps of a site list? Asks for robots.txt and sitemaps, and for nothing else.
+//! Lists the URLs in the sitemaps of a site. Requests robots.txt and sitemaps only.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Batch, Boxed, Sink, SinkError};
+use curtsy_engine::Batch;
 use curtsy_sink::read::SitemapUrl;
-use curtsy_store::Shows;
 
-use crate::stream::{Keeper, Streaming};
-use crate::{CrawlError, JobSpec, Report, SeedsAre, Watch, stream};
+use crate::{CrawlError, CrawlReport, EachBatch, JobSpec, SeedsAre, Streaming, Watch, stream};
 
-/// Listed URLs that are read.
+/// The largest number of URLs that are listed.
 pub(crate) const LISTED_MAX: usize = 1_000_000;
 
 /// Returns the URLs in the sitemaps of a job's seeds; each seed is a site or one sitemap. The
@@ -21,23 +19,23 @@ pub fn list_sitemaps(
     spec: &JobSpec,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<(Vec<SitemapUrl>, Report), CrawlError> {
+) -> Result<(Vec<SitemapUrl>, CrawlReport), CrawlError> {
     let mut spec = spec.clone();
     spec.seeds = spec.seeds.iter().map(first).collect();
     spec.seeds_are = SeedsAre::Sitemaps;
     spec.discovery.seeds = spec.seeds.clone();
     spec.discovery.follow_links = false;
-    // Pages are listed, not asked for.
+    // Pages are listed, not requested.
     let mut policy = (*spec.policy).clone();
     policy.budget.depth = Some(0);
     spec.policy = Arc::new(policy);
-    let list = Mutex::new(List::default());
-    let how = Streaming { workers: 1, rows: 100, known: Vec::new(), shows: Shows::Nothing };
-    let report = stream(&spec, how, |_| ListingKeeper(&list), watch, asked)?;
+    let list = Mutex::new(SitemapList::default());
+    let keep = |batch: &Batch| list.lock().unwrap_or_else(PoisonError::into_inner).add(batch);
+    let report = stream(&spec, Streaming::one_worker(100), |_| EachBatch(keep), watch, asked)?;
     Ok((list.into_inner().unwrap_or_else(PoisonError::into_inner).urls, report))
 }
 
-/// Where the sitemaps of a site begin.
+/// Returns the first sitemap of a site.
 fn first(url: &CrawlUrl) -> CrawlUrl {
     let path = url.path_and_query();
     match path.contains("sitemap") || path.contains(".xml") {
@@ -47,29 +45,20 @@ fn first(url: &CrawlUrl) -> CrawlUrl {
 }
 
 #[derive(Default)]
-struct List {
+struct SitemapList {
     urls: Vec<SitemapUrl>,
     seen: HashSet<u128>,
 }
 
-struct ListingKeeper<'l>(&'l Mutex<List>);
-
-impl Keeper for ListingKeeper<'_> {
-    fn sink(&self) -> Box<dyn Sink + '_> {
-        Box::new(ListingKeeper(self.0))
-    }
-}
-
-impl Sink for ListingKeeper<'_> {
-    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
-        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+impl SitemapList {
+    /// Adds the URLs of a batch's sitemaps, each once.
+    fn add(&mut self, batch: &Batch) {
         for row in &batch.rows {
-            let page = row.page.as_deref();
-            let entries = page.and_then(|page| page.document.sitemap.as_ref());
-            for entry in entries.iter().flat_map(|sitemap| &sitemap.entries) {
-                if list.urls.len() < LISTED_MAX && list.seen.insert(entry.url.key().as_u128()) {
+            let sitemap = row.page.as_deref().and_then(|page| page.document.sitemap.as_ref());
+            for entry in sitemap.iter().flat_map(|sitemap| &sitemap.entries) {
+                if self.urls.len() < LISTED_MAX && self.seen.insert(entry.url.key().as_u128()) {
                     let lastmod = entry.modified_ms.and_then(|ms| u64::try_from(ms).ok());
-                    list.urls.push(SitemapUrl {
+                    self.urls.push(SitemapUrl {
                         url: entry.url.as_str().to_owned(),
                         sitemap: row.final_url.as_str().to_owned(),
                         lastmod: lastmod.map(|ms| Time::from_micros(ms * 1000)),
@@ -79,6 +68,5 @@ impl Sink for ListingKeeper<'_> {
                 }
             }
         }
-        Box::pin(std::future::ready(Ok(())))
     }
 }

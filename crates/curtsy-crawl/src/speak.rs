@@ -9,14 +9,13 @@ use std::time::Duration;
 
 use curtsy_core::host::{Outcome, Problem};
 use curtsy_core::url::{CrawlUrl, Scheme};
-use curtsy_engine::{Batch, Boxed, Sink, SinkError, Step};
+use curtsy_engine::Batch;
 use curtsy_fetch::{GuardRefusal, HttpFetch, Outlet, TokioClock};
-use curtsy_store::{Ledger, Machine, Options, Shows};
+use curtsy_store::{Ledger, Machine, Options};
 
 use crate::attend::runtime;
 use crate::report::REQUEST_KINDS;
-use crate::stream::{Keeper, Streaming};
-use crate::{CrawlError, Ended, JobSpec, Progress, SeedsAre, Watch, stream};
+use crate::{CrawlError, EachBatch, JobSpec, RunEnding, SeedsAre, Streaming, Unwatched, stream};
 
 /// Chooses between a seed with its likely scheme and the same seed with the other scheme. The other
 /// scheme wins only if the site speaks it and does not speak the likely one. The requests are added
@@ -31,7 +30,7 @@ pub fn spoken(
     }
     let silent = match ask(spec, likely, &mut asked)? {
         SchemeAnswer::Yes | SchemeAnswer::Unknown => false,
-        // Servers say that of http on a port for https.
+        // Servers send status 400 for http on a port for https.
         SchemeAnswer::BadRequest => likely.scheme() == Scheme::Http,
         SchemeAnswer::No(problem) => is_silence(problem),
     };
@@ -92,23 +91,23 @@ pub fn dialable(spec: &JobSpec, url: &CrawlUrl) -> Result<Dialable, CrawlError> 
     Ok(Dialable { problem, refused: outlet.refusals().into_iter().next() })
 }
 
-/// What stands between us and a connection to a site.
+/// What prevents a connection to a site.
 #[derive(Clone, Debug)]
 pub struct Dialable {
-    /// What would go wrong.
+    /// The expected failure.
     pub problem: Option<Problem>,
     /// The address that may not be dialled.
     pub refused: Option<GuardRefusal>,
 }
 
-/// What came of asking for a robots.txt.
+/// The result of a request for robots.txt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SchemeAnswer {
     Yes,
-    /// It answered with status 400.
+    /// The response had status 400.
     BadRequest,
     No(Problem),
-    /// Nobody was asked: the host must wait.
+    /// Nothing was sent: the host must wait.
     Unknown,
 }
 
@@ -125,10 +124,15 @@ fn ask(
     let mut policy = (*spec.policy).clone();
     policy.patience = Some(Duration::ZERO);
     spec.policy = Arc::new(policy);
-    let heard = SchemeSteps(Mutex::default());
-    let how = Streaming { workers: 1, rows: 100, known: Vec::new(), shows: Shows::Nothing };
-    let report = stream(&spec, how, |_| &heard, &mut Unwatched, async || asked().await)?;
-    let steps = heard.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // The requests: robots.txt and its redirects.
+    let steps = Mutex::new(Vec::new());
+    let keep = |batch: &Batch| {
+        let mut steps = steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.extend(batch.steps.iter().cloned());
+    };
+    let (how, asked) = (Streaming::one_worker(100), async || asked().await);
+    let report = stream(&spec, how, |_| EachBatch(keep), &mut Unwatched, asked)?;
+    let steps = steps.into_inner().unwrap_or_else(PoisonError::into_inner);
     let last = steps.last().map(|step| step.outcome);
     job.prelude.steps.extend(steps);
     for (sum, kind) in job.prelude.sent.iter_mut().zip(REQUEST_KINDS) {
@@ -137,39 +141,7 @@ fn ask(
     Ok(match (last, report.how) {
         (Some(Outcome::Failed(problem)), _) => SchemeAnswer::No(problem),
         (Some(Outcome::Answered { status: 400, .. }), _) => SchemeAnswer::BadRequest,
-        (_, Ended::Complete) => SchemeAnswer::Yes,
+        (_, RunEnding::Complete) => SchemeAnswer::Yes,
         _ => SchemeAnswer::Unknown,
     })
-}
-
-/// The requests that were made: robots.txt and its redirects.
-struct SchemeSteps(Mutex<Vec<Step>>);
-
-impl Keeper for &SchemeSteps {
-    fn sink(&self) -> Box<dyn Sink + '_> {
-        Box::new(Hearing(&self.0))
-    }
-}
-
-struct Hearing<'h>(&'h Mutex<Vec<Step>>);
-
-impl Sink for Hearing<'_> {
-    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
-        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.extend(batch.steps.iter().cloned());
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
-
-/// Nobody watches: it takes a request or two.
-struct Unwatched;
-
-impl Watch for Unwatched {
-    fn every(&self) -> Duration {
-        Duration::from_secs(1)
-    }
-
-    fn see(&mut self, _: &Progress) {}
-
-    fn note(&mut self, _: &str) {}
 }

@@ -1,4 +1,4 @@
-//! What a crawl is asked to do: plain data that every face fills in.
+//! The order for a crawl: plain data that every face fills in.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,29 +7,29 @@ use curtsy_core::policy::{Origin, Policy, PolicyError, Settled, Variables, neare
 use curtsy_core::url::{CrawlUrl, Scheme, parse_whatwg};
 use curtsy_engine::Step;
 use curtsy_engine::discover::DiscoverySpec;
-use curtsy_fetch::Settings as Outlet;
+use curtsy_fetch::FetchSettings as Outlet;
 use curtsy_store::Place;
 
-use crate::{CrawlError, PageSharing, SpecError, Way, printable, shown_url};
+use crate::{CrawlError, PageSharing, RouteChoices, SpecError, printable, shown_url};
 
 /// A crawl.
 #[derive(Clone, Debug)]
 pub struct JobSpec {
-    /// Where it begins.
+    /// The seeds.
     pub seeds: Vec<CrawlUrl>,
     /// What the seeds are.
     pub seeds_are: SeedsAre,
-    /// Its manners.
+    /// The policy.
     pub policy: Arc<Policy>,
-    /// Who it says it is.
+    /// The `User-Agent`.
     pub user_agent: String,
-    /// What it looks for besides the seeds.
+    /// Which found URLs it takes.
     pub discovery: DiscoverySpec,
-    /// Its way out.
+    /// Settings of the connections.
     pub outlet: Outlet,
     /// The ledger of hosts.
     pub ledger: Place,
-    /// Whether it uses the page cache beside the ledger.
+    /// Whether it uses the shared page cache.
     pub sharing: PageSharing,
     /// Requests that were sent before the crawl began, to choose between http and https.
     pub prelude: Prelude,
@@ -45,32 +45,30 @@ pub struct Prelude {
 }
 
 impl JobSpec {
-    /// Whether it is one page that is wanted, and nothing that it leads to.
+    /// Whether the job is one page without links or sitemaps.
     pub fn is_single(&self) -> bool {
-        let [seed] = &self.seeds[..] else {
-            return false;
-        };
+        let [seed] = &self.seeds[..] else { return false };
         let DiscoverySpec { follow_links, follow_sitemaps, sitemaps_of_sites, .. } = self.discovery;
         let sitemaps = follow_sitemaps && !(sitemaps_of_sites && seed.path_and_query() != "/");
         self.seeds_are == SeedsAre::Pages && !follow_links && !sitemaps
     }
 
-    /// The file of the ledger, for what needs one.
+    /// Returns the file of the ledger.
     pub fn ledger_file(&self) -> Result<&Path, CrawlError> {
         self.ledger.file().ok_or_else(|| CrawlError::NoLedgerFile(self.ledger.to_string()))
     }
 }
 
-/// The file of a crawl that goes on when it was stopped.
+/// A crawl into a file, which can be resumed.
 #[derive(Clone, Debug)]
 pub struct FileSpec {
-    /// The crawl's own file: what is queued, what is known, and the rows.
+    /// The crawl's own file: frontier, known URLs and rows.
     pub file: PathBuf,
-    /// Where rows go besides.
-    pub targets: Vec<Target>,
+    /// Further targets of rows.
+    pub targets: Vec<RowsTarget>,
     /// Where the crawl begins.
     pub begin: Begin,
-    /// Whether seeds that the crawl was not begun with are added to it; otherwise they are refused.
+    /// Whether further seeds are added to the crawl; otherwise they are refused.
     pub add: bool,
     /// The command, for the record of runs.
     pub command: String,
@@ -79,26 +77,26 @@ pub struct FileSpec {
 /// Where a crawl into a file begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Begin {
-    /// Where it was stopped, or at its seeds.
+    /// At the point where it was stopped, or at its seeds.
     #[default]
     GoOn,
     /// At its seeds, with the pages that the file holds: fresh pages are not requested, stale ones
     /// are revalidated.
     Again,
-    /// The same, and no page counts as fresh.
+    /// As `Again`, but no page counts as fresh.
     Forced,
 }
 
-/// What a face was told, before it is known whether it can be done.
+/// The parts of an order before their check.
 #[derive(Clone, Debug)]
-pub struct Order {
-    /// Where the crawl begins.
+pub struct JobOrder {
+    /// The seeds.
     pub seeds: Vec<CrawlUrl>,
-    /// Its manners.
+    /// The policy.
     pub settled: Settled,
-    /// The way out.
-    pub way: Way,
-    /// What it looks for; seeds and product are filled in.
+    /// Networks, names, proxies and certificates.
+    pub way: RouteChoices,
+    /// Which found URLs it takes. Seeds and product are filled in.
     pub discovery: DiscoverySpec,
     /// The ledger of hosts.
     pub ledger: Place,
@@ -106,13 +104,14 @@ pub struct Order {
     pub sharing: PageSharing,
 }
 
-impl Order {
-    /// The crawl, if somebody can be reached who answers for it.
+impl JobOrder {
+    /// Checks the order, and returns the crawl. A crawl of strangers needs a contact.
     pub fn job(self) -> Result<JobSpec, SpecError> {
-        let Order { seeds, settled, way, discovery, ledger, sharing } = self;
+        let JobOrder { seeds, settled, way, discovery, ledger, sharing } = self;
         let mut policy = settled.policy;
         let mut outlet = way.settings(&policy);
-        // Many names of one's own machine are not many visitors at once, unless the user says so.
+        // Many names of the user's own machine may have many requests at once, unless the user
+        // limits them.
         outlet.count_allowed = matches!(settled.origin["slots.per_address"], Origin::Said(_));
         if policy.identity.contact.is_none() && way.is_local(&seeds) && !discovery.check_external {
             // The user's own machine needs no contact. Without a contact, no other machine may be
@@ -149,9 +148,7 @@ fn without_contact(
     if let (None, true, [fault]) = (stranger, check_external, &mut missing.faults[..]) {
         fault.problem = format!("{}, and `--external` requests other sites", fault.problem);
     }
-    let (Some(host), [fault]) = (stranger, &mut missing.faults[..]) else {
-        return missing;
-    };
+    let (Some(host), [fault]) = (stranger, &mut missing.faults[..]) else { return missing };
     fault.problem = format!("{}, and `{host}` is not this machine", fault.problem);
     if nearest(host.as_str(), ["localhost"].into_iter()).is_some() {
         let hint = fault.hint.take().unwrap_or_default();
@@ -177,12 +174,17 @@ fn without_contact(
 /// ```
 pub fn seed(text: &str) -> Result<CrawlUrl, SpecError> {
     if text.starts_with(['/', '.', '~']) && !text.starts_with("//") {
-        return Err(SpecError::Path { text: printable(text) });
+        let text = printable(text);
+        let why = format!(
+            "it looks like the path of a file\nhint: `--from {text}` reads seeds from a file; `python3 -m http.server` serves a folder, which `curtsy crawl localhost:8000` crawls"
+        );
+        return Err(SpecError::Seed { text, why });
     }
     for scheme in ["http", "https"] {
         if let Some(rest) = text.strip_prefix(scheme).filter(|rest| rest.starts_with("//")) {
-            let (text, meant) = (shown_url(text), shown_url(&format!("{scheme}:{rest}")));
-            return Err(SpecError::Colon { text, meant });
+            let meant = shown_url(&format!("{scheme}:{rest}"));
+            let why = format!("its scheme has no colon\nhint: did you mean `{meant}`?");
+            return Err(SpecError::Seed { text: shown_url(text), why });
         }
     }
     if has_scheme(text) {
@@ -190,13 +192,10 @@ pub fn seed(text: &str) -> Result<CrawlUrl, SpecError> {
     }
     let secure = url(&format!("https://{text}"), text)?;
     let plainly = secure.host().names_this_machine() && !secure.port().to_string().ends_with("443");
-    match plainly {
-        true => url(&format!("http://{text}"), text),
-        false => Ok(secure),
-    }
+    if plainly { url(&format!("http://{text}"), text) } else { Ok(secure) }
 }
 
-/// The same seed with the scheme that [`seed`] did not choose; none if the text has one.
+/// Returns a seed with the scheme that [`seed`] did not choose; none if the text has one.
 pub fn other_scheme(text: &str) -> Option<CrawlUrl> {
     if has_scheme(text) {
         return None;
@@ -208,7 +207,7 @@ pub fn other_scheme(text: &str) -> Option<CrawlUrl> {
     url(&format!("{other}://{text}"), text).ok()
 }
 
-/// The file of a crawl that begins at this URL, unless one is named.
+/// Returns the default file of a crawl that begins at this URL.
 ///
 /// ```
 /// use curtsy_crawl::{file_named_after, seed};
@@ -225,23 +224,22 @@ pub fn file_named_after(url: &CrawlUrl) -> PathBuf {
     }
 }
 
-/// A URL that a person wrote as `text`.
+/// Parses a URL that a person wrote as `text`.
 fn url(whole: &str, text: &str) -> Result<CrawlUrl, SpecError> {
     let read = parse_whatwg(None, whole);
     if read.is_ok_and(|read| !read.username().is_empty() || read.password().is_some()) {
         return Err(SpecError::Login { text: shown_url(text) });
     }
-    CrawlUrl::parse(whole).map_err(|why| SpecError::Seed { text: shown_url(text), why })
+    let wrong = |why| SpecError::Seed { text: shown_url(text), why };
+    CrawlUrl::parse(whole).map_err(|why| wrong(why.to_string()))
 }
 
 /// Whether a text begins with a scheme. `file:/x` does; `example.org:80` and `localhost:8080/x`
 /// begin with a host and its port.
 fn has_scheme(text: &str) -> bool {
-    // As readers of URLs do, who leave these out wherever they stand.
+    // URL parsers ignore these characters everywhere.
     let text: String = text.chars().filter(|c| !matches!(c, '\t' | '\r' | '\n')).collect();
-    let Some((scheme, rest)) = text.trim_start().split_once(':') else {
-        return false;
-    };
+    let Some((scheme, rest)) = text.trim_start().split_once(':') else { return false };
     let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-');
     let port = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
@@ -255,14 +253,14 @@ pub enum SeedsAre {
     Pages,
     /// Sitemaps.
     Sitemaps,
-    /// Questions what robots.txt says of a URL.
+    /// URLs whose robots.txt rules are requested.
     Rules,
 }
 
-/// Where rows go besides the crawl's own file, which always has them.
+/// A target of rows besides the crawl's own file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Nowhere else.
+pub enum RowsTarget {
+    /// None.
     Sqlite,
     /// JSON lines; `-` is the standard output.
     JsonLines(PathBuf),
@@ -270,16 +268,16 @@ pub enum Target {
     Csv(PathBuf),
 }
 
-impl Target {
-    /// What a name given to `--into` means: its ending says it.
-    pub fn of(into: &Path) -> Result<Target, SpecError> {
+impl RowsTarget {
+    /// Reads the target of `--into`: the file's extension decides.
+    pub fn of(into: &Path) -> Result<RowsTarget, SpecError> {
         const KINDS: &str = "`.db` is a SQLite file, `.jsonl` JSON lines, `.csv` a table, `-` JSON lines on standard output";
         let wrong = |why: &str, hint: &str| {
             let (why, hint) = (why.to_owned(), format!("{hint}{KINDS}"));
             Err(SpecError::Into { path: into.to_owned(), why, hint })
         };
         if into == Path::new("-") {
-            return Ok(Target::JsonLines(into.to_owned()));
+            return Ok(RowsTarget::JsonLines(into.to_owned()));
         }
         if into.is_dir() {
             let file = into.join("crawl.db");
@@ -290,9 +288,9 @@ impl Target {
         }
         let ending = into.extension().and_then(|e| e.to_str()).unwrap_or_default();
         match ending.to_ascii_lowercase().as_str() {
-            "db" | "sqlite" | "sqlite3" => Ok(Target::Sqlite),
-            "jsonl" | "ndjson" => Ok(Target::JsonLines(into.to_owned())),
-            "csv" => Ok(Target::Csv(into.to_owned())),
+            "db" | "sqlite" | "sqlite3" => Ok(RowsTarget::Sqlite),
+            "jsonl" | "ndjson" => Ok(RowsTarget::JsonLines(into.to_owned())),
+            "csv" => Ok(RowsTarget::Csv(into.to_owned())),
             "parquet" => wrong(
                 "Parquet can't be written yet",
                 "write `.jsonl` and let DuckDB convert it: `COPY (FROM 'pages.jsonl') TO 'pages.parquet'`; ",
@@ -311,18 +309,18 @@ impl Target {
 
     /// Whether the rows go to the standard output.
     pub fn is_stdout(&self) -> bool {
-        matches!(self, Target::JsonLines(path) if path == Path::new("-"))
+        matches!(self, RowsTarget::JsonLines(path) if path == Path::new("-"))
     }
 
     /// Returns the crawl's own file for a target: the target itself, or a file beside it. For the
     /// standard output the file is in `state`, and is removed with the process.
     pub fn crawl_file(&self, into: &Path, state: &Path) -> PathBuf {
         match self {
-            Target::Sqlite => into.to_owned(),
+            RowsTarget::Sqlite => into.to_owned(),
             target if target.is_stdout() => {
                 state.join(format!("stdout-{}.crawl.db", std::process::id()))
             }
-            Target::JsonLines(path) | Target::Csv(path) => {
+            RowsTarget::JsonLines(path) | RowsTarget::Csv(path) => {
                 let mut name = path.as_os_str().to_owned();
                 name.push(".crawl.db");
                 PathBuf::from(name)
@@ -342,7 +340,7 @@ pub fn state_dir(variables: &Variables) -> Option<PathBuf> {
         .map(|state| state.join("curtsy"))
 }
 
-/// The ledger of hosts that every crawl of this user shares, unless one is named.
+/// Returns the default ledger of hosts, which all crawls of this user share.
 pub fn ledger_file(variables: &Variables) -> Result<PathBuf, SpecError> {
     let said = variables.get("CURTSY_LEDGER").filter(|name| !name.is_empty()).map(PathBuf::from);
     let usual = || state_dir(variables).map(|state| state.join("hosts.db"));

@@ -1,4 +1,4 @@
-//! A crawl whose rows a face keeps. Only the ledger of hosts keeps something of such a crawl.
+//! A crawl whose rows a face keeps. Only the ledger of hosts outlives such a crawl.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,8 +9,8 @@ use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{
-    Boxed, Cache, CachedPage, Document, Fetched, Head, Outside, Over, Reader, RobotsFile, Sink,
-    UrlRecord, Want, WorkerCounts, look,
+    Batch, Boxed, Cache, CachedPage, Document, Fetched, Head, Outside, Over, Reader, RobotsFile,
+    Sink, SinkError, UrlRecord, Want, WorkerCounts, look,
 };
 use curtsy_store::{Crawl, Handle, Machine, Options, Shows};
 use tokio::sync::oneshot;
@@ -21,27 +21,27 @@ use crate::report::Done;
 use crate::run::{make_folder, try_own_machine};
 use crate::tally::Tally;
 use crate::work::{Crew, chance};
-use crate::{CrawlError, JobSpec, Report, Watch};
+use crate::{CrawlError, CrawlReport, JobSpec, Watch};
 
-/// Whoever keeps the rows of a crawl. Each worker asks on its own thread.
+/// Keeps the rows of a crawl. Each worker uses it on its own thread.
 pub trait Keeper: Sync {
-    /// The sink for a worker's rows.
+    /// Returns the sink for a worker's rows.
     fn sink(&self) -> Box<dyn Sink + '_>;
-    /// The cache of the pages that the face holds; none by default. The store is the worker's.
+    /// Returns the cache of the pages that the face holds; none by default. The store is the
+    /// worker's.
     fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_> {
         let _ = store;
         Box::new(NoCache)
     }
     /// Takes the pages that must wait longer than the crawl's patience, at the end of the crawl.
-    fn left(&self, left: Vec<Left>) {
+    fn left(&self, left: Vec<LeftPage>) {
         let _ = left;
     }
-    /// Looks at the links of a document before they are offered. A link that the keeper removes is
-    /// not requested.
+    /// Inspects the links of a document before they are offered. A removed link is not requested.
     fn found(&self, record: &UrlRecord, document: &mut Document) {
         let _ = (record, document);
     }
-    /// The number of planned pages and where they came from, if the keeper made a plan.
+    /// Returns the number of planned pages and their sources, if the keeper made a plan.
     fn planned(&self) -> Option<(u64, Vec<DiscoverySource>)> {
         None
     }
@@ -49,19 +49,19 @@ pub trait Keeper: Sync {
 
 /// A page that must wait longer than a crawl's patience.
 #[derive(Clone, Debug)]
-pub struct Left {
+pub struct LeftPage {
     /// The page.
     pub url: CrawlUrl,
-    /// Whom or what it waits for.
+    /// The gate at which it waits.
     pub gate: Gate,
-    /// A sentence that says why.
+    /// The reason as a sentence.
     pub why: String,
 }
 
-/// Pages that are told to wait, at most.
+/// The largest number of waiting pages that are reported.
 pub(crate) const LEFT_MAX: usize = 100_000;
 
-/// No pages are held.
+/// A cache without pages.
 #[derive(Clone, Copy, Debug)]
 pub struct NoCache;
 
@@ -84,17 +84,41 @@ impl Cache for NoCache {
     }
 }
 
-/// How rows are handed on.
+/// How the rows of a crawl are handed on.
 #[derive(Clone, Debug)]
 pub struct Streaming {
-    /// Threads that work.
+    /// Worker threads.
     pub workers: usize,
     /// Rows in a batch of each worker, if that many arrive within the time that a row may wait.
     pub rows: usize,
-    /// Pages that are not asked for, as they are held already.
+    /// Pages that are held already and not requested.
     pub known: Vec<UrlKey>,
-    /// What is shown of hosts and pages, for people, beside the ledger.
+    /// What the ledger shows of hosts and pages to people.
     pub shows: Shows,
+}
+
+impl Streaming {
+    /// One worker that hands on so many rows at once.
+    pub fn one_worker(rows: usize) -> Streaming {
+        Streaming { workers: 1, rows, known: Vec::new(), shows: Shows::Nothing }
+    }
+}
+
+/// A keeper that passes every batch to a function, and holds no pages.
+#[derive(Clone, Copy, Debug)]
+pub struct EachBatch<F>(pub F);
+
+impl<F: Fn(&Batch) + Sync> Keeper for EachBatch<F> {
+    fn sink(&self) -> Box<dyn Sink + '_> {
+        Box::new(EachBatch(&self.0))
+    }
+}
+
+impl<F: Fn(&Batch)> Sink for EachBatch<F> {
+    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
+        (self.0)(batch);
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// Runs a crawl as [`run`](crate::run) does, with rows that go to a keeper. The keeper is made when
@@ -105,7 +129,7 @@ pub fn stream<K: Keeper>(
     keeper: impl FnOnce(&Crawl) -> K,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<Report, CrawlError> {
+) -> Result<CrawlReport, CrawlError> {
     let checked = Crew::check(spec)?;
     if let Some(file) = spec.ledger.file() {
         make_folder(file)?;
@@ -120,11 +144,11 @@ pub fn stream<K: Keeper>(
     let tally = Tally::new(&spec.policy);
     let mut crew = Crew::new(spec, &crawl, checked, how.workers.max(1), how.rows);
     crew.single = spec.is_single();
-    // Before anybody begins: who finds nothing to do has nothing left to wait for.
+    // Before any worker starts: a worker without work would end.
     runtime()?.block_on(crew.seeds.offer_all(&crawl.handle()))?;
     let (told, hears) = channel(0);
     let (ends, warnings) = std::thread::scope(|threads| {
-        // When the first worker fails, the others are told by the end of this.
+        // If the first worker fails, dropping this stops the others.
         let told = told;
         let (mut others, mut ends) = (Vec::new(), Vec::new());
         for which in 1..crew.workers {
@@ -133,7 +157,7 @@ pub fn stream<K: Keeper>(
             let work = move || {
                 let over = runtime()
                     .map(|runtime| runtime.block_on(one(crew, which, keeper, tally, hears)));
-                // If nobody listens any more, the crawl has failed elsewhere.
+                // Fails if the crawl has failed elsewhere.
                 let _ = end.send(over);
             };
             let thread = std::thread::Builder::new().name("crawl".into());
@@ -141,11 +165,11 @@ pub fn stream<K: Keeper>(
             ends.push(ended);
         }
         let mut attendant = Attendant::new(&crew, &tally, began, watch);
-        // All of them are attended to until the last one has ended.
+        // Signals are passed on until the last worker has ended.
         let all = async {
             let mut overs = vec![one(&crew, 0, &keeper, &tally, hears).await];
             for ended in ends {
-                // Whoever ended without a word has panicked.
+                // A worker without a result has panicked.
                 overs.extend(ended.await.ok().transpose()?);
             }
             Ok::<_, CrawlError>(overs)
@@ -163,7 +187,7 @@ pub fn stream<K: Keeper>(
     let mut over = ends.into_iter().map(|(over, _)| over).reduce(together).flatten();
     if let Some(Over::Waits(_) | Over::Ours(_)) = over {
         match crawl.queued() {
-            // What one of them waited for was another one's work.
+            // A worker may have waited for the work of another one.
             0 => over = Some(Over::Empty),
             _ => keeper.left(runtime()?.block_on(left(spec, &crawl))?),
         }
@@ -196,7 +220,7 @@ async fn one<K: Keeper>(
     crew.work(store, outside, hears).await
 }
 
-/// Documents as the crawl reads them, shown to the keeper.
+/// Reads documents as discovery does, and shows them to the keeper.
 struct KeeperReader<'k, K> {
     discovery: &'k Discovery,
     keeper: &'k K,
@@ -222,8 +246,8 @@ impl<K: Keeper> Reader for KeeperReader<'_, K> {
     }
 }
 
-/// The pages that are left, and why.
-async fn left(spec: &JobSpec, crawl: &Crawl) -> Result<Vec<Left>, CrawlError> {
+/// Returns the pages that are left, and why.
+async fn left(spec: &JobSpec, crawl: &Crawl) -> Result<Vec<LeftPage>, CrawlError> {
     let (handle, product) = (crawl.handle(), spec.policy.product_token());
     let mut left = Vec::new();
     for record in crawl.left(LEFT_MAX)?.into_iter().filter(|record| record.want == Want::Page) {
@@ -231,12 +255,12 @@ async fn left(spec: &JobSpec, crawl: &Crawl) -> Result<Vec<Left>, CrawlError> {
         let findings = &seen.decision.findings;
         let (_, gate) = findings.worst();
         let why = sentence(gate, findings.of(gate), &Names { robots: None, now: crawl.now() });
-        left.push(Left { url: record.origin, gate, why });
+        left.push(LeftPage { url: record.origin, gate, why });
     }
     Ok(left)
 }
 
-/// How a crawl ended whose workers ended so: it is complete if nobody left anything.
+/// Combines the ends of two workers: the crawl is complete if neither left anything.
 fn together(a: Option<Over>, b: Option<Over>) -> Option<Over> {
     match (a?, b?) {
         (Over::Ours(problem), _) | (_, Over::Ours(problem)) => Some(Over::Ours(problem)),

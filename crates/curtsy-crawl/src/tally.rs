@@ -1,6 +1,7 @@
-//! What a run comes to, counted as rows are kept.
+//! Counts the rows and requests of a run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,36 +17,37 @@ use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::DecisionRow;
 use curtsy_sink::{Cause, error_name};
 
-/// Hosts and signals that are kept by name.
+/// The largest number of hosts, and of friction signals, that are kept by name.
 pub(crate) const NAMES_MAX: usize = 10_000;
-/// Reasons that are counted apart; the rest is one.
+/// The largest number of reasons that are counted separately.
 pub(crate) const REASONS_MAX: usize = 100;
-/// What the rest is called.
+/// The name of all other reasons.
 pub(crate) const OTHER_REASONS: &str = "other reasons";
-/// Hosts that are named with a reason.
+/// The largest number of hosts that are named with a reason.
 pub(crate) const HOSTS_SHOWN: usize = 3;
 
-/// Counts rows after the other sinks have accepted them: it counts what is kept, and notices when
-/// nothing is.
+/// Counts rows after the other sinks have accepted them, and notices when rows are not accepted.
 #[derive(Default)]
 pub(crate) struct Tally {
     /// The policy's limit on bodies, for reasons.
     body_max: Option<u64>,
     counted: Mutex<Counted>,
-    /// Why the last rows could not be kept.
+    /// Why the last rows were not accepted.
     trouble: Mutex<Option<String>>,
-    /// The hosts with a request in flight, and how many each has.
+    /// Hosts with requests in flight, and their number.
     in_flight: Mutex<HashMap<HostKey, u32>>,
+    /// Requests whose turn has come.
+    requests: AtomicU64,
 }
 
-/// What was counted.
+/// The counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counted {
-    /// Pages by how they ended.
+    /// Pages by outcome.
     pub(crate) endings: BTreeMap<&'static str, u64>,
     /// Refusals by gate.
     pub(crate) refused: BTreeMap<&'static str, u64>,
-    /// Answers by status.
+    /// Responses by status.
     pub(crate) statuses: BTreeMap<u16, u64>,
     pub(crate) rows: u64,
     pub(crate) fetched: u64,
@@ -54,52 +56,52 @@ pub(crate) struct Counted {
     pub(crate) sources: BTreeMap<&'static str, u64>,
     /// Pages that needed no request because another crawl had fetched them.
     pub(crate) cached_shared: u64,
-    /// URLs that needed no request because another crawl was answered that they are missing.
+    /// URLs that needed no request because another crawl knew that they are missing.
     pub(crate) missing_shared: u64,
     pub(crate) used: u64,
     pub(crate) sitemaps: u64,
     pub(crate) retries: u64,
     pub(crate) body_bytes: u64,
-    /// Pages that had more links than are read of one, and how many links that were.
+    /// Pages with more links than are read, and the number of further links.
     pub(crate) links_cut_pages: u64,
     pub(crate) links_cut: u64,
     pub(crate) hosts: BTreeSet<HostKey>,
     pub(crate) friction: Vec<String>,
-    /// Hosts with a port that could not be reached at the last try, and the word for why.
+    /// Hosts with a port whose last try failed to connect, and the cause.
     pub(crate) unreached: BTreeMap<String, &'static str>,
-    /// Pages without content by why: what happened, and how many.
+    /// Pages without content, by reason.
     pub(crate) reasons: BTreeMap<String, Happened>,
-    /// The last request to each host after which a host may be left alone.
+    /// The last request to each host that may cause a wait.
     pub(crate) setbacks: BTreeMap<HostKey, Setback>,
-    /// When the last row was kept.
+    /// When the last row was accepted.
     pub(crate) last_row: Option<Instant>,
-    /// Hosts whose robots.txt could not be fetched, and that were asked all the same.
+    /// Hosts that are requested although their robots.txt could not be fetched.
     pub(crate) unsure: BTreeMap<HostKey, Confidence>,
 }
 
-/// How many pages something happened to.
+/// The number of pages with one reason.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Happened {
     pub(crate) urls: u64,
-    /// Some of their hosts, where it is a matter of the host.
+    /// Some of their hosts, if the cause is the host.
     pub(crate) hosts: BTreeSet<HostKey>,
-    /// How it can be helped, if that is the same for all.
+    /// What the user can do, if it is the same for all.
     pub(crate) hint: Option<String>,
 }
 
-/// A request to a host that was refused, or failed.
+/// A request that was refused or failed.
 #[derive(Clone, Debug)]
 pub(crate) struct Setback {
     pub(crate) url: CrawlUrl,
-    /// What came of it, in words.
+    /// The result in words.
     pub(crate) answer: String,
-    /// How long it asked to be left alone (Retry-After).
+    /// The wait that it asked for (Retry-After).
     pub(crate) asked: Option<Duration>,
     pub(crate) at: Time,
 }
 
 impl Setback {
-    /// The same from a crawl's file; none if its URL can't be read.
+    /// Reads it from a crawl's file; none if its URL is invalid.
     pub(crate) fn of(row: &DecisionRow) -> Option<Setback> {
         let answer = match row.http_status {
             Some(status) => format!("answered {status}"),
@@ -115,7 +117,7 @@ impl Tally {
         Tally { body_max: Some(policy.body.decoded_max), ..Tally::default() }
     }
 
-    /// Hosts whose robots.txt could not be fetched, beyond those that are known already.
+    /// Returns the hosts without a fetched robots.txt, if there are more than `known`.
     pub(crate) fn unsure(&self, known: usize) -> Option<BTreeMap<HostKey, Confidence>> {
         let counted = self.lock();
         (counted.unsure.len() > known).then(|| counted.unsure.clone())
@@ -129,7 +131,7 @@ impl Tally {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why rows can't be kept, while they can't.
+    /// Returns why rows are not accepted, while they are not.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.in_trouble().clone()
     }
@@ -145,6 +147,11 @@ impl Tally {
 
     fn in_flight(&self) -> MutexGuard<'_, HashMap<HostKey, u32>> {
         self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the number of requests that were made until now.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
     }
 
     /// Rows, pages fetched and bytes, without a copy.
@@ -172,6 +179,7 @@ impl Listener for Tally {
         match note {
             Note::NotKept { why } => *self.in_trouble() = Some(why.to_owned()),
             Note::Sending { host, .. } => {
+                self.requests.fetch_add(1, Ordering::Relaxed);
                 *self.in_flight().entry(host.clone()).or_default() += 1;
             }
             Note::Ended { host, .. } => {
@@ -221,7 +229,7 @@ impl Counted {
                 self.answer(outcome, row);
             }
             Ending::Cached => self.cached += 1,
-            Ending::Refused(gate) => *self.refused.entry(gate_name(*gate)).or_default() += 1,
+            Ending::Refused(gate) => *self.refused.entry(gate.name()).or_default() += 1,
             Ending::Unheard | Ending::LostRedirect => {}
         }
         let html = row.page.as_ref().and_then(|p| p.document.html.as_ref());
@@ -262,7 +270,7 @@ impl Counted {
         }
     }
 
-    /// Notes a request after which its host may be left alone for a while.
+    /// Notes a request that may cause a wait of its host.
     fn setback(&mut self, url: &CrawlUrl, outcome: &Outcome, at: Time) {
         let refused = outcome.status() == Some(403)
             || matches!(outcome.class(), Class::ToldToWait | Class::SiteWide | Class::Ambiguous);
@@ -278,7 +286,7 @@ impl Counted {
         self.setbacks.insert(host.clone(), Setback { url: url.clone(), answer, asked, at });
     }
 
-    /// Notes a host that is asked although its robots.txt could not be fetched.
+    /// Notes a host that is requested although its robots.txt could not be fetched.
     fn look_at_robots(&mut self, url: &CrawlUrl, findings: &Findings) {
         let found = findings.of(Gate::Robots);
         let standing = match found.reason {
@@ -310,11 +318,11 @@ impl Counted {
         self.friction(&step.outcome, &step.url);
     }
 
-    /// Notes whether a host could be reached.
+    /// Notes whether a connection to a host succeeded.
     fn reached(&mut self, outcome: &Outcome, url: &CrawlUrl) {
         let host = GuardRefusal::host(url);
         match outcome {
-            // What our own side did is told by itself.
+            // Failures on our own side are reported separately.
             Outcome::Failed(problem) if problem.class() == Class::Ours => {}
             Outcome::Failed(problem) if problem.may_be_ours() || problem.is_refusal() => {
                 if self.unreached.len() < NAMES_MAX {
@@ -332,7 +340,7 @@ impl Counted {
     }
 }
 
-/// What came of a request, in words that follow the URL.
+/// Returns the result of a request in words that follow the URL.
 fn answer_of(outcome: &Outcome, host: &HostKey) -> String {
     match outcome.status() {
         Some(status) => format!("answered {status}"),
@@ -343,11 +351,7 @@ fn answer_of(outcome: &Outcome, host: &HostKey) -> String {
     }
 }
 
-fn gate_name(gate: Gate) -> &'static str {
-    gate.name()
-}
-
-/// The word for how a URL ended, in columns, reports and progress.
+/// Returns the word for the outcome of a URL in reports and progress.
 pub(crate) fn ending_name(ending: &Ending) -> &'static str {
     match ending {
         Ending::Fetched(_) => "fetched",

@@ -15,33 +15,33 @@ use serde::Serialize;
 use crate::tally::Setback;
 use crate::{Waiting, shown_time, shown_url};
 
-/// A host that must wait longer than a crawl does.
+/// A host that must wait longer than the crawl's patience.
 #[derive(Clone, Debug, Serialize)]
 pub struct Wait {
     /// The host.
     pub host: String,
-    /// Its URLs that are not settled.
+    /// Its URLs without an outcome.
     pub queued: u64,
-    /// When it may be asked again; none if somebody has to allow it first.
+    /// When it may be requested again; none if a person has to allow it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// How long that is from now.
+    /// The wait from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
     /// The gate at which it waits.
     pub gate: &'static str,
-    /// The URL whose answer caused the wait, without the values of its query.
+    /// The URL whose response caused the wait, without the values of its query.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// What that URL answered, in words.
+    /// The response in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
-    /// When.
+    /// When that was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// All of it as a sentence.
+    /// The explanation as a sentence.
     pub why: String,
-    /// What can be done besides waiting.
+    /// What the user can do besides waiting.
     pub hints: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl Wait {
         let host = waiting.host.as_str();
         let until = (waiting.until != Time::NEVER).then_some(waiting.until);
         let reason = waiting.reason;
-        // A pace is nobody's answer.
+        // No response causes these waits.
         let cause =
             cause.filter(|_| !matches!(waiting.gate, Gate::Pace | Gate::Stop | Gate::Slots));
         let caused = cause.map(|cause| {
@@ -162,7 +162,8 @@ impl Wait {
     }
 }
 
-/// A span for `--patience` that outlasts a wait: a fifth more, in seconds, minutes or hours.
+/// Returns a duration for `--patience` that outlasts a wait: a fifth more, in seconds, minutes or
+/// hours.
 fn patience(wait: Duration) -> String {
     let secs = wait.as_secs() * 6 / 5 + 1;
     let minutes = secs.div_ceil(60);
@@ -226,7 +227,7 @@ mod tests {
             said.why
         );
         assert!(said.hints[0].starts_with("`--set backoff.curve.base=15s`"), "{:?}", said.hints);
-        // What is kept as asked needs no explanation.
+        // A wait as long as the site asked for needs no explanation.
         let said = told_to_wait(Some(Duration::from_secs(3600)), None);
         assert!(!said.why.contains("asked for"), "{}", said.why);
     }

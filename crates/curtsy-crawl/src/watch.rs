@@ -1,4 +1,4 @@
-//! What can be seen of a crawl while it works.
+//! The progress of a running crawl.
 
 use std::time::Duration;
 
@@ -6,42 +6,54 @@ use curtsy_core::host::{Gate, Reason};
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 
-/// Somebody who watches a crawl.
+/// Receives the progress of a crawl.
 pub trait Watch {
-    /// Called now and then, never more often than this asks for.
-    fn every(&self) -> Duration;
-    /// How it stands.
-    fn see(&mut self, progress: &Progress);
-    /// An event that a person should know at once: a store that cannot be written, an order to
-    /// stop.
-    fn note(&mut self, text: &str);
+    /// Returns the least time between two calls of `see`.
+    fn every(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+    /// Takes the progress.
+    fn see(&mut self, progress: &Progress) {
+        let _ = progress;
+    }
+    /// Takes an event that a person should know at once: a store that cannot be written, an order
+    /// to stop.
+    fn note(&mut self, text: &str) {
+        let _ = text;
+    }
 }
 
-/// How a crawl stands.
+/// Ignores the progress of a crawl.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {}
+
+/// The progress of a crawl.
 #[derive(Clone, Debug)]
 pub struct Progress {
     /// Rows of pages, fetched or not.
     pub rows: u64,
     /// Pages fetched.
     pub fetched: u64,
-    /// Bytes of bodies kept.
+    /// Bytes of stored bodies.
     pub body_bytes: u64,
-    /// Requests written.
+    /// Requests that were made.
     pub requests: u64,
-    /// URLs that are not settled.
+    /// URLs without an outcome.
     pub queued: u64,
     /// Of these, as many as the budget of pages allows in this run.
     pub in_budget: u64,
-    /// What is left of the budget of time.
+    /// The rest of the budget of time.
     pub time_left: Option<Duration>,
     /// Hosts with rows.
     pub hosts: usize,
-    /// Since the run began.
+    /// The time since the beginning of the run.
     pub took: Duration,
     /// The least time that the queued URLs take: each host's queue at its pace, after its wait.
     /// None if nothing is queued.
     pub left: Option<Duration>,
-    /// Hosts that wait longest among those with work, and for what.
+    /// The hosts with work that wait longest.
     pub waiting: Vec<Waiting>,
 }
 
@@ -50,16 +62,16 @@ pub struct Progress {
 pub struct Waiting {
     /// The host.
     pub host: HostKey,
-    /// Until then.
+    /// The end of the wait.
     pub until: Time,
-    /// For so long.
+    /// The length of the wait.
     pub wait: Duration,
-    /// Its URLs that are not settled.
+    /// Its URLs without an outcome.
     pub queued: u64,
-    /// Whom or what it waits for.
+    /// The reason as a sentence.
     pub why: String,
     /// The gate at which it waits.
     pub gate: Gate,
-    /// What the gate found.
+    /// The gate's finding.
     pub reason: Reason,
 }

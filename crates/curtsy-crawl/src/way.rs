@@ -1,21 +1,21 @@
-//! The way out that a user chose: networks, names, a proxy, certificates.
+//! The routes that a user chose: networks, names, a proxy, certificates.
 
 use std::net::IpAddr;
 use std::path::Path;
 
 use curtsy_core::policy::{Policy, Reach, Variables};
 use curtsy_core::url::{CrawlUrl, HostKey};
-use curtsy_fetch::{IpNet, NamePin, NamedHost, Proxies, Proxy, Settings};
+use curtsy_fetch::{FetchSettings, HttpProxy, IpNet, NamePin, NamedHost, Proxies};
 
 use crate::{SpecError, printable, without_login};
 
-/// What a user chose besides the policy.
+/// The user's choices besides the policy.
 #[derive(Clone, Debug, Default)]
-pub struct Way {
+pub struct RouteChoices {
     /// Networks that may be dialled although they are not public.
     pub allow_net: Vec<IpNet>,
-    /// Hosts of this machine that the user wrote out. A host that only a list, a table or a site
-    /// names is not among them.
+    /// Hosts of this machine that the user wrote. Hosts that only a list, a table or a site names
+    /// are not among them.
     pub named: Vec<NamedHost>,
     /// Addresses for names.
     pub pins: Vec<NamePin>,
@@ -25,10 +25,10 @@ pub struct Way {
     pub ca_pem: Vec<u8>,
 }
 
-impl Way {
+impl RouteChoices {
     /// Reads the address of a proxy. The message does not show its password.
     pub fn through(&mut self, proxy: &str) -> Result<(), SpecError> {
-        let read = proxy.parse::<Proxy>();
+        let read = proxy.parse::<HttpProxy>();
         let read = read.map_err(|why| SpecError::Proxy { text: without_login(proxy), why })?;
         self.proxies = Proxies::all(read);
         Ok(())
@@ -52,7 +52,7 @@ impl Way {
         }
     }
 
-    /// Where these seeds lead: a network that was allowed, this machine, or strangers.
+    /// Returns whether these seeds lead to an allowed network, to this machine, or to strangers.
     pub fn reach(&self, seeds: &[CrawlUrl]) -> Reach {
         match self.allow_net.is_empty() && !self.stays_here(seeds) {
             true => Reach::Public,
@@ -75,9 +75,9 @@ impl Way {
         Ok(())
     }
 
-    /// The way out, as policy and user have it.
-    pub fn settings(&self, policy: &Policy) -> Settings {
-        let mut settings = Settings::of(policy);
+    /// Returns the settings for policy and user.
+    pub fn settings(&self, policy: &Policy) -> FetchSettings {
+        let mut settings = FetchSettings::of(policy);
         settings.allow_net = self.allow_net.clone();
         settings.named = self.named.clone();
         settings.pins = self.pins.clone();

@@ -1,17 +1,16 @@
-//! Workers at work: what a crawl into a file and a crawl into a face have in common.
+//! The workers of a crawl, for crawls into a file and into a face.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use curtsy_core::host::Gate;
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{
-    Cache, Outside, Over, Point, Worker, WorkerCounts, WorkerMemory, WorkerSettings, World,
+    Cache, Outside, Over, Worker, WorkerCounts, WorkerMemory, WorkerSettings, World,
 };
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use curtsy_sink::{PRIVATE_ADDRESS, UNKNOWN_ISSUER};
@@ -27,7 +26,7 @@ use crate::{CrawlError, JobSpec, Wait, Waiting, attend};
 /// connection.
 const VISITS_PER_CONNECTION: u32 = 4;
 pub(crate) const VISITS_MAX: u32 = 4096;
-/// How often an idle worker looks whether another one has found something.
+/// How often an idle worker looks for work that another one has found.
 const IDLE_POLL: Duration = Duration::from_millis(50);
 
 /// What all workers of a crawl share.
@@ -37,29 +36,28 @@ pub(crate) struct Crew<'c> {
     pub(crate) outlet: Outlet,
     pub(crate) discovery: Discovery,
     pub(crate) seeds: SeedSource,
-    /// How many they are.
+    /// The number of workers.
     pub(crate) workers: usize,
     /// Rows that a worker hands on at once.
     pub(crate) flush_rows: usize,
-    /// Whether a caller waits for one page alone: what it waits for in vain is its outcome.
+    /// Whether a caller waits for a single page. A wait that is too long is then the page's
+    /// outcome.
     pub(crate) single: bool,
-    /// Requests written by all of them.
-    pub(crate) sent: AtomicU64,
     /// The page cache of all crawls, if this one uses it.
     pub(crate) sharing: Option<Sharing>,
-    /// What was wrong with it.
+    /// An error of the page cache.
     pub(crate) sharing_said: Option<String>,
 }
 
 impl<'c> Crew<'c> {
-    /// What can be wrong with the order is found here, before anything is begun.
+    /// Checks the order before anything is begun.
     pub(crate) fn check(spec: &JobSpec) -> Result<(Outlet, Discovery), CrawlError> {
         let outlet = Outlet::new(&spec.outlet)?;
         let discovery = Discovery::new(spec.discovery.clone())?;
         Ok((outlet, discovery))
     }
 
-    /// A crew for a crawl that is open.
+    /// Returns the crew of an open crawl.
     pub(crate) fn new(
         spec: &'c JobSpec,
         crawl: &'c Crawl,
@@ -78,13 +76,12 @@ impl<'c> Crew<'c> {
             workers,
             flush_rows,
             single: false,
-            sent: AtomicU64::new(0),
             sharing,
             sharing_said,
         }
     }
 
-    /// The store as one of the workers has it, on the worker's own thread.
+    /// Returns the store of a worker, for the worker's own thread.
     pub(crate) fn store(&self, which: usize) -> Handle<Machine> {
         let store = self.crawl.handle_of(which, self.workers);
         if let Some(sharing) = &self.sharing {
@@ -93,7 +90,7 @@ impl<'c> Crew<'c> {
         store
     }
 
-    /// The pages that a crawl holds, with those of all others behind them.
+    /// Returns the pages that a crawl holds, with the shared cache behind them.
     pub(crate) fn shelves<'s>(&'s self, own: Box<dyn Cache + 's>) -> Box<dyn Cache + 's> {
         match &self.sharing {
             Some(sharing) => Box::new(sharing.behind(own, self.crawl)),
@@ -111,11 +108,11 @@ impl<'c> Crew<'c> {
     ) -> (Option<Over>, WorkerCounts) {
         let clock = TokioClock::new();
         let fetch = HttpFetch::new(&self.outlet, clock);
-        let world = MachineWorld { store, fetch, clock, sent: &self.sent };
+        let world = MachineWorld { store, fetch, clock };
         let policy = &self.spec.policy;
         let connections = policy.slots.total_connections;
         let visits = match policy.pace.delay_max.is_zero() {
-            // None of them waits for a turn: more would only take each other's connections away.
+            // No visit waits for a turn: more visits would only compete for connections.
             true => connections.clamp(1, VISITS_MAX),
             false => connections.saturating_mul(VISITS_PER_CONNECTION).clamp(64, VISITS_MAX),
         };
@@ -131,7 +128,7 @@ impl<'c> Crew<'c> {
             ..WorkerSettings::default()
         };
         if self.workers > 1 {
-            // What one finds is work for the others, and nobody tells them.
+            // Workers do not notify each other of found URLs.
             settings.idle_poll = IDLE_POLL;
         }
         let memory = Rc::new(RefCell::new(WorkerMemory::default()));
@@ -177,7 +174,7 @@ impl Crew<'_> {
         let now = self.crawl.now();
         let mut waiting = attend::waiting(self, tally).await;
         if waited.is_none() {
-            // A crawl that was stopped: a host that only waits for its turn is nothing to tell.
+            // A stopped crawl need not report a host that only waits for its turn.
             waiting.retain(|w| !matches!(w.gate, Gate::Pace | Gate::Slots));
         }
         let policy = &self.spec.policy;
@@ -191,9 +188,7 @@ impl Crew<'_> {
         if let Some(issuer) = counted.reasons.get_mut(UNKNOWN_ISSUER) {
             issuer.hint = Some("`--ca-file` adds roots".to_owned());
         }
-        let Some(private) = counted.reasons.get_mut(PRIVATE_ADDRESS) else {
-            return;
-        };
+        let Some(private) = counted.reasons.get_mut(PRIVATE_ADDRESS) else { return };
         let flags: BTreeSet<String> =
             self.outlet.refusals().into_iter().filter_map(|refused| refused.allow).collect();
         let flags: Vec<String> = flags.into_iter().collect();
@@ -201,15 +196,14 @@ impl Crew<'_> {
     }
 }
 
-/// This machine, as a worker sees it.
-struct MachineWorld<'c> {
+/// The world of a worker on this machine.
+struct MachineWorld {
     store: Handle<Machine>,
     fetch: HttpFetch,
     clock: TokioClock,
-    sent: &'c AtomicU64,
 }
 
-impl World for MachineWorld<'_> {
+impl World for MachineWorld {
     type Store = Handle<Machine>;
     type Fetch = HttpFetch;
     type Clock = TokioClock;
@@ -222,14 +216,9 @@ impl World for MachineWorld<'_> {
     fn clock(&self) -> &TokioClock {
         &self.clock
     }
-    async fn reached(&self, point: Point) {
-        if point == Point::BeforeSend {
-            self.sent.fetch_add(1, Ordering::Relaxed);
-        }
-    }
 }
 
-/// A number that nobody else has.
+/// Returns a random number.
 pub(crate) fn chance() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

@@ -1,8 +1,12 @@
-// What DuckDB's C API cannot do: the CRAWL statement, a second connection of a caller, and what goes on in the caller's session.
+// What DuckDB's C API lacks: the CRAWL statement, a second connection for a caller, and the state
+// of
+// the caller's session.
 //
-// This is compiled against the headers of exactly one DuckDB release, travels inside the extension, and is loaded only into that release.
-// Its symbols come from the host. Nothing here throws into Rust, and nothing here knows what a crawl is: the statement becomes a call of
-// the table function `curtsy_statement`, which Rust registers.
+// This file is compiled against the headers of exactly one DuckDB release, embedded in the
+// extension,
+// and loaded only into that release. Its symbols come from the host. Nothing here throws into Rust,
+// and nothing knows what a crawl is: the statement becomes a call of the table function
+// `curtsy_statement`, which Rust registers.
 
 #include "duckdb.hpp"
 #include "duckdb/catalog/catalog.hpp"
@@ -50,7 +54,7 @@ struct Crawl : public ParserExtensionParseData {
 	}
 };
 
-// What is said when a statement begins with CRAWL and then isn't one.
+// The error for a statement that begins with CRAWL and is not one.
 struct Unexpected {
 	string text;
 };
@@ -70,7 +74,8 @@ string Unquoted(const string &text, char quote) {
 	return plain;
 }
 
-// Reads one statement off the front of the tokens. DuckDB has thrown blanks and comments away; literals are as they were written.
+// Reads one statement from the front of the tokens. DuckDB has removed blanks and comments;
+// literals are as written.
 class Reader {
 public:
 	explicit Reader(const vector<SimpleToken> &tokens) : tokens(tokens) {
@@ -129,7 +134,8 @@ private:
 	void Append(string &query) const {
 		auto &token = tokens[at];
 		if (!query.empty() && tokens[at - 1].text != "$") {
-			// Literals on two lines are one in SQL; with a blank between them they would be an error.
+			// Literals on two lines are one in SQL; with a blank between them they would be an
+			// error.
 			bool literals =
 			    token.type == TokenType::STRING_LITERAL && tokens[at - 1].type == TokenType::STRING_LITERAL;
 			query += literals ? '\n' : ' ';
@@ -198,7 +204,7 @@ private:
 		return literal ? Unquoted(text, '\'') : Unquoted(text, '"');
 	}
 
-	// A list stays text, as `['a', 'b']`: whoever reads the option knows what may be in it.
+	// A list stays text, as `['a', 'b']`: the reader of the option knows its form.
 	string ReadList(const string &key) {
 		string list;
 		idx_t depth = 0;
@@ -217,7 +223,8 @@ private:
 		return at >= tokens.size() || tokens[at].type == TokenType::TERMINATOR ||
 		       tokens[at].type == TokenType::END_OF_INPUT;
 	}
-	// Whatever is quoted has its quotes, so nothing else reads like a sign. (The type is no help: a last `.` is a number to DuckDB.)
+	// Quoted tokens keep their quotes, so only a sign looks like a sign. (The type does not help:
+	// to DuckDB a final `.` is a number.)
 	bool Sign(const char *sign) const {
 		return !AtEnd() && tokens[at].text == sign;
 	}
@@ -236,7 +243,7 @@ private:
 	idx_t at = 0;
 };
 
-// Called for every statement that DuckDB cannot parse; all but ours are left to it.
+// Called for every statement that DuckDB cannot parse. Other statements are left to DuckDB.
 ParserExtensionParseResult Parse(ParserExtensionInfo *, const vector<SimpleToken> &tokens) {
 	if (tokens.empty() || !StringUtil::CIEquals(tokens[0].text, "crawl")) {
 		return ParserExtensionParseResult();
@@ -275,16 +282,16 @@ ParserExtensionPlanResult Plan(ParserExtensionInfo *, ClientContext &context,
 }
 
 //===--------------------------------------------------------------------===//
-// Progress and patience
+// Progress, and calls without rows yet
 //===--------------------------------------------------------------------===//
 
-// What Rust knows of one call, by its bind data.
+// Rust's callbacks for one call, by its bind data.
 struct Pulse {
-	// How much is done, in percent; less than zero when nobody knows.
+	// The progress in percent; negative if unknown.
 	double (*progress)(const void *bound);
-	// Says that whoever fills may give up for now instead of waiting.
+	// Permits the call to return without rows instead of waiting.
 	void (*may_wait)(const void *bound);
-	// For how many milliseconds there will be no rows, although it is not the end.
+	// For how many milliseconds there are no rows yet; 0 means the end.
 	uint64_t (*waits)(const void *bound);
 } pulse;
 
@@ -309,7 +316,8 @@ struct Wait : public AsyncTask {
 	uint64_t milliseconds;
 };
 
-// No rows is the end to the C API. To DuckDB it need not be: the thread is given back, which then draws the progress bar and sees an interrupt.
+// In the C API, no rows mean the end. DuckDB itself can be told otherwise: it gets its thread back,
+// draws the progress bar and notices an interrupt.
 void Fill(ClientContext &context, TableFunctionInput &input, DataChunk &output) {
 	auto bound = BoundOf(input.bind_data.get());
 	while (!context.IsInterrupted()) {
@@ -333,7 +341,8 @@ void Fill(ClientContext &context, TableFunctionInput &input, DataChunk &output) 
 // The caller's session
 //===--------------------------------------------------------------------===//
 
-// A caller may close its connection while a crawl of it still winds down, so nothing here keeps a context alive, or trusts that it is.
+// A caller may close its connection while its crawl still ends, so nothing here keeps a context
+// alive, or relies on one.
 typedef weak_ptr<ClientContext> Caller;
 
 shared_ptr<ClientContext> Alive(void *caller) {
@@ -357,7 +366,8 @@ int Guarded(char *error, size_t room, F &&work) {
 	return 1;
 }
 
-// Where CREATE TABLE would put a name that nothing has yet: DuckDB's own rule (Binder::SearchSchema), which is private.
+// Where CREATE TABLE would create a new name: DuckDB's own rule (Binder::SearchSchema), which is
+// private.
 QualifiedName PlaceFor(ClientContext &context, const QualifiedName &given) {
 	CatalogEntryRetriever retriever(context);
 	auto &search_path = *ClientData::Get(context).catalog_search_path;
@@ -379,10 +389,10 @@ QualifiedName PlaceFor(ClientContext &context, const QualifiedName &given) {
 }
 
 //===--------------------------------------------------------------------===//
-// What Rust calls
+// The functions for Rust
 //===--------------------------------------------------------------------===//
 
-// Adds the statement to a database, and progress and patience to the table functions that are named.
+// Adds the statement to a database, and the callbacks to the named table functions.
 int Attach(duckdb_database database, const char *const *functions, size_t count, const Pulse *callbacks, char *error,
            size_t room) {
 	return Guarded(error, room, [&] {
@@ -419,7 +429,7 @@ void LetGo(void *caller) {
 	delete static_cast<Caller *>(caller);
 }
 
-// Whether the caller wants to stop, or is gone.
+// Whether the caller has interrupted its query, or is gone.
 bool Interrupted(void *caller) {
 	auto context = static_cast<Caller *>(caller)->lock();
 	return !context || context->IsInterrupted();
@@ -431,7 +441,8 @@ bool InTransaction(void *caller) {
 	return context && !context->transaction.IsAutoCommit();
 }
 
-// A connection of the caller's database that reads names as the caller does. `duckdb_disconnect` closes it.
+// Opens a connection to the caller's database that resolves names as the caller does.
+// `duckdb_disconnect` closes it.
 duckdb_connection Connect(void *caller, char *error, size_t room) {
 	duckdb_connection result = nullptr;
 	Guarded(error, room, [&] {
@@ -440,7 +451,7 @@ duckdb_connection Connect(void *caller, char *error, size_t room) {
 		auto &theirs = ClientData::Get(*context);
 		auto &ours = ClientData::Get(*connection->context);
 		ours.default_database = theirs.default_database;
-		// The same temporary tables and views: seeds may well be in one.
+		// The same temporary tables and views: the seeds may be in one.
 		ours.temporary_objects = theirs.temporary_objects;
 		auto paths = theirs.catalog_search_path->GetSetPaths();
 		for (auto &path : paths) {
@@ -465,7 +476,8 @@ struct Target {
 	bool read_only;
 };
 
-// Which table a name means to the caller, whether or not it is there yet. `FreeTarget` frees the names.
+// Resolves the name of a table for the caller. The table need not exist. `FreeTarget` frees the
+// names.
 int Resolve(void *caller, const char *name, Target *target, char *error, size_t room) {
 	return Guarded(error, room, [&] {
 		auto held = Alive(caller);
@@ -485,7 +497,7 @@ int Resolve(void *caller, const char *name, Target *target, char *error, size_t 
 		                   : PlaceFor(context, given);
 		auto &catalog = Catalog::GetCatalog(context, place.Catalog());
 		if (!entry) {
-			catalog.GetSchema(context, place.Schema()); // throws that there is none
+			catalog.GetSchema(context, place.Schema()); // throws if there is none
 		}
 		target->exists = entry != nullptr;
 		target->view = entry && entry->type == CatalogType::VIEW_ENTRY;
@@ -503,7 +515,7 @@ void FreeTarget(Target *target) {
 	free(target->table);
 }
 
-// The functions above, in the order in which `Shim` in src/duck/shim.rs has them.
+// The functions above, in the order of `Shim` in src/duck/shim.rs.
 const struct {
 	decltype(&Attach) attach;
 	decltype(&Hold) hold;

@@ -1,11 +1,11 @@
 //! A crawl that works on its own threads while a query takes its rows.
 //!
-//! Workers hand on batches and wait until the query has taken them, so a query that pauses holds the crawl up, and never more than a
-//! batch of each worker is on its way. Dropping it ends the crawl: what was sent is waited for a moment, then everything ends as if the
-//! process had been killed, which loses nothing that others need; every thread is joined.
+//! A worker hands on a batch and waits until the query has taken it. A query that pauses therefore
+//! pauses the crawl, and at most one batch of each worker is in flight. Dropping the crawl ends it:
+//! requests in flight get a moment to end, then everything ends as if the process had been killed,
+//! which loses nothing that other crawls need. Every thread is joined.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use curtsy_core::host::AskKind;
 use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
 use curtsy_crawl::{
-    CrawlError, Keeper, Left, Progress, Report, Streaming, Watch, robots_texts, stream,
+    CrawlError, CrawlReport, Keeper, LeftPage, Progress, Streaming, Watch, robots_texts, stream,
 };
 use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Fetched, Head, Row, Sink, SinkError, UrlRecord,
@@ -23,59 +23,58 @@ use curtsy_sink::{RobotsTexts, Rules};
 use curtsy_store::{Crawl, Handle, Machine, Shows};
 use tokio::sync::oneshot;
 
-use crate::duck::{Caller, Fault};
-use crate::order::{Asked, fault};
-use crate::task::Task;
+use crate::duck::{CallerSession, SqlError};
+use crate::order::{CrawlOrder, sql_error};
+use crate::task::CrawlThread;
 
 /// Rows that a worker hands on at once.
 const ROWS_PER_THREAD: usize = 20;
-/// How long a query waits for rows before DuckDB looks after it: an interrupt is seen so soon.
+/// How long a query waits for rows before it returns to DuckDB, which then notices an interrupt.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Rows on their way from a worker.
-pub(crate) struct Delivery {
+/// Rows that a worker hands to the query.
+pub(crate) struct RowDelivery {
     /// The rows.
     pub(crate) rows: Vec<Arc<Row>>,
-    /// Pages that must wait too long, at the end.
-    pub(crate) left: Vec<Left>,
+    /// Pages that must wait longer than the crawl's patience: the last delivery has them.
+    pub(crate) left: Vec<LeftPage>,
     taken: oneshot::Sender<()>,
 }
 
-impl Delivery {
-    /// They are kept: the worker may go on.
-    pub(crate) fn keep(self) {
-        // Nobody waits for it any more if the crawl was ended.
+impl RowDelivery {
+    /// Tells the worker that the query has the rows.
+    pub(crate) fn accept(self) {
+        // Fails if the crawl has ended.
         let _ = self.taken.send(());
     }
 }
 
-/// What comes next.
-pub(crate) enum Next {
+/// What a query gets next.
+pub(crate) enum NextRows {
     /// Rows.
-    Rows(Delivery),
-    /// The crawl is over.
-    Over(Box<Report>),
+    Delivered(RowDelivery),
+    /// The crawl has ended.
+    Ended(Box<CrawlReport>),
     /// Nothing yet.
     Nothing,
 }
 
-/// A crawl at work.
+/// A running crawl.
 pub(crate) struct Crawling {
-    /// Let go before the threads are waited for: whoever waits for its rows to be taken is told that nobody takes them.
-    deliveries: Receiver<Delivery>,
-    work: Task<Result<Report, CrawlError>>,
-    /// Who has the texts of robots.txt, once the crawl is open.
+    /// Dropped before the threads are joined: a worker that waits for its rows to be taken then
+    /// learns that the query has ended.
+    deliveries: Receiver<RowDelivery>,
+    work: CrawlThread<Result<CrawlReport, CrawlError>>,
+    /// The texts of robots.txt, once the crawl is open.
     texts: Arc<Mutex<Option<RobotsTexts>>>,
-    done: Arc<AtomicU64>,
-    caller: Caller,
     /// The policy's limit on bodies.
     body_max: u64,
 }
 
-/// Pages that a table holds, for a crawl that asks again for those that may have changed.
-pub(crate) type Held = HashMap<UrlKey, HeldPage>;
+/// Pages that a table holds, for a crawl that refetches those that may have changed.
+pub(crate) type HeldPages = HashMap<UrlKey, HeldPage>;
 
-/// What a table holds of a page.
+/// A page that a table holds.
 #[derive(Clone, Debug)]
 pub(crate) struct HeldPage {
     /// When it was fetched.
@@ -87,182 +86,178 @@ pub(crate) struct HeldPage {
 impl Crawling {
     /// Starts a crawl.
     pub(crate) fn start(
-        asked: &Asked,
+        order: &CrawlOrder,
         known: Vec<UrlKey>,
-        held: Held,
-        caller: Caller,
-    ) -> Result<Crawling, Fault> {
+        held: HeldPages,
+        caller: CallerSession,
+    ) -> Result<Crawling, SqlError> {
         let (sender, deliveries) = channel();
         let texts: Arc<Mutex<Option<RobotsTexts>>> = Arc::default();
-        let done = Arc::new(AtomicU64::new(0));
         let shows = Shows::Nothing;
-        let how = Streaming { workers: asked.threads, rows: ROWS_PER_THREAD, known, shows };
-        let (job, told) = (asked.job.clone(), Arc::clone(&texts));
-        let mut watch = Watching { done: Arc::clone(&done) };
-        let work = Task::start(move |stop| {
+        let how = Streaming { workers: order.threads, rows: ROWS_PER_THREAD, known, shows };
+        let (job, known_texts) = (order.job.clone(), Arc::clone(&texts));
+        let mut progress = QueryProgress::begin(caller);
+        let work = CrawlThread::start(move |stop| {
             let keeper = |crawl: &Crawl| {
                 let robots = robots_texts(crawl);
-                *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(robots);
-                Post { sender, pages: Mutex::new(Pages { held, listed: HashMap::new() }) }
+                *known_texts.lock().unwrap_or_else(PoisonError::into_inner) = Some(robots);
+                let pages = TablePages { held, listed: HashMap::new() };
+                QueryKeeper { sender, pages: Mutex::new(pages) }
             };
-            let asked = async || {
-                stop.notified().await;
-                Ok(())
-            };
-            stream(&job, how, keeper, &mut watch, asked)
+            stream(&job, how, keeper, &mut progress, async || stop.heard().await)
         })?;
-        let body_max = asked.job.policy.body.decoded_max;
-        Ok(Crawling { deliveries, work, texts, done, caller, body_max })
+        let body_max = order.job.policy.body.decoded_max;
+        Ok(Crawling { deliveries, work, texts, body_max })
     }
 
-    /// Waits a moment for what comes next.
-    pub(crate) fn next(&mut self) -> Result<Next, Fault> {
-        self.caller.set_progress(self.progress());
+    /// Waits a moment for rows.
+    pub(crate) fn next(&mut self) -> Result<NextRows, SqlError> {
         match self.deliveries.recv_timeout(PATIENCE) {
-            Ok(delivery) => Ok(Next::Rows(delivery)),
-            Err(RecvTimeoutError::Timeout) => Ok(Next::Nothing),
+            Ok(delivery) => Ok(NextRows::Delivered(delivery)),
+            Err(RecvTimeoutError::Timeout) => Ok(NextRows::Nothing),
             Err(RecvTimeoutError::Disconnected) => {
-                let report = self.work.join()?.map_err(fault)?;
-                Ok(Next::Over(Box::new(report)))
+                let report = self.work.join()?.map_err(sql_error)?;
+                Ok(NextRows::Ended(Box::new(report)))
             }
         }
     }
 
-    /// The lines of robots.txt that decide, as text.
+    /// The lines of robots.txt that decided, as text.
     pub(crate) fn rules(&self) -> Rules {
         let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut rules = Rules::new(texts);
         rules.body_max = Some(self.body_max);
         rules
     }
+}
 
-    fn progress(&self) -> f64 {
-        f64::from_bits(self.done.load(Ordering::Relaxed))
+/// Reports a crawl's progress to DuckDB's progress bar.
+pub(crate) struct QueryProgress(CallerSession);
+
+impl QueryProgress {
+    /// Begins at zero.
+    pub(crate) fn begin(caller: CallerSession) -> QueryProgress {
+        caller.set_progress(0.0);
+        QueryProgress(caller)
     }
 }
 
-/// Whoever looks how a crawl stands.
-struct Watching {
-    done: Arc<AtomicU64>,
-}
-
-impl Watch for Watching {
+impl Watch for QueryProgress {
     fn every(&self) -> Duration {
         Duration::from_millis(250)
     }
 
     fn see(&mut self, progress: &Progress) {
         let (rows, all) = (progress.rows as f64, (progress.rows + progress.queued).max(1) as f64);
-        self.done.store((rows / all).to_bits(), Ordering::Relaxed);
+        self.0.set_progress(rows / all);
     }
-
-    fn note(&mut self, _: &str) {}
 }
 
-/// The way of rows from workers to the query.
-struct Post {
-    sender: Sender<Delivery>,
-    pages: Mutex<Pages>,
+/// Hands rows from workers to the query.
+struct QueryKeeper {
+    sender: Sender<RowDelivery>,
+    pages: Mutex<TablePages>,
 }
 
-impl Keeper for Post {
+impl QueryKeeper {
+    fn pages(&self) -> std::sync::MutexGuard<'_, TablePages> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Keeper for QueryKeeper {
     fn sink(&self) -> Box<dyn Sink + '_> {
-        Box::new(Desk { post: self, sender: self.sender.clone() })
+        Box::new(QuerySink { keeper: self, sender: self.sender.clone() })
     }
 
     fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
-        Box::new(Shelf(&self.pages))
+        Box::new(TableCache(self))
     }
 
-    fn left(&self, left: Vec<Left>) {
+    fn left(&self, left: Vec<LeftPage>) {
         let (taken, _) = oneshot::channel();
-        // If the query has ended, nobody asks.
-        let _ = self.sender.send(Delivery { rows: Vec::new(), left, taken });
+        // Fails if the query has ended.
+        let _ = self.sender.send(RowDelivery { rows: Vec::new(), left, taken });
     }
 }
 
-/// Where one worker hands on its rows.
-struct Desk<'p> {
-    post: &'p Post,
-    sender: Sender<Delivery>,
+/// The sink of one worker.
+struct QuerySink<'k> {
+    keeper: &'k QueryKeeper,
+    sender: Sender<RowDelivery>,
 }
 
-impl Sink for Desk<'_> {
+impl Sink for QuerySink<'_> {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         let rows = batch.rows.clone();
         let count = rows.len();
-        self.post.pages.lock().unwrap_or_else(PoisonError::into_inner).learn(&rows);
-        let (taken, heard) = oneshot::channel();
-        let sent = self.sender.send(Delivery { rows, left: Vec::new(), taken });
+        self.keeper.pages().learn(&rows);
+        let (taken, accepted) = oneshot::channel();
+        let sent = self.sender.send(RowDelivery { rows, left: Vec::new(), taken });
         Box::pin(async move {
             let gone = || SinkError { rows: count, why: "the query has ended".to_owned() };
             sent.map_err(|_| gone())?;
-            heard.await.map_err(|_| gone())
+            accepted.await.map_err(|_| gone())
         })
     }
 }
 
-/// What is known of pages: by the table, and by the sitemaps of this crawl.
-struct Pages {
-    held: Held,
-    listed: HashMap<UrlKey, Listed>,
+/// The pages that the table holds, and what the sitemaps of this crawl say about them.
+struct TablePages {
+    held: HeldPages,
+    listed: HashMap<UrlKey, SitemapDates>,
 }
 
-/// What a sitemap says of a page.
+/// What a sitemap says about a page.
 #[derive(Clone, Copy)]
-struct Listed {
+struct SitemapDates {
     modified: Option<Time>,
     changes: Option<Duration>,
 }
 
-impl Pages {
-    /// Takes in what sitemaps list, if anybody asks for it later.
+impl TablePages {
+    /// Remembers what sitemaps say about held pages.
     fn learn(&mut self, rows: &[Arc<Row>]) {
         if self.held.is_empty() {
             return;
         }
         let sitemaps = rows.iter().filter(|row| row.kind == AskKind::Sitemap);
-        let pages = sitemaps.filter_map(|row| row.page.as_deref());
-        for entry in
-            pages.filter_map(|page| page.document.sitemap.as_ref()).flat_map(|s| &s.entries)
-        {
+        let sitemaps = sitemaps.filter_map(|row| row.page.as_deref()?.document.sitemap.as_ref());
+        for entry in sitemaps.flat_map(|sitemap| &sitemap.entries) {
             let modified = entry.modified_ms.and_then(|ms| u64::try_from(ms).ok());
-            let listed = Listed {
+            let dates = SitemapDates {
                 modified: modified.map(|ms| Time::from_micros(ms.saturating_mul(1000))),
                 changes: entry.change.map(|change| change.every()),
             };
             if self.held.contains_key(&entry.url.key()) {
-                self.listed.insert(entry.url.key(), listed);
+                self.listed.insert(entry.url.key(), dates);
             }
         }
     }
 
-    /// What is held of a page, and until when it is good: by the date of the sitemap, else by how often it says that the page changes;
-    /// without either it is asked for with its validators.
+    /// A held page, and until when it is fresh: by its date in the sitemap, else by the change
+    /// frequency there. Without either the page is revalidated.
     fn get(&self, key: UrlKey) -> Option<CachedPage> {
         let held = self.held.get(&key)?;
-        let fresh_until = match (held.crawl_time, self.listed.get(&key)) {
-            (Some(at), Some(Listed { modified: Some(modified), .. })) => {
-                if *modified > at {
-                    Time::from_secs(0)
-                } else {
-                    Time::NEVER
+        let fresh_until =
+            match (held.crawl_time, self.listed.get(&key)) {
+                (Some(at), Some(SitemapDates { modified: Some(modified), .. })) => {
+                    if *modified > at { Time::START } else { Time::NEVER }
                 }
-            }
-            (Some(at), Some(Listed { changes: Some(every), .. })) => at + *every,
-            _ => Time::from_secs(0),
-        };
+                (Some(at), Some(SitemapDates { changes: Some(every), .. })) => at + *every,
+                _ => Time::START,
+            };
         let (etag, last_modified) = (held.etag.clone(), held.last_modified.clone());
         Some(CachedPage { fresh_until, etag, last_modified })
     }
 }
 
-/// The pages that the table holds, as a worker asks for them.
-struct Shelf<'p>(&'p Mutex<Pages>);
+/// The pages that the table holds, as the cache of a worker.
+struct TableCache<'k>(&'k QueryKeeper);
 
-impl Cache for Shelf<'_> {
+impl Cache for TableCache<'_> {
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>> {
-        let found = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key);
+        let found = self.0.pages().get(key);
         Box::pin(std::future::ready(found))
     }
 

@@ -1,7 +1,8 @@
 //! The crawler as a DuckDB extension.
 //!
-//! `functions` says what DuckDB's users see; `duck` is a small safe layer over DuckDB's C API, and the only place with unsafe code. The CRAWL
-//! statement needs more than that API has: `shim/statement.cpp` adds it, in the one release of DuckDB that it was compiled for.
+//! `functions` has what users of DuckDB see. `duck` is a small safe layer over DuckDB's C API, and
+//! the only module with unsafe code. The CRAWL statement needs more than that API offers:
+//! `shim/statement.cpp` adds it, in the one release of DuckDB that it was compiled for.
 
 mod crawling;
 mod duck;
@@ -14,11 +15,11 @@ mod tray;
 
 use libduckdb_sys as ffi;
 
-/// What DuckDB calls when the extension is loaded.
+/// The entry point that DuckDB calls when it loads the extension.
 ///
 /// # Safety
 ///
-/// `info` and `access` are what DuckDB gave, and are used before this returns.
+/// `info` and `access` are the arguments of DuckDB, and are used before this returns.
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn curtsy_init_c_api(

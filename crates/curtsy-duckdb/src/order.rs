@@ -1,89 +1,97 @@
-//! What a query asks for, as a crawl: options of the call, settings of the session, policy.
+//! Reads a call's options, the session's settings and the policy into a crawl.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use curtsy_core::policy::{FlagValue, Layers, Preset, Reach, Variables, nearest};
 use curtsy_core::url::CrawlUrl;
-use curtsy_crawl::{Choice, JobSpec, Order, PageSharing, Way, ledger_file, seed};
+use curtsy_crawl::{JobOrder, JobSpec, PageSharing, PolicyChoice, RouteChoices, ledger_file, seed};
 use curtsy_engine::discover::{Discovery, DiscoverySpec, Scope};
 use curtsy_fetch::{IpNet, NamePin};
+use curtsy_store::{Ledger, Machine, Options as StoreOptions};
 use url::Url;
 
-use crate::duck::{Argument, Bind, Fault};
+use crate::duck::{Argument, Bind, NamedParameter, SqlError};
 
-/// Threads that a crawl may have.
+/// The largest number of worker threads.
 const THREADS_MAX: i64 = 32;
-/// Connections that a crawl may have, unless somebody says otherwise.
+/// The default number of connections.
 const CONNECTIONS: &str = "32";
-/// How long a query waits for hosts that must wait, unless the query says otherwise, whatever a policy says: somebody sits before it.
+/// How long a query waits for hosts that must wait, unless its option says otherwise. A policy does
+/// not count, because a person waits for the query.
 const PATIENCE: &str = "1m";
 
-/// An option of a crawl: its name, and what it is for.
-pub(crate) struct Named(pub(crate) &'static str, pub(crate) &'static str);
-
 /// The options of every crawl, as named parameters and after `WITH`.
-pub(crate) const OPTIONS: &[Named] = &[
-    Named("threads", "worker threads, 1 to 32; DuckDB's setting threads"),
-    Named("max_total_connections", "open connections at once; 32"),
-    Named("max_parallel_per_domain", "requests in flight on one host; 2"),
-    Named("follow_links", "follow the links of pages; false"),
-    Named("max_crawl_depth", "links followed from a seed; 10"),
-    Named("max_crawl_pages", "pages fetched at most; 10000"),
-    Named("respect_nofollow", "do not follow links marked nofollow; true"),
-    Named("follow_canonical", "follow the canonical URL that a page names; true"),
-    Named("accept_content_types", "content types to keep, as 'text/*, application/json'; all"),
-    Named("reject_content_types", "content types to discard; none"),
-    Named("max_response_bytes", "a larger response is an error; 10485760"),
-    Named("compress", "accept compressed answers; true"),
-    Named("cache", "use the page cache that all crawls of this user share; true"),
-    Named(
+pub(crate) const OPTIONS: &[NamedParameter] = &[
+    NamedParameter("threads", "worker threads, 1 to 32; DuckDB's setting threads"),
+    NamedParameter("max_total_connections", "open connections at once; 32"),
+    NamedParameter("max_parallel_per_domain", "requests in flight on one host; 2"),
+    NamedParameter("follow_links", "follow the links of pages; false"),
+    NamedParameter("max_crawl_depth", "links followed from a seed; 10"),
+    NamedParameter("max_crawl_pages", "pages fetched at most; 10000"),
+    NamedParameter("respect_nofollow", "do not follow links marked nofollow; true"),
+    NamedParameter("follow_canonical", "follow the canonical URL that a page names; true"),
+    NamedParameter(
+        "accept_content_types",
+        "content types to keep, as 'text/*, application/json'; all",
+    ),
+    NamedParameter("reject_content_types", "content types to discard; none"),
+    NamedParameter("max_response_bytes", "a larger response is an error; 10485760"),
+    NamedParameter("compress", "accept compressed answers; true"),
+    NamedParameter("cache", "use the page cache that all crawls of this user share; true"),
+    NamedParameter(
         "update_stale",
         "fetch pages again that the table already holds and that may have changed; false",
     ),
-    Named("max_retry_backoff_seconds", "the longest wait that the crawler chooses itself; 600"),
-    Named("user_agent", "your crawler's name, as product/version"),
-    Named("policy", "a preset or a policy file; warehouse"),
-    Named("contact", "where a site owner reaches you; the setting curtsy_contact"),
-    Named("delay", "the least time between two requests to a host, as '500ms'; the policy's"),
-    Named(
+    NamedParameter(
+        "max_retry_backoff_seconds",
+        "the longest wait that the crawler chooses itself; 600",
+    ),
+    NamedParameter("user_agent", "your crawler's name, as product/version"),
+    NamedParameter("policy", "a preset or a policy file; warehouse"),
+    NamedParameter("contact", "where a site owner reaches you; the setting curtsy_contact"),
+    NamedParameter(
+        "delay",
+        "the least time between two requests to a host, as '500ms'; the policy's",
+    ),
+    NamedParameter(
         "sitemaps",
         "read sitemaps: of whole sites (by default), of every host (true), of none (false)",
     ),
-    Named("scope", "how far links lead: host, subdomains, prefix, everywhere; host"),
-    Named("include", "only found URLs that match, as '/blog/*'; all"),
-    Named("exclude", "skip found URLs that match; none"),
-    Named("patience", "how long to wait for hosts that must wait, as '10m'; 1m"),
+    NamedParameter("scope", "how far links lead: host, subdomains, prefix, everywhere; host"),
+    NamedParameter("include", "only found URLs that match, as '/blog/*'; all"),
+    NamedParameter("exclude", "skip found URLs that match; none"),
+    NamedParameter("patience", "how long to wait for hosts that must wait, as '10m'; 1m"),
 ];
 
-/// What was asked for by name.
+/// The options of a call.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Options(BTreeMap<String, Argument>);
+pub(crate) struct GivenOptions(BTreeMap<String, Argument>);
 
-impl Options {
-    /// The named parameters of a call.
-    pub(crate) fn of_call(bind: &Bind<'_>) -> Options {
-        let given = OPTIONS.iter().filter_map(|Named(name, _)| {
+impl GivenOptions {
+    /// Returns the named parameters of a call.
+    pub(crate) fn of_call(bind: &Bind<'_>) -> GivenOptions {
+        let given = OPTIONS.iter().filter_map(|NamedParameter(name, _)| {
             Some(((*name).to_owned(), bind.named(name).filter(|value| *value != Argument::Null)?))
         });
-        Options(given.collect())
+        GivenOptions(given.collect())
     }
 
-    /// What stands after `WITH`.
-    pub(crate) fn of_statement(given: Vec<(String, Argument)>) -> Result<Options, Fault> {
+    /// Returns the options after `WITH`.
+    pub(crate) fn of_statement(given: Vec<(String, Argument)>) -> Result<GivenOptions, SqlError> {
         let mut options = BTreeMap::new();
         for (name, value) in given {
             let name = name.to_ascii_lowercase();
-            if !OPTIONS.iter().any(|Named(known, _)| *known == name) {
-                return Err(Fault::from(unknown(&name)));
+            if !OPTIONS.iter().any(|NamedParameter(known, _)| *known == name) {
+                return Err(SqlError::from(unknown(&name)));
             }
             options.insert(name, value);
         }
-        Ok(Options(options))
+        Ok(GivenOptions(options))
     }
 
-    /// A choice between yes and no.
-    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Fault> {
+    /// Returns a boolean option.
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, SqlError> {
         self.read(name, "true or false", |value| match value {
             Argument::Boolean(flag) => Some(*flag),
             Argument::Integer(0) => Some(false),
@@ -97,8 +105,8 @@ impl Options {
         })
     }
 
-    /// A whole number.
-    pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Fault> {
+    /// Returns an option that is a natural number.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, SqlError> {
         self.read(name, "a whole number that is not negative", |value| {
             let number = match value {
                 Argument::Integer(number) => Some(*number),
@@ -109,8 +117,8 @@ impl Options {
         })
     }
 
-    /// A text.
-    pub(crate) fn text(&self, name: &str) -> Result<Option<String>, Fault> {
+    /// Returns an option that is a text.
+    pub(crate) fn text(&self, name: &str) -> Result<Option<String>, SqlError> {
         self.read(name, "a text", |value| match value {
             Argument::Text(text) => Some(text.clone()),
             Argument::Integer(number) => Some(number.to_string()),
@@ -118,18 +126,14 @@ impl Options {
         })
     }
 
-    /// Several texts: a list, or one text with commas.
-    pub(crate) fn texts(&self, name: &str) -> Result<Vec<String>, Fault> {
+    /// Returns an option with several texts: a list, or one text with commas.
+    pub(crate) fn texts(&self, name: &str) -> Result<Vec<String>, SqlError> {
         let given =
             self.read(name, "a text with commas, or a list of texts", |value| match value {
                 Argument::Text(text) => Some(split(text)),
-                Argument::List(list) => list
-                    .iter()
-                    .map(|value| match value {
-                        Argument::Text(text) => Some(text.clone()),
-                        _ => None,
-                    })
-                    .collect(),
+                Argument::List(list) => {
+                    list.iter().map(|value| value.as_text().map(str::to_owned)).collect()
+                }
                 _ => None,
             })?;
         Ok(given.unwrap_or_default())
@@ -140,21 +144,14 @@ impl Options {
         name: &str,
         expected: &str,
         read: impl Fn(&Argument) -> Option<T>,
-    ) -> Result<Option<T>, Fault> {
-        let Some(value) = self.0.get(name) else {
-            return Ok(None);
-        };
-        match read(value) {
-            Some(read) => Ok(Some(read)),
-            None => Err(Fault::from(format!(
-                "option `{name}` is {}, expected {expected}",
-                value.describe()
-            ))),
-        }
+    ) -> Result<Option<T>, SqlError> {
+        let Some(value) = self.0.get(name) else { return Ok(None) };
+        let wrong = || format!("option `{name}` is {}, expected {expected}", value.describe());
+        read(value).map(Some).ok_or_else(|| SqlError(wrong()))
     }
 }
 
-/// Parts between commas; `['a','b']` as the statement has it is read too.
+/// Splits a text at commas. Also reads `['a','b']`, which is how the statement passes a list.
 fn split(text: &str) -> Vec<String> {
     let text = text.trim();
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
@@ -163,7 +160,7 @@ fn split(text: &str) -> Vec<String> {
 }
 
 fn unknown(name: &str) -> String {
-    let names = || OPTIONS.iter().map(|Named(name, _)| *name);
+    let names = || OPTIONS.iter().map(|NamedParameter(name, _)| *name);
     let hint = match nearest(name, names()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("options are {}", names().collect::<Vec<_>>().join(", ")),
@@ -171,108 +168,102 @@ fn unknown(name: &str) -> String {
     format!("CRAWL has no option `{name}`\nhint: {hint}")
 }
 
-/// What the session has set, read when a crawl is bound.
+/// The session's settings that a crawl reads.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Session {
-    threads: Option<i64>,
-    timeout: Option<i64>,
-    keep_alive: Option<bool>,
-    proxy: Option<String>,
-    proxy_username: Option<String>,
-    proxy_password: Option<String>,
-    contact: Option<String>,
-    policy: Option<String>,
-    allow_net: Option<String>,
-    resolve: Option<String>,
-    ca_file: Option<String>,
-    ledger: Option<String>,
-}
+pub(crate) struct SessionSettings(BTreeMap<&'static str, Argument>);
 
-impl Session {
-    /// The settings of the caller.
-    pub(crate) fn of(bind: &Bind<'_>) -> Session {
-        let text = |name: &str| match bind.setting(name) {
-            Some(Argument::Text(text)) if !text.trim().is_empty() => Some(text.trim().to_owned()),
-            _ => None,
-        };
-        let number = |name: &str| match bind.setting(name)? {
-            Argument::Integer(number) => Some(number),
+impl SessionSettings {
+    const NAMES: [&str; 12] = [
+        "threads",
+        "http_timeout",
+        "http_keep_alive",
+        "http_proxy",
+        "http_proxy_username",
+        "http_proxy_password",
+        "curtsy_contact",
+        "curtsy_policy",
+        "curtsy_allow_net",
+        "curtsy_resolve",
+        "curtsy_ca_file",
+        "curtsy_ledger",
+    ];
+
+    /// Returns the settings of the caller.
+    pub(crate) fn of(bind: &Bind<'_>) -> SessionSettings {
+        let read = |name: &&'static str| Some((*name, bind.setting(name)?));
+        SessionSettings(Self::NAMES.iter().filter_map(read).collect())
+    }
+
+    /// Returns a text that is not empty.
+    fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_text().map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    fn number(&self, name: &str) -> Option<i64> {
+        match self.0.get(name)? {
+            Argument::Integer(number) => Some(*number),
             Argument::Text(text) => text.trim().parse().ok(),
             _ => None,
-        };
-        Session {
-            threads: number("threads"),
-            timeout: number("http_timeout"),
-            keep_alive: match bind.setting("http_keep_alive") {
-                Some(Argument::Boolean(keep)) => Some(keep),
-                _ => None,
-            },
-            proxy: text("http_proxy"),
-            proxy_username: text("http_proxy_username"),
-            proxy_password: text("http_proxy_password"),
-            contact: text("curtsy_contact"),
-            policy: text("curtsy_policy"),
-            allow_net: text("curtsy_allow_net"),
-            resolve: text("curtsy_resolve"),
-            ca_file: text("curtsy_ca_file"),
-            ledger: text("curtsy_ledger"),
         }
     }
 
-    /// The way out.
-    fn way(&self) -> Result<Way, Fault> {
-        let mut way = Way::default();
-        for net in self.allow_net.iter().flat_map(|nets| nets.split([',', ' ', ';'])) {
-            if !net.trim().is_empty() {
-                way.allow_net.push(net.trim().parse::<IpNet>().map_err(|_| {
-                    Fault::from(format!(
-                        "`{net}` in the setting curtsy_allow_net is no network\nhint: write `127.0.0.0/8`"
-                    ))
-                })?);
-            }
+    /// Returns the networks, names, proxy and certificates of the session.
+    fn way(&self) -> Result<RouteChoices, SqlError> {
+        let mut way = RouteChoices::default();
+        for net in parts(self.text("curtsy_allow_net").unwrap_or_default()) {
+            way.allow_net.push(net.parse::<IpNet>().map_err(|_| {
+                SqlError::from(format!(
+                    "`{net}` in the setting curtsy_allow_net is no network\nhint: write `127.0.0.0/8`"
+                ))
+            })?);
         }
-        for pin in self.resolve.iter().flat_map(|pins| pins_in(pins)) {
-            way.pins.push(pin.parse::<NamePin>().map_err(fault)?);
+        for pin in pins_in(self.text("curtsy_resolve").unwrap_or_default()) {
+            way.pins.push(pin.parse::<NamePin>().map_err(sql_error)?);
         }
-        if let Some(proxy) = &self.proxy {
-            way.through(&self.with_login(proxy)).map_err(fault)?;
+        if let Some(proxy) = self.text("http_proxy") {
+            way.through(&self.with_login(proxy)).map_err(sql_error)?;
         }
-        if let Some(file) = &self.ca_file {
-            way.trust(file.as_ref()).map_err(fault)?;
+        if let Some(file) = self.text("curtsy_ca_file") {
+            way.trust(file.as_ref()).map_err(sql_error)?;
         }
         Ok(way)
     }
 
-    /// The proxy with its user and password.
+    /// Returns the address of the proxy with its user and password.
     fn with_login(&self, proxy: &str) -> String {
         let whole = match proxy.contains("://") {
             true => proxy.to_owned(),
             false => format!("http://{proxy}"),
         };
-        let (Some(user), Ok(mut url)) = (&self.proxy_username, Url::parse(&whole)) else {
+        let (Some(user), Ok(mut url)) = (self.text("http_proxy_username"), Url::parse(&whole))
+        else {
             return whole;
         };
-        // Only an address without a host takes no login, and that is refused where it is read.
+        // Fails for an address without a host, which is refused where the address is read.
         let _ = url.set_username(user);
-        let _ = url.set_password(self.proxy_password.as_deref());
+        let _ = url.set_password(self.text("http_proxy_password"));
         url.to_string()
     }
 
-    /// The ledger of hosts.
-    fn ledger(&self, variables: &Variables) -> Result<PathBuf, Fault> {
-        match &self.ledger {
+    /// Returns the file of the ledger of hosts.
+    fn ledger(&self, variables: &Variables) -> Result<PathBuf, SqlError> {
+        match self.text("curtsy_ledger") {
             Some(path) => Ok(PathBuf::from(path)),
             None => ledger_file(variables).map_err(|e| {
-                Fault::from(format!("{e}\nhint: SET curtsy_ledger = '/path/hosts.db'"))
+                SqlError::from(format!("{e}\nhint: SET curtsy_ledger = '/path/hosts.db'"))
             }),
         }
     }
 }
 
-/// Pins of names: `a.test=127.0.0.1, *.b.test=127.0.0.2,127.0.0.3`.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split([',', ';', ' ']).map(str::trim).filter(|part| !part.is_empty())
+}
+
+/// Splits pins of names: `a.test=127.0.0.1, *.b.test=127.0.0.2,127.0.0.3`.
 fn pins_in(text: &str) -> Vec<String> {
     let mut pins: Vec<String> = Vec::new();
-    for part in text.split([',', ';', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
+    for part in parts(text) {
         match pins.last_mut() {
             // A further address of the same name.
             Some(pin) if !part.contains('=') => {
@@ -285,41 +276,47 @@ fn pins_in(text: &str) -> Vec<String> {
     pins
 }
 
-/// A crawl that was asked for in SQL.
+/// A crawl that a query ordered.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    /// The crawl.
+pub(crate) struct CrawlOrder {
     pub(crate) job: JobSpec,
-    /// Threads that work on it.
+    /// Worker threads.
     pub(crate) threads: usize,
-    /// Whether pages that the table holds are asked for again.
+    /// Whether pages that the table holds are refetched.
     pub(crate) update_stale: bool,
 }
 
-impl Asked {
-    /// Opens a host of this machine that the call names as its one URL (`crawl('http://localhost:8000/')`). A list or a query has
-    /// whatever a table holds, and opens nothing.
-    pub(crate) fn naming(mut self, argument: &Argument) -> Asked {
+impl CrawlOrder {
+    /// Permits requests to a host of this machine if the call names it as its one URL
+    /// (`crawl('http://localhost:8000/')`). A list or a query may contain data of others, and
+    /// permits nothing.
+    pub(crate) fn naming(mut self, argument: &Argument) -> CrawlOrder {
         if let Argument::Text(_) = argument {
-            let mut way = Way::default();
+            let mut way = RouteChoices::default();
             self.job.seeds.iter().for_each(|url| way.name(url));
             self.job.outlet.named = way.named;
         }
         self
     }
+
+    /// Opens the ledger of hosts.
+    pub(crate) fn open_ledger(&self) -> Result<Ledger<Machine>, SqlError> {
+        let file = self.job.ledger_file().map_err(sql_error)?;
+        Ledger::open(file, Machine, StoreOptions::default().quiet).map_err(sql_error)
+    }
 }
 
 /// Reads options and settings into a crawl of these seeds.
-pub(crate) fn asked(
-    options: &Options,
-    session: &Session,
+pub(crate) fn order(
+    options: &GivenOptions,
+    session: &SessionSettings,
     seeds: Vec<CrawlUrl>,
-) -> Result<Asked, Fault> {
+) -> Result<CrawlOrder, SqlError> {
     let variables: Variables = std::env::vars().collect();
-    let name = options.text("policy")?.or(session.policy.clone());
-    let choice = match &name {
-        Some(name) => Choice::find(name).map_err(fault)?,
-        None => Choice::Preset(Preset::Warehouse),
+    let name = options.text("policy")?;
+    let choice = match name.as_deref().or(session.text("curtsy_policy")) {
+        Some(name) => PolicyChoice::find(name).map_err(sql_error)?,
+        None => PolicyChoice::Preset(Preset::Warehouse),
     };
     let flags = flags(options, session, &choice)?;
     let flags: Vec<FlagValue<'_>> =
@@ -332,15 +329,12 @@ pub(crate) fn asked(
         ..Layers::default()
     };
     let way = session.way()?;
-    let reach = match way.allow_net.is_empty() {
-        true => Reach::Public,
-        false => Reach::AllowedNet,
-    };
+    let reach = if way.allow_net.is_empty() { Reach::Public } else { Reach::AllowedNet };
     let update_stale = options.flag("update_stale")?.unwrap_or(false);
     let sitemaps = options.flag("sitemaps")?;
     let discovery = DiscoverySpec {
         scope: match options.text("scope")? {
-            Some(scope) => scope.parse::<Scope>().map_err(fault)?,
+            Some(scope) => scope.parse::<Scope>().map_err(sql_error)?,
             None => Scope::default(),
         },
         include: options.texts("include")?,
@@ -352,101 +346,93 @@ pub(crate) fn asked(
         sitemaps_of_sites: sitemaps.is_none() && !update_stale,
         ..DiscoverySpec::default()
     };
-    // Patterns are looked at now, and not when the crawl has begun.
-    Discovery::new(discovery.clone()).map_err(fault)?;
-    let settled = layers.settle(reach).map_err(fault)?;
+    // Reports a wrong pattern before the crawl begins.
+    Discovery::new(discovery.clone()).map_err(sql_error)?;
+    let settled = layers.settle(reach).map_err(sql_error)?;
     let ledger = session.ledger(&variables)?.into();
     let sharing = match options.flag("cache")?.unwrap_or(true) {
         true => PageSharing::default(),
         false => PageSharing::Off,
     };
-    let mut job = Order { seeds, settled, way, discovery, ledger, sharing }.job().map_err(fault)?;
+    let mut job =
+        JobOrder { seeds, settled, way, discovery, ledger, sharing }.job().map_err(sql_error)?;
     job.outlet.compress = options.flag("compress")?.unwrap_or(true);
-    if session.keep_alive == Some(false) {
+    if session.0.get("http_keep_alive") == Some(&Argument::Boolean(false)) {
         job.outlet.idle_per_authority = 0;
     }
-    let threads = options.number("threads")?.or(session.threads).unwrap_or(1);
-    Ok(Asked { job, threads: threads.clamp(1, THREADS_MAX) as usize, update_stale })
+    let threads = options.number("threads")?.or(session.number("threads")).unwrap_or(1);
+    Ok(CrawlOrder { job, threads: threads.clamp(1, THREADS_MAX) as usize, update_stale })
 }
 
-/// Options and settings as fields of the policy: which name the user knows it by, the field, its value.
+/// Returns options and settings as fields of the policy: the name that the user knows, the field,
+/// and its value.
 fn flags(
-    options: &Options,
-    session: &Session,
-    choice: &Choice,
-) -> Result<Vec<(&'static str, &'static str, String)>, Fault> {
+    options: &GivenOptions,
+    session: &SessionSettings,
+    choice: &PolicyChoice,
+) -> Result<Vec<(&'static str, &'static str, String)>, SqlError> {
     let mut flags: Vec<(&'static str, &'static str, String)> = Vec::new();
-    for (option, key) in [
-        ("max_parallel_per_domain", "slots.per_host"),
-        ("max_crawl_depth", "budget.depth"),
-        ("max_crawl_pages", "budget.pages"),
+    // Each option, the fields that it sets, and the unit of its number.
+    for (option, keys, unit) in [
+        ("max_parallel_per_domain", &["slots.per_host"][..], ""),
+        ("max_total_connections", &["slots.total_connections"], ""),
+        ("max_crawl_depth", &["budget.depth"], ""),
+        ("max_crawl_pages", &["budget.pages"], ""),
+        ("max_response_bytes", &["body.decoded_max"], "B"),
+        ("max_retry_backoff_seconds", &["retry.curve.cap", "backoff.curve.cap"], "s"),
     ] {
-        flags.extend(options.number(option)?.map(|n| (option, key, n.to_string())));
+        if let Some(number) = options.number(option)? {
+            flags.extend(keys.iter().map(|key| (option, *key, format!("{number}{unit}"))));
+        } else if option == "max_total_connections" && choice.file().is_none() {
+            // A policy file of the user sets its own number.
+            flags.push((option, keys[0], CONNECTIONS.to_owned()));
+        }
     }
-    // A file of the user's own says how many it wants.
-    let connections = options.number("max_total_connections")?.map(|n| n.to_string());
-    let usual = || choice.file().is_none().then(|| CONNECTIONS.to_owned());
-    let connections = connections.or_else(usual);
-    flags.extend(connections.map(|n| ("max_total_connections", "slots.total_connections", n)));
-    for (option, key) in [("user_agent", "identity.product"), ("delay", "pace.delay")] {
-        flags.extend(options.text(option)?.map(|text| (option, key, text)));
-    }
-    let patience = options.text("patience")?.unwrap_or_else(|| PATIENCE.to_owned());
-    flags.push(("patience", "patience", patience));
-    let contact = options.text("contact")?.or(session.contact.clone());
-    flags.extend(contact.map(|text| ("curtsy_contact", "identity.contact", text)));
-    let bytes = options.number("max_response_bytes")?;
-    flags.extend(bytes.map(|n| ("max_response_bytes", "body.decoded_max", format!("{n}B"))));
-    for (option, key) in
-        [("accept_content_types", "body.accept"), ("reject_content_types", "body.reject")]
-    {
+    let types = |option| {
         let types = options.texts(option)?;
-        if !types.is_empty() {
-            flags.push((option, key, types.join(",")));
-        }
+        Ok::<_, SqlError>((!types.is_empty()).then(|| types.join(",")))
+    };
+    let contact = options.text("contact")?;
+    let contact = contact.or(session.text("curtsy_contact").map(str::to_owned));
+    for (name, key, value) in [
+        ("user_agent", "identity.product", options.text("user_agent")?),
+        ("delay", "pace.delay", options.text("delay")?),
+        ("patience", "patience", options.text("patience")?.or(Some(PATIENCE.to_owned()))),
+        ("curtsy_contact", "identity.contact", contact),
+        ("accept_content_types", "body.accept", types("accept_content_types")?),
+        ("reject_content_types", "body.reject", types("reject_content_types")?),
+    ] {
+        flags.extend(value.map(|value| (name, key, value)));
     }
-    if let Some(seconds) = options.number("max_retry_backoff_seconds")? {
-        for key in ["retry.curve.cap", "backoff.curve.cap"] {
-            flags.push(("max_retry_backoff_seconds", key, format!("{seconds}s")));
-        }
-    }
-    if let Some(seconds) = session.timeout {
+    if let Some(seconds) = session.number("http_timeout") {
         let seconds = seconds.max(1);
-        for key in ["timeout.first_byte", "timeout.whole"] {
+        let keys = ["timeout.first_byte", "timeout.whole", "timeout.connect", "timeout.tls"];
+        // Presets allow at most 5 s to connect.
+        for key in keys.into_iter().take(if seconds < 5 { 4 } else { 2 }) {
             flags.push(("http_timeout", key, format!("{seconds}s")));
-        }
-        if seconds < 5 {
-            for key in ["timeout.connect", "timeout.tls"] {
-                flags.push(("http_timeout", key, format!("{seconds}s")));
-            }
         }
     }
     Ok(flags)
 }
 
-/// Where a crawl begins, and what was given that is no URL.
+/// The seeds of a crawl, and the texts that are not URLs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seeds {
-    /// URLs.
     pub(crate) urls: Vec<CrawlUrl>,
-    /// Other texts: each gets a row that says so.
+    /// Each gets a row that says so.
     pub(crate) malformed: Vec<String>,
 }
 
 impl Seeds {
-    /// The seeds in an argument: one text, or a list of texts. NULL in a list is nobody's page.
-    pub(crate) fn of(argument: &Argument) -> Result<Seeds, Fault> {
+    /// Reads the seeds in an argument: one text, or a list of texts. NULL in a list is skipped.
+    pub(crate) fn of(argument: &Argument) -> Result<Seeds, SqlError> {
         let mut seeds = Seeds::default();
         match argument {
-            Argument::Text(text) => seeds.urls.push(seed(text.trim()).map_err(fault)?),
-            Argument::List(list) => {
-                for value in list {
-                    seeds.add(value)?;
-                }
-            }
-            Argument::Null => return Err(Fault::from("nothing to crawl: the URL is NULL")),
+            Argument::Text(text) => seeds.urls.push(seed(text.trim()).map_err(sql_error)?),
+            Argument::List(list) => list.iter().try_for_each(|value| seeds.add(value))?,
+            Argument::Null => return Err(SqlError::from("nothing to crawl: the URL is NULL")),
             other => {
-                return Err(Fault::from(format!(
+                return Err(SqlError::from(format!(
                     "{} is no URL\nhint: give a text, or a list of texts: ['https://example.org/']",
                     other.describe()
                 )));
@@ -455,18 +441,17 @@ impl Seeds {
         Ok(seeds)
     }
 
-    /// The seeds in an argument, if all of them are URLs.
-    pub(crate) fn all(argument: &Argument) -> Result<Vec<CrawlUrl>, Fault> {
+    /// Reads the seeds in an argument, and refuses a text that is not a URL.
+    pub(crate) fn all(argument: &Argument) -> Result<Seeds, SqlError> {
         let seeds = Seeds::of(argument)?;
-        match seeds.malformed.first() {
-            Some(text) => Err(seed(text).map_err(fault).err().unwrap_or(Fault::from("no URL"))),
-            None if seeds.urls.is_empty() => Err(Fault::from("there is no URL")),
-            None => Ok(seeds.urls),
+        if let Some(text) = seeds.malformed.first() {
+            seed(text.trim()).map_err(sql_error)?;
         }
+        if seeds.urls.is_empty() { Err(SqlError::from("there is no URL")) } else { Ok(seeds) }
     }
 
-    /// One more value.
-    pub(crate) fn add(&mut self, value: &Argument) -> Result<(), Fault> {
+    /// Adds a value.
+    pub(crate) fn add(&mut self, value: &Argument) -> Result<(), SqlError> {
         match value {
             Argument::Text(text) => match seed(text.trim()) {
                 Ok(url) => self.urls.push(url),
@@ -474,18 +459,15 @@ impl Seeds {
             },
             Argument::Null => {}
             other => {
-                return Err(Fault::from(format!(
-                    "{} is no URL: expected a text",
-                    other.describe()
-                )));
+                return Err(SqlError(format!("{} is no URL: expected a text", other.describe())));
             }
         }
         Ok(())
     }
 }
 
-/// An error of ours as DuckDB tells it: what is a flag on the command line is an option or a setting here.
-pub(crate) fn fault(error: impl std::fmt::Display) -> Fault {
+/// Returns an error in the words of SQL: a flag of the command line is an option or a setting here.
+pub(crate) fn sql_error(error: impl std::fmt::Display) -> SqlError {
     let mut text = error.to_string();
     for (there, here) in [
         ("flag `", "option `"),
@@ -496,24 +478,31 @@ pub(crate) fn fault(error: impl std::fmt::Display) -> Fault {
     ] {
         text = text.replace(there, here);
     }
-    Fault(text)
+    SqlError(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(given: &[(&str, &str)]) -> Result<Asked, Fault> {
+    fn session(texts: &[(&'static str, &str)]) -> SessionSettings {
+        SessionSettings(texts.iter().map(|(k, v)| (*k, Argument::Text((*v).into()))).collect())
+    }
+
+    fn of(given: &[(&str, &str)]) -> Result<CrawlOrder, SqlError> {
         let given =
             given.iter().map(|(name, value)| ((*name).into(), Argument::Text((*value).into())));
-        let options = Options::of_statement(given.collect())?;
-        let session = Session { ledger: Some("hosts.db".into()), ..Session::default() };
-        asked(&options, &session, vec![seed("http://127.0.0.1/").unwrap()])
+        let options = GivenOptions::of_statement(given.collect())?;
+        order(
+            &options,
+            &session(&[("curtsy_ledger", "hosts.db")]),
+            vec![seed("http://127.0.0.1/").unwrap()],
+        )
     }
 
     #[test]
     fn options_are_fields_of_the_policy() {
-        let Asked { job, threads, update_stale } = of(&[
+        let CrawlOrder { job, threads, update_stale } = of(&[
             ("threads", "99"),
             ("max_total_connections", "7"),
             ("max_parallel_per_domain", "3"),
@@ -539,7 +528,7 @@ mod tests {
 
     #[test]
     fn defaults_are_those_of_the_requirements() {
-        let Asked { job, threads, update_stale } = of(&[]).unwrap();
+        let CrawlOrder { job, threads, update_stale } = of(&[]).unwrap();
         let policy = &job.policy;
         assert_eq!((threads, update_stale, job.outlet.compress), (1, false, true));
         assert_eq!((policy.slots.total_connections, policy.slots.per_host), (32, 2));
@@ -573,11 +562,8 @@ mod tests {
 
     #[test]
     fn a_proxy_takes_a_login_that_needs_encoding() {
-        let session = Session {
-            proxy_username: Some("ann".into()),
-            proxy_password: Some("s3cr:t?@".into()),
-            ..Session::default()
-        };
+        let login = [("http_proxy_username", "ann"), ("http_proxy_password", "s3cr:t?@")];
+        let session = session(&login);
         let whole = session.with_login("proxy.test:3128");
         assert_eq!(whole, "http://ann:s3cr%3At%3F%40@proxy.test:3128/");
     }

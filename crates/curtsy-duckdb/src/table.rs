@@ -1,7 +1,7 @@
-//! The table of pages: its columns, and how a row is written into a chunk of them.
+//! The columns of the table of pages, and how a row is written into a chunk.
 
 use curtsy_core::time::Time;
-use curtsy_crawl::Left;
+use curtsy_crawl::LeftPage;
 use curtsy_engine::Row;
 use curtsy_sink::{Facts, Rules};
 
@@ -31,55 +31,61 @@ pub(crate) const COLUMNS: [(&str, Type); 20] = [
     ("source", Type::Varchar),
 ];
 
-/// A row of a crawl, or a text that was given as a URL and is none.
-pub(crate) enum Page<'a> {
-    /// A row.
+/// A line of the table.
+pub(crate) enum PageLine<'a> {
+    /// A row of the crawl.
     Row(&'a Row),
-    /// No URL.
+    /// A text that is not a URL.
     Malformed(&'a str),
-    /// A page that must wait too long.
-    Left(&'a Left),
+    /// A page that must wait longer than the crawl's patience.
+    Left(&'a LeftPage),
 }
 
-/// Writes a page into a line of a chunk whose columns are these, by their places in [`COLUMNS`].
+/// Writes a page into a line of a chunk. `columns` has the chunk's columns, as indexes in
+/// [`COLUMNS`].
 pub(crate) fn write(
     out: &mut Chunk<'_>,
     line: usize,
     columns: &[usize],
-    page: &Page<'_>,
+    page: &PageLine<'_>,
     rules: &mut Rules,
 ) {
     match page {
-        Page::Row(row) => {
+        PageLine::Row(row) => {
             let facts = Facts::of(row);
             for (at, column) in columns.iter().enumerate() {
                 write_fact(out, at, line, *column, &facts, rules);
             }
         }
-        Page::Left(Left { url, gate, why }) => {
-            for (at, column) in columns.iter().enumerate() {
-                match COLUMNS[*column].0 {
-                    "url" | "final_url" => out.text(at, line, url.as_str()),
-                    "surt_key" => out.text(at, line, &url.surt()),
-                    "error" => out.text(at, line, &format!("waits_for_{}", gate.name())),
-                    "decision" => out.text(at, line, "waits"),
-                    "reason" => out.text(at, line, why),
-                    "redirect_count" => out.integer(at, line, 0),
-                    _ => out.null(at, line),
-                }
-            }
+        PageLine::Left(LeftPage { url, gate, why }) => {
+            let error = format!("waits_for_{}", gate.name());
+            let texts = [url.as_str(), &error, "waits", why];
+            write_unrequested(out, line, columns, texts, Some(url.surt()));
         }
-        Page::Malformed(text) => {
-            for (at, column) in columns.iter().enumerate() {
-                match COLUMNS[*column].0 {
-                    "url" | "final_url" => out.text(at, line, text),
-                    "error" => out.text(at, line, "malformed_url"),
-                    "decision" => out.text(at, line, "refused"),
-                    "reason" => out.text(at, line, "not a URL that can be fetched"),
-                    "redirect_count" => out.integer(at, line, 0),
-                    _ => out.null(at, line),
-                }
-            }
+        PageLine::Malformed(text) => {
+            let texts = [text, "malformed_url", "refused", "not a URL that can be fetched"];
+            write_unrequested(out, line, columns, texts, None);
+        }
+    }
+}
+
+/// Writes a page that was not requested.
+fn write_unrequested(
+    out: &mut Chunk<'_>,
+    line: usize,
+    columns: &[usize],
+    [url, error, decision, reason]: [&str; 4],
+    surt: Option<String>,
+) {
+    for (at, column) in columns.iter().enumerate() {
+        match COLUMNS[*column].0 {
+            "url" | "final_url" => out.text(at, line, url),
+            "surt_key" => out.or_null(at, line, surt.as_deref(), Chunk::text),
+            "error" => out.text(at, line, error),
+            "decision" => out.text(at, line, decision),
+            "reason" => out.text(at, line, reason),
+            "redirect_count" => out.integer(at, line, 0),
+            _ => out.null(at, line),
         }
     }
 }
@@ -125,12 +131,8 @@ fn write_fact(
         },
         "robots_rule" => {
             let rule = facts.robots.and_then(|(file, line)| {
-                let number = line?;
-                Some(
-                    rules
-                        .rule(file, number)
-                        .map_or_else(|| format!("line {number}"), |r| r.to_string()),
-                )
+                let rule = rules.rule(file, line?).map(|rule| rule.to_string());
+                rule.or(Some(format!("line {}", line?)))
             });
             text(out, rule.as_deref());
         }
@@ -141,7 +143,7 @@ fn write_fact(
     }
 }
 
-/// Bytes that are no text, as DuckDB writes them: `\x89PNG`. A cast to BLOB gives the bytes back.
+/// Escapes bytes that are not text as DuckDB does: `\x89PNG`. A cast to BLOB returns the bytes.
 pub(crate) fn escaped(bytes: &[u8]) -> String {
     use std::fmt::Write;
     let mut out = String::with_capacity(bytes.len() * 2);

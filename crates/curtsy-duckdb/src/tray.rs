@@ -1,7 +1,8 @@
-//! Rows on their way into a table: an INSERT that is prepared once takes them out of a tray, with the table function `curtsy_rows`.
+//! Rows for a table: a prepared INSERT reads them from a tray, by the table function `curtsy_rows`.
 //!
-//! DuckDB's appender would plan an INSERT for each batch, and copy the rows twice more on their way: into a collection of its own, and into
-//! one that is brought into the transaction only afterwards, since a collection can be read by several threads.
+//! DuckDB's appender would plan an INSERT for each batch. It would also copy the rows twice more:
+//! into its own collection, and into a second one that is merged into the transaction at the end,
+//! because several threads may read a collection.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -11,12 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use curtsy_engine::Row;
 use curtsy_sink::Rules;
 
-use crate::duck::{Argument, Bind, Chunk, Connection, Fault, Prepared, TableFunction, Type};
-use crate::table::{COLUMNS, Page, write};
+use crate::duck::{Argument, Bind, Chunk, DuckConnection, Prepared, SqlError, TableFunction, Type};
+use crate::table::{COLUMNS, PageLine, write};
 
-/// Trays that there are, by their numbers: a number is all that a statement can name.
+/// The trays by number: a statement can pass a number only.
 static TRAYS: Mutex<BTreeMap<i64, Arc<Tray>>> = Mutex::new(BTreeMap::new());
-/// Trays so far.
+/// The number of trays so far.
 static MADE: AtomicI64 = AtomicI64::new(0);
 
 /// A prepared INSERT of rows.
@@ -26,9 +27,9 @@ pub(crate) struct Insert {
     statement: Prepared,
 }
 
-/// Where rows lie while they are inserted.
+/// The rows of a running INSERT.
 pub(crate) struct Tray {
-    /// The table's columns, by their places in [`COLUMNS`].
+    /// The table's columns, as indexes in [`COLUMNS`].
     columns: Vec<usize>,
     load: Mutex<Load>,
 }
@@ -39,19 +40,19 @@ struct Load {
 }
 
 impl Insert {
-    /// Prepares it for these columns of a table, whose name is quoted.
+    /// Prepares the INSERT for these columns of a table. The table's name is quoted.
     pub(crate) fn prepare(
-        db: &Connection,
+        db: &DuckConnection,
         table: &str,
         columns: &[usize],
-    ) -> Result<Insert, Fault> {
+    ) -> Result<Insert, SqlError> {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let load = Mutex::new(Load { rows: Vec::new(), rules: Rules::new(None) });
         let tray = Arc::new(Tray { columns: columns.to_vec(), load });
         all().insert(number, Arc::clone(&tray));
         let names: Vec<&str> = columns.iter().map(|at| COLUMNS[*at].0).collect();
         let sql =
-            format!("INSERT INTO {table} ({}) FROM {}({number})", names.join(", "), Rows::NAME);
+            format!("INSERT INTO {table} ({}) FROM {}({number})", names.join(", "), TrayRows::NAME);
         match db.prepare(&sql) {
             Ok(statement) => Ok(Insert { number, tray, statement }),
             Err(fault) => {
@@ -61,8 +62,8 @@ impl Insert {
         }
     }
 
-    /// Inserts rows: a transaction by itself, unless the connection is in one.
-    pub(crate) fn run(&mut self, rows: Vec<Arc<Row>>, rules: &mut Rules) -> Result<(), Fault> {
+    /// Inserts rows: in a transaction of its own, unless the connection is in one.
+    pub(crate) fn run(&mut self, rows: Vec<Arc<Row>>, rules: &mut Rules) -> Result<(), SqlError> {
         {
             let mut load = self.tray.load();
             load.rows = rows;
@@ -93,19 +94,16 @@ fn all() -> MutexGuard<'static, BTreeMap<i64, Arc<Tray>>> {
 }
 
 /// `curtsy_rows(tray)`.
-pub(crate) struct Rows;
+pub(crate) struct TrayRows;
 
-impl TableFunction for Rows {
+impl TableFunction for TrayRows {
     const NAME: &'static str = "curtsy_rows";
+    const POSITIONAL: &'static [Type] = &[Type::Bigint];
     type Bound = Arc<Tray>;
-    /// How many rows were taken.
+    /// The number of rows that were returned.
     type Running = usize;
 
-    fn positional() -> Vec<Type> {
-        vec![Type::Bigint]
-    }
-
-    fn bind(bind: &mut Bind<'_>) -> Result<Arc<Tray>, Fault> {
+    fn bind(bind: &mut Bind<'_>) -> Result<Arc<Tray>, SqlError> {
         let tray = match bind.argument(0) {
             Argument::Integer(number) => all().get(&number).map(Arc::clone),
             _ => None,
@@ -118,20 +116,17 @@ impl TableFunction for Rows {
         Ok(tray)
     }
 
-    fn start(_: &Arc<Tray>) -> Result<usize, Fault> {
+    fn start(_: &Arc<Tray>) -> Result<usize, SqlError> {
         Ok(0)
     }
 
-    fn fill(tray: &Arc<Tray>, taken: &mut usize, out: &mut Chunk<'_>) -> Result<(), Fault> {
+    fn fill(tray: &Arc<Tray>, taken: &mut usize, out: &mut Chunk<'_>) -> Result<(), SqlError> {
         let mut load = tray.load();
         let Load { rows, rules } = &mut *load;
-        let mut line = 0;
-        for row in rows.iter().skip(*taken).take(out.capacity()) {
-            write(out, line, &tray.columns, &Page::Row(row), rules);
-            line += 1;
-        }
-        *taken += line;
-        out.set_len(line);
+        out.fill(rows.iter().skip(*taken), |out, line, row| {
+            write(out, line, &tray.columns, &PageLine::Row(row), rules);
+        });
+        *taken += out.len();
         Ok(())
     }
 }

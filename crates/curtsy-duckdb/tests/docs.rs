@@ -1,4 +1,5 @@
-//! `docs/reference/sql.md` is true: its queries run as they stand there, in stock DuckDB, and give what it says.
+//! The queries of `docs/reference/sql.md` run as written, in stock DuckDB, and return what the
+//! document says.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +18,7 @@ fn the_queries_of_the_document_give_what_it_says() {
     }
     let scene = std::fs::read_to_string(root.join("examples/sql.toml")).unwrap();
     let sites = Sites::start(Scene::read(&scene).unwrap(), Settings::default()).unwrap();
-    // The document has its ledger in the folder in which it is tried.
+    // The document keeps its ledger in the folder in which it is tested.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sql-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let ran = Command::new(python)
@@ -34,7 +35,7 @@ fn the_queries_of_the_document_give_what_it_says() {
     assert!(ran.status.success(), "{said}{error}");
 }
 
-/// The folder with the extension: this program lies in its `deps`.
+/// The folder with the extension: this program is in its `deps`.
 fn target() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     program.parent().and_then(Path::parent).unwrap().to_owned()

@@ -1,7 +1,7 @@
-//! The request: a line and a few headers, and nothing that a site did not ask to be told.
+//! Builds a request: GET or HEAD, the host, the crawler's name, accepted types, and validators.
 //!
-//! GET or HEAD, the host, who we are, what we read, and the validators that we hold. Never a referrer or a fragment, and never a cookie or
-//! a credential but for an origin that the policy names as the user's own.
+//! A request never has a referrer or a fragment. It has a cookie or a credential only if the policy
+//! names its origin as the user's own.
 
 use curtsy_core::url::{Authority, CrawlUrl};
 use curtsy_engine::Request;
@@ -11,7 +11,7 @@ use http::{HeaderMap, Method, Uri, Version};
 
 use crate::own::Credentials;
 
-/// What is the same in every request of a process.
+/// The headers that are the same in every request of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Manner {
     from: Option<HeaderValue>,
@@ -41,7 +41,7 @@ impl Manner {
         }
     }
 
-    /// The credentials for an origin, if it is the user's own and no proxy reads them.
+    /// Returns the credentials for an origin of the user's own, unless a proxy could read them.
     pub(crate) fn credentials(&self, at: &Authority, proxied: Proxied) -> Option<&Credentials> {
         self.own.iter().find(|own| own.at == *at && proxied == Proxied::No)
     }
@@ -55,7 +55,8 @@ impl Manner {
         }
     }
 
-    /// The request for HTTP/1.1, to the site itself or through a proxy; `None` if a value can't be written as a header.
+    /// Returns the request for HTTP/1.1, to the site or through a proxy; none if a value cannot be
+    /// a header.
     pub(crate) fn http1<B: Default>(
         &self,
         url: &CrawlUrl,
@@ -81,14 +82,14 @@ impl Manner {
         Some(out)
     }
 
-    /// The request for HTTP/2.
+    /// Returns the request for HTTP/2.
     pub(crate) fn http2(&self, url: &CrawlUrl, request: &Request) -> Option<http::Request<()>> {
         let mut out = http::Request::new(());
         *out.method_mut() = method(request);
         *out.version_mut() = Version::HTTP_2;
         *out.uri_mut() = absolute(url)?;
         self.headers(out.headers_mut(), request)?;
-        // Behind a proxy this is inside of a tunnel.
+        // Behind a proxy this request is inside a tunnel.
         self.add_credentials(out.headers_mut(), url, Proxied::No);
         Some(out)
     }
@@ -99,7 +100,7 @@ impl Manner {
             Some(())
         };
         put(header::USER_AGENT, &request.user_agent)?;
-        // A validator that can't be written was not a site's own: without it the answer is whole.
+        // A validator that cannot be written is left out: the response is then complete.
         if let Some(etag) = &request.if_none_match {
             let _ = put(header::IF_NONE_MATCH, etag);
         }
@@ -117,7 +118,7 @@ impl Manner {
     }
 }
 
-/// Whether the request itself goes to a proxy. A tunnel is none: what is inside is between us and the site.
+/// Whether the request itself goes to a proxy. A request inside a tunnel does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Proxied {
     No,
@@ -131,7 +132,8 @@ fn method(request: &Request) -> Method {
     }
 }
 
-/// Host and port as the `Host` header has them: the port only if it is not the scheme's own (RFC 9110 §7.2).
+/// Returns host and port for the `Host` header: the port only if it is not the scheme's default
+/// (RFC 9110 §7.2).
 pub(crate) fn host(url: &CrawlUrl) -> String {
     match url.port() {
         port if port == url.scheme().default_port() => url.host().as_str().to_owned(),
@@ -144,7 +146,8 @@ fn absolute(url: &CrawlUrl) -> Option<Uri> {
     parts.path_and_query(target(url)?).build().ok()
 }
 
-/// The path and query as the URL has them. Where the WHATWG spelling leaves what a request line may not hold, that is written in percent signs.
+/// Returns the path and query of a URL. Characters that WHATWG allows and a request line does not
+/// are percent-encoded.
 fn target(url: &CrawlUrl) -> Option<PathAndQuery> {
     let text = url.path_and_query();
     PathAndQuery::try_from(text).or_else(|_| PathAndQuery::try_from(escaped(text))).ok()
@@ -163,7 +166,7 @@ fn escaped(text: &str) -> String {
 
 pub(crate) const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 pub(crate) const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
-/// Headers of a request, at most.
+/// The largest number of headers in a request.
 const HEADERS: usize = 10;
 
 #[cfg(test)]
@@ -186,9 +189,7 @@ mod tests {
         for byte in 0..=255u8 {
             for place in ["/", "/?"] {
                 let text = format!("http://example.org{place}a{}b", byte as char);
-                let Ok(url) = CrawlUrl::parse(&text) else {
-                    continue;
-                };
+                let Ok(url) = CrawlUrl::parse(&text) else { continue };
                 let uri = asked(url.as_str()).uri().to_string();
                 let same = uri == url.path_and_query() || uri.contains('%');
                 assert!(same, "`{text}` is asked for as `{uri}`");

@@ -1,9 +1,10 @@
 //! Callbacks: a `POST` to an address that a user of the service gave.
 //!
 //! A callback is no request of a crawl: it needs no robots.txt, no turn and no permit. So it has a
-//! type of its own that can do nothing else. Its guard allows public addresses and the networks that
-//! the operator allowed, but no host of this machine that a crawl was given by name. It carries no
-//! credentials. The status is all that is used of the answer; redirects are not followed.
+//! type of its own that can do nothing else. Its guard allows public addresses and the networks
+//! that the operator allowed, but no host of this machine that a crawl was given by name. It
+//! carries no credentials. The status is all that is used of the answer; redirects are not
+//! followed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,22 +13,22 @@ use curtsy_core::host::Problem;
 use curtsy_core::limits::Hit;
 use curtsy_core::url::{CrawlUrl, Scheme};
 use curtsy_engine::Clock;
-use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_rustls::TlsConnector;
 
 use crate::egress::To;
-use crate::fetch::Inner;
-use crate::{OsResolver, Outlet, Resolve, Settings, SettingsError, TokioClock, proxy, tls};
+use crate::fetch::FetchInner;
+use crate::{
+    FetchSettings, OsResolver, Outlet, Resolve, SettingsError, TokioClock, ask, proxy, tls,
+};
 
-/// The time that one attempt may take.
+/// The timeout of an attempt.
 pub(crate) const WHOLE: Duration = Duration::from_secs(10);
 /// The longest message.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 1024 * 1024;
-/// Bytes of an answer that hold its status.
+/// Bytes of a response up to its status.
 const STATUS_BYTES: usize = 12;
-/// The rest of an answer is read so that the server sees its answer taken, but no more than this,
-/// and no longer.
+/// The rest of a response is read so that the server can finish, but only within these limits.
 pub(crate) const REST_BYTES: u64 = 64 * 1024;
 pub(crate) const REST: Duration = Duration::from_secs(1);
 
@@ -53,7 +54,7 @@ pub(crate) const REST: Duration = Duration::from_secs(1);
 /// }
 /// ```
 pub struct Callback {
-    inner: Inner,
+    inner: FetchInner,
 }
 
 impl Callback {
@@ -62,16 +63,16 @@ impl Callback {
         [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(5)];
 
     /// Returns a way out with the networks, names, proxies and certificates of these settings.
-    pub fn new(settings: &Settings) -> Result<Callback, SettingsError> {
+    pub fn new(settings: &FetchSettings) -> Result<Callback, SettingsError> {
         Callback::with_resolver(settings, Arc::new(OsResolver))
     }
 
     /// Returns the same with another resolver.
     pub fn with_resolver(
-        settings: &Settings,
+        settings: &FetchSettings,
         resolver: Arc<dyn Resolve>,
     ) -> Result<Callback, SettingsError> {
-        let own = Settings {
+        let own = FetchSettings {
             named: Vec::new(),
             own: Vec::new(),
             connections_max: 1,
@@ -80,11 +81,11 @@ impl Callback {
             ..settings.clone()
         };
         let outlet = Outlet::with_resolver(&own, resolver)?;
-        Ok(Callback { inner: Inner::new(&outlet, TokioClock::new()) })
+        Ok(Callback { inner: FetchInner::new(&outlet, TokioClock::new()) })
     }
 
-    /// Sends a JSON text until an answer has a status of success, at most [`Callback::TRIES`] times.
-    /// Returns the status of the last answer. A refusal of the guard ends it at once.
+    /// Sends a JSON text until an answer has a status of success, at most [`Callback::TRIES`]
+    /// times. Returns the status of the last answer. A refusal of the guard ends it at once.
     pub async fn deliver(
         &self,
         url: &CrawlUrl,
@@ -109,7 +110,7 @@ impl Callback {
     }
 }
 
-impl Inner {
+impl FetchInner {
     async fn post(&self, url: &CrawlUrl, user_agent: &str, json: &[u8]) -> Result<u16, Problem> {
         let shared = &self.shared;
         let deadline = self.clock.mono() + shared.timeouts.connect;
@@ -128,29 +129,20 @@ impl Inner {
                 tcp
             }
         };
-        let authority = url.authority();
-        let host = match authority.port {
-            port if port == authority.scheme.default_port() => authority.host.to_string(),
-            port => format!("{}:{port}", authority.host),
-        };
         let head = format!(
-            "POST {} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: {user_agent}\r\n\
+            "POST {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {user_agent}\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
             url.path_and_query(),
+            ask::host(url),
             json.len()
         );
         match url.scheme() {
             Scheme::Http => exchange(tcp, head.as_bytes(), json).await,
             Scheme::Https => {
-                let name = match url.ip() {
-                    Some(ip) => ServerName::from(ip),
-                    None => ServerName::try_from(url.host().as_str().to_owned())
-                        .map_err(|_| Problem::Tls)?,
-                };
                 let connector = TlsConnector::from(Arc::clone(&shared.tls));
-                let secured = connector.connect(name, tcp).await;
-                exchange(secured.map_err(|error| tls::problem(&error))?, head.as_bytes(), json)
-                    .await
+                let secured = connector.connect(tls::server_name(url)?, tcp).await;
+                let secured = secured.map_err(|error| tls::problem(&error))?;
+                exchange(secured, head.as_bytes(), json).await
             }
         }
     }
@@ -171,7 +163,7 @@ async fn exchange(
     stream.read_exact(&mut start).await.map_err(|_| Problem::Truncated)?;
     let status = start.strip_prefix(b"HTTP/1.").and_then(|rest| rest.get(2..));
     let status = status.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
-    // The status is here: how the rest ends does not matter.
+    // The status is known: how the rest ends does not matter.
     let mut rest = stream.take(REST_BYTES);
     let _ = tokio::time::timeout(REST, tokio::io::copy(&mut rest, &mut tokio::io::sink())).await;
     status.ok_or(Problem::Malformed)

@@ -1,9 +1,10 @@
 //! The monotonic clock of a worker, shared by its engine and its lines.
 //!
-//! A permit's deadline is a moment of the worker's clock, and the socket's first write compares it with that same clock: there is one.
-//! Sleeping rides on tokio's timers as far as they go. Those tick in milliseconds and round up, one to two milliseconds late; so the last stretch
-//! is slept on a timer of the system's own (Linux: `timerfd`), which wakes within a tenth of that and costs no spinning. What counts is
-//! the check after the sleep: a sleeper never wakes early.
+//! A permit's deadline is a time of this clock, and the socket's first write compares it with the
+//! same clock. Sleeps use tokio's timers, which tick in milliseconds and are one to two
+//! milliseconds late. The last part of a sleep therefore uses a timer of the system (`timerfd` on
+//! Linux), which is ten times as exact and does not spin. The clock is checked after each sleep, so
+//! a sleep never ends early.
 
 #[cfg(target_os = "linux")]
 use std::io;
@@ -13,20 +14,20 @@ use curtsy_engine::{Clock, Mono};
 #[cfg(target_os = "linux")]
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// A worker's clock: microseconds since it was made. Copies tell the same time.
+/// A worker's clock: microseconds since its creation. Copies show the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct TokioClock {
     start: Instant,
 }
 
 impl TokioClock {
-    /// A clock that starts now.
+    /// Starts a clock.
     #[expect(clippy::new_without_default, reason = "a clock begins at a moment, not by default")]
     pub fn new() -> TokioClock {
         TokioClock { start: Instant::now() }
     }
 
-    /// The instant of a moment of this clock, for tokio's timers.
+    /// Converts a time of this clock for tokio's timers.
     pub(crate) fn instant(&self, at: Mono) -> tokio::time::Instant {
         let farthest = Duration::from_secs(60 * 60 * 24 * 365);
         let span = Duration::from_micros(at.0).min(self.start.elapsed() + farthest);
@@ -40,21 +41,21 @@ impl Clock for TokioClock {
     }
 
     async fn sleep_until(&self, until: Mono) {
-        // `mono` rounds down, so the moment it shows has truly come.
+        // `mono` rounds down, so the time has really come.
         while self.mono() < until {
             let left = until - self.mono();
             if left > FINE_MAX {
                 let most = Mono(until.0 - COARSE.as_micros() as u64);
                 tokio::time::sleep_until(self.instant(most)).await;
             } else if fine_sleep(left).await.is_err() {
-                // No descriptor to be had: the coarse timer is late, and that is all.
+                // Without a descriptor the sleep only ends late.
                 tokio::time::sleep_until(self.instant(until)).await;
             }
         }
     }
 }
 
-/// Sleeps a short span on a timer of the system's own.
+/// Sleeps for a short time on a timer of the system.
 #[cfg(target_os = "linux")]
 #[expect(
     deprecated,
@@ -66,7 +67,7 @@ async fn fine_sleep(span: Duration) -> io::Result<()> {
         timerfd_settime,
     };
     let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-    // A span of zero would switch the timer off.
+    // Zero would switch the timer off.
     let nanos = span.max(Duration::from_nanos(1)).subsec_nanos();
     let value = Timespec { tv_sec: span.as_secs() as i64, tv_nsec: nanos.into() };
     let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
@@ -82,9 +83,10 @@ async fn fine_sleep(_: Duration) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// Sleeps up to this go to the system's timer alone: one waking instead of two. Longer ones would hold a descriptor for too long.
+/// Shorter sleeps use only the system's timer: one wake-up instead of two. Longer ones would hold a
+/// descriptor for too long.
 const FINE_MAX: Duration = Duration::from_millis(20);
-/// What tokio's timers may be late by.
+/// The largest delay of tokio's timers.
 const COARSE: Duration = Duration::from_millis(2);
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-//! A connection that stands: HTTP/1.1 (hyper) or HTTP/2 (h2), driven by whoever holds it.
+//! An open connection: HTTP/1.1 (hyper) or HTTP/2 (h2), polled by its line.
 //!
-//! Neither library's connection future is spawned. It lives beside its request half and is polled in the same call that asks or reads, so a
-//! request is encoded, checked and written in one go, and an idle connection costs nothing. One request at a time, HTTP/2 too: slots of a
-//! host are few, and a stream that waits behind another is not a start that anybody could time.
+//! The connection future of the library is not spawned. The line polls it in the call that sends or
+//! reads, so a request is encoded, checked and written in one step, and an idle connection costs
+//! nothing. A connection carries one request at a time, also with HTTP/2: a host has few slots, and
+//! the start of a stream that waits behind another could not be timed.
 
 use std::future::Future;
+use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -26,35 +28,35 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::TokioClock;
 use crate::ask::{Manner, Proxied};
-use crate::wire::{Gate, Hears, Speaks, Stream};
+use crate::wire::{Hears, HttpVersion, Stream, WriteGate};
 
-/// A look at a connection counts for so long: a turn that comes at once needs no second one. What the other side did in that time may
-/// still be on its way anyhow.
+/// How long a check of a connection is valid: a turn that comes at once needs no second check. News
+/// of the other side in that time may be in transit anyway.
 const READY_FOR: Duration = Duration::from_millis(10);
 
 /// A connection, in use or idle.
-pub(crate) struct Connection {
+pub(crate) struct HttpConnection {
     talk: Talk,
-    pub(crate) gate: Rc<Gate>,
+    pub(crate) gate: Rc<WriteGate>,
     pub(crate) peer: IpAddr,
     pub(crate) proxied: Proxied,
-    /// Since when nobody uses it.
+    /// Since when it is idle.
     pub(crate) idle_since: Mono,
-    /// When it was last found ready, since it was asked last.
+    /// When it was last found ready, since the last request.
     ready_at: Option<Mono>,
-    /// Its library is done with it.
+    /// Whether the library has ended it.
     over: bool,
     quiet: Quiet,
     interim: Arc<AtomicU32>,
     _place: OwnedSemaphorePermit,
 }
 
-/// What an idle connection may still be sent.
+/// What the server may still send on an idle connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quiet {
-    /// Not a byte.
+    /// Nothing.
     Wire,
-    /// Tickets, pings and the like, below what is an answer.
+    /// TLS tickets, HTTP/2 pings and the like.
     Inside,
 }
 
@@ -63,23 +65,31 @@ enum Talk {
     Http2(h2::client::SendRequest<Bytes>, Box<h2::client::Connection<Stream, Bytes>>),
 }
 
-/// A request on its way.
-pub(crate) enum Answer {
+/// A request in flight.
+pub(crate) enum PendingAnswer {
     Http1(Pin<Box<dyn Future<Output = hyper::Result<http::Response<Incoming>>>>>),
     Http2(h2::client::ResponseFuture),
 }
 
-/// The head of an answer, as the wire has it.
-pub(crate) struct Heading {
+/// The head of a response.
+pub(crate) struct AnswerHead {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
-    pub(crate) rest: Rest,
-    /// Whether its first byte is known only by its head: HTTP/2 has frames that are no answer.
+    pub(crate) rest: BodyStream,
+    /// Whether only the complete head shows the first byte: HTTP/2 has frames that are no response.
     pub(crate) framed: bool,
 }
 
+impl AnswerHead {
+    fn of<B>(response: http::Response<B>, rest: fn(B) -> BodyStream, framed: bool) -> AnswerHead {
+        let (parts, body) = response.into_parts();
+        let (status, headers) = (parts.status.as_u16(), parts.headers);
+        AnswerHead { status, headers, rest: rest(body), framed }
+    }
+}
+
 /// The body of an answer.
-pub(crate) enum Rest {
+pub(crate) enum BodyStream {
     Http1(Incoming),
     Http2(h2::RecvStream),
 }
@@ -87,24 +97,24 @@ pub(crate) enum Rest {
 /// A piece of a body.
 pub(crate) enum Piece {
     Data(Bytes),
-    /// Trailers, or frames without data.
+    /// Trailers, or a frame without data.
     Nothing,
     End,
 }
 
-impl Connection {
+impl HttpConnection {
     pub(crate) async fn http1(
         mut stream: Stream,
         clock: TokioClock,
         peer: IpAddr,
         proxied: Proxied,
         place: OwnedSemaphorePermit,
-    ) -> Result<Connection, Problem> {
+    ) -> Result<HttpConnection, Problem> {
         let quiet = match &stream {
             Stream::Plain(_) => Quiet::Wire,
             Stream::Tls(_) => Quiet::Inside,
         };
-        let gate = stream.gated(clock, Speaks::Http1);
+        let gate = stream.gated(clock, HttpVersion::Http1);
         let made = http1::Builder::new()
             .max_headers(HEADERS_MAX)
             .max_header_size(HEAD_BYTES_MAX)
@@ -113,7 +123,7 @@ impl Connection {
             .await;
         let (send, connection) = made.map_err(|_| Problem::Connect)?;
         let talk = Talk::Http1(send, connection);
-        Ok(Connection { quiet, ..Connection::of(talk, gate, peer, proxied, place) })
+        Ok(HttpConnection { quiet, ..HttpConnection::of(talk, gate, peer, proxied, place) })
     }
 
     pub(crate) async fn http2(
@@ -121,8 +131,8 @@ impl Connection {
         clock: TokioClock,
         peer: IpAddr,
         place: OwnedSemaphorePermit,
-    ) -> Result<Connection, Problem> {
-        let gate = stream.gated(clock, Speaks::Http2);
+    ) -> Result<HttpConnection, Problem> {
+        let gate = stream.gated(clock, HttpVersion::Http2);
         let made = h2::client::Builder::new()
             .enable_push(false)
             .max_header_list_size(HEAD_BYTES_MAX as u32)
@@ -133,8 +143,8 @@ impl Connection {
             .await;
         let (send, connection) = made.map_err(|_| Problem::Connect)?;
         let talk = Talk::Http2(send, Box::new(connection));
-        let mut made = Connection::of(talk, gate, peer, Proxied::No, place);
-        // The preface and our settings leave here, long before a request is armed.
+        let mut made = HttpConnection::of(talk, gate, peer, Proxied::No, place);
+        // The preface and our settings are written here, long before a request is armed.
         std::future::poll_fn(|cx| {
             made.drive(cx);
             let waiting = made.gate.is_blocked() && !made.over;
@@ -146,12 +156,12 @@ impl Connection {
 
     fn of(
         talk: Talk,
-        gate: Rc<Gate>,
+        gate: Rc<WriteGate>,
         peer: IpAddr,
         proxied: Proxied,
         place: OwnedSemaphorePermit,
-    ) -> Connection {
-        Connection {
+    ) -> HttpConnection {
+        HttpConnection {
             talk,
             gate,
             peer,
@@ -165,18 +175,19 @@ impl Connection {
         }
     }
 
-    /// Whether bytes that come are frames, of which only some are an answer.
+    /// Whether the connection has frames, of which only some are a response.
     pub(crate) fn is_framed(&self) -> bool {
         matches!(self.talk, Talk::Http2(..))
     }
 
-    /// Whether it stands, as far as has been heard.
+    /// Whether the connection is open, as far as is known.
     pub(crate) fn stands(&mut self) -> bool {
         self.drive(&mut Context::from_waker(Waker::noop()));
         !self.over && !self.gate.is_blocked()
     }
 
-    /// Whether it can take a request now. What the other side said meanwhile is read: the end of the connection, or bytes that nobody asked for.
+    /// Whether the connection can take a request now: the server has neither closed it nor sent
+    /// unsolicited bytes.
     pub(crate) fn is_ready(&mut self, now: Mono) -> bool {
         if self.ready_at.is_some_and(|at| now - at < READY_FOR) {
             return true;
@@ -198,7 +209,7 @@ impl Connection {
         }
         match &mut self.talk {
             Talk::Http1(send, _) => send.is_ready(),
-            // A server that lets no stream begin would hold the request back past its turn.
+            // A server that permits no stream would delay the request past its turn.
             Talk::Http2(send, _) => {
                 send.current_max_send_streams() > 0
                     && matches!(send.poll_ready(&mut cx), Poll::Ready(Ok(())))
@@ -206,13 +217,13 @@ impl Connection {
         }
     }
 
-    /// Queues a request. Nothing is written before [`Connection::drive`].
+    /// Queues a request. Nothing is written before [`HttpConnection::drive`].
     pub(crate) fn ask(
         &mut self,
         manner: &Manner,
         url: &CrawlUrl,
         request: &Request,
-    ) -> Option<Answer> {
+    ) -> Option<PendingAnswer> {
         self.ready_at = None;
         match &mut self.talk {
             Talk::Http1(send, _) => {
@@ -222,16 +233,18 @@ impl Connection {
                 hyper::ext::on_informational(&mut request, move |_| {
                     interim.fetch_add(1, Ordering::Relaxed);
                 });
-                Some(Answer::Http1(Box::pin(send.send_request(request))))
+                Some(PendingAnswer::Http1(Box::pin(send.send_request(request))))
             }
             Talk::Http2(send, _) => {
                 let request = manner.http2(url, request)?;
-                send.send_request(request, true).ok().map(|(answer, _)| Answer::Http2(answer))
+                send.send_request(request, true)
+                    .ok()
+                    .map(|(answer, _)| PendingAnswer::Http2(answer))
             }
         }
     }
 
-    /// Writes what is queued and reads what is there.
+    /// Writes queued bytes and reads available ones.
     pub(crate) fn drive(&mut self, cx: &mut Context<'_>) {
         if self.over {
             return;
@@ -243,58 +256,43 @@ impl Connection {
         self.gate.settle();
     }
 
-    /// The head, if it is here; or what is wrong.
+    /// Returns the head, if it has arrived.
     pub(crate) fn poll_head(
         &mut self,
-        answer: &mut Answer,
+        answer: &mut PendingAnswer,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Heading, Problem>> {
+    ) -> Poll<Result<AnswerHead, Problem>> {
         self.drive(cx);
         let polled = match answer {
-            Answer::Http1(future) => future.as_mut().poll(cx).map(|made| match made {
-                Ok(response) => {
-                    let (parts, body) = response.into_parts();
-                    Ok((parts, Rest::Http1(body), false))
-                }
-                Err(error) => Err(http1_failure(&error, Phase::Head)),
+            PendingAnswer::Http1(future) => future.as_mut().poll(cx).map(|made| {
+                let response = made.map_err(|error| http1_failure(&error, AnswerPart::Head))?;
+                Ok(AnswerHead::of(response, BodyStream::Http1, false))
             }),
-            Answer::Http2(future) => Pin::new(future).poll(cx).map(|made| match made {
-                Ok(response) => {
-                    let (parts, body) = response.into_parts();
-                    Ok((parts, Rest::Http2(body), true))
-                }
-                Err(error) => Err(http2_failure(&error, Phase::Head)),
+            PendingAnswer::Http2(future) => Pin::new(future).poll(cx).map(|made| {
+                let response = made.map_err(|error| http2_failure(&error, AnswerPart::Head))?;
+                Ok(AnswerHead::of(response, BodyStream::Http2, true))
             }),
         };
-        let flooded = self.interim.load(Ordering::Relaxed) > INTERIM_MAX
-            || self.gate.read() > INTERIM_BYTES_MAX;
+        let too_many = self.interim.load(Ordering::Relaxed) > INTERIM_MAX;
+        let too_long = self.gate.read() > INTERIM_BYTES_MAX;
         match polled {
-            Poll::Pending if flooded => Poll::Ready(Err(Problem::OverLimit(Hit::Interim))),
-            Poll::Pending if self.over => {
-                // The library ended without a word about the request.
-                Poll::Ready(Err(Problem::Reset))
-            }
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(Ok(_)) if flooded && self.interim.load(Ordering::Relaxed) > INTERIM_MAX => {
+            Poll::Pending if too_many || too_long => {
                 Poll::Ready(Err(Problem::OverLimit(Hit::Interim)))
             }
-            Poll::Ready(Ok((parts, rest, framed))) => Poll::Ready(Ok(Heading {
-                status: parts.status.as_u16(),
-                headers: parts.headers,
-                rest,
-                framed,
-            })),
-            Poll::Ready(Err(failure)) => Poll::Ready(Err(failure)),
+            // The library ended without a result for the request.
+            Poll::Pending if self.over => Poll::Ready(Err(Problem::Reset)),
+            Poll::Ready(Ok(_)) if too_many => Poll::Ready(Err(Problem::OverLimit(Hit::Interim))),
+            polled => polled,
         }
     }
 
-    /// The next piece of a body.
+    /// Returns the next piece of a body.
     pub(crate) fn poll_piece(
         &mut self,
-        rest: &mut Rest,
+        rest: &mut BodyStream,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Piece, Problem>> {
-        // What is read already comes first; then the connection is asked for more.
+        // Buffered bytes come first.
         if let Poll::Ready(piece) = rest.poll(cx) {
             return Poll::Ready(piece);
         }
@@ -306,96 +304,90 @@ impl Connection {
     }
 }
 
-impl Rest {
+impl BodyStream {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Piece, Problem>> {
         match self {
-            Rest::Http1(body) => Pin::new(body).poll_frame(cx).map(|frame| match frame {
+            BodyStream::Http1(body) => Pin::new(body).poll_frame(cx).map(|frame| match frame {
                 None => Ok(Piece::End),
                 Some(Ok(frame)) => Ok(frame.into_data().map_or(Piece::Nothing, Piece::Data)),
-                Some(Err(error)) => Err(http1_failure(&error, Phase::Body)),
+                Some(Err(error)) => Err(http1_failure(&error, AnswerPart::Body)),
             }),
-            Rest::Http2(body) => match body.poll_data(cx) {
+            BodyStream::Http2(body) => match body.poll_data(cx) {
                 Poll::Pending => Poll::Pending,
                 Poll::Ready(None) => Poll::Ready(Ok(Piece::End)),
                 Poll::Ready(Some(Ok(data))) => {
-                    // Told at once: the body is bounded by what we read, not by the window.
+                    // The limit on the body bounds the memory, not the window.
                     let _ = body.flow_control().release_capacity(data.len());
                     Poll::Ready(Ok(Piece::Data(data)))
                 }
                 Poll::Ready(Some(Err(error))) => {
-                    Poll::Ready(Err(http2_failure(&error, Phase::Body)))
+                    Poll::Ready(Err(http2_failure(&error, AnswerPart::Body)))
                 }
             },
         }
     }
 
-    /// Whether nothing follows, as the head tells.
+    /// Whether the head says that there is no body.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
-            Rest::Http1(body) => body.is_end_stream(),
-            Rest::Http2(body) => body.is_end_stream(),
+            BodyStream::Http1(body) => body.is_end_stream(),
+            BodyStream::Http2(body) => body.is_end_stream(),
         }
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum AnswerPart {
     Head,
     Body,
 }
 
-impl Phase {
-    /// What is too large here, where the library says no more than that.
+impl AnswerPart {
+    /// Returns the limit that was exceeded, where the library says no more.
     const fn over(self) -> Problem {
         match self {
-            Phase::Head => Problem::OverLimit(Hit::Head),
-            Phase::Body => Problem::OverLimit(Hit::Around),
+            AnswerPart::Head => Problem::OverLimit(Hit::Head),
+            AnswerPart::Body => Problem::OverLimit(Hit::Around),
         }
     }
 }
 
-fn http1_failure(error: &hyper::Error, phase: Phase) -> Problem {
+fn http1_failure(error: &hyper::Error, phase: AnswerPart) -> Problem {
     let io = source::<std::io::Error>(error).map(std::io::Error::kind);
-    if error.is_parse() {
-        // Only servers may ask hyper for the kind; a test holds this text.
-        if error.to_string().contains("too large") {
-            return phase.over();
-        }
-        Problem::Malformed
-    } else if io == Some(std::io::ErrorKind::InvalidInput)
-        || io == Some(std::io::ErrorKind::InvalidData)
-    {
-        // A chunk that can't be read.
-        Problem::Malformed
-    } else if phase == Phase::Body && io != Some(std::io::ErrorKind::ConnectionReset) {
-        Problem::Truncated
-    } else {
-        Problem::Reset
+    match io {
+        // hyper tells the kind of a parse error to servers only; a test checks this text.
+        _ if error.is_parse() && error.to_string().contains("too large") => phase.over(),
+        _ if error.is_parse() => Problem::Malformed,
+        // A chunk that cannot be read.
+        Some(ErrorKind::InvalidInput | ErrorKind::InvalidData) => Problem::Malformed,
+        Some(ErrorKind::ConnectionReset) => Problem::Reset,
+        _ if phase == AnswerPart::Body => Problem::Truncated,
+        _ => Problem::Reset,
     }
 }
 
-fn http2_failure(error: &h2::Error, phase: Phase) -> Problem {
-    let reset =
-        error.get_io().map(std::io::Error::kind) == Some(std::io::ErrorKind::ConnectionReset);
+fn http2_failure(error: &h2::Error, phase: AnswerPart) -> Problem {
+    let reset = error.get_io().map(std::io::Error::kind) == Some(ErrorKind::ConnectionReset);
     match error.reason() {
         Some(
             h2::Reason::PROTOCOL_ERROR
             | h2::Reason::FRAME_SIZE_ERROR
             | h2::Reason::COMPRESSION_ERROR,
         ) => Problem::Malformed,
-        // Ours for a flood of theirs. Theirs is the host's word that it has enough of us, and no fault of this URL.
+        // Our own reset answers a flood. The server's reset says that the host has enough requests,
+        // and is no fault of this URL.
         Some(h2::Reason::ENHANCE_YOUR_CALM) if !error.is_remote() => phase.over(),
-        // What we complain of is not HTTP.
+        // Our own complaint: this is not HTTP.
         Some(h2::Reason::FLOW_CONTROL_ERROR | h2::Reason::STREAM_CLOSED) if !error.is_remote() => {
             Problem::Malformed
         }
-        // The connection ended in the middle of a body, as it may in HTTP/1.
-        None if phase == Phase::Body && !reset => Problem::Truncated,
+        // The connection ended within a body, as in HTTP/1.1.
+        None if phase == AnswerPart::Body && !reset => Problem::Truncated,
         Some(_) | None => Problem::Reset,
     }
 }
 
-/// The first of an error's sources that is a `T`.
+/// Returns the first source of an error that is a `T`.
 fn source<'a, T: std::error::Error + 'static>(
     error: &'a (dyn std::error::Error + 'static),
 ) -> Option<&'a T> {
@@ -409,7 +401,7 @@ fn source<'a, T: std::error::Error + 'static>(
     None
 }
 
-/// The body of a GET: none.
+/// The empty body of a GET.
 #[derive(Debug, Default)]
 pub(crate) struct NoBody;
 
@@ -433,14 +425,14 @@ impl Body for NoBody {
     }
 }
 
-/// Headers of an answer.
+/// The largest number of headers in a response.
 pub(crate) const HEADERS_MAX: usize = 128;
-/// Bytes of a head, and of trailers.
+/// The largest head, and the largest trailers.
 pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// What is read ahead of a body.
+/// Bytes that are read ahead of a body.
 const READ_BUFFER: usize = 128 * 1024;
-/// Interim (1xx) answers before the one that counts, and their bytes together with its head.
+/// The largest number of interim (1xx) responses, and of their bytes with the final head.
 pub(crate) const INTERIM_MAX: u32 = 8;
 pub(crate) const INTERIM_BYTES_MAX: u64 = 256 * 1024;
-/// What an HTTP/2 server may send ahead.
+/// Bytes that an HTTP/2 server may send ahead.
 const WINDOW: u32 = 256 * 1024;

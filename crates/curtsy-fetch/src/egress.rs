@@ -1,7 +1,7 @@
-//! The one way out.
+//! The only way out: [`dial`] opens every connection to a site or a proxy.
 //!
-//! Everything that leaves for a site (pages, robots.txt, sitemaps, probes, redirect hops, the proxy) is dialled by [`dial`]. The root's
-//! `clippy.toml` forbids every other `connect`, and the house rules count the exceptions.
+//! The root's `clippy.toml` forbids every other `connect`, and the house rules count the
+//! exceptions.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -11,17 +11,17 @@ use curtsy_core::url::HostKey;
 use ipnet::IpNet;
 use tokio::net::TcpStream;
 
-use crate::guard::{Forbidden, Guard};
+use crate::guard::{ForbiddenAddress, Guard};
 use crate::port;
 
-/// Why a socket could not be had.
+/// Why a connection was not opened.
 #[derive(Debug)]
 pub(crate) enum Undialled {
-    /// The address may not be dialled.
-    Guard(Forbidden),
-    /// The port may not.
+    /// The guard refuses the address.
+    Guard(ForbiddenAddress),
+    /// The port is never dialled.
     Port,
-    /// The network said no, or it could not be asked whose address it is.
+    /// The network failed, or the check of our own addresses did.
     Io(io::Error),
 }
 
@@ -38,16 +38,16 @@ impl Undialled {
     }
 }
 
-/// To whom a connection goes.
+/// The target of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum To<'a> {
-    /// A site under this name: judged.
+    /// A site with this name: the guard judges it.
     Site(&'a HostKey),
-    /// The proxy that the user named: theirs to answer for.
+    /// A proxy that the user chose: not judged.
     Proxy,
 }
 
-/// Opens a connection to one address, if the guard lets it.
+/// Opens a connection to one address, if the guard permits it.
 #[expect(clippy::disallowed_methods, reason = "the one egress function")]
 pub(crate) async fn dial(
     address: SocketAddr,
@@ -60,15 +60,15 @@ pub(crate) async fn dial(
     let stream = TcpStream::connect(address).await.map_err(Undialled::Io)?;
     stream.set_nodelay(true).map_err(Undialled::Io)?;
     if let To::Site(host) = to {
-        // What was dialled is what was judged; a look at what the socket has says so.
+        // Checks that the socket's peer is the address that was judged.
         let peer = stream.peer_addr().map_err(Undialled::Io)?;
         guard.judge_for(host, peer).map_err(Undialled::Guard)?;
     }
     Ok(stream)
 }
 
-/// Judges an address that is about to be dialled, by us or by the proxy: public, not one of this machine's own, and a port for
-/// HTTP. No answer, no connection.
+/// Judges an address before it is dialled, by us or by a proxy: it must be public, not of this
+/// machine, and the port must be one for HTTP. If the check fails, there is no connection.
 pub(crate) fn judge(host: &HostKey, address: SocketAddr, guard: &Guard) -> Result<(), Undialled> {
     if port::is_spoken_for(address.port()) {
         return Err(Undialled::Port);
@@ -76,15 +76,16 @@ pub(crate) fn judge(host: &HostKey, address: SocketAddr, guard: &Guard) -> Resul
     guard.judge_for(host, address).map_err(Undialled::Guard)?;
     match guard.allows_for(host, address) || !is_our_own(address).map_err(Undialled::Io)? {
         true => Ok(()),
-        false => Err(Undialled::Guard(Forbidden {
+        false => Err(Undialled::Guard(ForbiddenAddress {
             what: "an address of this machine",
             net: Some(IpNet::from(address.ip())),
         })),
     }
 }
 
-/// Whether an address is one of this machine's own: the system then takes it as the source as well. Connecting a datagram socket sends
-/// nothing; it only asks for the route. An address without a route is not ours, and can't be dialled either.
+/// Whether an address belongs to this machine: the system then uses it as the source address too.
+/// Connecting a datagram socket sends nothing. An address without a route is not ours, and cannot
+/// be dialled.
 #[expect(clippy::disallowed_methods, reason = "asks the system for a route and sends nothing")]
 fn is_our_own(address: SocketAddr) -> io::Result<bool> {
     let any: IpAddr = match address {

@@ -1,4 +1,4 @@
-//! One worker's way to the web: from a URL to a connection that stands.
+//! The way of one worker from a URL to an open connection.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -11,19 +11,18 @@ use std::time::Duration;
 use curtsy_core::host::{Approach, Problem};
 use curtsy_core::url::{CrawlUrl, HostKey, Scheme};
 use curtsy_engine::{Clock, Connected, Fetch, Mono};
-use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::TlsConnector;
 
 use crate::ask::Proxied;
-use crate::connection::Connection;
+use crate::connection::HttpConnection;
 use crate::egress::{To, Undialled, dial};
 use crate::guard::GuardRefusal;
 use crate::line::HttpLine;
-use crate::outlet::{Outlet, Shared};
+use crate::outlet::{Outlet, OutletShared};
 use crate::pool::Pool;
-use crate::wire::{Stream, Wire};
+use crate::wire::{GatedSocket, Stream};
 use crate::{TokioClock, egress, guard, port, proxy, tls};
 
 /// The [`Fetch`] of one worker. It lives on that worker's thread, in a current-thread runtime.
@@ -40,51 +39,52 @@ use crate::{TokioClock, egress, guard, port, proxy, tls};
 /// }
 /// ```
 pub struct HttpFetch {
-    inner: Rc<Inner>,
+    inner: Rc<FetchInner>,
 }
 
-pub(crate) struct Inner {
-    pub(crate) shared: Arc<Shared>,
+pub(crate) struct FetchInner {
+    pub(crate) shared: Arc<OutletShared>,
     pub(crate) clock: TokioClock,
     pub(crate) pool: Pool,
     pub(crate) counts: Cell<Counts>,
 }
 
-/// What a worker's connections came to.
+/// Counters of a worker's connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Connections made.
     pub dialled: u64,
-    /// Times that an idle connection was used again.
+    /// Reuses of an idle connection.
     pub reused: u64,
-    /// Addresses and ports that were refused.
+    /// Refused addresses and ports.
     pub refused: u64,
-    /// Requests whose permit was past, or whose line was gone, at the first write.
+    /// Requests that were not sent: late, or the connection was closed.
     pub unsent: u64,
-    /// Bytes in, as the network had them, handshakes apart.
+    /// Bytes received, without handshakes.
     pub bytes_in: u64,
-    /// Bytes out, likewise.
+    /// Bytes sent, without handshakes.
     pub bytes_out: u64,
 }
 
 impl HttpFetch {
-    /// A way to the web that tells time by its worker's clock.
+    /// Returns the connections of a worker with this clock.
     pub fn new(outlet: &Outlet, clock: TokioClock) -> HttpFetch {
-        HttpFetch { inner: Rc::new(Inner::new(outlet, clock)) }
+        HttpFetch { inner: Rc::new(FetchInner::new(outlet, clock)) }
     }
 
-    /// What its connections came to so far.
+    /// Returns the counters.
     pub fn counts(&self) -> Counts {
         self.inner.counts.get()
     }
 
-    /// Whether a URL could be dialled now: its port, its name, and every address of it. Nothing is sent to the site.
+    /// Checks whether a URL could be dialled now: its port, its name and all its addresses. Sends
+    /// nothing to the site.
     pub async fn check(&self, url: &CrawlUrl) -> Result<(), Problem> {
         let deadline = self.inner.clock.mono() + self.inner.shared.timeouts.connect;
         self.inner.site_addresses(url, deadline).await.map(drop)
     }
 
-    /// Connections that stand idle.
+    /// Returns the number of idle connections.
     pub fn idle(&self) -> usize {
         self.inner.pool.len()
     }
@@ -92,7 +92,7 @@ impl HttpFetch {
 
 impl Fetch for HttpFetch {
     type Line = HttpLine;
-    type Route = Route;
+    type Route = HttpRoute;
 
     fn standing(&self, approach: &Approach, turn: Mono) -> Option<HttpLine> {
         let inner = &self.inner;
@@ -101,7 +101,7 @@ impl Fetch for HttpFetch {
         Some(HttpLine::new(Rc::clone(inner), approach, connection))
     }
 
-    async fn route(&self, approach: &Approach) -> Result<Route, Problem> {
+    async fn route(&self, approach: &Approach) -> Result<HttpRoute, Problem> {
         let inner = &self.inner;
         let place = inner.place().await;
         let route = inner.route(&approach.url, place).await;
@@ -114,11 +114,11 @@ impl Fetch for HttpFetch {
     async fn connect(
         &self,
         approach: &Approach,
-        route: Route,
+        route: HttpRoute,
     ) -> Result<Connected<HttpLine>, Problem> {
         let inner = &self.inner;
         let began = inner.clock.mono();
-        // Seldom beside requests, and large: a request that finds a connection should not carry it.
+        // Boxed, because it is rare and large: a request on an open connection should not carry it.
         let opened = Box::pin(inner.open(&approach.url, route)).await;
         if opened.as_ref().is_err_and(|problem| problem.is_refusal()) {
             inner.count(|counts| counts.refused += 1);
@@ -130,21 +130,21 @@ impl Fetch for HttpFetch {
     }
 }
 
-/// Where a new connection goes, and its place among the process's connections.
-pub struct Route {
-    /// The addresses that are dialled, of the site or of the proxy, in this order.
+/// The addresses of a new connection, and its place among the connections of the process.
+pub struct HttpRoute {
+    /// The addresses to dial, of the site or of the proxy, in order.
     addresses: Vec<SocketAddr>,
-    /// Behind a proxy: the site's own address, where it is known.
+    /// Behind a proxy: the site's own address, if it is known.
     site: Option<IpAddr>,
-    /// What is left of the time to connect.
+    /// The rest of the time to connect.
     time: Duration,
     place: OwnedSemaphorePermit,
 }
 
-impl Inner {
-    pub(crate) fn new(outlet: &Outlet, clock: TokioClock) -> Inner {
+impl FetchInner {
+    pub(crate) fn new(outlet: &Outlet, clock: TokioClock) -> FetchInner {
         let shared = Arc::clone(&outlet.0);
-        Inner { shared, clock, pool: Pool::default(), counts: Cell::default() }
+        FetchInner { shared, clock, pool: Pool::default(), counts: Cell::default() }
     }
 
     pub(crate) fn count(&self, change: impl FnOnce(&mut Counts)) {
@@ -153,7 +153,8 @@ impl Inner {
         self.counts.set(counts);
     }
 
-    /// A place among the process's connections: a free one, that of our oldest idle one, or the next that falls free.
+    /// Returns a place for a connection: a free one, that of our oldest idle connection, or the
+    /// next one that becomes free.
     async fn place(&self) -> OwnedSemaphorePermit {
         let places = &self.shared.places;
         loop {
@@ -164,16 +165,21 @@ impl Inner {
                 break;
             }
         }
-        let _waiting = Waiting::begin(&self.shared);
+        let _waiting = PlaceWait::begin(&self.shared);
         Arc::clone(places).acquire_owned().await.expect("never closed")
     }
 
-    /// From a URL to the addresses to dial.
-    async fn route(&self, url: &CrawlUrl, place: OwnedSemaphorePermit) -> Result<Route, Problem> {
+    /// Finds the addresses to dial for a URL.
+    async fn route(
+        &self,
+        url: &CrawlUrl,
+        place: OwnedSemaphorePermit,
+    ) -> Result<HttpRoute, Problem> {
         let shared = &self.shared;
         let began = self.clock.mono();
         let deadline = began + shared.timeouts.connect;
-        // Behind a proxy the lookup is for the guard alone, and may fail: it must not use up the proxy's time.
+        // Behind a proxy only the guard needs the lookup. It may fail, and must not use up the
+        // proxy's time.
         let proxy = shared.proxies.of(url);
         let lookup_by = match proxy {
             Some(_) => began + shared.timeouts.connect / 2,
@@ -189,13 +195,13 @@ impl Inner {
         };
         let addresses = found.iter().map(|ip| SocketAddr::new(*ip, port)).collect();
         let site = site.first().copied().filter(|_| proxy.is_some());
-        Ok(Route { addresses, site, time: deadline - self.clock.mono(), place })
+        Ok(HttpRoute { addresses, site, time: deadline - self.clock.mono(), place })
     }
 
-    /// From addresses to a connection, by its phases.
-    async fn open(&self, url: &CrawlUrl, route: Route) -> Result<Connection, Problem> {
+    /// Opens a connection, phase by phase.
+    async fn open(&self, url: &CrawlUrl, route: HttpRoute) -> Result<HttpConnection, Problem> {
         let shared = &self.shared;
-        let Route { addresses, site, time, place } = route;
+        let HttpRoute { addresses, site, time, place } = route;
         let deadline = self.clock.mono() + time;
         let proxy = shared.proxies.of(url);
         let (mut tcp, peer) = match proxy {
@@ -203,14 +209,14 @@ impl Inner {
             Some(_) => {
                 let dialled = self.dial_first(addresses, To::Proxy, deadline).await;
                 let (tcp, peer) = dialled.map_err(|_| Problem::Proxy)?;
-                // The site's own address counts requests in flight where it is known.
+                // Requests in flight are counted for the site's own address, if it is known.
                 (tcp, site.unwrap_or(peer))
             }
         };
         if url.scheme() == Scheme::Http {
             let proxied = if proxy.is_some() { Proxied::Plainly } else { Proxied::No };
-            let stream = Stream::Plain(Wire::new(tcp));
-            return Connection::http1(stream, self.clock, peer, proxied, place).await;
+            let stream = Stream::Plain(GatedSocket::new(tcp));
+            return HttpConnection::http1(stream, self.clock, peer, proxied, place).await;
         }
         if let Some(proxy) = proxy {
             self.by(deadline, proxy::tunnel(&mut tcp, proxy, url))
@@ -222,7 +228,8 @@ impl Inner {
         secured.unwrap_or(Err(Problem::ConnectTimeout))
     }
 
-    /// The addresses of a URL's host, each of them one that may be dialled. Behind a proxy there may be none: it looks names up itself.
+    /// Returns the addresses of a URL's host. All of them may be dialled. Behind a proxy there may
+    /// be none, because the proxy looks names up itself.
     pub(crate) async fn site_addresses(
         &self,
         url: &CrawlUrl,
@@ -240,7 +247,8 @@ impl Inner {
             Err(_) if proxied => Arc::new([]),
             Err(problem) => return Err(problem),
         };
-        // All of them, before the first is dialled; behind a proxy nobody here will.
+        // All addresses are judged before the first is dialled. Behind a proxy none is dialled
+        // here.
         for ip in found.iter() {
             let address = SocketAddr::new(*ip, url.port());
             egress::judge(url.host(), address, &self.shared.guard).map_err(|undialled| {
@@ -272,7 +280,7 @@ impl Inner {
         if found.is_empty() { Err(Problem::Dns) } else { Ok(found) }
     }
 
-    /// The first of several addresses that answers. Each has its share of the time that is left.
+    /// Dials addresses in order. Each has its share of the remaining time.
     pub(crate) async fn dial_first(
         &self,
         addresses: Vec<SocketAddr>,
@@ -297,48 +305,42 @@ impl Inner {
         Err(problem)
     }
 
-    /// TLS, and the protocol that both sides agree on.
+    /// Does the TLS handshake, which also chooses the protocol.
     async fn secure(
         &self,
         url: &CrawlUrl,
         tcp: TcpStream,
         peer: IpAddr,
         place: OwnedSemaphorePermit,
-    ) -> Result<Connection, Problem> {
-        let name = match url.ip() {
-            Some(ip) => ServerName::from(ip),
-            None => {
-                ServerName::try_from(url.host().as_str().to_owned()).map_err(|_| Problem::Tls)?
-            }
-        };
+    ) -> Result<HttpConnection, Problem> {
         let connector = TlsConnector::from(Arc::clone(&self.shared.tls));
-        let shaken = connector.connect(name, Wire::new(tcp)).await;
+        let shaken = connector.connect(tls::server_name(url)?, GatedSocket::new(tcp)).await;
         let stream = shaken.map_err(|error| tls::problem(&error))?;
         let http2 = stream.get_ref().1.alpn_protocol() == Some(tls::H2);
         let stream = Stream::Tls(Box::new(stream));
         match http2 {
-            true => Connection::http2(stream, self.clock, peer, place).await,
-            false => Connection::http1(stream, self.clock, peer, Proxied::No, place).await,
+            true => HttpConnection::http2(stream, self.clock, peer, place).await,
+            false => HttpConnection::http1(stream, self.clock, peer, Proxied::No, place).await,
         }
     }
 
-    /// Waits for something until a moment at most.
+    /// Awaits a future until a deadline.
     async fn by<T>(&self, deadline: Mono, something: impl Future<Output = T>) -> Option<T> {
         tokio::time::timeout_at(self.clock.instant(deadline), something).await.ok()
     }
 }
 
-/// Counts a worker that waits for a place, however the wait ends.
-struct Waiting<'a>(&'a Shared);
+/// Counts a worker that waits for a place, until it is dropped.
+struct PlaceWait<'a>(&'a OutletShared);
 
-impl Waiting<'_> {
-    fn begin(shared: &Shared) -> Waiting<'_> {
+impl PlaceWait<'_> {
+    fn begin(shared: &OutletShared) -> PlaceWait<'_> {
         shared.waiting.fetch_add(1, Ordering::Relaxed);
-        Waiting(shared)
+        PlaceWait(shared)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PlaceWait<'_> {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }

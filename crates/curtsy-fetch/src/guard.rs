@@ -1,21 +1,23 @@
-//! Which addresses may be dialled? Public ones only, and what the user allowed by name.
+//! Decides which addresses may be dialled: public ones, and those that the user allowed.
 //!
-//! The table is the IANA special-purpose registries (IPv4 and IPv6, RFC 6890 and its updates): everything there that isn't globally reachable,
-//! plus multicast and what is reserved. IPv6 addresses that carry an IPv4 one are refused as a class, whatever they carry, with one
-//! exception: `::ffff:0:0/96` *is* its IPv4 address to every socket, so it is judged as that. Outside `2000::/3` nothing is assigned, so
-//! nothing there is dialled.
+//! The table has the IANA special-purpose registries (RFC 6890 and its updates) as far as they are
+//! not globally reachable, plus multicast and reserved networks. IPv6 addresses that embed an IPv4
+//! address are refused, with one exception: an address in `::ffff:0:0/96` is its IPv4 address to
+//! every socket, and is judged as that. Outside `2000::/3` nothing is assigned.
 //!
-//! Judged is the address that is dialled, after the name was looked up, and once more the peer that the socket reports.
+//! The guard judges the address that is dialled, after the lookup, and the peer that the socket
+//! reports.
 //!
-//! A host of this machine that the user named (`curtsy crawl http://localhost:8000/`) is open at that port under that very name, and only
-//! where its address is a loopback address. The same socket under another name stays shut: whoever answers for the other name was not
-//! named by the user.
+//! A host of this machine that the user named (`curtsy crawl http://localhost:8000/`) is open at
+//! that port, under that name, and only at a loopback address. The same socket under another name
+//! stays closed, because the user did not name that host.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::LazyLock;
 
 use curtsy_core::url::{CrawlUrl, HostKey};
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ipnet::IpNet;
 
 /// Judges addresses.
 #[derive(Clone, Debug, Default)]
@@ -36,29 +38,30 @@ pub struct NamedHost {
 
 /// Why an address may not be dialled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Forbidden {
+pub struct ForbiddenAddress {
     /// What the address is for.
     pub what: &'static str,
-    /// The network that would have to be allowed; none where a public address is refused, or where allowing makes no sense.
+    /// The network that the user could allow; none for a public address, or if that would make no
+    /// sense.
     pub net: Option<IpNet>,
 }
 
-/// A host that the guard refused, for people: the address, what it is for, and what would allow it.
+/// A refusal of the guard for people: the address, its purpose, and what would allow it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuardRefusal {
-    /// The host as the URL has it, with its port where that is not the usual one.
+    /// The host, with its port if that is not the default.
     pub host: String,
     /// The address that was not dialled.
     pub address: IpAddr,
     /// What the address is for.
     pub what: &'static str,
-    /// The flag that would allow it, if one does.
+    /// The flag that would allow it, if there is one.
     pub allow: Option<String>,
 }
 
 impl GuardRefusal {
-    /// The refusal of a URL's host because of one of its addresses.
-    pub fn new(url: &CrawlUrl, address: IpAddr, forbidden: Forbidden) -> GuardRefusal {
+    /// Returns the refusal of a URL's host because of one of its addresses.
+    pub fn new(url: &CrawlUrl, address: IpAddr, forbidden: ForbiddenAddress) -> GuardRefusal {
         let allow = match forbidden.net {
             // This machine has an address of each family, and either may be dialled.
             Some(_) if url.host().is_localhost() => {
@@ -72,7 +75,7 @@ impl GuardRefusal {
         GuardRefusal { host: GuardRefusal::host(url), address, what: forbidden.what, allow }
     }
 
-    /// The name under which the refusal of a URL's host is kept.
+    /// Returns the name under which the refusal of a URL's host is kept.
     pub fn host(url: &CrawlUrl) -> String {
         match url.port() == url.scheme().default_port() {
             true => url.host().to_string(),
@@ -80,7 +83,7 @@ impl GuardRefusal {
         }
     }
 
-    /// The refusal of a URL whose host is itself an address, by the address alone: for whoever reads a row later.
+    /// Returns the refusal of a URL whose host is an address, for readers of a row.
     pub fn of_literal(url: &CrawlUrl) -> Option<GuardRefusal> {
         let address = url.ip()?;
         let forbidden = Guard::default().judge(address).err()?;
@@ -104,24 +107,24 @@ impl fmt::Display for GuardRefusal {
     }
 }
 
-impl fmt::Display for Forbidden {
+impl fmt::Display for ForbiddenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.what)
     }
 }
 
 impl Guard {
-    /// A guard that lets these networks through besides the public ones.
+    /// Returns a guard that also permits these networks.
     pub fn new(allowed: Vec<IpNet>) -> Guard {
         Guard { allowed, ..Guard::default() }
     }
 
-    /// A guard that lets nothing through but these networks: for a crawl that has no contact to show to strangers.
+    /// Returns a guard that permits only these networks: for a crawl without a contact.
     pub fn only(allowed: Vec<IpNet>) -> Guard {
         Guard { allowed, only: true, ..Guard::default() }
     }
 
-    /// The same guard, with hosts of this machine that the user named.
+    /// Adds hosts of this machine that the user named.
     pub fn naming(self, named: Vec<NamedHost>) -> Guard {
         Guard { named, ..self }
     }
@@ -135,30 +138,24 @@ impl Guard {
     /// assert!(guard.judge("10.0.0.1".parse().unwrap()).is_err());
     /// assert!(guard.judge("8.8.8.8".parse().unwrap()).is_ok());
     /// ```
-    pub fn judge(&self, address: IpAddr) -> Result<(), Forbidden> {
+    pub fn judge(&self, address: IpAddr) -> Result<(), ForbiddenAddress> {
         let address = address.to_canonical();
         if self.allows(address) {
             return Ok(());
         }
-        let what = match address {
-            IpAddr::V4(v4) => special_v4(v4),
-            IpAddr::V6(v6) => special_v6(v6),
-        };
-        match what {
-            Some((what, net)) => {
-                Err(Forbidden { what, net: Some(net).filter(|_| !POINTLESS.contains(&what)) })
-            }
+        match special(address) {
+            Some((what, net)) => Err(ForbiddenAddress {
+                what,
+                net: Some(net).filter(|_| !POINTLESS.contains(&what)),
+            }),
             None if self.only => Err(NO_CONTACT),
             None => Ok(()),
         }
     }
 
-    /// Judges the address at which a host is about to be dialled.
-    pub fn judge_for(&self, host: &HostKey, address: SocketAddr) -> Result<(), Forbidden> {
-        match self.opens(host, address) {
-            true => Ok(()),
-            false => self.judge(address.ip()),
-        }
+    /// Judges an address before a host is dialled there.
+    pub fn judge_for(&self, host: &HostKey, address: SocketAddr) -> Result<(), ForbiddenAddress> {
+        if self.opens(host, address) { Ok(()) } else { self.judge(address.ip()) }
     }
 
     /// Whether the user allowed this address of this host: its network, or the host itself.
@@ -179,8 +176,8 @@ impl Guard {
     }
 }
 
-/// Whether a name can't be that of a public server, whoever answers for it: `localhost` (RFC 6761), `local` (RFC 6762), `home.arpa`
-/// (RFC 8375) and `internal` (ICANN, 2024), and all below.
+/// Whether a name can never be that of a public server: `localhost` (RFC 6761), `local` (RFC 6762),
+/// `home.arpa` (RFC 8375), `internal` (ICANN, 2024), and every name below them.
 pub(crate) fn is_never_public(name: &str) -> bool {
     let below = |end: &str| name.strip_suffix(end).is_some_and(|rest| rest.ends_with('.'));
     NEVER_PUBLIC.iter().any(|end| name == *end || below(end))
@@ -188,38 +185,28 @@ pub(crate) fn is_never_public(name: &str) -> bool {
 
 const NEVER_PUBLIC: [&str; 4] = ["localhost", "local", "home.arpa", "internal"];
 
-fn special_v4(address: Ipv4Addr) -> Option<(&'static str, IpNet)> {
-    let bits = u32::from(address);
-    let row = V4.iter().find(|(net, prefix, _)| {
-        let mask = u32::MAX.checked_shl(32 - u32::from(*prefix)).unwrap_or(0);
-        bits & mask == u32::from(Ipv4Addr::from(*net)) & mask
-    });
-    let (net, prefix, what) = row?;
-    Some((what, Ipv4Net::new_assert(Ipv4Addr::from(*net), *prefix).into()))
-}
-
-fn special_v6(address: Ipv6Addr) -> Option<(&'static str, IpNet)> {
-    let bits = u128::from(address);
-    let row = V6.iter().find(|(net, prefix, _)| {
-        let mask = u128::MAX.checked_shl(128 - u32::from(*prefix)).unwrap_or(0);
-        bits & mask == u128::from(Ipv6Addr::from(*net)) & mask
-    });
-    match row {
-        Some((net, prefix, what)) => {
-            Some((what, Ipv6Net::new_assert(Ipv6Addr::from(*net), *prefix).into()))
+/// Returns what an address is for and its network, if the address is not public.
+fn special(address: IpAddr) -> Option<(&'static str, IpNet)> {
+    let row = NETWORKS.iter().find(|(net, _)| net.contains(&address));
+    if let Some((net, what)) = row {
+        return Some((what, *net));
+    }
+    match address {
+        IpAddr::V6(v6) if v6.segments()[0] & 0xe000 != 0x2000 => {
+            Some(("not assigned for global use", address.into()))
         }
-        None if address.segments()[0] & 0xe000 == 0x2000 => None,
-        None => Some(("not assigned for global use", Ipv6Net::from(address).into())),
+        _ => None,
     }
 }
 
-/// A public address, in a crawl that has no contact to show to strangers.
-const NO_CONTACT: Forbidden =
-    Forbidden { what: "a public address, and the crawl has no contact", net: None };
+/// A public address, in a crawl without a contact.
+const NO_CONTACT: ForbiddenAddress =
+    ForbiddenAddress { what: "a public address, and the crawl has no contact", net: None };
 
 const THIS_NETWORK: &str = "this network";
 
-/// Networks that nobody has a site in: no flag is suggested for them. Link-local addresses are those of cloud metadata.
+/// Networks that contain no sites: no flag is suggested for them. Link-local addresses include the
+/// metadata services of clouds.
 const POINTLESS: [&str; 8] = [
     THIS_NETWORK,
     "unspecified",
@@ -231,85 +218,49 @@ const POINTLESS: [&str; 8] = [
     "not assigned for global use",
 ];
 
-/// Network, prefix length, purpose: <https://www.iana.org/assignments/iana-ipv4-special-registry>.
-const V4: &[([u8; 4], u8, &str)] = &[
-    ([0, 0, 0, 0], 8, THIS_NETWORK),
-    ([10, 0, 0, 0], 8, "private use"),
-    ([100, 64, 0, 0], 10, "shared by a carrier's customers"),
-    ([127, 0, 0, 0], 8, "loopback"),
-    ([169, 254, 0, 0], 16, "link local"),
-    ([172, 16, 0, 0], 12, "private use"),
-    ([192, 0, 0, 0], 24, "protocol assignments"),
-    ([192, 0, 2, 0], 24, "documentation"),
-    ([192, 31, 196, 0], 24, "AS112 sink"),
-    ([192, 52, 193, 0], 24, "automatic multicast tunnelling"),
-    ([192, 88, 99, 0], 24, "6to4 relay"),
-    ([192, 168, 0, 0], 16, "private use"),
-    ([192, 175, 48, 0], 24, "AS112 sink"),
-    ([198, 18, 0, 0], 15, "benchmarking"),
-    ([198, 51, 100, 0], 24, "documentation"),
-    ([203, 0, 113, 0], 24, "documentation"),
-    ([224, 0, 0, 0], 4, "multicast"),
-    ([240, 0, 0, 0], 4, "reserved"),
-];
-
-/// The same for IPv6, as far as it lies inside `2000::/3` or its name says more: <https://www.iana.org/assignments/iana-ipv6-special-registry>.
-const V6: &[([u16; 8], u8, &str)] = &[
-    ([0, 0, 0, 0, 0, 0, 0, 0], 128, "unspecified"),
-    ([0, 0, 0, 0, 0, 0, 0, 1], 128, "loopback"),
-    ([0, 0, 0, 0, 0, 0, 0, 0], 96, "IPv4-compatible"),
-    ([0, 0, 0, 0, 0xffff, 0, 0, 0], 96, "IPv4-translated"),
-    ([0x64, 0xff9b, 0, 0, 0, 0, 0, 0], 96, "NAT64"),
-    ([0x64, 0xff9b, 1, 0, 0, 0, 0, 0], 48, "local NAT64"),
-    ([0x100, 0, 0, 0, 0, 0, 0, 0], 64, "discard only"),
-    ([0x2001, 0, 0, 0, 0, 0, 0, 0], 32, "Teredo"),
-    ([0x2001, 0, 0, 0, 0, 0, 0, 0], 23, "protocol assignments"),
-    ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32, "documentation"),
-    ([0x2002, 0, 0, 0, 0, 0, 0, 0], 16, "6to4"),
-    ([0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0], 48, "AS112 sink"),
-    ([0x3ffe, 0, 0, 0, 0, 0, 0, 0], 16, "6bone, returned"),
-    ([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20, "documentation"),
-    ([0x5f00, 0, 0, 0, 0, 0, 0, 0], 16, "segment routing"),
-    ([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7, "unique local"),
-    ([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10, "link local"),
-    ([0xfec0, 0, 0, 0, 0, 0, 0, 0], 10, "site local"),
-    ([0xff00, 0, 0, 0, 0, 0, 0, 0], 8, "multicast"),
-];
+/// Networks that are not public. The first that fits counts.
+static NETWORKS: LazyLock<Vec<(IpNet, &str)>> = LazyLock::new(|| {
+    let lines = include_str!("networks.txt").lines().filter(|line| !line.starts_with('#'));
+    let read = |line: &'static str| {
+        let (net, what) = line.split_once(' ').expect("a network and its purpose");
+        (net.parse().expect("a network"), what)
+    };
+    lines.map(read).collect()
+});
 
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
     use super::*;
 
-    /// Each row: the address below the network, its first, its last, the one above; forbidden only inside.
+    /// Each network: its first address, its last, one between, and of IPv4 those beside it.
     #[test]
-    fn every_row_of_the_ipv4_table_ends_where_it_says() {
-        let guard = Guard::default();
-        for (net, prefix, what) in V4 {
-            let first = u32::from(Ipv4Addr::from(*net));
-            let last = first | u32::MAX.checked_shr(u32::from(*prefix)).unwrap_or(0);
-            for inside in [first, last, first + (last - first) / 2] {
-                let address = Ipv4Addr::from(inside);
-                let refused = guard.judge(address.into()).map_err(|forbidden| forbidden.what);
-                assert_eq!(refused, Err(*what), "{address}");
-            }
-            for outside in [first.checked_sub(1), last.checked_add(1)].into_iter().flatten() {
-                let address = Ipv4Addr::from(outside);
-                let verdict = guard.judge(address.into()).map_err(|forbidden| forbidden.what);
-                assert_ne!(verdict, Err(*what), "{address} is beside {what}");
-            }
-        }
-    }
-
-    #[test]
-    fn every_row_of_the_ipv6_table_is_refused_from_first_to_last() {
-        let guard = Guard::default();
-        for (net, prefix, what) in V6 {
-            let first = u128::from(Ipv6Addr::from(*net));
-            let last = first | u128::MAX.checked_shr(u32::from(*prefix)).unwrap_or(0);
-            for inside in [first, last, first + (last - first) / 2] {
-                let address = Ipv6Addr::from(inside);
-                // What is mapped is judged as IPv4; `::` and `::1` have rows of their own.
-                assert!(guard.judge(address.into()).is_err(), "{address}: {what}");
+    fn every_network_of_the_table_ends_where_it_says() {
+        let judge = |address: IpAddr| Guard::default().judge(address).map_err(|f| f.what);
+        for (net, what) in NETWORKS.iter() {
+            match net {
+                IpNet::V4(net) => {
+                    let (first, last) = (u32::from(net.network()), u32::from(net.broadcast()));
+                    for inside in [first, last, first + (last - first) / 2] {
+                        let address = Ipv4Addr::from(inside);
+                        assert_eq!(judge(address.into()), Err(*what), "{address}");
+                    }
+                    for beside in [first.checked_sub(1), last.checked_add(1)].into_iter().flatten()
+                    {
+                        let address = Ipv4Addr::from(beside);
+                        assert_ne!(judge(address.into()), Err(*what), "{address} is beside {what}");
+                    }
+                }
+                IpNet::V6(net) => {
+                    let (first, last) = (u128::from(net.network()), u128::from(net.broadcast()));
+                    for inside in [first, last, first + (last - first) / 2] {
+                        let address = Ipv6Addr::from(inside);
+                        // A mapped address is judged as IPv4; `::` and `::1` have rows of their
+                        // own.
+                        assert!(judge(address.into()).is_err(), "{address}: {what}");
+                    }
+                }
             }
         }
     }
@@ -317,27 +268,10 @@ mod tests {
     #[test]
     fn public_addresses_are_dialled() {
         let guard = Guard::default();
-        for public in [
-            "1.1.1.1",
-            "8.8.8.8",
-            "9.255.255.255",
-            "11.0.0.0",
-            "100.63.255.255",
-            "100.128.0.0",
-            "172.15.255.255",
-            "172.32.0.0",
-            "192.0.1.0",
-            "198.17.255.255",
-            "198.20.0.0",
-            "223.255.255.255",
-            "2606:4700::1111",
-            "2001:200::",
-            "2001:4860:4860::8888",
-            "2003::",
-            "2a00::1",
-            "3ffd:ffff::",
-            "::ffff:8.8.8.8",
-        ] {
+        let public = "1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 172.15.255.255 \
+            172.32.0.0 192.0.1.0 198.17.255.255 198.20.0.0 223.255.255.255 2606:4700::1111 \
+            2001:200:: 2001:4860:4860::8888 2003:: 2a00::1 3ffd:ffff:: ::ffff:8.8.8.8";
+        for public in public.split(' ') {
             assert_eq!(guard.judge(public.parse().unwrap()), Ok(()), "{public}");
         }
     }
@@ -345,25 +279,11 @@ mod tests {
     #[test]
     fn an_ipv4_address_in_ipv6_dress_is_not_a_way_around() {
         let guard = Guard::default();
-        for hidden in [
-            "::ffff:127.0.0.1",
-            "::ffff:10.0.0.1",
-            "::ffff:169.254.169.254",
-            "::127.0.0.1",
-            "::8.8.8.8",
-            "::ffff:0:127.0.0.1",
-            "64:ff9b::127.0.0.1",
-            "64:ff9b::8.8.8.8",
-            "64:ff9b:1::a00:1",
-            "2002:7f00:1::",
-            "2002:808:808::",
-            "2001:0:4136:e378:8000:63bf:3fff:fdd2",
-            "fe80::1",
-            "fd00::1",
-            "ff02::1",
-            "4000::1",
-            "::2",
-        ] {
+        let hidden = "::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:169.254.169.254 ::127.0.0.1 ::8.8.8.8 \
+            ::ffff:0:127.0.0.1 64:ff9b::127.0.0.1 64:ff9b::8.8.8.8 64:ff9b:1::a00:1 \
+            2002:7f00:1:: 2002:808:808:: 2001:0:4136:e378:8000:63bf:3fff:fdd2 fe80::1 fd00::1 \
+            ff02::1 4000::1 ::2";
+        for hidden in hidden.split(' ') {
             assert!(guard.judge(hidden.parse().unwrap()).is_err(), "{hidden}");
         }
     }
@@ -402,10 +322,10 @@ mod tests {
         check("127.0.0.1", "127.0.0.1:8000", false);
         check("evil.example", "127.0.0.1:8000", false);
         check("127.0.0.2", "127.0.0.2:8000", false);
-        // A hosts file that leads `localhost` elsewhere opens nothing.
+        // A hosts file that maps `localhost` elsewhere opens nothing.
         check("localhost", "10.0.0.1:8000", false);
         check("localhost", "8.8.8.8:8000", true);
-        // Whoever looks at the address alone sees a closed one.
+        // The address alone is not open.
         assert!(guard.judge("127.0.0.1".parse().unwrap()).is_err());
     }
 

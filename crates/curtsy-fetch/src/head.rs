@@ -1,4 +1,4 @@
-//! The head of an answer, from the wire's form to the engine's; and whether what follows it is wanted.
+//! Converts the head of a response, and decides whether its body is wanted.
 
 use curtsy_core::headers::{Coding, codings};
 use curtsy_core::host::{Kind, Problem};
@@ -7,7 +7,7 @@ use curtsy_core::policy::Body;
 use curtsy_engine::Head;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-/// Reads the head. Names are in lower case; bytes that are no UTF-8 are replaced.
+/// Converts a head. Names are in lower case; invalid UTF-8 is replaced.
 pub(crate) fn read(status: u16, headers: &HeaderMap) -> Head {
     let one = |name: HeaderName| headers.get(name).map(text);
     let all = |name: HeaderName| headers.get_all(name).iter().map(text).collect();
@@ -44,7 +44,8 @@ pub(crate) fn read(status: u16, headers: &HeaderMap) -> Head {
     head
 }
 
-/// How the body is packed. More than one layer is refused undecoded: nobody packs a page twice but to make it burst.
+/// Returns the content coding. Several codings are refused undecoded: only a decompression bomb has
+/// them.
 pub(crate) fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Problem> {
     let lines = || {
         let lines = headers.get_all(header::CONTENT_ENCODING).into_iter();
@@ -62,20 +63,21 @@ pub(crate) fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Problem> {
     }
 }
 
-/// The length that the head declares.
+/// Returns the declared length.
 pub(crate) fn declared(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// Whether everybody reads the same end into these headers (RFC 9112 §6.3). Two lengths at once are none: what the one calls the next answer, the
-/// other calls body. Of transfer codings only `chunked`, once, is one that we asked for and can take off.
+/// Whether all readers of these headers agree about the end of the body (RFC 9112 §6.3). Two
+/// lengths do not qualify: one reader's next response is another's body. The only valid transfer
+/// coding is a single `chunked`.
 pub(crate) fn is_framed_well(headers: &HeaderMap) -> bool {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {
         (None, _) => true,
         (Some(_), Some(_)) => false,
         (Some(one), None) => {
-            // `identity` is no coding (RFC 2616 §3.6); some old servers say so all the same.
+            // `identity` is not a coding (RFC 2616 §3.6), but some old servers send it.
             let known = [&b"chunked"[..], b"identity"];
             let value = one.as_bytes().trim_ascii();
             known.iter().any(|known| value.eq_ignore_ascii_case(known))
@@ -84,13 +86,13 @@ pub(crate) fn is_framed_well(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Whether the policy wants what the head announces. Robots.txt and sitemaps are read whatever their content type is.
+/// Whether the policy wants the body. Robots.txt and sitemaps are read with any content type.
 pub(crate) fn is_wanted(head: &Head, kind: Kind, body: &Body) -> bool {
     let is_page = kind == Kind::Page && (200..300).contains(&head.status);
     !is_page || body.wants(head.content_type.as_deref())
 }
 
-/// How long the server says that it keeps an idle connection, in seconds.
+/// Returns for how many seconds the server keeps an idle connection.
 pub(crate) fn keep_alive(headers: &HeaderMap) -> Option<u64> {
     let value = headers.get("keep-alive")?.to_str().ok()?;
     let timeout = value.split(',').find_map(|part| part.trim().strip_prefix("timeout="))?;
@@ -104,8 +106,9 @@ fn text(value: &HeaderValue) -> String {
     }
 }
 
-/// An address without the user and password that may be in it: they are never sent, and must not be kept. However a reader of URLs finds the
-/// host (no slashes, backslashes), what stands before an `@` there goes.
+/// Removes user and password from an address: they are never sent, and must not be stored. URL
+/// parsers find the host even without slashes or after backslashes, so everything before an `@`
+/// there is removed.
 fn without_login(text: &str) -> String {
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.\t".contains(c);
     let scheme = text.find(':').filter(|at| text[..*at].trim_start().chars().all(is_scheme));
@@ -124,46 +127,25 @@ fn without_login(text: &str) -> String {
     }
 }
 
-/// The same for each address of a `Link` header.
+/// Removes them from each address of a `Link` header.
 fn plain_links(link: &str) -> String {
     let mut parts = link.split_inclusive('<');
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |out, part| out + &without_login(part))
 }
 
-/// Whether a header may hold what lets somebody in: cookies, tokens, sessions. Of no use to anybody here, and not ours to keep. What a site
-/// asks for (`WWW-Authenticate`) is no such thing.
+/// Whether a header may contain a cookie, a token or a session. Such headers are not stored.
+/// Requests for a login (`WWW-Authenticate`) are.
 fn is_credential(name: &str) -> bool {
     let mut words = name.split(['-', '_', '.']);
-    words.any(|word| CREDENTIALS.iter().any(|known| word.trim_end_matches('s') == *known))
+    words.any(|word| CREDENTIALS.split(' ').any(|known| word.trim_end_matches('s') == known))
         || CREDENTIAL_ENDS.iter().any(|end| name.ends_with(end))
 }
 
-const CREDENTIALS: [&str; 22] = [
-    "cookie",
-    "cookie2",
-    "authorization",
-    "authentication",
-    "auth",
-    "authinfo",
-    "token",
-    "secret",
-    "session",
-    "sessionid",
-    "sid",
-    "csrf",
-    "csrftoken",
-    "xsrf",
-    "password",
-    "passwd",
-    "credential",
-    "jwt",
-    "bearer",
-    "apikey",
-    "otp",
-    "signature",
-];
-/// Two words that are one thing.
+const CREDENTIALS: &str = "cookie cookie2 authorization authentication auth authinfo token secret session \
+    sessionid sid csrf csrftoken xsrf password passwd credential jwt bearer apikey otp \
+    signature";
+/// Pairs of words that mean a credential.
 const CREDENTIAL_ENDS: [&str; 4] = ["api-key", "access-key", "private-key", "session-id"];
 
 /// Headers that have a field of their own.
@@ -182,7 +164,7 @@ const NAMED: [HeaderName; 12] = [
     header::LINK,
 ];
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
-/// Other headers that are kept, and their bytes.
+/// The largest number of other headers that are stored, and of their bytes.
 pub(crate) const OTHERS_MAX: usize = 64;
 pub(crate) const OTHERS_BYTES_MAX: usize = 16 * 1024;
 
@@ -213,39 +195,16 @@ mod tests {
 
     #[test]
     fn what_lets_somebody_in_is_not_kept() {
-        for name in [
-            "set-cookie",
-            "set-cookie2",
-            "cookie",
-            "authorization",
-            "proxy-authorization",
-            "authentication-info",
-            "proxy-authentication-info",
-            "x-auth-token",
-            "x-csrf-token",
-            "x-xsrf-tokens",
-            "x-api-key",
-            "apikey",
-            "x-amz-security-token",
-            "x-session-id",
-            "x-sid",
-            "x-goog-iap-jwt-assertion",
-        ] {
+        let names = "set-cookie set-cookie2 cookie authorization proxy-authorization \
+            authentication-info proxy-authentication-info x-auth-token x-csrf-token \
+            x-xsrf-tokens x-api-key apikey x-amz-security-token x-session-id x-sid \
+            x-goog-iap-jwt-assertion";
+        for name in names.split(' ') {
             assert!(is_credential(name), "{name}");
         }
-        for name in [
-            "server",
-            "www-authenticate",
-            "proxy-authenticate",
-            "x-author",
-            "x-request-id",
-            "vary",
-            "via",
-            "x-cache-key",
-            "cf-ray",
-            "content-security-policy",
-            "inside",
-        ] {
+        let names = "server www-authenticate proxy-authenticate x-author x-request-id vary via \
+            x-cache-key cf-ray content-security-policy inside";
+        for name in names.split(' ') {
             assert!(!is_credential(name), "{name}");
         }
     }

@@ -1,23 +1,24 @@
 //! One guarded HTTP exchange: the only place that opens a connection to a site.
 //!
-//! [`HttpFetch`] is one worker's way to the web, [`Outlet`] what the workers of a process share: the
-//! TLS roots, the names, the guard, and the caps on connections and on bodies in memory. A line goes
-//! through the steps that politeness needs: `connect` resolves, judges every address, dials and
-//! shakes hands, and holds no slot; `send` takes the permit, checks its moment and writes the first
-//! byte in one synchronous step; `body` reads what is wanted, decoded, and never more than the
-//! policy allows. [`Callback`] is the one way out that needs no permit, and is no way to a site.
+//! [`HttpFetch`] has the connections of one worker. [`Outlet`] is what the workers of a process
+//! share: TLS roots, names, the guard, and the limits on connections and on bodies in memory. A
+//! line takes these steps: `connect` resolves the name, judges every address, dials and does the
+//! handshake, without a slot; `send` takes the permit, checks its deadline and writes the first
+//! byte in one synchronous step; `body` reads and decodes within the policy's limits. [`Callback`]
+//! needs no permit, and cannot crawl.
 //!
-//! Three things hold here and are worth knowing before changing anything:
+//! Three invariants:
 //!
 //! - **No byte leaves late.** The permit is checked in the socket's own `poll_write` (`wire`), not
-//!   when the request is queued. The connection's future belongs to its line and is polled by nobody
-//!   else, so there is no task in between that could be slow.
+//!   when the request is queued. Only the line polls the future of its connection, so no slow task
+//!   is in between.
 //! - **One way out.** `egress::dial` is the only function of the workspace that may connect; clippy
 //!   refuses another.
-//! - **Everything has a bound**: heads, interim replies, trailers, bodies before and after decoding, time, speed, memory, connections, names.
+//! - **Everything has a limit**: heads, interim responses, trailers, bodies before and after
+//!   decoding, time, speed, memory, connections, names.
 //!
-//! Redirects are answers. There are no cookies and no credentials but the proxy's own, and those that the policy has for
-//! a host of the user's own (`own`).
+//! A redirect is a response like any other. No cookies or credentials are sent but those of the
+//! proxy, and those that the policy has for a host of the user's own (`own`).
 
 #![allow(async_fn_in_trait, reason = "a worker is one future on one thread: nothing needs Send")]
 
@@ -62,12 +63,12 @@ mod wire;
 
 pub use callback::Callback;
 pub use clock::TokioClock;
-pub use fetch::{Counts, HttpFetch, Route};
-pub use guard::{Forbidden, Guard, GuardRefusal, NamedHost};
+pub use fetch::{Counts, HttpFetch, HttpRoute};
+pub use guard::{ForbiddenAddress, Guard, GuardRefusal, NamedHost};
 pub use ipnet::IpNet;
 pub use limits::limits;
 pub use line::HttpLine;
 pub use outlet::Outlet;
 pub use proxies::Proxies;
 pub use resolve::{Lookup, OsResolver, Resolve};
-pub use settings::{NamePin, Proxy, Settings, SettingsError, SpeedFloor};
+pub use settings::{FetchSettings, HttpProxy, NamePin, SettingsError, SpeedFloor};

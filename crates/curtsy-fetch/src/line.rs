@@ -24,41 +24,41 @@ use curtsy_engine::{Clock, Fetched, Line, Mono, Permit, Reading, Request, Sent};
 use tokio::time::Sleep;
 
 use crate::ask::Proxied;
-use crate::coding::{Decoder, Fault, Step};
-use crate::connection::{Answer, Connection, Heading, Piece, Rest};
-use crate::fetch::Inner;
+use crate::coding::{CodingFault, DecodeStep, Decoder};
+use crate::connection::{AnswerHead, BodyStream, HttpConnection, PendingAnswer, Piece};
+use crate::fetch::FetchInner;
 use crate::guard::Guard;
 use crate::head;
-use crate::memory::Held;
+use crate::memory::HeldMemory;
 use crate::proxy;
 use crate::settings::SpeedFloor;
 
 /// A line to a site.
 pub struct HttpLine {
-    inner: Rc<Inner>,
+    inner: Rc<FetchInner>,
     authority: Authority,
     kind: Kind,
     peer: IpAddr,
-    /// Gone once the exchange is over or has failed.
-    connection: Option<Box<Connection>>,
+    /// None once the exchange is over or has failed.
+    connection: Option<Box<HttpConnection>>,
     /// Whether a request was handed to the connection.
     asked: bool,
-    /// What was told of the answer, before its body is read.
-    answered: Option<Answered>,
-    /// Room for the body, until the line is dropped.
-    memory: Option<Held>,
-    /// The body has more memory than its share until here at the latest.
+    /// The response whose body is not read yet.
+    answered: Option<OpenBody>,
+    /// Memory for the body, until the line is dropped.
+    memory: Option<HeldMemory>,
+    /// The deadline of a body that uses the overdraft of memory.
     hurried: Option<Mono>,
     timer: Option<Pin<Box<Sleep>>>,
     wire_before: (u64, u64),
 }
 
-/// An answer whose head is read.
-struct Answered {
-    rest: Rest,
+/// A response whose body is not read yet.
+struct OpenBody {
+    rest: BodyStream,
     coding: Result<Option<Coding>, Problem>,
     declared: Option<u64>,
-    /// The whole exchange ends here at the latest.
+    /// The deadline of the whole exchange.
     deadline: Mono,
     use_of_body: UseOfBody,
 }
@@ -67,9 +67,9 @@ struct Answered {
 enum UseOfBody {
     /// Read, up to the limit.
     Page,
-    /// Its beginning counts, whatever follows.
+    /// Only its beginning counts.
     Robots,
-    /// A redirect: read for the connection's sake.
+    /// A redirect: read only to keep the connection.
     None,
     /// A type that the policy does not want.
     Unwanted,
@@ -77,9 +77,9 @@ enum UseOfBody {
 
 impl HttpLine {
     pub(crate) fn new(
-        inner: Rc<Inner>,
+        inner: Rc<FetchInner>,
         approach: &Approach,
-        connection: Box<Connection>,
+        connection: Box<HttpConnection>,
     ) -> HttpLine {
         HttpLine {
             inner,
@@ -96,9 +96,9 @@ impl HttpLine {
         }
     }
 
-    /// Hands the request to the connection, armed with the permit's last moment. Nothing is written
-    /// yet. Returns nothing if the connection is gone.
-    fn queue(&mut self, permit: &Permit, request: &Request) -> Option<Answer> {
+    /// Hands the request to the connection, armed with the permit's deadline. Writes nothing yet.
+    /// Returns none if the connection is closed.
+    fn queue(&mut self, permit: &Permit, request: &Request) -> Option<PendingAnswer> {
         let connection = self.connection.as_mut().filter(|_| !self.asked)?;
         let now = self.inner.clock.mono();
         if !connection.is_ready(now) {
@@ -114,10 +114,10 @@ impl HttpLine {
     /// Writes the request and waits for the head.
     async fn head(
         &mut self,
-        mut answer: Answer,
+        mut answer: PendingAnswer,
         until: Mono,
         written: &Cell<Option<Mono>>,
-    ) -> Result<Heading, Problem> {
+    ) -> Result<AnswerHead, Problem> {
         let timeouts = &self.inner.shared.timeouts;
         let (first_byte, whole) = (timeouts.first_byte, timeouts.whole);
         let window = self.inner.shared.floor.window;
@@ -132,10 +132,10 @@ impl HttpLine {
             if polled.is_ready() {
                 return polled;
             }
-            // Frames that are no head prove nothing: pings would hold the slot.
+            // Frames without a head prove nothing: pings could hold the slot.
             let first_read = gate.first_read().filter(|_| !connection.is_framed());
             let (deadline, problem) = match (gate.written(), first_read) {
-                // The socket takes nothing: the permit is past before a byte has left.
+                // The socket takes no bytes: the permit expires before the first one.
                 (None, _) => (until, Problem::Reset),
                 (Some(sent), None) => (sent + first_byte, Problem::FirstByteTimeout),
                 (Some(sent), Some(_)) if sent + whole < clock.mono() => {
@@ -151,8 +151,8 @@ impl HttpLine {
         .await
     }
 
-    /// Takes in a head: what will be read after it, and how.
-    fn take_in(&mut self, heading: Heading, sent: Mono) -> Result<curtsy_engine::Head, Problem> {
+    /// Converts a head and decides how its body is read.
+    fn take_in(&mut self, heading: AnswerHead, sent: Mono) -> Result<curtsy_engine::Head, Problem> {
         let headers = &heading.headers;
         if heading.status < 200 || !heading.framed && !head::is_framed_well(headers) {
             return Err(Problem::Malformed);
@@ -167,7 +167,8 @@ impl HttpLine {
             shared.manner.credentials(&self.authority, connection.proxied).is_some()
         });
         if told.own && told.status == 401 && self.kind == Kind::Robots {
-            // Without the right credentials nobody can see the rules: that is not a site without rules.
+            // Without valid credentials nobody sees the rules, which does not mean that there are
+            // none.
             return Err(Problem::OwnLogin);
         }
         told.inside = Guard::default().judge(self.peer).is_err();
@@ -181,7 +182,7 @@ impl HttpLine {
             kind if !head::is_wanted(&told, kind, &shared.body) => UseOfBody::Unwanted,
             _ => UseOfBody::Page,
         };
-        self.answered = Some(Answered {
+        self.answered = Some(OpenBody {
             coding: head::coding(headers),
             declared: head::declared(headers),
             deadline: sent + shared.timeouts.whole,
@@ -191,9 +192,9 @@ impl HttpLine {
         Ok(told)
     }
 
-    async fn read(&mut self, answered: Answered) -> Result<Vec<u8>, Problem> {
+    async fn read(&mut self, answered: OpenBody) -> Result<Vec<u8>, Problem> {
         let max = self.inner.shared.body.decoded_max;
-        let Answered { mut rest, coding, declared, deadline, use_of_body } = answered;
+        let OpenBody { mut rest, coding, declared, deadline, use_of_body } = answered;
         match use_of_body {
             _ if rest.is_empty() => return Ok(Vec::new()),
             UseOfBody::None => {
@@ -224,7 +225,8 @@ impl HttpLine {
             packed += data.len() as u64;
             pieces += 1;
             if coding.is_some() || pieces % PIECES_AT_ONCE == 0 {
-                // Pieces of a byte are long work, and so is unpacking; the thread is not this host's alone.
+                // Many tiny pieces are much work, and so is decoding. Other hosts need the thread
+                // too.
                 tokio::task::yield_now().await;
             }
             if packed > max {
@@ -236,23 +238,24 @@ impl HttpLine {
                 left = &left[step.taken..];
                 unpacked += step.given as u64;
                 if coding.is_some() && unpacked > max {
-                    // Of a robots.txt too: what bursts is no text that an owner wrote, and unpacking it is all that it wants.
+                    // Also for robots.txt: an owner does not write a text that decodes to this
+                    // much.
                     return Err(Problem::OverLimit(Hit::Body));
                 }
                 if use_of_body == UseOfBody::Robots {
-                    // What is behind this does not count; it is read so that the server sees its answer taken.
+                    // The rest does not count. It is read so that the server can finish.
                     out.truncate(ROBOTS_KEPT);
                 }
                 if out.len() as u64 > max {
                     return Err(Problem::OverLimit(Hit::Body));
                 }
                 self.make_room(out.len() as u64, deadline, &mut speed).await?;
-                if step == Step::default() {
+                if step == DecodeStep::default() {
                     break;
                 }
             }
             if coding.is_some() && packed > HOLLOW_MAX + HOLLOW_TIMES * unpacked {
-                // Empty blocks and frames: nothing is in them but work.
+                // Empty blocks and frames are only work.
                 return Err(Problem::OverLimit(Hit::Coding));
             }
         }
@@ -260,7 +263,7 @@ impl HttpLine {
         Ok(out)
     }
 
-    /// A robots.txt without end counts by its beginning (RFC 9309 §2.5); a page without end is none.
+    /// An endless robots.txt counts by its beginning (RFC 9309 §2.5); an endless page is an error.
     fn past_limit(&mut self, use_of_body: UseOfBody, out: Vec<u8>) -> Result<Vec<u8>, Problem> {
         match use_of_body {
             UseOfBody::Robots if out.len() >= ROBOTS_BYTES_MAX => {
@@ -271,17 +274,17 @@ impl HttpLine {
         }
     }
 
-    /// The next piece of a body, in time.
+    /// Returns the next piece of a body.
     async fn piece(
         &mut self,
-        rest: &mut Rest,
+        rest: &mut BodyStream,
         deadline: Mono,
         speed: &mut Speed,
         packed: u64,
     ) -> Result<Piece, Problem> {
         let clock = self.inner.clock;
         let (deadline, late) = match self.hurried {
-            // Given up by us: tried again, and nobody is blamed.
+            // We gave up: the URL is retried, and nobody is blamed.
             Some(hurried) if hurried < deadline => (hurried, Problem::Truncated),
             _ => (deadline, Problem::WholeTimeout),
         };
@@ -291,7 +294,7 @@ impl HttpLine {
             };
             let polled = connection.poll_piece(rest, cx);
             if connection.gate.read() > OVERHEAD_MAX + packed * OVERHEAD_TIMES {
-                // Frames, chunk headers or trailers without end.
+                // Endless frames, chunk headers or trailers.
                 return Poll::Ready(Err(Problem::OverLimit(Hit::Around)));
             }
             if let Poll::Ready(Ok(Piece::Data(data))) = &polled {
@@ -316,7 +319,8 @@ impl HttpLine {
         .await
     }
 
-    /// Waits until there is memory for so much of a body. The wait is ours, not the site's: it is not counted as slowness.
+    /// Waits until there is memory for so many bytes of a body. The time of the wait does not count
+    /// as slowness of the site.
     async fn make_room(
         &mut self,
         bytes: u64,
@@ -337,13 +341,13 @@ impl HttpLine {
                 *speed = self.speed();
                 Ok(())
             }
-            // Given up by us: tried again, and nobody is blamed.
+            // We gave up: the URL is retried, and nobody is blamed.
             Err(_) => Err(Problem::Truncated),
         }
     }
 
-    /// Reads a rest that nobody wants, if it is short; the connection is closed if not.
-    async fn drain(&mut self, rest: &mut Rest, deadline: Mono, most: u64) {
+    /// Reads a short rest that is not needed, or closes the connection.
+    async fn drain(&mut self, rest: &mut BodyStream, deadline: Mono, most: u64) {
         let mut speed = self.speed();
         let mut left = most;
         loop {
@@ -356,12 +360,12 @@ impl HttpLine {
         }
     }
 
-    /// A window of the floor on speed that begins now.
+    /// Begins a window of the speed limit.
     fn speed(&self) -> Speed {
         Speed::new(self.inner.shared.floor, self.inner.clock.mono())
     }
 
-    /// Ready once a moment has come.
+    /// Completes at a time.
     fn poll_timer(&mut self, at: Mono, cx: &mut Context<'_>) -> Poll<()> {
         let at = self.inner.clock.instant(at);
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
@@ -371,11 +375,9 @@ impl HttpLine {
         timer.as_mut().poll(cx)
     }
 
-    /// Parts with the connection: back to the pool, or closed.
+    /// Returns the connection to the pool, or closes it.
     fn leave(&mut self, after: After) {
-        let Some(connection) = self.connection.take() else {
-            return;
-        };
+        let Some(connection) = self.connection.take() else { return };
         let (bytes_in, bytes_out) = connection.gate.wire_bytes();
         self.inner.count(|counts| {
             counts.bytes_in += bytes_in - self.wire_before.0;
@@ -410,6 +412,7 @@ impl Line for HttpLine {
         written: &Cell<Option<Mono>>,
     ) -> Sent {
         if permit.approach().authority() != self.authority {
+            self.inner.count(|counts| counts.unsent += 1);
             return Sent::NotSent;
         }
         let until = permit.until();
@@ -419,7 +422,7 @@ impl Line for HttpLine {
         };
         let sent = self.connection.as_ref().filter(|_| self.asked).and_then(|c| c.gate.written());
         let Some(sent) = sent else {
-            // Late, or the line was gone: the gate let nothing through.
+            // Late, or the connection was closed: nothing was written.
             self.inner.count(|counts| counts.unsent += 1);
             self.leave(After::Close);
             return if self.inner.clock.mono() > until { Sent::NotSent } else { Sent::Gone };
@@ -443,26 +446,19 @@ impl Line for HttpLine {
         let Some(answered) = self.answered.take() else {
             return Reading::Failed(Problem::Malformed);
         };
-        match self.read(answered).await {
-            Ok(body) => {
-                self.leave(After::Keep);
-                Reading::Whole(Fetched { body: body.into() })
-            }
-            Err(Problem::ContentType) => {
-                self.leave(After::Keep);
-                Reading::Failed(Problem::ContentType)
-            }
-            Err(problem) => {
-                self.leave(After::Close);
-                Reading::Failed(problem)
-            }
+        let read = self.read(answered).await;
+        self.leave(match read {
+            Ok(_) | Err(Problem::ContentType) => After::Keep,
+            Err(_) => After::Close,
+        });
+        match read {
+            Ok(body) => Reading::Whole(Fetched { body: body.into() }),
+            Err(problem) => Reading::Failed(problem),
         }
     }
 
     async fn discard(&mut self) {
-        let Some(Answered { mut rest, deadline, .. }) = self.answered.take() else {
-            return;
-        };
+        let Some(OpenBody { mut rest, deadline, .. }) = self.answered.take() else { return };
         if !rest.is_empty() {
             self.drain(&mut rest, deadline, DRAIN_MAX).await;
         }
@@ -470,7 +466,7 @@ impl Line for HttpLine {
     }
 }
 
-/// A line that was never used is kept for the next visit; one in the middle of an answer is of no use to anybody.
+/// An unused line is kept for the next visit; in the middle of a response it is useless.
 impl Drop for HttpLine {
     fn drop(&mut self) {
         self.leave(if self.asked { After::Close } else { After::Keep });
@@ -483,7 +479,7 @@ enum After {
     Close,
 }
 
-/// What came in the present window of the floor on speed.
+/// The bytes in the current window of the speed limit.
 struct Speed {
     floor: SpeedFloor,
     since: Mono,
@@ -499,7 +495,7 @@ impl Speed {
         self.since + self.floor.window
     }
 
-    /// Ends a window that is over; `false` if too little came in it.
+    /// Begins the next window. Returns whether the last one had enough bytes.
     fn next_window(&mut self, now: Mono) -> bool {
         let enough = self.bytes >= self.floor.bytes;
         *self = Speed::new(self.floor, now);
@@ -507,29 +503,29 @@ impl Speed {
     }
 }
 
-fn failure_of(fault: Fault) -> Problem {
+fn failure_of(fault: CodingFault) -> Problem {
     match fault {
-        Fault::Bad => Problem::Coding,
-        Fault::TooLarge => Problem::OverLimit(Hit::Coding),
-        Fault::Cut => Problem::Truncated,
+        CodingFault::Bad => Problem::Coding,
+        CodingFault::TooLarge => Problem::OverLimit(Hit::Coding),
+        CodingFault::Cut => Problem::Truncated,
     }
 }
 
-/// A body that has more memory than its share is read in this part of the time that an exchange has.
+/// The part of an exchange's time in which a body with the overdraft must be read.
 const OVERDRAWN_PART: u32 = 6;
-/// What is read of a body that nobody wants, for the connection's sake.
+/// Bytes that are read of a body that is not needed, to keep the connection.
 pub(crate) const DRAIN_MAX: u64 = 64 * 1024;
-/// What is kept of a robots.txt: all that counts, and enough to see that there was more.
+/// Bytes that are kept of a robots.txt: all that count, and enough to show that there were more.
 const ROBOTS_KEPT: usize = ROBOTS_BYTES_MAX + 1024;
-/// What is reserved on the word of a `Content-Length`.
+/// Memory that is reserved because of a `Content-Length`.
 const RESERVE_MAX: u64 = 256 * 1024;
-/// What may come around the data: heads, chunk headers, frames.
+/// Bytes around the data: heads, chunk headers, frames.
 pub(crate) const OVERHEAD_MAX: u64 = 512 * 1024;
 pub(crate) const OVERHEAD_TIMES: u64 = 4;
-/// What is packed is no larger than the plain text, but for a little that stands around it.
+/// Compressed data is not larger than the text, apart from a small overhead.
 pub(crate) const HOLLOW_MAX: u64 = 64 * 1024;
 pub(crate) const HOLLOW_TIMES: u64 = 2;
-/// Pieces that are taken before others have their turn.
+/// Pieces that are read before other tasks run.
 const PIECES_AT_ONCE: u32 = 128;
 
 #[cfg(test)]
@@ -541,7 +537,7 @@ mod tests {
     use crate::secure::{Ca, SecureSite};
     use crate::site::{Site, ok};
 
-    /// Queues a request, lets the whole runtime stand still for a while, and only then lets the connection write.
+    /// Queues a request, blocks the whole runtime for a while, and then lets the connection write.
     async fn stalled(client: &Client, url: &str, stall: Duration) -> Option<Mono> {
         let (ticket, booked) = approach(url);
         let Ok(Connected { mut line, .. }) = client.line(&ticket, Mono(0)).await else {
@@ -556,7 +552,7 @@ mod tests {
         assert_eq!((head.is_ok(), written.get()), (gate.written().is_some(), gate.written()));
         assert!(written.get().is_none_or(|at| at <= until));
         drop(line);
-        // Whatever was on its way has arrived.
+        // Bytes in transit have arrived.
         tokio::time::sleep(Duration::from_millis(50)).await;
         written.get()
     }

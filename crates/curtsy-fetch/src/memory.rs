@@ -1,13 +1,13 @@
-//! Bodies in memory: one budget for the process. When it is used up, reading waits.
+//! The memory budget for bodies of a process. When it is used up, reading waits.
 //!
-//! Bodies grow while they are read, so a plain budget could lock: many half-read bodies, none with room for its end. Three rules keep it going
-//! whatever servers send:
+//! Bodies grow while they are read, so a simple budget could deadlock: many half-read bodies, none
+//! with room for its end. Three rules prevent that:
 //!
-//! - The beginning of every body is free, so an ordinary page never waits for anybody, and neither does one that comes byte by byte.
-//! - What comes back goes to those who hold least: they are nearest to being pages.
-//! - A part of the budget is an *overdraft* of the largest body's size, which one body at a time may have: the one that holds most, so what comes
-//!   back with it is most. It is read to its end, and has little time for that (see [`Held::is_overdrawn`]): a server that stalls then
-//!   would hold up everybody.
+//! - The beginning of every body is free, so an ordinary page never waits, nor does a slow one.
+//! - Freed memory goes to the bodies that hold least: they are closest to their end.
+//! - A part of the budget is an *overdraft* of the largest body's size, for one body at a time: the
+//!   one that holds most, because that frees most. It must be read quickly (see
+//!   [`HeldMemory::is_overdrawn`]), since a stalled server would block all others.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,59 +18,60 @@ use tokio::sync::oneshot;
 /// The budget.
 #[derive(Clone, Debug)]
 pub(crate) struct BodyMemory {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<MemoryState>>,
 }
 
 #[derive(Debug)]
-struct State {
-    /// Units that nobody holds.
+struct MemoryState {
+    /// Units that are free.
     free: u64,
     overdraft: bool,
-    waiting: Vec<Waiting>,
+    waiting: Vec<MemoryWaiter>,
     tickets: u64,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct MemoryWaiter {
     ticket: u64,
     holds: u64,
     wants: u64,
-    tell: oneshot::Sender<Got>,
+    tell: oneshot::Sender<MemoryGrant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Got {
+enum MemoryGrant {
     Units(u64),
     Overdraft,
 }
 
 impl BodyMemory {
-    /// A budget of so many bytes for so many connections, of which one body never takes more than `largest`.
+    /// Returns a budget of so many bytes for so many connections. `largest` is the limit of one
+    /// body.
     pub(crate) fn new(bytes: u64, largest: u64, connections: u32) -> BodyMemory {
         let beginnings = (u64::from(connections) * FREE).min(bytes / 2);
         let units = bytes.saturating_sub(largest).saturating_sub(beginnings).div_ceil(UNIT).max(1);
-        let state = State { free: units, overdraft: true, waiting: Vec::new(), tickets: 0 };
+        let state = MemoryState { free: units, overdraft: true, waiting: Vec::new(), tickets: 0 };
         BodyMemory { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Nothing held yet.
-    pub(crate) fn hold(&self) -> Held {
-        Held { memory: self.clone(), units: 0, overdraft: false }
+    /// Returns an empty holding.
+    pub(crate) fn hold(&self) -> HeldMemory {
+        HeldMemory { memory: self.clone(), units: 0, overdraft: false }
     }
 
-    /// Nothing is left half done in the state, so a panic elsewhere spoils nothing.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    /// No change is ever half done, so a panic elsewhere does no harm.
+    fn lock(&self) -> MutexGuard<'_, MemoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// Gives what is there to those who wait.
+impl MemoryState {
+    /// Gives free units to waiting bodies.
     fn serve(&mut self) {
         while let Some(next) = self.smallest() {
-            let Waiting { wants, tell, .. } = self.waiting.swap_remove(next);
+            let MemoryWaiter { wants, tell, .. } = self.waiting.swap_remove(next);
             self.free -= wants;
-            if tell.send(Got::Units(wants)).is_err() {
+            if tell.send(MemoryGrant::Units(wants)).is_err() {
                 self.free += wants;
             }
         }
@@ -78,34 +79,34 @@ impl State {
             let most = (0..self.waiting.len()).max_by_key(|&at| self.waiting[at].holds);
             let Some(most) = most else { break };
             let waiting = self.waiting.swap_remove(most);
-            self.overdraft = waiting.tell.send(Got::Overdraft).is_err();
+            self.overdraft = waiting.tell.send(MemoryGrant::Overdraft).is_err();
         }
     }
 
-    /// Who holds least of those for whom there is room.
+    /// Returns the waiting body that holds least, of those that fit.
     fn smallest(&self) -> Option<usize> {
         let fits = |at: &usize| self.waiting[*at].wants <= self.free;
         (0..self.waiting.len()).filter(fits).min_by_key(|&at| self.waiting[at].holds)
     }
 }
 
-/// What one body holds; given back on drop.
+/// The memory of one body, returned on drop.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct HeldMemory {
     memory: BodyMemory,
     units: u64,
     overdraft: bool,
 }
 
-impl Held {
-    /// Holds room for so many bytes in all, if there is room now.
+impl HeldMemory {
+    /// Reserves memory for so many bytes in all, if it is free now.
     pub(crate) fn try_cover(&mut self, bytes: u64) -> bool {
         let more = self.missing(bytes);
         if more == 0 {
             return true;
         }
         let mut state = self.memory.lock();
-        // Those who wait were here first.
+        // Waiting bodies were first.
         if state.free < more || !state.waiting.is_empty() {
             return false;
         }
@@ -115,7 +116,7 @@ impl Held {
         true
     }
 
-    /// Holds room for so many bytes in all, as soon as there is room.
+    /// Waits until memory for so many bytes in all is reserved.
     pub(crate) async fn cover(&mut self, bytes: u64) {
         let wants = self.missing(bytes);
         if wants == 0 {
@@ -126,23 +127,23 @@ impl Held {
             let mut state = self.memory.lock();
             state.tickets += 1;
             let ticket = state.tickets;
-            state.waiting.push(Waiting { ticket, holds: self.units, wants, tell });
+            state.waiting.push(MemoryWaiter { ticket, holds: self.units, wants, tell });
             state.serve();
             ticket
         };
-        let got = Wait { memory: &self.memory, ticket, told }.await;
+        let got = MemoryWait { memory: &self.memory, ticket, told }.await;
         self.add(got);
     }
 
-    /// Whether it lives on the overdraft, for which others wait.
+    /// Whether it uses the overdraft, for which others wait.
     pub(crate) fn is_overdrawn(&self) -> bool {
         self.overdraft
     }
 
-    fn add(&mut self, got: Got) {
+    fn add(&mut self, got: MemoryGrant) {
         match got {
-            Got::Units(units) => self.units += units,
-            Got::Overdraft => self.overdraft = true,
+            MemoryGrant::Units(units) => self.units += units,
+            MemoryGrant::Overdraft => self.overdraft = true,
         }
     }
 
@@ -154,7 +155,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldMemory {
     fn drop(&mut self) {
         if self.units > 0 || self.overdraft {
             let mut state = self.memory.lock();
@@ -165,37 +166,37 @@ impl Drop for Held {
     }
 }
 
-/// A wait for room. Whoever gives it up gives back what came meanwhile.
-struct Wait<'a> {
+/// A wait for memory. If it is dropped, what it was given is returned.
+struct MemoryWait<'a> {
     memory: &'a BodyMemory,
     ticket: u64,
-    told: oneshot::Receiver<Got>,
+    told: oneshot::Receiver<MemoryGrant>,
 }
 
-impl Future for Wait<'_> {
-    type Output = Got;
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Got> {
+impl Future for MemoryWait<'_> {
+    type Output = MemoryGrant;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<MemoryGrant> {
         let told = Pin::new(&mut self.told).poll(cx);
         told.map(|got| got.expect("who waits is told, or takes itself out"))
     }
 }
 
-impl Drop for Wait<'_> {
+impl Drop for MemoryWait<'_> {
     fn drop(&mut self) {
         let mut state = self.memory.lock();
         state.waiting.retain(|waiting| waiting.ticket != self.ticket);
         match self.told.try_recv() {
-            Ok(Got::Units(units)) => state.free += units,
-            Ok(Got::Overdraft) => state.overdraft = true,
+            Ok(MemoryGrant::Units(units)) => state.free += units,
+            Ok(MemoryGrant::Overdraft) => state.overdraft = true,
             Err(_) => return,
         }
         state.serve();
     }
 }
 
-/// What is held at least: bodies of some size need few steps.
+/// The unit of reservations: large bodies need few steps.
 const UNIT: u64 = 16 * 1024;
-/// The beginning of a body, which is free: connections are counted already.
+/// The free beginning of a body: the number of connections limits it already.
 const FREE: u64 = 64 * 1024;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the workers of a process share on their way out: TLS roots, names, the guard, and the caps.
+//! What the workers of a process share: TLS roots, names, the guard, and the limits.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
@@ -13,36 +13,36 @@ use crate::guard::{Guard, GuardRefusal};
 use crate::memory::BodyMemory;
 use crate::own;
 use crate::proxies::Proxies;
-use crate::resolve::{Names, OsResolver, Resolve};
-use crate::settings::{Settings, SettingsError, SpeedFloor};
+use crate::resolve::{NameCache, OsResolver, Resolve};
+use crate::settings::{FetchSettings, SettingsError, SpeedFloor};
 use crate::tls;
 
-/// One for a process; cheap to clone, may go to every worker's thread.
+/// The shared part of a process. Cheap to clone, and may be sent to every worker's thread.
 #[derive(Clone)]
-pub struct Outlet(pub(crate) Arc<Shared>);
+pub struct Outlet(pub(crate) Arc<OutletShared>);
 
-pub(crate) struct Shared {
+pub(crate) struct OutletShared {
     pub(crate) timeouts: Timeouts,
     pub(crate) body: Body,
     pub(crate) floor: SpeedFloor,
     pub(crate) idle_per_authority: usize,
     pub(crate) proxies: Proxies,
     pub(crate) guard: Guard,
-    /// Whether addresses that the user allowed by name have their requests counted.
+    /// Whether `slots.per_address` applies to addresses that the user allowed.
     pub(crate) count_allowed: bool,
-    pub(crate) names: Names,
+    pub(crate) names: NameCache,
     pub(crate) manner: Manner,
     pub(crate) tls: Arc<ClientConfig>,
     /// Places for connections.
     pub(crate) places: Arc<Semaphore>,
-    /// Workers that wait for a place: while there are any, nothing is kept idle.
+    /// Workers that wait for a place. Meanwhile no connection is kept idle.
     pub(crate) waiting: AtomicUsize,
     pub(crate) memory: BodyMemory,
     /// Hosts that the guard refused, by name.
     refusals: Mutex<BTreeMap<String, GuardRefusal>>,
 }
 
-impl Shared {
+impl OutletShared {
     /// Keeps a refusal for the report.
     pub(crate) fn note_refusal(&self, refusal: GuardRefusal) {
         let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,21 +52,21 @@ impl Shared {
     }
 }
 
-/// Refused hosts that are kept by name.
+/// Refused hosts that are kept.
 pub(crate) const REFUSALS_MAX: usize = 1000;
 
 impl Outlet {
-    /// An outlet that asks the operating system for names.
-    pub fn new(settings: &Settings) -> Result<Outlet, SettingsError> {
+    /// Returns an outlet with the system's resolver.
+    pub fn new(settings: &FetchSettings) -> Result<Outlet, SettingsError> {
         Outlet::with_resolver(settings, Arc::new(OsResolver))
     }
 
-    /// An outlet with a resolver of one's own. Pins still come first.
+    /// Returns an outlet with another resolver. Pins still come first.
     pub fn with_resolver(
-        settings: &Settings,
+        settings: &FetchSettings,
         resolver: Arc<dyn Resolve>,
     ) -> Result<Outlet, SettingsError> {
-        let shared = Shared {
+        let shared = OutletShared {
             timeouts: settings.timeouts.clone(),
             body: settings.body.clone(),
             floor: settings.floor,
@@ -77,7 +77,7 @@ impl Outlet {
             }
             .naming(settings.named.clone()),
             count_allowed: settings.count_allowed,
-            names: Names::new(settings.pins.clone(), resolver),
+            names: NameCache::new(settings.pins.clone(), resolver),
             manner: Manner::new(
                 settings.from.as_deref(),
                 settings.compress,
@@ -98,13 +98,13 @@ impl Outlet {
         Ok(Outlet(Arc::new(shared)))
     }
 
-    /// Hosts that the guard refused until now, by name; a bounded number of them.
+    /// Returns the hosts that the guard has refused, a limited number.
     pub fn refusals(&self) -> Vec<GuardRefusal> {
         let refusals = self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner);
         refusals.values().cloned().collect()
     }
 
-    /// Which addresses may be dialled.
+    /// Returns the guard.
     pub fn guard(&self) -> &Guard {
         &self.0.guard
     }

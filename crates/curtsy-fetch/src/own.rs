@@ -1,8 +1,8 @@
-//! The credentials for one's own hosts, read from where the policy says and ready to be sent.
+//! The credentials for the user's own hosts.
 //!
-//! They are read once, before anything is sent, and live in [`Manner`](crate::ask::Manner) only. A value goes out in a request to exactly
-//! the origin that was named: a redirect to another origin is a request to another origin, and a proxy that would read it gets none. No
-//! value is in an error, a log or a debug text.
+//! They are read once, before anything is sent, and are kept in [`Manner`](crate::ask::Manner)
+//! only. A value is sent to exactly one origin: a redirect elsewhere carries none, nor does a
+//! request that a proxy could read. No error, log or debug text contains a value.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,14 +14,14 @@ use http::header::{self, HeaderName, HeaderValue};
 use crate::proxies::Proxies;
 use crate::settings::{SettingsError, basic};
 
-/// What is sent to one origin.
+/// The headers for one origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Credentials {
     pub(crate) at: Authority,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// Reads the credentials of own hosts.
+/// Reads the credentials of the policy's hosts.
 pub(crate) fn read(
     hosts: &[OwnHost],
     proxies: &Proxies,
@@ -63,7 +63,7 @@ fn read_one(host: &OwnHost, proxied: bool) -> Result<Credentials, SettingsError>
     Ok(Credentials { at: host.at.clone(), headers })
 }
 
-/// The secret itself, without the line end that editors leave behind.
+/// Reads a secret, without the line end of a text file.
 fn text(key: &str, secret: &Secret) -> Result<String, SettingsError> {
     let wrong = |problem: String| SettingsError::Own { key: key.to_owned(), problem, hint: HINT };
     let found = match secret {
@@ -93,7 +93,7 @@ fn text(key: &str, secret: &Secret) -> Result<String, SettingsError> {
     }
 }
 
-/// A value as it is sent; hidden from whatever prints headers.
+/// Converts a value to a header that debug output hides.
 fn sent(key: &str, value: &str) -> Result<HeaderValue, SettingsError> {
     let plain = value.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
     let value = HeaderValue::from_str(value).ok().filter(|_| plain);
@@ -107,6 +107,6 @@ fn sent(key: &str, value: &str) -> Result<HeaderValue, SettingsError> {
 }
 
 const HINT: &str = "set it before the crawl begins; nothing was sent";
-/// A secret, in bytes.
+/// The largest length of a secret.
 pub(crate) const VALUE_BYTES_MAX: usize = 8192;
 const VALUE_BYTES_OVER: usize = VALUE_BYTES_MAX + 1;

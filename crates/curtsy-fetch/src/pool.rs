@@ -1,7 +1,8 @@
-//! Connections that stand idle: about one for each authority, the oldest given up first.
+//! Idle connections: about one for each authority. The oldest is dropped first.
 //!
-//! A line that a server closed while it was idle must not cost a turn. So it is looked at before it is handed out, and how long a server keeps an
-//! idle connection is learnt from its `Keep-Alive` header or from the connections that it closed.
+//! A connection that the server has closed must not cost a turn, so each is checked before use. How
+//! long a server keeps idle connections is learnt from its `Keep-Alive` header, and from
+//! connections that it closed.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,29 +11,29 @@ use std::time::Duration;
 use curtsy_core::url::Authority;
 use curtsy_engine::Mono;
 
-use crate::connection::Connection;
+use crate::connection::HttpConnection;
 
 /// The idle connections of one worker.
 #[derive(Default)]
 pub(crate) struct Pool {
-    /// The one used last is at the end. No authority without a connection.
+    /// The connection used last is at the end. Authorities without a connection are removed.
     #[allow(
         clippy::vec_box,
         reason = "a connection goes to and fro with every request, and is large"
     )]
-    idle: RefCell<HashMap<Authority, Vec<Box<Connection>>>>,
-    /// How long a server keeps an idle connection, as far as we know.
+    idle: RefCell<HashMap<Authority, Vec<Box<HttpConnection>>>>,
+    /// How long servers keep an idle connection, as far as is known.
     kept: RefCell<HashMap<Authority, Duration>>,
 }
 
 impl Pool {
-    /// An idle connection that still stands, and will when it is used at `turn`.
+    /// Returns an idle connection that is open, and will be at `turn`.
     pub(crate) fn take(
         &self,
         authority: &Authority,
         now: Mono,
         turn: Mono,
-    ) -> Option<Box<Connection>> {
+    ) -> Option<Box<HttpConnection>> {
         let mut idle = self.idle.borrow_mut();
         let shelf = idle.get_mut(authority)?;
         let kept = self.kept.borrow().get(authority).copied().unwrap_or(IDLE_TRUSTED);
@@ -55,11 +56,11 @@ impl Pool {
         found
     }
 
-    /// Keeps a connection for later, if it still stands and any are to be kept; the oldest of a full shelf gives way.
+    /// Keeps an open connection. The oldest of too many is dropped.
     pub(crate) fn put(
         &self,
         authority: &Authority,
-        mut connection: Box<Connection>,
+        mut connection: Box<HttpConnection>,
         now: Mono,
         most: usize,
     ) {
@@ -75,22 +76,22 @@ impl Pool {
         }
     }
 
-    /// A server closed a connection that was idle for so long. Bounded from below: one that closes at once must not have every
-    /// connection dialled anew for ever.
+    /// Learns from a connection that the server closed after this time. The time has a minimum:
+    /// otherwise a server that closes at once would cost a new connection for each request.
     pub(crate) fn died(&self, authority: &Authority, age: Duration) {
         let age = age.max(2 * SPARE);
         let known = self.kept.borrow().get(authority).copied();
         self.told(authority, known.map_or(age, |known| known.min(age)));
     }
 
-    /// A server says how long it keeps idle connections.
+    /// Learns how long a server keeps idle connections.
     pub(crate) fn told(&self, authority: &Authority, span: Duration) {
         let mut kept = self.kept.borrow_mut();
         match kept.get_mut(authority) {
             Some(known) => *known = span,
             None => {
                 if kept.len() >= KEPT_MAX {
-                    // Learnt again where it matters.
+                    // It is learnt again.
                     kept.clear();
                 }
                 kept.insert(authority.clone(), span);
@@ -98,13 +99,11 @@ impl Pool {
         }
     }
 
-    /// Gives up the connection that was idle longest; `false` if there is none.
+    /// Drops the connection that was idle longest. Returns false if there is none.
     pub(crate) fn give_up_oldest(&self) -> bool {
         let mut idle = self.idle.borrow_mut();
         let oldest = idle.iter().min_by_key(|(_, shelf)| shelf[0].idle_since);
-        let Some(authority) = oldest.map(|(authority, _)| authority.clone()) else {
-            return false;
-        };
+        let Some(authority) = oldest.map(|(authority, _)| authority.clone()) else { return false };
         if let Some(shelf) = idle.get_mut(&authority) {
             shelf.remove(0);
             if shelf.is_empty() {
@@ -114,17 +113,18 @@ impl Pool {
         true
     }
 
-    /// Idle connections.
+    /// Returns the number of idle connections.
     pub(crate) fn len(&self) -> usize {
         self.idle.borrow().values().map(Vec::len).sum()
     }
 }
 
-/// A connection is not used that the server will close within this.
+/// A connection is not used if the server will close it within this time.
 const SPARE: Duration = Duration::from_millis(500);
-/// An idle connection of a server that has not said how long it keeps one is trusted for so long: many close it after 5 s.
+/// How long an idle connection is trusted without a word of the server: many servers close it after
+/// 5 s.
 const IDLE_TRUSTED: Duration = Duration::from_secs(5);
-/// No connection is idle for longer.
+/// The longest time that a connection is idle.
 pub(crate) const IDLE_MAX: Duration = Duration::from_secs(90);
-/// Servers whose habits are remembered.
+/// The largest number of servers in this table.
 const KEPT_MAX: usize = 16_384;

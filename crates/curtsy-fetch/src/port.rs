@@ -1,18 +1,18 @@
-//! Which ports are never dialled? Those on which something else than HTTP is spoken.
+//! Ports that are never dialled: those of other protocols than HTTP.
 //!
-//! A URL chooses the port, and whoever writes links chooses the path: what a line-based server reads as commands. So browsers dial no
-//! port of a list, and neither do we: the "bad ports" of the Fetch standard, and the ports of databases, queues and desktops, which the
-//! list leaves out since scripts in a page have other walls before them.
+//! A URL chooses the port, and the author of a link chooses the path, which a line-based server
+//! would read as commands. The list has the "bad ports" of the Fetch standard, which browsers
+//! refuse too, and ports of databases, queues and remote desktops.
 //!
-//! There is no exception for allowed networks: an intranet is where such servers are. A site that is really there can be had through a
-//! reverse proxy on another port.
+//! Allowed networks are no exception: intranets have such servers. A site on such a port needs a
+//! reverse proxy on another one.
 
-/// Whether a port is one that is never dialled.
+/// Whether a port is never dialled.
 pub(crate) fn is_spoken_for(port: u16) -> bool {
     BAD.binary_search(&port).is_ok() || STORES.binary_search(&port).is_ok()
 }
 
-/// <https://fetch.spec.whatwg.org/#port-blocking>, and 0, which is no port.
+/// <https://fetch.spec.whatwg.org/#port-blocking>, and 0, which is not a port.
 const BAD: &[u16] = &[
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
     102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427,
@@ -21,7 +21,8 @@ const BAD: &[u16] = &[
     6668, 6669, 6679, 6697, 10080,
 ];
 
-/// SMB; SQL Server; Oracle; ZooKeeper; MySQL; remote desktop; PostgreSQL; AMQP; VNC; Redis; Cassandra; Kafka; memcached; MongoDB.
+/// SMB; SQL Server; Oracle; ZooKeeper; MySQL; remote desktop; PostgreSQL; AMQP; VNC; Redis;
+/// Cassandra; Kafka; memcached; MongoDB.
 const STORES: &[u16] =
     &[445, 1433, 1521, 2181, 3306, 3389, 5432, 5672, 5900, 6379, 9042, 9092, 11211, 27017];
 

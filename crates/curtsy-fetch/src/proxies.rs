@@ -1,46 +1,47 @@
-//! Which requests go through which proxy: one that the user named for everything, or those of the environment.
+//! Which requests use which proxy: one that the user chose for all, or those of the environment.
 //!
-//! The variables are those that curl, git and most other programs read: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, in
-//! lower or upper case. They describe the way to other machines, so this machine is never reached through them.
+//! The variables are those of curl and git: `http_proxy`, `https_proxy`, `all_proxy` and
+//! `no_proxy`, in lower or upper case. They are for other machines, so this machine is never
+//! reached through them.
 
 use std::net::IpAddr;
 
 use curtsy_core::url::{CrawlUrl, HostKey, Scheme};
 use ipnet::IpNet;
 
-use crate::settings::{NamePin, Proxy, SettingsError};
+use crate::settings::{HttpProxy, NamePin, SettingsError};
 
 /// The proxies of an outlet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proxies {
-    http: Option<Proxy>,
-    https: Option<Proxy>,
-    /// Hosts that are reached directly.
-    direct: Vec<Direct>,
+    http: Option<HttpProxy>,
+    https: Option<HttpProxy>,
+    /// Hosts without a proxy.
+    direct: Vec<NoProxy>,
 }
 
 /// One entry of `no_proxy`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Direct {
+enum NoProxy {
     /// Every host (`*`).
     All,
     /// This machine.
     ThisMachine,
-    /// A host and every host below it, at one port or at all.
+    /// A host and every host below it, at one port or at all ports.
     Host { name: HostKey, port: Option<u16> },
     /// Addresses.
     Net(IpNet),
-    /// A name whose address the user gave.
+    /// A name with addresses that the user gave.
     Pinned(NamePin),
 }
 
 impl Proxies {
-    /// One proxy for every request.
-    pub fn all(proxy: Proxy) -> Proxies {
+    /// Returns one proxy for every request.
+    pub fn all(proxy: HttpProxy) -> Proxies {
         Proxies { http: Some(proxy.clone()), https: Some(proxy), direct: Vec::new() }
     }
 
-    /// The proxies that the environment names. The error has the name of the variable that is wrong.
+    /// Returns the proxies of the environment. An error has the name of the wrong variable.
     ///
     /// ```
     /// use curtsy_core::url::CrawlUrl;
@@ -61,31 +62,37 @@ impl Proxies {
             names.into_iter().find_map(|name| Some((name, said(name)?)))
         };
         let read = |found: Option<(&'static str, &str)>| {
-            let read = found.map(|(name, text)| text.parse::<Proxy>().map_err(|why| (name, why)));
+            let read =
+                found.map(|(name, text)| text.parse::<HttpProxy>().map_err(|why| (name, why)));
             read.transpose()
         };
         let all = find(["all_proxy", "ALL_PROXY"]);
         let http = read(find(["http_proxy", "HTTP_PROXY"]).or(all))?;
         let https = read(find(["https_proxy", "HTTPS_PROXY"]).or(all))?;
         let list = find(["no_proxy", "NO_PROXY"]).map_or("", |(_, list)| list);
-        let mut direct = vec![Direct::ThisMachine];
-        direct.extend(list.split([',', ' ']).filter_map(Direct::read));
+        let mut direct = vec![NoProxy::ThisMachine];
+        direct.extend(list.split([',', ' ']).filter_map(NoProxy::read));
         Ok(Proxies { http, https, direct })
     }
 
-    /// Has names whose addresses the user gave (`--resolve`) reached there, and not through a proxy of the environment.
+    /// Excludes names with addresses that the user gave (`--resolve`).
     pub fn sparing(mut self, pins: &[NamePin]) -> Proxies {
-        self.direct.extend(pins.iter().cloned().map(Direct::Pinned));
+        self.direct.extend(pins.iter().cloned().map(NoProxy::Pinned));
         self
     }
 
-    /// The proxy that a URL is asked through; `None` if its host is asked directly.
-    pub fn of(&self, url: &CrawlUrl) -> Option<&Proxy> {
+    /// Returns the proxy for a URL; none for a direct connection.
+    pub fn of(&self, url: &CrawlUrl) -> Option<&HttpProxy> {
         self.of_origin(url.scheme(), url.host(), url.port())
     }
 
-    /// The same for an origin.
-    pub(crate) fn of_origin(&self, scheme: Scheme, host: &HostKey, port: u16) -> Option<&Proxy> {
+    /// Returns the proxy for an origin.
+    pub(crate) fn of_origin(
+        &self,
+        scheme: Scheme,
+        host: &HostKey,
+        port: u16,
+    ) -> Option<&HttpProxy> {
         let proxy = match scheme {
             Scheme::Http => self.http.as_ref(),
             Scheme::Https => self.https.as_ref(),
@@ -93,35 +100,35 @@ impl Proxies {
         proxy.filter(|_| !self.direct.iter().any(|direct| direct.covers(host, port)))
     }
 
-    /// One of the proxies, to name it to a person.
-    pub fn any(&self) -> Option<&Proxy> {
+    /// Returns one of the proxies, for messages.
+    pub fn any(&self) -> Option<&HttpProxy> {
         self.https.as_ref().or(self.http.as_ref())
     }
 
-    /// The login that a request carries which itself goes to a proxy: only plain requests do.
+    /// Returns the login that a plain request to a proxy carries.
     pub(crate) fn plain_login(&self) -> Option<&str> {
         self.http.as_ref()?.authorization.as_deref()
     }
 
-    /// The logins of all proxies.
+    /// Returns the logins of all proxies.
     pub(crate) fn logins(&self) -> [Option<&str>; 2] {
         [&self.http, &self.https].map(|proxy| proxy.as_ref()?.authorization.as_deref())
     }
 }
 
-impl Direct {
-    /// Reads one entry: `*`, `example.org`, `.example.org`, `example.org:8080`, `10.0.0.1`, `10.0.0.0/8`. An entry that names nothing is
-    /// skipped, as other programs do.
-    fn read(text: &str) -> Option<Direct> {
+impl NoProxy {
+    /// Reads one entry: `*`, `example.org`, `.example.org`, `example.org:8080`, `10.0.0.1`,
+    /// `10.0.0.0/8`. An invalid entry is skipped, as other programs do.
+    fn read(text: &str) -> Option<NoProxy> {
         let text = text.trim();
         if text == "*" {
-            return Some(Direct::All);
+            return Some(NoProxy::All);
         }
         if let Ok(net) = text.parse::<IpNet>() {
-            return Some(Direct::Net(net));
+            return Some(NoProxy::Net(net));
         }
         if let Ok(ip) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
-            return Some(Direct::Net(ip.into()));
+            return Some(NoProxy::Net(ip.into()));
         }
         let (name, port) = match text.rsplit_once(':') {
             Some((name, port)) => (name, Some(port.parse().ok()?)),
@@ -129,20 +136,20 @@ impl Direct {
         };
         let name = name.trim_start_matches('*').trim_start_matches('.');
         let name = Some(name).filter(|name| !name.is_empty())?;
-        Some(Direct::Host { name: HostKey::parse(name).ok()?, port })
+        Some(NoProxy::Host { name: HostKey::parse(name).ok()?, port })
     }
 
     fn covers(&self, host: &HostKey, port: u16) -> bool {
         match self {
-            Direct::All => true,
-            Direct::ThisMachine => host.names_this_machine(),
-            Direct::Host { name, port: only } => {
+            NoProxy::All => true,
+            NoProxy::ThisMachine => host.names_this_machine(),
+            NoProxy::Host { name, port: only } => {
                 let below = host.as_str().strip_suffix(name.as_str());
                 let named = below.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
                 named && only.is_none_or(|only| only == port)
             }
-            Direct::Pinned(pin) => pin.fits(host.as_str()),
-            Direct::Net(net) => host.ip().is_some_and(|ip| net.contains(&ip)),
+            NoProxy::Pinned(pin) => pin.fits(host.as_str()),
+            NoProxy::Net(net) => host.ip().is_some_and(|ip| net.contains(&ip)),
         }
     }
 }
@@ -151,7 +158,7 @@ impl Direct {
 mod tests {
     use super::*;
 
-    /// Through which proxy a URL is asked, with these variables.
+    /// Checks which proxy a URL uses with these variables.
     #[track_caller]
     fn check(variables: &[(&str, &str)], url: &str, expected: Option<&str>) {
         let value = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);

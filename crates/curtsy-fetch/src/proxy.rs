@@ -1,6 +1,7 @@
-//! A proxy: the tunnel through it (`CONNECT`, RFC 9110 §9.3.6), and what it answers in a site's place.
+//! The tunnel through a proxy (`CONNECT`, RFC 9110 §9.3.6), and a proxy's own responses.
 //!
-//! What a proxy says is never the site's word. A proxy that wants a login, can't reach the site or refuses to is our own side's trouble.
+//! A proxy's response is never the site's. If the proxy demands a login, cannot reach the site or
+//! refuses to, that is a failure on our own side.
 
 use curtsy_core::host::Problem;
 use curtsy_core::limits::Hit;
@@ -10,12 +11,12 @@ use tokio::net::TcpStream;
 
 use curtsy_engine::Head;
 
-use crate::settings::Proxy;
+use crate::settings::HttpProxy;
 
-/// Asks the proxy for a tunnel to a URL's host.
+/// Requests a tunnel to a URL's host.
 pub(crate) async fn tunnel(
     tcp: &mut TcpStream,
-    proxy: &Proxy,
+    proxy: &HttpProxy,
     url: &CrawlUrl,
 ) -> Result<(), Problem> {
     let target = format!("{}:{}", url.host(), url.port());
@@ -26,7 +27,7 @@ pub(crate) async fn tunnel(
     let request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{login}\r\n");
     tcp.write_all(request.as_bytes()).await.map_err(|_| Problem::Proxy)?;
     let mut head = Vec::new();
-    // Byte by byte: what follows the head belongs to the tunnel.
+    // Byte by byte, because the bytes after the head belong to the tunnel.
     while !head.ends_with(b"\r\n\r\n") {
         if head.len() == HEAD_BYTES_MAX {
             return Err(Problem::OverLimit(Hit::Proxy));
@@ -42,17 +43,18 @@ pub(crate) async fn tunnel(
     }
 }
 
-/// Whether an answer is a proxy's own and not the site's, and what that means. Behind a proxy that the user named (`proxied`) it is told by
-/// its marks; a status that only proxies and networks give counts without one, too.
+/// Returns the problem if a response is from a proxy and not from the site. A proxy that the user
+/// chose (`proxied`) is recognised by its headers. Some statuses are only ever sent by proxies and
+/// networks.
 pub(crate) fn answered_itself(head: &Head, proxied: bool) -> Option<Problem> {
-    // 407: RFC 9110 §15.5.8. 511: RFC 6585 §6, a network that wants a login before it lets anybody out.
+    // 407: RFC 9110 §15.5.8. 511: RFC 6585 §6, a network that demands a login.
     if matches!(head.status, 407 | 511) {
         return Some(Problem::ProxyLogin);
     }
     let failed = proxied && head.status >= 400;
     let marked = head.others.iter().any(|(name, value)| match name.as_str() {
         "x-squid-error" => true,
-        // RFC 9209: a proxy that made the answer up says what went wrong.
+        // RFC 9209: a proxy that generated the response states the error.
         "proxy-status" => value.contains("error="),
         "server" => PROXIES.iter().any(|proxy| starts_with(value, proxy)),
         _ => false,
@@ -64,7 +66,7 @@ fn starts_with(value: &str, prefix: &str) -> bool {
     value.get(..prefix.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(prefix))
 }
 
-/// How proxies name themselves in `Server`, where a site's own name would stand.
+/// The names of proxies in `Server`.
 const PROXIES: [&str; 6] = ["squid", "tinyproxy", "privoxy", "mitmproxy", "bluecoat", "zscaler"];
 
 pub(crate) const HEAD_BYTES_MAX: usize = 8 * 1024;

@@ -1,9 +1,10 @@
-//! Names to addresses: pins first, then a cache, then the system's resolver. `localhost` and every name below it are this machine, and
-//! nobody is asked for them (RFC 6761 §6.3).
+//! Name lookup: pins first, then a cache, then the system's resolver. `localhost` and every name
+//! below it are this machine; no server is asked for them (RFC 6761 §6.3).
 //!
-//! The system's resolver is asked (`getaddrinfo`), not one of our own: it knows the hosts file, the local domains and split DNS of an intranet,
-//! it orders IPv4 and IPv6 by what the machine can reach (RFC 6724), and it costs no further crate. What it does not tell is a TTL, so an
-//! answer is kept for a bound of our own. Failures are kept too: thousands of URLs of a dead name cost two lookups a minute.
+//! The system's resolver (`getaddrinfo`) knows the hosts file, local domains and split DNS, and
+//! orders addresses by what the machine can reach (RFC 6724). It reports no TTL, so a response is
+//! kept for a fixed time. Failures are kept too: thousands of URLs of a dead name cost two lookups
+//! a minute.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -19,12 +20,12 @@ use tokio::sync::Semaphore;
 use crate::guard::Guard;
 use crate::settings::NamePin;
 
-/// The answer to a name: its addresses in the order in which they are tried.
+/// The result of a lookup: the addresses in the order in which they are tried.
 pub type Lookup<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
-/// Asks for the addresses of a name.
+/// Looks names up.
 pub trait Resolve: Send + Sync {
-    /// Looks a name up, once.
+    /// Looks a name up once.
     fn lookup<'a>(&'a self, name: &'a str) -> Lookup<'a>;
 }
 
@@ -41,28 +42,29 @@ impl Resolve for OsResolver {
     }
 }
 
-/// Pins, the cache, and whom to ask.
-pub(crate) struct Names {
+/// Pins, the cache, and the resolver.
+pub(crate) struct NameCache {
     pins: Vec<NamePin>,
     resolver: Arc<dyn Resolve>,
-    cache: Mutex<HashMap<Box<str>, Known>>,
+    cache: Mutex<HashMap<Box<str>, KnownName>>,
     lookups: Semaphore,
 }
 
-/// What is known of a name. No addresses: it does not resolve.
+/// A cached name. Without addresses it does not resolve.
 #[derive(Clone)]
-struct Known {
+struct KnownName {
     addresses: Arc<[IpAddr]>,
     until: Instant,
 }
 
-impl Names {
-    pub(crate) fn new(pins: Vec<NamePin>, resolver: Arc<dyn Resolve>) -> Names {
+impl NameCache {
+    pub(crate) fn new(pins: Vec<NamePin>, resolver: Arc<dyn Resolve>) -> NameCache {
         let lookups = Semaphore::new(LOOKUPS_MAX);
-        Names { pins, resolver, cache: Mutex::default(), lookups }
+        NameCache { pins, resolver, cache: Mutex::default(), lookups }
     }
 
-    /// The addresses of a name that are tried; none if it does not resolve. If the guard refuses any of the answer, that one is first.
+    /// Returns the addresses of a name; none if it does not resolve. An address that the guard
+    /// refuses comes first.
     pub(crate) async fn addresses(&self, name: &str, guard: &Guard) -> Arc<[IpAddr]> {
         if let Some(pin) = self.pins.iter().find(|pin| pin.fits(name)) {
             return pin.addresses.as_slice().into();
@@ -74,12 +76,12 @@ impl Names {
             return known;
         }
         let _one = self.lookups.acquire().await.expect("never closed");
-        // Somebody may have asked while we waited.
+        // Another task may have looked it up meanwhile.
         if let Some(known) = self.known(name) {
             return known;
         }
         let mut addresses = self.resolver.lookup(name).await.unwrap_or_default();
-        // All of an answer is judged, however long it is: what refuses it must not be cut off.
+        // All addresses are judged, however many there are: a forbidden one must not be cut off.
         if let Some(at) = addresses.iter().position(|address| guard.judge(*address).is_err()) {
             addresses.swap(0, at);
         }
@@ -93,7 +95,7 @@ impl Names {
         self.learn(name, addresses.into())
     }
 
-    /// A lookup that took too long: as a name that does not resolve.
+    /// Notes a lookup that took too long as a name that does not resolve.
     pub(crate) fn gave_up(&self, name: &str) {
         self.learn(name, Arc::new([]));
     }
@@ -107,13 +109,13 @@ impl Names {
     fn learn(&self, name: &str, addresses: Arc<[IpAddr]>) -> Arc<[IpAddr]> {
         let now = Instant::now();
         let keep = if addresses.is_empty() { KEEP_FAILURE } else { KEEP_ANSWER };
-        let known = Known { addresses: Arc::clone(&addresses), until: now + keep };
+        let known = KnownName { addresses: Arc::clone(&addresses), until: now + keep };
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if cache.len() >= NAMES_MAX {
             cache.retain(|_, known| known.until > now);
         }
         if cache.len() >= NAMES_MAX {
-            // All of them fresh: any half costs its lookups again, nothing else.
+            // All are fresh: half of them are dropped and looked up again.
             let mut keep = false;
             cache.retain(|_, _| {
                 keep = !keep;
@@ -125,13 +127,13 @@ impl Names {
     }
 }
 
-/// How long an answer is used: the system tells no TTL, and most are about this long.
+/// How long addresses are used. Most TTLs are about as long.
 const KEEP_ANSWER: Duration = Duration::from_secs(300);
-/// How long a name that does not resolve is not asked again.
+/// How long a name that does not resolve is not looked up again.
 const KEEP_FAILURE: Duration = Duration::from_secs(30);
-/// Names that are known at once.
+/// The largest number of cached names.
 pub(crate) const NAMES_MAX: usize = 65_536;
-/// Addresses of one name that are tried.
+/// The largest number of addresses of a name that are tried.
 pub(crate) const ADDRESSES_MAX: usize = 32;
-/// Lookups at once: each takes a thread for its time.
+/// The largest number of lookups at once: each uses a thread.
 pub(crate) const LOOKUPS_MAX: usize = 64;

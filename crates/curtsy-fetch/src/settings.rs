@@ -1,4 +1,4 @@
-//! What can be chosen about fetching, besides the policy: names, networks, a proxy, certificates.
+//! Settings of fetching besides the policy: names, networks, a proxy, certificates.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
@@ -15,47 +15,47 @@ use crate::ask::{ACCEPT, ACCEPT_ENCODING};
 use crate::guard::NamedHost;
 use crate::proxies::Proxies;
 
-/// Everything that an [`Outlet`](crate::Outlet) is made from.
+/// The settings of an [`Outlet`](crate::Outlet).
 #[derive(Clone, Debug)]
-pub struct Settings {
-    /// How long each phase may take.
+pub struct FetchSettings {
+    /// The timeout of each phase.
     pub timeouts: Timeouts,
-    /// What is accepted of an answer.
+    /// Limits and types of bodies.
     pub body: Body,
-    /// The least speed of a body, and of a head.
+    /// The lowest speed of a body, and of a head.
     pub floor: SpeedFloor,
-    /// Connections of the whole process.
+    /// The largest number of connections of the process.
     pub connections_max: u32,
-    /// Idle connections kept for one authority: as many as it has slots.
+    /// Idle connections that are kept for one authority: as many as it has slots.
     pub idle_per_authority: usize,
-    /// Bytes of bodies in memory at once.
+    /// The largest number of bytes of bodies in memory.
     pub body_memory: u64,
-    /// The `From` header: our contact, if it is a mail address.
+    /// The `From` header: the contact, if it is a mail address.
     pub from: Option<String>,
     /// Networks that may be dialled besides the public ones.
     pub allow_net: Vec<IpNet>,
     /// Hosts of this machine that the user named: each may be dialled at its port.
     pub named: Vec<NamedHost>,
-    /// Whether requests in flight are counted on addresses of those networks, too: they are the user's own.
+    /// Whether `slots.per_address` applies to addresses of those networks too.
     pub count_allowed: bool,
     /// Whether public addresses may be dialled at all.
     pub public: bool,
-    /// Names that are not looked up; the first that fits counts.
+    /// Names with given addresses; the first that fits counts.
     pub pins: Vec<NamePin>,
-    /// Which requests go through which proxy.
+    /// Which requests use which proxy.
     pub proxies: Proxies,
     /// Further certificate authorities, in PEM: the content of `--ca-file`.
     pub ca_pem: Vec<u8>,
-    /// Hosts of the user's own, and where the credentials for them are found.
+    /// The user's own hosts, and the sources of their credentials.
     pub own: Vec<OwnHost>,
-    /// Whether compressed answers are asked for.
+    /// Whether compressed responses are requested.
     pub compress: bool,
-    /// Whether HTTP/2 is offered where TLS is spoken.
+    /// Whether HTTP/2 is offered in TLS.
     pub http2: bool,
 }
 
-impl Settings {
-    /// What every request says under this header, whose name is in lower case; none if it says nothing.
+impl FetchSettings {
+    /// Returns the value of a header that every request has. The name is in lower case.
     pub fn says<'s>(&'s self, name: &str, user_agent: &'s str) -> Option<&'s str> {
         match name {
             "user-agent" => Some(user_agent),
@@ -66,9 +66,9 @@ impl Settings {
         }
     }
 
-    /// What the policy says, and nothing else: no proxy, no pins, public addresses only.
-    pub fn of(policy: &Policy) -> Settings {
-        Settings {
+    /// Returns the settings of a policy alone: no proxy, no pins, public addresses only.
+    pub fn of(policy: &Policy) -> FetchSettings {
+        FetchSettings {
             timeouts: policy.timeout.clone(),
             body: policy.body.clone(),
             floor: SpeedFloor::within(policy.timeout.whole),
@@ -90,10 +90,10 @@ impl Settings {
     }
 }
 
-impl Settings {
-    /// A number for everything that decides whether a host can be reached: other settings give another.
+impl FetchSettings {
+    /// Returns a number for all settings that decide whether a host can be reached.
     pub fn fingerprint(&self) -> u64 {
-        let Settings { allow_net, named, public, pins, proxies, ca_pem, .. } = self;
+        let FetchSettings { allow_net, named, public, pins, proxies, ca_pem, .. } = self;
         let mut hasher = DefaultHasher::new();
         (
             format!("{allow_net:?} {named:?} {public} {pins:?} {proxies:?}"),
@@ -105,17 +105,19 @@ impl Settings {
     }
 }
 
-/// The least speed: so many bytes in every window. A head that began must be whole within one window.
+/// The lowest speed: so many bytes in every window. A head must be complete one window after its
+/// first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpeedFloor {
     /// Bytes of the body, as they come.
     pub bytes: u64,
-    /// In this span.
+    /// The window.
     pub window: Duration,
 }
 
 impl SpeedFloor {
-    /// The same speed over half of the time that an exchange has, if that is shorter: a floor that nothing reaches in time is none.
+    /// Returns the same speed over at most half of an exchange's time, so that the limit has an
+    /// effect.
     pub fn within(whole: Duration) -> SpeedFloor {
         let floor = SpeedFloor::default();
         let window = floor.window.min(whole / 2);
@@ -131,28 +133,28 @@ impl Default for SpeedFloor {
     }
 }
 
-/// What is wrong with a setting.
+/// A wrong setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// A pin that can't be read.
+    /// A pin that cannot be read.
     #[error(
         "`{0}` pins no name\nhint: write `example.test=127.0.0.1`, or `*.test=127.0.0.1` for every name below"
     )]
     Pin(String),
-    /// A proxy that can't be read. The text is not shown: it may hold a password.
+    /// A proxy that cannot be read. The text may contain a password and is not shown.
     #[error(
         "the proxy {0}\nhint: write `http://proxy.example:3128` or `http://user:password@proxy.example:3128`"
     )]
     Proxy(&'static str),
-    /// A kind of proxy that can't be used, and what would do.
+    /// A kind of proxy that is not supported, and an alternative.
     #[error("{0}, only HTTP proxies are\nhint: write `http://proxy.example:3128`; {1}")]
     ProxyKind(&'static str, &'static str),
-    /// Certificates that can't be read.
+    /// Certificates that cannot be read.
     #[error(
         "the certificates of `--ca-file` can't be used: {0}\nhint: give a file of certificates in PEM form"
     )]
     CaFile(String),
-    /// Credentials of an own host that can't be used. The text never shows one.
+    /// Credentials that cannot be used. The text never shows them.
     #[error("`{key}` {problem}\nhint: {hint}")]
     Own {
         /// The setting.
@@ -181,10 +183,10 @@ pub struct NamePin {
 }
 
 impl NamePin {
-    /// Whether it speaks for a name in its one spelling.
+    /// Whether the pin is for a normalised name.
     pub fn fits(&self, name: &str) -> bool {
         match self.below {
-            // `*` alone is every name.
+            // `*` alone is for every name.
             true if self.name.is_empty() => true,
             true => name.strip_suffix(&self.name).is_some_and(|rest| rest.ends_with('.')),
             false => name == self.name,
@@ -212,9 +214,9 @@ impl FromStr for NamePin {
     }
 }
 
-/// An HTTP proxy, with user and password if it wants them.
+/// An HTTP proxy, with user and password if it needs them.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Proxy {
+pub struct HttpProxy {
     /// Its host.
     pub host: HostKey,
     /// Its port.
@@ -223,24 +225,24 @@ pub struct Proxy {
     pub(crate) authorization: Option<String>,
 }
 
-impl Proxy {
-    /// The same proxy with a user and a password.
-    pub fn with_login(self, user: &str, password: &str) -> Proxy {
-        Proxy { authorization: Some(basic(user, password)), ..self }
+impl HttpProxy {
+    /// Adds a user and a password.
+    pub fn with_login(self, user: &str, password: &str) -> HttpProxy {
+        HttpProxy { authorization: Some(basic(user, password)), ..self }
     }
 }
 
 /// The password is never shown.
-impl std::fmt::Debug for Proxy {
+impl std::fmt::Debug for HttpProxy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let login = if self.authorization.is_some() { ", with a login" } else { "" };
         write!(f, "Proxy({}:{}{login})", self.host, self.port)
     }
 }
 
-impl FromStr for Proxy {
+impl FromStr for HttpProxy {
     type Err = SettingsError;
-    fn from_str(text: &str) -> Result<Proxy, SettingsError> {
+    fn from_str(text: &str) -> Result<HttpProxy, SettingsError> {
         let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
         let url = Url::parse(&whole).map_err(|_| SettingsError::Proxy("is no URL"))?;
         if url.scheme() != "http" {
@@ -258,7 +260,7 @@ impl FromStr for Proxy {
         }
         let host = url.host_str().ok_or(SettingsError::Proxy("has no host"))?;
         let host = HostKey::parse(host).map_err(|_| SettingsError::Proxy("has no usable host"))?;
-        let proxy = Proxy { host, port: url.port().unwrap_or(80), authorization: None };
+        let proxy = HttpProxy { host, port: url.port().unwrap_or(80), authorization: None };
         if url.username().is_empty() && url.password().is_none() {
             return Ok(proxy);
         }
@@ -294,7 +296,7 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The credentials of RFC 7617.
+/// Returns the credentials of RFC 7617.
 pub(crate) fn basic(user: &str, password: &str) -> String {
     format!("Basic {}", BASE64.encode(format!("{user}:{password}").as_bytes()))
 }
@@ -320,13 +322,13 @@ mod tests {
 
     #[test]
     fn a_proxy_takes_its_login_from_the_url_and_never_shows_it() {
-        let proxy: Proxy = "http://me:p%40ss@proxy.test:3128".parse().unwrap();
+        let proxy: HttpProxy = "http://me:p%40ss@proxy.test:3128".parse().unwrap();
         assert_eq!((proxy.host.as_str(), proxy.port), ("proxy.test", 3128));
         assert_eq!(proxy.authorization.as_deref(), Some("Basic bWU6cEBzcw=="));
         assert_eq!(format!("{proxy:?}"), "Proxy(proxy.test:3128, with a login)");
-        assert_eq!("proxy.test:8080".parse::<Proxy>().unwrap().authorization, None);
+        assert_eq!("proxy.test:8080".parse::<HttpProxy>().unwrap().authorization, None);
         for wrong in ["socks5://x:1", "https://x", "http://", "http://a b/"] {
-            let error = wrong.parse::<Proxy>().unwrap_err();
+            let error = wrong.parse::<HttpProxy>().unwrap_err();
             assert!(
                 matches!(error, SettingsError::Proxy(_) | SettingsError::ProxyKind(..)),
                 "{wrong}"

@@ -1,9 +1,10 @@
-//! TLS: whom do we believe, and what went wrong?
+//! TLS: trusted authorities, and the causes of failed handshakes.
 
 use std::io;
 use std::sync::Arc;
 
 use curtsy_core::host::Problem;
+use curtsy_core::url::CrawlUrl;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
@@ -16,7 +17,7 @@ use rustls::{
 
 use crate::settings::SettingsError;
 
-/// A client that believes the usual authorities and these, and offers HTTP/2 and HTTP/1.1.
+/// Returns a client that trusts the usual authorities and these, and offers HTTP/2 and HTTP/1.1.
 pub(crate) fn config(ca_pem: &[u8], http2: bool) -> Result<Arc<ClientConfig>, SettingsError> {
     let wrong = |e: &dyn std::fmt::Display| SettingsError::CaFile(e.to_string());
     let mut roots = RootCertStore::empty();
@@ -30,7 +31,7 @@ pub(crate) fn config(ca_pem: &[u8], http2: bool) -> Result<Arc<ClientConfig>, Se
     if named.is_empty() && !ca_pem.is_empty() {
         return Err(SettingsError::CaFile("no certificate in it".to_owned()));
     }
-    // Named, not the process default: several crates may bring one.
+    // Explicit, because several crates may set a process default.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let web = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
     let web = web.build().map_err(|e| wrong(&e))?;
@@ -47,10 +48,11 @@ pub(crate) fn config(ca_pem: &[u8], http2: bool) -> Result<Arc<ClientConfig>, Se
     Ok(Arc::new(config))
 }
 
-/// Believes what rustls believes by its roots, and a server's own certificate that the user named.
+/// Trusts certificates by the roots, and a server's own certificate that the user named.
 ///
-/// A certificate that signed itself, as `openssl req -x509` makes it for a test server, says that it is an authority, and rustls takes no
-/// authority for a server's certificate. The user named just this one, so it is the server's if its name fits.
+/// A self-signed certificate of a test server (`openssl req -x509`) declares itself an authority,
+/// which rustls does not accept for a server. The user named this certificate, so it is accepted
+/// for the names in it.
 #[derive(Debug)]
 struct Believed {
     web: Arc<WebPkiServerVerifier>,
@@ -104,10 +106,18 @@ impl ServerCertVerifier for Believed {
     }
 }
 
-/// What a failed handshake was about.
+/// Returns the name that the certificate of a URL's server must have.
+pub(crate) fn server_name(url: &CrawlUrl) -> Result<ServerName<'static>, Problem> {
+    match url.ip() {
+        Some(ip) => Ok(ServerName::from(ip)),
+        None => ServerName::try_from(url.host().as_str().to_owned()).map_err(|_| Problem::Tls),
+    }
+}
+
+/// Returns the cause of a failed handshake.
 pub(crate) fn problem(error: &io::Error) -> Problem {
     let Some(inner) = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>()) else {
-        // The other side hung up on our hello.
+        // The server closed the connection after our hello.
         return Problem::TlsAbsent;
     };
     match inner {
@@ -119,11 +129,11 @@ pub(crate) fn problem(error: &io::Error) -> Problem {
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 Problem::TlsName
             }
-            // Among others, an authority's certificate that a server takes for its own.
+            // Also a certificate of an authority that a server uses as its own.
             CertificateError::UnknownIssuer | CertificateError::Other(_) => Problem::TlsIssuer,
             _ => Problem::Tls,
         },
-        // What came is no record of TLS.
+        // The response is no record of TLS.
         rustls::Error::InvalidMessage(_) => Problem::TlsAbsent,
         _ => Problem::Tls,
     }

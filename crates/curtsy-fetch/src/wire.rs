@@ -1,13 +1,14 @@
 //! The socket, and the gate in front of its first write.
 //!
-//! A request is *armed* with the moment until which its permit holds. While it is armed, each write to the socket reads the clock first: past that
-//! moment the write fails, and not a byte has left. The check stands below TLS, so what it lets through are the very bytes that leave
-//! the machine; no buffer, task or queue comes after it.
+//! A request is *armed* with its permit's deadline. While it is armed, each write to the socket
+//! reads the clock first. After the deadline the write fails, and no byte has left. The check is
+//! below TLS: no buffer, task or queue comes after it.
 //!
-//! HTTP/2 writes more than requests. Its frames are watched on their way out, so that a PING's answer is not taken for the request, and a
-//! request that the other side's settings hold back stays armed.
+//! HTTP/2 also writes other frames. The gate watches them, so that the response to a PING is not
+//! taken for the request, and a request that waits for the server's settings stays armed.
 //!
-//! The gate also stamps when the answer's first byte was read. That stands above TLS: tickets and key updates are not an answer.
+//! The gate also notes when the first byte of the response was read. That is above TLS: tickets and
+//! key updates are no response.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -24,37 +25,41 @@ use tokio_rustls::client::TlsStream;
 
 use crate::TokioClock;
 
-/// What a line and its socket tell each other. One thread, so cells.
+/// The state that a line shares with its socket. Both are on one thread.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct WriteGate {
     clock: TokioClock,
-    /// The permit's last moment, while a request is armed.
+    /// The permit's deadline, while a request is armed.
     until: Cell<Option<Mono>>,
-    /// When the last byte written while armed had left.
+    /// When the last byte was written while armed.
     written: Cell<Option<Mono>>,
-    /// Whether the request itself was handed to the socket; with HTTP/1.1 nothing else is.
+    /// Whether the request itself was written; with HTTP/1.1 nothing else is.
     begun: Cell<bool>,
-    /// What goes out, if it comes in frames.
-    frames: Option<RefCell<Frames>>,
-    /// The socket, to look at without reading.
+    /// The frames that are written, with HTTP/2.
+    frames: Option<RefCell<FrameWatch>>,
+    /// The socket, to peek without reading.
     tcp: Rc<RefCell<TcpStream>>,
     /// When the first byte after the request was read.
     first_read: Cell<Option<Mono>>,
-    /// The socket took less than it was given.
+    /// Whether the socket took less than it was given.
     blocked: Cell<bool>,
     /// Bytes read since the request was armed, after TLS.
     read: Cell<u64>,
-    /// Bytes of this connection, in and out, as the network has them.
+    /// Bytes received and sent on this connection.
     wire_in: Cell<u64>,
     wire_out: Cell<u64>,
 }
 
-impl Gate {
-    pub(crate) fn new(clock: TokioClock, tcp: Rc<RefCell<TcpStream>>, speaks: Speaks) -> Rc<Gate> {
-        Rc::new(Gate {
+impl WriteGate {
+    pub(crate) fn new(
+        clock: TokioClock,
+        tcp: Rc<RefCell<TcpStream>>,
+        speaks: HttpVersion,
+    ) -> Rc<WriteGate> {
+        Rc::new(WriteGate {
             clock,
             begun: Cell::new(false),
-            frames: (speaks == Speaks::Http2).then(RefCell::default),
+            frames: (speaks == HttpVersion::Http2).then(RefCell::default),
             tcp,
             until: Cell::new(None),
             written: Cell::new(None),
@@ -66,7 +71,7 @@ impl Gate {
         })
     }
 
-    /// The next bytes written are a request that must leave by then.
+    /// Arms a request that must be written until a deadline.
     pub(crate) fn arm(&self, until: Mono) {
         self.until.set(Some(until));
         self.written.set(None);
@@ -75,20 +80,22 @@ impl Gate {
         self.read.set(0);
     }
 
-    /// Called after each round in which the connection could write: the request is out as soon as something was written and nothing is left
-    /// in the way. Until then every further write is checked too, so no part of a request leaves late.
+    /// Called after each round of writes. The request is complete as soon as something was written
+    /// and the socket is not blocked. Until then every write is checked, so no part of a request
+    /// leaves late.
     pub(crate) fn settle(&self) {
         if self.written().is_some() && !self.blocked.get() {
             self.until.set(None);
         }
     }
 
-    /// When the request had surely left, if any byte of it did.
+    /// Returns when the request was written, if any byte of it was.
     pub(crate) fn written(&self) -> Option<Mono> {
         self.written.get().filter(|_| self.begun.get())
     }
 
-    /// Whether the other side has closed, or said something that nobody has read: a look at the socket itself, which needs no event loop.
+    /// Peeks at the socket: whether the server has closed, or sent bytes that were not read. Needs
+    /// no event loop.
     pub(crate) fn hears(&self) -> Hears {
         match SockRef::from(&*self.tcp.borrow()).peek(&mut [MaybeUninit::uninit()]) {
             Ok(0) => Hears::End,
@@ -129,7 +136,7 @@ impl Gate {
         self.blocked.get()
     }
 
-    /// When the first byte of the answer was here.
+    /// Returns when the first byte of the response was read.
     pub(crate) fn first_read(&self) -> Option<Mono> {
         self.first_read.get()
     }
@@ -145,7 +152,7 @@ impl Gate {
     }
 }
 
-/// What a look at the socket shows.
+/// What a peek at the socket shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hears {
     Nothing,
@@ -153,35 +160,36 @@ pub(crate) enum Hears {
     End,
 }
 
-/// What a connection speaks.
+/// The protocol of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Speaks {
+pub(crate) enum HttpVersion {
     Http1,
     Http2,
 }
 
-/// The socket itself.
+/// The socket with its gate.
 #[derive(Debug)]
-pub(crate) struct Wire {
+pub(crate) struct GatedSocket {
     tcp: Rc<RefCell<TcpStream>>,
-    /// Not before the handshake is done: who speaks what is known then.
-    gate: Option<Rc<Gate>>,
+    /// None before the handshake is done, which chooses the protocol.
+    gate: Option<Rc<WriteGate>>,
 }
 
-impl Wire {
-    pub(crate) fn new(tcp: TcpStream) -> Wire {
-        Wire { tcp: Rc::new(RefCell::new(tcp)), gate: None }
+impl GatedSocket {
+    pub(crate) fn new(tcp: TcpStream) -> GatedSocket {
+        GatedSocket { tcp: Rc::new(RefCell::new(tcp)), gate: None }
     }
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for GatedSocket {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        // Takes a read that leaves room for the last one until the event loop says otherwise, which saves a call for each answer.
+        // tokio skips the read after one that left room in the buffer, until the event loop reports
+        // more. That saves a system call for each response.
         let polled = Pin::new(&mut *self.tcp.borrow_mut()).poll_read(cx, buf);
         if let Some(gate) = &self.gate {
             let n = (buf.filled().len() - before) as u64;
@@ -191,7 +199,7 @@ impl AsyncRead for Wire {
     }
 }
 
-impl Wire {
+impl GatedSocket {
     fn poll_write_now(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let tcp = self.tcp.borrow();
         loop {
@@ -201,7 +209,7 @@ impl Wire {
             {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
-            // Nothing is awaited between the look at the clock and this call into the system.
+            // Nothing is awaited between the check of the clock and this system call.
             match tcp.try_write(bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 done => return Poll::Ready(done),
@@ -210,7 +218,7 @@ impl Wire {
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for GatedSocket {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -232,22 +240,22 @@ impl AsyncWrite for Wire {
     }
 }
 
-/// The frames of HTTP/2 on their way out, as far as their headers (RFC 9113 §4.1).
+/// Finds requests among written HTTP/2 frames, by their headers (RFC 9113 §4.1).
 #[derive(Debug)]
-struct Frames {
+struct FrameWatch {
     header: [u8; 9],
     have: usize,
     skip: usize,
 }
 
-/// The connection's preface comes first: 24 bytes that are no frame.
-impl Default for Frames {
-    fn default() -> Frames {
-        Frames { header: [0; 9], have: 0, skip: 24 }
+/// The connection's preface comes first: 24 bytes that are not a frame.
+impl Default for FrameWatch {
+    fn default() -> FrameWatch {
+        FrameWatch { header: [0; 9], have: 0, skip: 24 }
     }
 }
 
-impl Frames {
+impl FrameWatch {
     /// Whether a HEADERS frame begins in these bytes.
     fn watch(&mut self, mut bytes: &[u8]) -> bool {
         let mut begins = false;
@@ -275,23 +283,23 @@ const HEADERS: u8 = 1;
 /// Plain or encrypted.
 #[derive(Debug)]
 pub(crate) enum Stream {
-    Plain(Wire),
-    Tls(Box<TlsStream<Wire>>),
+    Plain(GatedSocket),
+    Tls(Box<TlsStream<GatedSocket>>),
 }
 
 impl Stream {
-    /// Puts the gate in front of everything that is written from now on.
-    pub(crate) fn gated(&mut self, clock: TokioClock, speaks: Speaks) -> Rc<Gate> {
+    /// Puts the gate in front of all further writes.
+    pub(crate) fn gated(&mut self, clock: TokioClock, speaks: HttpVersion) -> Rc<WriteGate> {
         let wire = match self {
             Stream::Plain(wire) => wire,
             Stream::Tls(tls) => tls.get_mut().0,
         };
-        let gate = Gate::new(clock, Rc::clone(&wire.tcp), speaks);
+        let gate = WriteGate::new(clock, Rc::clone(&wire.tcp), speaks);
         wire.gate = Some(Rc::clone(&gate));
         gate
     }
 
-    fn gate(&self) -> Option<&Rc<Gate>> {
+    fn gate(&self) -> Option<&Rc<WriteGate>> {
         match self {
             Stream::Plain(wire) => wire.gate.as_ref(),
             Stream::Tls(tls) => tls.get_ref().0.gate.as_ref(),
@@ -370,7 +378,7 @@ mod tests {
         let before = [preface, frame(4, &[0; 6]), frame(6, &[1; 8])].concat();
         let request = frame(HEADERS, &[1; 40]);
         for piece in 1..60 {
-            let mut frames = Frames::default();
+            let mut frames = FrameWatch::default();
             let found = before.chunks(piece).any(|bytes| frames.watch(bytes));
             assert!(!found, "in pieces of {piece}");
             assert!(request.chunks(piece).any(|bytes| frames.watch(bytes)), "in pieces of {piece}");

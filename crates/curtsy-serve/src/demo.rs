@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use curtsy_core::url::HostKey;
-use curtsy_crawl::Way;
+use curtsy_crawl::RouteChoices;
 use curtsy_fetch::NamedHost;
 use curtsy_sim::loopback::{Answer, Body, Host, Scene, Settings, Sitemap, Sites};
 
@@ -54,16 +54,16 @@ impl Demo {
     }
 
     /// The way to them: these names at their port, and nothing else of this machine.
-    pub fn way(&self) -> Way {
+    pub fn way(&self) -> RouteChoices {
         let port = self.sites.port();
         let named = |(host, _): (&str, &str)| {
             let host = HostKey::parse(host).expect("a name of ours");
             NamedHost { host, port }
         };
-        Way {
+        RouteChoices {
             named: SITES.map(named).to_vec(),
             pins: vec!["*.test=127.0.0.1".parse().expect("a pin")],
-            ..Way::default()
+            ..RouteChoices::default()
         }
     }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use curtsy_core::policy::Settled;
-use curtsy_crawl::Way;
+use curtsy_crawl::RouteChoices;
 use curtsy_store::Place;
 
 use crate::{Bounds, Break, DbError};
@@ -20,7 +20,7 @@ pub struct ServeSpec {
     /// The manners of its runs; each run's mode is put on top.
     pub settled: Settled,
     /// The way out of its runs.
-    pub way: Way,
+    pub way: RouteChoices,
     /// The token for changes. Without one, the database has a token, which is made at the first
     /// start.
     pub token: Option<String>,

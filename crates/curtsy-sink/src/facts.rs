@@ -1,4 +1,4 @@
-//! A row as values with types: the columns of the SQL face.
+//! A row as typed values: the columns of the SQL face.
 
 use curtsy_core::evidence::Sureness;
 use curtsy_core::host::{Gate, RobotsId};
@@ -12,33 +12,33 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
 use crate::reason::Cause;
-use crate::record::{News, crawl_time, fetched_at, news, status};
-use crate::words::{self, Said};
+use crate::record::{RowChange, crawl_time, fetched_at, news, status};
+use crate::words::{self, FindingColumns};
 
-/// What a row says. The columns are those of [`COLUMNS`](crate::COLUMNS) with the same names.
+/// The values of a row. The fields have the names of the columns in [`COLUMNS`](crate::COLUMNS).
 #[derive(Clone, Debug)]
 pub struct Facts<'a> {
     /// The row.
     pub row: &'a Row,
-    /// What it brings to one that may be there already.
-    pub news: News,
-    /// The answer's status.
+    /// How the row changes an existing row of its URL.
+    pub news: RowChange,
+    /// The status of the response.
     pub http_status: Option<u16>,
-    /// Why there is no page where the status does not tell.
+    /// Why there is no page, where the status does not say.
     pub error: Option<&'static str>,
-    /// How it ended.
+    /// The outcome of the URL.
     pub decision: &'static str,
-    /// Who set the wait in force.
+    /// What set the wait in force.
     pub delay_by: Option<&'static str>,
-    /// The span that two starts on the host keep, in milliseconds.
+    /// The delay between two request starts on the host, in milliseconds.
     pub delay_ms: Option<i64>,
-    /// The robots.txt that decided, and which of its lines.
+    /// The robots.txt that decided, and the line.
     pub robots: Option<(RobotsId, Option<u32>)>,
-    /// How sure it is what robots.txt says, if it had a say.
+    /// The confidence in robots.txt, if it was consulted.
     pub robots_confidence: Option<Sureness>,
-    /// When it was fetched: the server's word if it can be believed.
+    /// When the page was fetched: the server's time if it is plausible.
     pub crawl_time: Option<Time>,
-    /// When it was fetched, by our clock.
+    /// When the page was fetched, by the local clock.
     pub fetched_at: Option<Time>,
     /// `ETag`.
     pub etag: Option<&'a str>,
@@ -47,10 +47,10 @@ pub struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// What a row says.
+    /// Returns the values of a row.
     pub fn of(row: &'a Row) -> Facts<'a> {
         let page = row.page.as_deref();
-        let said = Said::by(&row.findings);
+        let said = FindingColumns::of(&row.findings);
         let kept = page.and_then(|page| page.kept.as_ref());
         let head = page.map(|page| &page.head);
         let etag = kept.and_then(|kept| kept.etag.as_deref());
@@ -72,17 +72,18 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Why there is no page, in words; none if there is one. `body_max` is the policy's limit on bodies.
+    /// Returns why there is no page, in words; none if there is one. `body_max` is the policy's
+    /// limit on bodies.
     pub fn reason(&self, body_max: Option<u64>) -> Option<String> {
         Cause::of_row(self.row, body_max).map(|cause| cause.to_string())
     }
 
-    /// The bytes of the answer, decoded from their packing.
+    /// Returns the decompressed body.
     pub fn body(&self) -> Option<&'a [u8]> {
         self.row.page.as_deref()?.body.as_deref()
     }
 
-    /// The same as text, if it is text: decoded from the encoding in which it was written.
+    /// Returns the body as text if it is text, decoded from its encoding.
     pub fn text(&self) -> Option<Cow<'a, str>> {
         let (page, body) = (self.row.page.as_deref()?, self.body()?);
         if let Some(html) = &page.document.html {
@@ -98,22 +99,22 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// `Content-Type`, as it was sent.
+    /// Returns the `Content-Type` as it was sent.
     pub fn content_type(&self) -> Option<&'a str> {
         self.row.page.as_deref()?.head.content_type.as_deref()
     }
 
-    /// SHA-256 of the body, in hexadecimal digits.
+    /// Returns the SHA-256 of the body, in hexadecimal.
     pub fn content_hash(&self) -> Option<String> {
         self.body().map(|body| HEXLOWER.encode(&Sha256::digest(body)))
     }
 
-    /// The page's title.
+    /// Returns the page's title.
     pub fn title(&self) -> Option<&'a str> {
         self.row.page.as_deref()?.document.html.as_ref()?.title.as_deref()
     }
 
-    /// What the page links to; none if it is not a page that links.
+    /// Returns the links of the page; none if it is not HTML.
     pub fn links(&self) -> Option<impl Iterator<Item = &'a CrawlUrl>> {
         let html = self.row.page.as_deref()?.document.html.as_ref()?;
         Some(html.links.iter().map(|link| &link.url))

@@ -1,8 +1,8 @@
 //! Events of fetched pages, for a fleet's consumers.
 //!
-//! A batch is accepted when the brokers have acknowledged every one of its events (`acks=all`, idempotent). If one can't be told, the batch is
-//! not accepted and comes again: what was acknowledged then is not told twice by this process, and what another process tells again has the same
-//! `event_id`.
+//! A batch is accepted when the brokers have acknowledged all of its events (`acks=all`,
+//! idempotent). If an event fails, the batch is refused and comes again. This process does not
+//! repeat acknowledged events. An event that another process repeats has the same `event_id`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -15,46 +15,47 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::producer::future_producer::DeliveryFuture;
 use rdkafka::producer::{FutureProducer, FutureRecord, Producer};
 
-/// How long an event may be on its way before its batch is given back. Fetching has stopped long before.
+/// The time for the delivery of an event, after which its batch is refused. Fetching stops long
+/// before.
 pub(crate) const TOLD_WITHIN: Duration = Duration::from_secs(10);
-/// How long events wait for company.
+/// How long an event waits for its batch.
 const LINGER_MS: &str = "5";
-/// A broker that is back is found again this soon; librdkafka would let ten seconds go by.
+/// The longest wait before librdkafka connects to a broker again; its default is ten seconds.
 const RECONNECT_MS: &str = "1000";
-/// How long the brokers have to say what they know of a topic.
+/// The time for the brokers to describe the topic.
 pub(crate) const TOPIC_WITHIN: Duration = Duration::from_secs(5);
 
-/// Where events go.
+/// The brokers and the topic.
 #[derive(Clone, Debug)]
 pub struct KafkaSettings {
     /// Brokers to begin with: `host:port,host:port`.
     pub brokers: String,
     /// The topic.
     pub topic: String,
-    /// Our name there.
+    /// The client id.
     pub client: String,
-    /// Further settings of librdkafka, as it names them.
+    /// Further settings of librdkafka, by its names.
     pub more: Vec<(String, String)>,
-    /// The run that tells, as its evidence names it.
+    /// The trace id of the run.
     pub trace_id: String,
 }
 
-/// Events to Kafka.
+/// Publishes events to Kafka.
 pub struct KafkaSink {
     producer: RefCell<FutureProducer>,
     settings: KafkaSettings,
-    /// Events of a batch that was not accepted as a whole, which the brokers have.
+    /// Acknowledged events of a batch that was refused.
     told: RefCell<HashSet<String>>,
     published: Cell<u64>,
 }
 
-/// Why Kafka can't be used.
+/// An error of Kafka.
 #[derive(Debug, thiserror::Error)]
 pub enum KafkaFault {
     /// A setting is wrong.
     #[error("kafka: {0}\nhint: settings are those of librdkafka, like `message.max.bytes`")]
     Settings(KafkaError),
-    /// There is no such topic.
+    /// The topic does not exist.
     #[error(
         "kafka: topic `{topic}` does not exist at `{brokers}`\nhint: create it (`kafka-topics --create --topic {topic} …`) or set \
          PAGE_FETCHER_WEBPAGE_LOG_TOPIC"
@@ -62,21 +63,21 @@ pub enum KafkaFault {
     NoTopic {
         /// The topic.
         topic: String,
-        /// Where it was looked for.
+        /// The brokers.
         brokers: String,
     },
     /// No broker answered.
     #[error("kafka: no broker of `{brokers}` answers: {source}")]
     Away {
-        /// Where they were looked for.
+        /// The brokers.
         brokers: String,
-        /// What librdkafka says.
+        /// The error of librdkafka.
         source: KafkaError,
     },
 }
 
 impl KafkaSink {
-    /// A sink; nothing is connected yet.
+    /// Returns a sink that is not connected yet.
     pub fn open(settings: KafkaSettings) -> Result<KafkaSink, KafkaFault> {
         let producer = producer(&settings).map_err(KafkaFault::Settings)?;
         Ok(KafkaSink {
@@ -87,33 +88,26 @@ impl KafkaSink {
         })
     }
 
-    /// Whether the topic is there. Waits for the brokers, so it belongs on a thread of its own.
+    /// Returns a check that the topic exists. The check waits for the brokers, so it needs a thread
+    /// of its own.
     pub fn check(&self) -> impl FnOnce() -> Result<(), KafkaFault> + Send + 'static {
         let (client, settings) = (self.producer.borrow().clone(), self.settings.clone());
         move || {
             let away = |source| KafkaFault::Away { brokers: settings.brokers.clone(), source };
             let told = client.client().fetch_metadata(Some(&settings.topic), TOPIC_WITHIN);
             let told = told.map_err(away)?;
-            let missing = told.topics().iter().any(|topic| {
-                let error = topic.error().map(RDKafkaErrorCode::from);
-                matches!(
-                    error,
-                    Some(
-                        RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic
-                    )
-                )
-            });
-            match missing {
+            let mut errors = told.topics().iter().filter_map(|topic| topic.error());
+            match errors.any(|error| is_missing(error.into())) {
                 false => Ok(()),
-                true => Err(KafkaFault::NoTopic {
-                    topic: settings.topic.clone(),
-                    brokers: settings.brokers.clone(),
-                }),
+                true => {
+                    let KafkaSettings { topic, brokers, .. } = settings;
+                    Err(KafkaFault::NoTopic { topic, brokers })
+                }
             }
         }
     }
 
-    /// Events that the brokers have acknowledged.
+    /// Returns the number of acknowledged events.
     pub fn published(&self) -> u64 {
         self.published.get()
     }
@@ -165,14 +159,19 @@ impl KafkaSink {
         }
     }
 
-    /// Has a new producer tell what comes, if librdkafka has given up this one: after a fatal error (brokers that forgot who tells them) it tells nothing
-    /// any more. What is told twice by that has the same `event_id`.
+    /// Replaces a producer that librdkafka has given up after a fatal error, for example if the
+    /// brokers forgot the producer. Events that are repeated because of this have the same
+    /// `event_id`.
     fn renew(&self) {
         let given_up = self.producer.borrow().client().fatal_error().is_some();
         if let Some(new) = given_up.then(|| producer(&self.settings).ok()).flatten() {
             drop(self.producer.replace(new));
         }
     }
+}
+
+fn is_missing(error: RDKafkaErrorCode) -> bool {
+    matches!(error, RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic)
 }
 
 fn producer(settings: &KafkaSettings) -> Result<FutureProducer, KafkaError> {

@@ -2,12 +2,12 @@
 
 use curtsy_core::limits::Limit;
 
-use crate::sqlite::{Options, write};
+use crate::sqlite::{SqliteOptions, write};
 use crate::{lines, record, rules};
 
 /// The limits of this crate: rows and pages before they are written; events if Kafka is built in.
 pub fn limits() -> Vec<Limit> {
-    let sink = Options::default();
+    let sink = SqliteOptions::default();
     vec![
         Limit::count("rows.pages_held", sink.pages_held),
         Limit::bytes("rows.bytes_held", sink.bytes_held),

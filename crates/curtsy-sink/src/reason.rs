@@ -12,20 +12,21 @@ use curtsy_core::host::{
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Ending, Page, Row};
 
-/// What happened to a URL whose host shows a certificate of somebody whom we don't trust.
+/// The words for a host with a certificate of an unknown authority.
 pub const UNKNOWN_ISSUER: &str = "TLS certificate of an unknown issuer";
 
-/// What happened to a URL whose address the guard refuses.
+/// The words for an address that the guard refuses.
 pub const PRIVATE_ADDRESS: &str = "private address";
 
-/// Why a URL has no page: what happened, the same words for all URLs to which it happened, and what is special to this one.
+/// Why a URL has no page: common words for all URLs with the same cause, and the details of this
+/// URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// What happened, such as `not found (404)`.
+    /// The cause, such as `not found (404)`.
     pub what: Cow<'static, str>,
-    /// What is special to this URL, such as the line of robots.txt.
+    /// Details of this URL, such as the line of robots.txt.
     pub detail: Option<String>,
-    /// Whether it happened to the host rather than to the URL: a report then names the host.
+    /// Whether the cause is the host rather than the URL: a report then names the host.
     pub by_host: bool,
 }
 
@@ -44,7 +45,8 @@ impl Cause {
         Cause { what: what.into(), detail: None, by_host: false }
     }
 
-    /// Why a row has no page; none if it has one. `body_max` is the policy's limit on bodies.
+    /// Returns why a row has no page; none if it has one. `body_max` is the policy's limit on
+    /// bodies.
     pub fn of_row(row: &Row, body_max: Option<u64>) -> Option<Cause> {
         match &row.ending {
             Ending::Cached => None,
@@ -66,7 +68,7 @@ impl Cause {
         }
     }
 
-    /// Why a request brought no page; none if it did.
+    /// Returns why a request brought no page; none if it did.
     pub fn of_outcome(
         outcome: &Outcome,
         host: &HostKey,
@@ -84,7 +86,7 @@ impl Cause {
     }
 }
 
-/// What a status that brings no page means.
+/// Returns the cause for a status without a page.
 fn answered(status: u16) -> Option<Cause> {
     let what = match status {
         200..=299 | 304 => return None,
@@ -123,7 +125,7 @@ fn failed(problem: Problem, host: &HostKey, page: Option<&Page>, body_max: Optio
         Problem::Malformed => "answer is not HTTP",
         Problem::Truncated => "answer cut short",
         Problem::TooSlow => "answer too slow",
-        // The head of an answer whose body is too large is there.
+        // A body that is too large has a head.
         Problem::OverLimit(_) if page.is_some() => {
             return Cause::plain(match body_max {
                 Some(bytes) => format!("larger than {}", size(bytes)),
@@ -188,7 +190,7 @@ fn refused(gate: Gate, findings: &Findings) -> Cause {
     }
 }
 
-/// The private network that an address is in, as `--allow-net` takes it; none for a public address.
+/// Returns the private network of an address, as `--allow-net` takes it; none for a public address.
 fn allow_net(address: IpAddr) -> Option<String> {
     let v4 = [
         ([10, 0, 0, 0], 8),
@@ -211,7 +213,7 @@ fn allow_net(address: IpAddr) -> Option<String> {
     }
 }
 
-/// A limit as the policy writes it: `10 MiB`, `1.5 KiB`.
+/// Returns a number of bytes as the policy writes it: `10 MiB`, `1.5 KiB`.
 fn size(bytes: u64) -> String {
     let (unit, name) = match bytes {
         0..1024 => return format!("{bytes} B"),

@@ -1,4 +1,4 @@
-//! A row's values, in the order of the columns: what every sink writes, each in its own way.
+//! The values of a row in the order of the columns, as every sink writes them.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -11,16 +11,16 @@ use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_engine::{Ending, Head, Page, PageSource, Row};
 
-use crate::columns::{COLUMNS, place};
+use crate::columns::COLUMNS;
 use crate::facts::Facts;
 use crate::words;
 
-/// A server's clock that is further from ours than this is not believed.
+/// The largest difference between a server's clock and ours at which its `Date` is used.
 pub(crate) const DATE_SKEW_MAX: Duration = Duration::from_secs(300);
 
 /// The value of a column.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value<'a> {
+pub(crate) enum CellValue<'a> {
     Null,
     Int(i64),
     Real(f64),
@@ -28,51 +28,87 @@ pub(crate) enum Value<'a> {
     Bytes(Cow<'a, [u8]>),
 }
 
-impl<'a> Value<'a> {
-    fn text(text: Option<impl Into<Cow<'a, str>>>) -> Value<'a> {
-        text.map_or(Value::Null, |text| Value::Text(text.into()))
-    }
+macro_rules! integers {
+    ($($int:ty)*) => {
+        $(impl From<$int> for CellValue<'_> {
+            fn from(number: $int) -> Self {
+                CellValue::Int(i64::from(number))
+            }
+        })*
+    };
+}
+integers!(bool u8 u16 u32 i64);
 
-    fn int(number: Option<i64>) -> Value<'a> {
-        number.map_or(Value::Null, Value::Int)
+/// A length that does not fit is NULL.
+impl From<usize> for CellValue<'_> {
+    fn from(length: usize) -> Self {
+        i64::try_from(length).map_or(CellValue::Null, CellValue::Int)
     }
 }
 
-/// What a row brings to one that may be there already.
+impl<'a> From<&'a str> for CellValue<'a> {
+    fn from(text: &'a str) -> Self {
+        CellValue::Text(text.into())
+    }
+}
+
+impl From<String> for CellValue<'_> {
+    fn from(text: String) -> Self {
+        CellValue::Text(text.into())
+    }
+}
+
+impl<'a, T: Into<CellValue<'a>>> From<Option<T>> for CellValue<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(CellValue::Null, T::into)
+    }
+}
+
+/// Sets columns of a record: `set!(record, depth = 3)`. A column that does not exist does not
+/// compile.
+macro_rules! set {
+    ($record:ident, $($column:ident = $value:expr),* $(,)?) => {
+        $($record.values[const { $crate::columns::place(stringify!($column)) }] =
+            $crate::record::CellValue::from($value);)*
+    };
+}
+pub(crate) use set;
+
+/// How a row changes an existing row of its URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
-    /// An answer: what was held is replaced.
+pub enum RowChange {
+    /// A response: replaces the content.
     Answer,
-    /// The word of the site that what is held still counts.
+    /// A 304: confirms the content.
     Confirmed,
-    /// What is held was used.
+    /// The content was fresh and not requested.
     Cached,
-    /// It was asked for, and nothing came.
+    /// A request without a usable response.
     Failed,
-    /// It was not asked for.
+    /// No request.
     Nothing,
 }
 
 /// A row, ready to be written.
 #[derive(Clone, Debug)]
-pub(crate) struct Record<'a> {
+pub(crate) struct RowRecord<'a> {
     pub(crate) row: &'a Row,
     pub(crate) facts: Facts<'a>,
     pub(crate) decided_at: String,
-    pub(crate) values: Vec<Value<'a>>,
+    pub(crate) values: Vec<CellValue<'a>>,
 }
 
-impl<'a> Record<'a> {
-    /// The values of a row; who knows the run and the text of robots rules puts them in.
-    /// `body_max` is the policy's limit on bodies.
-    pub(crate) fn new(facts: Facts<'a>, body_max: Option<u64>) -> Record<'a> {
+impl<'a> RowRecord<'a> {
+    /// Returns the values of a row, without the run and the texts of robots rules. `body_max` is
+    /// the policy's limit on bodies.
+    pub(crate) fn new(facts: Facts<'a>, body_max: Option<u64>) -> RowRecord<'a> {
         let row = facts.row;
         let page = row.page.as_deref();
-        let mut record = Record {
+        let mut record = RowRecord {
             row,
             facts,
             decided_at: timestamp_micros(row.at),
-            values: vec![Value::Null; COLUMNS.len()],
+            values: vec![CellValue::Null; COLUMNS.len()],
         };
         record.decision(body_max);
         if let Some(page) = page {
@@ -81,111 +117,95 @@ impl<'a> Record<'a> {
         record
     }
 
-    /// The key of the URL at which it was found, where that is another.
+    /// Returns the key of the final URL if it is not the row's own.
     pub(crate) fn moved_to(&self) -> Option<UrlKey> {
         (self.row.final_url != self.row.url).then(|| self.row.final_url.key())
-    }
-
-    pub(crate) fn set(&mut self, column: usize, value: Value<'a>) {
-        self.values[column] = value;
     }
 
     fn decision(&mut self, body_max: Option<u64>) {
         let row = self.row;
         let Facts { http_status, error, decision, delay_by, delay_ms, robots, .. } = self.facts;
-        let gate = match row.ending {
-            Ending::Refused(gate) => Some(gate.name()),
-            _ => None,
-        };
         let line = robots.and_then(|(_, line)| line);
-        self.set(const { place("url") }, Value::Text(row.url.as_str().into()));
-        self.set(const { place("surt_key") }, Value::Text(row.url.surt().into()));
-        self.set(const { place("host") }, Value::Text(row.url.host().as_str().into()));
-        self.set(const { place("http_status") }, Value::int(http_status.map(i64::from)));
-        self.set(const { place("error") }, Value::text(error));
-        self.set(const { place("final_url") }, Value::Text(row.final_url.as_str().into()));
-        self.set(const { place("redirect_count") }, Value::Int(row.redirects.into()));
-        self.set(
-            const { place("robots_rule") },
-            Value::text(line.map(|line| format!("line {line}"))),
-        );
-        self.set(const { place("robots_line") }, Value::int(line.map(i64::from)));
-        self.set(const { place("delay_by") }, Value::text(delay_by));
-        self.set(const { place("delay_ms") }, Value::int(delay_ms));
-        self.set(const { place("decision") }, Value::Text(decision.into()));
-        self.set(const { place("reason") }, Value::text(self.facts.reason(body_max)));
-        self.set(const { place("gate") }, Value::text(gate));
-        let confidence = self.facts.robots_confidence.map(Sureness::name);
-        self.set(const { place("robots_confidence") }, Value::text(confidence));
-        let crawl_delay = row.crawl_delay.map(words::millis);
-        self.set(const { place("crawl_delay_ms") }, Value::int(crawl_delay));
-        self.set(const { place("decided_at") }, Value::Text(self.decided_at.clone().into()));
-        self.set(const { place("kind") }, Value::Text(words::ask_kind(row.kind).into()));
-        self.set(const { place("depth") }, Value::Int(row.depth.into()));
-        self.set(const { place("tries") }, Value::Int(row.tries.into()));
         let outcome = outcome(&row.ending);
-        self.set(const { place("friction") }, Value::text(outcome.and_then(words::friction)));
-        self.set(const { place("retry_after_ms") }, Value::int(outcome.and_then(words::wait_ms)));
+        set!(
+            self,
+            url = row.url.as_str(),
+            surt_key = row.url.surt(),
+            host = row.url.host().as_str(),
+            http_status = http_status,
+            error = error,
+            final_url = row.final_url.as_str(),
+            redirect_count = row.redirects,
+            robots_rule = line.map(|line| format!("line {line}")),
+            robots_line = line,
+            delay_by = delay_by,
+            delay_ms = delay_ms,
+            decision = decision,
+            reason = self.facts.reason(body_max),
+            robots_confidence = self.facts.robots_confidence.map(Sureness::name),
+            crawl_delay_ms = row.crawl_delay.map(words::millis),
+            decided_at = self.decided_at.clone(),
+            kind = words::ask_kind(row.kind),
+            depth = row.depth,
+            tries = row.tries,
+            friction = outcome.and_then(words::friction),
+            retry_after_ms = outcome.and_then(words::wait_ms),
+        );
+        if let Ending::Refused(gate) = row.ending {
+            set!(self, gate = gate.name());
+        }
     }
 
     fn content(&mut self, page: &'a Page) {
         let head = &page.head;
-        // That a page is not there is not held by a crawl's own file: whoever crawls again asks again.
+        // The crawl's own file does not store that a page is missing: the next crawl requests it
+        // again.
         let kept = page.kept.as_ref().filter(|_| head.status < 400);
         let Facts { crawl_time, fetched_at, etag, last_modified, .. } = self.facts;
-        self.set(const { place("content_type") }, Value::text(head.content_type.as_deref()));
-        self.set(const { place("crawl_time") }, Value::text(crawl_time.map(timestamp_micros)));
-        self.set(const { place("fetched_at") }, Value::text(fetched_at.map(timestamp_micros)));
-        self.set(const { place("source") }, Value::Text(page.source.name().into()));
-        self.set(const { place("etag") }, Value::text(etag));
-        self.set(const { place("last_modified") }, Value::text(last_modified));
-        let fresh_until = kept.map(|kept| timestamp_micros(kept.fresh_until));
-        self.set(const { place("fresh_until") }, Value::text(fresh_until));
-        self.set(const { place("peer") }, Value::text(page.peer.map(|peer| peer.to_string())));
         let latency = page.latency.map(|took| (took.as_secs_f64() * 1e6).round() / 1000.0);
-        self.set(const { place("latency_ms") }, latency.map_or(Value::Null, Value::Real));
-        self.set(const { place("headers") }, Value::Text(headers(head).into()));
-        self.set(const { place("access") }, Value::text(words::access(page)));
-        let rules = &page.document.rules;
-        self.set(const { place("noindex") }, Value::Int(rules.noindex.into()));
-        self.set(const { place("nofollow") }, Value::Int(rules.nofollow.into()));
+        set!(
+            self,
+            content_type = head.content_type.as_deref(),
+            crawl_time = crawl_time.map(timestamp_micros),
+            fetched_at = fetched_at.map(timestamp_micros),
+            source = page.source.name(),
+            etag = etag,
+            last_modified = last_modified,
+            fresh_until = kept.map(|kept| timestamp_micros(kept.fresh_until)),
+            peer = page.peer.map(|peer| peer.to_string()),
+            latency_ms = latency.map(CellValue::Real),
+            headers = headers(head),
+            access = words::access(page),
+            noindex = page.document.rules.noindex,
+            nofollow = page.document.rules.nofollow,
+        );
         if let Some(body) = &page.body {
-            self.set(const { place("body") }, Value::Bytes(body.as_ref().into()));
-            self.set(const { place("body_bytes") }, Value::int(i64::try_from(body.len()).ok()));
-            self.set(const { place("content_hash") }, Value::text(self.facts.content_hash()));
+            let hash = self.facts.content_hash();
+            let bytes = CellValue::Bytes(body.as_ref().into());
+            set!(self, body = bytes, body_bytes = body.len(), content_hash = hash);
         }
         if let Some(sitemap) = &page.document.sitemap {
-            let count = i64::try_from(sitemap.entries.len() + sitemap.sitemaps.len()).ok();
-            self.set(const { place("sitemap_count") }, Value::int(count));
+            set!(self, sitemap_count = sitemap.entries.len() + sitemap.sitemaps.len());
         }
-        let Some(html) = &page.document.html else {
-            return;
-        };
-        self.set(const { place("charset") }, Value::Text(html.charset.encoding.name().into()));
-        self.set(const { place("title") }, Value::text(html.title.as_deref()));
-        self.set(
-            const { place("canonical") },
-            Value::text(html.canonical.as_ref().map(CrawlUrl::as_str)),
+        let Some(html) = &page.document.html else { return };
+        set!(
+            self,
+            charset = html.charset.encoding.name(),
+            title = html.title.as_deref(),
+            canonical = html.canonical.as_ref().map(CrawlUrl::as_str),
+            refresh = html.refresh.as_ref().map(CrawlUrl::as_str),
+            links_count = html.links.len(),
+            links = array(html.links.iter().map(|link| &link.url)),
         );
-        self.set(
-            const { place("refresh") },
-            Value::text(html.refresh.as_ref().map(CrawlUrl::as_str)),
-        );
-        self.set(const { place("links_count") }, Value::int(i64::try_from(html.links.len()).ok()));
         if html.cut.links > 0 {
-            let cut = i64::try_from(html.cut.links).ok();
-            self.set(const { place("links_cut") }, Value::int(cut));
+            set!(self, links_cut = html.cut.links);
         }
-        self.set(
-            const { place("links") },
-            Value::Text(array(html.links.iter().map(|l| &l.url)).into()),
-        );
         if html.links.iter().any(|link| link.nofollow) {
             let marked = html.links.iter().filter(|link| link.nofollow).map(|link| &link.url);
-            self.set(const { place("links_nofollow") }, Value::Text(array(marked).into()));
+            set!(self, links_nofollow = array(marked));
         }
         if !html.frames.is_empty() {
-            self.set(const { place("frames") }, Value::Text(array(html.frames.iter()).into()));
+            set!(self, frames = array(html.frames.iter()));
         }
     }
 }
@@ -199,32 +219,33 @@ fn outcome(ending: &Ending) -> Option<&Outcome> {
     }
 }
 
-pub(crate) fn news(ending: &Ending, page: Option<&Page>) -> News {
+pub(crate) fn news(ending: &Ending, page: Option<&Page>) -> RowChange {
     let brought = page.is_some_and(|page| page.source == PageSource::Shared);
     match ending {
-        // What another crawl fetched is new here.
+        // A page that another crawl fetched is new here.
         Ending::Cached | Ending::Fetched(Outcome::Answered { status: 304, .. }) if brought => {
-            News::Answer
+            RowChange::Answer
         }
-        Ending::Cached => News::Cached,
-        Ending::Fetched(Outcome::Answered { status: 304, .. }) => News::Confirmed,
+        Ending::Cached => RowChange::Cached,
+        Ending::Fetched(Outcome::Answered { status: 304, .. }) => RowChange::Confirmed,
         Ending::Fetched(Outcome::Answered { .. }) | Ending::Dead(Outcome::Answered { .. })
             if page.is_some() =>
         {
-            News::Answer
+            RowChange::Answer
         }
-        Ending::LostRedirect | Ending::LoginWall(_) if page.is_some() => News::Answer,
-        Ending::Fetched(_) | Ending::Dead(_) | Ending::LoginWall(_) => News::Failed,
-        Ending::Refused(_) | Ending::Unheard | Ending::LostRedirect => News::Nothing,
+        Ending::LostRedirect | Ending::LoginWall(_) if page.is_some() => RowChange::Answer,
+        Ending::Fetched(_) | Ending::Dead(_) | Ending::LoginWall(_) => RowChange::Failed,
+        Ending::Refused(_) | Ending::Unheard | Ending::LostRedirect => RowChange::Nothing,
     }
 }
 
-/// The status of what the row holds: of a page that was confirmed, the one with which it came.
+/// Returns the status of the content; after a 304, the status with which the content came.
 pub(crate) fn status(ending: &Ending, page: Option<&Page>) -> Option<u16> {
     page.map(|page| page.head.status).or(outcome(ending).and_then(Outcome::status))
 }
 
-/// When a page was fetched, by our clock: just now, or, if another crawl did it, when the server dated it.
+/// Returns when a page was fetched, by the local clock: now, or the server's date if another crawl
+/// fetched it.
 pub(crate) fn fetched_at(page: &Page, at: Time) -> Time {
     let now = i64::try_from(at.secs()).unwrap_or(i64::MAX);
     let date = || u64::try_from(http_date(page.head.date.as_deref()?, now)?).ok();
@@ -234,7 +255,7 @@ pub(crate) fn fetched_at(page: &Page, at: Time) -> Time {
     }
 }
 
-/// The server's Date if it is close to ours, else ours.
+/// Returns the server's `Date` if it is close to the local clock, else the local clock.
 pub(crate) fn crawl_time(head: &Head, at: Time) -> Time {
     let now = i64::try_from(at.secs()).unwrap_or(i64::MAX);
     let date = head.date.as_deref().and_then(|date| http_date(date, now));
@@ -242,8 +263,8 @@ pub(crate) fn crawl_time(head: &Head, at: Time) -> Time {
     date.filter(|date| *date - at <= DATE_SKEW_MAX && at - *date <= DATE_SKEW_MAX).unwrap_or(at)
 }
 
-/// URLs as a JSON array. A URL in its one spelling has hardly anything that JSON would have to escape, so that is looked for in all of
-/// them at once.
+/// Returns URLs as a JSON array. A normalised URL rarely has a character that JSON escapes, so one
+/// search covers all URLs.
 fn array<'u>(urls: impl Iterator<Item = &'u CrawlUrl> + Clone) -> String {
     let bytes = 2 + urls.clone().map(|url| url.as_str().len() + 3).sum::<usize>();
     let written = |put: fn(&mut String, &str)| {
@@ -272,21 +293,21 @@ fn put_plain(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether a byte, or one before it, is one that JSON escapes, the quotation mark apart. Every byte is looked at, so that many can be
-/// looked at in one step.
+/// Whether JSON escapes this byte or one before, the quotation mark apart. No byte is skipped, so
+/// the compiler can check many bytes in one step.
 fn has_escape(before: bool, byte: u8) -> bool {
-    // The last three begin characters among which are controls and those that turn the direction.
+    // The last three begin characters among which are controls and direction marks.
     let may = (byte == 0xc2) | (byte == 0xd8) | (byte == 0xe2);
     before | (byte < 0x20) | (byte == b'\\') | (byte == 0x7f) | may
 }
 
-/// Characters that do something where a line is shown: controls, line ends of other kinds, and those that turn the direction.
+/// Whether a character has an effect on a terminal: controls, other line ends, and direction marks.
 fn is_active(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || turns
 }
 
-/// A text as JSON has it.
+/// Appends a text as a JSON string.
 pub(crate) fn quote(out: &mut String, text: &str) {
     let special =
         text.bytes().fold(false, |before, byte| has_escape(before, byte) | (byte == b'"'));
@@ -311,7 +332,7 @@ pub(crate) fn quote(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// The head of an answer as a JSON object.
+/// Returns the head of a response as a JSON object.
 fn headers(head: &Head) -> String {
     let mut out = String::with_capacity(512);
     out.push('{');
@@ -364,12 +385,10 @@ fn member(out: &mut String, name: &str) {
     out.push(':');
 }
 
-/// One value by itself, several as an array.
+/// Appends one value as a string, several as an array.
 fn list<'v>(out: &mut String, mut values: impl Iterator<Item = &'v str>) {
     let first = values.next().unwrap_or_default();
-    let Some(second) = values.next() else {
-        return quote(out, first);
-    };
+    let Some(second) = values.next() else { return quote(out, first) };
     out.push('[');
     quote(out, first);
     for value in std::iter::once(second).chain(values) {
@@ -379,11 +398,9 @@ fn list<'v>(out: &mut String, mut values: impl Iterator<Item = &'v str>) {
     out.push(']');
 }
 
-/// The head that such an object came from; its status is that of a page that is kept.
+/// Reads such an object back.
 pub(crate) fn read_headers(json: &str, status: u16) -> Option<Head> {
-    let serde_json::Value::Object(members) = serde_json::from_str(json).ok()? else {
-        return None;
-    };
+    let serde_json::Value::Object(members) = serde_json::from_str(json).ok()? else { return None };
     let mut head = Head { status, ..Head::default() };
     for (name, value) in members {
         let values: Vec<String> = match value {

@@ -1,5 +1,5 @@
-//! What a crawl that goes on, or a report on one that is at work, reads in its file: which pages are held and known, which URLs ended for a
-//! reason that may be over, and which are queued.
+//! What a resumed crawl, or a report on a running one, reads in the crawl's file: held and known
+//! pages, URLs whose failure may be over, and queued URLs.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,20 +13,20 @@ use curtsy_file::OpenError;
 
 use crate::read::{PagesFile, count};
 
-/// A URL that ended because of our own side or its settings.
+/// A URL that failed because of our own side or its settings.
 #[derive(Clone, Debug)]
 pub struct Unreached {
-    /// The URL as it was offered.
+    /// The URL as it was queued.
     pub record: UrlRecord,
-    /// Whether it is a page, and neither a sitemap nor something that is only looked for.
+    /// Whether it is a page, not a sitemap or a check.
     pub is_page: bool,
-    /// Whether no connection was made because of it: neither to its own host nor, after a redirect, to another.
+    /// Whether no connection was made for it, also not after a redirect.
     pub nobody_asked: bool,
 }
 
 impl PagesFile {
-    /// Every page that was taken up, with where it was found in the end and how far from a seed: what a reader has to know again when a
-    /// crawl goes on. Links that looked like traps are left out.
+    /// Calls `each` with every page, its final URL and its depth: what a reader must know when a
+    /// crawl is resumed. Links that looked like traps are left out.
     pub fn known(&self, mut each: impl FnMut(CrawlUrl, CrawlUrl, u16)) -> Result<(), OpenError> {
         let sql = "SELECT url, coalesce(final_url, url), depth FROM pages
             WHERE kind = 'page' AND NOT (decision = 'refused' AND gate IN ('budget', 'trap'))";
@@ -35,7 +35,7 @@ impl PagesFile {
                 CrawlUrl::parse(row.get_ref(0)?.as_str()?),
                 CrawlUrl::parse(row.get_ref(1)?.as_str()?),
             );
-            // What another program put there is passed over.
+            // A row of another program is skipped.
             if let (Ok(url), Ok(last)) = urls {
                 each(url, last, row.get(2)?);
             }
@@ -43,7 +43,7 @@ impl PagesFile {
         })
     }
 
-    /// What a budget of pages or time kept from being asked for, as it was offered: a larger one may take it.
+    /// Returns the URLs that a budget of pages or time refused. A larger budget may allow them.
     pub fn over_budget(&self) -> Result<Vec<UrlRecord>, OpenError> {
         let sql = "SELECT p.url, p.depth, d.findings, p.kind FROM pages p
             JOIN decisions d ON d.id = p.id AND d.at = p.decided_at
@@ -52,9 +52,9 @@ impl PagesFile {
         self.each(sql, |row| {
             let url = CrawlUrl::parse(row.get_ref(0)?.as_str()?);
             let findings = evidence::decode(row.get_ref(2)?.as_blob()?);
-            // What another program put there is passed over.
+            // A row of another program is skipped.
             if let (Ok(url), Ok(findings)) = (url, findings)
-                // A trap in a row of version 0.1.0 is no finding of the budget.
+                // In version 0.1.0 the budget gate refused traps.
                 && matches!(findings.of(Gate::Budget).reason, Reason::Budget(_))
             {
                 let depth = row.get(1)?;
@@ -68,8 +68,8 @@ impl PagesFile {
         Ok(found)
     }
 
-    /// URLs that ended because of our own side or its settings, as far as a row can tell: an address that may not be dialled, a name that
-    /// does not resolve, TLS, a connection that could not be made.
+    /// Returns the URLs that failed because of our own side or its settings, as far as a row can
+    /// tell: guard, name lookup, TLS, connection.
     pub fn unreached(&self) -> Result<Vec<Unreached>, OpenError> {
         let sql = "SELECT url, depth, kind, redirect_count = 0 AND error IN
             ('guard', 'dns', 'connect', 'tls', 'tls_expired', 'tls_name', 'tls_issuer', 'proxy',
@@ -79,7 +79,7 @@ impl PagesFile {
              'proxy_refused', 'connect', 'connect_timeout')";
         let mut found = Vec::new();
         self.each(sql, |row| {
-            // What another program put there is passed over.
+            // A row of another program is skipped.
             if let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) {
                 let (depth, nobody_asked) = (row.get(1)?, row.get(3)?);
                 let (record, is_page) = match row.get_ref(2)?.as_str()? {
@@ -94,7 +94,8 @@ impl PagesFile {
         Ok(found)
     }
 
-    /// Whether any site ever answered the crawl in a file. A file that can't be read, or has no rows yet, was not answered.
+    /// Whether any site ever answered the crawl. False for a file that cannot be read or has no
+    /// rows.
     pub fn was_answered(file: &Path) -> bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM decisions WHERE http_status IS NOT NULL)
             OR EXISTS (SELECT 1 FROM pages WHERE decision IN ('fetched', 'confirmed', 'cached'))";
@@ -103,14 +104,14 @@ impl PagesFile {
         found == Some(true)
     }
 
-    /// Whether the last run of the crawl in a file came to its end. A file that can't be read has none.
+    /// Whether the last run of the crawl was completed. False for a file that cannot be read.
     pub fn is_complete(file: &Path) -> bool {
         let runs = PagesFile::open(file).and_then(|it| it.runs());
         let last = runs.ok().and_then(|mut runs| runs.pop());
         last.is_some_and(|run| run.outcome.as_deref() == Some("complete"))
     }
 
-    /// How many pages are held that no run since then has decided about.
+    /// Returns the number of held pages that no run since then has decided.
     pub fn held_before(&self, since: Time) -> Result<u64, OpenError> {
         let sql = "SELECT count(*) FROM pages WHERE kind = 'page' AND decided_at < ?1
             AND decision IN ('fetched', 'confirmed', 'cached') AND http_status < 400";
@@ -118,14 +119,15 @@ impl PagesFile {
         self.db.query_row(sql, [since], |row| count(row, 0)).map_err(|e| self.unreadable(e))
     }
 
-    /// How many pages are held: fetched, confirmed or fresh.
+    /// Returns the number of held pages: fetched, confirmed or fresh.
     pub fn held(&self) -> Result<u64, OpenError> {
         let sql = "SELECT count(*) FROM pages
             WHERE kind = 'page' AND decision IN ('fetched', 'confirmed', 'cached')";
         self.db.query_row(sql, [], |row| count(row, 0)).map_err(|e| self.unreadable(e))
     }
 
-    /// Whether the frontier has changes that its tables don't show yet: a crawl is at work, or was killed.
+    /// Whether the frontier has changes that are not in its tables: a crawl is running, or was
+    /// killed.
     pub fn is_at_work(&self) -> Result<bool, OpenError> {
         if !self.has_table("journal")? {
             return Ok(false);
@@ -134,8 +136,8 @@ impl PagesFile {
         self.db.query_row(sql, [], |row| row.get(0)).map_err(|e| self.unreadable(e))
     }
 
-    /// URLs that wait in the crawl's frontier, which lies in the same file; with what went wrong if the last that was heard of their server
-    /// is that nobody answers.
+    /// Returns the URLs in the crawl's frontier, each with the last error of its server if the
+    /// server is unreachable.
     pub fn queued(&self) -> Result<Vec<(CrawlUrl, Option<String>)>, OpenError> {
         if !self.has_table("frontier")? {
             return Ok(Vec::new());
@@ -153,7 +155,7 @@ impl PagesFile {
         self.each("SELECT url FROM frontier", |row| {
             if let Ok(url) = CrawlUrl::parse(row.get_ref(0)?.as_str()?) {
                 let error = last.get(&url.authority()).cloned().flatten();
-                queued.push((url, error.filter(|error| SILENT.contains(&error.as_str()))));
+                queued.push((url, error.filter(|error| SILENT.split(' ').any(|it| it == error))));
             }
             Ok(())
         })?;
@@ -161,16 +163,6 @@ impl PagesFile {
     }
 }
 
-/// Errors that say that nobody answers: its pages are there for nobody.
-const SILENT: [&str; 10] = [
-    "dns",
-    "connect",
-    "reset",
-    "connect_timeout",
-    "tls",
-    "tls_expired",
-    "tls_name",
-    "tls_issuer",
-    "first_byte_timeout",
-    "whole_timeout",
-];
+/// Errors of an unreachable server.
+const SILENT: &str = "dns connect reset connect_timeout tls tls_expired tls_name tls_issuer \
+    first_byte_timeout whole_timeout";

@@ -8,16 +8,15 @@ use curtsy_core::host::RobotsId;
 use curtsy_core::robots::Robots;
 use curtsy_engine::RobotsFile;
 
-use crate::columns::place;
-use crate::record::{Record, Value};
+use crate::record::{RowRecord, set};
 
-/// Who has the text of a robots.txt: the store keeps it. Asked where rows are written, once for each line that decided.
+/// Finds the text of a robots.txt in the store. Called once for each line that decided.
 pub type RobotsTexts = Arc<dyn Fn(RobotsId) -> Option<Arc<RobotsFile>> + Send + Sync>;
 
-/// Lines whose text is remembered.
+/// Lines whose text is cached.
 pub(crate) const RULES_MAX: usize = 4096;
 
-/// Knows the lines that decided lately.
+/// A cache of the lines that decided.
 pub struct Rules {
     /// The policy's limit on bodies, for reasons in words.
     pub body_max: Option<u64>,
@@ -26,21 +25,21 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Knows nothing yet; whoever has the texts is asked.
+    /// Returns an empty cache.
     pub fn new(texts: Option<RobotsTexts>) -> Rules {
         Rules { body_max: None, texts, known: HashMap::new() }
     }
 
-    /// Puts the line that decided into a row, if somebody has its text.
-    pub(crate) fn complete(&mut self, record: &mut Record<'_>) {
+    /// Adds the line that decided to a row, if its text is available.
+    pub(crate) fn complete(&mut self, record: &mut RowRecord<'_>) {
         if let Some((file, Some(line))) = record.facts.robots
             && let Some(rule) = self.rule(file, line)
         {
-            record.set(const { place("robots_rule") }, Value::Text(rule.to_string().into()));
+            set!(record, robots_rule = rule.to_string());
         }
     }
 
-    /// A line of a robots.txt, if somebody has its text.
+    /// Returns a line of a robots.txt, if its text is available.
     pub fn rule(&mut self, file: RobotsId, line: u32) -> Option<Arc<str>> {
         let texts = self.texts.as_ref()?;
         if let Some(rule) = self.known.get(&(file, line)) {

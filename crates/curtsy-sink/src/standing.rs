@@ -1,92 +1,89 @@
-//! Is a link to this URL broken? What a row says about the target of a link.
+//! Decides from a row whether a link to its URL is broken.
 //!
-//! Broken is what a reader who follows the link would not get: an answer that says so (404, 500), or none at all (no such name, a
-//! connection that fails, a redirect that leads nowhere). What the crawl did not look at, and what a site shows to people but not to
-//! a crawler, is not broken: it was not checked.
+//! A link is broken if a reader who follows it gets an error response (404, 500) or no response. A
+//! URL that the crawl did not request, and one that a site may show to people but not to a crawler,
+//! is not broken: it was not checked.
 
-/// What is known of the target of a link.
+/// Whether the target of a link exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It is there.
+pub enum LinkStanding {
+    /// It exists.
     Fine,
-    /// It is not there: the status, or what went wrong.
+    /// It does not exist: the status, or the error.
     Broken(String),
-    /// Nobody knows: why it was not checked.
+    /// Unknown: why it was not checked.
     NotChecked(&'static str),
 }
 
-/// How the row of a URL ended, as far as that says whether it is there.
+/// The outcome of a URL, as far as it says whether the URL exists.
 #[derive(Clone, Debug, Default)]
 pub struct RowEnd<'a> {
-    /// How it ended: the column `decision`.
+    /// The outcome: the column `decision`.
     pub decision: &'a str,
     /// The gate that refused it.
     pub gate: Option<&'a str>,
-    /// The status of its answer.
+    /// The status of its response.
     pub http_status: Option<u16>,
-    /// Why there is no page, where the status does not tell.
+    /// Why there is no page, where the status does not say.
     pub error: Option<&'a str>,
-    /// Whether the answer asked us to wait.
+    /// Whether the response asked for a wait.
     pub told_to_wait: bool,
-    /// Whether it is on a host that was not crawled itself.
+    /// Whether it is on a host that was not crawled.
     pub external: bool,
 }
 
-impl Standing {
-    /// What a row says.
-    pub fn of(row: &RowEnd<'_>) -> Standing {
-        match (row.decision, row.gate) {
-            ("refused", Some("robots")) => return Standing::NotChecked("robots.txt forbids it"),
-            // In a file of version 0.1.0 a trap was the budget's.
-            ("refused", Some("budget")) => {
-                return Standing::NotChecked(
-                    "the crawl's budget is used up, or it looks like a trap",
-                );
-            }
-            ("refused", Some("trap")) => return Standing::NotChecked("it looks like a trap"),
-            ("refused", Some("risk")) => return Standing::NotChecked("the site showed friction"),
-            ("refused", _) => return Standing::NotChecked("a gate refused it"),
-            ("login_wall", _) => return Standing::NotChecked("it is behind a login"),
-            ("unheard", _) => return Standing::NotChecked("no answer was heard in time"),
-            _ => {}
+impl LinkStanding {
+    /// Decides by the outcome of a row.
+    pub fn of(row: &RowEnd<'_>) -> LinkStanding {
+        if let Some(why) = not_checked(row) {
+            return LinkStanding::NotChecked(why);
         }
         let answered_well = row.http_status.is_some_and(|status| status < 400);
-        match row.error {
-            Some("challenge") => return Standing::NotChecked("a bot wall answered"),
-            Some("guard" | "port") => {
-                return Standing::NotChecked("its address may not be dialled from here");
-            }
-            Some("not_sent") => return Standing::NotChecked("it was not asked for"),
-            // The head of the answer says that the file is there. That it is too large or of a kind that is not wanted says nothing else.
-            Some("over_limit" | "content_type" | "too_slow") if answered_well => {
-                return Standing::Fine;
-            }
-            Some("over_limit" | "content_type" | "too_slow") if row.http_status.is_none() => {
-                return Standing::NotChecked("the answer went over a limit");
-            }
-            _ => {}
-        }
         match (row.http_status, row.error) {
-            (Some(401 | 407), _) => Standing::NotChecked("it is behind a login"),
-            (Some(403), _) if row.external => {
-                Standing::NotChecked("the site refuses us (403), perhaps not its visitors")
+            // The head of the response says that the file exists. Its size, type and speed say
+            // nothing else.
+            (_, Some("over_limit" | "content_type" | "too_slow")) if answered_well => {
+                LinkStanding::Fine
             }
-            (Some(429), _) => Standing::NotChecked("the site asks us to wait"),
-            (Some(503), _) if row.told_to_wait => Standing::NotChecked("the site asks us to wait"),
-            (Some(status), _) if status >= 400 => Standing::Broken(status.to_string()),
+            (Some(status), _) if status >= 400 => LinkStanding::Broken(status.to_string()),
             (_, Some("lost_redirect")) => {
-                Standing::Broken("a redirect that leads nowhere".to_owned())
+                LinkStanding::Broken("a redirect that leads nowhere".to_owned())
             }
             (_, Some(error @ ("dns" | "connect" | "connect_timeout" | "reset"))) => {
-                Standing::Broken(format!(
-                    "its server does not answer ({})",
-                    error.replace('_', " ")
-                ))
+                let error = error.replace('_', " ");
+                LinkStanding::Broken(format!("its server does not answer ({error})"))
             }
-            (_, Some(error)) => Standing::Broken(error.replace('_', " ")),
-            (_, None) => Standing::Fine,
+            (_, Some(error)) => LinkStanding::Broken(error.replace('_', " ")),
+            (_, None) => LinkStanding::Fine,
         }
     }
+}
+
+/// Why the target of a link was not checked, if it was not.
+fn not_checked(row: &RowEnd<'_>) -> Option<&'static str> {
+    Some(match (row.decision, row.gate, row.http_status, row.error) {
+        ("refused", Some("robots"), ..) => "robots.txt forbids it",
+        // In a file of version 0.1.0 the budget gate refused traps.
+        ("refused", Some("budget"), ..) => "the crawl's budget is used up, or it looks like a trap",
+        ("refused", Some("trap"), ..) => "it looks like a trap",
+        ("refused", Some("risk"), ..) => "the site showed friction",
+        ("refused", ..) => "a gate refused it",
+        ("login_wall", ..) => "it is behind a login",
+        ("unheard", ..) => "no answer was heard in time",
+        (.., Some("challenge")) => "a bot wall answered",
+        (.., Some("guard" | "port")) => "its address may not be dialled from here",
+        (.., Some("not_sent")) => "it was not asked for",
+        (_, _, None, Some("over_limit" | "content_type" | "too_slow")) => {
+            "the answer went over a limit"
+        }
+        (_, _, Some(401 | 407), _) => "it is behind a login",
+        (_, _, Some(403), _) if row.external => {
+            "the site refuses us (403), perhaps not its visitors"
+        }
+        (_, _, Some(429), _) => "the site asks us to wait",
+        (_, _, Some(503), _) if row.told_to_wait => "the site asks us to wait",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -94,10 +91,10 @@ mod tests {
     use super::*;
 
     fn check(row: RowEnd<'_>, expected: &str) {
-        let said = match Standing::of(&row) {
-            Standing::Fine => "fine".to_owned(),
-            Standing::Broken(why) => format!("broken: {why}"),
-            Standing::NotChecked(why) => format!("not checked: {why}"),
+        let said = match LinkStanding::of(&row) {
+            LinkStanding::Fine => "fine".to_owned(),
+            LinkStanding::Broken(why) => format!("broken: {why}"),
+            LinkStanding::NotChecked(why) => format!("not checked: {why}"),
         };
         assert_eq!(said, expected, "{row:?}");
     }
@@ -118,7 +115,7 @@ mod tests {
         let refused = |gate| RowEnd { decision: "refused", gate: Some(gate), ..RowEnd::default() };
         check(refused("robots"), "not checked: robots.txt forbids it");
         check(refused("trap"), "not checked: it looks like a trap");
-        // A row keeps the answer of an earlier run.
+        // A row keeps the response of an earlier run.
         let earlier = RowEnd { http_status: Some(404), ..refused("budget") };
         check(earlier, "not checked: the crawl's budget is used up, or it looks like a trap");
         let dead = |status| RowEnd { decision: "dead", http_status: status, ..RowEnd::default() };

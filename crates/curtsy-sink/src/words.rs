@@ -1,4 +1,4 @@
-//! What things are called in columns: one word for one thing.
+//! The words in columns: one word for one thing.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use curtsy_core::host::{
 };
 use curtsy_engine::{Ending, Page, Step, Then};
 
-/// How a URL ended.
+/// The word for the outcome of a URL.
 pub(crate) fn ending(ending: &Ending) -> &'static str {
     match ending {
         Ending::Fetched(outcome) if outcome.status() == Some(304) => "confirmed",
@@ -22,7 +22,7 @@ pub(crate) fn ending(ending: &Ending) -> &'static str {
     }
 }
 
-/// What followed a request on the way.
+/// The word for what followed a request on the way to a row.
 pub(crate) fn then(then: &Then) -> &'static str {
     match then {
         Then::Decide => "decide",
@@ -41,7 +41,7 @@ pub(crate) fn ask_kind(kind: AskKind) -> &'static str {
     }
 }
 
-/// What a request is for.
+/// The word for a kind of request.
 pub fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Page => "page",
@@ -58,7 +58,7 @@ pub(crate) fn problem(problem: Problem) -> &'static str {
         Problem::Connect => "connect",
         Problem::Reset => "reset",
         Problem::ConnectTimeout => "connect_timeout",
-        // Which of the two it was is said by the reason.
+        // The reason distinguishes the two.
         Problem::Tls | Problem::TlsAbsent => "tls",
         Problem::FirstByteTimeout => "first_byte_timeout",
         Problem::WholeTimeout => "whole_timeout",
@@ -80,7 +80,7 @@ pub(crate) fn problem(problem: Problem) -> &'static str {
     }
 }
 
-/// What an answer shows besides its status.
+/// The word for the friction of a response.
 pub(crate) fn friction(outcome: &Outcome) -> Option<&'static str> {
     match *outcome {
         Outcome::Answered { friction: Some(Friction::Challenge), .. } => Some("challenge"),
@@ -89,7 +89,7 @@ pub(crate) fn friction(outcome: &Outcome) -> Option<&'static str> {
     }
 }
 
-/// How long an answer asks us to wait.
+/// The wait that a response asked for.
 pub(crate) fn wait_ms(outcome: &Outcome) -> Option<i64> {
     match *outcome {
         Outcome::Answered { retry_after, .. } => Some(millis(retry_after?)),
@@ -97,12 +97,12 @@ pub(crate) fn wait_ms(outcome: &Outcome) -> Option<i64> {
     }
 }
 
-/// A span as columns have it. One that no column holds is the longest there is: it is never left out.
+/// A duration in milliseconds. One that does not fit becomes the largest number.
 pub(crate) fn millis(span: Duration) -> i64 {
     i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Why there is no page, where a status does not tell.
+/// The word for why there is no page, where a status does not say.
 pub fn error_of(outcome: &Outcome) -> Option<&'static str> {
     match *outcome {
         Outcome::Failed(failed) => Some(problem(failed)),
@@ -112,21 +112,19 @@ pub fn error_of(outcome: &Outcome) -> Option<&'static str> {
     }
 }
 
-/// The same for a request on the way to a row. One that was not sent may have waited for a slot for too long.
+/// The same for a request on the way to a row. A request may not have been sent because the URL
+/// waited for a slot too long.
 pub(crate) fn step_error(step: &Step) -> Option<&'static str> {
-    match is_slot_timeout(step) {
-        true => Some("slot_timeout"),
-        false => error_of(&step.outcome),
-    }
+    if is_slot_timeout(step) { Some("slot_timeout") } else { error_of(&step.outcome) }
 }
 
-/// Whether a URL waited for a slot of its host for as long as the policy has it wait.
+/// Whether a URL waited for a slot of its host as long as the policy allows.
 pub(crate) fn is_slot_timeout(step: &Step) -> bool {
     step.outcome == Outcome::NotSent
         && step.findings.of(Gate::Slots).reason == SlotsReason::Timeout.into()
 }
 
-/// The same for a whole URL.
+/// The same for the outcome of a URL.
 pub(crate) fn error(ending: &Ending) -> Option<&'static str> {
     match ending {
         Ending::Fetched(outcome) | Ending::Dead(outcome) => error_of(outcome),
@@ -138,31 +136,28 @@ pub(crate) fn error(ending: &Ending) -> Option<&'static str> {
     }
 }
 
-/// How a page was come by, where that is not how everybody comes by it.
+/// The word for unusual access to a page.
 pub(crate) fn access(page: &Page) -> Option<&'static str> {
-    match page.head.own {
-        true => Some("own"),
-        false => page.document.is_login().then_some("login"),
-    }
+    if page.head.own { Some("own") } else { page.document.is_login().then_some("login") }
 }
 
 /// What findings say in columns of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Said {
-    /// The robots.txt that decided, and which of its lines.
+pub struct FindingColumns {
+    /// The robots.txt that decided, and the line.
     pub robots: Option<(RobotsId, Option<u32>)>,
-    /// The span that two starts on the host keep, in milliseconds.
+    /// The delay between two request starts on the host, in milliseconds.
     pub delay_ms: Option<i64>,
-    /// Who set the wait in force.
+    /// What set the wait in force.
     pub delay_by: Option<&'static str>,
-    /// The gate whose verdict was the largest, unless all are clear.
+    /// The gate with the largest verdict, unless all are clear.
     pub gate: Option<Gate>,
 }
 
-impl Said {
-    /// What these findings say.
-    pub fn by(findings: &Findings) -> Said {
-        let mut said = Said::default();
+impl FindingColumns {
+    /// Reads findings.
+    pub fn of(findings: &Findings) -> FindingColumns {
+        let mut said = FindingColumns::default();
         if let Reason::Robots(
             RobotsReason::Allows { file, line, .. } | RobotsReason::Forbids { file, line, .. },
         ) = findings.of(Gate::Robots).reason
@@ -178,7 +173,7 @@ impl Said {
                 DelayBy::Risk => "risk",
             });
         }
-        // A wait that is longer than the pace has set the turn.
+        // A wait longer than the pace has set the turn.
         let waits = |gate| findings.of(gate).verdict > Verdict::Go;
         if waits(Gate::Breaker) {
             said.delay_by = Some("breaker");

@@ -1,4 +1,5 @@
-//! Whatever pages and servers say, a row is one line of JSON and one record of CSV, no field is a formula, and nothing becomes SQL.
+//! Whatever pages and servers send, a row is one line of JSON and one record of CSV, no field is a
+//! formula, and nothing is run as SQL.
 #![allow(clippy::print_stdout, reason = "figures are what the long run is for")]
 
 mod sample;
@@ -6,10 +7,10 @@ mod sample;
 use std::sync::Arc;
 
 use curtsy_engine::{Batch, Row, Sink};
-use curtsy_sink::{CsvSink, FileOptions, JsonlSink, Options, SqliteSink};
+use curtsy_sink::{CsvSink, FileOptions, JsonlSink, SqliteOptions, SqliteSink};
 use sample::{Folder, block, csv_records, page_of, row};
 
-/// Texts that mean something to a terminal, a spreadsheet, a database, or a reader of lines.
+/// Texts with a meaning for a terminal, a spreadsheet, a database, or a reader of lines.
 const PARTS: [&str; 28] = [
     "=cmd|' /C calc'!A0",
     "+1+1",
@@ -100,7 +101,7 @@ fn fuzz(records: usize, seed: u64) {
     let folder = Folder::new("clean");
     let mut chance = Chance(seed);
     let sqlite = folder.file("pages.db");
-    let db = SqliteSink::open(&sqlite, Options::default()).unwrap();
+    let db = SqliteSink::open(&sqlite, SqliteOptions::default()).unwrap();
     let mut formulas = 0;
     for first in (0..records).step_by(1_000) {
         let count = (records - first).min(1_000);
@@ -109,7 +110,7 @@ fn fuzz(records: usize, seed: u64) {
         let batch = Batch::of_rows(rows);
         block(JsonlSink::open(&jsonl, options()).unwrap().write(&batch)).unwrap();
         block(CsvSink::open(&csv, options()).unwrap().write(&batch)).unwrap();
-        // A database of a million rows is no better a test than one of twenty thousand.
+        // Twenty thousand rows test as much as a million.
         if first < 20_000 {
             block(db.write(&batch)).unwrap();
         }

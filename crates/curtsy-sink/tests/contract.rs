@@ -9,7 +9,7 @@ use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Document, Head, Sink};
 use curtsy_parse::html;
 use curtsy_sim::sink_contract::{KeptRow, SinkRig, keep_the_contract};
-use curtsy_sink::{CsvSink, FileOptions, JsonlSink, Options, SqliteSink};
+use curtsy_sink::{CsvSink, FileOptions, JsonlSink, SqliteOptions, SqliteSink};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ struct InSqlite(Folder);
 
 impl SinkRig for InSqlite {
     fn open(&self) -> Box<dyn Sink> {
-        Box::new(SqliteSink::open(&self.0.file("crawl.db"), Options::default()).unwrap())
+        Box::new(SqliteSink::open(&self.0.file("crawl.db"), SqliteOptions::default()).unwrap())
     }
 
     fn kept(&self) -> Vec<KeptRow> {

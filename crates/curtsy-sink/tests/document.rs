@@ -1,10 +1,11 @@
-//! The tables of `docs/reference/columns.md` are what the program goes by. `UPDATE_DOCS=1 cargo test -p curtsy-sink` writes them anew.
+//! The tables of `docs/reference/columns.md` match the program. `UPDATE_DOCS=1 cargo test -p
+//! curtsy-sink` updates them.
 
 mod sample;
 
 use std::path::Path;
 
-use curtsy_sink::{COLUMNS, Group, Options, SqliteSink};
+use curtsy_sink::{COLUMNS, ColumnGroup, SqliteOptions, SqliteSink};
 use rusqlite::Connection;
 
 use sample::Folder;
@@ -33,7 +34,7 @@ fn generated_tables_are_fresh() {
     );
 }
 
-/// The first columns are the requirement's, in its order.
+/// The first columns are those of the requirement, in its order.
 #[test]
 fn the_sql_face_has_its_columns_first() {
     let names: Vec<&str> = COLUMNS.iter().take(18).map(|column| column.name).collect();
@@ -46,7 +47,7 @@ fn the_sql_face_has_its_columns_first() {
 fn the_examples_are_queries() {
     let folder = Folder::new("examples");
     let path = folder.file("crawl.db");
-    drop(SqliteSink::open(&path, Options::default()).unwrap());
+    drop(SqliteSink::open(&path, SqliteOptions::default()).unwrap());
     let db = Connection::open(&path).unwrap();
     let text = include_str!("../../../docs/reference/columns.md");
     let examples = text.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next());
@@ -63,17 +64,17 @@ fn the_examples_are_queries() {
 
 fn columns() -> String {
     let mut text = String::from("| column | type | content | changed by |\n|---|---|---|---|\n");
-    for column in COLUMNS {
+    for column in COLUMNS.iter() {
         let kind = match column.name {
             "run" => "INTEGER",
             _ => column.sql.split(' ').next().unwrap_or_default(),
         };
         let changed = match column.group {
-            Group::Url => "nothing",
-            Group::Decision => "every decision",
-            Group::Outcome => "every request",
-            Group::Fresh => "a response, a 304",
-            Group::Content | Group::Bulk => "a response",
+            ColumnGroup::Url => "nothing",
+            ColumnGroup::Decision => "every decision",
+            ColumnGroup::Outcome => "every request",
+            ColumnGroup::Fresh => "a response, a 304",
+            ColumnGroup::Content | ColumnGroup::Bulk => "a response",
         };
         text.push_str(&format!("| `{}` | {kind} | {} | {changed} |\n", column.name, column.about));
     }
@@ -83,7 +84,7 @@ fn columns() -> String {
 fn tables() -> String {
     let folder = Folder::new("document");
     let path = folder.file("crawl.db");
-    drop(SqliteSink::open(&path, Options::default()).unwrap());
+    drop(SqliteSink::open(&path, SqliteOptions::default()).unwrap());
     let db = Connection::open(&path).unwrap();
     let sql = "SELECT m.type, m.name, group_concat('`' || c.name || '`', ', ')
         FROM sqlite_schema m, pragma_table_info(m.name) c

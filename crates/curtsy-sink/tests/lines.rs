@@ -35,7 +35,7 @@ fn rows() -> Vec<Row> {
     findings.set(Gate::Pace, Finding::new(Verdict::Go, delay));
     let mut latin = row("http://a.test/2", 1, Some(page_of("caf\u{e9}")));
     if let Some(page) = &mut latin.page {
-        // The same page, sent in another encoding.
+        // The same page in another encoding.
         let page = std::sync::Arc::make_mut(page);
         page.body = Some(b"<meta charset=latin1>caf\xe9".to_vec().into());
         let html = &mut page.document.html;
@@ -116,7 +116,7 @@ print('same', len(records[0]))";
     }
 }
 
-/// Wherever a kill tears the file, the next start goes on with whole rows, each once.
+/// Wherever a kill truncates the file, the next start continues with complete rows, each once.
 #[test]
 fn torn_anywhere_it_goes_on_with_whole_rows() {
     let folder = Folder::new("torn");

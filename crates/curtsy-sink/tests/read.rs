@@ -1,4 +1,5 @@
-//! What a crawl's file says afterwards: why a URL ended as it did, which links are broken, what the runs were; and what it never says.
+//! What a crawl's file says afterwards: outcomes, broken links and runs; and what it never
+//! contains.
 
 mod sample;
 
@@ -13,8 +14,8 @@ use curtsy_core::policy::Mode;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Batch, Cache, Ending, Fetched, Page, Row, Sink, Step, Then};
 use curtsy_sink::read::PagesFile;
-use curtsy_sink::standing::Standing;
-use curtsy_sink::{CsvSink, FileOptions, JsonlSink, Options, RunEnd, RunStart, SqliteSink};
+use curtsy_sink::standing::LinkStanding;
+use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RunEnd, RunStart, SqliteOptions, SqliteSink};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
@@ -44,6 +45,7 @@ fn step(of: &str, asked: &str, kind: Kind, secs: u64, outcome: Outcome, then: Th
 
 fn begin(sink: &SqliteSink, trace: &str) {
     let run = RunStart {
+        anew: false,
         trace_id: trace.into(),
         at: START,
         command: "curtsy crawl http://a.test/".into(),
@@ -57,7 +59,7 @@ fn begin(sink: &SqliteSink, trace: &str) {
 fn why_a_url_ended_as_it_did() {
     let folder = Folder::new("why");
     let path = folder.file("crawl.db");
-    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    let sink = SqliteSink::open(&path, SqliteOptions::default()).unwrap();
     begin(&sink, "run-1");
     let page = "http://a.test/old";
     let wait = Outcome::Answered {
@@ -123,7 +125,7 @@ fn why_a_url_ended_as_it_did() {
 fn targets_of_links_and_the_pages_that_have_them() {
     let folder = Folder::new("broken");
     let path = folder.file("crawl.db");
-    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    let sink = SqliteSink::open(&path, SqliteOptions::default()).unwrap();
     let home = "<a href=/gone>1</a><a href=/fine>2</a><a href=/down>3</a><a href=/no>4</a><iframe src=/gone></iframe>";
     let rows = vec![
         row("http://a.test/", 1, Some(page_of(home))),
@@ -140,13 +142,13 @@ fn targets_of_links_and_the_pages_that_have_them() {
     let mut ends = Vec::new();
     file.targets(|row| ends.push((row.url.path_and_query().to_owned(), row.standing(false))))
         .unwrap();
-    let broken = |why: &str| Standing::Broken(why.to_owned());
+    let broken = |why: &str| LinkStanding::Broken(why.to_owned());
     let expected = [
-        ("/", Standing::Fine),
-        ("/fine", Standing::Fine),
+        ("/", LinkStanding::Fine),
+        ("/fine", LinkStanding::Fine),
         ("/gone", broken("404")),
         ("/down", broken("its server does not answer (connect)")),
-        ("/no", Standing::NotChecked("robots.txt forbids it")),
+        ("/no", LinkStanding::NotChecked("robots.txt forbids it")),
     ];
     assert_eq!(ends, expected.map(|(path, standing)| (path.to_owned(), standing)));
     let mut pages = Vec::new();
@@ -168,10 +170,10 @@ fn targets_of_links_and_the_pages_that_have_them() {
 fn runs_with_their_report() {
     let folder = Folder::new("runs");
     let path = folder.file("crawl.db");
-    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    let sink = SqliteSink::open(&path, SqliteOptions::default()).unwrap();
     begin(&sink, "run-1");
     block(sink.write(&Batch::of_rows(vec![row("http://a.test/1", 1, None)]))).unwrap();
-    // Killed, and begun again under the same name.
+    // Killed, and begun again with the same trace id.
     begin(&sink, "run-1");
     let figures = RunFigures {
         sources: vec![DiscoverySource::Sitemap],
@@ -202,13 +204,13 @@ fn runs_with_their_report() {
     assert_eq!(file.row(&url("http://a.test/2")).unwrap().unwrap().run, Some(runs[1].number));
 }
 
-/// A word that stands in bodies only is found in bodies only: not in a decision, a run, an error or any other column.
+/// A word that is in bodies only is in no decision, run, error or other column.
 #[test]
 fn bodies_are_in_bodies_only() {
     const SECRET: &str = "s3cr3t-of-the-page";
     let folder = Folder::new("secret");
     let path = folder.file("crawl.db");
-    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    let sink = SqliteSink::open(&path, SqliteOptions::default()).unwrap();
     begin(&sink, "run-1");
     let page = page_of(&format!("<title>T</title><p>{SECRET}</p><a href=/x>{SECRET}</a>"));
     let fetched = Fetched { body: page.body.clone().unwrap() };
@@ -219,7 +221,7 @@ fn bodies_are_in_bodies_only() {
         Row { ending: Ending::Dead(challenged), ..row("http://a.test/2", 2, Some(page.clone())) },
         Row { ending: Ending::LostRedirect, ..row("http://a.test/3", 3, Some(page.clone())) },
         Row { ending: Ending::Cached, ..row("http://a.test/4", 4, Some(page.clone())) },
-        // The policy does not keep it: then it is nowhere.
+        // If the policy does not store bodies, the word is nowhere.
         row("http://b.test/5", 5, Some(Page { body: None, ..page.clone() })),
         Row { kind: AskKind::Sitemap, ..row("http://b.test/6", 6, Some(page.clone())) },
     ];
@@ -231,11 +233,11 @@ fn bodies_are_in_bodies_only() {
         vec![step("http://a.test/1", "http://a.test/1", Kind::Page, 0, challenged, Then::Decide)];
     let batch = Batch { steps, ..Batch::of_rows(rows) };
     block(sink.write(&batch)).unwrap();
-    // Once more, later: what was there before goes to the history.
+    // A second time, later: the first outcome goes to the history.
     let again =
         batch.rows.iter().map(|row| Row { at: START + Duration::from_secs(99), ..Row::clone(row) });
     block(sink.write(&Batch::of_rows(again))).unwrap();
-    // An error while these very rows are written.
+    // An error during the write of these rows.
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refused = block(sink.write(&batch)).unwrap_err();
@@ -291,7 +293,38 @@ fn bodies_are_in_bodies_only() {
     }
 }
 
-/// A file that a program before version 2 of the rows wrote: read as it is, and brought up by whoever writes it.
+/// In version 2 only the command says which runs began the crawl anew.
+#[test]
+fn a_file_of_version_2_says_which_runs_began_the_crawl_anew() {
+    let folder = Folder::new("version-2");
+    let path = folder.file("crawl.db");
+    let sink = SqliteSink::open(&path, SqliteOptions::default()).unwrap();
+    for (trace_id, command) in [
+        ("first", "curtsy crawl example.org"),
+        ("second", "curtsy crawl example.org --again"),
+        ("third", "curtsy crawl example.org --exclude '*--again*'"),
+    ] {
+        let (policy, policy_hash) = (String::new(), String::new());
+        let (trace_id, command) = (trace_id.to_owned(), command.to_owned());
+        let run = RunStart { trace_id, at: START, command, policy, policy_hash, anew: false };
+        sink.begin_run(run).unwrap();
+    }
+    drop(sink);
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let older = "ALTER TABLE runs DROP COLUMN anew;
+        UPDATE store_version SET version = 2 WHERE what = 'rows'";
+    db.execute_batch(older).unwrap();
+    drop(db);
+    let anew = || -> Vec<bool> {
+        let runs = PagesFile::open(&path).unwrap().runs().unwrap();
+        runs.into_iter().map(|run| run.anew).collect()
+    };
+    assert_eq!(anew(), [false, true, false], "read as it is");
+    drop(SqliteSink::open(&path, SqliteOptions::default()).unwrap());
+    assert_eq!(anew(), [false, true, false], "upgraded by a writer");
+}
+
+/// Readers leave a file of version 1 as it is; a writer upgrades it.
 #[test]
 fn a_file_of_version_1_is_read_as_it_is_and_upgraded_by_a_writer() {
     let folder = Folder::new("version-1");
@@ -315,9 +348,9 @@ fn a_file_of_version_1_is_read_as_it_is_and_upgraded_by_a_writer() {
     };
     check();
     assert_eq!(count("SELECT version FROM store_version WHERE what = 'rows'"), 1);
-    let sink = SqliteSink::open(&path, Options::default()).unwrap();
+    let sink = SqliteSink::open(&path, SqliteOptions::default()).unwrap();
     check();
-    assert_eq!(count("SELECT version FROM store_version WHERE what = 'rows'"), 2);
+    assert_eq!(count("SELECT version FROM store_version WHERE what = 'rows'"), 3);
     let again = Row { ending: Ending::Dead(answered(410)), ..row(gone.as_str(), 9, None) };
     block(sink.write(&Batch::of_rows([again]))).unwrap();
     drop(sink);

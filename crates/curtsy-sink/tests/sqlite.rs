@@ -1,4 +1,5 @@
-//! Rows in a crawl's file: what a second look, a refusal or a confirmation changes, and who can read it meanwhile.
+//! Rows in a crawl's file: the changes by a refetch, a refusal or a 304, and concurrent readers.
+#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod sample;
 
@@ -17,21 +18,21 @@ use curtsy_engine::{
 };
 use curtsy_parse::sitemap::{self, Sitemap};
 use curtsy_sim::services::could_not_run;
-use curtsy_sink::{Forget, Options, SqliteSink};
+use curtsy_sink::{Forget, SqliteOptions, SqliteSink};
 use curtsy_store::Crawl;
 use rusqlite::Connection;
 
 use sample::{Folder, START, block, page_of, row};
 
 fn open(folder: &Folder) -> SqliteSink {
-    SqliteSink::open(&folder.file("crawl.db"), Options::default()).unwrap()
+    SqliteSink::open(&folder.file("crawl.db"), SqliteOptions::default()).unwrap()
 }
 
 fn keep(sink: &SqliteSink, rows: Vec<Row>) {
     block(sink.write(&Batch::of_rows(rows))).unwrap();
 }
 
-/// One line of a query, its columns parted by bars.
+/// Returns one row of a query, with bars between its columns.
 fn ask(folder: &Folder, sql: &str) -> String {
     let db = Connection::open(folder.file("crawl.db")).unwrap();
     let mut statement = db.prepare(sql).unwrap();
@@ -111,7 +112,7 @@ fn a_confirmation_keeps_the_content_and_moves_the_freshness() {
     let confirmed = Outcome::Answered { status: 304, retry_after: None, friction: None };
     let later = START + Duration::from_secs(9_000);
     let kept = CachedPage { fresh_until: later, etag: Some("\"f\"".into()), last_modified: None };
-    // The engine gives the page that is held with a 304, with its first head.
+    // With a 304 the engine gives the held page, with its first head.
     let page = Page { kept: Some(kept.clone()), peer: None, ..page_of("first") };
     let again = Row { ending: Ending::Fetched(confirmed), ..row(url, 20, Some(page)) };
     let key = again.url.key();
@@ -123,7 +124,7 @@ fn a_confirmation_keeps_the_content_and_moves_the_freshness() {
     assert_eq!(ask(&folder, moments), expected);
     let told = "SELECT decision, http_status FROM decisions ORDER BY at";
     assert_eq!(ask(&folder, told), "fetched|200\nconfirmed|304");
-    // A 304 for a page that is not held any more says nothing of its content.
+    // A 304 for a page that is not held says nothing about its content.
     let head = Arc::new(Head { status: 304, ..Head::default() });
     let empty = Page { head, body: None, kept: None, ..page_of("") };
     keep(&sink, vec![Row { ending: Ending::Fetched(confirmed), ..row(url, 30, Some(empty)) }]);
@@ -149,7 +150,7 @@ fn a_page_is_found_under_the_url_at_which_it_was_found() {
         assert_eq!(block(sink.get(origin)), None, "that URL has no page of its own");
     }
     let sink = open(&folder);
-    // Used for another URL that leads there: that row has the content as well.
+    // Used for another URL that redirects there: that row has the content too.
     keep(&sink, vec![Row { ending: Ending::Cached, ..moved("http://a.test/older", 20, "moved") }]);
     let told = "SELECT url, redirect_count, body, decision FROM pages ORDER BY number";
     let expected = "http://a.test/old|1|moved|fetched\nhttp://a.test/older|1|moved|cached";
@@ -159,7 +160,8 @@ fn a_page_is_found_under_the_url_at_which_it_was_found() {
 #[test]
 fn what_waits_for_its_row_has_a_bound() {
     let folder = Folder::new("bound");
-    let options = Options { pages_held: 3, bytes_held: 1 << 20, robots: None, body_max: None };
+    let options =
+        SqliteOptions { pages_held: 3, bytes_held: 1 << 20, robots: None, body_max: None };
     let sink = SqliteSink::open(&folder.file("crawl.db"), options).unwrap();
     let page = page_of("hello");
     let fetched = Fetched { body: page.body.clone().unwrap() };
@@ -174,7 +176,7 @@ fn what_waits_for_its_row_has_a_bound() {
     let huge = Fetched { body: vec![0; 2 << 20].into() };
     block(sink.put(&asked(9), page.kept.clone().unwrap(), Some((&page.head, &huge))));
     assert!(block(sink.get(key(9))).is_none() && block(sink.get(key(4))).is_none());
-    // Confirmed without an answer: what is held of it stays.
+    // Confirmed without a response: the content stays.
     block(sink.put(&asked(1), page.kept.clone().unwrap(), Some((&page.head, &fetched))));
     block(sink.put(&asked(1), page.kept.clone().unwrap(), None));
     assert_eq!(block(sink.page(key(1))), Some((page.head.clone(), fetched)));
@@ -238,7 +240,7 @@ fn the_rule_that_decided_is_in_the_row() {
     let text = Arc::new(text);
     let file = text.id();
     let texts = move |id: RobotsId| (id == file).then(|| Arc::clone(&text));
-    let options = Options { robots: Some(Arc::new(texts)), ..Options::default() };
+    let options = SqliteOptions { robots: Some(Arc::new(texts)), ..SqliteOptions::default() };
     let sink = SqliteSink::open(&folder.file("crawl.db"), options).unwrap();
     let mut findings = Findings::CLEAR;
     let forbids = Reason::Robots(RobotsReason::Forbids {
@@ -319,7 +321,7 @@ fn what_is_forgotten_is_gone() {
     assert!(block(sink.get(one.key())).is_some(), "it may come back");
 }
 
-/// The frontier has its tables in the same file, and its own connection: both write at once.
+/// The frontier has its tables in the same file, and its own connection. Both write concurrently.
 #[test]
 fn the_file_is_shared_with_the_frontier() {
     let folder = Folder::new("shared");

@@ -1,4 +1,5 @@
-//! What a person is told when rows can't be kept, and that nothing is lost by it.
+//! Messages when rows cannot be written, and that no row is lost.
+#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod sample;
 
@@ -11,13 +12,13 @@ use curtsy_core::host::{
 use curtsy_engine::{Batch, Row, Sink};
 use curtsy_sim::services::could_not_run;
 use curtsy_sink::read::PagesFile;
-use curtsy_sink::{CsvSink, FileOptions, JsonlSink, OpenError, Options, SqliteSink};
+use curtsy_sink::{CsvSink, FileOptions, JsonlSink, OpenError, SqliteOptions, SqliteSink};
 use rusqlite::Connection;
 
 use sample::{Folder, block, page_of, row};
 
 fn open(path: &Path) -> Result<SqliteSink, OpenError> {
-    SqliteSink::open(path, Options::default())
+    SqliteSink::open(path, SqliteOptions::default())
 }
 
 fn jsonl(path: &Path) -> Result<JsonlSink, OpenError> {
@@ -53,7 +54,7 @@ fn a_newer_program_wrote_it_and_the_same_may_go_on() {
     db.execute("UPDATE store_version SET version = 99 WHERE what = 'rows'", []).unwrap();
     check(&told(open(&path)), "its rows has version 99", "upgrade this program");
     check(&told(PagesFile::open(&path)), "its rows has version 99", "upgrade this program");
-    db.execute("UPDATE store_version SET version = 2 WHERE what = 'rows'", []).unwrap();
+    db.execute("UPDATE store_version SET version = 3 WHERE what = 'rows'", []).unwrap();
     block(open(&path).unwrap().write(&batch(2))).unwrap();
     assert_eq!(PagesFile::open(&path).unwrap().summary().unwrap()[0].urls, 2, "it kept its data");
 }
@@ -123,12 +124,12 @@ fn another_program_holds_the_lock() {
     block(sink.write(&batch(1))).expect("told again, it is kept");
 }
 
-/// Whoever waits is told, also when the writing thread dies of a fault that is not ours to foresee.
+/// A waiting caller gets an error even if the writing thread panics.
 #[test]
 fn a_writer_that_dies_leaves_nobody_waiting() {
     let folder = Folder::new("dies");
     let robots: curtsy_sink::RobotsTexts = Arc::new(|_| panic!("as planned"));
-    let options = Options { robots: Some(robots), ..Options::default() };
+    let options = SqliteOptions { robots: Some(robots), ..SqliteOptions::default() };
     let sink = SqliteSink::open(&folder.file("crawl.db"), options).unwrap();
     let mut findings = Findings::CLEAR;
     let standing = Confidence::Current;
@@ -142,7 +143,7 @@ fn a_writer_that_dies_leaves_nobody_waiting() {
     }
 }
 
-/// Runs this very test again in a file system of 600 KB.
+/// Runs this test again in a file system of 600 KB.
 #[test]
 fn the_disk_is_full() {
     if let Some(small) = std::env::var_os("CURTSY_SINK_SMALL") {

@@ -14,7 +14,7 @@ use curtsy_engine::discover::without_tracking;
 use curtsy_parse::html::{self, Use};
 use curtsy_sink::OpenError;
 use curtsy_sink::read::{LinkingPage, PagesFile, TargetRow};
-use curtsy_sink::standing::Standing;
+use curtsy_sink::standing::LinkStanding;
 
 /// What a report looks at, besides links, frames and what pages load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,7 +149,7 @@ struct KnownTargets {
 
 struct LinkTarget {
     url: String,
-    standing: Standing,
+    standing: LinkStanding,
     /// Where it has moved for good.
     moved: Option<String>,
     /// Whether its text was read and kept, so that places can be looked for in it.
@@ -190,7 +190,7 @@ impl KnownTargets {
             let why = format!("its server does not answer ({})", error.replace('_', " "));
             let target = LinkTarget {
                 url: url.as_str().to_owned(),
-                standing: Standing::Broken(why),
+                standing: LinkStanding::Broken(why),
                 moved: None,
                 has_text: false,
                 is_page: false,
@@ -337,15 +337,15 @@ impl LinkFindings {
         let said = (text, used.name());
         let mut not_checked = None;
         match row.map(|row| (&row.standing, &row.moved)) {
-            Some((Standing::Broken(why), _)) => {
+            Some((LinkStanding::Broken(why), _)) => {
                 self.note(ProblemKind::Broken, target.as_str(), why, page.final_url, said);
             }
-            Some((Standing::NotChecked(why), _)) => not_checked = Some((*why).to_owned()),
-            Some((Standing::Fine, Some(to))) => {
+            Some((LinkStanding::NotChecked(why), _)) => not_checked = Some((*why).to_owned()),
+            Some((LinkStanding::Fine, Some(to))) => {
                 let why = format!("moved for good to {to}");
                 self.note(ProblemKind::Moved, target.as_str(), &why, page.final_url, said);
             }
-            Some((Standing::Fine, None)) => {}
+            Some((LinkStanding::Fine, None)) => {}
             None => not_checked = Some(known.why_no_row(target, key, used, nofollow).to_owned()),
         }
         let is_http = |url: &str| url.starts_with("http:");
@@ -394,7 +394,7 @@ impl LinkFindings {
             return;
         }
         let (key, row) = known.find(target);
-        let Some(row) = row.filter(|row| row.standing == Standing::Fine && row.is_page) else {
+        let Some(row) = row.filter(|row| row.standing == LinkStanding::Fine && row.is_page) else {
             return;
         };
         let mut skip = |why: &str| *self.report.not_checked.entry(why.to_owned()).or_default() += 1;
@@ -461,7 +461,7 @@ impl LinkFindings {
     /// What is broken and no page links to: a seed, or what a sitemap lists.
     fn unlinked(&mut self, known: &KnownTargets) {
         for (key, row) in &known.rows {
-            if let Standing::Broken(why) = &row.standing
+            if let LinkStanding::Broken(why) = &row.standing
                 && row.is_current
                 && !known.met.contains_key(key)
             {

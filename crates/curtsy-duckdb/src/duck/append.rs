@@ -1,15 +1,16 @@
-//! Rows into a table, as one transaction.
+//! Appends rows to a table in one transaction.
 
 use std::ffi::CString;
 use std::ptr;
 
 use libduckdb_sys as ffi;
 
-use super::{Connection, Fault, OwnedChunk};
+use super::{DuckConnection, OwnedChunk, SqlError};
 
-impl Connection {
-    /// Appends a chunk to these columns of a table; the others get their defaults. Without a transaction of the connection's own it is one by
-    /// itself: everybody sees all of the rows, or none. Without a schema it is `main`, whatever the search path says.
+impl DuckConnection {
+    /// Appends a chunk to these columns of a table. The other columns get their defaults. Outside
+    /// of a transaction, other connections see all of the rows or none. Without a schema the table
+    /// is in `main`, whatever the search path is.
     pub(crate) fn append(
         &self,
         catalog: Option<&str>,
@@ -17,7 +18,7 @@ impl Connection {
         table: &str,
         columns: &[&str],
         chunk: &OwnedChunk,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqlError> {
         if chunk.len() == 0 {
             return Ok(());
         }
@@ -25,7 +26,8 @@ impl Connection {
         let schema = schema.map(c_name).transpose()?;
         let pointer = |name: &Option<CString>| name.as_ref().map_or(ptr::null(), |n| n.as_ptr());
         let name = c_name(table)?;
-        // SAFETY: the connection is open, and the names live long enough. What is made is freed by `Appender`, also if it is only an error.
+        // SAFETY: the connection is open, and the names outlive the calls. `Appender` frees what is
+        // created, even if it holds only an error.
         unsafe {
             let mut appender = Appender(ptr::null_mut());
             let (catalog, schema, made) = (pointer(&catalog), pointer(&schema), &mut appender.0);
@@ -35,7 +37,7 @@ impl Connection {
             for column in columns {
                 let c_column = c_name(column)?;
                 let added = ffi::duckdb_appender_add_column(appender.0, c_column.as_ptr());
-                // DuckDB doesn't say which.
+                // DuckDB's message does not name the column.
                 let named = |fault| format!("the column {column} of the table {table}: {fault}");
                 appender.check(added).map_err(named)?;
             }
@@ -48,15 +50,15 @@ impl Connection {
 struct Appender(ffi::duckdb_appender);
 
 impl Appender {
-    fn check(&self, state: ffi::duckdb_state) -> Result<(), Fault> {
+    fn check(&self, state: ffi::duckdb_state) -> Result<(), SqlError> {
         if state == ffi::DuckDBSuccess {
             return Ok(());
         }
-        // SAFETY: the appender is there, or null; the error is ours to free after its text was copied.
+        // SAFETY: the appender exists or is null. The error is freed after its text was copied.
         unsafe {
             let mut error = ffi::duckdb_appender_error_data(self.0);
             let fault =
-                Fault::said(ffi::duckdb_error_data_message(error), "rows could not be appended");
+                SqlError::said(ffi::duckdb_error_data_message(error), "rows could not be appended");
             ffi::duckdb_destroy_error_data(&mut error);
             Err(fault)
         }
@@ -65,13 +67,13 @@ impl Appender {
 
 impl Drop for Appender {
     fn drop(&mut self) {
-        // SAFETY: it is ours, and nobody uses it after this; null is none.
+        // SAFETY: the appender is ours and not used after this; null is allowed.
         unsafe {
             ffi::duckdb_appender_destroy(&mut self.0);
         }
     }
 }
 
-fn c_name(name: &str) -> Result<CString, Fault> {
+fn c_name(name: &str) -> Result<CString, SqlError> {
     CString::new(name).map_err(|_| "a name cannot have a zero byte".into())
 }

@@ -1,21 +1,21 @@
-//! A value that DuckDB hands over, as plain data.
+//! A DuckDB value as plain data.
 
 use libduckdb_sys as ffi;
 
-use super::Type;
-use super::fault::said;
-use super::types::LogicalType;
+use super::error::said;
+use super::types::{LogicalType, id};
+use super::{ColumnKind, Type};
 
 /// A value: an argument, a setting, or a field of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Argument {
     Null,
     Boolean(bool),
-    /// Whole numbers of any width; what doesn't fit is the nearest that does.
+    /// An integer of any width. A number that does not fit becomes the nearest that does.
     Integer(i64),
-    /// Broken numbers, decimals too.
+    /// A floating-point or decimal number.
     Double(f64),
-    /// Text, and whatever has no variant of its own, as DuckDB writes it.
+    /// A text, or a value of a type without a variant here, as DuckDB prints it.
     Text(String),
     /// Microseconds since 1970.
     Timestamp(i64),
@@ -25,7 +25,7 @@ pub(crate) enum Argument {
 }
 
 impl Argument {
-    /// The text, if it is one.
+    /// Returns the text of a text.
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             Argument::Text(text) => Some(text),
@@ -33,7 +33,7 @@ impl Argument {
         }
     }
 
-    /// The whole number; a broken one without a fraction is one too.
+    /// Returns the number of an integer, or of a floating-point number without a fraction.
     pub(crate) fn as_integer(&self) -> Option<i64> {
         match *self {
             Argument::Integer(number) => Some(number),
@@ -44,7 +44,7 @@ impl Argument {
         }
     }
 
-    /// What a reader would call it: `a list`, `the number 7`.
+    /// Describes the value for a message: `a list`, `the number 7`.
     pub(crate) fn describe(&self) -> String {
         match self {
             Argument::Null => "NULL".to_owned(),
@@ -59,19 +59,19 @@ impl Argument {
     }
 }
 
-/// A value of DuckDB's that is ours to free.
-pub(super) struct Value(ffi::duckdb_value);
+/// A DuckDB value that we must free.
+pub(super) struct DuckValue(ffi::duckdb_value);
 
-impl Value {
-    /// Takes over a value; `None` for none.
-    pub(super) fn owned(value: ffi::duckdb_value) -> Option<Value> {
-        (!value.is_null()).then_some(Value(value))
+impl DuckValue {
+    /// Takes over a value; a null pointer is none.
+    pub(super) fn owned(value: ffi::duckdb_value) -> Option<DuckValue> {
+        (!value.is_null()).then_some(DuckValue(value))
     }
 
-    /// A value to give to DuckDB; lists, maps and timestamps are not needed there.
-    pub(super) fn of(argument: &Argument) -> Value {
-        // SAFETY: each makes a value of plain data; the text's length goes with it.
-        Value(unsafe {
+    /// Makes a value for DuckDB. Lists, maps and timestamps are not needed.
+    pub(super) fn of(argument: &Argument) -> DuckValue {
+        // SAFETY: each call makes a value of plain data; the text is passed with its length.
+        DuckValue(unsafe {
             match argument {
                 Argument::Boolean(truth) => ffi::duckdb_create_bool(*truth),
                 Argument::Integer(number) => ffi::duckdb_create_int64(*number),
@@ -88,83 +88,70 @@ impl Value {
         self.0
     }
 
-    /// Reads it.
     pub(super) fn read(&self) -> Argument {
-        // SAFETY: this is a value; its type belongs to it and is not freed.
+        // SAFETY: this is a value; its type belongs to it and must not be freed.
         let (null, ty) =
             unsafe { (ffi::duckdb_is_null_value(self.0), ffi::duckdb_get_value_type(self.0)) };
         if null {
             return Argument::Null;
         }
         // SAFETY: `ty` is a type as long as the value is there.
-        let id = unsafe { ffi::duckdb_get_type_id(ty) };
-        // SAFETY: each getter is asked for the type that the value has, or casts.
+        let type_id = unsafe { ffi::duckdb_get_type_id(ty) };
+        // SAFETY: each getter fits the type of the value, or casts.
         unsafe {
-            match id {
-                ffi::DUCKDB_TYPE_DUCKDB_TYPE_SQLNULL => Argument::Null,
-                ffi::DUCKDB_TYPE_DUCKDB_TYPE_BOOLEAN => {
-                    Argument::Boolean(ffi::duckdb_get_bool(self.0))
-                }
-                ffi::DUCKDB_TYPE_DUCKDB_TYPE_TINYINT
-                | ffi::DUCKDB_TYPE_DUCKDB_TYPE_SMALLINT
-                | ffi::DUCKDB_TYPE_DUCKDB_TYPE_INTEGER
-                | ffi::DUCKDB_TYPE_DUCKDB_TYPE_BIGINT
-                | ffi::DUCKDB_TYPE_DUCKDB_TYPE_UTINYINT
-                | ffi::DUCKDB_TYPE_DUCKDB_TYPE_USMALLINT
-                | ffi::DUCKDB_TYPE_DUCKDB_TYPE_UINTEGER
-                | ffi::DUCKDB_TYPE_DUCKDB_TYPE_INTEGER_LITERAL => {
-                    Argument::Integer(ffi::duckdb_get_int64(self.0))
-                }
-                ffi::DUCKDB_TYPE_DUCKDB_TYPE_UBIGINT => {
+            match type_id {
+                id::UBIGINT => {
                     let number = ffi::duckdb_get_uint64(self.0);
                     Argument::Integer(i64::try_from(number).unwrap_or(i64::MAX))
                 }
-                ffi::DUCKDB_TYPE_DUCKDB_TYPE_HUGEINT => {
+                id::HUGEINT => {
                     let number = ffi::duckdb_get_hugeint(self.0);
                     Argument::Integer(nearest(huge(number)))
                 }
-                ffi::DUCKDB_TYPE_DUCKDB_TYPE_UHUGEINT => {
+                id::UHUGEINT => {
                     let number = ffi::duckdb_get_uhugeint(self.0);
                     let fits = number.upper == 0 && number.lower <= i64::MAX as u64;
                     Argument::Integer(if fits { number.lower as i64 } else { i64::MAX })
                 }
-                ffi::DUCKDB_TYPE_DUCKDB_TYPE_FLOAT
-                | ffi::DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE
-                | ffi::DUCKDB_TYPE_DUCKDB_TYPE_DECIMAL => {
-                    Argument::Double(ffi::duckdb_get_double(self.0))
-                }
-                ffi::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP => {
-                    Argument::Timestamp(ffi::duckdb_get_timestamp(self.0).micros)
-                }
-                ffi::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_TZ => {
+                id::INTEGER_LITERAL => Argument::Integer(ffi::duckdb_get_int64(self.0)),
+                id::TIMESTAMP_TZ => {
                     Argument::Timestamp(ffi::duckdb_get_timestamp_tz(self.0).micros)
                 }
-                ffi::DUCKDB_TYPE_DUCKDB_TYPE_LIST => {
+                id::LIST => {
                     let items = (0..ffi::duckdb_get_list_size(self.0))
                         .map(|i| part(ffi::duckdb_get_list_child(self.0, i)));
                     Argument::List(items.collect())
                 }
-                ffi::DUCKDB_TYPE_DUCKDB_TYPE_MAP => {
+                id::MAP => {
                     let pairs = (0..ffi::duckdb_get_map_size(self.0)).map(|i| {
                         let key = part(ffi::duckdb_get_map_key(self.0, i));
                         (key, part(ffi::duckdb_get_map_value(self.0, i)))
                     });
                     Argument::Map(pairs.collect())
                 }
-                ffi::DUCKDB_TYPE_DUCKDB_TYPE_STRUCT => {
+                id::STRUCT => {
                     let pairs = (0..ffi::duckdb_struct_type_child_count(ty)).map(|i| {
                         let name = text(ffi::duckdb_struct_type_child_name(ty, i));
                         (name, part(ffi::duckdb_get_struct_child(self.0, i)))
                     });
                     Argument::Map(pairs.collect())
                 }
-                _ => text(ffi::duckdb_get_varchar(self.0)),
+                _ => match ColumnKind::of(type_id) {
+                    ColumnKind::Null => Argument::Null,
+                    ColumnKind::Boolean => Argument::Boolean(ffi::duckdb_get_bool(self.0)),
+                    ColumnKind::Integer => Argument::Integer(ffi::duckdb_get_int64(self.0)),
+                    ColumnKind::Double => Argument::Double(ffi::duckdb_get_double(self.0)),
+                    ColumnKind::Timestamp => {
+                        Argument::Timestamp(ffi::duckdb_get_timestamp(self.0).micros)
+                    }
+                    ColumnKind::Text | ColumnKind::Other => text(ffi::duckdb_get_varchar(self.0)),
+                },
             }
         }
     }
 }
 
-impl Drop for Value {
+impl Drop for DuckValue {
     fn drop(&mut self) {
         // SAFETY: it is ours, and nobody uses it after this.
         unsafe { ffi::duckdb_destroy_value(&mut self.0) }
@@ -172,12 +159,12 @@ impl Drop for Value {
 }
 
 fn part(value: ffi::duckdb_value) -> Argument {
-    Value::owned(value).map_or(Argument::Null, |value| value.read())
+    DuckValue::owned(value).map_or(Argument::Null, |value| value.read())
 }
 
 /// # Safety
 ///
-/// `text` is null, or a C string that DuckDB made for us to free.
+/// `text` is null, or a C string that DuckDB made and that we must free.
 unsafe fn text(text: *mut std::ffi::c_char) -> Argument {
     // SAFETY: the caller says so; freeing null does nothing.
     unsafe {
@@ -195,9 +182,9 @@ pub(super) fn nearest(number: i128) -> i64 {
     number.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
-/// A value of a type to start from, for a setting.
-pub(super) fn typed(ty: Type, default: &Argument) -> (LogicalType, Value) {
-    (LogicalType::of(ty), Value::of(default))
+/// Returns a type and a default value for a setting.
+pub(super) fn typed(ty: Type, default: &Argument) -> (LogicalType, DuckValue) {
+    (LogicalType::of(ty), DuckValue::of(default))
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! A small safe layer over DuckDB's C API. Nothing outside knows that there is C.
+//! A small safe layer over DuckDB's C API. No other module uses C.
 //!
-//! Rules that hold in here:
-//! - No connection outlives the call or the state that it was made for: a database with an open connection never closes, and whoever opens
-//!   its file again in the same process waits for ever.
+//! Rules in this module:
+//! - No connection outlives the call or the state that it was made for. A database with an open
+//!   connection never closes, and the next program part of the same process that opens its file
+//!   waits forever.
 //! - No panic and no error leaves a callback: it becomes the error of that query.
-//! - What may be written into memory of DuckDB's is checked first: column, type, row.
+//! - A write into DuckDB's memory is checked first: column, type, row.
 
 #![allow(unsafe_code)]
 
@@ -13,7 +14,7 @@ mod argument;
 mod caller;
 mod chunk;
 mod connection;
-mod fault;
+mod error;
 mod load;
 mod pulse;
 mod rows;
@@ -24,14 +25,14 @@ mod table;
 mod types;
 
 pub(crate) use argument::Argument;
-pub(crate) use caller::{Caller, Target, quoted};
+pub(crate) use caller::{CallerSession, TableName, quoted};
 pub(crate) use chunk::{Chunk, OwnedChunk};
-pub(crate) use connection::{Connection, Prepared};
-pub(crate) use fault::Fault;
-pub(crate) use load::{Database, load};
-pub(crate) use rows::Kind;
+pub(crate) use connection::{DuckConnection, Prepared};
+pub(crate) use error::SqlError;
+pub(crate) use load::{LoadedDatabase, load};
+pub(crate) use rows::ColumnKind;
 pub(crate) use scalar::Scalar;
 pub(crate) use settings::Setting;
 pub(crate) use shim::missing as missing_statement;
-pub(crate) use table::{Bind, TableFunction};
+pub(crate) use table::{Bind, NamedParameter, TableFunction};
 pub(crate) use types::Type;

@@ -1,24 +1,24 @@
-//! What DuckDB may ask about a call while it runs: how much is done, and whether no rows means the end.
+//! What DuckDB may ask about a running call: its progress, and whether "no rows" means the end.
 
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// One call's.
+/// The pulse of one call.
 pub(super) struct Pulse {
-    /// In percent, as the bits of a broken number.
+    /// In percent, as the bits of a floating-point number.
     progress: AtomicU64,
-    /// Milliseconds, once there are no rows yet; until then whether that may be said.
+    /// The requested wait in milliseconds, or whether a wait may be requested at all.
     waits: AtomicU64,
 }
 
-/// Nobody would understand that no rows are not the end.
+/// "No rows" would be taken for the end.
 const MUST_FILL: u64 = u64::MAX;
-/// Somebody would.
+/// The shim understands that "no rows" may not be the end.
 const MAY_WAIT: u64 = 0;
 
-/// So that an interrupt is seen soon.
+/// The longest wait, so that an interrupt is noticed soon.
 const LONGEST: Duration = Duration::from_millis(100);
 
 impl Pulse {
@@ -32,12 +32,13 @@ impl Pulse {
         self.progress.store((done.clamp(0.0, 1.0) * 100.0).to_bits(), Ordering::Relaxed);
     }
 
-    /// In percent; less than zero if nobody has said.
+    /// In percent; negative if unknown.
     fn percent(&self) -> f64 {
         f64::from_bits(self.progress.load(Ordering::Relaxed))
     }
 
-    /// Says that there are no rows yet. If nobody would understand, waits here, and says so: then rows are asked for again.
+    /// Reports that there are no rows yet. If DuckDB would take that for the end, waits here and
+    /// returns true: the caller then tries again.
     pub(super) fn wait(&self, wait: Duration) -> bool {
         let wait = wait.clamp(Duration::from_millis(1), LONGEST);
         if self.waits.load(Ordering::Relaxed) == MUST_FILL {
@@ -49,7 +50,8 @@ impl Pulse {
     }
 }
 
-/// What the shim asks, with the bind data of one of our table functions: each begins with its pulse (`Held`).
+/// The callbacks of the shim. Their argument is the bind data of a table function of ours, which
+/// begins with the pulse (`BindData`).
 #[repr(C)]
 pub(super) struct Callbacks {
     progress: unsafe extern "C" fn(*const c_void) -> f64,
@@ -60,7 +62,7 @@ pub(super) struct Callbacks {
 pub(super) const CALLBACKS: Callbacks = Callbacks { progress, may_wait, waits };
 
 unsafe extern "C" fn progress(bound: *const c_void) -> f64 {
-    // SAFETY: the shim asks with bind data of ours, which lives as long as its query.
+    // SAFETY: the shim passes bind data of ours, which lives as long as its query.
     unsafe { &*bound.cast::<Arc<Pulse>>() }.percent()
 }
 

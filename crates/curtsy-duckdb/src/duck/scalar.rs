@@ -1,39 +1,42 @@
-//! Functions of one row's texts.
+//! Functions of the texts of one row.
 
 use std::ffi::c_void;
 
 use libduckdb_sys as ffi;
 
-use super::fault::{c_text, caught};
+use super::error::{c_text, caught};
 use super::rows::text_at;
 use super::types::LogicalType;
-use super::{Connection, Fault, Type};
+use super::{DuckConnection, SqlError, Type};
 
-/// A function of texts. NULL in gives NULL out.
+/// A function of texts. If an argument is NULL, the result is NULL.
 pub(crate) trait Scalar: 'static {
     const NAME: &'static str;
     const ARGUMENTS: usize;
-    type Out: Out;
-    /// What is kept from row to row, for one batch.
+    type Output: ScalarOutput;
+    /// State that is kept from row to row within a batch.
     type Memory: Default;
 
-    /// The answer for one row; `None` is NULL.
-    fn call(memory: &mut Self::Memory, arguments: &[&str]) -> Result<Option<Self::Out>, Fault>;
+    /// Returns the result for one row; none is NULL.
+    fn call(
+        memory: &mut Self::Memory,
+        arguments: &[&str],
+    ) -> Result<Option<Self::Output>, SqlError>;
 }
 
-/// What a function of texts gives: text or a truth.
-pub(crate) trait Out {
+/// The result of a scalar function: text or boolean.
+pub(crate) trait ScalarOutput {
     const TYPE: Type;
 
-    /// Writes it into a row.
+    /// Writes the value into a row.
     ///
     /// # Safety
     ///
-    /// `vector` is one of `TYPE`, has this row, and `data` is its data.
+    /// `vector` is of `TYPE` and has this row, and `data` is its data.
     unsafe fn write(&self, vector: ffi::duckdb_vector, data: *mut c_void, row: usize);
 }
 
-impl Out for String {
+impl ScalarOutput for String {
     const TYPE: Type = Type::Varchar;
 
     unsafe fn write(&self, vector: ffi::duckdb_vector, _: *mut c_void, row: usize) {
@@ -43,7 +46,7 @@ impl Out for String {
     }
 }
 
-impl Out for bool {
+impl ScalarOutput for bool {
     const TYPE: Type = Type::Boolean;
 
     unsafe fn write(&self, _: ffi::duckdb_vector, data: *mut c_void, row: usize) {
@@ -52,10 +55,10 @@ impl Out for bool {
     }
 }
 
-pub(super) fn register<F: Scalar>(connection: &Connection) -> Result<(), Fault> {
+pub(super) fn register<F: Scalar>(connection: &DuckConnection) -> Result<(), SqlError> {
     let name = c_text(F::NAME);
     let text = LogicalType::of(Type::Varchar);
-    let out = LogicalType::of(F::Out::TYPE);
+    let out = LogicalType::of(F::Output::TYPE);
     // SAFETY: the connection is open; name and types are copied, and the function is freed here.
     unsafe {
         let mut function = ffi::duckdb_create_scalar_function();
@@ -79,7 +82,8 @@ unsafe extern "C" fn call<F: Scalar>(
     input: ffi::duckdb_data_chunk,
     output: ffi::duckdb_vector,
 ) {
-    // SAFETY: DuckDB gives a chunk of as many columns of text as were declared, flat, and a vector of the declared type with as many rows.
+    // SAFETY: DuckDB passes a chunk with the declared number of flat text columns, and a vector of
+    // the declared type with as many rows.
     let called = caught(|| unsafe { answer::<F>(input, output) });
     if let Err(fault) = called {
         // SAFETY: DuckDB waits for answers; the text is copied.
@@ -89,12 +93,14 @@ unsafe extern "C" fn call<F: Scalar>(
 
 /// # Safety
 ///
-/// `input` has `F::ARGUMENTS` flat columns of text, and `output` is of `F::Out::TYPE` and has as many rows.
+/// `input` has `F::ARGUMENTS` flat text columns, and `output` is of `F::Output::TYPE` and has as
+/// many rows.
 unsafe fn answer<F: Scalar>(
     input: ffi::duckdb_data_chunk,
     output: ffi::duckdb_vector,
-) -> Result<(), Fault> {
-    // SAFETY: the caller says so. Texts are read as long as the input is there; a mask that is writable has a bit for each row.
+) -> Result<(), SqlError> {
+    // SAFETY: by the contract of this function. Texts are read while the input exists; a writable
+    // mask has a bit for each row.
     unsafe {
         let columns: Vec<_> = (0..F::ARGUMENTS as u64)
             .map(|column| {

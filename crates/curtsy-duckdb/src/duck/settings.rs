@@ -1,25 +1,25 @@
-//! Settings of our own.
+//! Settings of the extension.
 
 use std::ptr;
 
 use libduckdb_sys as ffi;
 
-use super::argument::{Value, typed};
-use super::fault::c_text;
-use super::{Argument, Connection, Fault, Type};
+use super::argument::{DuckValue, typed};
+use super::error::c_text;
+use super::{Argument, DuckConnection, SqlError, Type};
 
-/// A setting that `SET` takes, for one session unless `SET GLOBAL` says otherwise.
+/// A setting that `SET` changes, for one session unless it is `SET GLOBAL`.
 pub(crate) struct Setting {
-    /// Never the name of one of DuckDB's own: those would be replaced.
+    /// Must not be the name of a setting of DuckDB itself: that setting would be replaced.
     pub(crate) name: &'static str,
     pub(crate) ty: Type,
     pub(crate) default: Argument,
     pub(crate) description: &'static str,
 }
 
-pub(super) fn register(connection: &Connection, setting: &Setting) -> Result<(), Fault> {
+pub(super) fn register(connection: &DuckConnection, setting: &Setting) -> Result<(), SqlError> {
     let name = c_text(setting.name);
-    // SAFETY: the connection is open; each thing that is made is freed here, after it was copied.
+    // SAFETY: the connection is open; each object is freed here, after it was copied.
     unsafe {
         let mut context = ptr::null_mut();
         ffi::duckdb_connection_get_client_context(connection.0.0, &mut context);
@@ -47,16 +47,16 @@ pub(super) fn register(connection: &Connection, setting: &Setting) -> Result<(),
     }
 }
 
-/// What a setting is in a session; `None` if there is no such setting.
+/// Returns the value of a setting in a session; none if the setting does not exist.
 ///
 /// # Safety
 ///
-/// `context` is a session's.
+/// `context` is the context of a session.
 pub(super) unsafe fn read(context: ffi::duckdb_client_context, name: &str) -> Option<Argument> {
     let name = c_text(name);
     // SAFETY: the caller says so; the value is ours.
     let value = unsafe {
         ffi::duckdb_client_context_get_config_option(context, name.as_ptr(), ptr::null_mut())
     };
-    Value::owned(value).map(|value| value.read())
+    DuckValue::owned(value).map(|value| value.read())
 }

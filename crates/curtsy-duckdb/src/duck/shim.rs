@@ -1,7 +1,8 @@
-//! The C++ part: found, loaded and asked.
+//! Finds, loads and calls the C++ shim.
 //!
-//! It travels inside this library as bytes, and works only in the release of DuckDB that it was compiled for. Whatever is missing, the extension
-//! goes on without it, and the reason is kept for whoever asks for what only it can do.
+//! The shim is embedded in this library as bytes, and works only in the release of DuckDB that it
+//! was compiled for. If it cannot be loaded, the extension works without it and keeps the reason
+//! for the error messages of what needs it.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
@@ -9,16 +10,16 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 
 use libduckdb_sys as ffi;
 
-use super::fault::said;
-use super::load::Database;
+use super::error::said;
+use super::load::LoadedDatabase;
 use super::pulse::{CALLBACKS, Callbacks};
 
-/// The only release of DuckDB that it fits.
+/// The only release of DuckDB that the shim fits.
 const RELEASE: &str = "v2.0.0";
 
 static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/statement.so"));
 
-/// Its functions, in the order of its own table; `shim/statement.cpp` says what they do.
+/// The shim's functions, in the order of its table; `shim/statement.cpp` describes them.
 #[repr(C)]
 pub(super) struct Shim {
     attach: unsafe extern "C" fn(
@@ -45,7 +46,7 @@ pub(super) struct Shim {
     pub(super) free_target: unsafe extern "C" fn(*mut RawTarget),
 }
 
-/// `Target`.
+/// A `TableName` as the shim fills it.
 #[repr(C)]
 pub(super) struct RawTarget {
     pub(super) catalog: *mut c_char,
@@ -65,13 +66,13 @@ impl Default for RawTarget {
     }
 }
 
-/// Loaded once for the process; it stays.
+/// Loaded once for the process, and never unloaded.
 static LOADED: OnceLock<Result<&'static Shim, String>> = OnceLock::new();
 
 /// Why the last database got no statement, although the shim is loaded.
 static REFUSED: RwLock<Option<String>> = RwLock::new(None);
 
-/// The shim, or why there is none.
+/// Returns the shim, or why it is missing.
 pub(super) fn loaded() -> Result<&'static Shim, &'static str> {
     match LOADED.get() {
         Some(loaded) => loaded.as_ref().copied().map_err(String::as_str),
@@ -79,19 +80,20 @@ pub(super) fn loaded() -> Result<&'static Shim, &'static str> {
     }
 }
 
-/// Why there is no CRAWL statement, if there is none.
+/// Returns why there is no CRAWL statement, if there is none.
 pub(crate) fn missing() -> Option<String> {
     let refused = REFUSED.read().unwrap_or_else(PoisonError::into_inner).clone();
     loaded().err().map(str::to_owned).or(refused)
 }
 
-/// Adds the statement to a database, and progress and patience to these functions, which are registered.
-pub(super) fn attach(database: &Database, functions: &[&str]) {
+/// Adds the statement to a database, and progress and `not_yet` to these registered functions.
+pub(super) fn attach(database: &LoadedDatabase, functions: &[&str]) {
     let Ok(shim) = LOADED.get_or_init(|| load(database)) else { return };
-    let names: Vec<CString> = functions.iter().map(|name| super::fault::c_text(name)).collect();
+    let names: Vec<CString> = functions.iter().map(|name| super::error::c_text(name)).collect();
     let names: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
     let mut error = [0; 1024];
-    // SAFETY: the database is open while the extension is loaded; names and buffer are as long as is said.
+    // SAFETY: the database is open while the extension is loaded; names and buffer have the given
+    // lengths.
     let refused = unsafe {
         let (raw, error) = (database.raw, error.as_mut_ptr());
         let failed = (shim.attach)(raw, names.as_ptr(), names.len(), &CALLBACKS, error, 1024) != 0;
@@ -101,12 +103,12 @@ pub(super) fn attach(database: &Database, functions: &[&str]) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn load(_: &Database) -> Result<&'static Shim, String> {
+fn load(_: &LoadedDatabase) -> Result<&'static Shim, String> {
     Err("the CRAWL statement works on Linux only".to_owned())
 }
 
 #[cfg(target_os = "linux")]
-fn load(database: &Database) -> Result<&'static Shim, String> {
+fn load(database: &LoadedDatabase) -> Result<&'static Shim, String> {
     if BYTES.is_empty() {
         return Err("this extension was built without a C++ compiler".to_owned());
     }
@@ -117,7 +119,7 @@ fn load(database: &Database) -> Result<&'static Shim, String> {
     }
     linux::promote(database.host)?;
     let table = linux::open(BYTES)?.find(c"curtsy_shim")?;
-    // SAFETY: the library was compiled with this one: the function gives its table, which stays.
+    // SAFETY: the library was compiled with this one: the function returns its static table.
     unsafe {
         let table =
             std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const Shim>(table);
@@ -127,23 +129,24 @@ fn load(database: &Database) -> Result<&'static Shim, String> {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    //! How a library that is only bytes is loaded, against symbols that its host keeps to itself.
+    //! Loads a library from bytes, and makes private symbols of its host visible.
 
     use std::ffi::{CStr, CString, c_void};
     use std::{mem, process};
 
     use super::said;
 
-    /// Lets the symbols of the module that holds `function` be found by libraries that are loaded later. Python loads modules so that they are
-    /// not.
+    /// Makes the symbols of the module that contains `function` visible to libraries that are
+    /// loaded later. Python loads modules with private symbols.
     pub(super) fn promote(function: *const c_void) -> Result<(), String> {
-        // SAFETY: `info` is filled if the answer is not 0; the name then lives as long as the module. The module is loaded already.
+        // SAFETY: `info` is filled if the result is not 0; the name lives as long as the module,
+        // which is loaded.
         unsafe {
             let mut info: libc::Dl_info = mem::zeroed();
             if libc::dladdr(function, &mut info) == 0 || info.dli_fname.is_null() {
                 return Err("DuckDB's own module was not found".to_owned());
             }
-            // A program has no name that this would find; its symbols are seen already, or never.
+            // A program has no name that `dlopen` finds; its symbols are visible already, or never.
             libc::dlopen(info.dli_fname, libc::RTLD_NOW | libc::RTLD_GLOBAL | libc::RTLD_NOLOAD);
             Ok(())
         }
@@ -151,7 +154,7 @@ mod linux {
 
     pub(super) struct Library(*mut c_void);
 
-    /// Loads a library out of memory. It stays loaded.
+    /// Loads a library from memory. It stays loaded.
     pub(super) fn open(bytes: &[u8]) -> Result<Library, String> {
         // SAFETY: plain calls on a file of our own.
         unsafe {
@@ -169,7 +172,8 @@ mod linux {
                 };
                 rest = next;
             }
-            // The file stays open: whoever else loads a library this way must not get its number, since libraries are told apart by name.
+            // The file stays open. Libraries are told apart by name, so another library that is
+            // loaded this way must not get the same descriptor.
             let path = CString::new(format!("/proc/{}/fd/{file}", process::id()));
             let path = path.expect("there is no zero byte in it");
             let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);

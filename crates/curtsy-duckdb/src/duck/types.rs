@@ -2,7 +2,27 @@
 
 use libduckdb_sys as ffi;
 
-/// A type that a function takes or gives.
+/// DuckDB's numbers of types.
+pub(super) mod id {
+    pub(in super::super) use libduckdb_sys::{
+        DUCKDB_TYPE_DUCKDB_TYPE_ANY as ANY, DUCKDB_TYPE_DUCKDB_TYPE_BIGINT as BIGINT,
+        DUCKDB_TYPE_DUCKDB_TYPE_BOOLEAN as BOOLEAN, DUCKDB_TYPE_DUCKDB_TYPE_DECIMAL as DECIMAL,
+        DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE as DOUBLE, DUCKDB_TYPE_DUCKDB_TYPE_FLOAT as FLOAT,
+        DUCKDB_TYPE_DUCKDB_TYPE_HUGEINT as HUGEINT, DUCKDB_TYPE_DUCKDB_TYPE_INTEGER as INTEGER,
+        DUCKDB_TYPE_DUCKDB_TYPE_INTEGER_LITERAL as INTEGER_LITERAL,
+        DUCKDB_TYPE_DUCKDB_TYPE_INVALID as INVALID, DUCKDB_TYPE_DUCKDB_TYPE_LIST as LIST,
+        DUCKDB_TYPE_DUCKDB_TYPE_MAP as MAP, DUCKDB_TYPE_DUCKDB_TYPE_SMALLINT as SMALLINT,
+        DUCKDB_TYPE_DUCKDB_TYPE_SQLNULL as SQLNULL, DUCKDB_TYPE_DUCKDB_TYPE_STRUCT as STRUCT,
+        DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP as TIMESTAMP,
+        DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_TZ as TIMESTAMP_TZ,
+        DUCKDB_TYPE_DUCKDB_TYPE_TINYINT as TINYINT, DUCKDB_TYPE_DUCKDB_TYPE_UBIGINT as UBIGINT,
+        DUCKDB_TYPE_DUCKDB_TYPE_UHUGEINT as UHUGEINT, DUCKDB_TYPE_DUCKDB_TYPE_UINTEGER as UINTEGER,
+        DUCKDB_TYPE_DUCKDB_TYPE_USMALLINT as USMALLINT,
+        DUCKDB_TYPE_DUCKDB_TYPE_UTINYINT as UTINYINT, DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR as VARCHAR,
+    };
+}
+
+/// The type of a parameter or a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     Boolean,
@@ -11,16 +31,16 @@ pub(crate) enum Type {
     Ubigint,
     Double,
     Varchar,
-    /// Without a time zone; ours are UTC.
+    /// Without a time zone; the extension's timestamps are UTC.
     Timestamp,
     /// `VARCHAR[]`.
     Texts,
-    /// Whatever is given, for parameters.
+    /// Any type, for parameters.
     Any,
 }
 
 impl Type {
-    /// Its name in SQL.
+    /// Returns the name in SQL.
     pub(crate) const fn sql(self) -> &'static str {
         match self {
             Type::Boolean => "BOOLEAN",
@@ -36,20 +56,20 @@ impl Type {
     }
 }
 
-/// A type as DuckDB has it.
+/// A type as DuckDB stores it.
 pub(super) struct LogicalType(pub(super) ffi::duckdb_logical_type);
 
 impl LogicalType {
     pub(super) fn of(ty: Type) -> LogicalType {
         let plain = match ty {
-            Type::Boolean => ffi::DUCKDB_TYPE_DUCKDB_TYPE_BOOLEAN,
-            Type::Integer => ffi::DUCKDB_TYPE_DUCKDB_TYPE_INTEGER,
-            Type::Bigint => ffi::DUCKDB_TYPE_DUCKDB_TYPE_BIGINT,
-            Type::Ubigint => ffi::DUCKDB_TYPE_DUCKDB_TYPE_UBIGINT,
-            Type::Double => ffi::DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE,
-            Type::Varchar => ffi::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR,
-            Type::Timestamp => ffi::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP,
-            Type::Any => ffi::DUCKDB_TYPE_DUCKDB_TYPE_ANY,
+            Type::Boolean => id::BOOLEAN,
+            Type::Integer => id::INTEGER,
+            Type::Bigint => id::BIGINT,
+            Type::Ubigint => id::UBIGINT,
+            Type::Double => id::DOUBLE,
+            Type::Varchar => id::VARCHAR,
+            Type::Timestamp => id::TIMESTAMP,
+            Type::Any => id::ANY,
             Type::Texts => {
                 let text = LogicalType::of(Type::Varchar);
                 // SAFETY: `text` is a type, and is copied.
@@ -60,7 +80,7 @@ impl LogicalType {
         LogicalType(unsafe { ffi::duckdb_create_logical_type(plain) })
     }
 
-    /// DuckDB's number for the type.
+    /// Returns DuckDB's number of the type.
     pub(super) fn id(&self) -> ffi::duckdb_type {
         // SAFETY: this is a type.
         unsafe { ffi::duckdb_get_type_id(self.0) }

@@ -1,81 +1,80 @@
-//! `crawl_into(table, query_or_urls, …)` and the statement `CRAWL (query) INTO table WITH (…)`: pages into a table, batch by batch.
+//! `crawl_into(table, query_or_urls, …)` and the statement `CRAWL (query) INTO table WITH (…)`:
+//! fetch pages into a table, batch by batch.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use curtsy_crawl::{Left, Report};
+use curtsy_crawl::{CrawlReport, LeftPage};
 use curtsy_engine::Row;
 use curtsy_engine::discover::Discovery;
 use curtsy_sink::Rules;
 
-use crate::crawling::{Crawling, Delivery, Next};
+use crate::crawling::{Crawling, NextRows, RowDelivery};
 use crate::duck::{
-    Argument, Bind, Caller, Chunk, Connection, Fault, Kind, Prepared, TableFunction,
-    Target as TableName, Type, missing_statement,
+    Argument, Bind, CallerSession, Chunk, ColumnKind, DuckConnection, NamedParameter, Prepared,
+    SqlError, TableFunction, TableName, Type, missing_statement,
 };
-use crate::order::{Options, Seeds, Session, asked, fault};
-use crate::target::{Target, Written};
+use crate::order::{GivenOptions, OPTIONS, Seeds, SessionSettings, order, sql_error};
+use crate::target::{PagesTable, Written};
 
-/// Rows that are written together.
+/// Rows in a batch.
 const BATCH: usize = 100;
-/// Rows that are written together when they come faster than that: a transaction has a price of its own.
+/// Rows in a batch while rows arrive faster: a transaction has a fixed cost.
 const BATCH_MOST: usize = 1000;
-/// Bytes of bodies that are written together.
+/// Bytes of bodies in a batch.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
-/// How long a row waits for company.
+/// How long a row waits for its batch.
 const WAIT: Duration = Duration::from_millis(100);
-/// How long a row waits for more company than a batch, while rows come that fast.
+/// How long a row waits for a larger batch while rows arrive fast.
 const RUSH: Duration = Duration::from_millis(50);
-/// How long rows are written before DuckDB looks after the query.
+/// How long rows are written before DuckDB gets its thread back.
 const STRETCH: Duration = Duration::from_millis(200);
 
 /// `crawl_into(table, query_or_urls, …)`.
 pub(crate) struct CrawlInto;
 
-/// What `CRAWL (query) INTO table WITH (…)` calls.
+/// The target of `CRAWL (query) INTO table WITH (…)`.
 pub(crate) struct Statement;
 
-/// A crawl into a table that was asked for.
-pub(crate) struct Bound {
+/// A call of a crawl into a table.
+pub(crate) struct IntoCall {
     target: TableName,
-    from: From,
-    options: Options,
-    session: Session,
-    caller: Caller,
+    from: UrlsFrom,
+    options: GivenOptions,
+    session: SessionSettings,
+    caller: CallerSession,
 }
 
-/// Where the seeds come from.
-enum From {
+/// The source of the seeds.
+enum UrlsFrom {
     Query(String),
     Urls(Argument),
 }
 
-/// A crawl into a table at work. It answers with one row when it is over.
-pub(crate) enum Running {
-    /// Nothing was done yet.
+/// A run of a crawl into a table. Returns one row at its end.
+pub(crate) enum IntoRun {
     Begins,
-    /// It works.
     Works(Box<Work>),
-    /// It has answered.
+    /// The row was returned.
     Over,
 }
 
-/// What a crawl into a table works with.
+/// A running crawl into a table.
 pub(crate) struct Work {
-    /// Ends before the table is let go.
+    /// Dropped before the table.
     crawling: Crawling,
-    target: Target,
+    target: PagesTable,
     written: Written,
     rules: Option<Rules>,
-    /// Rows that are not written yet, the bytes of their bodies, and since when they wait.
+    /// Rows that are not written yet, the bytes of their bodies, and the time of the first of them.
     rows: Vec<Arc<Row>>,
     bytes: usize,
-    left: Vec<Left>,
+    left: Vec<LeftPage>,
     first: Option<Instant>,
 }
 
-/// What it answers.
+/// The columns of the result.
 const ANSWER: [(&str, Type); 9] = [
     ("target", Type::Varchar),
     ("rows_inserted", Type::Bigint),
@@ -90,52 +89,41 @@ const ANSWER: [(&str, Type); 9] = [
 
 impl TableFunction for CrawlInto {
     const NAME: &'static str = "crawl_into";
-    type Bound = Bound;
-    type Running = Running;
+    const POSITIONAL: &'static [Type] = &[Type::Varchar, Type::Any];
+    const NAMED: &'static [NamedParameter] = OPTIONS;
+    const COLUMNS: &'static [(&'static str, Type)] = &ANSWER;
+    type Bound = IntoCall;
+    type Running = IntoRun;
 
-    fn positional() -> Vec<Type> {
-        vec![Type::Varchar, Type::Any]
-    }
-
-    fn named() -> Vec<(&'static str, Type)> {
-        super::options()
-    }
-
-    fn bind(bind: &mut Bind<'_>) -> Result<Bound, Fault> {
-        let options = Options::of_call(bind);
+    fn bind(bind: &mut Bind<'_>) -> Result<IntoCall, SqlError> {
+        let options = GivenOptions::of_call(bind);
         let from = match bind.argument(1) {
-            Argument::Text(text) if is_query(&text) => From::Query(text),
-            other => From::Urls(other),
+            Argument::Text(text) if is_query(&text) => UrlsFrom::Query(text),
+            other => UrlsFrom::Urls(other),
         };
         let target = bind.argument(0);
         let target =
-            target.as_text().ok_or_else(|| Fault::from("the name of the table is NULL"))?;
-        Bound::new(bind, target, from, options)
+            target.as_text().ok_or_else(|| SqlError::from("the name of the table is NULL"))?;
+        IntoCall::new(bind, target, from, options)
     }
 
-    fn start(_: &Bound) -> Result<Running, Fault> {
-        Ok(Running::Begins)
+    fn start(_: &IntoCall) -> Result<IntoRun, SqlError> {
+        Ok(IntoRun::Begins)
     }
 
-    fn fill(bound: &Bound, running: &mut Running, out: &mut Chunk<'_>) -> Result<(), Fault> {
+    fn fill(bound: &IntoCall, running: &mut IntoRun, out: &mut Chunk<'_>) -> Result<(), SqlError> {
         bound.fill(running, out)
     }
 }
 
 impl TableFunction for Statement {
     const NAME: &'static str = "curtsy_statement";
-    type Bound = Bound;
-    type Running = Running;
+    const POSITIONAL: &'static [Type] = &[Type::Varchar, Type::Varchar, Type::Texts, Type::Texts];
+    const COLUMNS: &'static [(&'static str, Type)] = &ANSWER;
+    type Bound = IntoCall;
+    type Running = IntoRun;
 
-    fn positional() -> Vec<Type> {
-        vec![Type::Varchar, Type::Varchar, Type::Texts, Type::Texts]
-    }
-
-    fn named() -> Vec<(&'static str, Type)> {
-        Vec::new()
-    }
-
-    fn bind(bind: &mut Bind<'_>) -> Result<Bound, Fault> {
+    fn bind(bind: &mut Bind<'_>) -> Result<IntoCall, SqlError> {
         let text = |at: usize| match bind.argument(at) {
             Argument::Text(text) => text,
             _ => String::new(),
@@ -143,15 +131,15 @@ impl TableFunction for Statement {
         let (query, target) = (text(0), text(1));
         let (keys, values) = (list(bind.argument(2)), list(bind.argument(3)));
         let keys = keys.into_iter().filter_map(|key| key.as_text().map(str::to_owned));
-        let options = Options::of_statement(keys.zip(values).collect())?;
-        Bound::new(bind, &target, From::Query(query), options)
+        let options = GivenOptions::of_statement(keys.zip(values).collect())?;
+        IntoCall::new(bind, &target, UrlsFrom::Query(query), options)
     }
 
-    fn start(_: &Bound) -> Result<Running, Fault> {
-        Ok(Running::Begins)
+    fn start(_: &IntoCall) -> Result<IntoRun, SqlError> {
+        Ok(IntoRun::Begins)
     }
 
-    fn fill(bound: &Bound, running: &mut Running, out: &mut Chunk<'_>) -> Result<(), Fault> {
+    fn fill(bound: &IntoCall, running: &mut IntoRun, out: &mut Chunk<'_>) -> Result<(), SqlError> {
         bound.fill(running, out)
     }
 }
@@ -163,7 +151,7 @@ fn list(argument: Argument) -> Vec<Argument> {
     }
 }
 
-/// Whether a text is a query and not a URL.
+/// Whether a text is a query, not a URL.
 fn is_query(text: &str) -> bool {
     let first = text.trim_start().trim_start_matches('(').trim_start();
     let word = first.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
@@ -172,102 +160,100 @@ fn is_query(text: &str) -> bool {
         && first[word.len()..].starts_with(|c: char| c.is_whitespace() || c == '(')
 }
 
-impl Bound {
+impl IntoCall {
     fn new(
         bind: &mut Bind<'_>,
         target: &str,
-        from: From,
-        options: Options,
-    ) -> Result<Bound, Fault> {
-        for (name, kind) in ANSWER {
-            bind.column(name, kind);
-        }
+        from: UrlsFrom,
+        options: GivenOptions,
+    ) -> Result<IntoCall, SqlError> {
         let caller = bind.caller();
         if !caller.has_shim() {
             let why = missing_statement().unwrap_or_default();
-            return Err(Fault::from(format!(
+            return Err(SqlError::from(format!(
                 "a crawl can't write into a table by itself here: {why}\nhint: INSERT INTO {target} BY NAME FROM crawl(…)"
             )));
         }
         if caller.in_transaction() {
-            return Err(Fault::from(
+            return Err(SqlError::from(
                 "a crawl into a table can't be part of a transaction: what was fetched is kept batch by batch, whatever becomes of it\nhint: COMMIT first, or use INSERT INTO … BY NAME FROM crawl(…) inside the transaction",
             ));
         }
-        let session = Session::of(bind);
-        // What is wrong with the order is said before anything is touched.
-        asked(&options, &session, Vec::new())?;
+        let session = SessionSettings::of(bind);
+        // Wrong options are reported before anything is changed.
+        order(&options, &session, Vec::new())?;
         let target = caller.resolve(target)?;
-        if let From::Query(query) = &from {
+        if let UrlsFrom::Query(query) = &from {
             prepared(&caller.connect()?, query)?;
         }
-        Ok(Bound { target, from, options, session, caller })
+        Ok(IntoCall { target, from, options, session, caller })
     }
 
-    /// Does the next step; answers with one row when there is nothing more to do.
-    fn fill(&self, running: &mut Running, out: &mut Chunk<'_>) -> Result<(), Fault> {
+    /// Does the next step. Returns one row at the end.
+    fn fill(&self, running: &mut IntoRun, out: &mut Chunk<'_>) -> Result<(), SqlError> {
         match running {
-            Running::Begins => match self.begin()? {
+            IntoRun::Begins => match self.begin()? {
                 (written, None) => {
-                    *running = Running::Over;
+                    *running = IntoRun::Over;
                     answer(out, &self.target, written, None);
                 }
                 (_, Some(work)) => {
-                    *running = Running::Works(work);
+                    *running = IntoRun::Works(work);
                     out.not_yet(Duration::ZERO);
                 }
             },
-            Running::Works(work) => match work.steps(&self.caller)? {
+            IntoRun::Works(work) => match work.steps(&self.caller)? {
                 Some(report) => {
                     answer(out, &self.target, work.written, Some(&report));
-                    *running = Running::Over;
+                    *running = IntoRun::Over;
                 }
                 None => out.not_yet(Duration::ZERO),
             },
-            Running::Over => {}
+            IntoRun::Over => {}
         }
         Ok(())
     }
 
     /// Opens the table and starts the crawl, if there is anything to crawl.
-    fn begin(&self) -> Result<(Written, Option<Box<Work>>), Fault> {
+    fn begin(&self) -> Result<(Written, Option<Box<Work>>), SqlError> {
         let db = self.caller.connect()?;
         let seeds = match &self.from {
-            From::Query(query) => self.seeds_of(&db, query)?,
-            From::Urls(urls) => Seeds::of(urls)?,
+            UrlsFrom::Query(query) => self.seeds_of(&db, query)?,
+            UrlsFrom::Urls(urls) => Seeds::of(urls)?,
         };
-        let mut asked = asked(&self.options, &self.session, seeds.urls)?;
-        if let From::Urls(urls) = &self.from {
-            asked = asked.naming(urls);
+        let mut order = order(&self.options, &self.session, seeds.urls)?;
+        if let UrlsFrom::Urls(urls) = &self.from {
+            order = order.naming(urls);
         }
-        let mut target = Target::open(self.target.clone(), db)?;
+        let mut target = PagesTable::open(self.target.clone(), db)?;
         let written = target.write_malformed(&seeds.malformed)?;
-        let (known, held) = target.held(asked.update_stale)?;
-        if asked.update_stale {
+        let (known, held) = target.held(order.update_stale)?;
+        if order.update_stale {
             let hosts: HashSet<String> =
-                asked.job.seeds.iter().map(|url| url.host().as_str().to_owned()).collect();
-            asked.job.seeds.extend(target.urls_on(&hosts)?);
-            asked.job.discovery.seeds = asked.job.seeds.clone();
+                order.job.seeds.iter().map(|url| url.host().as_str().to_owned()).collect();
+            order.job.seeds.extend(target.urls_on(&hosts)?);
+            order.job.discovery.seeds = order.job.seeds.clone();
         }
-        if asked.job.discovery.follow_links && !asked.update_stale {
-            // A crawl that was ended goes on from the pages that it had read. Where links lead is the seeds' to say.
-            let discovery = Discovery::new(asked.job.discovery.clone()).map_err(fault)?;
+        if order.job.discovery.follow_links && !order.update_stale {
+            // A crawl that was ended continues from the pages that it has read. The seeds alone
+            // define the scope.
+            let discovery = Discovery::new(order.job.discovery.clone()).map_err(sql_error)?;
             let links = target.links()?.into_iter().filter(|url| discovery.wants(url));
-            asked.job.seeds.extend(links);
+            order.job.seeds.extend(links);
         }
-        if asked.job.seeds.is_empty() {
+        if order.job.seeds.is_empty() {
             return Ok((written, None));
         }
-        let crawling = Crawling::start(&asked, known, held, self.caller.clone())?;
+        let crawling = Crawling::start(&order, known, held, self.caller.clone())?;
         let (rules, rows, left, first) = (None, Vec::new(), Vec::new(), None);
         let work = Work { crawling, target, written, rules, rows, bytes: 0, left, first };
         Ok((written, Some(Box::new(work))))
     }
 
-    /// The URLs that a query gives: its first column.
-    fn seeds_of(&self, db: &Connection, query: &str) -> Result<Seeds, Fault> {
+    /// Returns the URLs of a query: its first column.
+    fn seeds_of(&self, db: &DuckConnection, query: &str) -> Result<Seeds, SqlError> {
         let mut prepared = prepared(db, query)?;
-        let failed = |fault| Fault(format!("in the query for URLs: {fault}"));
+        let failed = |error| SqlError(format!("in the query for URLs: {error}"));
         let mut rows = prepared.query_unless(|| self.caller.is_interrupted()).map_err(failed)?;
         let mut seeds = Seeds::default();
         while let Some(batch) = rows.next().map_err(failed)? {
@@ -277,21 +263,21 @@ impl Bound {
     }
 }
 
-/// A query for URLs, if it is one.
-fn prepared(db: &Connection, query: &str) -> Result<Prepared, Fault> {
+/// Prepares a query for URLs, and refuses another statement.
+fn prepared(db: &DuckConnection, query: &str) -> Result<Prepared, SqlError> {
     let prepared =
-        db.prepare(query).map_err(|fault| Fault(format!("in the query for URLs: {fault}")))?;
+        db.prepare(query).map_err(|error| SqlError(format!("in the query for URLs: {error}")))?;
     let columns = prepared.columns();
     if !prepared.is_select() || columns.is_empty() {
-        return Err(Fault::from("expected a query for URLs: (SELECT url FROM …)"));
+        return Err(SqlError::from("expected a query for URLs: (SELECT url FROM …)"));
     }
     if prepared.parameters() > 0 {
-        return Err(Fault::from(
+        return Err(SqlError::from(
             "a query for URLs can't have parameters\nhint: SET VARIABLE x = …, and getvariable('x') in the query",
         ));
     }
-    if !matches!(columns[0].kind, Kind::Text | Kind::Null) {
-        return Err(Fault(format!(
+    if !matches!(columns[0].kind, ColumnKind::Text | ColumnKind::Null) {
+        return Err(SqlError(format!(
             "the first column of the query for URLs is `{}`, which is not text\nhint: the first column has the URLs, as VARCHAR",
             columns[0].name
         )));
@@ -300,17 +286,17 @@ fn prepared(db: &Connection, query: &str) -> Result<Prepared, Fault> {
 }
 
 impl Work {
-    /// Writes what comes; tells what the crawl came to when it is over. DuckDB has its thread back now and then.
-    fn steps(&mut self, caller: &Caller) -> Result<Option<Report>, Fault> {
+    /// Writes rows as they come, for a while. Returns the report of a crawl that has ended.
+    fn steps(&mut self, caller: &CallerSession) -> Result<Option<CrawlReport>, SqlError> {
         let since = Instant::now();
         while since.elapsed() < STRETCH && !caller.is_interrupted() {
             match self.crawling.next()? {
-                Next::Rows(delivery) => self.take(delivery)?,
-                Next::Nothing => {
+                NextRows::Delivered(delivery) => self.take(delivery)?,
+                NextRows::Nothing => {
                     self.write()?;
                     break;
                 }
-                Next::Over(report) => {
+                NextRows::Ended(report) => {
                     self.write()?;
                     return Ok(Some(*report));
                 }
@@ -319,23 +305,21 @@ impl Work {
         Ok(None)
     }
 
-    /// Gathers rows until there are enough of them, or the first has waited long enough. Whoever fetched them goes on meanwhile: what is not
-    /// written yet is lost with this process, and so is what was to be fetched.
-    fn take(&mut self, mut delivery: Delivery) -> Result<(), Fault> {
+    /// Collects rows until the batch is full or its first row has waited long enough. The worker
+    /// continues meanwhile. A kill loses the collected rows; the next crawl fetches their pages
+    /// again.
+    fn take(&mut self, mut delivery: RowDelivery) -> Result<(), SqlError> {
         let bodies = delivery.rows.iter().filter_map(|row| row.page.as_deref()?.body.as_deref());
         self.bytes += bodies.map(<[u8]>::len).sum::<usize>();
         self.rows.append(&mut delivery.rows);
         self.left.append(&mut delivery.left);
-        delivery.keep();
+        delivery.accept();
         let first = *self.first.get_or_insert_with(Instant::now);
-        match is_enough(self.rows.len(), self.bytes, first.elapsed()) {
-            true => self.write(),
-            false => Ok(()),
-        }
+        if is_enough(self.rows.len(), self.bytes, first.elapsed()) { self.write() } else { Ok(()) }
     }
 
-    /// Writes what was gathered as one transaction.
-    fn write(&mut self) -> Result<(), Fault> {
+    /// Writes the collected rows as one transaction.
+    fn write(&mut self) -> Result<(), SqlError> {
         (self.first, self.bytes) = (None, 0);
         let (rows, left) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.left));
         if !rows.is_empty() {
@@ -347,12 +331,12 @@ impl Work {
     }
 }
 
-/// Whether rows that have waited so long are written now.
+/// Whether a batch is written now.
 fn is_enough(rows: usize, bytes: usize, waited: Duration) -> bool {
     rows >= BATCH_MOST || bytes >= BATCH_BYTES || rows >= BATCH && waited >= RUSH || waited >= WAIT
 }
 
-fn answer(out: &mut Chunk<'_>, target: &TableName, written: Written, report: Option<&Report>) {
+fn answer(out: &mut Chunk<'_>, target: &TableName, written: Written, report: Option<&CrawlReport>) {
     let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     out.text(0, 0, &target.quoted());
     out.bigint(1, 0, count(written.inserted));

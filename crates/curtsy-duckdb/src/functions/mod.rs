@@ -1,7 +1,8 @@
-//! What DuckDB's users see: functions, settings, and what the CRAWL statement calls.
+//! What users of DuckDB see: functions, settings, and the target of the CRAWL statement.
 
 mod crawl;
 mod into;
+mod listing;
 mod options;
 mod plan;
 mod robots_allowed;
@@ -12,39 +13,32 @@ mod surt;
 mod url_host;
 mod why;
 
-use crate::duck::{Database, Fault, TableFunction, Type};
-use crate::order::{Named, OPTIONS};
-use crate::tray::Rows;
+use crate::duck::{LoadedDatabase, SqlError, TableFunction};
+use crate::tray::TrayRows;
 
-/// Adds all of it to a database.
-pub(crate) fn register(database: &Database) -> Result<(), Fault> {
+/// Adds all settings and functions to a database.
+pub(crate) fn register(database: &LoadedDatabase) -> Result<(), SqlError> {
     for setting in settings::all() {
         database.setting(&setting)?;
     }
     database.scalar::<surt::Surt>()?;
     database.scalar::<url_host::UrlHost>()?;
     database.scalar::<robots_allowed::RobotsAllowed>()?;
-    database.table::<crawl::Crawl>()?;
-    database.table::<into::CrawlInto>()?;
-    database.table::<into::Statement>()?;
-    database.table::<Rows>()?;
-    database.table::<sitemap::Sitemap>()?;
-    database.table::<robots_check::RobotsCheck>()?;
-    database.table::<plan::CrawlPlan>()?;
+    database.table::<TrayRows>()?;
     database.table::<why::CrawlWhy>()?;
-    database.table::<options::CrawlOptions>()?;
-    database.statement(&[
-        crawl::Crawl::NAME,
-        into::CrawlInto::NAME,
-        into::Statement::NAME,
-        sitemap::Sitemap::NAME,
-        robots_check::RobotsCheck::NAME,
-        plan::CrawlPlan::NAME,
-    ]);
+    database.table::<options::OptionsFunction>()?;
+    let with_progress = [
+        table::<crawl::CrawlFunction>(database)?,
+        table::<into::CrawlInto>(database)?,
+        table::<into::Statement>(database)?,
+        table::<sitemap::SitemapFunction>(database)?,
+        table::<robots_check::RobotsCheck>(database)?,
+        table::<plan::CrawlPlan>(database)?,
+    ];
+    database.statement(&with_progress);
     Ok(())
 }
 
-/// The options of a crawl as named parameters. Their types are ours to check: DuckDB would not say what is expected.
-fn options() -> Vec<(&'static str, Type)> {
-    OPTIONS.iter().map(|Named(name, _)| (*name, Type::Any)).collect()
+fn table<F: TableFunction>(database: &LoadedDatabase) -> Result<&'static str, SqlError> {
+    database.table::<F>().map(|()| F::NAME)
 }

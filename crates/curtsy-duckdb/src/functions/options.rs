@@ -1,40 +1,31 @@
-//! `crawl_options()`: the options of every crawl, and what each is for.
+//! `crawl_options()`: the options of every crawl, each with a description.
 
-use crate::duck::{Bind, Chunk, Fault, TableFunction, Type};
-use crate::order::{Named, OPTIONS};
+use crate::duck::{Bind, Chunk, NamedParameter, SqlError, TableFunction, Type};
+use crate::order::OPTIONS;
 
 /// `crawl_options()`.
-pub(crate) struct CrawlOptions;
+pub(crate) struct OptionsFunction;
 
-impl TableFunction for CrawlOptions {
+impl TableFunction for OptionsFunction {
     const NAME: &'static str = "crawl_options";
+    const COLUMNS: &'static [(&'static str, Type)] =
+        &[("name", Type::Varchar), ("description", Type::Varchar)];
     type Bound = ();
-    type Running = std::slice::Iter<'static, Named>;
+    type Running = std::slice::Iter<'static, NamedParameter>;
 
-    fn positional() -> Vec<Type> {
-        Vec::new()
-    }
-
-    fn bind(bind: &mut Bind<'_>) -> Result<(), Fault> {
-        bind.column("name", Type::Varchar);
-        bind.column("description", Type::Varchar);
+    fn bind(_: &mut Bind<'_>) -> Result<(), SqlError> {
         Ok(())
     }
 
-    fn start((): &()) -> Result<Self::Running, Fault> {
+    fn start((): &()) -> Result<Self::Running, SqlError> {
         Ok(OPTIONS.iter())
     }
 
-    fn fill((): &(), options: &mut Self::Running, out: &mut Chunk<'_>) -> Result<(), Fault> {
-        let mut line = 0;
-        while line < out.capacity()
-            && let Some(Named(name, about)) = options.next()
-        {
+    fn fill((): &(), options: &mut Self::Running, out: &mut Chunk<'_>) -> Result<(), SqlError> {
+        out.fill(options, |out, line, NamedParameter(name, about)| {
             out.text(0, line, name);
             out.text(1, line, about);
-            line += 1;
-        }
-        out.set_len(line);
+        });
         Ok(())
     }
 }

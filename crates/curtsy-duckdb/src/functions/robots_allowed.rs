@@ -4,22 +4,23 @@ use curtsy_core::policy::AgentMatch;
 use curtsy_core::robots::{AgentRules, Robots};
 use curtsy_core::url::CrawlUrl;
 
-use crate::duck::{Fault, Scalar};
+use crate::duck::{Scalar, SqlError};
 
-/// NULL for what cannot be crawled. Agents are compared as RFC 9309 says; whose robots.txt it is is not looked at.
+/// Returns NULL for a URL that cannot be crawled. Agents are compared by RFC 9309. The function
+/// does not check whether the robots.txt belongs to the URL's host.
 pub(crate) struct RobotsAllowed;
 
-/// The robots.txt that was read last: it is most often the same from row to row.
+/// The robots.txt that was parsed last: it is often the same from row to row.
 #[derive(Default)]
 pub(crate) struct Last(Option<(String, String, AgentRules)>);
 
 impl Scalar for RobotsAllowed {
     const NAME: &'static str = "robots_allowed";
     const ARGUMENTS: usize = 3;
-    type Out = bool;
+    type Output = bool;
     type Memory = Last;
 
-    fn call(last: &mut Last, arguments: &[&str]) -> Result<Option<bool>, Fault> {
+    fn call(last: &mut Last, arguments: &[&str]) -> Result<Option<bool>, SqlError> {
         let &[robots, agent, url] = arguments else {
             return Err("expected a robots.txt, an agent and a URL".into());
         };

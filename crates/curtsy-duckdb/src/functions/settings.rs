@@ -1,26 +1,25 @@
-//! The settings that a crawl looks at.
+//! The settings that a crawl reads.
 
 use crate::duck::{Argument, Setting, Type};
 
-/// Two of them are httpfs' own, with its defaults: whoever comes first adds them. None is DuckDB's.
+/// All settings. `http_timeout` and `http_keep_alive` belong to the extension httpfs and have its
+/// defaults: the extension that is loaded first adds them. None is a setting of DuckDB itself.
 pub(crate) fn all() -> Vec<Setting> {
-    let text = |name, description| {
-        let default = Argument::Text(String::new());
-        Setting { name, ty: Type::Varchar, default, description }
-    };
+    let setting = |name, ty, default, description| Setting { name, ty, default, description };
+    let text = |name, about| setting(name, Type::Varchar, Argument::Text(String::new()), about);
     vec![
-        Setting {
-            name: "http_timeout",
-            ty: Type::Ubigint,
-            default: Argument::Integer(30),
-            description: "HTTP timeout read/write/connection/retry (in seconds)",
-        },
-        Setting {
-            name: "http_keep_alive",
-            ty: Type::Boolean,
-            default: Argument::Boolean(true),
-            description: "Keep alive connections. Setting this to false can help when running into connection failures",
-        },
+        setting(
+            "http_timeout",
+            Type::Ubigint,
+            Argument::Integer(30),
+            "HTTP timeout read/write/connection/retry (in seconds)",
+        ),
+        setting(
+            "http_keep_alive",
+            Type::Boolean,
+            Argument::Boolean(true),
+            "Keep alive connections. Setting this to false can help when running into connection failures",
+        ),
         text(
             "curtsy_contact",
             "Who crawls: a mail address or the URL of a page, for the User-Agent",

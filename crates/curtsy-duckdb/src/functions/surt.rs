@@ -2,18 +2,18 @@
 
 use curtsy_core::url::{SurtOptions, surt};
 
-use crate::duck::{Fault, Scalar};
+use crate::duck::{Scalar, SqlError};
 
-/// NULL for what has no such key.
+/// Returns NULL for a URL without such a key.
 pub(crate) struct Surt;
 
 impl Scalar for Surt {
     const NAME: &'static str = "surt";
     const ARGUMENTS: usize = 1;
-    type Out = String;
+    type Output = String;
     type Memory = ();
 
-    fn call((): &mut (), arguments: &[&str]) -> Result<Option<String>, Fault> {
+    fn call((): &mut (), arguments: &[&str]) -> Result<Option<String>, SqlError> {
         Ok(surt(arguments[0], &SurtOptions::default()).ok())
     }
 }

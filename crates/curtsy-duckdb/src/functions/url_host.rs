@@ -2,18 +2,18 @@
 
 use curtsy_core::url::CrawlUrl;
 
-use crate::duck::{Fault, Scalar};
+use crate::duck::{Scalar, SqlError};
 
-/// NULL for what cannot be crawled.
+/// Returns NULL for a URL that cannot be crawled.
 pub(crate) struct UrlHost;
 
 impl Scalar for UrlHost {
     const NAME: &'static str = "url_host";
     const ARGUMENTS: usize = 1;
-    type Out = String;
+    type Output = String;
     type Memory = ();
 
-    fn call((): &mut (), arguments: &[&str]) -> Result<Option<String>, Fault> {
+    fn call((): &mut (), arguments: &[&str]) -> Result<Option<String>, SqlError> {
         let url = CrawlUrl::parse(arguments[0]).ok();
         Ok(url.map(|url| url.host().as_str().to_owned()))
     }

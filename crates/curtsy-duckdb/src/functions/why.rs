@@ -1,86 +1,65 @@
-//! `crawl_why(url, …)`: what a crawl would do with a URL now, and what every gate says to it. Nothing is asked.
-
-use std::collections::VecDeque;
+//! `crawl_why(url, …)`: what a crawl would do with a URL now, and what every gate says about it.
+//! Sends nothing.
 
 use curtsy_core::evidence::timestamp;
 use curtsy_core::host::{Action, Kind, Verdict};
+use curtsy_core::time::Time;
 use curtsy_crawl::{Explained, explain_job};
-use curtsy_store::{Ledger, Machine, Options as StoreOptions};
 
-use crate::duck::{Bind, Chunk, Fault, TableFunction, Type};
-use crate::order::{Asked, Options, Seeds, Session, asked, fault};
+use super::listing::{Listing, UrlsCall};
+use crate::duck::{Bind, Chunk, SqlError, Type};
+use crate::order::{Seeds, sql_error};
+use crate::task::StopSignal;
 
 /// `crawl_why(url, …)`.
 pub(crate) struct CrawlWhy;
 
-/// What is told: which gate, its verdict, until when, and why.
-type Told = (String, &'static str, Option<i64>, String);
+/// The name of a gate or `action`, its verdict, until when, and why.
+type Explanation = (&'static str, &'static str, Option<i64>, String);
 
-impl TableFunction for CrawlWhy {
+impl Listing for CrawlWhy {
     const NAME: &'static str = "crawl_why";
-    type Bound = Asked;
-    type Running = VecDeque<Told>;
+    const URLS: Type = Type::Varchar;
+    const COLUMNS: &'static [(&'static str, Type)] = &[
+        ("gate", Type::Varchar),
+        ("verdict", Type::Varchar),
+        ("not_before", Type::Timestamp),
+        ("why", Type::Varchar),
+    ];
+    type Row = Explanation;
 
-    fn positional() -> Vec<Type> {
-        vec![Type::Varchar]
+    fn call(bind: &Bind<'_>) -> Result<UrlsCall, SqlError> {
+        UrlsCall::read(bind, Seeds::all)
     }
 
-    fn named() -> Vec<(&'static str, Type)> {
-        super::options()
+    /// The action first, then every gate.
+    fn rows(call: UrlsCall, _: StopSignal) -> Result<Vec<Explanation>, SqlError> {
+        let (job, mut ledger) = (&call.order.job, call.order.open_ledger()?);
+        let explained = explain_job(&mut ledger, job, &job.seeds[0]).map_err(sql_error)?;
+        let gates = explained.gates.iter().map(|(gate, verdict, why)| {
+            let (word, until) = match verdict {
+                Verdict::Go => ("go", None),
+                Verdict::NotBefore(at) => ("not_before", micros(*at)),
+                Verdict::Never => ("never", None),
+            };
+            (gate.name(), word, until, why.clone())
+        });
+        Ok(std::iter::once(action(&explained)).chain(gates).collect())
     }
 
-    fn bind(bind: &mut Bind<'_>) -> Result<Asked, Fault> {
-        bind.column("gate", Type::Varchar);
-        bind.column("verdict", Type::Varchar);
-        bind.column("not_before", Type::Timestamp);
-        bind.column("why", Type::Varchar);
-        let seeds = Seeds::all(&bind.argument(0))?;
-        asked(&Options::of_call(bind), &Session::of(bind), seeds)
-    }
-
-    fn start(asked: &Asked) -> Result<VecDeque<Told>, Fault> {
-        let job = &asked.job;
-        let quiet = StoreOptions::default().quiet;
-        let mut ledger =
-            Ledger::open(job.ledger_file().map_err(fault)?, Machine, quiet).map_err(fault)?;
-        let explained = explain_job(&mut ledger, job, &job.seeds[0]).map_err(fault)?;
-        Ok(told(&explained).collect())
-    }
-
-    fn fill(_: &Asked, told: &mut VecDeque<Told>, out: &mut Chunk<'_>) -> Result<(), Fault> {
-        let mut line = 0;
-        while line < out.capacity()
-            && let Some((gate, verdict, until, why)) = told.pop_front()
-        {
-            out.text(0, line, &gate);
-            out.text(1, line, verdict);
-            match until {
-                Some(micros) => out.timestamp(2, line, micros),
-                None => out.null(2, line),
-            }
-            out.text(3, line, &why);
-            line += 1;
-        }
-        out.set_len(line);
-        Ok(())
+    fn write(out: &mut Chunk<'_>, line: usize, (gate, verdict, until, why): Explanation) {
+        out.text(0, line, gate);
+        out.text(1, line, verdict);
+        out.or_null(2, line, until, Chunk::timestamp);
+        out.text(3, line, &why);
     }
 }
 
-/// The action first, then every gate.
-fn told(explained: &Explained) -> impl Iterator<Item = Told> {
-    let gates = explained.gates.iter().map(|(gate, verdict, why)| {
-        let (word, until) = match verdict {
-            Verdict::Go => ("go", None),
-            Verdict::NotBefore(at) => ("not_before", i64::try_from(at.micros()).ok()),
-            Verdict::Never => ("never", None),
-        };
-        (gate.name().to_owned(), word, until, why.clone())
-    });
-    std::iter::once(action(explained)).chain(gates)
+fn micros(at: Time) -> Option<i64> {
+    i64::try_from(at.micros()).ok()
 }
 
-fn action(explained: &Explained) -> Told {
-    let micros = |at: curtsy_core::time::Time| i64::try_from(at.micros()).ok();
+fn action(explained: &Explained) -> Explanation {
     let (verdict, until, why) = match &explained.decision.action {
         Action::Refuse(gate) => ("never", None, format!("the {} gate refuses it", gate.name())),
         Action::UseCached => ("go", None, "needs no request".to_owned()),
@@ -100,5 +79,5 @@ fn action(explained: &Explained) -> Told {
             }
         }
     };
-    ("action".to_owned(), verdict, until, why)
+    ("action", verdict, until, why)
 }

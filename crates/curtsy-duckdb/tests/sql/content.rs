@@ -14,7 +14,8 @@ fn page_of(bytes: u32) -> Body {
     Body::Page(PageParts { bytes, ..PageParts::default() })
 }
 
-/// "Default max: 10MB (`max_response_bytes`)", "Responses exceeding limit: marked as error, body discarded": as it is after unpacking.
+/// "Default max: 10MB (`max_response_bytes`)", "Responses exceeding limit: marked as error, body
+/// discarded": as it is after unpacking.
 #[test]
 fn a_response_that_is_too_large_is_an_error_without_a_body() {
     let host = Host::named("h.test")
@@ -33,13 +34,14 @@ fn a_response_that_is_too_large_is_an_error_without_a_body() {
     duck.run("DROP TABLE pages");
     duck.crawl(&list([town.url(0, "/large"), town.url(0, "/huge")]), "");
     assert_eq!(json!(duck.rows(told)), json!([too_large, [200, false, null]]), "10 MiB by default");
-    // It was not worth a retry.
+    // The error was not retried.
     assert_eq!(town.asked(0).iter().filter(|path| *path == "/huge").count(), 1);
     town.assert_clean();
 }
 
-/// "`accept_content_types`: whitelist (supports wildcards like `text/*`)", "`reject_content_types`: blacklist (checked after accept)",
-/// "Rejected responses: marked as error, body discarded", "Content-type rejection: skip".
+/// "`accept_content_types`: whitelist (supports wildcards like `text/*`)", "`reject_content_types`:
+/// blacklist (checked after accept)", "Rejected responses: marked as error, body discarded",
+/// "Content-type rejection: skip".
 #[test]
 fn content_types_are_filtered() {
     let says = |path: &str, kind: &str| {
@@ -74,7 +76,7 @@ fn content_types_are_filtered() {
     );
     assert_eq!(kept("accept_content_types ['text/*'], reject_content_types ['text/*']"), [""; 0]);
     assert_eq!(kept("reject_content_types 'image/*'"), ["html", "json", "plain"]);
-    // Asked for once each time: what is refused is not tried again.
+    // Requested once each time: a refused response is not retried.
     assert_eq!(town.asked(0).iter().filter(|path| *path == "/png").count(), 5);
     town.close();
 }
@@ -103,7 +105,7 @@ fn compressed_answers_are_asked_for_unless_they_are_not_wanted() {
     assert!(coding("/b").iter().all(|coding| coding == "identity"), "{:?}", coding("/b"));
 }
 
-/// Whatever the coding is, the body is the same.
+/// The body is the same with every coding.
 #[test]
 fn packed_answers_are_unpacked() {
     let codings = [Coding::Gzip, Coding::Deflate, Coding::RawDeflate, Coding::Br, Coding::Zstd];
@@ -120,7 +122,7 @@ fn packed_answers_are_unpacked() {
     town.assert_clean();
 }
 
-/// Bytes that are no text can be had back.
+/// Bytes that are not text can be restored.
 #[test]
 fn a_body_that_is_no_text_keeps_its_bytes() {
     let answer = Answer::to("/x").body(Body::Hex("89504e470d0a00ff41".to_owned()));

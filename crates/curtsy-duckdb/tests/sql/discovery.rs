@@ -1,4 +1,4 @@
-//! URL discovery: sitemaps, links, URLs that are given.
+//! URL discovery: sitemaps, links, given URLs.
 
 use curtsy_sim::loopback::{Answer, Body, Host, Scene, Sitemap, SitemapKind};
 use serde_json::json;
@@ -19,8 +19,8 @@ fn fetched(duck: &Duck) -> Vec<String> {
     duck.texts("SELECT regexp_extract(url, '[0-9](/.*)$', 1) AS path FROM pages WHERE decision = 'fetched' ORDER BY path")
 }
 
-/// "Parse robots.txt for `Sitemap:` directives", "Handle sitemap indexes recursively", "Auto-detect and decompress gzipped sitemaps",
-/// "Cache discovered URLs with metadata (lastmod, changefreq)".
+/// "Parse robots.txt for `Sitemap:` directives", "Handle sitemap indexes recursively", "Auto-detect
+/// and decompress gzipped sitemaps", "Cache discovered URLs with metadata (lastmod, changefreq)".
 #[test]
 fn sitemaps_of_robots_txt_are_read_through_their_indexes() {
     let packed = Sitemap { gz: true, ..sitemap("/deep.xml", SitemapKind::Urls, &["/p/1", "/p/2"]) };
@@ -39,7 +39,7 @@ fn sitemaps_of_robots_txt_are_read_through_their_indexes() {
     let duck = town.duck();
     duck.crawl(&list([town.url(0, "/")]), "");
     assert_eq!(fetched(&duck), ["/", "/p/1", "/p/2", "/p/3"]);
-    // What robots.txt forbids is a row too.
+    // A URL that robots.txt forbids has a row too.
     let refused = "SELECT robots_rule FROM pages WHERE url LIKE '%/p/4'";
     assert_eq!(duck.texts(refused), ["Disallow: /p/4"]);
     let listed = "SELECT regexp_extract(url, '/p/.$'), regexp_extract(sitemap, '/[a-z]+.xml$'), lastmod::VARCHAR, changefreq, seen_at IS NOT NULL FROM curtsy_sitemap_urls WHERE url LIKE '%/p/%' ORDER BY 1";
@@ -81,7 +81,8 @@ fn without_a_word_in_robots_txt_the_usual_places_are_tried() {
     }
 }
 
-/// "BFS crawl from start URL when enabled (`follow_links = true`)", "Respect `max_crawl_depth` and `max_crawl_pages`".
+/// "BFS crawl from start URL when enabled (`follow_links = true`)", "Respect `max_crawl_depth` and
+/// `max_crawl_pages`".
 #[test]
 fn links_are_followed_breadth_first_when_that_is_wanted() {
     let page = |path: &str, links: &[&str]| Answer::page(path, path, "", links);
@@ -113,7 +114,7 @@ fn links_are_followed_breadth_first_when_that_is_wanted() {
     assert_eq!(crawl("follow_links true, max_crawl_depth 1"), ["/", "/a", "/b"]);
     assert_eq!(crawl("follow_links true, max_crawl_depth 0"), ["/"]);
     assert_eq!(crawl("follow_links true, max_crawl_pages 4").len(), 4);
-    // What the limit did not reach has no row.
+    // A page beyond the limit has no row.
     assert_eq!(duck.number("SELECT count(*) FROM pages"), 4);
     assert_eq!(crawl("follow_links true, include '/a*'"), ["/", "/a", "/a1"]);
     assert_eq!(crawl("follow_links true, exclude '/a1'"), ["/", "/a", "/b", "/b1"]);
@@ -160,8 +161,8 @@ fn the_address_that_a_page_calls_its_own_is_followed() {
     town.close();
 }
 
-/// "When given full URL: Still check robots.txt for that domain. If no sitemap found, crawl the URL directly. Don't cache "not_found" status
-/// for direct URLs".
+/// "When given full URL: Still check robots.txt for that domain. If no sitemap found, crawl the URL
+/// directly. Don't cache "not_found" status for direct URLs".
 #[test]
 fn a_page_that_is_given_is_fetched_without_a_sitemap() {
     let host = Host::named("h.test")
@@ -172,13 +173,13 @@ fn a_page_that_is_given_is_fetched_without_a_sitemap() {
     let duck = town.duck();
     duck.crawl(&list([town.url(0, "/p/1")]), "");
     assert_eq!(town.asked(0), ["/robots.txt", "/p/1"]);
-    // One that is not found has its row.
+    // A missing page has a row.
     duck.crawl(&list([town.url(0, "/p/99")]), "");
     assert_eq!(duck.number("SELECT http_status FROM pages WHERE url LIKE '%/p/99'"), 404);
-    // Even with sitemaps of every host, none of which is there yet.
+    // Also with sitemaps of every host, none of which exists yet.
     duck.crawl(&list([town.url(0, "/p/2")]), "sitemaps true");
     assert_eq!(fetched(&duck), ["/p/1", "/p/2"]);
-    // That there was none is not remembered: it is there now, and is found.
+    // The missing sitemap is not remembered: it exists now, and is found.
     duck.crawl(&list([town.url(0, "/")]), "");
     assert_eq!(fetched(&duck), ["/", "/p/1", "/p/2", "/p/3"]);
     town.close();

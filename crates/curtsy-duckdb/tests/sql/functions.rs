@@ -1,4 +1,4 @@
-//! The functions beside the statement.
+//! The functions besides the statement.
 
 use curtsy_sim::loopback::{Host, Scene, Sitemap, SitemapKind};
 use serde_json::{Value as Json, json};
@@ -9,7 +9,7 @@ fn town(host: Host) -> Town {
     Town::new(Scene { seed: 1, hosts: vec![host], ..Scene::default() }, QUICK)
 }
 
-/// An address of this machine at which nobody listens.
+/// An address of this machine without a server.
 pub(crate) fn nobody() -> String {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     format!("http://127.0.0.1:{port}")
@@ -60,7 +60,7 @@ fn robots_check_says_what_decides() {
     assert_eq!(row(&urls[5]), json!([null, "malformed_url", null, null, null, null, null]));
     let why = duck.texts(&format!("SELECT why FROM robots_check('{}')", urls[0]));
     assert!(why[0].contains("line 3 forbids it"), "{why:?}");
-    // Nothing but robots.txt was asked for, once each.
+    // Only robots.txt was requested, once for each host.
     assert_eq!(
         (town.asked(0), town.asked(1)),
         (vec!["/robots.txt".to_owned()], vec!["/robots.txt".to_owned()])
@@ -157,7 +157,7 @@ fn crawl_options_names_every_option_of_the_statement() {
     for name in "threads max_total_connections max_parallel_per_domain follow_links max_crawl_depth max_crawl_pages respect_nofollow follow_canonical accept_content_types reject_content_types max_response_bytes compress update_stale max_retry_backoff_seconds user_agent policy".split(' ') {
         assert!(names.iter().any(|known| known == name), "{name}");
     }
-    // All of them can be said, each with what it is by default.
+    // All options can be given, each with its default.
     for name in &names {
         let value = match name.as_str() {
             "follow_links" | "update_stale" | "respect_nofollow" | "follow_canonical"
@@ -194,7 +194,7 @@ fn scalars_answer_for_every_row() {
     assert_eq!(json!(duck.rows(many)), json!([[100_000, 100_000, 39]]));
 }
 
-/// Settings of our own have their place among DuckDB's, and are each session's own.
+/// The extension's settings are among DuckDB's, and each session has its own values.
 #[test]
 fn settings_are_duckdbs() {
     let town = Town::empty("");

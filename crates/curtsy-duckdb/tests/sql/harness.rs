@@ -1,4 +1,4 @@
-//! A folder, sites, and stock DuckDB with the extension in it.
+//! A folder, sites, and stock DuckDB with the extension.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,14 +18,14 @@ use serde_json::{Value as Json, json};
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// Longer than anything here takes: whoever has not answered by then hangs.
+/// A timeout longer than any statement here: a process without an answer by then hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// The DuckDB that has the statement, and the one before it.
+/// The release with the statement, and the one before it.
 pub(crate) const NEW: &str = "2.0.0";
 pub(crate) const OLD: &str = "1.5.6";
 
-/// A policy that is quick and polite: the seed's rules, with a short delay.
+/// A fast and polite policy: the rules of the requirements, with a short delay.
 pub(crate) const QUICK: &str = "preset = 'warehouse'\n[pace]\ndelay = '20ms'\nadaptive = false\n";
 
 /// A folder that is removed at the end, with sites beside it.
@@ -35,7 +35,7 @@ pub(crate) struct Town {
 }
 
 impl Town {
-    /// Sites, and a policy for their visitors (as a file; a warehouse's defaults if it is empty).
+    /// Sites, and a policy as a file; without one, the defaults of `warehouse`.
     pub(crate) fn new(scene: Scene, policy: &str) -> Town {
         let mut town = Town::empty(policy);
         town.sites = Some(Sites::start(scene, Settings::default()).unwrap());
@@ -62,17 +62,17 @@ impl Town {
         format!("{}{}", hosts[host].url_by_address.trim_end_matches('/'), path)
     }
 
-    /// The generated pages of a host but its home, as SQL has a list of texts.
+    /// Returns the generated pages of a host without its home page, as a SQL list.
     pub(crate) fn pages(&self, host: usize, from: u32, to: u32) -> String {
         list((from..to).map(|n| self.url(host, &format!("/p/{n}"))))
     }
 
-    /// What the sites have seen so far.
+    /// Returns the log of the sites so far.
     pub(crate) fn log(&self) -> Vec<Exchange> {
         self.sites.as_ref().unwrap().log()
     }
 
-    /// The paths that a host was asked for so far, in order.
+    /// Returns the requested paths of a host so far, in order.
     pub(crate) fn asked(&self, host: usize) -> Vec<String> {
         let address = self.sites.as_ref().unwrap().hosts()[host].address;
         let of = |x: &&Exchange| x.local == Some((*address.ip()).into());
@@ -89,18 +89,18 @@ impl Town {
         }
     }
 
-    /// What the sites saw, once they are closed.
+    /// Closes the sites and returns their log.
     pub(crate) fn close(&mut self) -> Vec<Exchange> {
         self.sites.take().unwrap().stop().unwrap().log
     }
 
-    /// Closes the sites and lets the judge see what they saw.
+    /// Closes the sites and judges their log.
     #[track_caller]
     pub(crate) fn assert_clean(&mut self) -> Vec<Exchange> {
         self.assert_clean_but(&[])
     }
 
-    /// The same, with what was done to the crawler.
+    /// Does the same, with the events that happened to the crawler.
     #[track_caller]
     pub(crate) fn assert_clean_but(&mut self, faults: &[Fault]) -> Vec<Exchange> {
         let log = self.close();
@@ -121,14 +121,14 @@ impl Town {
         duck
     }
 
-    /// A process with this release of DuckDB, which has opened nothing yet.
+    /// Starts a process with this release of DuckDB, and opens nothing.
     pub(crate) fn duck_of(&self, release: &str) -> Duck {
         let mut command = Command::new(python(release));
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sql/drive.py"));
         Duck::start(self.dressed(command))
     }
 
-    /// A command in this folder, with a ledger of its own and nothing of the user's.
+    /// Returns a command in this folder, with a ledger of its own and none of the user's settings.
     pub(crate) fn dressed(&self, mut command: Command) -> Command {
         command.current_dir(&self.folder).env("XDG_STATE_HOME", self.path("state"));
         command.env("CURTSY_EXTENSION", extension()).env_remove("CURTSY_CONTACT");
@@ -136,7 +136,7 @@ impl Town {
         command
     }
 
-    /// The settings with which a session may crawl this machine.
+    /// Returns the settings that permit a session to crawl this machine.
     pub(crate) fn settings(&self) -> String {
         let policy = self.path("p.toml");
         format!(
@@ -153,7 +153,7 @@ impl Drop for Town {
     }
 }
 
-/// Where cargo puts what it builds.
+/// Returns the folder of cargo's output.
 pub(crate) fn target() -> PathBuf {
     // target/debug/deps/sql-…
     let own = std::env::current_exe().unwrap();
@@ -169,12 +169,12 @@ pub(crate) fn extension() -> PathBuf {
     there(target().join("curtsy.duckdb_extension"))
 }
 
-/// The program beside the extension.
+/// Returns the program beside the extension.
 pub(crate) fn program() -> PathBuf {
     there(target().join("curtsy"))
 }
 
-/// What a release's virtual environment has.
+/// Returns a file of a release's virtual environment.
 pub(crate) fn venv(release: &str, file: &str) -> PathBuf {
     let target = target();
     there(target.parent().unwrap().join(format!("venv/duckdb-{release}/bin/{file}")))
@@ -184,13 +184,13 @@ pub(crate) fn python(release: &str) -> PathBuf {
     venv(release, "python")
 }
 
-/// Texts as SQL has a list of them.
+/// Returns texts as a SQL list.
 pub(crate) fn list(texts: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let texts = texts.into_iter().map(|text| quoted(text.as_ref()));
     format!("[{}]", texts.collect::<Vec<_>>().join(", "))
 }
 
-/// A text as SQL has it.
+/// Returns a text as a SQL literal.
 pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
@@ -208,14 +208,14 @@ pub(crate) struct Seat {
     wire: Arc<Wire>,
 }
 
-/// What goes to the process, and who waits for its answers.
+/// The input of the process, and the statements that wait for results.
 struct Wire {
     stdin: Mutex<ChildStdin>,
     waiting: Arc<Mutex<HashMap<u64, Sender<Json>>>>,
     next: AtomicU64,
 }
 
-/// What a statement answered.
+/// The result of a statement.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) columns: Vec<String>,
@@ -223,11 +223,11 @@ pub(crate) struct Answered {
     pub(crate) rows: Vec<Vec<Json>>,
 }
 
-/// A statement that is under way.
+/// A running statement.
 pub(crate) struct Pending(Receiver<Json>);
 
 impl Pending {
-    /// Its answer, or DuckDB's error.
+    /// Waits for its result, or DuckDB's error.
     #[track_caller]
     pub(crate) fn wait(self) -> Result<Answered, String> {
         let answer = self.0.recv_timeout(HANGS).expect("DuckDB hangs, or its process has crashed");
@@ -255,10 +255,10 @@ impl Duck {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 let answer: Json = serde_json::from_str(&line).unwrap();
                 let waits = told.lock().unwrap().remove(&answer["n"].as_u64().unwrap());
-                // A test may have lost interest.
+                // The test may not wait for the result any more.
                 let _ = waits.map(|waits| waits.send(answer));
             }
-            // The process is gone: whoever waits is told by the end of this.
+            // The process has ended: dropping the senders ends every wait.
             told.lock().unwrap().clear();
         });
         std::thread::spawn(move || {
@@ -274,14 +274,14 @@ impl Duck {
         Duck { child, first: Seat { name: "a".to_owned(), wire } }
     }
 
-    /// Opens a database (in the town's folder) in the first seat, ready to crawl.
+    /// Opens a database in the town's folder, ready to crawl.
     #[track_caller]
     pub(crate) fn open(&self, town: &Town, database: &str) {
         self.try_open(database).unwrap();
         self.run(&town.settings());
     }
 
-    /// Opens a database, or says what DuckDB says.
+    /// Opens a database, or returns DuckDB's error.
     #[track_caller]
     pub(crate) fn try_open(&self, database: &str) -> Result<(), String> {
         self.tell(json!({ "open": database })).wait().map(drop)
@@ -296,21 +296,21 @@ impl Duck {
         seat
     }
 
-    /// What /proc has of the process: `fd`, `task`.
+    /// Counts the entries of a folder of the process in /proc: `fd`, `task`.
     pub(crate) fn proc(&self, what: &str) -> Vec<PathBuf> {
         let folder = format!("/proc/{}/{what}", self.child.id());
         let entries = std::fs::read_dir(folder).unwrap();
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 
-    /// Threads that work on crawls now.
+    /// Counts the threads of crawls.
     pub(crate) fn crawlers(&self) -> usize {
         let names = self.proc("task").into_iter();
         let names = names.filter_map(|task| std::fs::read_to_string(task.join("comm")).ok());
         names.filter(|name| name.trim() == "crawl").count()
     }
 
-    /// `kill -9`; when it was.
+    /// Kills the process and returns the time.
     pub(crate) fn kill(mut self) -> u64 {
         let at = micros();
         self.child.kill().unwrap();
@@ -395,7 +395,7 @@ impl Seat {
         rows.map(|row| row[0].as_str().unwrap_or("NULL").to_owned()).collect()
     }
 
-    /// The error of a statement that must fail.
+    /// Returns the error of a statement that must fail.
     #[track_caller]
     pub(crate) fn refused(&self, sql: &str) -> String {
         match self.start(sql).wait() {
@@ -404,7 +404,7 @@ impl Seat {
         }
     }
 
-    /// The same, with what it has to say.
+    /// Checks the error, and the hint in it.
     #[track_caller]
     pub(crate) fn refused_with(&self, sql: &str, words: &[&str]) {
         let error = self.refused(sql);
@@ -413,19 +413,19 @@ impl Seat {
         }
     }
 
-    /// `CRAWL (these URLs) INTO pages WITH (…)`; its answer by column.
+    /// Runs `CRAWL (these URLs) INTO pages WITH (…)` and returns its result by column.
     #[track_caller]
     pub(crate) fn crawl(&self, urls: &str, options: &str) -> HashMap<String, Json> {
         let answered = self.run(&crawl_sql(urls, options));
         answered.columns.into_iter().zip(answered.rows[0].iter().cloned()).collect()
     }
 
-    /// Interrupts what it does now, as Ctrl-C would.
+    /// Interrupts the running statement, as Ctrl-C does.
     pub(crate) fn interrupt(&self) {
         self.write(&json!({ "interrupt": self.name }));
     }
 
-    /// How much of what it does now is done, in percent; less than nothing if that is not known.
+    /// Returns the progress of the running statement in percent; negative if it is unknown.
     #[track_caller]
     pub(crate) fn progress(&self) -> f64 {
         self.tell(json!({ "progress": self.name })).wait().unwrap().rows[0][0].as_f64().unwrap()
@@ -443,14 +443,14 @@ pub(crate) fn crawl_sql(urls: &str, options: &str) -> String {
     format!("CRAWL (SELECT unnest({urls})) INTO pages{with}")
 }
 
-/// A policy as the program reads it from a file.
+/// Reads a policy as the program reads a file.
 pub(crate) fn policy(path: &Path) -> Policy {
     let text = std::fs::read_to_string(path).unwrap();
     let layers = Layers { file: Some(&text), ..Layers::default() };
     layers.settle(Reach::AllowedNet).unwrap().policy
 }
 
-/// Fails with the judge's words if it finds anything.
+/// Fails with the judge's findings, if there are any.
 #[track_caller]
 pub(crate) fn judge(log: &[Exchange], policy: &Policy, faults: &[Fault]) {
     let mut manners = manners_of(policy);
@@ -474,24 +474,25 @@ pub(crate) fn judge(log: &[Exchange], policy: &Policy, faults: &[Fault]) {
     }
 }
 
-/// The spans between starts of these requests, in milliseconds.
+/// Returns the times between the starts of these requests, in milliseconds.
 pub(crate) fn gaps<'l>(log: impl IntoIterator<Item = &'l Exchange>) -> Vec<f64> {
     let starts: Vec<u64> = log.into_iter().map(|x| x.start).collect();
     starts.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1000.0).collect()
 }
 
-/// As many requests as were open at once.
+/// Returns the largest number of concurrent requests.
 pub(crate) fn most_at_once(log: &[Exchange]) -> usize {
     let open_at = |at: u64| log.iter().filter(|x| x.start <= at && at < x.end).count();
     log.iter().map(|x| open_at(x.start)).max().unwrap_or(0)
 }
 
-/// Requests that a kill may repeat: those in flight, and those whose answer came in the last 100 ms.
+/// Returns the requests that may be repeated after a kill: those in flight, and those whose
+/// response came in the last 100 ms.
 pub(crate) fn open_at(log: &[Exchange], at: u64) -> u32 {
     log.iter().filter(|x| x.start <= at && x.end + 100_000 >= at).count() as u32
 }
 
-/// Now, as the sites' log has it.
+/// Returns the time in the clock of the sites' log.
 pub(crate) fn micros() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64
 }

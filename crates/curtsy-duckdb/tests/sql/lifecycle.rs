@@ -1,4 +1,4 @@
-//! Beginnings and ends: databases that close, queries that are stopped, processes that are killed.
+//! Lifecycles: databases that close, queries that are stopped, processes that are killed.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use curtsy_sim::loopback::Scene;
 
 use crate::harness::{QUICK, Town, crawl_sql, list, open_at};
 
-/// Open, crawl, close, fifty times in one process: nothing is left behind, and nothing hangs.
+/// Opens, crawls and closes fifty times in one process: nothing leaks, and nothing hangs.
 #[test]
 fn a_database_that_was_crawled_into_closes_and_opens_again() {
     let quick = QUICK.replace("20ms", "0s");
@@ -20,7 +20,7 @@ fn a_database_that_was_crawled_into_closes_and_opens_again() {
         assert_eq!(duck.number("SELECT count(*) FROM pages"), i64::from(round) + 1);
         if round % 5 == 1 {
             duck.refused("CRAWL (SELECT nothing) INTO pages");
-            // A crawl whose rows nobody takes.
+            // A crawl whose rows are never taken.
             let all = town.pages(0, 100, 110);
             duck.first_rows(&format!("FROM crawl({all})"), 1).wait().unwrap();
         }
@@ -32,7 +32,7 @@ fn a_database_that_was_crawled_into_closes_and_opens_again() {
     }
 }
 
-/// "Cancelling a query stops the crawl": what was fetched stays.
+/// "Cancelling a query stops the crawl": fetched pages stay.
 #[test]
 fn an_interrupt_ends_a_crawl_and_keeps_its_rows() {
     let mut town = Town::new(Scene::plain(2, 300, 3, 500), QUICK);
@@ -52,14 +52,14 @@ fn an_interrupt_ends_a_crawl_and_keeps_its_rows() {
         let rows = duck.number("SELECT count(*) FROM pages WHERE http_status = 200");
         assert!(rows > 0 && rows as usize <= ended, "{rows} rows of {ended} requests");
     }
-    // The function too, which has no table of its own.
+    // The same for the function, which has no table.
     let before = town.log().len();
     let crawl = duck.start(&format!("SELECT count(*) FROM crawl({all})"));
     town.wait_until(|log| log.len() > before + 10);
     duck.interrupt();
     assert!(crawl.wait().unwrap_err().contains("INTERRUPT"));
     assert_eq!(duck.crawlers(), 0);
-    // And a wait for a host.
+    // The same for a wait for a host.
     let waits = format!("FROM sitemap('{}', delay := '20s')", town.url(0, "/"));
     let sitemap = duck.start(&waits);
     std::thread::sleep(std::time::Duration::from_millis(500));
@@ -69,7 +69,7 @@ fn an_interrupt_ends_a_crawl_and_keeps_its_rows() {
     town.close();
 }
 
-/// Whoever wants one row does not have a site crawled.
+/// A query for one row does not crawl a whole site.
 #[test]
 fn limit_stops_a_crawl() {
     let mut town = Town::new(Scene::plain(1, 300, 3, 500), QUICK);
@@ -79,7 +79,7 @@ fn limit_stops_a_crawl() {
     assert_eq!(rows.len(), 1);
     assert_eq!(duck.crawlers(), 0);
     assert!(town.log().len() < 100, "{} requests for one row", town.log().len());
-    // A result of which only the first rows are taken, and which is let go then.
+    // A result whose first rows only are taken, and which is then dropped.
     let before = town.log().len();
     duck.first_rows(&format!("FROM crawl({all}, threads := 4)"), 1).wait().unwrap();
     assert!(town.log().len() - before <= 299);
@@ -87,7 +87,8 @@ fn limit_stops_a_crawl() {
     town.close();
 }
 
-/// `kill -9` in the middle: committed rows stay, the next crawl of the same query adds the rest, every page has one row.
+/// `kill -9` during a crawl: committed rows stay, the next crawl of the same query adds the rest,
+/// and every page has one row.
 #[test]
 fn a_crawl_that_is_killed_goes_on_where_it_was() {
     let policy = format!("{QUICK}[timeout]\nfirst_byte = '1s'\nwhole = '1s'\n");
@@ -127,7 +128,7 @@ fn a_crawl_that_is_killed_goes_on_where_it_was() {
     assert!(again <= 3 * 100, "{again} requests were repeated");
 }
 
-/// DuckDB's progress bar moves while a crawl works.
+/// DuckDB's progress bar moves during a crawl.
 #[test]
 fn progress_is_told() {
     let mut town = Town::new(Scene::plain(1, 120, 3, 500), QUICK);

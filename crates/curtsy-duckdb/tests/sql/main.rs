@@ -1,6 +1,5 @@
-//! curtsy in stock DuckDB, as a person uses it: real wheels, real sockets, scripted sites on loopback, and the judge on their log.
-//!
-//! The sentences in the comments are those of the seed ("DuckDB Crawler Extension - Requirements").
+//! The extension in stock DuckDB, as a person uses it: real wheels, real sockets, scripted sites on
+//! loopback, and the judge on their log.
 
 mod content;
 mod discovery;

@@ -1,4 +1,5 @@
-//! DuckDB 1.5.6 and its shell: everything but the statement and `crawl_into`, which say what to use instead.
+//! DuckDB 1.5.6 and its shell: everything works except the statement and `crawl_into`, which name
+//! an alternative.
 
 use std::process::{Command, Stdio};
 
@@ -40,7 +41,7 @@ fn the_functions_work_in_the_release_before() {
     assert!(duck.rows(&format!("FROM crawl_why('{}')", town.url(0, "/"))).len() > 5);
     assert_eq!(duck.one("SELECT surt('http://example.org/x')"), "org,example)/x");
 
-    // What needs DuckDB 2.0.0 says so, and what to do instead.
+    // A function that needs DuckDB 2.0.0 says so, and names an alternative.
     duck.refused_with("FROM crawl_into('pages', 'SELECT 1')", &["v2.0.0", HINT]);
     duck.refused_with(&format!("CRAWL (SELECT unnest({urls})) INTO pages"), &["syntax error"]);
 

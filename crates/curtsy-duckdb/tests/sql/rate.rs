@@ -16,10 +16,7 @@ fn to<'l>(log: &'l [Exchange], path: &'l str) -> impl Iterator<Item = &'l Exchan
     log.iter().filter(move |x| &*x.target == path)
 }
 
-/// `delay_by` says who wanted the delay.
-///
-/// "MUST respect `Crawl-delay` directive from robots.txt", "MUST NOT allow multiple threads to bypass crawl-delay for same domain",
-/// "Per-domain rate limiting preserved across all threads".
+/// `delay_by` says what set the delay.
 #[test]
 fn crawl_delay_holds_for_all_threads_together() {
     let host = Host::named("h.test").pages(9, 3, 500).robots("User-agent: *\nCrawl-delay: 0.3\n");
@@ -33,7 +30,8 @@ fn crawl_delay_holds_for_all_threads_together() {
     assert!(gaps(&log).iter().all(|gap| *gap >= 300.0), "{:?}", gaps(&log));
 }
 
-/// "Never go below robots.txt specified delay or user-configured minimum": the larger of both counts.
+/// "Never go below robots.txt specified delay or user-configured minimum": the larger of both
+/// counts.
 #[test]
 fn the_users_own_delay_is_a_minimum_too() {
     let host = Host::named("h.test").pages(5, 3, 500).robots("User-agent: *\nCrawl-delay: 0.01\n");
@@ -44,8 +42,9 @@ fn the_users_own_delay_is_a_minimum_too() {
     assert!(gaps(&log).iter().all(|gap| *gap >= 250.0), "{:?}", gaps(&log));
 }
 
-/// "When ANY thread receives HTTP 429 from a domain: MUST block ALL threads from making requests to that domain, MUST respect `Retry-After`
-/// header if present"; "On successful request to previously-blocked domain: … Other threads can resume immediately".
+/// "When ANY thread receives HTTP 429 from a domain: MUST block ALL threads from making requests to
+/// that domain, MUST respect `Retry-After` header if present"; "On successful request to
+/// previously-blocked domain: … Other threads can resume immediately".
 #[test]
 fn one_429_blocks_all_threads_for_as_long_as_it_says() {
     let busy = Answer::to_all().after_ms(200).first(1).status(429).retry_after_seconds(2);
@@ -61,12 +60,13 @@ fn one_429_blocks_all_threads_for_as_long_as_it_says() {
     assert_eq!(log.iter().filter(early).count(), 0, "{log:?}");
     let after: Vec<_> = log.iter().filter(|x| x.start >= told.end + 2_000_000).collect();
     assert!(after.len() >= 2, "others were waiting");
-    // No longer at the pace of the block.
+    // Not at the pace of the block any more.
     assert!(gaps(after).iter().all(|gap| *gap < 1_900.0));
 }
 
-/// "MUST use Fibonacci backoff if no Retry-After header", "Block duration increases with consecutive 429s"; on success "MUST immediately clear
-/// the block" and "MUST reset consecutive error counter".
+/// "MUST use Fibonacci backoff if no Retry-After header", "Block duration increases with
+/// consecutive 429s"; on success "MUST immediately clear the block" and "MUST reset consecutive
+/// error counter".
 #[test]
 fn refusals_without_a_time_are_waited_for_by_fibonacci_until_a_success() {
     let host = Host::named("h.test")
@@ -85,12 +85,13 @@ fn refusals_without_a_time_are_waited_for_by_fibonacci_until_a_success() {
     for (wait, least) in waits.iter().zip([1000.0, 1000.0, 2000.0, 3000.0]) {
         assert!(*wait >= least, "{waits:?}");
     }
-    // The next would be five seconds, had the counter not been reset.
+    // Without the reset the next wait would be five seconds.
     let again = gaps(to(&log, "/b"));
     assert!(again.len() == 1 && (1000.0..4500.0).contains(&again[0]), "{again:?}");
 }
 
-/// "Capped at `max_retry_backoff_seconds`": the waits that are ours; what the site says itself is not cut.
+/// "Capped at `max_retry_backoff_seconds`": the waits that are ours; what the site says itself is
+/// not cut.
 #[test]
 fn the_cap_shortens_our_own_waits_and_never_the_sites() {
     let host = Host::named("h.test")
@@ -114,7 +115,8 @@ fn the_cap_shortens_our_own_waits_and_never_the_sites() {
     assert!(gaps(to(&log, "/b"))[0] >= 2000.0);
 }
 
-/// "Track response times per domain", "Gradually increase delay if responses slow down", "Never go below … user-configured minimum".
+/// "Track response times per domain", "Gradually increase delay if responses slow down", "Never go
+/// below … user-configured minimum".
 #[test]
 fn a_site_that_slows_down_is_asked_more_slowly() {
     let mut slow = Answer::to_all().after_ms(1000);

@@ -1,4 +1,5 @@
-//! Servers that say and hear exactly what a test wants: one that keeps the heads of requests, and a proxy that passes them on.
+//! Servers with exact bytes: one that records the heads of requests, and a proxy that forwards
+//! them.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,7 +13,7 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    /// Lets `script` talk on every connection, each in a thread of its own.
+    /// Runs `script` for every connection, each in a thread of its own.
     pub(crate) fn new(at: &str, script: impl Fn(&mut Talk) + Send + Sync + 'static) -> Raw {
         let listener = TcpListener::bind(at).unwrap_or_else(|error| panic!("{at}: {error}"));
         let address = listener.local_addr().unwrap();
@@ -30,7 +31,7 @@ impl Raw {
         Raw { address, heard }
     }
 
-    /// Has no robots.txt and no sitemaps, and answers everything else with this body.
+    /// Has no robots.txt and no sitemaps, and answers every other request with this body.
     pub(crate) fn saying(content_type: &str, body: &str) -> Raw {
         let lines = format!("Content-Type: {content_type}\r\n");
         Raw::answering(move |_| lines.clone(), body)
@@ -67,14 +68,14 @@ impl Raw {
     }
 }
 
-/// One connection, as the server has it.
+/// A connection, for the server.
 pub(crate) struct Talk {
     stream: TcpStream,
     heard: Arc<Mutex<Vec<String>>>,
 }
 
 impl Talk {
-    /// The head of the next request; `None` if the client closed.
+    /// Returns the head of the next request; none if the client closed.
     pub(crate) fn hear(&mut self) -> Option<String> {
         let (mut head, mut byte) = (Vec::new(), [0]);
         while !head.ends_with(b"\r\n\r\n") {
@@ -89,11 +90,12 @@ impl Talk {
     }
 
     pub(crate) fn say(&mut self, bytes: impl AsRef<[u8]>) {
-        // A client that is gone has nothing to say to it.
+        // The client may be gone.
         let _ = self.stream.write_all(bytes.as_ref());
     }
 
-    /// Says something to another server in the client's name, and passes everything on both ways until one of them closes.
+    /// Sends bytes to another server for the client, and forwards both directions until one of them
+    /// closes.
     fn pass(&mut self, to: SocketAddr, first: &str) {
         #[allow(clippy::disallowed_methods, reason = "the proxy's own side")]
         let mut there = TcpStream::connect(to).unwrap();
@@ -114,7 +116,8 @@ fn copy(from: &mut TcpStream, to: &mut TcpStream) {
     let _ = to.shutdown(std::net::Shutdown::Write);
 }
 
-/// A proxy that wants `login` (as `Basic …` has it, if any), and passes all it is asked to one address: tunnels and plain requests.
+/// A proxy that demands `login` (as in `Basic …`, if any), and forwards everything to one address:
+/// tunnels and plain requests.
 pub(crate) fn proxy(at: &str, login: Option<&'static str>, to: SocketAddr) -> Raw {
     Raw::new(at, move |talk| {
         let Some(head) = talk.hear() else { return };
@@ -128,7 +131,8 @@ pub(crate) fn proxy(at: &str, login: Option<&'static str>, to: SocketAddr) -> Ra
             talk.say("HTTP/1.1 200 Go on\r\n\r\n");
             return talk.pass(to, "");
         }
-        // `GET http://host:port/path HTTP/1.1` becomes the site's own form, and each connection has one request.
+        // `GET http://host:port/path HTTP/1.1` becomes the site's own form, and each connection has
+        // one request.
         let whole = head.split(' ').nth(1).unwrap_or_default();
         let path =
             whole.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]));

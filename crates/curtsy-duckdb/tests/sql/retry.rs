@@ -1,4 +1,4 @@
-//! Errors: what is tried again, how often, and when.
+//! Errors: what is retried, how often, and when.
 
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::harness::{QUICK, Town, gaps, list};
 
-/// Waits as the seed has them, and a breaker that stays out of the way of a single URL.
+/// The waits of the requirements, and a breaker that does not affect a single URL.
 const PATIENT: &str =
     "preset = 'warehouse'\n[pace]\ndelay = '20ms'\nadaptive = false\n[breaker]\nfailures = 100\n";
 
@@ -22,7 +22,8 @@ fn to<'l>(log: &'l [Exchange], path: &str) -> Vec<&'l Exchange> {
     log.iter().filter(|x| &*x.target == path).collect()
 }
 
-/// "HTTP 5XX (Server Errors)" are retried: "Max 5 retries per URL", "Fibonacci backoff: 1, 1, 2, 3, 5, 8, 13... seconds".
+/// "HTTP 5XX (Server Errors)" are retried: "Max 5 retries per URL", "Fibonacci backoff: 1, 1, 2, 3,
+/// 5, 8, 13... seconds".
 #[test]
 fn a_server_error_is_tried_five_times_more_by_fibonacci() {
     let host = Host::named("h.test").pages(2, 1, 500).says_unlinked(Answer::to("/x").status(500));
@@ -40,7 +41,8 @@ fn a_server_error_is_tried_five_times_more_by_fibonacci() {
     }
 }
 
-/// "Network timeouts/failures" are retried, and one that passes ends well. "Capped at `max_retry_backoff_seconds`".
+/// "Network timeouts/failures" are retried, and one that passes ends well. "Capped at
+/// `max_retry_backoff_seconds`".
 #[test]
 fn what_fails_for_a_while_is_fetched_in_the_end() {
     let host = Host::named("h.test")
@@ -82,7 +84,8 @@ fn a_row_without_a_page_says_why() {
     assert_eq!(json!(rows[3..]), json!([[null]]));
 }
 
-/// "If no slot available within 10 seconds: returns error". Here after 300 ms, while another crawl has both slots of the host.
+/// "If no slot available within 10 seconds: returns error". Here after 300 ms, while another crawl
+/// has both slots of the host.
 #[test]
 fn a_single_url_that_gets_no_slot_has_that_as_its_outcome() {
     let held = |path: &str| Answer::to(path).behind("slots");
@@ -120,14 +123,15 @@ fn client_errors_are_not_tried_again() {
     duck.crawl(&urls, "threads 4");
     let got = duck.rows("SELECT http_status FROM pages ORDER BY ALL");
     assert_eq!(json!(got), json!(statuses.map(|status| [status])));
-    // Nor by the next crawl of the same query.
+    // The next crawl of the same query does not retry it either.
     duck.crawl(&urls, "threads 4");
     assert_eq!(town.asked(0).len(), 1 + statuses.len());
     town.assert_clean();
 }
 
-/// "Network timeouts/failures (status_code <= 0)": the status is NULL here, with an error. A try that failed while nothing else of its host
-/// answered counts only when something has: else an outage of the host would use up the tries of all its pages.
+/// "Network timeouts/failures (status_code <= 0)": the status is NULL here, with an error. A try
+/// that failed while nothing else of its host answered counts only when something has: else an
+/// outage of the host would use up the tries of all its pages.
 #[test]
 fn a_page_that_never_comes_has_no_status_and_an_error() {
     let host = Host::named("h.test")

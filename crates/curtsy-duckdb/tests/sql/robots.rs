@@ -9,7 +9,8 @@ fn scene(host: Host) -> Scene {
     Scene { seed: 1, hosts: vec![host], ..Scene::default() }
 }
 
-/// "MUST fetch and parse robots.txt before crawling any domain", "MUST respect `Disallow` directives for configured user-agent".
+/// "MUST fetch and parse robots.txt before crawling any domain", "MUST respect `Disallow`
+/// directives for configured user-agent".
 #[test]
 fn robots_txt_comes_first_and_is_obeyed() {
     let rules = "User-agent: *\nDisallow: /p/2\n\nUser-agent: shopbot\nDisallow: /p/3\n";
@@ -41,7 +42,8 @@ fn robots_txt_comes_first_and_is_obeyed() {
     );
 }
 
-/// "SHOULD cache robots.txt to avoid re-fetching": the next crawl of this process, and one of another process, don't ask again.
+/// "SHOULD cache robots.txt to avoid re-fetching": the next crawl of this process, and one of
+/// another process, don't ask again.
 #[test]
 fn robots_txt_is_asked_for_once() {
     let host = Host::named("h.test").pages(7, 3, 500).robots("User-agent: *\nDisallow: /p/1\n");
@@ -59,7 +61,8 @@ fn robots_txt_is_asked_for_once() {
     town.assert_clean();
 }
 
-/// "MUST check `noindex` meta tag in HTML responses": such a page has a row, and its body is not kept.
+/// "MUST check `noindex` meta tag in HTML responses": such a page has a row, and its body is not
+/// kept.
 #[test]
 fn the_body_of_a_noindex_page_is_not_kept() {
     let meta = r#"<meta name="robots" content="noindex">"#;
@@ -79,14 +82,14 @@ fn the_body_of_a_noindex_page_is_not_kept() {
     assert_eq!(rows, [json!([200, true]), json!([200, true]), json!([200, false])]);
     let kept = duck.number("SELECT count(*) FROM pages WHERE body LIKE '%Secret%'");
     assert_eq!(kept, 0);
-    // A policy may keep it.
+    // A policy may store it.
     duck.run("DROP TABLE pages");
     duck.crawl(&list(&urls), "policy careful, delay '20ms'");
     assert_eq!(duck.number("SELECT count(body) FROM pages"), 3);
     town.close();
 }
 
-/// robots.txt that can't be had closes the site, in the preset of a warehouse.
+/// A robots.txt that cannot be fetched closes the site, with the preset `warehouse`.
 #[test]
 fn without_robots_txt_nothing_is_asked_for() {
     let host =

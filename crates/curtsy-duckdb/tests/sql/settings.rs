@@ -26,7 +26,7 @@ fn http_timeout_ends_a_request_that_takes_too_long() {
     let town = Town::new(scene(host), &no_retries);
     let duck = town.duck();
     assert_eq!(duck.number("SELECT current_setting('http_timeout')"), 30);
-    // Others show that it is the page and not the host.
+    // Other pages show that the cause is the page and not the host.
     let others = (1..30).map(|n| town.url(0, &format!("/p/{n}")));
     let url = list(std::iter::once(town.url(0, "/slow")).chain(others));
     duck.run("SET http_timeout = 1");
@@ -57,7 +57,8 @@ fn http_keep_alive_decides_whether_connections_are_used_again() {
     assert_eq!(connections(6, 11), (5, 5));
 }
 
-/// "`http_proxy`, `http_proxy_username`, `http_proxy_password`": plain requests go to the proxy as whole URLs, with the login.
+/// "`http_proxy`, `http_proxy_username`, `http_proxy_password`": plain requests go to the proxy as
+/// whole URLs, with the login.
 #[test]
 fn http_proxy_is_used_with_its_login() {
     let robots = "User-agent: *\nDisallow: /p/1\n";
@@ -71,7 +72,7 @@ fn http_proxy_is_used_with_its_login() {
     duck.run(&format!("SET curtsy_resolve = 'shop.test={}'", served.address.ip()));
     duck.run(&format!("SET http_proxy = '{}'", proxy.address));
     let url = |n: u32| list([format!("{}p/{n}", served.url)]);
-    // Without the login the proxy lets nobody through. What it answers is not the site's robots.txt.
+    // Without the login the proxy refuses every request. Its response is not the site's robots.txt.
     duck.crawl(&url(1), "patience '0s'");
     let settled = "SELECT count(*) FROM pages WHERE http_status IS NOT NULL OR decision = 'dead'";
     assert_eq!((town.log().len(), duck.number(settled)), (0, 0));
@@ -88,18 +89,19 @@ fn http_proxy_is_used_with_its_login() {
     duck.run("RESET http_proxy");
     duck.crawl(&url(3), "");
     assert_eq!((proxy.heard().len(), town.asked(0).contains(&"/p/3".to_owned())), (through, true));
-    // The judge would take the proxy's own delays for ours.
+    // The judge would attribute the proxy's delays to the crawler.
     assert!(town.close().iter().all(|x| !x.authorization), "the login is the proxy's alone");
 }
 
-/// The example of the seed, as it is written there. Its names are pinned to this machine, where a real proxy listens on port 8080.
+/// The example of the seed, as it is written there. Its names are pinned to this machine, where a
+/// real proxy listens on port 8080.
 #[test]
 fn the_example_of_the_seed_runs_as_it_is_written() {
     let mut host = Host::named("example.com").pages(1, 1, 500);
     host.listen = Listen::Https;
     let mut town = Town::new(scene(host), "");
     let served = town.sites.as_ref().unwrap().hosts()[0].clone();
-    // An address of our own, whatever else listens on 8080 of this machine.
+    // An address of the test, whatever else listens on port 8080 of this machine.
     let own = std::process::id();
     let ip = format!("127.80.{}.{}", own / 250 % 250 + 1, own % 250 + 1);
     let proxy = proxy(&format!("{ip}:8080"), None, SocketAddr::V4(served.address));
@@ -121,14 +123,14 @@ fn the_example_of_the_seed_runs_as_it_is_written() {
     assert_eq!(json!(duck.rows(row)), json!([["https://example.com/", 200, null, true]]));
     assert!(proxy.heard().iter().all(|head| head.starts_with("CONNECT example.com:443 ")));
     assert!(!proxy.heard().is_empty());
-    // The judge would take the proxy's own delays for ours.
+    // The judge would attribute the proxy's delays to the crawler.
     let log = town.close();
     assert!(
         log.iter().all(|x| x.user_agent.as_deref().is_some_and(|ua| ua.contains("me@example.org")))
     );
 }
 
-/// TLS without the proxy, with an authority of one's own; without it the site is not believed.
+/// TLS without the proxy, with an authority of the test; without it the site is not trusted.
 #[test]
 fn curtsy_ca_file_and_curtsy_resolve_lead_to_a_site_of_ones_own() {
     let mut host = Host::named("shop.test").pages(3, 1, 500);
@@ -142,7 +144,7 @@ fn curtsy_ca_file_and_curtsy_resolve_lead_to_a_site_of_ones_own() {
     let told = duck.crawl(&urls, "patience '0s'");
     assert_eq!(told["fetched"], 0, "{told:?}");
     duck.run(&format!("SET curtsy_ca_file = '{}'", town.path("ca.pem").display()));
-    // A ledger of its own knows nothing of the first attempt.
+    // A ledger of its own does not know the first attempt.
     duck.run(&format!("SET curtsy_ledger = '{}'", town.path("other.db").display()));
     duck.crawl(&urls, "");
     assert_eq!(duck.number("SELECT count(*) FROM pages WHERE http_status = 200"), 1);

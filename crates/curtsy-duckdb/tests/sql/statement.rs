@@ -1,4 +1,4 @@
-//! The statement itself: how it is written, which tables it means, and what it says to those who write it wrongly.
+//! The statement itself: its syntax, the tables that it resolves, and its errors.
 
 use curtsy_sim::loopback::Scene;
 use serde_json::json;
@@ -7,7 +7,8 @@ use crate::harness::{QUICK, Town, list};
 
 const FORM: &str = "the whole form: CRAWL (SELECT url FROM …) INTO pages [WITH (option value, …)]";
 
-/// A query of every kind gives its first column, and nothing of it is lost on the way: texts that are no URLs come back as rows.
+/// A query of every kind gives its first column, and nothing of it is lost on the way: texts that
+/// are no URLs come back as rows.
 #[test]
 fn queries_of_every_kind_are_read_as_they_are() {
     let town = Town::empty("");
@@ -37,7 +38,7 @@ fn queries_of_every_kind_are_read_as_they_are() {
     duck.run("CREATE TABLE a (u VARCHAR); crawl (SELECT 'a m') into many; INSERT INTO a FROM (SELECT url FROM many);;");
     assert_eq!(duck.number("CRAWL (SELECT 'a n') INTO many; SELECT count(*) FROM many;"), 2);
     assert_eq!(duck.number("SELECT count(*) FROM a"), 1);
-    // Temporary tables and variables of the caller are seen.
+    // The crawl sees temporary tables and variables of the caller.
     duck.run("CREATE TEMP TABLE seeds AS SELECT 't ' || range AS url FROM range(5)");
     duck.run("CRAWL (SELECT url FROM seeds) INTO many");
     duck.run(
@@ -89,7 +90,7 @@ fn what_is_written_wrongly_is_said_with_the_whole_form() {
     ] {
         duck.refused_with(sql, &[words, FORM]);
     }
-    // What is not ours stays DuckDB's.
+    // Other statements remain DuckDB's.
     for sql in [
         "CRAWLING x",
         "SELECT 1 crawl (",
@@ -103,7 +104,7 @@ fn what_is_written_wrongly_is_said_with_the_whole_form() {
     assert_eq!(duck.number("SELECT count(*) FROM duckdb_tables()"), 0, "nothing was begun");
 }
 
-/// Options can be written in every way that DuckDB's own are.
+/// Options have the same syntax as DuckDB's own.
 #[test]
 fn options_are_read_in_every_spelling() {
     let town = Town::empty("");
@@ -144,7 +145,7 @@ fn a_name_means_what_it_means_to_duckdb() {
     duck.run("SET search_path = 'one.archive,two.s'");
     check("fresh", r#""one"."archive"."fresh""#);
     duck.run("USE one");
-    // Temporary tables are targets too, and come first.
+    // A temporary table is a valid target, and takes precedence.
     duck.run("CREATE TEMP TABLE mine (url VARCHAR, note VARCHAR DEFAULT 'none')");
     check("mine", r#""temp"."main"."mine""#);
     assert_eq!(json!(duck.rows("FROM mine")), json!([["no url", "none"]]));
@@ -160,7 +161,7 @@ fn a_name_means_what_it_means_to_duckdb() {
     duck.refused_with("CRAWL (SELECT 'no url') INTO \"\"", &["identifier"]);
 }
 
-/// A table of one's own takes what it has columns for.
+/// A table of the user gets the values for which it has columns.
 #[test]
 fn a_table_with_other_columns_takes_what_fits() {
     let town = Town::new(Scene::plain(1, 3, 1, 500), QUICK);
@@ -206,7 +207,7 @@ fn a_crawl_into_a_table_is_no_part_of_a_transaction() {
     duck.refused_with(&format!("FROM crawl_into('pages', '{url}')"), &["COMMIT first"]);
     duck.run("ROLLBACK");
     duck.run(&format!("CRAWL (SELECT '{url}') INTO pages"));
-    // The function can be.
+    // The function may be part of a transaction.
     let other = town.url(0, "/p/2");
     duck.run(&format!("BEGIN; INSERT INTO pages BY NAME FROM crawl('{other}')"));
     assert_eq!(duck.number("SELECT count(*) FROM pages"), 2);
@@ -214,7 +215,7 @@ fn a_crawl_into_a_table_is_no_part_of_a_transaction() {
     assert_eq!(duck.number("SELECT count(*) FROM pages"), 1);
 }
 
-/// The whole statement as a function: a query or URLs.
+/// The whole statement as a function: with a query or URLs.
 #[test]
 fn crawl_into_does_what_the_statement_does() {
     let town = Town::new(Scene::plain(1, 6, 1, 500), QUICK);
@@ -243,7 +244,7 @@ fn crawl_into_does_what_the_statement_does() {
     duck.run(&format!("FROM crawl_into('pages', {})", town.pages(0, 2, 5)));
     duck.run(&format!("FROM crawl_into('pages', '{}')", town.url(0, "/p/5")));
     assert_eq!(duck.number("SELECT count(*) FROM pages WHERE http_status = 200"), 5);
-    // Its answer is a table like any other.
+    // Its result is a table like any other.
     duck.run(&format!("CREATE TABLE told AS SELECT a.rows_inserted + b.rows_inserted AS n FROM crawl_into('x', '{0}') a, crawl_into('y', '{0}') b", town.url(0, "/p/1")));
     assert_eq!(duck.number("SELECT n FROM told"), 2);
 }

@@ -1,4 +1,4 @@
-//! The target table, and what is in its rows.
+//! The target table and its rows.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ fn town(host: Host) -> Town {
     Town::new(Scene { seed: 1, hosts: vec![host], ..Scene::default() }, QUICK)
 }
 
-/// The columns of the seed in their order, then ours.
+/// The columns of the requirements in their order, then further ones.
 const COLUMNS: [(&str, &str); 20] = [
     ("url", "VARCHAR"),
     ("surt_key", "VARCHAR"),
@@ -36,8 +36,8 @@ const COLUMNS: [(&str, &str); 20] = [
     ("source", "VARCHAR"),
 ];
 
-/// "Auto-created if not exists", "Schema includes: url, surt_key, http_status, body, content_type, crawl_time, error, etag, last_modified,
-/// content_hash, final_url, redirect_count".
+/// "Auto-created if not exists", "Schema includes: url, surt_key, http_status, body, content_type,
+/// crawl_time, error, etag, last_modified, content_hash, final_url, redirect_count".
 #[test]
 fn the_table_is_made_with_exactly_its_columns() {
     let town = town(Host::named("h.test").pages(2, 1, 500));
@@ -45,7 +45,7 @@ fn the_table_is_made_with_exactly_its_columns() {
     duck.crawl(&list([town.url(0, "/p/1")]), "");
     let found = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'pages' ORDER BY column_index";
     assert_eq!(json!(duck.rows(found)), json!(COLUMNS));
-    // The function has the same.
+    // The function has the same columns.
     let one = town.url(0, "/p/1");
     let rows = duck.run(&format!("FROM crawl('{one}')"));
     assert_eq!(rows.columns, COLUMNS.map(|(name, _)| name));
@@ -91,7 +91,8 @@ fn a_row_has_what_the_answer_said() {
     town.assert_clean();
 }
 
-/// "Server Date header parsing for accurate timestamps": within five minutes the server's clock counts, else our own.
+/// "Server Date header parsing for accurate timestamps": within five minutes the server's clock
+/// counts, else our own.
 #[test]
 fn crawl_time_is_the_servers_if_its_clock_is_sane() {
     let town = Town::empty(QUICK);
@@ -114,7 +115,8 @@ fn crawl_time_is_the_servers_if_its_clock_is_sane() {
     assert!((115..=121).contains(&off[1]), "two minutes ahead: {off:?}");
 }
 
-/// "Updates via `update_stale = true` based on sitemap lastmod/changefreq": pages that may have changed are asked for, with what we know of them.
+/// "Updates via `update_stale = true` based on sitemap lastmod/changefreq": pages that may have
+/// changed are asked for, with what we know of them.
 #[test]
 fn update_stale_asks_for_what_may_have_changed_and_changes_rows_in_place() {
     let entry = |(path, more): &(&str, &str)| {
@@ -164,10 +166,11 @@ fn update_stale_asks_for_what_may_have_changed_and_changes_rows_in_place() {
     let pages = log[asked_before..].iter().filter(|x| !x.target.starts_with("/sitemap"));
     let (rare, asked): (Vec<_>, Vec<_>) = pages.partition(|x| x.target.starts_with("/rare/"));
     let asked: BTreeMap<&str, Option<u16>> = asked.iter().map(|x| (&*x.target, x.status)).collect();
-    // What no sitemap lists is asked for with its validators, and so is what may have changed.
+    // A page in no sitemap is revalidated, and so is a page that may have changed.
     let expected = [("/", 304), ("/new", 200), ("/often", 304), ("/unlisted", 304)];
     assert_eq!(asked, expected.map(|(path, status)| (path, Some(status))).into());
-    // By its lastmod or changefreq the rest is as it was; one may be on its way before the sitemap has been read.
+    // By its lastmod or changefreq the rest is as it was; one may be on its way before the sitemap
+    // has been read.
     assert!(rare.len() <= 2 && rare.iter().all(|x| x.status == Some(304)), "{rare:?}");
 
     assert_eq!(duck.number("SELECT count(*) FROM pages"), 10, "in place");
@@ -185,7 +188,7 @@ fn update_stale_asks_for_what_may_have_changed_and_changes_rows_in_place() {
     town.assert_clean();
 }
 
-/// Without `update_stale` what the table holds is not asked for again.
+/// Without `update_stale`, pages of the table are not requested again.
 #[test]
 fn the_same_crawl_again_asks_for_nothing() {
     let town = town(Host::named("h.test").pages(6, 1, 500));
@@ -200,8 +203,9 @@ fn the_same_crawl_again_asks_for_nothing() {
     assert_eq!(duck.number("SELECT count(*) FROM pages"), 5);
 }
 
-/// "Results batched (default 100 rows) before INSERT", "Per-thread local batching (20 rows) with periodic flush": what has come is there for
-/// others while the crawl goes on, and all of it at the end.
+/// "Results batched (default 100 rows) before INSERT", "Per-thread local batching (20 rows) with
+/// periodic flush": what has come is there for others while the crawl goes on, and all of it at the
+/// end.
 #[test]
 fn rows_come_in_batches_while_the_crawl_goes_on() {
     let quick = QUICK.replace("20ms", "2ms");

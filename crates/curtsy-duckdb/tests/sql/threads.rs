@@ -4,10 +4,10 @@ use curtsy_sim::loopback::{Range, Scene};
 
 use crate::harness::{Duck, QUICK, Town, crawl_sql, list, most_at_once};
 
-/// Enough for all of 32 threads.
+/// Enough pages for 32 threads.
 const HOSTS: usize = 64;
 
-/// Threads that a crawl has while it runs.
+/// Counts the threads of a running crawl.
 fn crawlers(town: &Town, duck: &Duck, options: &str) -> usize {
     let before = town.log().len();
     let urls = (1..40).flat_map(|n| (0..HOSTS).map(move |host| (host, n)));
@@ -20,8 +20,8 @@ fn crawlers(town: &Town, duck: &Duck, options: &str) -> usize {
     found
 }
 
-/// "Default thread count: DuckDB's `threads` setting", "Capped at 32 threads maximum, minimum 1", "Configurable via `threads` parameter in
-/// WITH clause".
+/// "Default thread count: DuckDB's `threads` setting", "Capped at 32 threads maximum, minimum 1",
+/// "Configurable via `threads` parameter in WITH clause".
 #[test]
 fn threads_are_duckdbs_unless_the_statement_says_otherwise() {
     let slowly = QUICK.replace("20ms", "200ms");

@@ -1,4 +1,4 @@
-//! Manners, with several of us at once: one pace per host, whoever crawls it.
+//! Manners of several concurrent crawls: each host has one pace.
 
 use std::process::{Command, Stdio};
 
@@ -16,7 +16,8 @@ fn part(town: &Town, hosts: usize, pages: u32, of: u32, rest: u32) -> Vec<String
     pages.map(|(host, n)| town.url(host, &format!("/p/{n}"))).collect()
 }
 
-/// Two connections of one process, another process with another database, and a `curtsy crawl` beside them, eight threads each.
+/// Two connections of one process, another process with another database, and a `curtsy crawl`
+/// beside them, eight threads each.
 #[test]
 fn connections_processes_and_the_program_share_one_pace() {
     let mut town = Town::new(Scene::plain(3, 33, 3, 500), DELAY);
@@ -55,7 +56,7 @@ fn connections_processes_and_the_program_share_one_pace() {
     assert_eq!((robots, log.len()), (3, 3 + 3 * 32), "each page once, each robots.txt once");
 }
 
-/// A database belongs to one process: DuckDB says so itself.
+/// A database belongs to one process, by DuckDB's own rule.
 #[test]
 fn a_second_process_gets_duckdbs_own_word_about_the_file() {
     let town = Town::empty(DELAY);
@@ -63,17 +64,17 @@ fn a_second_process_gets_duckdbs_own_word_about_the_file() {
     let second = town.duck_of(crate::harness::NEW);
     let error = second.try_open("one.db").unwrap_err();
     assert!(error.contains("lock"), "{error}");
-    // Nothing of ours stands in the way of another one.
+    // No crawl blocks another one.
     second.open(&town, "two.db");
 }
 
-/// Hosts with moods of their own: refusals, redirects, walls, traps, outages.
+/// Hosts with moods: refusals, redirects, walls, traps, outages.
 #[test]
 fn a_crawl_of_moody_hosts_keeps_its_manners() {
     let scaled = "preset = 'warehouse'\n[pace]\ndelay = '100ms'\n[robots]\ndeny_ttl = '3s'\n[backoff.curve]\nbase = '500ms'\ncap = '8s'\n[retry.curve]\nbase = '300ms'\ncap = '4s'\n[breaker.curve]\nbase = '2s'\ncap = '8s'\n";
     let mut town = Town::new(Scene::mixed(24), scaled);
     let duck = town.duck();
-    // A request may take as long as it would in a file of the user's own.
+    // A request may take as long as with a policy file of the user.
     duck.run("SET http_timeout = 10");
     let hosts = town.sites.as_ref().unwrap().hosts().iter();
     let seeds = list(hosts.map(|host| host.url_by_address.clone()));
@@ -84,7 +85,8 @@ fn a_crawl_of_moody_hosts_keeps_its_manners() {
     assert!(log.len() > 150, "{} exchanges", log.len());
 }
 
-/// Two crawls of one site at once, by two connections of one database: they write the same table of what sitemaps list.
+/// Two crawls of one site at once, by two connections of one database: they write the same table of
+/// what sitemaps list.
 #[test]
 fn crawls_into_one_database_are_not_in_each_others_way() {
     let pages = 40;
@@ -118,7 +120,7 @@ fn crawls_into_one_database_are_not_in_each_others_way() {
     town.close();
 }
 
-/// A page that another crawl of this user holds fresh is not asked for again, unless the query says so.
+/// A fresh page of another crawl of this user is not requested again, unless the query says so.
 #[test]
 fn a_row_says_where_its_page_comes_from() {
     let mut town = Town::new(Scene::plain(1, 4, 2, 500), &DELAY.replace("warehouse", "careful"));

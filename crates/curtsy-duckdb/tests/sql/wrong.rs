@@ -1,4 +1,4 @@
-//! Bad input: a clear word, and the process lives on.
+//! Wrong input: a clear error, and the process goes on.
 
 use curtsy_sim::loopback::Scene;
 use serde_json::json;
@@ -65,7 +65,7 @@ fn no_contact_no_crawl_of_public_hosts() {
             &["must be able to reach a person", "SET curtsy_contact = 'me@example.org'"],
         );
     }
-    // Nor of addresses of this machine and its networks, unless they are named.
+    // Nor may it request addresses of this machine and its networks, unless they are named.
     duck.run("SET curtsy_contact = 'me@example.org'");
     let urls = list(["http://127.0.0.1:9/", "http://10.0.0.1/", "http://169.254.169.254/latest"]);
     let told = duck.crawl(&urls, "patience '0s'");
@@ -89,7 +89,7 @@ fn texts_that_are_no_urls_become_rows_and_null_is_left_out() {
         json!(sorted.map(|text| json!([text, null, null, "refused"])))
     );
     assert_eq!(duck.number("SELECT count(*) FROM pages WHERE http_status = 200"), 1);
-    // Once each, however often they come.
+    // One row each, however often they occur.
     duck.run(&format!("CRAWL ({query}) INTO pages"));
     assert_eq!(duck.number("SELECT count(*) FROM pages"), 7);
     let rows =
@@ -151,7 +151,7 @@ fn queries_that_give_nothing_or_fail_are_told_as_such() {
     assert_eq!(duck.number("SELECT 7"), 7, "the process lives on");
 }
 
-/// "Network timeouts/failures": a host that can't be reached ends the crawl with a row that says so.
+/// "Network timeouts/failures": an unreachable host ends the crawl with a row that says so.
 #[test]
 fn a_host_that_is_not_there_gets_its_row() {
     let mut town = Town::new(Scene::plain(1, 3, 1, 500), QUICK);

@@ -1,14 +1,14 @@
-//! `br` (RFC 7932). Its window is 16 MiB at most; the large windows of other uses are refused.
+//! `br` (RFC 7932). The window is at most 16 MiB; larger windows of other uses are refused.
 
 use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
 
-use super::{Fault, Step, into_vec};
+use super::{CodingFault, DecodeStep, into_vec};
 
-type State = BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
+type BrotliDecoder = BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
 
 /// A brotli stream.
 pub(crate) struct Brotli {
-    state: Box<State>,
+    state: Box<BrotliDecoder>,
     total: usize,
     begun: bool,
     ended: bool,
@@ -25,9 +25,13 @@ impl Brotli {
         self.ended || !self.begun
     }
 
-    pub(super) fn step(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Fault> {
+    pub(super) fn step(
+        &mut self,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<DecodeStep, CodingFault> {
         if self.ended {
-            return Ok(Step { taken: input.len(), given: 0 });
+            return Ok(DecodeStep { taken: input.len(), given: 0 });
         }
         self.begun |= !input.is_empty();
         let Brotli { state, total, ended, .. } = self;
@@ -37,11 +41,11 @@ impl Brotli {
                 &mut left, &mut taken, input, &mut free, &mut given, room, total, state,
             );
             match result {
-                BrotliResult::ResultFailure => return Err(Fault::Bad),
+                BrotliResult::ResultFailure => return Err(CodingFault::Bad),
                 BrotliResult::ResultSuccess => *ended = true,
                 BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput => {}
             }
-            Ok(Step { taken, given })
+            Ok(DecodeStep { taken, given })
         })
     }
 }

@@ -1,10 +1,10 @@
-//! `deflate`: zlib as RFC 9110 §8.4.1.2 has it, or bare deflate, which some servers send under that name.
+//! `deflate`: zlib (RFC 9110 §8.4.1.2), or raw deflate, which some servers send under that name.
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::{Fault, Step, into_vec};
+use super::{CodingFault, DecodeStep, into_vec};
 
-/// Which of the two it is shows in the first two bytes.
+/// The first two bytes distinguish the two.
 pub(crate) enum Deflate {
     /// The first byte, once there is one.
     Undecided(Option<u8>),
@@ -17,7 +17,11 @@ impl Deflate {
         Deflate::Undecided(None)
     }
 
-    pub(super) fn step(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Fault> {
+    pub(super) fn step(
+        &mut self,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<DecodeStep, CodingFault> {
         match self {
             Deflate::Under(inflate) => inflate.step(input, out),
             Deflate::Undecided(first) => {
@@ -26,15 +30,15 @@ impl Deflate {
                     (Some(cmf), [flags, ..]) => (cmf, *flags),
                     (None, [cmf]) => {
                         *first = Some(*cmf);
-                        return Ok(Step { taken: 1, given: 0 });
+                        return Ok(DecodeStep { taken: 1, given: 0 });
                     }
-                    (_, []) => return Ok(Step::default()),
+                    (_, []) => return Ok(DecodeStep::default()),
                 };
                 // RFC 1950 §2.2: method 8, and the pair a multiple of 31.
                 let zlib = cmf & 0x0f == 8 && u16::from_be_bytes([cmf, flags]) % 31 == 0;
                 let mut inflate = Inflate::new(zlib);
                 if first.is_some() {
-                    // The byte that was kept goes first; alone it can give nothing.
+                    // The first byte alone decodes to nothing.
                     inflate.step(&[cmf], out)?;
                 }
                 *self = Deflate::Under(inflate);
@@ -54,7 +58,7 @@ impl Deflate {
 /// One deflate stream.
 pub(crate) struct Inflate {
     inner: Decompress,
-    /// Its last block is read.
+    /// Whether the last block was read.
     pub(super) ended: bool,
 }
 
@@ -63,23 +67,32 @@ impl Inflate {
         Inflate { inner: Decompress::new(zlib), ended: false }
     }
 
-    /// What follows the end of the stream is taken and dropped.
-    pub(super) fn step(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Fault> {
+    /// Drops what follows the end of the stream.
+    pub(super) fn step(
+        &mut self,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<DecodeStep, CodingFault> {
         if self.ended {
-            return Ok(Step { taken: input.len(), given: 0 });
+            return Ok(DecodeStep { taken: input.len(), given: 0 });
         }
         self.step_to_end(input, out)
     }
 
-    /// What follows the end of the stream is left.
-    pub(super) fn step_to_end(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Fault> {
+    /// Leaves what follows the end of the stream.
+    pub(super) fn step_to_end(
+        &mut self,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<DecodeStep, CodingFault> {
         let Inflate { inner, ended } = self;
         into_vec(out, |room| {
             let (taken, given) = (inner.total_in(), inner.total_out());
-            let status =
-                inner.decompress(input, room, FlushDecompress::None).map_err(|_| Fault::Bad)?;
+            let status = inner
+                .decompress(input, room, FlushDecompress::None)
+                .map_err(|_| CodingFault::Bad)?;
             *ended = status == Status::StreamEnd;
-            Ok(Step {
+            Ok(DecodeStep {
                 taken: (inner.total_in() - taken) as usize,
                 given: (inner.total_out() - given) as usize,
             })

@@ -1,7 +1,8 @@
-//! Content codings: gzip, deflate, br and zstd, a step at a time.
+//! Content codings: gzip, deflate, br and zstd, step by step.
 //!
-//! A step takes some bytes in and gives at most [`STEP`] out, so a few bytes that burst into gigabytes are stopped after the step that passes
-//! the limit, and memory is asked for between steps. A coding that ends too early is [`Fault::Cut`]: a cut body is never a page.
+//! A step returns at most [`STEP`] bytes. A few bytes that decode to gigabytes are stopped after
+//! the step that passes the limit, and memory is reserved between steps. A coding that ends early
+//! is [`CodingFault::Cut`]: a truncated body is never a page.
 
 mod brotli;
 pub(crate) mod gzip;
@@ -17,16 +18,16 @@ use gzip::Gzip;
 use inflate::Deflate;
 use zstd::Zstd;
 
-/// The most that one step gives out.
+/// The largest number of bytes that a step returns.
 pub const STEP: usize = 64 * 1024;
 
-/// Unpacks one body.
+/// Decodes one body.
 pub(crate) enum Decoder {
-    /// Not packed.
+    /// Not encoded.
     Plain,
     /// gzip, of many members.
     Gzip(Gzip),
-    /// zlib, or bare deflate as some servers have it.
+    /// zlib, or raw deflate.
     Deflate(Deflate),
     /// Brotli.
     Brotli(Brotli),
@@ -36,21 +37,21 @@ pub(crate) enum Decoder {
 
 /// What one step did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct DecodeStep {
     /// Bytes taken.
     pub(crate) taken: usize,
     /// Bytes given.
     pub(crate) given: usize,
 }
 
-/// Why a body can't be unpacked.
+/// Why a body cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// It is not what its coding says.
+pub enum CodingFault {
+    /// It is not valid.
     Bad,
-    /// It asks for more memory than a page needs.
+    /// It needs more memory than a page should.
     TooLarge,
-    /// It ends before its end.
+    /// It is truncated.
     Cut,
 }
 
@@ -65,13 +66,18 @@ impl Decoder {
         }
     }
 
-    /// Unpacks some of `input` to the end of `out`: a step of nothing taken and nothing given needs more input.
-    pub(crate) fn step(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Step, Fault> {
+    /// Decodes a part of `input` and appends it to `out`. A step that takes nothing and returns
+    /// nothing needs more input.
+    pub(crate) fn step(
+        &mut self,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<DecodeStep, CodingFault> {
         match self {
             Decoder::Plain => {
                 let n = input.len().min(STEP);
                 out.extend_from_slice(&input[..n]);
-                Ok(Step { taken: n, given: n })
+                Ok(DecodeStep { taken: n, given: n })
             }
             Decoder::Gzip(gzip) => gzip.step(input, out),
             Decoder::Deflate(deflate) => deflate.step(input, out),
@@ -80,8 +86,8 @@ impl Decoder {
         }
     }
 
-    /// Says whether the body may end here. A body of no bytes at all is empty in every coding.
-    pub(crate) fn end(&self) -> Result<(), Fault> {
+    /// Checks that the body may end here. An empty body is valid in every coding.
+    pub(crate) fn end(&self) -> Result<(), CodingFault> {
         let whole = match self {
             Decoder::Plain => true,
             Decoder::Gzip(gzip) => gzip.is_whole(),
@@ -89,22 +95,22 @@ impl Decoder {
             Decoder::Brotli(brotli) => brotli.is_whole(),
             Decoder::Zstd(zstd) => zstd.is_whole(),
         };
-        if whole { Ok(()) } else { Err(Fault::Cut) }
+        if whole { Ok(()) } else { Err(CodingFault::Cut) }
     }
 }
 
-/// What came out of a body, and how it ended.
+/// A decoded body, and how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unpacked {
+pub struct UnpackedBody {
     /// At most [`STEP`] past the limit.
     pub bytes: Vec<u8>,
-    /// Whole, or what is wrong with it; [`Fault::TooLarge`] past the limit.
-    pub end: Result<(), Fault>,
+    /// Whether it is complete; [`CodingFault::TooLarge`] past the limit.
+    pub end: Result<(), CodingFault>,
 }
 
-/// Unpacks a body that comes in pieces of so many bytes, step by step as a line does, and stops past `bytes_max`. A line asks for memory
-/// and looks at its clock in between; this is the same without them, for whoever throws bytes at the decoders.
-pub fn unpack(coding: Coding, packed: &[u8], piece: usize, bytes_max: usize) -> Unpacked {
+/// Decodes a body that arrives in pieces, step by step as a line does, and stops past `bytes_max`.
+/// Unlike a line, it reserves no memory and has no timeouts: this is for tests of the decoders.
+pub fn unpack(coding: Coding, packed: &[u8], piece: usize, bytes_max: usize) -> UnpackedBody {
     let mut decoder = Decoder::new(Some(coding));
     let mut bytes = Vec::new();
     for piece in packed.chunks(piece.max(1)) {
@@ -113,28 +119,29 @@ pub fn unpack(coding: Coding, packed: &[u8], piece: usize, bytes_max: usize) -> 
             let before = bytes.len();
             let step = match decoder.step(rest, &mut bytes) {
                 Ok(step) => step,
-                Err(fault) => return Unpacked { bytes, end: Err(fault) },
+                Err(fault) => return UnpackedBody { bytes, end: Err(fault) },
             };
             debug_assert_eq!(bytes.len() - before, step.given);
             debug_assert!(step.given <= STEP, "a step is bounded");
             rest = &rest[step.taken..];
             if bytes.len() > bytes_max {
-                return Unpacked { bytes, end: Err(Fault::TooLarge) };
+                return UnpackedBody { bytes, end: Err(CodingFault::TooLarge) };
             }
-            if step == Step::default() {
+            if step == DecodeStep::default() {
                 debug_assert!(rest.is_empty(), "{} bytes neither taken nor refused", rest.len());
                 break;
             }
         }
     }
-    Unpacked { bytes, end: decoder.end() }
+    UnpackedBody { bytes, end: decoder.end() }
 }
 
-/// Lets `decode` fill a room of one step, and moves what it gave to the end of `out`: a step costs what it gives, not what it could give.
+/// Lets `decode` fill a buffer of one step, and appends the result to `out`. A step costs what it
+/// returns, not what it could return.
 fn into_vec(
     out: &mut Vec<u8>,
-    decode: impl FnOnce(&mut [u8]) -> Result<Step, Fault>,
-) -> Result<Step, Fault> {
+    decode: impl FnOnce(&mut [u8]) -> Result<DecodeStep, CodingFault>,
+) -> Result<DecodeStep, CodingFault> {
     thread_local! {
         static ROOM: RefCell<Box<[u8]>> = RefCell::new(vec![0; STEP].into());
     }

@@ -1,4 +1,4 @@
-//! Each coding: whole, in pieces, cut, spoilt, and as a bomb.
+//! Tests of each coding: complete, in pieces, truncated, damaged, and as a bomb.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -8,11 +8,11 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use proptest::prelude::*;
 
-use super::{Fault, STEP, Unpacked};
+use super::{CodingFault, STEP, UnpackedBody};
 
-/// Unpacks a body that comes in pieces of `piece` bytes, and stops past `cap`.
-fn unpack(coding: Coding, packed: &[u8], piece: usize, cap: usize) -> Result<Vec<u8>, Fault> {
-    let Unpacked { bytes, end } = super::unpack(coding, packed, piece, cap);
+/// Decodes a body that arrives in pieces of `piece` bytes, and stops past `cap`.
+fn unpack(coding: Coding, packed: &[u8], piece: usize, cap: usize) -> Result<Vec<u8>, CodingFault> {
+    let UnpackedBody { bytes, end } = super::unpack(coding, packed, piece, cap);
     assert!(bytes.len() <= cap + STEP);
     end.map(|()| bytes)
 }
@@ -45,9 +45,10 @@ fn zstd(plain: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(plain, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
-/// Brotli's stored blocks (RFC 7932 §9.2): a window of 16 bits, then blocks of up to 64 KiB as they are.
+/// Encodes with stored blocks of brotli (RFC 7932 §9.2): a window of 16 bits, then blocks of up to
+/// 64 KiB.
 fn brotli(plain: &[u8]) -> Vec<u8> {
-    let mut out = Bits::default();
+    let mut out = BitWriter::default();
     out.put(0, 1);
     for block in plain.chunks(65_536) {
         out.put(0, 1); // not the last
@@ -63,12 +64,12 @@ fn brotli(plain: &[u8]) -> Vec<u8> {
 }
 
 #[derive(Default)]
-struct Bits {
+struct BitWriter {
     bytes: Vec<u8>,
     used: u32,
 }
 
-impl Bits {
+impl BitWriter {
     fn put(&mut self, value: u32, bits: u32) {
         for n in 0..bits {
             if self.used.is_multiple_of(8) {
@@ -135,7 +136,7 @@ fn a_spoilt_body_is_refused_or_at_least_no_panic() {
             let mut spoilt = packed.clone();
             spoilt[at] ^= 0x55;
             let out = unpack(coding, &spoilt, 4_096, 1 << 20);
-            // The header of gzip has bytes that mean nothing to us.
+            // Some bytes of a gzip header have no effect.
             if summed && at >= 10 {
                 assert!(out.is_err(), "{name} spoilt at {at}");
             }
@@ -144,7 +145,7 @@ fn a_spoilt_body_is_refused_or_at_least_no_panic() {
 }
 
 proptest! {
-    /// Junk, and pages with a few bytes changed: an error or some bytes, never a panic, never without end.
+    /// Random bytes, and pages with changed bytes, end with an error or some bytes.
     #[test]
     fn whatever_the_bytes_are_unpacking_ends(
         junk in prop::collection::vec(any::<u8>(), 0..300),
@@ -177,7 +178,7 @@ fn a_gzip_file_of_many_members_is_one_body() {
     assert!(unpack(Coding::Gzip, &packed, 1_000, usize::MAX - STEP).as_deref() == Ok(&page[..]));
     packed.truncate(whole);
     packed.extend_from_slice(&gzip(b"more")[..12]);
-    assert_eq!(unpack(Coding::Gzip, &packed, 1_000, usize::MAX - STEP), Err(Fault::Cut));
+    assert_eq!(unpack(Coding::Gzip, &packed, 1_000, usize::MAX - STEP), Err(CodingFault::Cut));
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn gzip_headers_may_carry_extras() {
         assert_eq!(unpack(Coding::Gzip, &packed, piece, 100), Ok(b"page".to_vec()));
     }
     packed[3] = 0x80;
-    assert_eq!(unpack(Coding::Gzip, &packed, 100, 100), Err(Fault::Bad));
+    assert_eq!(unpack(Coding::Gzip, &packed, 100, 100), Err(CodingFault::Bad));
 }
 
 #[test]
@@ -206,7 +207,7 @@ fn zstd_frames_follow_each_other_and_some_carry_nothing() {
     }
 }
 
-/// A frame that asks for a window, of runs of zeros: four bytes for each 128 KiB.
+/// Makes a frame with a window, of runs of zeros: four bytes for each 128 KiB.
 fn zstd_bomb(window_log: u8, runs: usize) -> Vec<u8> {
     let mut out = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, (window_log - 10) << 3];
     for n in 0..runs {
@@ -221,7 +222,7 @@ fn zstd_bomb(window_log: u8, runs: usize) -> Vec<u8> {
 #[test]
 fn a_zstd_window_above_8_mib_is_refused() {
     assert!(unpack(Coding::Zstd, &zstd_bomb(23, 2), 100, 1 << 30).is_ok());
-    assert_eq!(unpack(Coding::Zstd, &zstd_bomb(24, 2), 100, 1 << 30), Err(Fault::TooLarge));
+    assert_eq!(unpack(Coding::Zstd, &zstd_bomb(24, 2), 100, 1 << 30), Err(CodingFault::TooLarge));
 }
 
 #[test]
@@ -235,7 +236,7 @@ fn a_bomb_is_stopped_within_a_step_of_the_limit() {
         (Coding::Br, brotli_bomb()),
     ];
     for (coding, packed) in bombs {
-        assert_eq!(unpack(coding, &packed, 16_384, cap), Err(Fault::TooLarge), "{coding:?}");
+        assert_eq!(unpack(coding, &packed, 16_384, cap), Err(CodingFault::TooLarge), "{coding:?}");
     }
 }
 

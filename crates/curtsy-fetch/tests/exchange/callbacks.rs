@@ -4,12 +4,12 @@ use curtsy_core::host::Problem;
 use curtsy_core::limits::Hit;
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::url::CrawlUrl;
-use curtsy_fetch::{Callback, NamedHost, Settings};
+use curtsy_fetch::{Callback, FetchSettings, NamedHost};
 
 use crate::client::{run, settings};
 use crate::site::{Site, ok};
 
-fn post(settings: &Settings, url: &str, json: &[u8]) -> Result<u16, Problem> {
+fn post(settings: &FetchSettings, url: &str, json: &[u8]) -> Result<u16, Problem> {
     let (callback, url) = (Callback::new(settings).unwrap(), CrawlUrl::parse(url).unwrap());
     run(async { callback.deliver(&url, "curtsy/0.1 (+me@example.org)", json).await })
 }
@@ -24,7 +24,7 @@ fn a_callback_is_posted_to_an_address_that_is_allowed() {
 #[test]
 fn a_callback_to_an_address_that_is_not_public_is_refused() {
     let site = Site::saying(ok("", "page"));
-    let mut public = Settings::of(&Policy::preset(Preset::Careful));
+    let mut public = FetchSettings::of(&Policy::preset(Preset::Careful));
     public.pins = vec!["hook.test=10.0.0.1".parse().unwrap()];
     for url in [
         &site.url("/done"),
@@ -39,12 +39,13 @@ fn a_callback_to_an_address_that_is_not_public_is_refused() {
     assert_eq!(site.accepted(), 0);
 }
 
-/// A user may name a site of this machine for a crawl. A callback's address comes from elsewhere.
+/// A user may name a site of this machine for a crawl. The address of a callback has another
+/// source.
 #[test]
 fn a_host_that_a_crawl_was_given_by_name_is_closed_to_callbacks() {
     let site = Site::saying(ok("", "page"));
     let url = CrawlUrl::parse(&site.url("/")).unwrap();
-    let mut named = Settings::of(&Policy::preset(Preset::Careful));
+    let mut named = FetchSettings::of(&Policy::preset(Preset::Careful));
     named.named = vec![NamedHost { host: url.host().clone(), port: url.port() }];
     assert_eq!(post(&named, url.as_str(), b"{}"), Err(Problem::Guard));
     assert_eq!(site.accepted(), 0);

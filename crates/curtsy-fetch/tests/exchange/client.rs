@@ -1,4 +1,4 @@
-//! A client that gets real permits: what the engine does around a line, in a few lines.
+//! A client with real permits: the engine's steps around a line, in short.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -17,7 +17,7 @@ use curtsy_engine::memory::{Control, Options};
 use curtsy_engine::{
     Commit, Connected, Fetch, Grant, Head, Line, Mono, Permit, Reading, Request, Sent, Store,
 };
-use curtsy_fetch::{HttpFetch, HttpLine, Outlet, Settings, SpeedFloor, TokioClock};
+use curtsy_fetch::{FetchSettings, HttpFetch, HttpLine, Outlet, SpeedFloor, TokioClock};
 use futures_util::FutureExt;
 
 /// A worker's way to the web, and its clock.
@@ -26,11 +26,11 @@ pub(crate) struct Client {
     pub(crate) clock: TokioClock,
 }
 
-/// Settings for loopback, with short waits.
-pub(crate) fn settings() -> Settings {
+/// Settings for loopback, with short timeouts.
+pub(crate) fn settings() -> FetchSettings {
     let mut policy = Policy::preset(Preset::Careful);
     policy.identity.contact = Some("me@example.org".to_owned());
-    let mut settings = Settings::of(&policy);
+    let mut settings = FetchSettings::of(&policy);
     settings.allow_net = vec!["127.0.0.0/8".parse().unwrap()];
     settings.timeouts.connect = Duration::from_secs(2);
     settings.timeouts.tls = Duration::from_secs(2);
@@ -45,7 +45,7 @@ impl Client {
         Client::with(|_| {})
     }
 
-    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Client {
+    pub(crate) fn with(change: impl FnOnce(&mut FetchSettings)) -> Client {
         let mut settings = settings();
         change(&mut settings);
         Client::of(&Outlet::new(&settings).unwrap())
@@ -56,12 +56,12 @@ impl Client {
         Client { fetch: HttpFetch::new(outlet, clock), clock }
     }
 
-    /// Fetches a URL and says what came of it.
+    /// Fetches a URL and returns the result.
     pub(crate) async fn get(&self, url: &str) -> Got {
         self.ask(approach(url), &request()).await
     }
 
-    /// A line that stands idle, or a new one.
+    /// Returns an idle line, or a new one.
     pub(crate) async fn line(
         &self,
         approach: &Approach,
@@ -153,7 +153,7 @@ impl Client {
     }
 }
 
-/// What went wrong; of a limit on size, which one it was.
+/// Returns the problem, and for a limit on size which limit it was.
 fn told(problem: Problem) -> String {
     match problem {
         Problem::OverLimit(hit) => format!("over {}", hit.name()),
@@ -161,7 +161,7 @@ fn told(problem: Problem) -> String {
     }
 }
 
-/// What came of a request, in a few words, and the parts.
+/// The result of a request in a few words, and its parts.
 #[derive(Debug)]
 pub(crate) struct Got {
     pub(crate) said: String,
@@ -179,7 +179,7 @@ pub(crate) fn run<T>(test: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test)
 }
 
-/// Asks one site once and compares what came of it.
+/// Sends one request to a site and compares the result.
 #[track_caller]
 pub(crate) fn check(site: &super::site::Site, expected: &str) {
     let got = run(async { Client::new().get(&site.url("/")).await });
@@ -194,12 +194,12 @@ pub(crate) fn request() -> Request {
     }
 }
 
-/// A page's approach and booking, as the core gives them.
+/// Returns the approach and the booking of a page from core.
 pub(crate) fn approach(url: &str) -> (Approach, Reserved) {
     booked(url, true)
 }
 
-/// The same for the robots.txt of a URL's authority.
+/// Returns the same for the robots.txt of a URL's authority.
 pub(crate) fn robots(url: &str) -> (Approach, Reserved) {
     booked(url, false)
 }

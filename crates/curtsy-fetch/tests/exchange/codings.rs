@@ -1,4 +1,4 @@
-//! Bodies: codings, lengths, cuts, drips and bombs.
+//! Bodies: codings, lengths, truncation, slow bodies and bombs.
 
 use std::io::Write;
 use std::time::Duration;
@@ -140,7 +140,7 @@ fn packing_that_brings_nothing_has_its_limit() {
 
 #[test]
 fn a_body_has_its_limit_before_and_after_decoding() {
-    let limit = |s: &mut curtsy_fetch::Settings| s.body.decoded_max = 10_000;
+    let limit = |s: &mut curtsy_fetch::FetchSettings| s.body.decoded_max = 10_000;
     let fetch = |site: Site| run(async { Client::with(limit).get(&site.url("/")).await.said });
     assert_eq!(fetch(Site::saying(ok("", [b'x'; 10_000]))), "200 10000 bytes");
     assert_eq!(fetch(Site::saying(ok("", [b'x'; 10_001]))), "200, over body");

@@ -1,17 +1,17 @@
-//! TLS: whom we believe, what is told of a handshake that fails, and HTTP/2 inside.
+//! TLS: trusted authorities, causes of failed handshakes, and HTTP/2.
 
 use std::cell::Cell;
 use std::time::Duration;
 
 use curtsy_engine::{Connected, Line, Mono, Request, Sent};
-use curtsy_fetch::Settings;
+use curtsy_fetch::FetchSettings;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::client::{Client, approach, request, run};
 use crate::secure::{Ca, SecureSite};
 use crate::site::{Site, ok};
 
-fn believing(ca: &Ca) -> impl FnOnce(&mut Settings) {
+fn believing(ca: &Ca) -> impl FnOnce(&mut FetchSettings) {
     let pem = ca.pem.clone();
     move |settings| {
         settings.ca_pem = pem;
@@ -65,7 +65,7 @@ fn a_server_that_speaks_no_tls_or_nothing() {
     assert_eq!(got.said, "no line: TlsAbsent");
 }
 
-/// What `openssl req -x509` makes: a certificate that signed itself and says that it is an authority.
+/// A certificate as `openssl req -x509` creates it: self-signed, and declared to be an authority.
 #[test]
 fn a_certificate_that_signed_itself_is_believed_if_it_is_named() {
     let ca = Ca::new();
@@ -118,7 +118,7 @@ fn a_late_permit_sends_nothing_over_http2_either() {
         drop(line);
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!(site.heard().len(), 0);
-        // And one that is in time goes out.
+        // A permit in time is sent.
         assert_eq!(client.get(&url).await.said, "200 page");
     });
     assert_eq!((site.accepted(), site.heard().len()), (2, 1));
@@ -180,12 +180,12 @@ fn floods_of_frames_end_the_line() {
             .contains(&said.as_str()),
         "{said}"
     );
-    // A head that goes on and on: HEADERS without its end, then CONTINUATION.
+    // An endless head: HEADERS without its end, then CONTINUATION.
     let header = [&[0x00, 0x01, b'x', 0x7f, 0x00][..], &[b'y'; 127]].concat();
     let begun = frame(1, 0, 1, &[&[0x88][..], &header].concat());
     let said = flood(&ca, frame(9, 0, 1, &header), begun);
     assert!(said.starts_with("sent, "), "{said}");
-    // Empty data without end.
+    // Endless empty data.
     let head = frame(1, 4, 1, &[0x88]);
     let said = flood(&ca, frame(0, 0, 1, &[]), head);
     assert!(
@@ -195,7 +195,7 @@ fn floods_of_frames_end_the_line() {
     );
 }
 
-/// RFC 9113 §5.1.2: a limit of no streams holds a request back; it must not leave whenever the server likes.
+/// RFC 9113 §5.1.2: a server that permits no streams delays a request, which must not leave later.
 #[test]
 fn a_server_that_lets_no_stream_begin_is_not_sent_to() {
     let ca = Ca::new();
@@ -227,7 +227,7 @@ fn a_body_that_tls_does_not_end_is_cut() {
         let _ = talk.stream.read(&mut heard).await;
         let _ = talk.stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhalf a page").await;
         let _ = talk.stream.flush().await;
-        // The socket closes, and no `close_notify` said so.
+        // The socket closes without `close_notify`.
     });
     let url = format!("https://shop.test:{}/", site.address.port());
     let got = run(async { Client::with(believing(&ca)).get(&url).await });

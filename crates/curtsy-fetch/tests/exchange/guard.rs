@@ -1,4 +1,5 @@
-//! Who is dialled: pins, names, literals, mixed answers. A refusal opens no connection.
+//! Which addresses are dialled: pins, names, literals, mixed lookups. A refusal opens no
+//! connection.
 
 use std::io;
 use std::net::IpAddr;
@@ -92,7 +93,7 @@ fn a_name_with_any_forbidden_address_is_refused_as_a_whole() {
     assert_eq!(site.accepted(), 0);
 }
 
-/// Thousands of addresses, one of them inside, far behind the last that would be tried.
+/// Thousands of addresses. The forbidden one is far behind the last that would be tried.
 #[test]
 fn a_long_answer_is_judged_to_its_end() {
     let many: Vec<String> =
@@ -111,7 +112,8 @@ fn one_lookup_is_judged_and_dialled() {
     let site = Site::saying_once(ok("Connection: close\r\n", "page"));
     let url = format!("http://shop.test:{}/", site.address.port());
     run(async {
-        // Public first, private at the second question: nobody asks a second time between the look and the dial.
+        // Public at the first lookup, private at the second: there is no second lookup before the
+        // dial.
         let resolver = Scripted::new(&[&["127.0.0.1"], &["10.0.0.1"]]);
         let client = client(&resolver, "127.0.0.0/8");
         for _ in 0..3 {
@@ -137,7 +139,7 @@ fn a_name_that_does_not_resolve_is_asked_for_once() {
 fn addresses_are_tried_in_order() {
     let site = Site::saying(ok("", "page"));
     run(async {
-        // Nobody listens on the first.
+        // No server listens on the first address.
         let resolver = Scripted::new(&[&["127.0.0.77", "127.0.0.1"]]);
         let client = client(&resolver, "127.0.0.0/8");
         let got = client.get(&format!("http://shop.test:{}/", site.address.port())).await;
@@ -166,7 +168,7 @@ fn a_pin_beats_the_resolver_and_not_the_guard() {
 
 #[test]
 fn our_own_address_is_refused_even_if_it_is_public() {
-    // Whatever address this machine has towards the world; on loopback alone there is none to test.
+    // An address of this machine on its network, if it has one.
     let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
     #[allow(clippy::disallowed_methods, reason = "asks for a route, sends nothing")]
     if socket.connect("198.51.100.1:9").is_err() {

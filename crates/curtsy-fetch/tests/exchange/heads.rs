@@ -1,4 +1,4 @@
-//! What a head may be, what it is read as, and what is asked.
+//! Valid and invalid heads, how they are read, and what a request contains.
 
 use std::time::Duration;
 
@@ -182,7 +182,7 @@ fn unwanted_types_are_refused_on_the_head() {
         );
         while talk.say([0; 1024]) {}
     });
-    let only_text = |s: &mut curtsy_fetch::Settings| s.body.accept = vec!["text/*".to_owned()];
+    let only_text = |s: &mut curtsy_fetch::FetchSettings| s.body.accept = vec!["text/*".to_owned()];
     let got = run(async { Client::with(only_text).get(&site.url("/")).await });
     assert_eq!(got.said, "200, ContentType");
 

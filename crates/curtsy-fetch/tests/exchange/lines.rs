@@ -1,4 +1,4 @@
-//! Lines that are used again, lines that died while idle, and how many there may be.
+//! Reused lines, lines that the server closed while idle, and the limit on lines.
 
 use std::time::Duration;
 
@@ -87,7 +87,8 @@ fn a_line_that_the_server_closed_is_not_handed_out() {
     assert_eq!(site.accepted(), 3);
 }
 
-/// Many servers close an idle line after five seconds: one that is needed later is dialled in time for its turn.
+/// Many servers close an idle line after five seconds. A line that is needed later is dialled in
+/// time.
 #[test]
 fn a_line_is_not_trusted_to_stand_until_a_turn_that_is_far_away() {
     for (headers, turn_in, dialled) in [
@@ -109,7 +110,8 @@ fn a_line_is_not_trusted_to_stand_until_a_turn_that_is_far_away() {
     }
 }
 
-/// Nothing runs between the answer and the next request: the end of the line shows in the socket alone.
+/// Nothing runs between the response and the next request: only the socket shows that it was
+/// closed.
 #[test]
 fn a_line_that_was_closed_behind_its_answer_is_not_handed_out() {
     let site = Site::saying_once(ok("", "page"));

@@ -1,4 +1,4 @@
-//! The line against real sockets: what hostile and broken servers do, and what comes of it.
+//! Lines over real sockets, to hostile and broken servers.
 
 mod callbacks;
 mod client;

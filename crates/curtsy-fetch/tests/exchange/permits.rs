@@ -1,4 +1,4 @@
-//! A permit that is late at the moment of the write sends nothing.
+//! A permit that is late at the write sends nothing.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -27,7 +27,8 @@ fn a_late_permit_sends_nothing() {
     assert_eq!((site.accepted(), site.heard().len()), (1, 0));
 }
 
-/// The thread stands still between the call and its first poll, as under a debugger or a busy machine.
+/// The thread is blocked between the call and its first poll, as in a debugger or on a busy
+/// machine.
 #[test]
 fn a_permit_that_runs_out_while_the_thread_stands_still_sends_nothing() {
     let site = Site::saying(ok("", "page"));

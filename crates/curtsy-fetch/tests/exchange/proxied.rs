@@ -1,9 +1,9 @@
-//! Through a proxy: a tunnel for https, the whole URL for http, and the guard for what can still be seen.
+//! Requests through a proxy: a tunnel for https, the whole URL for http, and the guard.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use curtsy_fetch::{Outlet, Proxies, Settings};
+use curtsy_fetch::{FetchSettings, Outlet, Proxies};
 use curtsy_sim::services::left_out;
 
 use crate::client::{Client, run, settings};
@@ -11,7 +11,7 @@ use crate::guard::Scripted;
 use crate::secure::{Ca, SecureSite};
 use crate::site::{Site, Talk, answer, ok};
 
-/// A proxy that wants a login, opens tunnels to one server, and answers plain requests itself.
+/// A proxy that demands a login, opens tunnels to one server, and answers plain requests itself.
 fn proxy(tunnel_to: Option<SocketAddr>) -> Site {
     Site::new(move |talk| {
         while let Some(head) = talk.hear() {
@@ -46,11 +46,11 @@ fn copy(from: &mut TcpStream, to: &mut TcpStream) {
     }
 }
 
-fn through(proxy: &Site, login: &str) -> impl FnOnce(&mut Settings) {
+fn through(proxy: &Site, login: &str) -> impl FnOnce(&mut FetchSettings) {
     let url = format!("http://{login}{}", proxy.address);
     move |settings| {
         settings.proxies = Proxies::all(url.parse().unwrap());
-        // The proxy is on loopback; no site may be.
+        // The proxy is on loopback; a site may not be.
         settings.allow_net = Vec::new();
     }
 }
@@ -60,7 +60,7 @@ fn a_plain_request_goes_to_the_proxy_with_its_whole_url() {
     let proxy = proxy(None);
     run(async {
         let client = Client::with(through(&proxy, "user:pass@"));
-        // A public literal: nothing is looked up, and nothing but the proxy is dialled.
+        // A public address: nothing is looked up, and only the proxy is dialled.
         assert_eq!(client.get("http://192.0.1.7/a?b").await.said, "200 by the proxy");
         let stranger = Client::with(through(&proxy, ""));
         assert_eq!(stranger.get("http://192.0.1.7/").await.said, "sent, ProxyLogin");
@@ -107,7 +107,7 @@ fn what_can_be_seen_of_the_target_is_judged_before_the_proxy_is_asked() {
     assert_eq!(proxy.accepted(), 0);
 }
 
-/// A name that resolves nowhere here is the proxy's to judge, unless it can only mean something inside.
+/// The proxy resolves a name that does not resolve here, unless the name is never public.
 #[test]
 fn names_that_are_never_public_are_not_asked_of_a_proxy() {
     let proxy = proxy(None);
@@ -126,7 +126,7 @@ fn names_that_are_never_public_are_not_asked_of_a_proxy() {
     });
 }
 
-/// Whatever address this machine has towards the world: the proxy would dial it for whoever asks.
+/// An address of this machine on its network, which the proxy would dial.
 #[test]
 fn our_own_address_is_refused_behind_a_proxy_too() {
     let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();

@@ -1,4 +1,4 @@
-//! A certificate authority of our own, and servers that speak TLS with what it signed.
+//! A certificate authority of the tests, and TLS servers with its certificates.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// Whom the client is told to believe.
+/// The authority's certificate, for `--ca-file`.
 pub(crate) struct Ca {
     pub(crate) pem: Vec<u8>,
     certificate: CertificateDer<'static>,
@@ -22,7 +22,7 @@ impl Ca {
         let mut params = CertificateParams::new(vec!["ca.test".to_owned()]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
-        // Two authorities have two names, or a certificate of the one is a forged one of the other.
+        // Two authorities have two names: otherwise a certificate of one is a forgery of the other.
         let name = format!("authority {:02x?}", &key.public_key_raw()[1..9]);
         params.distinguished_name.push(DnType::CommonName, name);
         let certificate = params.self_signed(&key).unwrap();
@@ -40,7 +40,7 @@ impl Ca {
         self.signed(names, alpn, |_| {})
     }
 
-    /// The same with a certificate that ran out long ago.
+    /// Returns the same with an expired certificate.
     pub(crate) fn expired(&self, names: &[&str]) -> Arc<ServerConfig> {
         self.signed(names, &[], |params| {
             params.not_before = date_time_ymd(2001, 1, 1);
@@ -77,14 +77,14 @@ fn config(certificate: CertificateDer<'static>, key: &KeyPair, alpn: &[&str]) ->
     Arc::new(config)
 }
 
-/// A server that speaks TLS; its script runs in a thread and runtime of its own.
+/// A TLS server. Its script runs in a thread and runtime of its own.
 pub(crate) struct SecureSite {
     pub(crate) address: SocketAddr,
     accepted: Arc<AtomicUsize>,
     heard: Arc<Mutex<Vec<String>>>,
 }
 
-/// What a script has of a connection.
+/// A connection, for a script.
 pub(crate) struct SecureTalk {
     pub(crate) stream: TlsStream<tokio::net::TcpStream>,
     pub(crate) heard: Arc<Mutex<Vec<String>>>,
@@ -123,7 +123,7 @@ impl SecureSite {
         SecureSite { address, accepted, heard }
     }
 
-    /// Speaks HTTP/1.1 and answers everything with these bytes.
+    /// Speaks HTTP/1.1 and answers every request with these bytes.
     pub(crate) fn saying(config: Arc<ServerConfig>, answer: Vec<u8>) -> SecureSite {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         SecureSite::new(config, move |mut talk| {
@@ -147,7 +147,7 @@ impl SecureSite {
         })
     }
 
-    /// Speaks HTTP/2 and answers everything with this body.
+    /// Speaks HTTP/2 and answers every request with this body.
     pub(crate) fn saying_http2(config: Arc<ServerConfig>, body: &'static [u8]) -> SecureSite {
         SecureSite::new(config, move |talk| async move {
             let Ok(mut connection) = h2::server::handshake(talk.stream).await else { return };

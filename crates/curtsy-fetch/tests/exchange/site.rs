@@ -1,4 +1,4 @@
-//! A scripted server on a real socket: it says exactly what a test wants said, byte by byte.
+//! A scripted server on a real socket, which sends exactly the given bytes.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Lets `script` talk on every connection, each in a thread of its own.
+    /// Runs `script` for every connection, each in a thread of its own.
     pub(crate) fn new(script: impl Fn(&mut Talk) + Send + Sync + 'static) -> Site {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -65,16 +65,16 @@ impl Site {
     }
 }
 
-/// One connection, as the server has it.
+/// A connection, for the server.
 pub(crate) struct Talk {
     pub(crate) stream: TcpStream,
-    /// The how-manieth it is.
+    /// Its number.
     pub(crate) connection: usize,
     heard: Arc<Mutex<Vec<String>>>,
 }
 
 impl Talk {
-    /// The head of the next request; `None` if the client closed.
+    /// Returns the head of the next request; none if the client closed.
     pub(crate) fn hear(&mut self) -> Option<String> {
         let mut head = Vec::new();
         let mut byte = [0];
@@ -89,19 +89,19 @@ impl Talk {
         Some(head)
     }
 
-    /// Sends bytes; `false` if the client is gone.
+    /// Sends bytes. Returns false if the client is gone.
     pub(crate) fn say(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.stream.write_all(bytes.as_ref()).is_ok()
     }
 
-    /// Waits until the client closes: what it still sent is dropped.
+    /// Waits until the client closes, and drops what it sends.
     pub(crate) fn linger(&mut self) {
         let mut rest = [0; 1024];
         while matches!(self.stream.read(&mut rest), Ok(n) if n > 0) {}
     }
 }
 
-/// An answer with a body and its length.
+/// Returns a response with a body and its length.
 pub(crate) fn ok(headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     answer("200 OK", headers, body)
 }

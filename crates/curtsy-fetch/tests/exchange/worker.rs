@@ -1,4 +1,5 @@
-//! The engine's own loop over real lines: robots.txt first, then pages, a redirect, a refusal and a page that breaks.
+//! The engine's loop over real lines: robots.txt first, then pages, a redirect, a refusal and a
+//! truncated page.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

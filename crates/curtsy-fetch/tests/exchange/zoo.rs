@@ -1,4 +1,4 @@
-//! What the zoo found: each fault that a case showed, by its name; and what bombs cost.
+//! Faults that the zoo found, each by its name, and the cost of bombs.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::client::{Client, approach, request, robots, run};
 
-/// A zoo of the cases whose names these are.
+/// Opens a zoo with the named cases.
 fn zoo(wanted: impl Fn(&Case) -> bool) -> Zoo {
     let mut chosen = cases();
     chosen.retain(wanted);
@@ -15,7 +15,7 @@ fn zoo(wanted: impl Fn(&Case) -> bool) -> Zoo {
     Zoo::open(chosen, Settings::default()).unwrap()
 }
 
-/// Asks for the home page of a case, or its robots.txt.
+/// Fetches the home page of a case, or its robots.txt.
 #[track_caller]
 fn check(name: &str, expected: &str) {
     let zoo = zoo(|case| case.name == name);
@@ -31,47 +31,49 @@ fn client(zoo: &Zoo) -> Client {
     Client::with(|settings| settings.ca_pem = zoo.ca_pem().into())
 }
 
-/// CPU of this thread: what others do on this machine is not in it.
+/// The CPU time of this thread, without other work on this machine.
 fn cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Before, a robots.txt was unpacked as long as its packed bytes were within the limit: 10 GB of zeros in one piece of work.
+/// Once a robots.txt was decoded while its compressed bytes were within the limit: 10 GB of zeros
+/// at once.
 #[test]
 fn a_robots_txt_that_bursts_is_not_unpacked() {
     let before = cpu();
     check("robots-bomb", "200, over body");
-    // With certificates of a whole zoo.
+    // With the certificates of a whole zoo.
     let spent = cpu() - before;
     assert!(spent < Duration::from_millis(500), "{spent:?}");
 }
 
-/// Before, a ping counted as the first byte, and the slot was held half as long again.
+/// Once a ping counted as the first byte, and the slot was held half as long again.
 #[test]
 fn pings_are_no_first_byte() {
     check("h2-pings-only", "sent, FirstByteTimeout");
 }
 
-/// Before, it was a reset, which counts against the host.
+/// Once this was a reset, which counts against the host.
 #[test]
 fn a_body_that_ends_with_its_connection_is_cut_in_http2_too() {
     check("h2-body-close", "200, Truncated");
 }
 
-/// Before, it was a limit of ours, for which the URL was given up for good.
+/// Once this was a limit of ours, and the URL was given up.
 #[test]
 fn a_host_that_asks_for_calm_is_in_trouble() {
     check("h2-goaway-calm", "sent, Reset");
 }
 
-/// Before, these were the host's trouble.
+/// Once these counted against the host.
 #[test]
 fn windows_that_are_not_kept_are_no_http() {
     check("h2-window-overflow", "sent, Malformed");
 }
 
-/// Before, whatever ended in `chunked` was a page, packed or not, and whatever did not went up to the close.
+/// Once every body that ended in `chunked` was a page, encoded or not, and any other was read until
+/// the connection closed.
 #[test]
 fn transfer_codings_that_nobody_asked_for_are_malformed() {
     check("transfer-gzip", "sent, Malformed");
@@ -91,7 +93,7 @@ fn every_bomb_is_stopped_within_a_tenth_of_a_second_of_cpu() {
     let mut table = String::new();
     for host in bombs.hosts() {
         let client = client(&bombs);
-        // Certificates and the like are made before.
+        // Certificates are made before.
         let spent = run(async {
             let before = cpu();
             let got = client.get(&host.url).await;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use curtsy_core::headers::Coding;
-use curtsy_fetch::coding::{Fault, STEP, unpack};
+use curtsy_fetch::coding::{CodingFault, STEP, unpack};
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -26,7 +26,7 @@ fn run(data: &[u8]) {
         assert!(whole.bytes == pieces.bytes, "the same however it comes");
         let cut = unpack(coding, packed, packed.len(), 16);
         assert!(cut.bytes.len() <= 16 + STEP);
-        assert_eq!(cut.end == Err(Fault::TooLarge), whole.bytes.len() > 16, "{:?}", cut.end);
+        assert_eq!(cut.end == Err(CodingFault::TooLarge), whole.bytes.len() > 16, "{:?}", cut.end);
     }
     // Packing costs more than unpacking: now and then is often enough.
     if packed.len() < 512 && piece.is_multiple_of(16) {

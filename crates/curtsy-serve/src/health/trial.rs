@@ -41,7 +41,7 @@ impl HealthTrial {
         std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
         let mut spec = ServeSpec { store: Place::File(folder.join("check.db")), ..spec.clone() };
         // The trial goes to this machine and nowhere else.
-        spec.way = curtsy_crawl::Way::default();
+        spec.way = curtsy_crawl::RouteChoices::default();
         spec.way.allow_net = vec!["127.0.0.0/8".parse().expect("a network")];
         spec.way.pins = vec!["*.test=127.0.0.1".parse().expect("a pin")];
         let database = crate::app::open(&spec).map_err(|e| e.to_string())?;

@@ -6,9 +6,9 @@ use curtsy_core::evidence::{Names, RobotsEvidence, SLOT_TIMEOUT_TEXT, sentence, 
 use curtsy_core::host::{AskKind, Findings, Gate, Outcome, Verdict};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_crawl::{Keeper, Left, PageKind};
+use curtsy_crawl::{Keeper, LeftPage, PageKind};
 use curtsy_engine::{Batch, Boxed, Cache, Ending, Row, Sink, SinkError, Step};
-use curtsy_sink::{Facts, RobotsTexts, Rules, Said, request_kind};
+use curtsy_sink::{Facts, FindingColumns, RobotsTexts, Rules, request_kind};
 use curtsy_store::{Handle, Machine};
 use serde_json::{Value as Json, json};
 
@@ -130,7 +130,7 @@ impl<'r> RunKeeper<'r> {
         findings: &Findings,
         at: Time,
     ) -> Result<(), DbError> {
-        let said = Said::by(findings);
+        let said = FindingColumns::of(findings);
         let what = match outcome.status() {
             Some(_) => "answered",
             None => "failed",
@@ -203,10 +203,10 @@ impl<'r> RunKeeper<'r> {
     }
 
     /// Pages that must wait longer than the run may have rows too, which say for whom.
-    fn keep_left(&self, left: &[Left]) -> Result<(), DbError> {
+    fn keep_left(&self, left: &[LeftPage]) -> Result<(), DbError> {
         let mut kept = self.lock();
         self.database.transact(|db| {
-            for Left { url, gate, why } in left {
+            for LeftPage { url, gate, why } in left {
                 kept.number += 1;
                 kept.reason.get_or_insert_with(|| format!("{}: {why}", url.host()));
                 let sql = "INSERT INTO run_pages (trace_id, number, url, url_hash, final_url, kind, decision, error, used, reasons, decided_at, reason)
@@ -313,7 +313,7 @@ impl Keeper for RunKeeper<'_> {
         Box::new(store.cache())
     }
 
-    fn left(&self, left: Vec<Left>) {
+    fn left(&self, left: Vec<LeftPage>) {
         // A row that was not written is missing in the evidence; whoever watches the run sees the
         // note.
         if let Err(error) = self.keep_left(&left) {

@@ -13,7 +13,8 @@ use curtsy_core::evidence::{RunEvidence, RunFigures, timestamp};
 use curtsy_core::policy::Mode;
 use curtsy_core::time::Time;
 use curtsy_crawl::{
-    CrawlError, JobSpec, Order, PageSharing, Report, SpecError, Streaming, robots_texts, stream,
+    CrawlError, CrawlReport, JobOrder, JobSpec, PageSharing, SpecError, Streaming, robots_texts,
+    stream,
 };
 use curtsy_engine::discover::{DiscoverySpec, TrapLimits};
 use curtsy_store::{Crawl, Shows};
@@ -110,7 +111,7 @@ impl Runs {
 
     /// Makes the plan of a run. Costs robots.txt, sitemaps and the home page, unless they are
     /// fresh.
-    pub(crate) fn plan(&self, order: &IngestOrder) -> Result<(Report, SurveyPlan), RunError> {
+    pub(crate) fn plan(&self, order: &IngestOrder) -> Result<(CrawlReport, SurveyPlan), RunError> {
         let job = self.job(order)?;
         let live = self.announce(order, &new_name())?;
         // A plan is no run: nothing is kept of it but what was fetched.
@@ -351,7 +352,7 @@ impl Runs {
         job: &JobSpec,
         live: &Live,
         kept: &Mutex<KeptPages>,
-    ) -> Result<Report, CrawlError> {
+    ) -> Result<CrawlReport, CrawlError> {
         live.plans(job.seeds.len() as u64);
         let database = &self.0.database;
         let body_max = job.policy.body.decoded_max;
@@ -369,7 +370,7 @@ impl Runs {
         job: &JobSpec,
         live: &Live,
         kept: &Mutex<KeptPages>,
-    ) -> Result<Report, CrawlError> {
+    ) -> Result<CrawlReport, CrawlError> {
         let database = &self.0.database;
         let body_max = job.policy.body.decoded_max;
         let keeper =
@@ -410,7 +411,7 @@ impl Runs {
         let (way, ledger) = (spec.way.clone(), spec.store.clone());
         // A service has its own table of pages.
         let sharing = PageSharing::Off;
-        Order { seeds, settled, way, discovery, ledger, sharing }.job()
+        JobOrder { seeds, settled, way, discovery, ledger, sharing }.job()
     }
 }
 

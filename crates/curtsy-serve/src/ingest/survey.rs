@@ -15,7 +15,7 @@ use curtsy_core::evidence::DiscoverySource;
 use curtsy_core::host::{Action, AskKind, Gate};
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_crawl::{
-    CrawlError, JobSpec, Keeper, Left, PageKind, Report, Streaming, Watch, pace, stream,
+    CrawlError, CrawlReport, JobSpec, Keeper, LeftPage, PageKind, Streaming, Watch, pace, stream,
 };
 use curtsy_engine::discover::Discovery;
 use curtsy_engine::{
@@ -86,7 +86,7 @@ pub(crate) fn survey<K: Keeper>(
     planned: impl Fn(&SurveyPlan) + Sync,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
-) -> Result<(Report, SurveyPlan), CrawlError> {
+) -> Result<(CrawlReport, SurveyPlan), CrawlError> {
     let survey = Mutex::new(SurveyState::default());
     let entrances = Discovery::new(spec.discovery.clone())?;
     let keep = |crawl: &Crawl| Surveyor {
@@ -141,7 +141,7 @@ impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Keeper for Surveyor<'_, K, P> {
         self.inner.cache(store)
     }
 
-    fn left(&self, left: Vec<Left>) {
+    fn left(&self, left: Vec<LeftPage>) {
         self.inner.left(left);
     }
 

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use curtsy_core::evidence::{DiscoverySource, mode_name};
-use curtsy_crawl::{PageKind, Report};
+use curtsy_crawl::{CrawlReport, PageKind};
 
 use super::frame::Frame;
 use super::friction::{Signal, signals};
@@ -58,7 +58,7 @@ impl<'p> PlanPage<'p> {
         frame: Frame,
         slug: &'p Slug,
         typed: ImportForm,
-        report: &Report,
+        report: &CrawlReport,
         plan: &SurveyPlan,
     ) -> PlanPage<'p> {
         let ingest = &report.evidence.ingest;

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use curtsy_core::policy::{FlagValue, Layers, Policy, Preset, Reach};
-use curtsy_crawl::Way;
+use curtsy_crawl::RouteChoices;
 use curtsy_serve::{Bounds, ServeError, ServeSpec, start};
 use curtsy_store::Place;
 use rusqlite::Connection;
@@ -76,10 +76,10 @@ pub(crate) fn spec_with(store: Place, fields: &[(&'static str, &'static str)]) -
     let flags: Vec<FlagValue<'_>> =
         fields.map(|(key, value)| FlagValue { flag: "test", key, value }).collect();
     let layers = Layers { preset: Some(Preset::Survey), flags: &flags, ..Layers::default() };
-    let way = Way {
+    let way = RouteChoices {
         allow_net: vec!["127.0.0.0/8".parse().unwrap()],
         pins: vec!["*.test=127.0.0.1".parse().unwrap()],
-        ..Way::default()
+        ..RouteChoices::default()
     };
     ServeSpec {
         bind: "127.0.0.1:0".parse().unwrap(),

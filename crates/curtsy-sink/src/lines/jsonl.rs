@@ -1,13 +1,11 @@
 //! A row as a JSON object on a line of its own. Columns without a value are left out.
 
-use std::fs::File;
-use std::io;
-
-use super::{Format, Line, Recent, pieces};
+use super::{FileRow, Format};
 use crate::columns::{COLUMNS, place};
-use crate::record::{Value, quote};
+use crate::record::{CellValue, quote};
 
-pub(super) struct Jsonl;
+/// The format of a [`JsonlSink`](super::JsonlSink).
+pub struct Jsonl;
 
 /// Columns that are JSON already.
 const JSON: [usize; 5] =
@@ -21,7 +19,11 @@ impl Format for Jsonl {
         Vec::new()
     }
 
-    fn line(out: &mut Vec<u8>, row: &Line<'_>) {
+    fn start() -> Vec<u8> {
+        b"{\"url\":\"http".to_vec()
+    }
+
+    fn line(out: &mut Vec<u8>, row: &FileRow<'_>) {
         let mut line = String::with_capacity(1024);
         line.push('{');
         let mut member = |name: &str, value: &dyn Fn(&mut String)| {
@@ -42,18 +44,16 @@ impl Format for Jsonl {
                         member("body_base64", &|line| quote(line, base64));
                     }
                 }
-                Value::Int(number) => {
-                    member(column.name, &|line| line.push_str(&number.to_string()))
+                CellValue::Int(number) => member(column.name, &|line| *line += &number.to_string()),
+                CellValue::Real(number) => {
+                    member(column.name, &|line| *line += &number.to_string())
                 }
-                Value::Real(number) => {
-                    member(column.name, &|line| line.push_str(&number.to_string()));
-                }
-                Value::Text(json) if JSON.contains(&at) => {
+                CellValue::Text(json) if JSON.contains(&at) => {
                     member(column.name, &|line| line.push_str(json));
                 }
-                Value::Text(text) => member(column.name, &|line| quote(line, text)),
-                // The body is the only column of bytes that a file has.
-                Value::Null | Value::Bytes(_) => {}
+                CellValue::Text(text) => member(column.name, &|line| quote(line, text)),
+                // In files of lines the body is the only column of bytes.
+                CellValue::Null | CellValue::Bytes(_) => {}
             }
         }
         if let Some(evidence) = row.evidence() {
@@ -67,41 +67,13 @@ impl Format for Jsonl {
         out.extend_from_slice(line.as_bytes());
     }
 
-    fn survey(file: &mut File, seen: &mut Recent) -> io::Result<Option<u64>> {
-        let (mut at, mut whole) = (0_u64, 0_u64);
-        let (mut start, mut end) = (Vec::new(), Vec::new());
-        pieces(file, |piece| {
-            let missing = START.len().saturating_sub(start.len());
-            start.extend_from_slice(&piece[..missing.min(piece.len())]);
-            for line in piece.split_inclusive(|byte| *byte == b'\n') {
-                at += line.len() as u64;
-                end.extend_from_slice(&line[line.len().saturating_sub(END_BYTES)..]);
-                end.drain(..end.len().saturating_sub(END_BYTES));
-                if line.ends_with(b"\n") {
-                    whole = at;
-                    if let Some(id) = event_id(&end) {
-                        seen.add(id);
-                    }
-                    end.clear();
-                }
-            }
-        })?;
-        // Somebody else's file must not be taken for a torn line of ours.
-        Ok(START.starts_with(&start).then_some(whole))
+    fn is_quoted(_: &[u8], _: bool) -> bool {
+        false
     }
-}
 
-/// What every line of ours begins with.
-const START: &[u8] = b"{\"url\":\"http";
-/// Where in a line its event id is found: at its end.
-const END_BYTES: usize = 256;
-
-fn event_id(end: &[u8]) -> Option<String> {
-    let end = std::str::from_utf8(end.strip_suffix(b"\"}\n")?).ok().or_else(|| {
-        // The cut may lie within a character.
-        let from = (1..4)
-            .find(|from| std::str::from_utf8(end.get(*from..).unwrap_or_default()).is_ok())?;
-        std::str::from_utf8(end[from..].strip_suffix(b"\"}\n")?).ok()
-    })?;
-    Some(end.rsplit_once("\"event_id\":\"")?.1.to_owned())
+    fn event_id(end: &[u8]) -> Option<String> {
+        // The first bytes may be the rest of a character.
+        let text = (0..4).find_map(|from| std::str::from_utf8(end.get(from..)?).ok())?;
+        Some(text.strip_suffix("\"}\n")?.rsplit_once("\"event_id\":\"")?.1.to_owned())
+    }
 }

@@ -1,13 +1,14 @@
 //! Rows as lines of a file: JSON lines and CSV.
 //!
-//! A batch is one write. If it fails, the file is cut back to where it was, so a batch is kept as a whole or not at all. A kill in the
-//! middle of a write leaves a torn last line, which the next start cuts off; the crawl tells those rows again. A row that is told
-//! twice is written once as far as the last rows of the file are remembered; beyond that, readers drop repeats by `event_id`.
+//! A batch is one write. If it fails, the file is truncated to its length before, so a batch is
+//! written as a whole or not at all. A kill during a write leaves a truncated last line, which the
+//! next start removes; the crawl sends those rows again. A repeated row is skipped if it is among
+//! the last rows of the file; older repeats can be dropped by `event_id`.
 //!
-//! Lines are with the operating system when a batch is accepted, and on the disk when the sink is closed: they survive the process at
-//! any moment, the power only then.
+//! Accepted lines are in the operating system's cache, and on the disk when the sink is closed.
+//! They survive the end of the process, but not a power failure.
 //!
-//! Requests on the way to a row are not here: a file of lines has one line for each URL.
+//! A file has one line for each URL. Requests on the way to a row are not in it.
 
 mod csv;
 mod jsonl;
@@ -16,6 +17,7 @@ mod text;
 use std::collections::{HashSet, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,101 +28,113 @@ use data_encoding::{BASE64, HEXLOWER};
 
 use crate::columns::place;
 use crate::facts::Facts;
-use crate::record::{Record, Value, quote};
+use crate::record::{CellValue, RowRecord, quote, set};
 use crate::rules::{RobotsTexts, Rules};
 use curtsy_file::{OpenError, full};
 
-/// Rows of which it is remembered that they are written.
+/// Rows that are remembered as written.
 pub(crate) const REMEMBERED: usize = 20_000;
 
-/// What a file of lines knows of its crawl.
+/// What the lines of a file need to know about the crawl.
 #[derive(Clone, Default)]
 pub struct FileOptions {
-    /// The job's own name: the same when it is resumed, another for another crawl. It begins every `event_id`, so it is of letters,
-    /// digits and dashes, and short.
+    /// The name of the job: constant when the job is resumed, different for another crawl. Every
+    /// `event_id` begins with it. It consists of letters, digits and dashes, and is short.
     pub job: String,
     /// The run's trace id, for the column `run`.
     pub run: String,
     /// The policy's hash, for the column `policy_hash`.
     pub policy_hash: String,
-    /// Who has the texts of robots.txt; without, a row has the number of the line that decided.
+    /// Finds texts of robots.txt. Without, a row has only the number of the line that decided.
     pub robots: Option<RobotsTexts>,
-    /// Called when nobody reads the standard output any more (`| head`). Rows are dropped from then on: nobody wants them.
+    /// Called when the reader of the standard output is gone (`| head`). Further rows are dropped.
     pub unread: Option<Arc<dyn Fn() + Send + Sync>>,
     /// The policy's limit on bodies, for the column `reason`.
     pub body_max: Option<u64>,
 }
 
 /// Rows as JSON lines: an object a line.
-pub struct JsonlSink(Lines<jsonl::Jsonl>);
-
-impl JsonlSink {
-    /// Opens or begins a file; `-` is the standard output.
-    pub fn open(path: &Path, options: FileOptions) -> Result<JsonlSink, OpenError> {
-        Lines::open(path, options).map(JsonlSink)
-    }
-
-    /// Refuses a file that is something else; nothing is made or changed.
-    pub fn check(path: &Path) -> Result<(), OpenError> {
-        check_file::<jsonl::Jsonl>(path)
-    }
-}
+pub type JsonlSink = LinesSink<jsonl::Jsonl>;
 
 /// Rows as CSV (RFC 4180), with a first line of names.
-pub struct CsvSink(Lines<csv::Csv>);
+pub type CsvSink = LinesSink<csv::Csv>;
 
-impl CsvSink {
-    /// Opens or begins a file; `-` is the standard output.
-    pub fn open(path: &Path, options: FileOptions) -> Result<CsvSink, OpenError> {
-        Lines::open(path, options).map(CsvSink)
-    }
-
-    /// Refuses a file that is something else; nothing is made or changed.
-    pub fn check(path: &Path) -> Result<(), OpenError> {
-        check_file::<csv::Csv>(path)
-    }
+/// A file of rows.
+pub struct LinesSink<F> {
+    path: PathBuf,
+    options: FileOptions,
+    inner: Mutex<OpenLines>,
+    format: PhantomData<F>,
 }
 
-impl Sink for JsonlSink {
+impl<F: Format> Sink for LinesSink<F> {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
-        Box::pin(std::future::ready(self.0.write(batch)))
+        Box::pin(std::future::ready(self.write_batch(batch)))
     }
 }
 
-impl Sink for CsvSink {
-    fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
-        Box::pin(std::future::ready(self.0.write(batch)))
-    }
-}
-
-/// How rows become lines.
-trait Format {
-    /// What a file of this kind is called in messages.
+/// A format of lines.
+pub trait Format {
+    /// The name of such a file in messages.
     const WHAT: &'static str;
-    /// What a new file begins with.
+    /// Returns the first line of a new file.
     fn opening() -> Vec<u8>;
+    /// Returns the bytes with which every file of this format begins.
+    fn start() -> Vec<u8>;
     /// Adds a row.
-    fn line(out: &mut Vec<u8>, row: &Line<'_>);
-    /// Reads a file from its beginning: where its last whole line ends, and what its last lines are called. None if the file is not of
-    /// this kind.
-    fn survey(file: &mut File, seen: &mut Recent) -> io::Result<Option<u64>>;
+    fn line(out: &mut Vec<u8>, row: &FileRow<'_>);
+    /// Whether a line feed after `part` is inside a quoted text. `quoted` is the same for the line
+    /// feed before it.
+    fn is_quoted(part: &[u8], quoted: bool) -> bool;
+    /// Returns the event id of a line, by the last bytes of the line.
+    fn event_id(end: &[u8]) -> Option<String>;
 }
 
-/// A row with what only files of lines have.
-struct Line<'a> {
-    record: Record<'a>,
+/// The last bytes of a line, which have its event id.
+const END_BYTES: usize = 256;
+
+/// Reads a file from its beginning. Returns the end of its last whole line, and adds the event ids
+/// of its last lines to `seen`. Returns none if the file is not of this format.
+fn survey<F: Format>(file: &mut File, seen: &mut RecentIds) -> io::Result<Option<u64>> {
+    let expected = F::start();
+    let (mut start, mut end) = (Vec::new(), Vec::new());
+    let (mut at, mut whole, mut quoted) = (0_u64, 0_u64, false);
+    pieces(file, |piece| {
+        let missing = expected.len().saturating_sub(start.len());
+        start.extend_from_slice(&piece[..missing.min(piece.len())]);
+        for part in piece.split_inclusive(|byte| *byte == b'\n') {
+            at += part.len() as u64;
+            quoted = F::is_quoted(part, quoted);
+            end.extend_from_slice(&part[part.len().saturating_sub(END_BYTES)..]);
+            end.drain(..end.len().saturating_sub(END_BYTES));
+            if part.ends_with(b"\n") && !quoted {
+                whole = at;
+                F::event_id(&end).into_iter().for_each(|id| seen.add(id));
+                end.clear();
+            }
+        }
+    })?;
+    // A kill may have truncated the very first line. Another program's file must not be taken for a
+    // truncated line of ours.
+    let ours = start == expected || expected.starts_with(&start) && whole == 0;
+    Ok(ours.then_some(whole))
+}
+
+/// A row with the values that only files of lines have.
+pub struct FileRow<'a> {
+    record: RowRecord<'a>,
     body_text: Option<std::borrow::Cow<'a, str>>,
     body_base64: Option<String>,
     event_id: String,
     policy_hash: &'a str,
 }
 
-impl Line<'_> {
-    /// What robots.txt said about the URL, as a record of its own; none if it had no say.
+impl FileRow<'_> {
+    /// Returns the robots.txt evidence of the URL; none if robots.txt was not consulted.
     fn evidence(&self) -> Option<String> {
         let row = self.record.row;
         let rule = match &self.record.values[const { place("robots_rule") }] {
-            Value::Text(rule) => Some(rule.to_string()),
+            CellValue::Text(rule) => Some(rule.to_string()),
             _ => None,
         };
         let found = row.findings.of(Gate::Robots);
@@ -133,7 +147,7 @@ impl Line<'_> {
             None => both.push_str("null"),
         }
         both.push_str(",\"crawlDelay\":");
-        // A number of ours always is JSON.
+        // A number always converts to JSON.
         both.push_str(&serde_json::to_string(&crawl_delay).unwrap_or_default());
         let mut url = String::new();
         quote(&mut url, row.final_url.as_str());
@@ -145,21 +159,14 @@ impl Line<'_> {
     }
 }
 
-struct Lines<F> {
-    path: PathBuf,
-    options: FileOptions,
-    inner: Mutex<Inner>,
-    format: std::marker::PhantomData<F>,
-}
-
-struct Inner {
-    out: Out,
-    recent: Recent,
+struct OpenLines {
+    out: LinesOut,
+    recent: RecentIds,
     rules: Rules,
     buffer: Vec<u8>,
 }
 
-enum Out {
+enum LinesOut {
     File {
         file: File,
         length: u64,
@@ -169,25 +176,36 @@ enum Out {
     Unread,
 }
 
-impl<F: Format> Lines<F> {
-    fn open(path: &Path, options: FileOptions) -> Result<Lines<F>, OpenError> {
-        let mut recent = Recent::default();
+impl<F: Format> LinesSink<F> {
+    /// Opens or creates a file; `-` is the standard output.
+    pub fn open(path: &Path, options: FileOptions) -> Result<LinesSink<F>, OpenError> {
+        let mut recent = RecentIds::default();
         let mut out = match path.as_os_str() == "-" {
-            true => Out::Standard,
+            true => LinesOut::Standard,
             false => open_file::<F>(path, &mut recent)?,
         };
-        if !matches!(out, Out::File { length: 1.., .. }) {
+        if !matches!(out, LinesOut::File { length: 1.., .. }) {
             out.write(&F::opening()).map_err(|e| OpenError::io(path, e))?;
         }
         let rules = Rules::new(options.robots.clone());
-        let inner = Inner { out, recent, rules, buffer: Vec::new() };
-        let format = std::marker::PhantomData;
-        Ok(Lines { path: path.to_owned(), options, inner: Mutex::new(inner), format })
+        let inner = OpenLines { out, recent, rules, buffer: Vec::new() };
+        let inner = Mutex::new(inner);
+        Ok(LinesSink { path: path.to_owned(), options, inner, format: PhantomData })
     }
 
-    fn write(&self, batch: &Batch) -> Result<(), SinkError> {
+    /// Refuses the file of another program. Creates and changes nothing.
+    pub fn check(path: &Path) -> Result<(), OpenError> {
+        if path.as_os_str() == "-" || !path.is_file() {
+            // A missing file, or one that cannot be written, shows when it is opened.
+            return Ok(());
+        }
+        let mut file = File::open(path).map_err(|e| OpenError::io(path, e))?;
+        whole_lines::<F>(path, &mut file, &mut RecentIds::default()).map(drop)
+    }
+
+    fn write_batch(&self, batch: &Batch) -> Result<(), SinkError> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let Inner { out, recent, rules, buffer } = &mut *inner;
+        let OpenLines { out, recent, rules, buffer } = &mut *inner;
         buffer.clear();
         let mut fresh: HashSet<String> = HashSet::new();
         for facts in batch.rows.iter().map(|row| Facts::of(row)) {
@@ -198,8 +216,8 @@ impl<F: Format> Lines<F> {
             F::line(buffer, &self.complete(facts, rules, event_id));
         }
         match out.write(buffer) {
-            Err(e) if is_unread(&e) && matches!(out, Out::Standard) => {
-                *out = Out::Unread;
+            Err(e) if is_unread(&e) && matches!(out, LinesOut::Standard) => {
+                *out = LinesOut::Unread;
                 self.options.unread.iter().for_each(|told| told());
             }
             written => {
@@ -207,23 +225,27 @@ impl<F: Format> Lines<F> {
             }
         }
         fresh.into_iter().for_each(|id| recent.add(id));
-        // One huge batch is no reason to keep its room.
+        // Frees the memory of a huge batch.
         buffer.shrink_to(1 << 20);
         Ok(())
     }
 
-    fn complete<'a>(&'a self, facts: Facts<'a>, rules: &mut Rules, event_id: String) -> Line<'a> {
+    fn complete<'a>(
+        &'a self,
+        facts: Facts<'a>,
+        rules: &mut Rules,
+        event_id: String,
+    ) -> FileRow<'a> {
         let row = facts.row;
-        let mut record = Record::new(facts, self.options.body_max);
+        let mut record = RowRecord::new(facts, self.options.body_max);
         rules.complete(&mut record);
         if !self.options.run.is_empty() {
-            record.set(const { place("run") }, Value::Text(self.options.run.as_str().into()));
+            set!(record, run = self.options.run.as_str());
         }
         if let Some((file, _)) = record.facts.robots {
-            record
-                .set(const { place("robots_file") }, Value::Text(HEXLOWER.encode(&file.0).into()));
+            set!(record, robots_file = HEXLOWER.encode(&file.0));
         }
-        record.set(const { place("findings") }, Value::Text(findings(row).into()));
+        set!(record, findings = findings(row));
         let (body_text, body_base64) = match row.page.as_ref().and_then(|p| p.body.as_ref()) {
             None => (None, None),
             Some(body) => {
@@ -235,7 +257,7 @@ impl<F: Format> Lines<F> {
             }
         };
         let policy_hash = &self.options.policy_hash;
-        Line { record, body_text, body_base64, event_id, policy_hash }
+        FileRow { record, body_text, body_base64, event_id, policy_hash }
     }
 
     fn trouble(&self, error: &io::Error) -> String {
@@ -253,56 +275,46 @@ fn is_unread(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }
 
-/// Opens a file, cuts off a torn last line and takes in what its last lines are called.
-fn check_file<F: Format>(path: &Path) -> Result<(), OpenError> {
-    if path.as_os_str() == "-" || !path.is_file() {
-        // What is not there yet, or can't be written, shows when it is opened.
-        return Ok(());
-    }
+/// Returns the length of a file and the length of its whole lines.
+fn whole_lines<F: Format>(
+    path: &Path,
+    file: &mut File,
+    recent: &mut RecentIds,
+) -> Result<(u64, u64), OpenError> {
     let of = |e| OpenError::io(path, e);
-    let mut file = File::open(path).map_err(of)?;
-    if file.metadata().map_err(of)?.len() == 0 {
-        return Ok(());
-    }
-    match F::survey(&mut file, &mut Recent::default()).map_err(of)? {
-        Some(_) => Ok(()),
-        None => Err(OpenError::OtherFile { path: path.to_owned(), what: F::WHAT }),
-    }
+    let length = file.metadata().map_err(of)?.len();
+    let whole = if length == 0 { Some(0) } else { survey::<F>(file, recent).map_err(of)? };
+    let other = || OpenError::OtherFile { path: path.to_owned(), what: F::WHAT };
+    Ok((length, whole.ok_or_else(other)?))
 }
 
-fn open_file<F: Format>(path: &Path, recent: &mut Recent) -> Result<Out, OpenError> {
+/// Opens a file, cuts off a truncated last line and reads the event ids of the last lines.
+fn open_file<F: Format>(path: &Path, recent: &mut RecentIds) -> Result<LinesOut, OpenError> {
     let of = |e| OpenError::io(path, e);
     let mut options = OpenOptions::new();
     let mut file =
         options.read(true).write(true).create(true).truncate(false).open(path).map_err(of)?;
-    let length = file.metadata().map_err(of)?.len();
-    let whole = match length {
-        0 => Some(0),
-        _ => F::survey(&mut file, recent).map_err(of)?,
-    };
-    let Some(whole) = whole else {
-        return Err(OpenError::OtherFile { path: path.to_owned(), what: F::WHAT });
-    };
+    let (length, whole) = whole_lines::<F>(path, &mut file, recent)?;
     if whole < length {
         file.set_len(whole).map_err(of)?;
     }
     file.seek(SeekFrom::Start(whole)).map_err(of)?;
-    Ok(Out::File { file, length: whole })
+    Ok(LinesOut::File { file, length: whole })
 }
 
-impl Out {
-    /// Writes all of it or, to a file, nothing.
+impl LinesOut {
+    /// Writes all bytes or, to a file, none.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
-            Out::Unread => Ok(()),
-            Out::Standard => {
+            LinesOut::Unread => Ok(()),
+            LinesOut::Standard => {
                 let mut out = io::stdout().lock();
                 out.write_all(bytes)?;
                 out.flush()
             }
-            Out::File { file, length } => {
+            LinesOut::File { file, length } => {
                 if let Err(error) = file.write_all(bytes) {
-                    // If that fails too, the next write begins at the same place.
+                    // If this fails too, the next write still begins at the same place.
                     let _ = file.set_len(*length);
                     file.seek(SeekFrom::Start(*length))?;
                     return Err(error);
@@ -314,23 +326,23 @@ impl Out {
     }
 }
 
-impl Drop for Inner {
+impl Drop for OpenLines {
     fn drop(&mut self) {
-        if let Out::File { file, .. } = &self.out {
-            // Nobody is left to be told.
+        if let LinesOut::File { file, .. } = &self.out {
+            // Nobody could receive the error.
             let _ = file.sync_data();
         }
     }
 }
 
-/// What the last rows are called.
+/// The event ids of the last rows.
 #[derive(Default)]
-struct Recent {
+struct RecentIds {
     ids: HashSet<String>,
     order: VecDeque<String>,
 }
 
-impl Recent {
+impl RecentIds {
     fn has(&self, id: &str) -> bool {
         self.ids.contains(id)
     }
@@ -347,7 +359,7 @@ impl Recent {
     }
 }
 
-/// What the gates found, as a JSON object of sentences; those that are clear are left out.
+/// Returns the findings of the gates as a JSON object of sentences, without clear gates.
 fn findings(row: &Row) -> String {
     let names = Names { robots: None, now: row.at };
     let mut out = String::from("{");
@@ -363,7 +375,7 @@ fn findings(row: &Row) -> String {
     out
 }
 
-/// Reads a file in pieces, from its beginning.
+/// Reads a file from its beginning, piece by piece.
 fn pieces(file: &mut File, mut take: impl FnMut(&[u8])) -> io::Result<()> {
     let mut buffer = vec![0; 1 << 16];
     loop {

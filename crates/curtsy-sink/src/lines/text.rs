@@ -1,15 +1,15 @@
-//! Is a body a text? Then it is written as one, else in Base64.
+//! Decides whether a body is written as text or in Base64.
 
 use std::borrow::Cow;
 
-/// The text of a body: as its page was read, or as UTF-8. None if bytes of it would be lost, or if it has a NUL, which many readers of
-/// lines take for an end.
+/// Returns the text of a body: as the page was decoded, or as UTF-8. Returns none if bytes would be
+/// lost, or if there is a NUL, which many readers of lines take for an end.
 pub(super) fn of<'a>(body: &'a [u8], decoded: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
     let text = match decoded {
         Some(decoded) => decoded,
         None => Cow::Borrowed(std::str::from_utf8(body).ok()?),
     };
-    // Whoever decodes puts this in the place of what can't be read.
+    // The replacement character of decoders.
     let lossy = text.contains('\u{fffd}');
     (!lossy && !text.contains('\0')).then_some(text)
 }

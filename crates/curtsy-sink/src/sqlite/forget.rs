@@ -1,4 +1,4 @@
-//! Taking rows out again: on somebody's order, or because they are too old.
+//! Deletes rows, on request or because of their age.
 
 use curtsy_core::evidence::timestamp_micros;
 use curtsy_core::time::Time;
@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::write::id;
 
-/// What is to be forgotten: row, page, history, and what sitemaps said of it. Runs stay; they name no page.
+/// What is deleted: row, page, history, and sitemap entries. Runs stay; they name no page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Forget {
     /// One URL.
@@ -20,7 +20,7 @@ pub enum Forget {
     Before(Time),
 }
 
-/// Forgets; tells how many rows that were.
+/// Deletes the rows and returns their number.
 pub(super) fn forget(db: &Connection, what: &Forget) -> Result<usize, rusqlite::Error> {
     let tx = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
     let rows = match what {
@@ -31,15 +31,13 @@ pub(super) fn forget(db: &Connection, what: &Forget) -> Result<usize, rusqlite::
             tx.execute("DELETE FROM pages WHERE id = ?1", [&key[..]])?
         }
         Forget::Host(host) => {
-            // Steps elsewhere (a redirect, its robots.txt) belong to the URL that they were made for.
+            // A step on another host (a redirect, its robots.txt) belongs to the URL of its page.
             let of_its_pages = "DELETE FROM history
                 WHERE host = ?1 OR id IN (SELECT id FROM pages WHERE host = ?1)";
             tx.execute(of_its_pages, [host.as_str()])?;
-            for scheme in ["http", "https"] {
-                for end in ["/", ":"] {
-                    let begins = format!("{scheme}://{host}{end}");
-                    tx.execute(LISTED, [begins])?;
-                }
+            for start in ["http://", "https://"] {
+                tx.execute(LISTED, [format!("{start}{host}/")])?;
+                tx.execute(LISTED, [format!("{start}{host}:")])?;
             }
             tx.execute("DELETE FROM pages WHERE host = ?1", [host.as_str()])?
         }
@@ -69,5 +67,5 @@ pub(super) fn forget(db: &Connection, what: &Forget) -> Result<usize, rusqlite::
     Ok(rows)
 }
 
-/// Removes sitemap entries whose URLs have a beginning.
+/// Deletes sitemap entries whose URLs have a prefix.
 const LISTED: &str = "DELETE FROM sitemap_urls WHERE substr(url, 1, length(?1)) = ?1";

@@ -1,7 +1,7 @@
-//! Pages whose rows are on their way: the only place where a fetched page is kept before it is on the disk.
+//! Fetched pages whose rows are not written yet, and a Bloom filter of the table's keys.
 //!
-//! And a sieve of the keys that the table has: most URLs are asked about before anything is held of them, some of them often, and the
-//! sieve answers that without a look into the file. It may say "perhaps" of a key that is not there, never "no" of one that is.
+//! Most lookups are for URLs that the table does not have. The filter answers these without a
+//! query. It may report a key that the table does not have, but never misses one that it has.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,41 +10,43 @@ use bytes::Bytes;
 use curtsy_core::url::UrlKey;
 use curtsy_engine::{CachedPage, Head};
 
-/// Bits of the sieve: 2 MiB. A million pages make it wrong for one key in 500; ten million make it useless, and harmless.
+/// Bits of the filter: 2 MiB. With a million pages it is wrong for one key in 500; with ten million
+/// it is useless, but harmless.
 const SIEVE_BITS: usize = 1 << 24;
 
-pub(super) struct Held {
-    pages: HashMap<UrlKey, Kept>,
-    /// In the order in which they came; a key may stand here more often than in the map.
+pub(super) struct UnwrittenPages {
+    pages: HashMap<UrlKey, UnwrittenPage>,
+    /// In order of arrival. A key may occur more than once.
     order: VecDeque<UrlKey>,
     bytes: usize,
     pages_max: usize,
     bytes_max: usize,
     sieve: Box<[u64]>,
-    /// Whether any page of the table was found at another URL than its own.
+    /// Whether the final URL of any page in the table is not its own.
     pub(super) any_moved: bool,
 }
 
-/// What is kept of a page.
+/// A page whose row is not written yet.
 #[derive(Clone)]
-pub(super) struct Kept {
+pub(super) struct UnwrittenPage {
     pub(super) page: CachedPage,
-    /// The answer; without one it is in the table.
+    /// The response; without one it is in the table.
     pub(super) answer: Option<(Arc<Head>, Bytes)>,
 }
 
-impl Held {
-    pub(super) fn new(pages_max: usize, bytes_max: usize) -> Held {
+impl UnwrittenPages {
+    pub(super) fn new(pages_max: usize, bytes_max: usize) -> UnwrittenPages {
         let sieve = vec![0; SIEVE_BITS / 64].into();
         let (pages, order) = (HashMap::new(), VecDeque::new());
-        Held { pages, order, bytes: 0, pages_max, bytes_max, sieve, any_moved: false }
+        UnwrittenPages { pages, order, bytes: 0, pages_max, bytes_max, sieve, any_moved: false }
     }
 
-    pub(super) fn get(&self, key: UrlKey) -> Option<&Kept> {
+    pub(super) fn get(&self, key: UrlKey) -> Option<&UnwrittenPage> {
         self.pages.get(&key)
     }
 
-    /// Keeps a page until its row is written. If there is no room, the oldest goes: that costs a request at most.
+    /// Keeps a page until its row is written. If there is no room, the oldest page is dropped,
+    /// which costs at most one request.
     pub(super) fn put(
         &mut self,
         key: UrlKey,
@@ -54,24 +56,22 @@ impl Held {
         let before = self.take(key);
         let answer = answer.or_else(|| before.and_then(|kept| kept.answer));
         self.bytes += size(answer.as_ref());
-        self.pages.insert(key, Kept { page, answer });
+        self.pages.insert(key, UnwrittenPage { page, answer });
         self.order.push_back(key);
         while self.pages.len() > self.pages_max
             || self.bytes > self.bytes_max
             || self.order.len() > 2 * self.pages_max
         {
-            let Some(oldest) = self.order.pop_front() else {
-                break;
-            };
+            let Some(oldest) = self.order.pop_front() else { break };
             self.take(oldest);
         }
     }
 
-    /// The row of a page is written.
+    /// Drops a page whose row is written.
     pub(super) fn written(&mut self, key: UrlKey, page: &CachedPage, moved: bool) {
         self.note(key);
         self.any_moved |= moved;
-        // Unless a newer one came meanwhile.
+        // Unless a newer response has arrived.
         if self.pages.get(&key).is_some_and(|kept| kept.page == *page) {
             self.take(key);
         }
@@ -80,20 +80,20 @@ impl Held {
         }
     }
 
-    /// Holds nothing any more: that costs requests.
+    /// Drops all pages, which costs requests.
     pub(super) fn clear(&mut self) {
         self.pages.clear();
         self.order.clear();
         self.bytes = 0;
     }
 
-    fn take(&mut self, key: UrlKey) -> Option<Kept> {
+    fn take(&mut self, key: UrlKey) -> Option<UnwrittenPage> {
         let kept = self.pages.remove(&key)?;
         self.bytes -= size(kept.answer.as_ref());
         Some(kept)
     }
 
-    /// The table has this key.
+    /// Adds a key of the table to the filter.
     pub(super) fn note(&mut self, key: UrlKey) {
         for bit in bits(key) {
             self.sieve[bit / 64] |= 1 << (bit % 64);
@@ -106,13 +106,13 @@ impl Held {
     }
 }
 
-/// A key is a hash already: parts of it are as good as further hashes.
+/// A key is a hash: parts of it serve as further hashes.
 fn bits(key: UrlKey) -> [usize; 4] {
     let key = key.as_u128();
     [0, 32, 64, 96].map(|shift| (key >> shift) as usize % SIEVE_BITS)
 }
 
-/// An answer without a body has its head.
+/// A response without a body still has a head.
 fn size(answer: Option<&(Arc<Head>, Bytes)>) -> usize {
     answer.map_or(0, |(_, body)| body.len() + 1024)
 }

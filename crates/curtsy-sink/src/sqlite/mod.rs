@@ -1,7 +1,8 @@
 //! Rows and pages in the crawl's own file.
 //!
-//! A thread of its own writes: a worker that waits for the disk would miss turns. It takes a batch, makes its values, and writes them in
-//! one transaction; the worker's other visits go on meanwhile. Looking up a page has its own connection, which no writer stops.
+//! A thread of its own writes: a worker that waits for the disk would miss turns. The thread takes
+//! a batch, makes its values, and writes them in one transaction, while the worker's other visits
+//! continue. Lookups have a connection of their own, which no writer blocks.
 
 mod forget;
 mod held;
@@ -22,8 +23,8 @@ use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Fetched, Head, Sink, SinkEr
 use rusqlite::{Connection, OptionalExtension};
 use tokio::sync::oneshot;
 
-use held::Held;
-use write::{Writer, id};
+use held::UnwrittenPages;
+use write::{RowWriter, id};
 
 pub use forget::Forget;
 pub use runs::{RunEnd, RunStart};
@@ -32,57 +33,62 @@ use crate::record::read_headers;
 use crate::rules::RobotsTexts;
 use curtsy_file::{OpenError, trouble};
 
-/// How the sink behaves.
+/// Settings of the sink.
 #[derive(Clone)]
-pub struct Options {
-    /// Fetched pages that are kept in memory until their rows are written, at most.
+pub struct SqliteOptions {
+    /// The largest number of fetched pages in memory whose rows are not written yet.
     pub pages_held: usize,
-    /// Bytes of their bodies, at most.
+    /// The largest number of bytes of their bodies.
     pub bytes_held: usize,
-    /// Who has the texts of robots.txt; without, a row has the number of the line that decided.
+    /// Finds texts of robots.txt. Without, a row has only the number of the line that decided.
     pub robots: Option<RobotsTexts>,
     /// The policy's limit on bodies, for the column `reason`.
     pub body_max: Option<u64>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { pages_held: 10_000, bytes_held: 64 * 1024 * 1024, robots: None, body_max: None }
+impl Default for SqliteOptions {
+    fn default() -> SqliteOptions {
+        SqliteOptions {
+            pages_held: 10_000,
+            bytes_held: 64 * 1024 * 1024,
+            robots: None,
+            body_max: None,
+        }
     }
 }
 
 /// Rows, decisions, runs and the page cache of one crawl, in its file. Clones are the same sink.
 #[derive(Clone)]
-pub struct SqliteSink(Arc<Shared>);
+pub struct SqliteSink(Arc<SinkState>);
 
-struct Shared {
+struct SinkState {
     path: PathBuf,
-    held: Mutex<Held>,
+    held: Mutex<UnwrittenPages>,
     reader: Mutex<Connection>,
-    /// What the writing thread is asked to do; none once it is to end.
-    jobs: Mutex<Option<Sender<Job>>>,
+    /// The jobs of the writing thread; none when it must end.
+    jobs: Mutex<Option<Sender<WriterJob>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-type Job = Box<dyn FnOnce(&mut Writer) + Send>;
+type WriterJob = Box<dyn FnOnce(&mut RowWriter) + Send>;
 
 impl SqliteSink {
-    /// Opens or begins the rows of a crawl's file.
-    pub fn open(path: &Path, options: Options) -> Result<SqliteSink, OpenError> {
+    /// Opens or creates the tables of rows in a crawl's file.
+    pub fn open(path: &Path, options: SqliteOptions) -> Result<SqliteSink, OpenError> {
         let db = schema::open(path)?;
         let reader = schema::open_to_read(path)?;
-        let mut held = Held::new(options.pages_held, options.bytes_held);
+        let mut held = UnwrittenPages::new(options.pages_held, options.bytes_held);
         fill(&db, &mut held).map_err(|e| OpenError::sqlite(path, e))?;
-        let mut writer = Writer::new(db, options.robots, options.body_max)
+        let mut writer = RowWriter::new(db, options.robots, options.body_max)
             .map_err(|e| OpenError::sqlite(path, e))?;
-        let (jobs, orders): (Sender<Job>, Receiver<Job>) = mpsc::channel();
+        let (jobs, orders): (Sender<WriterJob>, Receiver<WriterJob>) = mpsc::channel();
         let thread = std::thread::Builder::new().name("rows".into()).spawn(move || {
             for job in orders {
                 job(&mut writer);
             }
         });
         let thread = thread.map_err(|e| OpenError::io(path, e))?;
-        Ok(SqliteSink(Arc::new(Shared {
+        Ok(SqliteSink(Arc::new(SinkState {
             path: path.to_owned(),
             held: Mutex::new(held),
             reader: Mutex::new(reader),
@@ -91,7 +97,7 @@ impl SqliteSink {
         })))
     }
 
-    /// Begins a run: what is written from now on belongs to it. A run with the same trace id goes on.
+    /// Begins a run, to which further rows belong. A run with the same trace id is continued.
     pub fn begin_run(&self, run: RunStart) -> Result<(), SinkError> {
         self.run(move |writer| {
             let number = runs::begin(writer.db(), &run)?;
@@ -100,7 +106,7 @@ impl SqliteSink {
         })
     }
 
-    /// Ends the run that was begun last.
+    /// Ends the current run.
     pub fn end_run(&self, run: RunEnd) -> Result<(), SinkError> {
         self.run(move |writer| match writer.run() {
             Some(number) => runs::end(writer.db(), number, &run),
@@ -108,9 +114,9 @@ impl SqliteSink {
         })
     }
 
-    /// Takes rows out again; tells how many. Their room in the file is used for others.
+    /// Deletes rows and returns their number. The file reuses their space.
     pub fn forget(&self, what: Forget) -> Result<usize, SinkError> {
-        // First from memory: what waits for its row may be of it.
+        // A deleted page may still be in memory.
         lock(&self.0.held).clear();
         self.run(move |writer| forget::forget(writer.db(), &what))
     }
@@ -120,11 +126,11 @@ impl SqliteSink {
     fn queue<T>(
         &self,
         rows: usize,
-        job: impl FnOnce(&mut Writer) -> Result<T, rusqlite::Error> + Send + 'static,
+        job: impl FnOnce(&mut RowWriter) -> Result<T, rusqlite::Error> + Send + 'static,
         answer: impl FnOnce(Result<T, SinkError>) + Send + 'static,
     ) {
         let path = self.0.path.clone();
-        let job: Job = Box::new(move |writer| {
+        let job: WriterJob = Box::new(move |writer| {
             answer(job(writer).map_err(|e| SinkError { rows, why: trouble(&path, &e) }));
         });
         if let Some(jobs) = lock(&self.0.jobs).as_ref() {
@@ -136,7 +142,7 @@ impl SqliteSink {
     /// Runs a job in the writing thread and blocks this thread until its result is there.
     fn run<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&mut Writer) -> Result<T, rusqlite::Error> + Send + 'static,
+        job: impl FnOnce(&mut RowWriter) -> Result<T, rusqlite::Error> + Send + 'static,
     ) -> Result<T, SinkError> {
         // Not tokio's channel, whose blocking receiver panics inside a runtime.
         let (answer, result) = mpsc::sync_channel(1);
@@ -149,7 +155,8 @@ impl SqliteSink {
         SinkError { rows, why }
     }
 
-    /// When a page that is held was fetched or confirmed; now, as it were, if its row is not written yet.
+    /// Returns when a held page was fetched or confirmed. A page whose row is not written yet is
+    /// newer than any time.
     pub fn held_since(&self, key: UrlKey) -> Option<Time> {
         let held = lock(&self.0.held);
         if held.get(key).is_some() {
@@ -159,7 +166,7 @@ impl SqliteSink {
         read_timestamp(&found?)
     }
 
-    /// What is held of a page: in memory, or in the table.
+    /// Looks a page up in memory, then in the table.
     fn look_up(&self, key: UrlKey) -> Option<CachedPage> {
         let held = lock(&self.0.held);
         if let Some(kept) = held.get(key) {
@@ -190,11 +197,12 @@ impl SqliteSink {
         Some((Arc::new(head), Fetched { body: Bytes::from(body) }))
     }
 
-    /// Asks the table. A page is kept under the URL at which it was found: its own, or one to which others were led as well; what is
-    /// fresh longest counts, which is what the values are compared by. What can't be read is not held: that costs a request.
+    /// Looks a page up in the table: by its own URL, and by the final URL of other rows. The
+    /// greater value counts, which is the one that is fresh longer. A failed lookup costs a
+    /// request.
     fn in_table<T: Ord>(
         &self,
-        held: MutexGuard<'_, Held>,
+        held: MutexGuard<'_, UnwrittenPages>,
         key: UrlKey,
         [own, moved]: [&str; 2],
         read: fn(&rusqlite::Row<'_>) -> Result<T, rusqlite::Error>,
@@ -239,7 +247,7 @@ impl Cache for SqliteSink {
         Box::pin(std::future::ready(self.look_up_page(key)))
     }
 
-    /// The crawl's own file.
+    /// The crawl's own file is not shared.
     fn is_shared(&self) -> bool {
         false
     }
@@ -256,19 +264,19 @@ impl Cache for SqliteSink {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SinkState {
     fn drop(&mut self) {
-        // The thread ends when nobody can ask it any more, after what it was asked.
+        // The thread ends when its queue is closed, after the queued jobs.
         drop(lock(&self.jobs).take());
         if let Some(thread) = lock(&self.thread).take() {
-            // It can't be helped any more if it panicked.
+            // A panic of the thread was reported by the job that failed.
             let _ = thread.join();
         }
     }
 }
 
-/// Which pages the table holds.
-fn fill(db: &Connection, held: &mut Held) -> Result<(), rusqlite::Error> {
+/// Adds the table's keys to the filter.
+fn fill(db: &Connection, held: &mut UnwrittenPages) -> Result<(), rusqlite::Error> {
     let mut note = |sql| {
         let mut count = 0;
         let mut statement = db.prepare(sql)?;

@@ -1,6 +1,5 @@
-//! A batch into the tables: one transaction, prepared statements, nothing computed while the file is locked.
-
-use std::sync::Arc;
+//! Writes a batch: one transaction, prepared statements, and no computation while the file is
+//! locked.
 
 use curtsy_core::evidence::{SLOT_TIMEOUT_TEXT, Sureness, encode, timestamp_micros};
 use curtsy_core::host::Gate;
@@ -8,42 +7,42 @@ use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
 use curtsy_engine::{Batch, CachedPage, Ending, Row, Step, Then};
 use curtsy_file::Statements;
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params, params_from_iter};
 
-use crate::columns::{COLUMNS, Column, Group, place};
+use crate::columns::{COLUMNS, Column, ColumnGroup, place};
 use crate::facts::Facts;
 use crate::reason::Cause;
-use crate::record::{News, Record, Value};
+use crate::record::{CellValue, RowChange, RowRecord, set};
 use crate::rules::{RobotsTexts, Rules};
-use crate::words::{self, Said};
+use crate::words::{self, FindingColumns};
 
-/// URLs of a sitemap that are written in one transaction: others wait for the file meanwhile.
+/// URLs of a sitemap in one transaction: other writers wait meanwhile.
 pub(crate) const SITEMAP_URLS_MAX: usize = 1000;
 
-/// The one who writes.
-pub(super) struct Writer {
+/// Writes into the tables.
+pub(super) struct RowWriter {
     db: Statements,
     run: Option<i64>,
     rules: Rules,
     body_max: Option<u64>,
 }
 
-impl Writer {
+impl RowWriter {
     pub(super) fn new(
         db: Connection,
         texts: Option<RobotsTexts>,
         body_max: Option<u64>,
-    ) -> Result<Writer, rusqlite::Error> {
+    ) -> Result<RowWriter, rusqlite::Error> {
         let db = Statements::new(db, &statements().each_ref().map(String::as_str))?;
-        Ok(Writer { db, run: None, rules: Rules::new(texts), body_max })
+        Ok(RowWriter { db, run: None, rules: Rules::new(texts), body_max })
     }
 
     pub(super) fn db(&self) -> &Connection {
         self.db.db()
     }
 
-    /// What is written from now on belongs to this run.
+    /// Sets the run of further rows.
     pub(super) fn set_run(&mut self, run: i64) {
         self.run = Some(run);
     }
@@ -52,41 +51,38 @@ impl Writer {
         self.run
     }
 
-    /// Writes a batch as a whole; tells which pages are held by the table now.
+    /// Writes a batch and returns the pages that the table holds now.
     pub(super) fn write(&mut self, batch: &Batch) -> Result<Vec<NowHeld>, rusqlite::Error> {
-        let mut records: Vec<Record<'_>> =
-            batch.rows.iter().map(|row| Record::new(Facts::of(row), self.body_max)).collect();
+        let mut records: Vec<RowRecord<'_>> =
+            batch.rows.iter().map(|row| RowRecord::new(Facts::of(row), self.body_max)).collect();
         for record in &mut records {
             self.complete(record);
         }
         let steps = batch.steps.iter();
-        let steps: Vec<Passed<'_>> =
-            steps.map(|step| Passed::new(step, self.run, &mut self.rules, self.body_max)).collect();
+        let values = |step| step_values(step, self.run, &mut self.rules, self.body_max);
+        let steps: Vec<[CellValue<'_>; 23]> = steps.map(values).collect();
         self.sitemaps(batch)?;
         let tx = Transaction::new_unchecked(self.db.db(), TransactionBehavior::Immediate)?;
         for record in &records {
             keep(&self.db, record)?;
         }
         for step in &steps {
-            step.insert(&tx)?;
+            let values = step.iter().map(|value| ToSqlOutput::Borrowed(value.as_sql()));
+            tx.prepare_cached(STEP)?.execute(params_from_iter(values))?;
         }
         tx.commit()?;
         Ok(batch.rows.iter().filter_map(|row| held(row)).collect())
     }
 
-    /// What only the writer knows of a row.
-    fn complete<'a>(&mut self, record: &mut Record<'a>) {
-        record.set(const { place("findings") }, Value::Bytes(encode(&record.row.findings).into()));
-        if let Some((file, _)) = record.facts.robots {
-            record.set(const { place("robots_file") }, Value::Bytes(file.0.to_vec().into()));
-        }
-        if let Some(run) = self.run {
-            record.set(const { place("run") }, Value::Int(run));
-        }
+    /// Adds the values that only the writer knows.
+    fn complete(&mut self, record: &mut RowRecord<'_>) {
+        let file = record.facts.robots.map(|(file, _)| CellValue::Bytes(file.0.to_vec().into()));
+        let findings = CellValue::Bytes(encode(&record.row.findings).into());
+        set!(record, findings = findings, robots_file = file, run = self.run);
         self.rules.complete(record);
     }
 
-    /// What sitemaps list. Each part is a transaction of its own: written twice they are kept once.
+    /// Writes the URLs of sitemaps. Each part is a transaction; a repeat changes nothing.
     fn sitemaps(&self, batch: &Batch) -> Result<(), rusqlite::Error> {
         for row in &batch.rows {
             let Some(sitemap) = row.page.as_ref().and_then(|page| page.document.sitemap.as_ref())
@@ -116,7 +112,8 @@ impl Writer {
     }
 }
 
-/// A page that the table holds now: under which key, what is kept, and whether that is another URL than its own.
+/// A page that the table holds: its final key, its validators, and whether the final URL is not its
+/// own.
 pub(super) type NowHeld = (UrlKey, CachedPage, bool);
 
 fn held(row: &Row) -> Option<NowHeld> {
@@ -124,7 +121,7 @@ fn held(row: &Row) -> Option<NowHeld> {
     Some((row.final_url.key(), kept, row.final_url != row.url))
 }
 
-/// What is done with a row: the places of the statements in their list.
+/// What is done with a row, by the index of the statement.
 #[derive(Clone, Copy)]
 enum Keep {
     Insert,
@@ -135,7 +132,7 @@ enum Keep {
     Cached,
 }
 
-/// The statements that are made from the list of columns, in the order of [`Keep`].
+/// Returns the statements made from the list of columns, in the order of [`Keep`].
 fn statements() -> [String; 6] {
     let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
     let marks: Vec<String> = COLUMNS.iter().map(|column| mark(column.name)).collect();
@@ -144,14 +141,14 @@ fn statements() -> [String; 6] {
         let set = wanted.map(|column| format!("{} = {}", column.name, mark(column.name)));
         set.collect::<Vec<_>>().join(", ")
     };
-    let decision = set(|c| c.group == Group::Decision);
-    // A page that failed meanwhile has its status back.
+    let decision = set(|c| c.group == ColumnGroup::Decision);
+    // A page that failed in between gets its status back.
     let good = format!(
         "error = NULL, http_status = coalesce({}, http_status), source = coalesce({}, source)",
         mark("http_status"),
         mark("source"),
     );
-    // Validators need not be told again with a 304.
+    // A 304 need not repeat the validators.
     let fresh = format!(
         "fresh_until = {}, etag = coalesce({}, etag), last_modified = coalesce({}, last_modified)",
         mark("fresh_until"),
@@ -168,19 +165,20 @@ fn statements() -> [String; 6] {
     );
     [
         insert,
-        update(&format!("{}, final_id = ?2", set(|c| c.group != Group::Url))),
-        update(&set(|c| matches!(c.group, Group::Decision | Group::Outcome))),
-        update(&set(|c| c.group == Group::Decision || c.name == "error")),
+        update(&format!("{}, final_id = ?2", set(|c| c.group != ColumnGroup::Url))),
+        update(&set(|c| matches!(c.group, ColumnGroup::Decision | ColumnGroup::Outcome))),
+        update(&set(|c| c.group == ColumnGroup::Decision || c.name == "error")),
         format!("UPDATE pages SET {decision}, {good}, {fresh} {same}"),
         format!("UPDATE pages SET {decision}, {good} {same}"),
     ]
 }
 
-/// Keeps a row: a new one, or what it changes of the one that is there. What that one said of its end goes to the history.
-fn keep(db: &Statements, record: &Record<'_>) -> Result<(), rusqlite::Error> {
+/// Writes a row: inserts it, or updates the existing row. The outcome of the existing row goes to
+/// the history.
+fn keep(db: &Statements, record: &RowRecord<'_>) -> Result<(), rusqlite::Error> {
     let confirms = match record.facts.news {
-        News::Confirmed => Some(Keep::Confirmed),
-        News::Cached => Some(Keep::Cached),
+        RowChange::Confirmed => Some(Keep::Confirmed),
+        RowChange::Cached => Some(Keep::Cached),
         _ => None,
     };
     if let Some(confirms) = confirms {
@@ -194,28 +192,28 @@ fn keep(db: &Statements, record: &Record<'_>) -> Result<(), rusqlite::Error> {
     }
     archive(db.db(), record)?;
     let changes = match record.facts.news {
-        News::Answer | News::Confirmed | News::Cached => Keep::Answer,
-        News::Failed => Keep::Failed,
-        News::Nothing => Keep::Nothing,
+        RowChange::Answer | RowChange::Confirmed | RowChange::Cached => Keep::Answer,
+        RowChange::Failed => Keep::Failed,
+        RowChange::Nothing => Keep::Nothing,
     };
     execute(db, changes, record)?;
     Ok(())
 }
 
-/// The parameter of a column: the first two are the keys.
+/// Returns the parameter of a column; the first two parameters are the keys.
 fn mark(name: &str) -> String {
     format!("?{}", place(name) + 3)
 }
 
-fn execute(db: &Statements, what: Keep, record: &Record<'_>) -> Result<usize, rusqlite::Error> {
+fn execute(db: &Statements, what: Keep, record: &RowRecord<'_>) -> Result<usize, rusqlite::Error> {
     let (id, moved) = (id(record.row.id), record.moved_to().map(id));
     let moved = moved.as_ref().map_or(ValueRef::Null, |id| ValueRef::Blob(id));
     let keys = [ValueRef::Blob(&id), moved];
-    db.execute(what as usize, keys.into_iter().chain(record.values.iter().map(Value::as_sql)))
+    db.execute(what as usize, keys.into_iter().chain(record.values.iter().map(CellValue::as_sql)))
 }
 
-/// What a row said of its end before goes to the history, unless it is the same end that is told again.
-fn archive(db: &Connection, record: &Record<'_>) -> Result<(), rusqlite::Error> {
+/// Copies the outcome of the existing row to the history, unless the same outcome is repeated.
+fn archive(db: &Connection, record: &RowRecord<'_>) -> Result<(), rusqlite::Error> {
     let sql = "INSERT OR IGNORE INTO history
         SELECT * FROM last_decisions WHERE id = ?1 AND at <> ?2";
     let mut statement = db.prepare_cached(sql)?;
@@ -223,96 +221,69 @@ fn archive(db: &Connection, record: &Record<'_>) -> Result<(), rusqlite::Error> 
     Ok(())
 }
 
-impl Value<'_> {
+impl CellValue<'_> {
     fn as_sql(&self) -> ValueRef<'_> {
         match self {
-            Value::Null => ValueRef::Null,
-            Value::Int(number) => ValueRef::Integer(*number),
-            Value::Real(number) => ValueRef::Real(*number),
-            Value::Text(text) => ValueRef::Text(text.as_bytes()),
-            Value::Bytes(bytes) => ValueRef::Blob(bytes),
+            CellValue::Null => ValueRef::Null,
+            CellValue::Int(number) => ValueRef::Integer(*number),
+            CellValue::Real(number) => ValueRef::Real(*number),
+            CellValue::Text(text) => ValueRef::Text(text.as_bytes()),
+            CellValue::Bytes(bytes) => ValueRef::Blob(bytes),
         }
     }
 }
 
-/// A key as the tables have it: its digits in their order.
+/// Returns a key as the tables store it.
 pub(crate) fn id(key: UrlKey) -> [u8; 16] {
     key.as_u128().to_be_bytes()
 }
 
-/// A request on the way to a row, as the history has it.
-struct Passed<'a> {
+/// Returns a request on the way to a row as the values of [`STEP`].
+fn step_values<'a>(
     step: &'a Step,
     run: Option<i64>,
-    at: String,
-    not_before: Option<String>,
-    said: Said,
-    findings: Vec<u8>,
-    reason: Option<String>,
-    rule: Option<Arc<str>>,
-    confidence: Option<&'static str>,
-}
-
-impl<'a> Passed<'a> {
-    fn new(
-        step: &'a Step,
-        run: Option<i64>,
-        rules: &mut Rules,
-        body_max: Option<u64>,
-    ) -> Passed<'a> {
-        let not_before = match step.then {
-            Then::Retry(at) => Some(timestamp_micros(at)),
-            _ => None,
-        };
-        let (at, said) = (timestamp_micros(step.at), Said::by(&step.findings));
-        let reason = match words::is_slot_timeout(step) {
-            true => Some(SLOT_TIMEOUT_TEXT.to_owned()),
-            false => Cause::of_outcome(&step.outcome, step.url.host(), None, body_max)
-                .filter(|_| !matches!(step.then, Then::Follow(_)))
-                .map(|cause| cause.to_string()),
-        };
-        let rule = match said.robots {
-            Some((file, Some(line))) => rules.rule(file, line),
-            _ => None,
-        };
-        let confidence = Sureness::of(step.findings.of(Gate::Robots)).map(Sureness::name);
-        let findings = encode(&step.findings);
-        Passed { step, run, at, not_before, said, findings, reason, rule, confidence }
-    }
-
-    fn insert(&self, db: &Connection) -> Result<(), rusqlite::Error> {
-        let (step, said) = (self.step, &self.said);
-        let follows = match &step.then {
-            Then::Follow(to) => Some(to.as_str()),
-            _ => None,
-        };
-        db.prepare_cached(STEP)?.execute(params![
-            &id(step.id)[..],
-            self.at,
-            words::kind(step.kind),
-            words::then(&step.then),
-            self.run,
-            step.url.as_str(),
-            step.url.host().as_str(),
-            step.outcome.status(),
-            words::step_error(step),
-            words::friction(&step.outcome),
-            words::wait_ms(&step.outcome),
-            said.gate.map(Gate::name),
-            self.not_before,
-            follows,
-            said.delay_ms,
-            said.delay_by,
-            said.robots.as_ref().map(|(file, _)| &file.0[..]),
-            said.robots.and_then(|(_, line)| line),
-            self.findings,
-            self.reason,
-            self.rule.as_deref(),
-            self.confidence,
-            step.crawl_delay.map(words::millis),
-        ])?;
-        Ok(())
-    }
+    rules: &mut Rules,
+    body_max: Option<u64>,
+) -> [CellValue<'a>; 23] {
+    let found = FindingColumns::of(&step.findings);
+    let (not_before, follows) = match &step.then {
+        Then::Retry(at) => (Some(timestamp_micros(*at)), None),
+        Then::Follow(to) => (None, Some(to.as_str())),
+        Then::Decide => (None, None),
+    };
+    let cause = || Cause::of_outcome(&step.outcome, step.url.host(), None, body_max);
+    let reason = match words::is_slot_timeout(step) {
+        true => Some(SLOT_TIMEOUT_TEXT.to_owned()),
+        false => cause().filter(|_| follows.is_none()).map(|cause| cause.to_string()),
+    };
+    let line = found.robots.and_then(|(_, line)| line);
+    let rule = found.robots.zip(line).and_then(|((file, _), line)| rules.rule(file, line));
+    let bytes = |bytes: &[u8]| CellValue::Bytes(bytes.to_vec().into());
+    [
+        bytes(&id(step.id)),
+        timestamp_micros(step.at).into(),
+        words::kind(step.kind).into(),
+        words::then(&step.then).into(),
+        run.into(),
+        step.url.as_str().into(),
+        step.url.host().as_str().into(),
+        step.outcome.status().into(),
+        words::step_error(step).into(),
+        words::friction(&step.outcome).into(),
+        words::wait_ms(&step.outcome).into(),
+        found.gate.map(Gate::name).into(),
+        not_before.into(),
+        follows.into(),
+        found.delay_ms.into(),
+        found.delay_by.into(),
+        found.robots.map(|(file, _)| bytes(&file.0)).into(),
+        line.into(),
+        bytes(&encode(&step.findings)),
+        reason.into(),
+        rule.map(|rule| rule.to_string()).into(),
+        Sureness::of(step.findings.of(Gate::Robots)).map(Sureness::name).into(),
+        step.crawl_delay.map(words::millis).into(),
+    ]
 }
 
 const STEP: &str = "INSERT OR IGNORE INTO history (id, at, kind, decision, run, url, host,

@@ -1,4 +1,4 @@
-//! Rows to write, and where a test keeps its files.
+//! Rows for tests, and folders for their files.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{CachedPage, Document, Ending, Head, Page, Row};
 use curtsy_parse::html;
 
-/// The moment at which the tests begin.
+/// The time at which the tests begin.
 pub(crate) const START: Time = Time::from_secs(1_798_761_600);
 
-/// A row that was fetched, `secs` after the start.
+/// Returns a fetched row, `secs` after the start.
 pub(crate) fn row(url: &str, secs: u64, page: Option<Page>) -> Row {
     let url = CrawlUrl::parse(url).unwrap();
     let outcome = Outcome::Answered { status: 200, retry_after: None, friction: None };
@@ -39,7 +39,7 @@ pub(crate) fn row(url: &str, secs: u64, page: Option<Page>) -> Row {
     }
 }
 
-/// A page with this body, at `http://a.test/`.
+/// Returns a page with this body, at `http://a.test/`.
 pub(crate) fn page_of(body: &str) -> Page {
     let url = CrawlUrl::parse("http://a.test/").unwrap();
     let head = Head {
@@ -72,7 +72,7 @@ pub(crate) fn page_of(body: &str) -> Page {
     }
 }
 
-/// The answer of a future that another thread may have to make.
+/// Waits for a future that another thread may complete.
 pub(crate) fn block<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -91,7 +91,7 @@ pub(crate) fn block<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A folder that goes with the test.
+/// A folder that is removed at the end of the test.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -115,12 +115,12 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What can't be removed is not what is tested.
+        // A failure to remove it is not tested.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// The records of a CSV file as objects; what is empty and not quoted is left out.
+/// Reads the records of a CSV file as objects, without empty unquoted fields.
 pub(crate) fn csv_records(text: &str) -> Vec<serde_json::Value> {
     let mut records: Vec<Vec<Option<String>>> = vec![Vec::new()];
     let mut chars = text.chars().peekable();

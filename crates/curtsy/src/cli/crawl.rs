@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use curtsy_crawl::{
-    Begin, Ended, FileSpec, JobSpec, Report, Target, file_named_after, run as run_job, seed,
+    Begin, CrawlReport, FileSpec, JobSpec, RowsTarget, RunEnding, file_named_after, run as run_job,
+    seed,
 };
 use curtsy_sink::read::PagesFile;
 
@@ -79,7 +80,7 @@ pub(super) fn run_for_report(
         flags.switch_on("no-cache");
     }
     let (spec, mut into) = spec(flags, console)?;
-    if into.targets != [Target::Sqlite] {
+    if into.targets != [RowsTarget::Sqlite] {
         bail!(
             "`--into {}` is no crawl's file\nhint: a name that ends with `.db`",
             into.file.display()
@@ -124,9 +125,9 @@ fn work(
     into: &FileSpec,
     (json, quiet): (bool, bool),
     console: &mut Console<'_>,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<CrawlReport> {
     // Rows on their way through a pipe may end on the same screen.
-    let into_stdout = into.targets.iter().any(Target::is_stdout);
+    let into_stdout = into.targets.iter().any(RowsTarget::is_stdout);
     let terminal = std::io::stderr().is_terminal() && !into_stdout;
     let report = {
         let mut watch = Progressing::new(console.err, json, quiet, terminal);
@@ -147,17 +148,17 @@ fn work(
 }
 
 /// The code that a crawl ends with.
-pub(super) fn outcome(report: &Report) -> Exit {
+pub(super) fn outcome(report: &CrawlReport) -> Exit {
     match report.how {
-        Ended::Complete if report.pages_held == Some(0) => Exit::NothingFetched,
-        Ended::Complete if report.rows > 0 && report.fetched + report.cached == 0 => {
+        RunEnding::Complete if report.pages_held == Some(0) => Exit::NothingFetched,
+        RunEnding::Complete if report.rows > 0 && report.fetched + report.cached == 0 => {
             Exit::NothingFetched
         }
-        Ended::Complete => Exit::Fine,
-        Ended::Waits(_) => Exit::Waits,
-        Ended::Stopped => Exit::Stopped,
-        Ended::Spent(_) => Exit::Fine,
-        Ended::Ours(_) => Exit::OurSide,
+        RunEnding::Complete => Exit::Fine,
+        RunEnding::Waits(_) => Exit::Waits,
+        RunEnding::Stopped => Exit::Stopped,
+        RunEnding::Spent(_) => Exit::Fine,
+        RunEnding::Ours(_) => Exit::OurSide,
     }
 }
 
@@ -167,7 +168,7 @@ fn spec(flags: Values, console: &mut Console<'_>) -> anyhow::Result<(JobSpec, Fi
     let settings = flags.settings()?;
     let mut job = settings.order(settings.discovery(), console)?.job()?;
     let into = settings.rows_file().unwrap_or_else(|| file_named_after(&job.seeds[0]));
-    let target = Target::of(&into)?;
+    let target = RowsTarget::of(&into)?;
     let file = target.crawl_file(&into, job.ledger_file()?.parent().unwrap_or(Path::new(".")));
     let flags = &settings.flags;
     if flags.has("resume") && !file.exists() {
@@ -187,7 +188,7 @@ fn spec(flags: Values, console: &mut Console<'_>) -> anyhow::Result<(JobSpec, Fi
 }
 
 fn print(
-    report: &Report,
+    report: &CrawlReport,
     into: &FileSpec,
     json: bool,
     console: &mut Console<'_>,
@@ -201,7 +202,7 @@ fn print(
         false => summary(report, into),
     };
     // Rows have the standard output for themselves.
-    match json && !into.targets.iter().any(Target::is_stdout) {
+    match json && !into.targets.iter().any(RowsTarget::is_stdout) {
         true => write!(console.out, "{text}")?,
         false => write!(console.err, "{text}")?,
     }

@@ -9,7 +9,7 @@ use clap::Args;
 use curtsy_core::policy::{FlagValue, Layers, Preset, Reach};
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::{DiscoverySpec, Scope, TrapLimits};
-use curtsy_fetch::Settings as Outlet;
+use curtsy_fetch::FetchSettings as Outlet;
 use curtsy_judge::{InStartOrder, Judge};
 use curtsy_sim::loopback::{Scene, Settings, Sites};
 use curtsy_sim::manners_of;
@@ -19,7 +19,8 @@ use super::report::{RowsAre, summary_of};
 use super::{Console, Exit, columns, printable, why};
 use crate::signals::Signals;
 use curtsy_crawl::{
-    Begin, FileSpec, JobSpec, PageSharing, Prelude, Report, SeedsAre, Target, run as run_job,
+    Begin, CrawlReport, FileSpec, JobSpec, PageSharing, Prelude, RowsTarget, SeedsAre,
+    run as run_job,
 };
 
 #[derive(Debug, Args)]
@@ -107,7 +108,7 @@ fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Re
 }
 
 fn tell(
-    report: &Report,
+    report: &CrawlReport,
     (into, rows): (&FileSpec, RowsAre),
     port: u16,
     console: &mut Console<'_>,
@@ -173,7 +174,7 @@ fn spec(port: u16, folder: &Path) -> anyhow::Result<(JobSpec, FileSpec)> {
     };
     let into = FileSpec {
         file: folder.join("crawl.db"),
-        targets: vec![Target::Sqlite],
+        targets: vec![RowsTarget::Sqlite],
         begin: Begin::GoOn,
         // The site has another port each time.
         add: true,

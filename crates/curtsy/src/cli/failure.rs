@@ -145,9 +145,7 @@ fn code_of(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
     }
     if let Some(error) = cause.downcast_ref::<SpecError>() {
         return match error {
-            SpecError::Seed { .. } | SpecError::Path { .. } | SpecError::Colon { .. } => {
-                Some("url")
-            }
+            SpecError::Seed { .. } => Some("url"),
             SpecError::PolicyFile { source, .. } | SpecError::CaFile { source, .. } => {
                 Some(of_io(source))
             }

@@ -11,7 +11,7 @@ use std::ffi::{OsStr, OsString};
 
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use curtsy_crawl::Way;
+use curtsy_crawl::RouteChoices;
 use curtsy_engine::discover::DiscoverySpec;
 
 pub(super) use table::SECTIONS;
@@ -105,7 +105,7 @@ pub(super) enum Sets {
     /// What a crawl discovers.
     Discovery(fn(&mut DiscoverySpec, &str)),
     /// The way out.
-    Way(fn(&mut Way, &str)),
+    Way(fn(&mut RouteChoices, &str)),
     /// Something that a command looks up by the flag's name.
     ByName,
 }

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_sink::read::PagesFile;
-use curtsy_sink::{Forget, Options, SqliteSink};
+use curtsy_sink::{Forget, SqliteOptions, SqliteSink};
 use curtsy_store::OpenError;
 use serde_json::json;
 
@@ -68,7 +68,7 @@ pub(super) fn run(args: &ForgetArgs, console: &mut Console<'_>) -> anyhow::Resul
             })?;
         }
         drop(kept);
-        let sink = SqliteSink::open(file, Options::default())?;
+        let sink = SqliteSink::open(file, SqliteOptions::default())?;
         rows += sink.forget(what.clone()).map_err(|e| anyhow::anyhow!("{}", e.why))?;
     }
     let cached = forget_shared(args, &what, &keys, console)?;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use curtsy_core::evidence::timestamp;
-use curtsy_crawl::{OnePage, Report, get};
+use curtsy_crawl::{CrawlReport, OnePage, get};
 use curtsy_engine::PageSource;
 use curtsy_engine::discover::DiscoverySpec;
 use serde_json::json;
@@ -72,7 +72,7 @@ pub(super) fn run(args: GetArgs, console: &mut Console<'_>) -> anyhow::Result<Ex
 }
 
 /// Why there is no page, and what can be done.
-fn no_page(report: &Report) -> (String, Option<String>) {
+fn no_page(report: &CrawlReport) -> (String, Option<String>) {
     if let Some(wait) = report.waits.first() {
         return (wait.why.clone(), wait.hints.first().cloned());
     }

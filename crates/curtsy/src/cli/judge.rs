@@ -16,7 +16,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use curtsy_core::policy::{FlagValue, Layers, Origin, Reach, Settled};
-use curtsy_crawl::{Choice, SpecError};
+use curtsy_crawl::{PolicyChoice, SpecError};
 use curtsy_fetch::IpNet;
 use curtsy_judge::{
     Docket, Exchange, HostManners, InStartOrder, Judge, LogFormat, Manners, Note, Plan, Verdicts,
@@ -312,7 +312,7 @@ impl Policies {
                 "`--set {key}` needs a policy: `neutral` holds a crawler to `{DELAY}` and what the site asks for, and nothing else\nhint: add --policy careful"
             );
         }
-        let found = Choice::find(asked.filter(|name| *name != NEUTRAL).unwrap_or("careful"));
+        let found = PolicyChoice::find(asked.filter(|name| *name != NEUTRAL).unwrap_or("careful"));
         let choice = found.map_err(|error| match error {
             SpecError::NoPolicy(name) => anyhow!(
                 "there is no policy `{}`\nhint: `neutral`, a preset (careful, audit, warehouse, fleet, survey), or a policy file",

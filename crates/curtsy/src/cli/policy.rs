@@ -8,7 +8,7 @@ use curtsy_core::policy::{
     Difference, FIELDS, Fault, HOST_FIELDS, Kind, Layers, Mode, Note, Origin, Place, Policy,
     PolicyError, Preset, Reach, Settled, Value,
 };
-use curtsy_crawl::Choice;
+use curtsy_crawl::PolicyChoice;
 use serde_json::{Map, Value as Json, json};
 
 use super::flags::{CONFIG, Flags, POLICY};
@@ -129,7 +129,7 @@ fn diff(args: &DiffArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let mut policies = Vec::new();
     for name in [&args.left, &args.right] {
         // Two named policies are compared as they are written, whatever the environment says.
-        match read(&Choice::find(name)?) {
+        match read(&PolicyChoice::find(name)?) {
             Ok(policy) => policies.push(policy),
             Err(error) => {
                 say_faults(name, &error, console)?;
@@ -219,10 +219,10 @@ fn check(args: &CheckArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
 }
 
 /// Reads a policy as it is written, without the environment.
-pub(super) fn read(choice: &Choice) -> Result<Policy, PolicyError> {
+pub(super) fn read(choice: &PolicyChoice) -> Result<Policy, PolicyError> {
     match choice {
-        Choice::Preset(preset) => Ok(Policy::preset(*preset)),
-        Choice::File { text, .. } => Policy::parse(text),
+        PolicyChoice::Preset(preset) => Ok(Policy::preset(*preset)),
+        PolicyChoice::File { text, .. } => Policy::parse(text),
     }
 }
 

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use curtsy_core::host::Problem;
-use curtsy_crawl::{Compared, Ended, FileSpec, ReasonCount, Report, Target};
+use curtsy_crawl::{Compared, CrawlReport, FileSpec, ReasonCount, RowsTarget, RunEnding};
 use curtsy_sink::PRIVATE_ADDRESS;
 
 use super::{printable, progress};
 
 /// The report for a person.
-pub(super) fn summary(report: &Report, into: &FileSpec) -> String {
+pub(super) fn summary(report: &CrawlReport, into: &FileSpec) -> String {
     summary_of(report, into, RowsAre::Kept)
 }
 
@@ -23,7 +23,7 @@ pub(super) enum RowsAre {
 }
 
 /// The report for a person; the place of the rows only if they are still there.
-pub(super) fn summary_of(report: &Report, into: &FileSpec, rows: RowsAre) -> String {
+pub(super) fn summary_of(report: &CrawlReport, into: &FileSpec, rows: RowsAre) -> String {
     if let Some(since) = &report.complete_since {
         return complete_already(report, into, since);
     }
@@ -37,10 +37,10 @@ pub(super) fn summary_of(report: &Report, into: &FileSpec, rows: RowsAre) -> Str
         let _ = writeln!(text, "  and {more} more that were not dialled (`--json` has them)");
     }
     let file = into.file.display();
-    let is_kept = rows == RowsAre::Kept && !into.targets.iter().any(Target::is_stdout);
+    let is_kept = rows == RowsAre::Kept && !into.targets.iter().any(RowsTarget::is_stdout);
     if report.rows > 0 && is_kept {
         match &into.targets[..] {
-            [Target::JsonLines(path) | Target::Csv(path)] => {
+            [RowsTarget::JsonLines(path) | RowsTarget::Csv(path)] => {
                 let _ =
                     writeln!(text, "  rows: {} (and, with the evidence, {file})", path.display());
             }
@@ -56,7 +56,7 @@ pub(super) fn summary_of(report: &Report, into: &FileSpec, rows: RowsAre) -> Str
 }
 
 /// The report on a crawl that an earlier run completed.
-fn complete_already(report: &Report, into: &FileSpec, since: &str) -> String {
+fn complete_already(report: &CrawlReport, into: &FileSpec, since: &str) -> String {
     let mut text = String::new();
     let (file, pages) = (into.file.display(), report.pages_held.unwrap_or(0));
     let _ = writeln!(
@@ -77,14 +77,14 @@ fn complete_already(report: &Report, into: &FileSpec, since: &str) -> String {
 }
 
 /// How a crawl ended, and its rows in figures.
-fn counts(report: &Report) -> String {
+fn counts(report: &CrawlReport) -> String {
     let mut text = String::new();
     let ended = match report.how {
-        Ended::Complete => "done",
-        Ended::Stopped => "stopped",
-        Ended::Waits(_) => "waiting",
-        Ended::Spent(_) => "budget used up",
-        Ended::Ours(_) => "ended by trouble on our own side",
+        RunEnding::Complete => "done",
+        RunEnding::Stopped => "stopped",
+        RunEnding::Waits(_) => "waiting",
+        RunEnding::Spent(_) => "budget used up",
+        RunEnding::Ours(_) => "ended by trouble on our own side",
     };
     let requests: u64 = report.requests.values().sum();
     let _ = writeln!(
@@ -139,20 +139,20 @@ fn counts(report: &Report) -> String {
 }
 
 /// What is left for the next run.
-fn left(report: &Report, into: &FileSpec) -> String {
+fn left(report: &CrawlReport, into: &FileSpec) -> String {
     let mut text = String::new();
     match report.how {
         // A limit that is reached was named above.
-        Ended::Complete | Ended::Spent(_) => {}
-        Ended::Stopped => {
+        RunEnding::Complete | RunEnding::Spent(_) => {}
+        RunEnding::Stopped => {
             text.push_str(&waits(report));
             let _ =
                 writeln!(text, "  {} left; {}", super::count(report.queued, "URL"), resumed(into));
         }
-        Ended::Ours(problem) => {
+        RunEnding::Ours(problem) => {
             let _ = writeln!(text, "  {}", our_side(problem));
         }
-        Ended::Waits(_) => {
+        RunEnding::Waits(_) => {
             text.push_str(&waits(report));
             let urls = super::count(report.queued, "URL");
             let _ = match &report.resume_after {
@@ -179,7 +179,7 @@ fn left(report: &Report, into: &FileSpec) -> String {
 }
 
 /// The hosts that could not be reached and why, for a person; without hosts that were named before.
-pub(super) fn unreached(report: &Report, told: impl Fn(&str) -> bool) -> String {
+pub(super) fn unreached(report: &CrawlReport, told: impl Fn(&str) -> bool) -> String {
     let all = report.unreached.iter().filter(|(host, why)| **why != "guard" && !told(host));
     let shown = all.clone().take(NOT_DIALLED_SHOWN);
     let mut text: String = shown
@@ -201,7 +201,7 @@ const NOT_DIALLED_SHOWN: usize = 5;
 const LINES_MAX: usize = 11;
 
 /// Why pages have no content: a line for each of the most frequent reasons, and one for all others.
-pub(super) fn reasons(report: &Report) -> String {
+pub(super) fn reasons(report: &CrawlReport) -> String {
     let mut text = String::new();
     // The budget has a line of its own.
     let budget = |reason: &ReasonCount| reason.reason.starts_with("over the ");
@@ -231,7 +231,7 @@ pub(super) fn reasons(report: &Report) -> String {
 }
 
 /// Whether the reasons or the waits name a host, which may have a port.
-pub(super) fn names(report: &Report, host: &str) -> bool {
+pub(super) fn names(report: &CrawlReport, host: &str) -> bool {
     let same = |name: &String| {
         host.strip_prefix(name.as_str())
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
@@ -253,7 +253,7 @@ fn line(reason: &ReasonCount, hints: bool) -> String {
 }
 
 /// The budget that is used up, what is left, and how the crawl goes on.
-pub(super) fn budget(report: &Report, resumed: &str) -> String {
+pub(super) fn budget(report: &CrawlReport, resumed: &str) -> String {
     let Some(budget) = &report.budget else {
         return String::new();
     };
@@ -269,7 +269,7 @@ pub(super) fn budget(report: &Report, resumed: &str) -> String {
 }
 
 /// The hosts that have to wait, who caused it, and what can be done.
-pub(super) fn waits(report: &Report) -> String {
+pub(super) fn waits(report: &CrawlReport) -> String {
     let mut text = String::new();
     for wait in &report.waits {
         let _ = writeln!(text, "  {}", printable(&wait.why));
@@ -282,7 +282,7 @@ pub(super) fn waits(report: &Report) -> String {
 
 /// How a crawl goes on that has URLs left.
 pub(super) fn resumed(into: &FileSpec) -> &'static str {
-    match into.targets.iter().any(Target::is_stdout) {
+    match into.targets.iter().any(RowsTarget::is_stdout) {
         true => "a crawl into standard output can't be resumed, one into a file can",
         false => "the same command goes on where this one ended",
     }

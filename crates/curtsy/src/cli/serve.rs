@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use curtsy_core::policy::read_span;
-use curtsy_crawl::{Way, state_dir};
+use curtsy_crawl::{RouteChoices, state_dir};
 use curtsy_serve::{Demo, ServeSpec, rotate_token, start};
 use curtsy_store::Place;
 
@@ -130,7 +130,7 @@ fn spec(
     settings.file.add_default("patience", PATIENCE);
     let mut way = settings.way(&console.variables, &[])?;
     if let Some(demo) = demo {
-        let Way { named, pins, .. } = demo.way();
+        let RouteChoices { named, pins, .. } = demo.way();
         way.named.extend(named);
         way.pins.extend(pins);
         settings.flags.add_default("contact", "demo@localhost");

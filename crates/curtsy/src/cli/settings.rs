@@ -13,7 +13,8 @@ use curtsy_core::policy::{
 };
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{
-    Choice, JobSpec, Order, PageSharing, Target, Way, ledger_file, other_scheme, seed, spoken,
+    JobOrder, JobSpec, PageSharing, PolicyChoice, RouteChoices, RowsTarget, ledger_file,
+    other_scheme, seed, spoken,
 };
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::GuardRefusal;
@@ -141,7 +142,7 @@ impl CommandSettings {
         &self,
         discovery: DiscoverySpec,
         console: &mut Console<'_>,
-    ) -> anyhow::Result<Order> {
+    ) -> anyhow::Result<JobOrder> {
         let (seeds, urls) = (self.seeds()?, self.urls());
         let mut way = self.way(&console.variables, &seeds)?;
         // A list (`--from`) may come from anywhere: it opens no host of this machine. A URL does.
@@ -151,7 +152,7 @@ impl CommandSettings {
         console.warn(&settled.warnings)?;
         let ledger = self.ledger_file(console)?.into();
         let sharing = self.sharing(console)?;
-        Ok(Order { seeds, settled, way, discovery, ledger, sharing })
+        Ok(JobOrder { seeds, settled, way, discovery, ledger, sharing })
     }
 
     /// Where a crawl with these settings leads, for commands that begin none.
@@ -167,7 +168,7 @@ impl CommandSettings {
 
     /// The policy: flag beats environment beats settings file beats policy file beats preset.
     pub(super) fn manners(&self, reach: Reach, console: &Console<'_>) -> anyhow::Result<Settled> {
-        let choice = |values: &Values| values.text("policy").map(Choice::find).transpose();
+        let choice = |values: &Values| values.text("policy").map(PolicyChoice::find).transpose();
         let flag = choice(&self.flags)?;
         let in_file = if flag.is_none() { choice(&self.file)? } else { None };
         let mode = |values: &Values| values.text("mode").and_then(Mode::parse);
@@ -177,15 +178,15 @@ impl CommandSettings {
             flag => flag.to_owned(),
         });
         let layers = Layers {
-            file: flag.as_ref().or(in_file.as_ref()).and_then(Choice::file),
+            file: flag.as_ref().or(in_file.as_ref()).and_then(PolicyChoice::file),
             settings: SettingsFile {
                 file: &self.file_name,
-                preset: in_file.as_ref().and_then(Choice::preset),
+                preset: in_file.as_ref().and_then(PolicyChoice::preset),
                 mode: mode(&self.file),
                 values: &written.iter().map(PolicyField::borrow).collect::<Vec<_>>(),
             },
             environment: Some(&console.variables),
-            preset: flag.as_ref().and_then(Choice::preset),
+            preset: flag.as_ref().and_then(PolicyChoice::preset),
             mode: mode(&self.flags),
             flags: &given.iter().map(PolicyField::borrow).collect::<Vec<_>>(),
         };
@@ -203,8 +204,12 @@ impl CommandSettings {
     }
 
     /// The way to these seeds; without seeds, to anywhere.
-    pub(super) fn way(&self, variables: &Variables, seeds: &[CrawlUrl]) -> anyhow::Result<Way> {
-        let mut way = Way::default();
+    pub(super) fn way(
+        &self,
+        variables: &Variables,
+        seeds: &[CrawlUrl],
+    ) -> anyhow::Result<RouteChoices> {
+        let mut way = RouteChoices::default();
         for flag in Flag::all() {
             if let Sets::Way(set) = flag.sets {
                 self.layer(flag.name).texts(flag.name).for_each(|value| set(&mut way, value));
@@ -238,7 +243,7 @@ impl CommandSettings {
     /// The crawl's own file that belongs to the settings file's `into`, if the file exists.
     pub(super) fn crawl_file(&self) -> Option<PathBuf> {
         let into = Path::new(self.file.get("into")?);
-        let target = Target::of(into).ok().filter(|target| !target.is_stdout())?;
+        let target = RowsTarget::of(into).ok().filter(|target| !target.is_stdout())?;
         Some(target.crawl_file(into, Path::new("."))).filter(|path| path.exists())
     }
 

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use clap::{Args, Subcommand};
 use curtsy_core::evidence::timestamp;
 use curtsy_core::url::CrawlUrl;
-use curtsy_crawl::{Ended, JobSpec, Plan, Report, list_sitemaps};
+use curtsy_crawl::{CrawlReport, JobSpec, RunEnding, SitePlan, list_sitemaps};
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::SitemapUrl;
@@ -93,7 +93,7 @@ pub(super) fn plan(args: PlanArgs, console: &mut Console<'_>) -> anyhow::Result<
         listed.clear();
     }
     let url = &spec.seeds[0];
-    let plan = Plan::new(&spec, &listed)?;
+    let plan = SitePlan::new(&spec, &listed)?;
     // As the crawl would end: nothing is fetched if neither the seed nor a listed page may be.
     let outcome = match plan.pages == 0 && plan.seed_refused.is_some() {
         true => Exit::NothingFetched,
@@ -163,14 +163,14 @@ pub(super) fn plan(args: PlanArgs, console: &mut Console<'_>) -> anyhow::Result<
 fn kept_off(
     spec: &JobSpec,
     listed: &[SitemapUrl],
-    report: &Report,
+    report: &CrawlReport,
     console: &mut Console<'_>,
 ) -> anyhow::Result<Option<Exit>> {
     let is_unreached = report.unreached.contains_key(&GuardRefusal::host(&spec.seeds[0]));
     let (outcome, failure) = match report.how {
-        Ended::Waits(_) => (Exit::Waits, waits(report)),
-        Ended::Stopped => (Exit::Stopped, stopped(report)),
-        Ended::Ours(problem) => {
+        RunEnding::Waits(_) => (Exit::Waits, waits(report)),
+        RunEnding::Stopped => (Exit::Stopped, stopped(report)),
+        RunEnding::Ours(problem) => {
             let said = super::report::our_side(problem);
             let (message, hint) = said.split_once("\n  hint: ").unwrap_or((said, ""));
             let hint = (!hint.is_empty()).then(|| hint.to_owned());
@@ -178,8 +178,8 @@ fn kept_off(
                 CommandFailure { code: failure::OUR_SIDE, message: message.to_owned(), hint };
             (Exit::OurSide, failure)
         }
-        Ended::Complete if is_unreached => (Exit::NothingFetched, not_reached(report)),
-        Ended::Complete | Ended::Spent(_) => return Ok(None),
+        RunEnding::Complete if is_unreached => (Exit::NothingFetched, not_reached(report)),
+        RunEnding::Complete | RunEnding::Spent(_) => return Ok(None),
     };
     if !listed.is_empty() && outcome != Exit::Stopped {
         let hint = failure.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
@@ -191,7 +191,7 @@ fn kept_off(
 }
 
 /// Whom the site waits for, until when, and what can be done.
-fn waits(report: &Report) -> CommandFailure {
+fn waits(report: &CrawlReport) -> CommandFailure {
     let whys: Vec<String> = report.waits.iter().map(|wait| printable(&wait.why)).collect();
     let mut hints: Vec<&str> = report.waits.iter().flat_map(|w| &w.hints).map(|h| &**h).collect();
     hints.dedup();
@@ -207,7 +207,7 @@ fn waits(report: &Report) -> CommandFailure {
 }
 
 /// What was waited for when somebody stopped it.
-fn stopped(report: &Report) -> CommandFailure {
+fn stopped(report: &CrawlReport) -> CommandFailure {
     let whys: Vec<String> = report.waits.iter().map(|wait| printable(&wait.why)).collect();
     let message = match whys.is_empty() {
         true => "stopped before all sitemaps were read".to_owned(),
@@ -217,7 +217,7 @@ fn stopped(report: &Report) -> CommandFailure {
 }
 
 /// Why nobody could be reached.
-fn not_reached(report: &Report) -> CommandFailure {
+fn not_reached(report: &CrawlReport) -> CommandFailure {
     let unreached = unreached(report, |_| false);
     let mut said: Vec<String> = unreached.lines().map(|line| line.trim().to_owned()).collect();
     said.extend(report.not_dialled.iter().map(|refused| printable(&refused.to_string())));
@@ -225,7 +225,7 @@ fn not_reached(report: &Report) -> CommandFailure {
 }
 
 /// Who asks for the span between two requests, in words.
-fn setter(plan: &Plan, url: &CrawlUrl) -> String {
+fn setter(plan: &SitePlan, url: &CrawlUrl) -> String {
     match &plan.delay_by {
         None => "the policy".to_owned(),
         Some(by) if *by == url.authority() => "its robots.txt".to_owned(),
@@ -239,7 +239,7 @@ fn list(
     mut flags: Values,
     json: bool,
     console: &mut Console<'_>,
-) -> anyhow::Result<(JobSpec, Vec<SitemapUrl>, Report)> {
+) -> anyhow::Result<(JobSpec, Vec<SitemapUrl>, CrawlReport)> {
     flags.add("urls", url.clone());
     let settings = flags.settings()?;
     let mut spec = settings.order(DiscoverySpec::default(), console)?.job()?;

@@ -14,7 +14,7 @@ use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::UrlRecord;
 use curtsy_fetch::GuardRefusal;
 use curtsy_sink::PRIVATE_ADDRESS;
-use curtsy_sink::read::{DecisionRow, PageRow, PagesFile, RunRow};
+use curtsy_sink::read::{CrawlRunRow, DecisionRow, PageRow, PagesFile};
 use curtsy_store::queued_in;
 use serde_json::{Value as Json, json};
 
@@ -22,7 +22,7 @@ use super::explain::{self, HowFlags};
 use super::failure::{self, CommandFailure};
 use super::settings::CommandSettings;
 use super::{Console, Exit, file, printable, progress};
-use curtsy_crawl::{LeftOut, left_out, other_scheme, seed};
+use curtsy_crawl::{UrlLeftOut, left_out, other_scheme, seed};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -60,7 +60,7 @@ pub(super) fn run(args: WhyArgs, console: &mut Console<'_>) -> anyhow::Result<Ex
         Some(why) if args.json => writeln!(console.out, "{:#}", why.json)?,
         Some(why) => write!(console.out, "{}", why.text)?,
         None => {
-            let LeftOut { why, hint, .. } = left_out(&PagesFile::open(&file)?, &urls[0])?;
+            let UrlLeftOut { why, hint, .. } = left_out(&PagesFile::open(&file)?, &urls[0])?;
             let (url, file) = (printable(&args.url), file.display());
             let message = format!("{url} is not in `{file}`: {}", printable(&why));
             console.refuse(CommandFailure { code: failure::NOT_TAKEN, message, hint })?;
@@ -225,7 +225,7 @@ impl QueuedUrl {
     /// What the last run says of it.
     fn of(
         record: &UrlRecord,
-        run: Option<&RunRow>,
+        run: Option<&CrawlRunRow>,
         is_blocked: impl Fn(&HostKey) -> anyhow::Result<bool>,
     ) -> anyhow::Result<QueuedUrl> {
         let figures = run.and_then(|run| run.figures.as_deref());

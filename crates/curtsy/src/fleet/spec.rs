@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use curtsy_core::policy::Policy;
 use curtsy_engine::Point;
-use curtsy_fetch::Settings as Outlet;
+use curtsy_fetch::FetchSettings as Outlet;
 
 /// A worker of a fleet.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use curtsy_core::host::{Class, Kind, Outcome, Problem};
 use curtsy_core::url::HostKey;
-use curtsy_fetch::Proxy;
+use curtsy_fetch::HttpProxy;
 use curtsy_sink::Cause;
 
 use super::log::{FleetLog, trouble};
@@ -39,7 +39,7 @@ pub(super) struct WayOut<'l> {
 }
 
 impl<'l> WayOut<'l> {
-    pub(super) fn new(log: &'l FleetLog, proxy: Option<&Proxy>) -> WayOut<'l> {
+    pub(super) fn new(log: &'l FleetLog, proxy: Option<&HttpProxy>) -> WayOut<'l> {
         WayOut {
             log,
             proxy: proxy.map(|proxy| format!("http://{}:{}", proxy.host, proxy.port)),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::url::CrawlUrl;
-use curtsy_fetch::{Callback, Lookup, Resolve, Settings};
+use curtsy_fetch::{Callback, FetchSettings, Lookup, Resolve};
 
 use crate::corpus::addresses;
 use crate::entrances::{endings, site_address};
@@ -110,7 +110,7 @@ fn ten_thousand_tries_to_rebind() {
     inside("lookups::ten_thousand_tries_to_rebind", nobody, page, |world| {
         let flips =
             Arc::new(Flips { asked: AtomicUsize::new(0), inward_first: AtomicBool::new(false) });
-        let settings = Settings::of(&Policy::preset(Preset::Careful));
+        let settings = FetchSettings::of(&Policy::preset(Preset::Careful));
         let resolver = Arc::clone(&flips) as Arc<dyn Resolve>;
         let callback = Callback::with_resolver(&settings, resolver).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

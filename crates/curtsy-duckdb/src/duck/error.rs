@@ -1,4 +1,4 @@
-//! What goes wrong, as DuckDB's users read it.
+//! Errors as users of DuckDB read them.
 
 use std::any::Any;
 use std::ffi::{CStr, CString, c_char};
@@ -7,55 +7,56 @@ use std::panic::{self, AssertUnwindSafe};
 
 /// The text of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault(pub(crate) String);
+pub(crate) struct SqlError(pub(crate) String);
 
-impl Fault {
-    /// The text as C wants it; it ends at nothing but its end.
+impl SqlError {
+    /// Returns the text as a C string.
     pub(super) fn c_text(&self) -> CString {
         c_text(&self.0)
     }
 
-    /// Takes over what DuckDB says, or `otherwise` if it says nothing.
+    /// Copies an error message of DuckDB. An empty message is replaced by `otherwise`.
     ///
     /// # Safety
     ///
     /// `text` is null or a C string.
-    pub(super) unsafe fn said(text: *const c_char, otherwise: &str) -> Fault {
+    pub(super) unsafe fn said(text: *const c_char, otherwise: &str) -> SqlError {
         // SAFETY: the caller says so.
         match unsafe { said(text) } {
-            Some(text) if !text.is_empty() => Fault(text),
-            _ => Fault(otherwise.to_owned()),
+            Some(text) if !text.is_empty() => SqlError(text),
+            _ => SqlError(otherwise.to_owned()),
         }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SqlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for SqlError {}
 
-impl From<String> for Fault {
-    fn from(text: String) -> Fault {
-        Fault(text)
+impl From<String> for SqlError {
+    fn from(text: String) -> SqlError {
+        SqlError(text)
     }
 }
 
-impl From<&str> for Fault {
-    fn from(text: &str) -> Fault {
-        Fault(text.to_owned())
+impl From<&str> for SqlError {
+    fn from(text: &str) -> SqlError {
+        SqlError(text.to_owned())
     }
 }
 
-/// Runs what a callback has to do. A panic is an error like any other: it may not unwind into DuckDB.
-pub(super) fn caught<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+/// Runs the body of a callback. A panic becomes an error, because it must not unwind into DuckDB.
+pub(super) fn caught<T>(work: impl FnOnce() -> Result<T, SqlError>) -> Result<T, SqlError> {
     match panic::catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result,
         Err(panic) => {
-            let fault = Fault(format!("curtsy has a bug, please report it: {}", text_of(&*panic)));
-            // Whatever was thrown may panic once more when it is dropped.
+            let fault =
+                SqlError(format!("curtsy has a bug, please report it: {}", text_of(&*panic)));
+            // Dropping the payload of a panic may panic again.
             std::mem::forget(panic);
             Err(fault)
         }
@@ -67,12 +68,13 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
     fixed.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
 }
 
-/// A text as C wants it: zero bytes, which would end it early, are shown.
+/// Converts a text to a C string. A zero byte, which would end it early, becomes a visible
+/// character.
 pub(super) fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "\u{2400}")).expect("there is no zero byte any more")
 }
 
-/// A copy of a C string, if there is one.
+/// Copies a C string, if there is one.
 ///
 /// # Safety
 ///
@@ -102,7 +104,7 @@ mod tests {
     #[test]
     fn errors_and_answers_pass_through() {
         assert_eq!(caught(|| Ok(7)), Ok(7));
-        assert_eq!(caught::<()>(|| Err("no".into())), Err(Fault("no".to_owned())));
+        assert_eq!(caught::<()>(|| Err("no".into())), Err(SqlError("no".to_owned())));
     }
 
     #[test]
