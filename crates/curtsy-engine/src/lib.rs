@@ -25,6 +25,7 @@ mod finish;
 mod flush;
 mod giving_up;
 mod grant;
+mod head_fields;
 mod health;
 mod host_policies;
 mod identity;
