@@ -1,44 +1,45 @@
-//! What a ledger or a crawl's file could not do, and what is said about it.
+//! Errors of a ledger or a frontier, with their messages.
 
 use crate::place::Place;
 use curtsy_file::trouble;
 
-/// Something could not be read or written, in the words of whoever keeps it.
+/// A read or write of a ledger or a frontier failed.
 #[derive(Debug)]
-pub(crate) enum Fault {
-    /// A file.
+pub(crate) enum StoreFault {
+    /// In a file.
     Sqlite(rusqlite::Error),
-    /// A database.
+    /// In a database.
     #[cfg(feature = "postgres")]
-    Postgres(crate::postgres::Failure),
+    Postgres(crate::postgres::PgFailure),
 }
 
-impl Fault {
-    /// What it means for whoever waits, with the next step. A file's error is told of the ledger: the crawl's own file has its own words.
+impl StoreFault {
+    /// Returns the message, with the next step. An error of SQLite is said of the ledger: the
+    /// frontier has messages of its own.
     pub(crate) fn trouble(&self, place: &Place) -> String {
         match (self, place) {
-            (Fault::Sqlite(error), Place::File(path)) => trouble(path, error),
+            (StoreFault::Sqlite(error), Place::File(path)) => trouble(path, error),
             #[cfg(feature = "postgres")]
-            (Fault::Sqlite(error), Place::Postgres(_)) => {
+            (StoreFault::Sqlite(error), Place::Postgres(_)) => {
                 format!(
-                    "can't write what goes with this crawl: {error}\nhint: is there room for temporary files?"
+                    "can't write the queue of this crawl: {error}\nhint: is there room for temporary files?"
                 )
             }
             #[cfg(feature = "postgres")]
-            (Fault::Postgres(failure), _) => failure.trouble(place),
+            (StoreFault::Postgres(failure), _) => failure.trouble(place),
         }
     }
 }
 
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Fault {
-        Fault::Sqlite(error)
+impl From<rusqlite::Error> for StoreFault {
+    fn from(error: rusqlite::Error) -> StoreFault {
+        StoreFault::Sqlite(error)
     }
 }
 
 #[cfg(feature = "postgres")]
-impl From<crate::postgres::Failure> for Fault {
-    fn from(failure: crate::postgres::Failure) -> Fault {
-        Fault::Postgres(failure)
+impl From<crate::postgres::PgFailure> for StoreFault {
+    fn from(failure: crate::postgres::PgFailure) -> StoreFault {
+        StoreFault::Postgres(failure)
     }
 }

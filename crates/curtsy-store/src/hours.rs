@@ -1,31 +1,35 @@
-//! The time of one machine, as its store tells it.
+//! The time of a machine's store, from the machine's clocks.
 //!
-//! While anybody works, the store's time is the machine's monotonic clock, moved by what the ledger says: the same for every process,
-//! without steps, and as fast as the workers' own clocks. A machine that sleeps stops it, as it stops the workers, so a permit from
-//! before the sleep is as late as the store thinks. Whoever opens the ledger and finds nobody else at work adds the sleep
-//! (`CLOCK_BOOTTIME`). After a reboot only the wall clock knows how long it took; it never takes the store back.
+//! While any process uses the ledger, the store's time is the machine's monotonic clock plus an
+//! offset in the ledger. It is the same for every process, has no steps, and runs as fast as the
+//! workers' own clocks. While the machine sleeps this clock stands still, and so do the workers, so
+//! a permit from before the sleep is as late as the store thinks. A process that opens the ledger
+//! alone adds the time of sleep (`CLOCK_BOOTTIME`). After a reboot only the wall clock shows how
+//! long it took. The store's time never goes back.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use curtsy_core::time::Time;
 
-/// What a machine's clocks say, in microseconds.
+/// The clocks of a machine, in microseconds.
 pub trait Hours {
-    /// A clock without steps, as fast as the workers' own, the same in every process until the next boot.
+    /// A clock without steps, as fast as the workers' own, the same in every process until the next
+    /// boot.
     fn monotonic(&self) -> u64;
-    /// The same, with the time in which the machine slept.
+    /// The same clock plus the time in which the machine slept.
     fn since_boot(&self) -> u64;
-    /// Since 1970, as far as the machine knows.
+    /// The time since 1970, as far as the machine knows it.
     fn wall(&self) -> u64;
     /// A name that changes with each boot.
     fn boot(&self) -> String;
-    /// What the clock of a database's server shows, where another one counts than its own: for tests in virtual time.
+    /// The clock of a database server, if another clock replaces the server's own: for tests in
+    /// virtual time.
     fn server(&self) -> Option<u64> {
         None
     }
 }
 
-/// This machine.
+/// The clocks of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Machine;
 
@@ -56,7 +60,7 @@ fn clock(id: rustix::time::ClockId) -> u64 {
     secs.saturating_mul(1_000_000).saturating_add(time.tv_nsec.unsigned_abs() / 1000)
 }
 
-/// Elsewhere all processes share the wall clock only.
+/// On other systems all processes share the wall clock only.
 #[cfg(not(target_os = "linux"))]
 impl Hours for Machine {
     fn monotonic(&self) -> u64 {
@@ -84,18 +88,18 @@ fn wall() -> u64 {
 /// The store's time at one moment of the machine's clocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Anchor {
-    /// The boot in which it counts.
+    /// The boot in which it is valid.
     pub(crate) boot: String,
-    /// The monotonic clock then.
+    /// The monotonic clock at that moment.
     pub(crate) monotonic: u64,
-    /// The clock that counts sleep, then.
+    /// The clock that includes sleep, at that moment.
     pub(crate) since_boot: u64,
-    /// The store's time then.
+    /// The store's time at that moment.
     pub(crate) time: Time,
 }
 
 impl Anchor {
-    /// The store's time is `time` now.
+    /// Makes `time` the store's time of now.
     pub(crate) fn new(hours: &impl Hours, time: Time) -> Anchor {
         Anchor {
             boot: hours.boot(),
@@ -105,12 +109,12 @@ impl Anchor {
         }
     }
 
-    /// The store's time now, without the machine's sleep.
+    /// Returns the store's time now, without the machine's sleep.
     pub(crate) fn now(&self, hours: &impl Hours) -> Time {
         self.time + Duration::from_micros(hours.monotonic().saturating_sub(self.monotonic))
     }
 
-    /// The store's time now, with the machine's sleep: for who finds nobody at work.
+    /// Returns the store's time now, with the machine's sleep. For a process that is alone.
     pub(crate) fn now_after_sleep(&self, hours: &impl Hours) -> Time {
         let slept =
             self.time + Duration::from_micros(hours.since_boot().saturating_sub(self.since_boot));

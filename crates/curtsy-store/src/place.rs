@@ -1,9 +1,9 @@
-//! Where a ledger of hosts is kept.
+//! Where a ledger of hosts is.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Where a ledger of hosts is kept. It is shown without passwords.
+/// Where a ledger of hosts is. Its text has no password.
 ///
 /// ```
 /// use curtsy_store::Place;
@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub enum Place {
-    /// An SQLite file, for the processes of one machine.
+    /// A SQLite file, for the processes of one machine.
     File(PathBuf),
-    /// A database, as `postgres://USER:PASSWORD@HOST/DATABASE`.
+    /// A database: `postgres://USER:PASSWORD@HOST/DATABASE`.
     #[cfg(feature = "postgres")]
     Postgres(String),
 }
 
 impl Place {
-    /// Its file, if it is one.
+    /// Returns the file; `None` for a database.
     pub fn file(&self) -> Option<&Path> {
         match self {
             Place::File(path) => Some(path),
@@ -64,7 +64,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// As it is shown: whoever prints it for a developer must not print a password either.
+/// Like `Display`, without passwords.
 impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Place({self})")
@@ -90,7 +90,7 @@ mod tests {
         check("host=db.test user=ann password=s3cret dbname=c", "postgres://ann@db.test/c");
         check("postgres://ann:s3cret@a.test:1,b.test:2/c", "postgres://ann@a.test:1,b.test:2/c");
         check("postgres://ann@%2Frun%2Fpostgresql/c", "postgres://ann@/run/postgresql/c");
-        // What can't be read may have its password anywhere.
+        // In text that can't be parsed, anything may be a password.
         check("postgres://ann:s3cret@db.test:port/c", "postgres://…");
         check("s3cret", "postgres://…");
     }

@@ -1,11 +1,11 @@
-//! The scripts: what is done in Redis in one step.
+//! The scripts that Redis runs.
 
 use std::sync::OnceLock;
 
-/// A script and its name in Redis.
+/// A script.
 #[derive(Debug)]
 pub struct Script {
-    /// Its whole text.
+    /// Its text.
     pub text: &'static str,
     hash: OnceLock<String>,
 }
@@ -15,13 +15,13 @@ impl Script {
         Script { text, hash: OnceLock::new() }
     }
 
-    /// The SHA-1 of its text, by which Redis knows it.
+    /// Returns the SHA-1 of its text, which is its name in Redis.
     pub fn hash(&self) -> &str {
         self.hash.get_or_init(|| redis::Script::new(self.text).get_hash().to_owned())
     }
 }
 
-/// A script that Redis refuses as a whole when it has no room: a half of it is never written.
+/// Declares a script that a full Redis refuses as a whole, so that no half of it is written.
 macro_rules! script {
     ($vis:vis $name:ident, $doc:literal, $($part:literal),+) => {
         script!(as "#!lua\n", $vis $name, $doc, $($part),+);
@@ -33,8 +33,8 @@ macro_rules! script {
     };
 }
 
-/// One that a full Redis runs too, since it makes room or takes next to none: what an operator says must be heard, and what life of the server
-/// this is must be known.
+/// Declares a script that a full Redis runs too, because it frees memory or needs very little:
+/// orders of an operator, and the check for a restart.
 macro_rules! script_when_full {
     ($($rest:tt)+) => {
         script!(as "#!lua flags=allow-oom\n", $($rest)+);
@@ -70,15 +70,15 @@ script!(pub(super) LEASE_END, "Gives up the schedulers' lease.", "lease_end");
 script!(pub(super) SCHEDULE_LOOK, "Reads when seeds were last due.", "schedule_look");
 script!(pub(super) SCHEDULE, "Queues seeds that are due.", "schedule");
 
-/// Those of whoever keeps pages.
+/// The scripts of clients that keep pages.
 pub(super) static OF_PAGES: [&Script; 4] = [&PAGE, &PAGES, &KEEP, &PRESENT];
 
-/// Those of workers.
+/// The scripts of workers.
 pub(super) static OF_WORKERS: [&Script; 19] = [
     &ARRIVE, &STEP, &TAKE, &LOAD, &COMMIT, &OFFER, &SETTLE, &RECALL, &REMIND, &ORDER, &ROBOTS,
     &CLAIM, &LEAVE, &LETTER, &STATUS, &PAGE, &PAGES, &KEEP, &PRESENT,
 ];
 
-/// Those of schedulers, and of who gives orders and looks through letters.
+/// The scripts of schedulers and operators.
 pub(super) static OF_OTHERS: [&Script; 8] =
     [&UNLETTER, &PEEK, &FLOW, &STOPS, &LEASE, &LEASE_END, &SCHEDULE_LOOK, &SCHEDULE];
