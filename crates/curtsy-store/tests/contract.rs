@@ -1,4 +1,5 @@
-//! SQLite keeps the contract of every store: straight, behind faults, with little memory, and in two processes on one ledger.
+//! SQLite passes the contract of every store: without faults, with faults, with little memory, and
+//! with a frontier that ends with its process.
 
 mod place;
 
@@ -17,7 +18,7 @@ struct OnDisk {
     folder: Folder,
     hours: Virtual,
     options: Options,
-    /// Whether the crawl goes with its process.
+    /// Whether the crawl ends with its process.
     passing: bool,
     crawl: RefCell<Option<Crawl<Virtual>>>,
 }
@@ -81,7 +82,7 @@ fn make_forgetful(universe: Rc<Universe>) -> OnDisk {
     OnDisk::new(universe, forgetful(), false)
 }
 
-/// Everything goes to the tables and comes back.
+/// Everything is written to the tables and read again.
 fn forgetful() -> Options {
     Options {
         known_in_memory: 8,

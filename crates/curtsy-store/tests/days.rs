@@ -1,8 +1,9 @@
 //! Hours of a fleet over SQLite, in virtual time, with faults, judged by the servers' own log.
 //!
-//! The engine's loop, the synthetic web and the faults are the simulator's; only the store is ours. The workers belong to several crawls, each
-//! with its own file, which share one ledger: what one crawl does, the others must see. Of the simulator's faults one is left out: "the
-//! store loses its last writes" happens to SQLite with the power alone, and the next boot begins an epoch (see `hours.rs`).
+//! The engine's loop, the synthetic web and the faults are those of the simulator. The workers
+//! belong to several crawls, each with its own file, which share one ledger: each crawl must see
+//! what the others do. One fault of the simulator is left out, the loss of the last writes. SQLite
+//! loses them only in a power failure, and the next boot begins an epoch (see `hours.rs`).
 
 mod place;
 
@@ -28,7 +29,7 @@ fn on_disk(count: usize, universe: Rc<Universe>, quiet: Duration) -> Crawls<Virt
     Crawls::new(crawls, Some(folder))
 }
 
-/// Lives some hours and gives the requests that the servers read.
+/// Runs some hours and returns the requests that the servers received.
 fn live(seed: u64, hours: u64, crawls: usize) -> u64 {
     let mut spec = Spec::day(seed, Mode::Safety);
     spec.seconds = hours * 3600;

@@ -1,4 +1,4 @@
-//! The store's time and its epochs: restarts, sleep, reboots, ledgers that are taken away.
+//! The store's time and its epochs: restarts, sleep, reboots, removed ledgers.
 
 mod place;
 
@@ -93,7 +93,7 @@ fn view(store: &Handle<Laptop>) -> View {
     now(store.load(&HostKey::parse("a.test").unwrap())).unwrap()
 }
 
-/// Writes a state, so that the latest time is known to the ledger.
+/// Writes a state, so that the ledger has the latest time.
 fn write(store: &Handle<Laptop>) -> View {
     let view = view(store);
     let commit = Commit {
@@ -125,7 +125,7 @@ fn a_restart_counts_the_time_in_between_and_begins_no_epoch() {
     let (folder, hours) = (Folder::new("restart"), Laptop::new());
     let before = write(&open(&folder, "a.db", &hours).handle());
     hours.pass(10 * HOUR);
-    // The wall clock may say what it likes.
+    // The wall clock does not matter.
     hours.set(|c| c.wall -= 100 * HOUR);
     let after = view(&open(&folder, "a.db", &hours).handle());
     assert_eq!((after.now - before.now).as_micros() as u64, 10 * HOUR);
@@ -133,7 +133,7 @@ fn a_restart_counts_the_time_in_between_and_begins_no_epoch() {
 }
 
 #[test]
-fn sleep_does_not_count_while_somebody_works() {
+fn sleep_does_not_count_while_a_process_uses_the_ledger() {
     let (folder, hours) = (Folder::new("sleep"), Laptop::new());
     let one = open(&folder, "a.db", &hours);
     let before = write(&one.handle());

@@ -31,7 +31,7 @@ impl Wire for Lossy {
     }
 }
 
-/// An entry is given until it is known to be offered, however many answers get lost.
+/// An entry is returned until it is known to be offered, however many answers get lost.
 #[test]
 fn an_entry_whose_answer_got_lost_is_given_again() {
     let server = Redis::forgetful();

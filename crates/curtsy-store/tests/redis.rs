@@ -1,4 +1,4 @@
-//! The store in Redis keeps the contract of every store, over a real server, in virtual time.
+//! The store in Redis passes the contract of every store, over a real server, in virtual time.
 #![cfg(feature = "redis")]
 
 mod place;
@@ -20,7 +20,7 @@ use redis::{Cmd, Connection, RedisError, Value};
 use curtsy_sim::services::Redis as Server;
 use place::lived;
 
-/// A connection that answers before anything else happens: virtual time does not pass meanwhile.
+/// A connection that answers before anything else happens, so virtual time does not pass meanwhile.
 struct Blocking {
     connection: RefCell<Connection>,
     options: LinkOptions,
@@ -78,7 +78,7 @@ struct InRedis {
 }
 
 impl InRedis {
-    /// A store that nobody was in before.
+    /// A store that no worker has used.
     fn new(server: &Rc<Server>, universe: Rc<Universe>) -> InRedis {
         let raw: RawClock = Rc::new(move || universe.now());
         InRedis::over(server, raw, LinkOptions::default(), Options::default())
@@ -103,7 +103,7 @@ impl InRedis {
     }
 }
 
-/// The clock of somebody who asks once.
+/// The clock of a client that makes one call.
 struct Still;
 
 impl curtsy_engine::Clock for Still {
@@ -145,7 +145,7 @@ impl Backing for InRedis {
         Rig::stop(self, host, stopped);
     }
 
-    /// What a killed server loses is tried with real ones; here nothing is lost.
+    /// The loss of a killed server is tested with real ones. Here nothing is lost.
     fn lose(&self, _: Duration) {}
 
     fn empty(&self) {
@@ -168,7 +168,7 @@ impl Backing for InRedis {
     }
 }
 
-/// The answer of a call that waits for nobody.
+/// The answer of a call that does not wait.
 fn now<T>(call: impl Future<Output = T>) -> T {
     let mut call = std::pin::pin!(call);
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
@@ -192,7 +192,7 @@ fn redis_keeps_the_contract_behind_faults() {
     }
 }
 
-/// Lives some hours and gives the requests that the servers read.
+/// Runs some hours and returns the requests that the servers received.
 fn live(server: &Rc<Server>, seed: u64, hours: u64, mode: Mode) -> u64 {
     let mut spec = Spec::day(seed, mode);
     spec.seconds = hours * 3600;
@@ -205,13 +205,13 @@ fn live(server: &Rc<Server>, seed: u64, hours: u64, mode: Mode) -> u64 {
     lived(&spec, &outcome)
 }
 
-/// As the simulator's own store has it.
+/// As in the simulator's own store.
 const QUARANTINE: Duration = Duration::from_secs(11);
 
 #[test]
 fn a_fleet_lives_hours_with_faults_over_redis() {
     let server = Rc::new(Server::forgetful());
-    // `CURTSY_SEEDS=1..20` lives more of them.
+    // `CURTSY_SEEDS=1..20` runs more of them.
     let seeds = std::env::var("CURTSY_SEEDS").unwrap_or("1..2".into());
     let (first, end) = seeds.split_once("..").expect("`CURTSY_SEEDS` is like 1..20");
     let seeds = first.parse().unwrap()..end.parse().unwrap();

@@ -1,4 +1,5 @@
-//! What a user of Redis must be allowed to do: with exactly that a link opens, and whatever is missing is named before anything is done.
+//! The rights that a user of Redis needs: with exactly these a link opens, and each missing one is
+//! named before anything is done.
 #![cfg(feature = "redis")]
 
 use std::rc::Rc;
@@ -23,7 +24,7 @@ impl Door {
         Door { server, admin, runtime }
     }
 
-    /// A user `w` with the password `s3cret` and just these rights.
+    /// A user `w` with the password `s3cret` and only these rights.
     fn let_in<'a>(&mut self, rights: impl Iterator<Item = &'a str>) {
         let mut command = redis::cmd("ACL");
         command.arg(&["SETUSER", "w", "reset", "on", ">s3cret"]);
@@ -51,7 +52,7 @@ impl Door {
     }
 }
 
-/// A line without its first three words.
+/// Returns a line without its first three words.
 fn words(line: &str) -> Vec<String> {
     line.split(' ').skip(3).map(str::to_owned).collect()
 }
@@ -69,7 +70,7 @@ fn every_right_of_a_worker_is_needed_and_no_other() {
         let WireError::Unfit(told) = door.knock(Caller::Worker, &rights).unwrap_err() else {
             panic!("{missing} is not missed");
         };
-        // A key under a pattern of ours is named by it, a command by its name.
+        // A key is reported by its pattern, a command by its name.
         let name = missing.trim_start_matches(['+', '~']).split('|').next().unwrap();
         assert!(told.to_lowercase().contains(name), "{missing}: {told}");
         let (_, hint) = told.split_once("\nhint: ").expect(&told);
@@ -79,7 +80,7 @@ fn every_right_of_a_worker_is_needed_and_no_other() {
 }
 
 #[test]
-fn what_the_hint_says_lets_in() {
+fn the_command_in_the_hint_grants_the_rights() {
     let mut door = Door::new();
     let rights = Rights::of_worker(&LISTS);
     door.let_in(["+eval"].into_iter());
@@ -96,7 +97,7 @@ fn what_the_hint_says_lets_in() {
 }
 
 #[test]
-fn rights_to_read_only_are_told_from_rights_to_write() {
+fn read_only_rights_differ_from_write_rights() {
     let mut door = Door::new();
     let rights = Rights::of_pages();
     let all: Vec<String> = words(&rights.line("w"))
@@ -109,7 +110,7 @@ fn rights_to_read_only_are_told_from_rights_to_write() {
 }
 
 #[test]
-fn a_wrong_password_is_told_and_not_repeated() {
+fn a_wrong_password_is_reported_and_not_shown() {
     let mut door = Door::new();
     let told = door.knock(Caller::Worker, &Rights::default()).unwrap_err();
     assert!(matches!(told, WireError::Unfit(_)), "{told:?}");

@@ -1,4 +1,4 @@
-//! Several workers of one crawl: each has hosts of its own, and nobody's hosts are left lying.
+//! Several workers of one crawl: each has hosts of its own, and no host is neglected.
 
 mod place;
 
@@ -49,7 +49,7 @@ fn a_worker_takes_its_own_hosts_and_those_of_others_only_when_it_has_none() {
     let (first, second) = (hosts(&workers[0]), hosts(&workers[1]));
     assert_eq!((first.len(), second.len()), (10, 10));
     assert!(first.is_disjoint(&second));
-    // The third one does not come: its hosts were due before anybody looked.
+    // The third worker does not come. Its hosts were due before the first call.
     let mut helped = BTreeSet::new();
     for worker in workers.iter().take(2).cycle().take(10) {
         let one = hosts(worker);

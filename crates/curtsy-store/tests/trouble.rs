@@ -1,4 +1,4 @@
-//! What a person is told when a store can't be opened or written, and that nothing is lost by it.
+//! The messages for a store that can't be opened or written, and that nothing is lost then.
 #![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod place;
@@ -39,7 +39,7 @@ fn another_crawl_has_the_file() {
     let pid = format!("(process {})", std::process::id());
     check(&told(open(&folder)), "is in use by another crawl", "wait for it or stop it");
     assert!(told(open(&folder)).contains(&pid));
-    // Another file with the same ledger is no trouble.
+    // Another file with the same ledger is no problem.
     let other = folder.path().join("other.db");
     Crawl::open(&folder.ledger(), &other, Options::default()).unwrap();
     drop(first);

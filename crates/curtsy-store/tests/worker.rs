@@ -1,4 +1,5 @@
-//! The engine's own loop over a ledger that shows its tables: what a worker meets is there, each page in the transaction of its exchange.
+//! The engine's own loop over a ledger with readable tables: they show what a worker meets, each
+//! page in the transaction of its exchange.
 
 mod place;
 
@@ -21,7 +22,8 @@ use rusqlite::Connection;
 
 use place::{Folder, now};
 
-/// A site without a network: `/robots.txt` is missing, `/admin` is refused, everything else is a page.
+/// A site without a network: `/robots.txt` is missing, `/admin` is refused, everything else is a
+/// page.
 struct Site;
 
 struct SiteLine {
@@ -73,7 +75,7 @@ impl Line for SiteLine {
     }
 }
 
-/// This machine's clock. Whoever waits for it is asked again and again.
+/// This machine's clock. A future that waits for it is polled again and again.
 #[derive(Clone, Copy)]
 struct Passing;
 
@@ -113,7 +115,7 @@ impl World for Here {
     }
 }
 
-/// Seeds, and rows that are taken and forgotten.
+/// Seeds, and rows that are accepted and dropped.
 struct Desk(RefCell<Vec<UrlRecord>>);
 
 fn done<T: 'static>(value: T) -> Boxed<'static, T> {
@@ -160,7 +162,7 @@ fn policy() -> Policy {
     policy
 }
 
-/// Lets a worker ask for pages of `a.test`, in this order, until nothing is left.
+/// Runs a worker that requests pages of `a.test` in this order, until nothing is left.
 fn crawl(place: &Place, paths: &[&str]) -> Crawl {
     let policy = policy();
     let shows = Shows::RiskAndPages(policy.risk.clone());
@@ -189,7 +191,7 @@ fn crawl(place: &Place, paths: &[&str]) -> Crawl {
 }
 
 #[test]
-fn what_a_worker_meets_is_shown() {
+fn the_tables_show_what_a_worker_meets() {
     let folder = Folder::new("worker");
     let crawl = crawl(&folder.ledger().into(), &["/admin", "/page"]);
     let db = Connection::open(folder.ledger()).unwrap();
@@ -208,7 +210,7 @@ fn what_a_worker_meets_is_shown() {
     assert!(now(crawl.handle().cache().get(key)).is_some());
 }
 
-/// Postgres tells of each row which transaction wrote it.
+/// Postgres knows which transaction wrote a row.
 #[cfg(feature = "postgres")]
 #[test]
 fn a_page_is_written_by_the_transaction_of_its_exchange() {

@@ -1,4 +1,4 @@
-//! Several crawls that share one ledger, as the simulator sees them: one store.
+//! Several crawls on one ledger, which the simulator sees as one store.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use curtsy_store::{Crawl, Handle, Hours, Options};
 
 use super::Folder;
 
-/// Crawls that share a ledger; workers are dealt out to them in turn.
+/// Crawls that share a ledger. Workers are assigned to them in turn.
 pub(crate) struct Crawls<H> {
     crawls: Vec<Crawl<H>>,
     next: Cell<usize>,
-    /// Where they are kept, if that goes with them.
+    /// Their folder, if it is removed with them.
     _folder: Option<Folder>,
 }
 
@@ -41,8 +41,8 @@ pub(crate) fn options(quiet: Duration) -> Options {
     }
 }
 
-/// A worker of one crawl. Every URL belongs to one crawl, every host to all of them: a URL that two crawls want would be asked for twice,
-/// and rightly so.
+/// A worker of one crawl. Every URL belongs to one crawl, every host to all of them: a URL of two
+/// crawls would rightly be requested twice.
 pub(crate) struct Dealt<H> {
     own: Handle<H>,
     all: Vec<Handle<H>>,
@@ -112,7 +112,7 @@ impl<H: Hours> Backing for Crawls<H> {
     }
 
     fn stop(&self, host: &HostKey, stopped: bool) {
-        // One process is told; the others find it in the ledger.
+        // The order is given in one process. The others find it in the ledger.
         self.crawls[0].stop(host, stopped).unwrap();
     }
 
