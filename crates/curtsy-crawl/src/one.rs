@@ -10,7 +10,7 @@ use curtsy_core::host::AskKind;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Batch, Boxed, Head, PageSource, Row, Sink, SinkError};
-use curtsy_store::{Ledger, Machine, Options, Shows};
+use curtsy_store::{Ledger, Options, ReadableTables, SystemClock};
 
 use crate::run::make_folder;
 use crate::sharing::Sharing;
@@ -46,7 +46,7 @@ pub fn get(
         show(&stale);
     }
     let pages = Mutex::new(Vec::new());
-    let how = Streaming { workers: 1, rows: 1, known: Vec::new(), shows: Shows::Nothing };
+    let how = Streaming { workers: 1, rows: 1, known: Vec::new(), shows: ReadableTables::Nothing };
     let report = stream(spec, how, |_| OnePageKeeper(&pages), watch, asked)?;
     for page in pages.into_inner().unwrap_or_else(PoisonError::into_inner) {
         show(&page);
@@ -64,7 +64,7 @@ fn stale(spec: &JobSpec) -> Result<Option<OnePage>, CrawlError> {
     let Some(held) = sharing.find(url.key()).filter(|held| held.head.status == 200) else {
         return Ok(None);
     };
-    let now = Ledger::open(ledger, Machine, Options::default().quiet)?.now();
+    let now = Ledger::open(ledger, SystemClock, Options::default().quiet)?.now();
     if held.kept.fresh_until > now || held.usable_until <= now {
         return Ok(None);
     }

@@ -13,7 +13,7 @@ use curtsy_engine::discover::Discovery;
 use curtsy_engine::{Batch, Outside, Over, Sink, UrlRecord};
 use curtsy_sink::read::{PagesFile, RunRow};
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
-use curtsy_store::{Crawl, Options};
+use curtsy_store::{MachineStore, Options};
 use tokio::sync::watch::channel;
 
 use crate::attend::{Attendant, WAITING_SHOWN, runtime};
@@ -142,7 +142,7 @@ async fn crawl(
 
 /// A crawl whose files are open.
 struct OpenCrawl {
-    crawl: Crawl,
+    crawl: MachineStore,
     pages: SqliteSink,
     kept: PagesFile,
     runs: Vec<RunRow>,
@@ -168,7 +168,7 @@ impl OpenCrawl {
                 Target::Csv(path) => CsvSink::check(path)?,
             }
         }
-        let crawl = Crawl::open(ledger, &into.file, Options::default())?;
+        let crawl = MachineStore::open(ledger, &into.file, Options::default())?;
         let Admitted { added, is_new } = admit_seeds(spec, into, &crawl)?;
         let again = into.begin != Begin::GoOn;
         match again || is_new {
@@ -257,7 +257,7 @@ impl OpenCrawl {
 /// Adds what an earlier run saw of the hosts that wait: it may be the cause of the wait.
 fn add_earlier_setbacks(
     counted: &mut Counted,
-    crawl: &Crawl,
+    crawl: &MachineStore,
     into: &FileSpec,
 ) -> Result<(), CrawlError> {
     let kept = PagesFile::open(&into.file)?;
@@ -289,7 +289,11 @@ struct Admitted {
 /// Makes these seeds the seeds of the crawl in a file. Seeds that the crawl does not have are
 /// refused, unless the user adds them or no site ever answered the crawl: a wrong scheme or a typo
 /// in a host name leaves nothing worth keeping.
-fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<Admitted, CrawlError> {
+fn admit_seeds(
+    spec: &JobSpec,
+    into: &FileSpec,
+    crawl: &MachineStore,
+) -> Result<Admitted, CrawlError> {
     let others = crawl.other_seeds(&spec.seeds)?;
     let mut is_new = false;
     match others.as_deref() {
@@ -317,7 +321,7 @@ fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<Admitte
 /// A failure on our side is over if the settings have changed. A seed without any request is tried
 /// again in any case: that costs no site anything, and a crawl that did not reach its seed has not
 /// begun.
-fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, CrawlError> {
+fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &MachineStore) -> Result<usize, CrawlError> {
     let changed = crawl.settings_changed(spec.outlet.fingerprint())?;
     let seeds: HashSet<&CrawlUrl> = spec.seeds.iter().collect();
     let mut back = kept.over_budget()?;
@@ -338,7 +342,7 @@ fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, Cr
 
 /// Tries the user's own machine again if no server listened there the last time. The server may run
 /// now, and the wait would protect nobody.
-pub(crate) fn try_own_machine(spec: &JobSpec, crawl: &Crawl) -> Result<(), CrawlError> {
+pub(crate) fn try_own_machine(spec: &JobSpec, crawl: &MachineStore) -> Result<(), CrawlError> {
     let hosts = spec.seeds.iter().map(CrawlUrl::host).filter(|host| host.names_this_machine());
     let hosts: Vec<_> = hosts.take(ANEW_MAX).cloned().collect();
     match hosts.is_empty() {
@@ -362,7 +366,7 @@ fn files(
     into: &FileSpec,
     job: String,
     run: &str,
-    crawl: &Crawl,
+    crawl: &MachineStore,
     unread: &Arc<dyn Fn() + Send + Sync>,
 ) -> Result<Vec<Box<dyn Sink>>, CrawlError> {
     let options = || FileOptions {
@@ -385,7 +389,7 @@ fn files(
 }
 
 /// The texts of the robots.txt files that a crawl's store holds.
-pub fn robots_texts(crawl: &Crawl) -> RobotsTexts {
+pub fn robots_texts(crawl: &MachineStore) -> RobotsTexts {
     let crawl = crawl.clone();
     Arc::new(move |id| crawl.robots(id))
 }

@@ -7,7 +7,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Batch, Boxed, Sink, SinkError};
 use curtsy_sink::read::SitemapUrl;
-use curtsy_store::Shows;
+use curtsy_store::ReadableTables;
 
 use crate::stream::{Keeper, Streaming};
 use crate::{CrawlError, JobSpec, Report, SeedsAre, Watch, stream};
@@ -32,7 +32,8 @@ pub fn list_sitemaps(
     policy.budget.depth = Some(0);
     spec.policy = Arc::new(policy);
     let list = Mutex::new(List::default());
-    let how = Streaming { workers: 1, rows: 100, known: Vec::new(), shows: Shows::Nothing };
+    let how =
+        Streaming { workers: 1, rows: 100, known: Vec::new(), shows: ReadableTables::Nothing };
     let report = stream(&spec, how, |_| ListingKeeper(&list), watch, asked)?;
     Ok((list.into_inner().unwrap_or_else(PoisonError::into_inner).urls, report))
 }

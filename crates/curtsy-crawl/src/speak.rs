@@ -11,7 +11,7 @@ use curtsy_core::host::{Outcome, Problem};
 use curtsy_core::url::{CrawlUrl, Scheme};
 use curtsy_engine::{Batch, Boxed, Sink, SinkError, Step};
 use curtsy_fetch::{GuardRefusal, HttpFetch, Outlet, TokioClock};
-use curtsy_store::{Ledger, Machine, Options, Shows};
+use curtsy_store::{Ledger, Options, ReadableTables, SystemClock};
 
 use crate::attend::runtime;
 use crate::report::REQUEST_KINDS;
@@ -70,7 +70,7 @@ pub fn known(
     if !file.exists() {
         return Ok(None);
     }
-    let mut ledger = Ledger::open(file, Machine, Options::default().quiet)?;
+    let mut ledger = Ledger::open(file, SystemClock, Options::default().quiet)?;
     let of = |e| curtsy_store::OpenError::sqlite(file, e);
     let (state, now) = (ledger.state(likely.host()).map_err(of)?, ledger.now());
     let answered = |url: &CrawlUrl| {
@@ -126,7 +126,8 @@ fn ask(
     policy.patience = Some(Duration::ZERO);
     spec.policy = Arc::new(policy);
     let heard = SchemeSteps(Mutex::default());
-    let how = Streaming { workers: 1, rows: 100, known: Vec::new(), shows: Shows::Nothing };
+    let how =
+        Streaming { workers: 1, rows: 100, known: Vec::new(), shows: ReadableTables::Nothing };
     let report = stream(&spec, how, |_| &heard, &mut Unwatched, async || asked().await)?;
     let steps = heard.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     let last = steps.last().map(|step| step.outcome);

@@ -8,7 +8,7 @@ use curtsy_core::url::{CrawlUrl, Scheme, parse_whatwg};
 use curtsy_engine::Step;
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::Settings as Outlet;
-use curtsy_store::Place;
+use curtsy_store::LedgerPlace;
 
 use crate::{CrawlError, PageSharing, SpecError, Way, printable, shown_url};
 
@@ -28,7 +28,7 @@ pub struct JobSpec {
     /// Its way out.
     pub outlet: Outlet,
     /// The ledger of hosts.
-    pub ledger: Place,
+    pub ledger: LedgerPlace,
     /// Whether it uses the page cache beside the ledger.
     pub sharing: PageSharing,
     /// Requests that were sent before the crawl began, to choose between http and https.
@@ -101,7 +101,7 @@ pub struct Order {
     /// What it looks for; seeds and product are filled in.
     pub discovery: DiscoverySpec,
     /// The ledger of hosts.
-    pub ledger: Place,
+    pub ledger: LedgerPlace,
     /// Whether the page cache beside the ledger is used.
     pub sharing: PageSharing,
 }

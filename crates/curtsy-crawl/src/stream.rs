@@ -12,7 +12,7 @@ use curtsy_engine::{
     Boxed, Cache, CachedPage, Document, Fetched, Head, Outside, Over, Reader, RobotsFile, Sink,
     UrlRecord, Want, WorkerCounts, look,
 };
-use curtsy_store::{Crawl, Handle, Machine, Options, Shows};
+use curtsy_store::{MachineStore, Options, ReadableTables, StoreHandle, SystemClock};
 use tokio::sync::oneshot;
 use tokio::sync::watch::{Receiver, channel};
 
@@ -28,7 +28,7 @@ pub trait Keeper: Sync {
     /// The sink for a worker's rows.
     fn sink(&self) -> Box<dyn Sink + '_>;
     /// The cache of the pages that the face holds; none by default. The store is the worker's.
-    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_> {
+    fn cache(&self, store: &StoreHandle<SystemClock>) -> Box<dyn Cache + '_> {
         let _ = store;
         Box::new(NoCache)
     }
@@ -94,7 +94,7 @@ pub struct Streaming {
     /// Pages that are not asked for, as they are held already.
     pub known: Vec<UrlKey>,
     /// What is shown of hosts and pages, for people, beside the ledger.
-    pub shows: Shows,
+    pub shows: ReadableTables,
 }
 
 /// Runs a crawl as [`run`](crate::run) does, with rows that go to a keeper. The keeper is made when
@@ -102,7 +102,7 @@ pub struct Streaming {
 pub fn stream<K: Keeper>(
     spec: &JobSpec,
     how: Streaming,
-    keeper: impl FnOnce(&Crawl) -> K,
+    keeper: impl FnOnce(&MachineStore) -> K,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
 ) -> Result<Report, CrawlError> {
@@ -111,8 +111,10 @@ pub fn stream<K: Keeper>(
         make_folder(file)?;
     }
     let began = Instant::now();
-    let crawl =
-        Crawl::open_passing(&spec.ledger, Options { shows: how.shows, ..Options::default() })?;
+    let crawl = MachineStore::open_passing(
+        &spec.ledger,
+        Options { shows: how.shows, ..Options::default() },
+    )?;
     crawl.begin_run()?;
     crawl.note_known(how.known)?;
     try_own_machine(spec, &crawl)?;
@@ -223,7 +225,7 @@ impl<K: Keeper> Reader for KeeperReader<'_, K> {
 }
 
 /// The pages that are left, and why.
-async fn left(spec: &JobSpec, crawl: &Crawl) -> Result<Vec<Left>, CrawlError> {
+async fn left(spec: &JobSpec, crawl: &MachineStore) -> Result<Vec<Left>, CrawlError> {
     let (handle, product) = (crawl.handle(), spec.policy.product_token());
     let mut left = Vec::new();
     for record in crawl.left(LEFT_MAX)?.into_iter().filter(|record| record.want == Want::Page) {

@@ -15,7 +15,7 @@ use curtsy_engine::{
 };
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use curtsy_sink::{PRIVATE_ADDRESS, UNKNOWN_ISSUER};
-use curtsy_store::{Crawl, Handle, Machine};
+use curtsy_store::{MachineStore, StoreHandle, SystemClock};
 use tokio::sync::watch;
 
 use crate::feed::SeedSource;
@@ -33,7 +33,7 @@ const IDLE_POLL: Duration = Duration::from_millis(50);
 /// What all workers of a crawl share.
 pub(crate) struct Crew<'c> {
     pub(crate) spec: &'c JobSpec,
-    pub(crate) crawl: &'c Crawl,
+    pub(crate) crawl: &'c MachineStore,
     pub(crate) outlet: Outlet,
     pub(crate) discovery: Discovery,
     pub(crate) seeds: SeedSource,
@@ -62,7 +62,7 @@ impl<'c> Crew<'c> {
     /// A crew for a crawl that is open.
     pub(crate) fn new(
         spec: &'c JobSpec,
-        crawl: &'c Crawl,
+        crawl: &'c MachineStore,
         (outlet, discovery): (Outlet, Discovery),
         workers: usize,
         flush_rows: usize,
@@ -85,7 +85,7 @@ impl<'c> Crew<'c> {
     }
 
     /// The store as one of the workers has it, on the worker's own thread.
-    pub(crate) fn store(&self, which: usize) -> Handle<Machine> {
+    pub(crate) fn store(&self, which: usize) -> StoreHandle<SystemClock> {
         let store = self.crawl.handle_of(which, self.workers);
         if let Some(sharing) = &self.sharing {
             sharing.before_leases_end(&store);
@@ -105,7 +105,7 @@ impl<'c> Crew<'c> {
     /// cuts the worker off, and the result is none.
     pub(crate) async fn work(
         &self,
-        store: Handle<Machine>,
+        store: StoreHandle<SystemClock>,
         outside: Outside<'_>,
         mut told: watch::Receiver<u32>,
     ) -> (Option<Over>, WorkerCounts) {
@@ -203,17 +203,17 @@ impl Crew<'_> {
 
 /// This machine, as a worker sees it.
 struct MachineWorld<'c> {
-    store: Handle<Machine>,
+    store: StoreHandle<SystemClock>,
     fetch: HttpFetch,
     clock: TokioClock,
     sent: &'c AtomicU64,
 }
 
 impl World for MachineWorld<'_> {
-    type Store = Handle<Machine>;
+    type Store = StoreHandle<SystemClock>;
     type Fetch = HttpFetch;
     type Clock = TokioClock;
-    fn store(&self) -> &Handle<Machine> {
+    fn store(&self) -> &StoreHandle<SystemClock> {
         &self.store
     }
     fn fetch(&self) -> &HttpFetch {

@@ -20,7 +20,7 @@ use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Fetched, Head, Row, Sink, SinkError, UrlRecord,
 };
 use curtsy_sink::{RobotsTexts, Rules};
-use curtsy_store::{Crawl, Handle, Machine, Shows};
+use curtsy_store::{MachineStore, ReadableTables, StoreHandle, SystemClock};
 use tokio::sync::oneshot;
 
 use crate::duck::{Caller, Fault};
@@ -95,12 +95,12 @@ impl Crawling {
         let (sender, deliveries) = channel();
         let texts: Arc<Mutex<Option<RobotsTexts>>> = Arc::default();
         let done = Arc::new(AtomicU64::new(0));
-        let shows = Shows::Nothing;
+        let shows = ReadableTables::Nothing;
         let how = Streaming { workers: asked.threads, rows: ROWS_PER_THREAD, known, shows };
         let (job, told) = (asked.job.clone(), Arc::clone(&texts));
         let mut watch = Watching { done: Arc::clone(&done) };
         let work = Task::start(move |stop| {
-            let keeper = |crawl: &Crawl| {
+            let keeper = |crawl: &MachineStore| {
                 let robots = robots_texts(crawl);
                 *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(robots);
                 Post { sender, pages: Mutex::new(Pages { held, listed: HashMap::new() }) }
@@ -170,7 +170,7 @@ impl Keeper for Post {
         Box::new(Desk { post: self, sender: self.sender.clone() })
     }
 
-    fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
+    fn cache(&self, _: &StoreHandle<SystemClock>) -> Box<dyn Cache + '_> {
         Box::new(Shelf(&self.pages))
     }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use curtsy_store::{Crawl, Options, Place, Shows};
+use curtsy_store::{LedgerPlace, MachineStore, Options, ReadableTables};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -73,13 +73,13 @@ pub async fn start(spec: ServeSpec) -> Result<Serving, ServeError> {
 
 /// Opens the database: the ledger makes its tables and those that it keeps for us, then we make ours.
 pub(crate) fn open(spec: &ServeSpec) -> Result<Database, ServeError> {
-    let shows = Shows::RiskAndPages(spec.settled.policy.risk.clone());
-    drop(Crawl::open_passing(&spec.store, Options { shows, ..Options::default() })?);
+    let shows = ReadableTables::RiskAndPages(spec.settled.policy.risk.clone());
+    drop(MachineStore::open_passing(&spec.store, Options { shows, ..Options::default() })?);
     Ok(Database::open(&spec.store)?)
 }
 
 /// Makes a new token for changing calls; the old one is worth nothing from the next start on.
-pub fn rotate_token(store: &Place) -> Result<String, ServeError> {
+pub fn rotate_token(store: &LedgerPlace) -> Result<String, ServeError> {
     Ok(door::rotate(&Database::open(store)?)?)
 }
 

@@ -1,6 +1,6 @@
 //! Errors of a ledger or a frontier, with their messages.
 
-use crate::place::Place;
+use crate::place::LedgerPlace;
 use curtsy_file::trouble;
 
 /// A read or write of a ledger or a frontier failed.
@@ -16,11 +16,11 @@ pub(crate) enum StoreFault {
 impl StoreFault {
     /// Returns the message, with the next step. An error of SQLite is said of the ledger: the
     /// frontier has messages of its own.
-    pub(crate) fn trouble(&self, place: &Place) -> String {
+    pub(crate) fn trouble(&self, place: &LedgerPlace) -> String {
         match (self, place) {
-            (StoreFault::Sqlite(error), Place::File(path)) => trouble(path, error),
+            (StoreFault::Sqlite(error), LedgerPlace::File(path)) => trouble(path, error),
             #[cfg(feature = "postgres")]
-            (StoreFault::Sqlite(error), Place::Postgres(_)) => {
+            (StoreFault::Sqlite(error), LedgerPlace::Postgres(_)) => {
                 format!(
                     "can't write the queue of this crawl: {error}\nhint: is there room for temporary files?"
                 )

@@ -25,7 +25,7 @@ use curtsy_engine::{
 use crate::crawl::HostShare;
 use crate::machine_store::{LedgerAndFrontier, StoreWrite, WriteReply};
 use crate::pages::PageWrite;
-use crate::{Hours, PageCache};
+use crate::{MachineClock, PageCache};
 
 /// How often the leader of a batch yields again after the first time, at most. Nobody waits long,
 /// and ready writes arrive in two or three rounds.
@@ -35,16 +35,16 @@ pub(crate) const PAGES_MAX: usize = 256;
 
 /// One worker's handle to a crawl's store, made on the worker's own thread. Clones are the same
 /// handle and write in the same batches.
-pub struct Handle<H> {
+pub struct StoreHandle<H> {
     core: Arc<Mutex<LedgerAndFrontier<H>>>,
     share: HostShare,
     batch: Rc<RefCell<WriteBatch>>,
 }
 
-impl<H> Clone for Handle<H> {
-    fn clone(&self) -> Handle<H> {
+impl<H> Clone for StoreHandle<H> {
+    fn clone(&self) -> StoreHandle<H> {
         let (core, batch) = (Arc::clone(&self.core), Rc::clone(&self.batch));
-        Handle { core, share: self.share, batch }
+        StoreHandle { core, share: self.share, batch }
     }
 }
 
@@ -93,9 +93,9 @@ struct PendingWrite {
     waker: Option<Waker>,
 }
 
-impl<H: Hours> Handle<H> {
-    pub(crate) fn new(core: Arc<Mutex<LedgerAndFrontier<H>>>, share: HostShare) -> Handle<H> {
-        Handle { core, share, batch: Rc::default() }
+impl<H: MachineClock> StoreHandle<H> {
+    pub(crate) fn new(core: Arc<Mutex<LedgerAndFrontier<H>>>, share: HostShare) -> StoreHandle<H> {
+        StoreHandle { core, share, batch: Rc::default() }
     }
 
     /// Returns the page cache of the same worker. Its pages are written with this handle's commits.
@@ -191,8 +191,8 @@ impl<H: Hours> Handle<H> {
 }
 
 /// The future of a write's reply.
-struct WriteFuture<'h, H: Hours> {
-    handle: &'h Handle<H>,
+struct WriteFuture<'h, H: MachineClock> {
+    handle: &'h StoreHandle<H>,
     ticket: Ticket,
     leads: Option<BatchLead>,
     asked: bool,
@@ -216,7 +216,7 @@ impl BatchLead {
     }
 }
 
-impl<H: Hours> Future for WriteFuture<'_, H> {
+impl<H: MachineClock> Future for WriteFuture<'_, H> {
     type Output = Result<WriteReply, StoreError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -251,7 +251,7 @@ impl<H: Hours> Future for WriteFuture<'_, H> {
     }
 }
 
-impl<H: Hours> Drop for WriteFuture<'_, H> {
+impl<H: MachineClock> Drop for WriteFuture<'_, H> {
     fn drop(&mut self) {
         let mut batch = self.handle.batch.borrow_mut();
         // Nobody waits for the reply: a write that was not carried out yet never is.
@@ -268,7 +268,7 @@ impl<H: Hours> Drop for WriteFuture<'_, H> {
     }
 }
 
-impl<H: Hours> Store for Handle<H> {
+impl<H: MachineClock> Store for StoreHandle<H> {
     async fn offer(&self, records: &[UrlRecord]) -> Result<Offered, StoreError> {
         // Most links lead to known URLs and need no write.
         let unsure = self.core().unknown_of(records);

@@ -21,7 +21,7 @@ use crate::ledger::Changed;
 use crate::pages::PageWrite;
 #[cfg(feature = "postgres")]
 use crate::postgres::PgLedger;
-use crate::{Hours, Ledger, OpenError, Place, Shows};
+use crate::{Ledger, LedgerPlace, MachineClock, OpenError, ReadableTables};
 
 /// A ledger of hosts.
 pub(crate) enum HostLedger<H> {
@@ -52,7 +52,7 @@ macro_rules! methods {
     };
 }
 
-impl<H: Hours> HostLedger<H> {
+impl<H: MachineClock> HostLedger<H> {
     methods! {
         fn refresh(&mut self) -> Changed;
         fn begin(&mut self) -> Changed;
@@ -79,26 +79,26 @@ impl<H: Hours> HostLedger<H> {
 
     /// Opens or creates a ledger. Nothing is granted for `quiet` after the begin of a new epoch.
     pub(crate) fn open(
-        place: Place,
+        place: LedgerPlace,
         hours: H,
         quiet: Duration,
-        shows: Shows,
+        shows: ReadableTables,
     ) -> Result<HostLedger<H>, OpenError> {
         match place {
-            Place::File(path) => {
+            LedgerPlace::File(path) => {
                 Ledger::open_showing(&path, hours, quiet, shows).map(HostLedger::File)
             }
             #[cfg(feature = "postgres")]
-            Place::Postgres(url) => {
+            LedgerPlace::Postgres(url) => {
                 PgLedger::open(&url, hours, quiet, shows).map(HostLedger::Postgres)
             }
         }
     }
 
     /// Returns where the ledger is, for messages.
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> LedgerPlace {
         match self {
-            HostLedger::File(ledger) => Place::from(ledger.path()),
+            HostLedger::File(ledger) => LedgerPlace::from(ledger.path()),
             #[cfg(feature = "postgres")]
             HostLedger::Postgres(ledger) => ledger.place().clone(),
         }
@@ -135,7 +135,7 @@ impl<H: Hours> HostLedger<H> {
         either!(self, ledger => ledger.orders())
     }
 
-    pub(crate) fn shows(&self) -> &Shows {
+    pub(crate) fn shows(&self) -> &ReadableTables {
         either!(self, ledger => ledger.shows())
     }
 

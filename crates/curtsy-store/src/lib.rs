@@ -3,9 +3,10 @@
 //! A store on one machine has two files. The [`Ledger`] keeps what is known of hosts. It is one
 //! file for each user and machine, shared by all processes, so two crawls have one pace for each
 //! host. The crawl's own file keeps its frontier, and a sink writes rows beside it; only one
-//! process at a time uses it. A [`Crawl`] opens both, and each worker gets a [`Handle`], which is
-//! the engine's `Store`. The ledger of a service may be in Postgres instead (`postgres`), with
-//! readable tables of risk scores and pages ([`Shows`], [`PageCache`]).
+//! process at a time uses it. A [`MachineStore`] opens both, and each worker gets a
+//! [`StoreHandle`], which is the engine's `Store`. The ledger of a service may be in Postgres
+//! instead (`postgres`), with readable tables of risk scores and pages ([`ReadableTables`],
+//! [`PageCache`]).
 //!
 //! Invariants:
 //! - **A commit is answered after the operating system has the write**: `kill -9` loses nothing
@@ -29,10 +30,10 @@ mod fault;
 mod handle;
 mod headers;
 mod host_ledger;
-mod hours;
 mod kept;
 mod ledger;
 mod limits;
+mod machine_clock;
 mod machine_store;
 mod pages;
 mod place;
@@ -48,12 +49,12 @@ mod shows;
 pub use crawl::{has_seed, queued_in};
 use curtsy_engine::check::HOLD;
 pub use curtsy_file::OpenError;
-pub use handle::Handle;
-pub use hours::{Hours, Machine};
+pub use handle::StoreHandle;
 pub use ledger::Ledger;
 pub use limits::limits;
-pub use machine_store::{Crawl, Options};
+pub use machine_clock::{MachineClock, SystemClock};
+pub use machine_store::{MachineStore, Options};
 pub use pages::PageCache;
-pub use place::Place;
+pub use place::LedgerPlace;
 pub use shared::{SHARED_BYTES, SHARED_BYTES_MIN, SharedPage, SharedPages, SharedSize};
-pub use shows::Shows;
+pub use shows::ReadableTables;

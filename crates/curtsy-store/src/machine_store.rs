@@ -24,7 +24,9 @@ use crate::fault::StoreFault;
 use crate::host_ledger::HostLedger;
 use crate::ledger::Changed;
 use crate::pages::PageWrite;
-use crate::{Handle, Hours, Ledger, Machine, OpenError, Place, Shows};
+use crate::{
+    Ledger, LedgerPlace, MachineClock, OpenError, ReadableTables, StoreHandle, SystemClock,
+};
 
 /// Options of a crawl's store.
 #[derive(Clone, Debug)]
@@ -41,7 +43,7 @@ pub struct Options {
     /// Changes in the journal after which they are merged into the tables.
     pub merge_after: usize,
     /// Which readable tables the ledger has.
-    pub shows: Shows,
+    pub shows: ReadableTables,
 }
 
 impl Default for Options {
@@ -52,7 +54,7 @@ impl Default for Options {
             hosts_in_memory: 16_384,
             urls_in_memory: 32_768,
             merge_after: 32768,
-            shows: Shows::Nothing,
+            shows: ReadableTables::Nothing,
         }
     }
 }
@@ -68,48 +70,51 @@ impl Options {
     }
 }
 
-/// The store of one crawl. Clones are the same store; each worker has a [`Handle`].
-pub struct Crawl<H = Machine>(Arc<Mutex<LedgerAndFrontier<H>>>);
+/// The store of one crawl. Clones are the same store; each worker has a [`StoreHandle`].
+pub struct MachineStore<H = SystemClock>(Arc<Mutex<LedgerAndFrontier<H>>>);
 
-impl<H> Clone for Crawl<H> {
-    fn clone(&self) -> Crawl<H> {
-        Crawl(Arc::clone(&self.0))
+impl<H> Clone for MachineStore<H> {
+    fn clone(&self) -> MachineStore<H> {
+        MachineStore(Arc::clone(&self.0))
     }
 }
 
-impl Crawl {
+impl MachineStore {
     /// Opens or begins a crawl: the ledger of hosts, and the crawl's own file.
-    pub fn open(ledger: &Path, crawl: &Path, options: Options) -> Result<Crawl, OpenError> {
-        Crawl::open_with(ledger, crawl, options, Machine)
+    pub fn open(ledger: &Path, crawl: &Path, options: Options) -> Result<MachineStore, OpenError> {
+        MachineStore::open_with(ledger, crawl, options, SystemClock)
     }
 
     /// Begins a crawl that cannot be resumed: its frontier ends with the last clone. The ledger is
     /// in a file or in a database.
-    pub fn open_passing(ledger: impl Into<Place>, options: Options) -> Result<Crawl, OpenError> {
-        Crawl::open_passing_with(ledger, options, Machine)
+    pub fn open_passing(
+        ledger: impl Into<LedgerPlace>,
+        options: Options,
+    ) -> Result<MachineStore, OpenError> {
+        MachineStore::open_passing_with(ledger, options, SystemClock)
     }
 }
 
-impl<H: Hours> Crawl<H> {
-    /// Like [`Crawl::open_passing`], with other clocks.
+impl<H: MachineClock> MachineStore<H> {
+    /// Like [`MachineStore::open_passing`], with other clocks.
     pub fn open_passing_with(
-        ledger: impl Into<Place>,
+        ledger: impl Into<LedgerPlace>,
         options: Options,
         hours: H,
-    ) -> Result<Crawl<H>, OpenError> {
+    ) -> Result<MachineStore<H>, OpenError> {
         let limits = options.limits();
         let mut ledger = HostLedger::open(ledger.into(), hours, options.quiet, options.shows)?;
         let file = CrawlFrontier::passing(ledger.now(), limits)?;
-        Ok(Crawl(Arc::new(Mutex::new(LedgerAndFrontier::new(ledger, file)))))
+        Ok(MachineStore(Arc::new(Mutex::new(LedgerAndFrontier::new(ledger, file)))))
     }
 
-    /// Like [`Crawl::open`], with other clocks.
+    /// Like [`MachineStore::open`], with other clocks.
     pub fn open_with(
         ledger: &Path,
         crawl: &Path,
         options: Options,
         hours: H,
-    ) -> Result<Crawl<H>, OpenError> {
+    ) -> Result<MachineStore<H>, OpenError> {
         let limits = options.limits();
         let mut ledger = Ledger::open_showing(ledger, hours, options.quiet, options.shows)?;
         let (mut file, last_ledger) = CrawlFrontier::open(crawl, ledger.now(), limits)?;
@@ -119,19 +124,22 @@ impl<H: Hours> Crawl<H> {
             ledger.new_epoch(false).map_err(|e| OpenError::sqlite(&path, e))?;
         }
         file.set_ledger(ledger.id).map_err(|e| OpenError::sqlite(crawl, e))?;
-        Ok(Crawl(Arc::new(Mutex::new(LedgerAndFrontier::new(HostLedger::File(ledger), file)))))
+        Ok(MachineStore(Arc::new(Mutex::new(LedgerAndFrontier::new(
+            HostLedger::File(ledger),
+            file,
+        )))))
     }
 
     /// Returns the handle of the only worker.
-    pub fn handle(&self) -> Handle<H> {
-        Handle::new(Arc::clone(&self.0), HostShare::WHOLE)
+    pub fn handle(&self) -> StoreHandle<H> {
+        StoreHandle::new(Arc::clone(&self.0), HostShare::WHOLE)
     }
 
     /// Returns the handle of one of several workers. Each worker has hosts of its own. It takes
     /// other workers' hosts only if it has none and they are overdue.
-    pub fn handle_of(&self, worker: usize, workers: usize) -> Handle<H> {
+    pub fn handle_of(&self, worker: usize, workers: usize) -> StoreHandle<H> {
         let share = HostShare { of: worker, workers: workers.max(1), late_too: false };
-        Handle::new(Arc::clone(&self.0), share)
+        StoreHandle::new(Arc::clone(&self.0), share)
     }
 
     /// Returns why the store can't write at the moment, with the next step.
@@ -358,7 +366,7 @@ pub(crate) struct LedgerAndFrontier<H> {
     spoilt: bool,
 }
 
-impl<H: Hours> LedgerAndFrontier<H> {
+impl<H: MachineClock> LedgerAndFrontier<H> {
     fn new(ledger: HostLedger<H>, file: CrawlFrontier) -> LedgerAndFrontier<H> {
         LedgerAndFrontier { ledger, file, trouble: None, spoilt: false }
     }

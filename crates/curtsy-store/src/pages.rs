@@ -1,4 +1,5 @@
-//! The page cache in the table `url_fetch_cache`: the engine's `Cache` for a worker's [`Handle`].
+//! The page cache in the table `url_fetch_cache`: the engine's `Cache` for a worker's
+//! [`StoreHandle`].
 //!
 //! A page is written in the transaction of the commit that records its exchange, however often that
 //! commit is repeated. Meanwhile the page counts as kept. Only a page without such a commit is a
@@ -18,7 +19,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use crate::headers::{self, without_nul};
-use crate::{Handle, Hours, Machine};
+use crate::{MachineClock, StoreHandle, SystemClock};
 
 /// Bytes of one page's text, at most. A larger one is not kept.
 pub(crate) const CONTENT_BYTES_MAX: usize = 2 * 1024 * 1024;
@@ -26,19 +27,19 @@ pub(crate) const CONTENT_BYTES_MAX: usize = 2 * 1024 * 1024;
 pub(crate) const AHEAD_MAX: usize = 4096;
 
 /// One worker's view of a service's pages. Empty without [`Options::shows`](crate::Options::shows).
-pub struct PageCache<H = Machine> {
-    handle: Handle<H>,
+pub struct PageCache<H = SystemClock> {
+    handle: StoreHandle<H>,
     /// Pages that were read ahead. Each is used once; later calls read it again.
     ahead: RefCell<HashMap<UrlKey, Option<CachedPage>>>,
 }
 
-impl<H: Hours> PageCache<H> {
-    pub(crate) fn new(handle: Handle<H>) -> PageCache<H> {
+impl<H: MachineClock> PageCache<H> {
+    pub(crate) fn new(handle: StoreHandle<H>) -> PageCache<H> {
         PageCache { handle, ahead: RefCell::default() }
     }
 }
 
-impl<H: Hours> Cache for PageCache<H> {
+impl<H: MachineClock> Cache for PageCache<H> {
     fn look_ahead(&self, keys: &[UrlKey]) -> Boxed<'_, ()> {
         let found = self.handle.pages(keys);
         let mut ahead = self.ahead.borrow_mut();

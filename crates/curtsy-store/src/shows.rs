@@ -19,7 +19,7 @@ pub(crate) const STALE_FOR: Duration = Duration::from_secs(30 * 86_400);
 
 /// Which readable tables a ledger has.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Shows {
+pub enum ReadableTables {
     /// None.
     #[default]
     Nothing,
@@ -39,10 +39,10 @@ pub(crate) struct RiskRow {
     pub(crate) now: Time,
 }
 
-impl Shows {
+impl ReadableTables {
     /// Whether there are such tables.
     pub(crate) fn anything(&self) -> bool {
-        *self != Shows::Nothing
+        *self != ReadableTables::Nothing
     }
 
     /// Returns the row of a host with a new state; `None` if nothing in the row changes.
@@ -53,7 +53,7 @@ impl Shows {
         exchanged: Option<&Exchanged>,
         now: Time,
     ) -> Option<RiskRow> {
-        let Shows::RiskAndPages(policy) = self else { return None };
+        let ReadableTables::RiskAndPages(policy) = self else { return None };
         if exchanged.is_none() && old.risk == new.risk {
             return None;
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use curtsy_sim::executor::Universe;
 use curtsy_sim::{Mode, Spec, simulate_over};
-use curtsy_store::Crawl;
+use curtsy_store::MachineStore;
 
 use place::crawls::{Crawls, options};
 use place::{Folder, Virtual, lived};
@@ -23,7 +23,7 @@ fn on_disk(count: usize, universe: Rc<Universe>, quiet: Duration) -> Crawls<Virt
     let crawls = (0..count).map(|n| {
         let path = folder.path().join(format!("crawl-{n}.db"));
         let hours = Virtual(Rc::clone(&universe));
-        Crawl::open_with(&folder.ledger(), &path, options(quiet), hours).unwrap()
+        MachineStore::open_with(&folder.ledger(), &path, options(quiet), hours).unwrap()
     });
     let crawls = crawls.collect();
     Crawls::new(crawls, Some(folder))

@@ -9,7 +9,7 @@ use std::time::Duration;
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Commit, Committed, Store, View};
-use curtsy_store::{Crawl, Handle, Hours, Ledger, Options};
+use curtsy_store::{Ledger, MachineClock, MachineStore, Options, StoreHandle};
 
 use place::{Folder, now};
 
@@ -68,7 +68,7 @@ impl Laptop {
     }
 }
 
-impl Hours for Laptop {
+impl MachineClock for Laptop {
     fn monotonic(&self) -> u64 {
         self.get().monotonic
     }
@@ -83,18 +83,18 @@ impl Hours for Laptop {
     }
 }
 
-fn open(folder: &Folder, name: &str, hours: &Laptop) -> Crawl<Laptop> {
+fn open(folder: &Folder, name: &str, hours: &Laptop) -> MachineStore<Laptop> {
     let path = folder.path().join(name);
     let options = Options { quiet: QUIET, ..Options::default() };
-    Crawl::open_with(&folder.ledger(), &path, options, hours.clone()).unwrap()
+    MachineStore::open_with(&folder.ledger(), &path, options, hours.clone()).unwrap()
 }
 
-fn view(store: &Handle<Laptop>) -> View {
+fn view(store: &StoreHandle<Laptop>) -> View {
     now(store.load(&HostKey::parse("a.test").unwrap())).unwrap()
 }
 
 /// Writes a state, so that the ledger has the latest time.
-fn write(store: &Handle<Laptop>) -> View {
+fn write(store: &StoreHandle<Laptop>) -> View {
     let view = view(store);
     let commit = Commit {
         host: view.host.clone(),
@@ -226,7 +226,8 @@ fn a_crawl_that_comes_with_another_ledger_waits_a_lease() {
     drop(Ledger::open(&other, hours.clone(), QUIET).unwrap());
     let options = Options { quiet: QUIET, ..Options::default() };
     let crawl =
-        Crawl::open_with(&other, &folder.path().join("a.db"), options, hours.clone()).unwrap();
+        MachineStore::open_with(&other, &folder.path().join("a.db"), options, hours.clone())
+            .unwrap();
     let view = view(&crawl.handle());
     assert_eq!(view.epoch.quiet_until, Some(view.now + QUIET));
 }

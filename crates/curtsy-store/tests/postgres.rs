@@ -17,7 +17,7 @@ use curtsy_sim::contract::{Rig, Way, keep_the_contract};
 use curtsy_sim::executor::Universe;
 use curtsy_sim::services::Postgres;
 use curtsy_sim::{Mode, SimClock, Spec, simulate_over};
-use curtsy_store::{Crawl, Handle, Hours, Options, Place};
+use curtsy_store::{LedgerPlace, MachineClock, MachineStore, Options, StoreHandle};
 
 use place::crawls::{Crawls, options};
 use place::{Virtual, lived, now, turn};
@@ -30,22 +30,23 @@ fn host(name: &str) -> HostKey {
 }
 
 /// A crawl of this machine on a database.
-fn open(database: &str) -> Crawl {
-    Crawl::open_passing(Place::Postgres(database.to_owned()), Options::default()).unwrap()
+fn open(database: &str) -> MachineStore {
+    MachineStore::open_passing(LedgerPlace::Postgres(database.to_owned()), Options::default())
+        .unwrap()
 }
 
-struct InPostgres(Crawl<Virtual>);
+struct InPostgres(MachineStore<Virtual>);
 
 impl InPostgres {
     fn new(server: &Postgres, universe: Rc<Universe>) -> InPostgres {
-        let place = Place::Postgres(server.database());
-        let opened = Crawl::open_passing_with(place, Options::default(), Virtual(universe));
+        let place = LedgerPlace::Postgres(server.database());
+        let opened = MachineStore::open_passing_with(place, Options::default(), Virtual(universe));
         InPostgres(opened.unwrap())
     }
 }
 
 impl Rig for InPostgres {
-    type Store = Handle<Virtual>;
+    type Store = StoreHandle<Virtual>;
 
     fn handle(&self, _: SimClock) -> Self::Store {
         self.0.handle()
@@ -69,7 +70,7 @@ impl Rig for InPostgres {
 #[test]
 fn a_crawl_may_be_shared_by_threads() {
     fn shared<T: Send + Sync>() {}
-    shared::<Crawl>();
+    shared::<MachineStore>();
 }
 
 #[test]
@@ -93,7 +94,7 @@ struct Stepping {
     step: Rc<Cell<i64>>,
 }
 
-impl Hours for Stepping {
+impl MachineClock for Stepping {
     fn monotonic(&self) -> u64 {
         self.machine.monotonic()
     }
@@ -116,9 +117,10 @@ fn live(server: &Postgres, seed: u64, hours: u64, crawls: usize) -> u64 {
     let mut spec = Spec::day(seed, Mode::Safety);
     spec.seconds = hours * 3600;
     let outcome = simulate_over(&spec, |universe, step, quiet| {
-        let place = Place::Postgres(server.database());
+        let place = LedgerPlace::Postgres(server.database());
         let hours = Stepping { machine: Virtual(universe), step };
-        let open = |_| Crawl::open_passing_with(&place, options(quiet), hours.clone()).unwrap();
+        let open =
+            |_| MachineStore::open_passing_with(&place, options(quiet), hours.clone()).unwrap();
         Crawls::new((0..crawls).map(open).collect(), None)
     });
     lived(&spec, &outcome)
@@ -162,7 +164,7 @@ fn every_crawl_sees_what_the_others_write() {
         let url = CrawlUrl::parse(&format!("http://{name}/")).unwrap();
         UrlRecord::page(url, 0)
     });
-    let at_address = |store: &Handle<_>, record: &UrlRecord, lease| {
+    let at_address = |store: &StoreHandle<_>, record: &UrlRecord, lease| {
         now(store.offer(std::slice::from_ref(record))).unwrap();
         let view = now(store.load(record.host())).unwrap();
         let address = Ipv4Addr::new(192, 0, 2, 7).into();

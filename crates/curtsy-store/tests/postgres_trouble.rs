@@ -12,7 +12,7 @@ use curtsy_core::host::LeaseId;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Committed, Store, StoreError, View};
 use curtsy_sim::services::{Postgres, Proxy, Trouble, Way};
-use curtsy_store::{Crawl, Handle, Hours, OpenError, Options, Place};
+use curtsy_store::{LedgerPlace, MachineClock, MachineStore, OpenError, Options, StoreHandle};
 use postgres::{Client, NoTls};
 
 use place::{now, turn};
@@ -26,11 +26,11 @@ fn host() -> HostKey {
     HostKey::parse("a.test").unwrap()
 }
 
-fn try_open(database: &str) -> Result<Crawl, OpenError> {
-    Crawl::open_passing(Place::Postgres(database.to_owned()), Options::default())
+fn try_open(database: &str) -> Result<MachineStore, OpenError> {
+    MachineStore::open_passing(LedgerPlace::Postgres(database.to_owned()), Options::default())
 }
 
-fn view<H: Hours>(store: &Handle<H>) -> View {
+fn view<H: MachineClock>(store: &StoreHandle<H>) -> View {
     now(store.load(&host())).unwrap()
 }
 
@@ -40,7 +40,7 @@ fn sql(database: &str) -> Client {
 
 /// Books a turn, however often that must be repeated. The state shows a lost answer. Returns the
 /// version if it was acknowledged.
-fn book<H: Hours>(store: &Handle<H>, lease: LeaseId) -> Option<u64> {
+fn book<H: MachineClock>(store: &StoreHandle<H>, lease: LeaseId) -> Option<u64> {
     let mut known = None;
     loop {
         let view = match known.take().map_or_else(|| now(store.load(&host())), Ok) {
@@ -200,7 +200,7 @@ impl Clocks {
     }
 }
 
-impl Hours for Clocks {
+impl MachineClock for Clocks {
     fn monotonic(&self) -> u64 {
         self.0.lock().unwrap().0
     }
@@ -218,9 +218,14 @@ impl Hours for Clocks {
     }
 }
 
-fn open_with(database: &str, clocks: &Clocks) -> Crawl<Clocks> {
+fn open_with(database: &str, clocks: &Clocks) -> MachineStore<Clocks> {
     let options = Options { quiet: QUIET, ..Options::default() };
-    Crawl::open_passing_with(Place::Postgres(database.to_owned()), options, clocks.clone()).unwrap()
+    MachineStore::open_passing_with(
+        LedgerPlace::Postgres(database.to_owned()),
+        options,
+        clocks.clone(),
+    )
+    .unwrap()
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::time::Duration;
 use curtsy_core::host::{HostState, Kind, Lease, LeaseId};
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::{Commit, Committed, Grant, Refusal, Store, UrlRecord, UrlWrite, View};
-use curtsy_store::{Crawl, Handle, Ledger, Machine, Options};
+use curtsy_store::{Ledger, MachineStore, Options, StoreHandle, SystemClock};
 
 use place::{Folder, now};
 
@@ -72,7 +72,8 @@ fn child() {
     let words: Vec<&str> = what.split(' ').collect();
     let [job, ledger, crawl, from] = words[..] else { panic!("{what}") };
     let from = from.parse().unwrap();
-    let crawl = Crawl::open(Path::new(ledger), Path::new(crawl), Options::default()).unwrap();
+    let crawl =
+        MachineStore::open(Path::new(ledger), Path::new(crawl), Options::default()).unwrap();
     match job {
         "write" => write_on(&crawl.handle(), from),
         _ => {
@@ -100,7 +101,7 @@ fn tell(line: std::fmt::Arguments<'_>) {
 }
 
 /// Offers, is granted and settles pages for ever, and reports each answer.
-fn write_on(store: &Handle<Machine>, from: u64) {
+fn write_on(store: &StoreHandle<SystemClock>, from: u64) {
     for n in from.. {
         let host = format!("h{}.test", n % 7);
         let record = page(&host, n);
@@ -159,7 +160,7 @@ fn check(
     granted: &BTreeMap<u64, u64>,
     settled: &BTreeSet<u64>,
 ) {
-    let crawl = Crawl::open(&folder.ledger(), &folder.crawl(), Options::default()).unwrap();
+    let crawl = MachineStore::open(&folder.ledger(), &folder.crawl(), Options::default()).unwrap();
     let store = crawl.handle();
     let all: Vec<_> = offered.iter().map(|n| page(&format!("h{}.test", n % 7), *n)).collect();
     assert_eq!(now(store.offer(&all)).unwrap().new, 0, "what was offered is known");
@@ -202,7 +203,7 @@ fn meet(ledger: &Path, worker: u64) {
 }
 
 /// Takes turns on one host, and reports each.
-fn race(store: &Handle<Machine>, worker: u64) {
+fn race(store: &StoreHandle<SystemClock>, worker: u64) {
     let host = HostKey::parse("one.test").unwrap();
     let records: Vec<UrlRecord> =
         (0..GRANTS).map(|n| page("one.test", worker * GRANTS + n)).collect();
@@ -254,7 +255,7 @@ fn two_processes_never_take_the_same_turn() {
     }
     assert_eq!(versions.len() as u64, 2 * GRANTS);
     assert!(stale > 0, "they met");
-    let mut ledger = Ledger::open(&folder.ledger(), Machine, Duration::ZERO).unwrap();
+    let mut ledger = Ledger::open(&folder.ledger(), SystemClock, Duration::ZERO).unwrap();
     let state = ledger.state(&HostKey::parse("one.test").unwrap()).unwrap();
     assert_eq!(u64::from(state.turn), 2 * GRANTS, "each grant had a turn of its own");
 }
@@ -264,11 +265,11 @@ fn a_grant_of_one_crawl_is_stale_for_another() {
     let folder = Folder::new("stale");
     let crawls = [1, 2].map(|n| {
         let path = folder.path().join(format!("crawl-{n}.db"));
-        Crawl::open(&folder.ledger(), &path, Options::default()).unwrap()
+        MachineStore::open(&folder.ledger(), &path, Options::default()).unwrap()
     });
     let [one, other] = [crawls[0].handle(), crawls[1].handle()];
     let record = page("one.test", 1);
-    let mut ledger = Ledger::open(&folder.ledger(), Machine, Duration::ZERO).unwrap();
+    let mut ledger = Ledger::open(&folder.ledger(), SystemClock, Duration::ZERO).unwrap();
     for store in [&one, &other] {
         assert_eq!(
             now(store.offer(std::slice::from_ref(&record))).unwrap().new,

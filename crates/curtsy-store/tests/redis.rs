@@ -12,7 +12,7 @@ use curtsy_sim::contract::{Rig, Way, keep_the_contract};
 use curtsy_sim::executor::Universe;
 use curtsy_sim::{Backing, Mode, SimClock, Spec, simulate_over};
 use curtsy_store::redis::{
-    ARRIVE, Empty, LinkOptions, Options, RawClock, RedisStore, Script, Server as Told, Wire,
+    ARRIVE, Empty, LinkOptions, Options, RawClock, RedisScript, RedisStore, Server as Told, Wire,
     WireError, arrive, is_unknown_script,
 };
 use redis::{Cmd, Connection, RedisError, Value};
@@ -56,7 +56,7 @@ impl Blocking {
 }
 
 impl Wire for Blocking {
-    async fn run(&self, script: &'static Script, command: &Cmd) -> Result<Value, WireError> {
+    async fn run(&self, script: &'static RedisScript, command: &Cmd) -> Result<Value, WireError> {
         let mut answer = self.query(command);
         if answer.as_ref().is_err_and(is_unknown_script) {
             self.query(redis::cmd("SCRIPT").arg("LOAD").arg(script.text)).unwrap();

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use curtsy_sim::services::Redis;
-use curtsy_store::redis::{Caller, Empty, Link, LinkOptions, Rights, WireError, fleet};
+use curtsy_store::redis::{ClientKind, Empty, LinkOptions, RedisLink, Rights, WireError, fleet};
 use redis::Connection;
 
 const LISTS: [&str; 3] = ["crawler_queue", "page_fetcher_dlq", "page_fetcher_rejected"];
@@ -36,7 +36,7 @@ impl Door {
         redis::cmd("SCRIPT").arg("FLUSH").query::<()>(&mut self.admin).unwrap();
     }
 
-    fn knock(&self, caller: Caller, rights: &Rights) -> Result<(), WireError> {
+    fn knock(&self, caller: ClientKind, rights: &Rights) -> Result<(), WireError> {
         let url = format!("redis://w:s3cret@127.0.0.1:{}/0", self.server.port);
         let options = LinkOptions {
             caller,
@@ -44,7 +44,7 @@ impl Door {
             empty: Empty::New,
             ..LinkOptions::default()
         };
-        let link = Rc::new(Link::new(&url, options).unwrap());
+        let link = Rc::new(RedisLink::new(&url, options).unwrap());
         self.runtime.block_on(async {
             link.open().await?;
             fleet::status(&link, &LISTS).await.map(|_| ())
@@ -63,11 +63,11 @@ fn every_right_of_a_worker_is_needed_and_no_other() {
     let rights = Rights::of_worker(&LISTS);
     let all = words(&rights.line("w"));
     door.let_in(all.iter().map(String::as_str));
-    door.knock(Caller::Worker, &rights).unwrap();
+    door.knock(ClientKind::Worker, &rights).unwrap();
     assert!(all.len() > 40, "{all:?}");
     for missing in all.iter().filter(|right| *right != "+select") {
         door.let_in(all.iter().filter(|right| *right != missing).map(String::as_str));
-        let WireError::Unfit(told) = door.knock(Caller::Worker, &rights).unwrap_err() else {
+        let WireError::Unfit(told) = door.knock(ClientKind::Worker, &rights).unwrap_err() else {
             panic!("{missing} is not missed");
         };
         // A key is reported by its pattern, a command by its name.
@@ -84,7 +84,7 @@ fn the_command_in_the_hint_grants_the_rights() {
     let mut door = Door::new();
     let rights = Rights::of_worker(&LISTS);
     door.let_in(["+eval"].into_iter());
-    let told = door.knock(Caller::Worker, &rights).unwrap_err().to_string();
+    let told = door.knock(ClientKind::Worker, &rights).unwrap_err().to_string();
     assert!(told.contains("may not run"), "{told}");
     let line = told.split('`').find(|part| part.starts_with("ACL SETUSER")).unwrap();
     let mut words = line.split(' ');
@@ -93,7 +93,7 @@ fn the_command_in_the_hint_grants_the_rights() {
         command.arg(word);
     });
     command.query::<()>(&mut door.admin).unwrap();
-    door.knock(Caller::Worker, &rights).unwrap();
+    door.knock(ClientKind::Worker, &rights).unwrap();
 }
 
 #[test]
@@ -105,21 +105,21 @@ fn read_only_rights_differ_from_write_rights() {
         .map(|word| word.replace("~webpage", "%R~webpage"))
         .collect();
     door.let_in(all.iter().map(String::as_str));
-    let told = door.knock(Caller::Guest, &rights).unwrap_err().to_string();
+    let told = door.knock(ClientKind::Guest, &rights).unwrap_err().to_string();
     assert!(told.contains("`SET` on `webpage:*`") && !told.contains("`GET`"), "{told}");
 }
 
 #[test]
 fn a_wrong_password_is_reported_and_not_shown() {
     let mut door = Door::new();
-    let told = door.knock(Caller::Worker, &Rights::default()).unwrap_err();
+    let told = door.knock(ClientKind::Worker, &Rights::default()).unwrap_err();
     assert!(matches!(told, WireError::Unfit(_)), "{told:?}");
     assert!(told.to_string().contains("does not know this user"), "{told}");
     redis::cmd("CONFIG")
         .arg(&["SET", "requirepass", "other"])
         .query::<()>(&mut door.admin)
         .unwrap();
-    let link = Link::new(&door.server.url(), LinkOptions::default()).unwrap();
+    let link = RedisLink::new(&door.server.url(), LinkOptions::default()).unwrap();
     let told = door.runtime.block_on(link.open()).unwrap_err().to_string();
     assert!(told.contains("wants a user and a password"), "{told}");
 }

@@ -20,7 +20,7 @@ use curtsy_engine::{
     Cache, CachedPage, Commit, Committed, Exchanged, Fetched, FrictionEvent, Head, Store,
     StoreError, UrlRecord, UrlWrite, View,
 };
-use curtsy_store::{Crawl, Handle, Hours, Options, Place, Shows};
+use curtsy_store::{LedgerPlace, MachineClock, MachineStore, Options, ReadableTables, StoreHandle};
 use rusqlite::Connection;
 
 use place::{Folder, now, plain, turn};
@@ -33,7 +33,7 @@ const BEGIN: Time = Time::from_secs(1_800_000_000);
 #[derive(Clone)]
 struct Clocks(Rc<Cell<Duration>>);
 
-impl Hours for Clocks {
+impl MachineClock for Clocks {
     fn monotonic(&self) -> u64 {
         self.0.get().as_micros() as u64
     }
@@ -54,7 +54,7 @@ impl Hours for Clocks {
 /// A ledger with readable tables, and another connection to them.
 struct Shown {
     clocks: Clocks,
-    place: Place,
+    place: LedgerPlace,
     kept: Kept,
 }
 
@@ -71,12 +71,12 @@ impl Shown {
     fn on_each(check: impl Fn(&Shown)) {
         let clocks = || Clocks(Rc::new(Cell::new(Duration::ZERO)));
         let folder = Folder::new("shown");
-        let place = Place::from(folder.ledger());
+        let place = LedgerPlace::from(folder.ledger());
         check(&Shown { clocks: clocks(), place, kept: Kept::File(folder) });
         #[cfg(feature = "postgres")]
         {
             let server = curtsy_sim::services::Postgres::start();
-            let place = Place::Postgres(server.database());
+            let place = LedgerPlace::Postgres(server.database());
             check(&Shown { clocks: clocks(), place, kept: Kept::Postgres { _server: server } });
         }
     }
@@ -85,15 +85,15 @@ impl Shown {
         self.clocks.0.set(self.clocks.0.get() + span);
     }
 
-    fn open(&self) -> Crawl<Clocks> {
+    fn open(&self) -> MachineStore<Clocks> {
         let risk = policy::Risk {
             active: true,
             early_stop: 3,
             daily_percent: 90,
             delay: [Duration::ZERO; 3],
         };
-        let options = Options { shows: Shows::RiskAndPages(risk), ..Options::default() };
-        Crawl::open_passing_with(&self.place, options, self.clocks.clone()).unwrap()
+        let options = Options { shows: ReadableTables::RiskAndPages(risk), ..Options::default() };
+        MachineStore::open_passing_with(&self.place, options, self.clocks.clone()).unwrap()
     }
 
     /// Returns rows as another connection reads them, as text.
@@ -131,7 +131,7 @@ impl Shown {
 
     #[cfg(feature = "postgres")]
     fn client(&self) -> postgres::Client {
-        let Place::Postgres(url) = &self.place else { panic!("a database") };
+        let LedgerPlace::Postgres(url) = &self.place else { panic!("a database") };
         postgres::Client::connect(url, postgres::NoTls).unwrap()
     }
 
@@ -193,7 +193,7 @@ impl Shown {
     }
 }
 
-fn view(store: &Handle<Clocks>) -> View {
+fn view(store: &StoreHandle<Clocks>) -> View {
     now(store.load(&HostKey::parse("example.com").unwrap())).unwrap()
 }
 
@@ -288,11 +288,12 @@ fn the_tables_have_the_columns_that_were_asked_for() {
 #[test]
 fn a_ledger_that_shows_nothing_has_no_such_tables() {
     let folder = Folder::new("unshown");
-    drop(Crawl::open_passing(folder.ledger(), Options::default()).unwrap());
+    drop(MachineStore::open_passing(folder.ledger(), Options::default()).unwrap());
     let db = Connection::open(folder.ledger()).unwrap();
     let sql = "SELECT count(*) FROM sqlite_schema WHERE name IN ('domain_risk', 'url_fetch_cache')";
     assert_eq!(db.query_row(sql, [], |row| row.get(0)), Ok(0));
-    let cache = Crawl::open_passing(folder.ledger(), Options::default()).unwrap().handle().cache();
+    let cache =
+        MachineStore::open_passing(folder.ledger(), Options::default()).unwrap().handle().cache();
     let record = page("https://example.com/");
     now(cache.put(&record, kept(BEGIN), None));
     assert_eq!(now(cache.get(record.url.key())), None);
@@ -444,7 +445,7 @@ fn together<T>(commit: impl Future<Output = T>, put: impl Future<Output = ()>) -
 
 /// Commits, and keeps the page of the same answer as the engine does.
 fn with_page(
-    store: &Handle<Clocks>,
+    store: &StoreHandle<Clocks>,
     commit: Commit,
     record: &UrlRecord,
     page: CachedPage,

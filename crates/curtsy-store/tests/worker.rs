@@ -17,7 +17,7 @@ use curtsy_engine::{
     Permit, Reader, Reading, Request, Sent, Sink, SinkError, Source, UrlRecord, Worker,
     WorkerSettings, World,
 };
-use curtsy_store::{Crawl, Handle, Machine, Options, Place, Shows};
+use curtsy_store::{LedgerPlace, MachineStore, Options, ReadableTables, StoreHandle, SystemClock};
 use rusqlite::Connection;
 
 use place::{Folder, now};
@@ -97,14 +97,14 @@ impl Clock for Passing {
     }
 }
 
-struct Here(Handle<Machine>);
+struct Here(StoreHandle<SystemClock>);
 
 impl World for Here {
-    type Store = Handle<Machine>;
+    type Store = StoreHandle<SystemClock>;
     type Fetch = Site;
     type Clock = Passing;
 
-    fn store(&self) -> &Handle<Machine> {
+    fn store(&self) -> &StoreHandle<SystemClock> {
         &self.0
     }
     fn fetch(&self) -> &Site {
@@ -163,11 +163,11 @@ fn policy() -> Policy {
 }
 
 /// Runs a worker that requests pages of `a.test` in this order, until nothing is left.
-fn crawl(place: &Place, paths: &[&str]) -> Crawl {
+fn crawl(place: &LedgerPlace, paths: &[&str]) -> MachineStore {
     let policy = policy();
-    let shows = Shows::RiskAndPages(policy.risk.clone());
+    let shows = ReadableTables::RiskAndPages(policy.risk.clone());
     let options = Options { shows, ..Options::default() };
-    let crawl = Crawl::open_passing(place, options).unwrap();
+    let crawl = MachineStore::open_passing(place, options).unwrap();
     crawl.begin_run().unwrap();
     for path in paths {
         let url = CrawlUrl::parse(&format!("http://a.test{path}")).unwrap();
@@ -216,7 +216,7 @@ fn the_tables_show_what_a_worker_meets() {
 fn a_page_is_written_by_the_transaction_of_its_exchange() {
     let server = curtsy_sim::services::Postgres::start();
     let url = server.database();
-    drop(crawl(&Place::Postgres(url.clone()), &["/admin", "/page"]));
+    drop(crawl(&LedgerPlace::Postgres(url.clone()), &["/admin", "/page"]));
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
     let sql = "SELECT (p.xmin = r.xmin) AND (p.xmin = h.xmin), r.risk_score, p.url
         FROM url_fetch_cache p JOIN domain_risk r USING (hostname) JOIN curtsy_hosts h ON h.host = r.hostname";

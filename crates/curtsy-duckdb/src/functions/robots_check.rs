@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use curtsy_core::host::Gate;
 use curtsy_crawl::{SeedsAre, explain};
-use curtsy_store::{Ledger, Machine, Options as StoreOptions};
+use curtsy_store::{Ledger, Options as StoreOptions, SystemClock};
 
 use crate::crawling::{Crawling, Held, Next};
 use crate::duck::{Bind, Caller, Chunk, Fault, TableFunction, Type};
@@ -137,7 +137,7 @@ impl Running {
         let job = &asked.job;
         let quiet = StoreOptions::default().quiet;
         let mut ledger =
-            Ledger::open(job.ledger_file().map_err(fault)?, Machine, quiet).map_err(fault)?;
+            Ledger::open(job.ledger_file().map_err(fault)?, SystemClock, quiet).map_err(fault)?;
         for url in &job.seeds {
             let explained = explain(&mut ledger, &job.policy, url).map_err(fault)?;
             let of_robots = explained.gates.iter().find(|(gate, ..)| *gate == Gate::Robots);

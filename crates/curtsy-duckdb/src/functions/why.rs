@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use curtsy_core::evidence::timestamp;
 use curtsy_core::host::{Action, Kind, Verdict};
 use curtsy_crawl::{Explained, explain_job};
-use curtsy_store::{Ledger, Machine, Options as StoreOptions};
+use curtsy_store::{Ledger, Options as StoreOptions, SystemClock};
 
 use crate::duck::{Bind, Chunk, Fault, TableFunction, Type};
 use crate::order::{Asked, Options, Seeds, Session, asked, fault};
@@ -42,7 +42,7 @@ impl TableFunction for CrawlWhy {
         let job = &asked.job;
         let quiet = StoreOptions::default().quiet;
         let mut ledger =
-            Ledger::open(job.ledger_file().map_err(fault)?, Machine, quiet).map_err(fault)?;
+            Ledger::open(job.ledger_file().map_err(fault)?, SystemClock, quiet).map_err(fault)?;
         let explained = explain_job(&mut ledger, job, &job.seeds[0]).map_err(fault)?;
         Ok(told(&explained).collect())
     }

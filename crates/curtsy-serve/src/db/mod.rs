@@ -14,7 +14,7 @@ mod value;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use curtsy_store::Place;
+use curtsy_store::LedgerPlace;
 
 pub(crate) use value::{Row, Value};
 
@@ -64,13 +64,13 @@ pub enum DbError {
 pub(crate) struct Database(Arc<Inner>);
 
 struct Inner {
-    place: Place,
+    place: LedgerPlace,
     idle: Mutex<Vec<Link>>,
 }
 
 impl Database {
     /// Opens a database and brings its tables to the version that this program knows.
-    pub(crate) fn open(place: &Place) -> Result<Database, DbError> {
+    pub(crate) fn open(place: &LedgerPlace) -> Result<Database, DbError> {
         let database = Database(Arc::new(Inner { place: place.clone(), idle: Mutex::default() }));
         // The first connection makes the tables; the others find them.
         let first = Link::open(place)?;
@@ -139,10 +139,10 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    fn open(place: &Place) -> Result<Link, DbError> {
+    fn open(place: &LedgerPlace) -> Result<Link, DbError> {
         match place {
-            Place::File(path) => SqliteLink::open(path).map(Link::Sqlite),
-            Place::Postgres(address) => PostgresLink::open(address).map(Link::Postgres),
+            LedgerPlace::File(path) => SqliteLink::open(path).map(Link::Sqlite),
+            LedgerPlace::Postgres(address) => PostgresLink::open(address).map(Link::Postgres),
         }
     }
 

@@ -20,7 +20,7 @@ use curtsy_engine::{
     Batch, Boxed, Cache, Document, Reader, Row, Sink, SinkError, Store, StoreError, UrlRecord,
     Want, look,
 };
-use curtsy_store::{Crawl, Handle, Machine};
+use curtsy_store::{MachineStore, StoreHandle, SystemClock};
 use serde::Serialize;
 
 /// Found URLs that are looked at.
@@ -80,14 +80,14 @@ pub(crate) fn survey<K: Keeper>(
     spec: &JobSpec,
     depth: Depth,
     how: Streaming,
-    keeper: impl FnOnce(&Crawl) -> K,
+    keeper: impl FnOnce(&MachineStore) -> K,
     planned: impl Fn(&SurveyPlan) + Sync,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
 ) -> Result<(Report, SurveyPlan), CrawlError> {
     let survey = Mutex::new(State::default());
     let entrances = Discovery::new(spec.discovery.clone())?;
-    let keep = |crawl: &Crawl| Surveyor {
+    let keep = |crawl: &MachineStore| Surveyor {
         entrances: &entrances,
         inner: keeper(crawl),
         crawl: crawl.clone(),
@@ -121,7 +121,7 @@ struct Candidate {
 
 struct Surveyor<'s, K, P> {
     inner: K,
-    crawl: Crawl,
+    crawl: MachineStore,
     spec: &'s JobSpec,
     depth: Depth,
     /// Where sitemaps are: for a home page that is fresh nothing is asked, so nobody asked for them before it.
@@ -135,7 +135,7 @@ impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Keeper for Surveyor<'_, K, P> {
         Box::new(Surveying { survey: self, inner: self.inner.sink() })
     }
 
-    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_> {
+    fn cache(&self, store: &StoreHandle<SystemClock>) -> Box<dyn Cache + '_> {
         self.inner.cache(store)
     }
 

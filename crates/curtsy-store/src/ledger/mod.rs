@@ -31,10 +31,10 @@ use curtsy_core::url::HostKey;
 use curtsy_engine::{Epoch, Order, Orders, View};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
-use crate::hours::Anchor;
 use crate::kept::HostCache;
+use crate::machine_clock::Anchor;
 use crate::running::LedgerUsers;
-use crate::{Hours, Machine, OpenError, Shows};
+use crate::{MachineClock, OpenError, ReadableTables, SystemClock};
 use curtsy_file::{Begins, Schema};
 #[cfg(feature = "postgres")]
 pub(crate) use slots::octets;
@@ -48,12 +48,12 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub(crate) const OLD: Duration = Duration::from_secs(60 * 86_400);
 
 /// The ledger of hosts.
-pub struct Ledger<H = Machine> {
+pub struct Ledger<H = SystemClock> {
     db: Connection,
     path: PathBuf,
     hours: H,
     quiet: Duration,
-    shows: Shows,
+    shows: ReadableTables,
     users: LedgerUsers,
     /// The device and inode of the open file.
     file: Option<(u64, u64)>,
@@ -81,11 +81,11 @@ pub(crate) struct Changed {
     pub(crate) lifted: Vec<HostKey>,
 }
 
-impl<H: Hours> Ledger<H> {
+impl<H: MachineClock> Ledger<H> {
     /// Opens or creates a ledger. Nothing is granted for `quiet`, one lease, when a new epoch
     /// begins.
     pub fn open(path: &Path, hours: H, quiet: Duration) -> Result<Ledger<H>, OpenError> {
-        Ledger::open_showing(path, hours, quiet, Shows::Nothing)
+        Ledger::open_showing(path, hours, quiet, ReadableTables::Nothing)
     }
 
     /// Like [`Ledger::open`], with readable tables.
@@ -93,7 +93,7 @@ impl<H: Hours> Ledger<H> {
         path: &Path,
         hours: H,
         quiet: Duration,
-        shows: Shows,
+        shows: ReadableTables,
     ) -> Result<Ledger<H>, OpenError> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
@@ -115,7 +115,7 @@ impl<H: Hours> Ledger<H> {
     fn open_as(
         path: &Path,
         hours: H,
-        (quiet, shows): (Duration, Shows),
+        (quiet, shows): (Duration, ReadableTables),
         users: LedgerUsers,
         alone: bool,
         lost: bool,
@@ -227,7 +227,7 @@ impl<H: Hours> Ledger<H> {
         Ok(())
     }
 
-    pub(crate) fn shows(&self) -> &Shows {
+    pub(crate) fn shows(&self) -> &ReadableTables {
         &self.shows
     }
 
@@ -428,7 +428,7 @@ impl<H: Hours> Ledger<H> {
 }
 
 /// Opens or creates the tables of a ledger, and the readable ones if there are any.
-fn open_tables(path: &Path, shows: &Shows) -> Result<Connection, OpenError> {
+fn open_tables(path: &Path, shows: &ReadableTables) -> Result<Connection, OpenError> {
     if shows.anything() {
         drop(curtsy_file::open(path, &shown::SCHEMA)?);
     }
@@ -445,7 +445,7 @@ struct LedgerHead {
 
 impl LedgerHead {
     /// Returns the head of a new ledger. `lost` says that an earlier one existed.
-    fn first(hours: &impl Hours, quiet: Duration, lost: bool) -> LedgerHead {
+    fn first(hours: &impl MachineClock, quiet: Duration, lost: bool) -> LedgerHead {
         let now = Time::from_micros(hours.wall());
         // The time makes the epochs of each ledger differ, so a worker that knew another ledger
         // notices.
@@ -456,7 +456,7 @@ impl LedgerHead {
     }
 
     /// Returns the head after the ledger was opened.
-    fn awake(mut self, hours: &impl Hours, quiet: Duration, alone: bool) -> LedgerHead {
+    fn awake(mut self, hours: &impl MachineClock, quiet: Duration, alone: bool) -> LedgerHead {
         if self.anchor.boot == hours.boot() {
             if alone {
                 self.anchor = Anchor::new(hours, self.anchor.now_after_sleep(hours));

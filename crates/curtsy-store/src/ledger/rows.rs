@@ -10,10 +10,10 @@ use rusqlite::OptionalExtension;
 use rusqlite::types::Type;
 
 use super::{Ledger, number, shown};
-use crate::Hours;
+use crate::MachineClock;
 use crate::kept::LedgerRow;
 
-impl<H: Hours> Ledger<H> {
+impl<H: MachineClock> Ledger<H> {
     /// Returns the current row of a host. Call [`Ledger::refresh`] or [`Ledger::begin`] before.
     pub(crate) fn row(&mut self, host: &HostKey) -> Result<&LedgerRow, rusqlite::Error> {
         if self.kept.sure(host).is_none() {

@@ -8,7 +8,7 @@ use curtsy_file::{Begins, Schema};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::Ledger;
-use crate::Hours;
+use crate::MachineClock;
 use crate::pages::{PageChange, PageWrite, StoredAnswer};
 use crate::shows::{FRICTION_EVENTS_MAX, RiskRow, STALE_FOR};
 
@@ -42,7 +42,7 @@ pub(super) fn throw_away(db: &Connection, now: Time) -> Result<(), rusqlite::Err
     Ok(())
 }
 
-impl<H: Hours> Ledger<H> {
+impl<H: MachineClock> Ledger<H> {
     /// Empties the readable tables.
     pub(super) fn empty_shown(&self) -> Result<(), rusqlite::Error> {
         match self.shows.anything() {

@@ -11,9 +11,9 @@ use curtsy_engine::check::SlotsTaken;
 use rusqlite::Connection;
 
 use super::{Ledger, number, time};
-use crate::Hours;
+use crate::MachineClock;
 
-impl<H: Hours> Ledger<H> {
+impl<H: MachineClock> Ledger<H> {
     /// Counts the slots of an address that are taken, and deletes those that have ended.
     pub(crate) fn slots_taken(
         &mut self,

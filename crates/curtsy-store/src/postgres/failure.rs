@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use postgres::error::SqlState;
 
 use crate::record::Damaged;
-use crate::{OpenError, Place};
+use crate::{LedgerPlace, OpenError};
 
 /// A statement failed, or its result is unknown.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl PgFailure {
     }
 
     /// Returns the message for a failed write, with the next step.
-    pub(crate) fn trouble(&self, place: &Place) -> String {
+    pub(crate) fn trouble(&self, place: &LedgerPlace) -> String {
         match self.code() {
             Some(&SqlState::DISK_FULL) => curtsy_file::full(&place.to_string()),
             Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::QUERY_CANCELED) => format!(
@@ -70,7 +70,7 @@ impl PgFailure {
     }
 
     /// Returns the error for a ledger that can't be opened.
-    pub(super) fn opening(self, place: &Place) -> OpenError {
+    pub(super) fn opening(self, place: &LedgerPlace) -> OpenError {
         let path = PathBuf::from(place.to_string());
         let hint = match (&self, self.code()) {
             (PgFailure::Away(_), _) => "is the server up, and is this its address?",

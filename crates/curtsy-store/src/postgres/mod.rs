@@ -42,7 +42,7 @@ use link::{Connect, Patience, PgLink, PgSession};
 use crate::clock::{ClockReading, Off};
 use crate::kept::HostCache;
 use crate::ledger::{Changed, OLD, number, stopped, time};
-use crate::{Hours, OpenError, Place, Shows};
+use crate::{LedgerPlace, MachineClock, OpenError, ReadableTables};
 
 /// How often a check is repeated, if the clock or the ledger changes meanwhile.
 const ROUNDS_MAX: usize = 16;
@@ -50,10 +50,10 @@ const ROUNDS_MAX: usize = 16;
 /// A ledger of hosts in Postgres. [`Ledger`](crate::Ledger) documents the methods of both.
 pub(crate) struct PgLedger<H> {
     link: PgLink,
-    place: Place,
+    place: LedgerPlace,
     hours: H,
     quiet: Duration,
-    shows: Shows,
+    shows: ReadableTables,
     /// The ledger's name.
     id: i64,
     epoch: Epoch,
@@ -107,14 +107,14 @@ enum Looked {
     Stepped(i64, u64),
 }
 
-impl<H: Hours> PgLedger<H> {
+impl<H: MachineClock> PgLedger<H> {
     pub(crate) fn open(
         url: &str,
         hours: H,
         quiet: Duration,
-        shows: Shows,
+        shows: ReadableTables,
     ) -> Result<PgLedger<H>, OpenError> {
-        let place = Place::Postgres(url.to_owned());
+        let place = LedgerPlace::Postgres(url.to_owned());
         let config: Config = url.parse().map_err(|_| PgFailure::NoAddress.opening(&place))?;
         if config.get_ssl_mode() == SslMode::Require {
             return Err(PgFailure::NoTls.opening(&place));
@@ -171,11 +171,11 @@ impl<H: Hours> PgLedger<H> {
         self.throw_pages_away()
     }
 
-    pub(crate) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &LedgerPlace {
         &self.place
     }
 
-    pub(crate) fn shows(&self) -> &Shows {
+    pub(crate) fn shows(&self) -> &ReadableTables {
         &self.shows
     }
 

@@ -10,11 +10,11 @@ use curtsy_engine::{Exchanged, RobotsFile};
 
 use super::PgLedger;
 use super::failure::PgFailure;
-use crate::Hours;
+use crate::MachineClock;
 use crate::kept::LedgerRow;
 use crate::ledger::number;
 
-impl<H: Hours> PgLedger<H> {
+impl<H: MachineClock> PgLedger<H> {
     /// Reads the hosts that are needed next in one query, except those that are valid in memory.
     pub(crate) fn look_ahead(&mut self, hosts: &[&HostKey]) -> Result<(), PgFailure> {
         let unsure: BTreeSet<&HostKey> =

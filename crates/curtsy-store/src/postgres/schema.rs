@@ -2,7 +2,7 @@
 
 use super::failure::PgFailure;
 use super::link::PgSession;
-use crate::Shows;
+use crate::ReadableTables;
 
 /// A group of tables with a version.
 struct TableGroup {
@@ -18,7 +18,7 @@ struct TableGroup {
 const LOCK: i64 = 0x63_75_72_74_73_79;
 
 /// Brings the tables to the newest version.
-pub(super) fn migrate(session: &mut PgSession, shows: &Shows) -> Result<(), PgFailure> {
+pub(super) fn migrate(session: &mut PgSession, shows: &ReadableTables) -> Result<(), PgFailure> {
     let encoding = session.query("SHOW server_encoding", &[])?;
     let encoding: String = encoding.first().map(|row| row.get(0)).unwrap_or_default();
     if encoding != "UTF8" {

@@ -10,7 +10,7 @@ use curtsy_engine::{CachedPage, Fetched, Head};
 
 use super::PgLedger;
 use super::failure::PgFailure;
-use crate::Hours;
+use crate::MachineClock;
 use crate::ledger::time;
 use crate::pages::{self, PageChange, PageWrite, StoredAnswer};
 use crate::shows::{FRICTION_EVENTS_MAX, RiskRow, STALE_FOR};
@@ -18,7 +18,7 @@ use crate::shows::{FRICTION_EVENTS_MAX, RiskRow, STALE_FOR};
 /// The last moment of the year 9999. Later times are shown as this one, as they are in text.
 const LAST_MICROS: u64 = 253_402_300_799_999_000;
 
-impl<H: Hours> PgLedger<H> {
+impl<H: MachineClock> PgLedger<H> {
     /// Writes a host's row of `domain_risk`.
     pub(super) fn write_risk(&mut self, row: RiskRow) -> Result<(), PgFailure> {
         self.change(move |session| {

@@ -10,10 +10,10 @@ use curtsy_engine::check::SlotsTaken;
 
 use super::PgLedger;
 use super::failure::PgFailure;
-use crate::Hours;
+use crate::MachineClock;
 use crate::ledger::{number, octets, time};
 
-impl<H: Hours> PgLedger<H> {
+impl<H: MachineClock> PgLedger<H> {
     pub(crate) fn slots_taken(
         &mut self,
         address: IpAddr,

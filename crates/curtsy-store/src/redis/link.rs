@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 
 use super::refusal::{RedisRefusal, said};
 use super::rights::Rights;
-use super::script::{ARRIVE, Script};
+use super::script::{ARRIVE, RedisScript};
 
 /// How often an unreachable Redis is tried.
 const TRIED_EVERY: Duration = Duration::from_millis(100);
@@ -24,7 +24,7 @@ const TRIED_EVERY: Duration = Duration::from_millis(100);
 /// The way of scripts to Redis.
 pub trait Wire {
     /// Runs a script. The command names the script by its hash.
-    async fn run(&self, script: &'static Script, command: &Cmd) -> Result<Value, WireError>;
+    async fn run(&self, script: &'static RedisScript, command: &Cmd) -> Result<Value, WireError>;
     /// Runs `arrive.lua` again, because the store is empty.
     async fn greet_again(&self) -> Result<(), WireError>;
 }
@@ -66,14 +66,14 @@ pub struct LinkOptions {
     /// The meaning of a store that is empty at the first connection.
     pub empty: Empty,
     /// The kind of the client.
-    pub caller: Caller,
+    pub caller: ClientKind,
     /// What the user must be allowed to do. Missing rights are reported before anything is done.
     pub rights: Rights,
 }
 
 /// The kind of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caller {
+pub enum ClientKind {
     /// It reads or writes host states. It runs `arrive.lua`, so that no loss goes unnoticed.
     Worker,
     /// It reads or writes pages or seeds, which can be restored. It does not run `arrive.lua`.
@@ -86,14 +86,14 @@ impl Default for LinkOptions {
             timeout: Duration::from_secs(2),
             quiet: QUIET,
             empty: Empty::Lost,
-            caller: Caller::Worker,
+            caller: ClientKind::Worker,
             rights: Rights::default(),
         }
     }
 }
 
 /// A connection to Redis for one worker.
-pub struct Link {
+pub struct RedisLink {
     client: Client,
     options: LinkOptions,
     connected: RefCell<Option<MultiplexedConnection>>,
@@ -106,10 +106,10 @@ pub struct Link {
     asked: Cell<u64>,
 }
 
-impl Link {
+impl RedisLink {
     /// Returns a link to the Redis at an address (`redis://127.0.0.1:6379/0`). It is not connected
     /// yet.
-    pub fn new(url: &str, options: LinkOptions) -> Result<Link, WireError> {
+    pub fn new(url: &str, options: LinkOptions) -> Result<RedisLink, WireError> {
         let unfit = |e: RedisError| {
             WireError::Unfit(format!(
                 "this is no address of a Redis: {e}\nhint: `redis://USER:PASSWORD@HOST:PORT/NUMBER`, with `%2F` for a `/` in a password"
@@ -117,7 +117,7 @@ impl Link {
         };
         let info = url.into_connection_info().map_err(unfit)?;
         let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
-        Ok(Link {
+        Ok(RedisLink {
             client: Client::open(info).map_err(unfit)?,
             options,
             connected: RefCell::new(None),
@@ -182,7 +182,7 @@ impl Link {
         let failed = |e: RedisError| self.failure(&e);
         let mut connection = connecting.await.map_err(failed)?;
         self.check_rights(&mut connection).await?;
-        if self.options.caller == Caller::Guest {
+        if self.options.caller == ClientKind::Guest {
             return Ok(connection);
         }
         let info: String = redis::cmd("INFO").query_async(&mut connection).await.map_err(failed)?;
@@ -265,8 +265,8 @@ impl Link {
     }
 }
 
-impl Wire for Link {
-    async fn run(&self, script: &'static Script, command: &Cmd) -> Result<Value, WireError> {
+impl Wire for RedisLink {
+    async fn run(&self, script: &'static RedisScript, command: &Cmd) -> Result<Value, WireError> {
         let (mut connection, number) = self.connection().await?;
         self.asked.set(self.asked.get() + 1);
         let mut answer = command.query_async::<Value>(&mut connection).await;
@@ -292,7 +292,7 @@ pub fn is_unknown_script(error: &RedisError) -> bool {
 }
 
 /// Returns the command that runs a script. Its arguments follow.
-pub(super) fn by_hash(script: &Script) -> Cmd {
+pub(super) fn by_hash(script: &RedisScript) -> Cmd {
     let mut command = redis::cmd("EVALSHA");
     command.arg(script.hash()).arg(0);
     command

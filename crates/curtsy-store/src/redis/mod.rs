@@ -45,13 +45,13 @@ use script::{COMMIT, LOAD, OFFER, ORDER, RECALL, REMIND, ROBOTS, SETTLE, STEP, T
 
 pub use letters::{Letter, Letters, Listed};
 pub use link::{
-    Caller, Empty, Link, LinkOptions, Server, Wire, WireError, arrive, is_unknown_script,
+    ClientKind, Empty, LinkOptions, RedisLink, Server, Wire, WireError, arrive, is_unknown_script,
 };
 pub use memory_file::MemoryFile;
-pub use pages::Pages;
-pub use queue::{Queue, SitemapEntry};
+pub use pages::FleetPages;
+pub use queue::{FleetQueue, SitemapEntry};
 pub use rights::Rights;
-pub use script::{ARRIVE, Script};
+pub use script::{ARRIVE, RedisScript};
 
 use crate::clock::{ClockReading, Off};
 use crate::record::Damaged;
@@ -146,7 +146,7 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
     async fn ask(
         &self,
         verb: &'static str,
-        script: &'static Script,
+        script: &'static RedisScript,
         args: impl Fn(&mut Cmd),
     ) -> Result<Top, StoreError> {
         let top = self.settled(script, args).await.map_err(|error| match error {
@@ -160,7 +160,7 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
 
     async fn settled(
         &self,
-        script: &'static Script,
+        script: &'static RedisScript,
         args: impl Fn(&mut Cmd),
     ) -> Result<Option<Top>, WireError> {
         for _ in 0..ROUNDS_MAX {

@@ -25,7 +25,7 @@ use super::script::{KEEP, PAGE, PAGES, PRESENT};
 pub(crate) const AHEAD_MAX: usize = 65_536;
 
 /// Pages in Redis.
-pub struct Pages<W> {
+pub struct FleetPages<W> {
     wire: Rc<W>,
     /// How long a page is kept.
     ttl: Duration,
@@ -35,10 +35,10 @@ pub struct Pages<W> {
     ahead: RefCell<HashMap<UrlKey, Option<CachedPage>>>,
 }
 
-impl<W: Wire> Pages<W> {
+impl<W: Wire> FleetPages<W> {
     /// Returns the pages of a fleet, each kept for `ttl`.
-    pub fn new(wire: Rc<W>, ttl: Duration) -> Pages<W> {
-        Pages { wire, ttl, counts: Cell::new((0, 0)), ahead: RefCell::default() }
+    pub fn new(wire: Rc<W>, ttl: Duration) -> FleetPages<W> {
+        FleetPages { wire, ttl, counts: Cell::new((0, 0)), ahead: RefCell::default() }
     }
 
     /// Returns the number of hits and of misses.
@@ -164,7 +164,7 @@ impl FoundPage {
     }
 }
 
-impl<W: Wire> Cache for Pages<W> {
+impl<W: Wire> Cache for FleetPages<W> {
     fn look_ahead(&self, keys: &[UrlKey]) -> Boxed<'_, ()> {
         let keys = keys.to_vec();
         Box::pin(async move {
@@ -224,7 +224,7 @@ impl<W: Wire> Cache for Pages<W> {
     }
 }
 
-impl<W: Wire> Sink for Pages<W> {
+impl<W: Wire> Sink for FleetPages<W> {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         Box::pin(async move {
             self.have(batch)

@@ -28,7 +28,7 @@ pub(crate) const GONE: Duration = Duration::from_secs(30);
 pub(crate) const SHOWN_MAX: usize = 200;
 
 /// The queue as one worker's source of URLs.
-pub struct Queue<W> {
+pub struct FleetQueue<W> {
     wire: Rc<W>,
     worker: String,
     queues: [String; 3],
@@ -85,11 +85,11 @@ impl fmt::Display for SitemapEntry<'_> {
     }
 }
 
-impl<W: Wire> Queue<W> {
+impl<W: Wire> FleetQueue<W> {
     /// Returns the queue with this name, for a worker with a unique name. Urgent entries are in
     /// `NAME:high`, others in `NAME:low`.
-    pub fn new(wire: Rc<W>, worker: String, name: &str, rejected: &str) -> Queue<W> {
-        Queue {
+    pub fn new(wire: Rc<W>, worker: String, name: &str, rejected: &str) -> FleetQueue<W> {
+        FleetQueue {
             worker,
             queues: [format!("{name}:high"), name.to_owned(), format!("{name}:low")],
             rejected: Letters::new(Rc::clone(&wire), rejected),
@@ -147,7 +147,7 @@ impl<W: Wire> Queue<W> {
     }
 }
 
-impl<W: Wire> Source for Queue<W> {
+impl<W: Wire> Source for FleetQueue<W> {
     fn next(&self, max: usize) -> Boxed<'_, Vec<UrlRecord>> {
         // What could not be claimed now is claimed later.
         Box::pin(async move { self.claim(max).await.unwrap_or_default() })

@@ -4,7 +4,7 @@ use curtsy_core::time::Time;
 use redis::{Cmd, Value};
 
 use super::link::{Wire, WireError};
-use super::script::Script;
+use super::script::RedisScript;
 
 /// The largest number that a script can represent exactly: later than any real time.
 pub(super) const NEVER: u64 = (1 << 53) - 1;
@@ -12,7 +12,7 @@ pub(super) const NEVER: u64 = (1 << 53) - 1;
 /// Runs a script and returns the parts of its answer.
 pub(super) async fn ask<W: Wire>(
     wire: &W,
-    script: &'static Script,
+    script: &'static RedisScript,
     command: &Cmd,
 ) -> Result<Reply, WireError> {
     Ok(Reply::new(wire.run(script, command).await?)?)

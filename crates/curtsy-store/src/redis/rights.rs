@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use redis::Cmd;
 
-use super::script::{OF_OTHERS, OF_PAGES, OF_WORKERS, RIGHTS, Script};
+use super::script::{OF_OTHERS, OF_PAGES, OF_WORKERS, RIGHTS, RedisScript};
 
 /// Our keys, and keys of the page fetcher with fixed names.
 const OURS: [&str; 4] = ["curtsy:*", "rate_limit:*", "robots:*", "webpage:*"];
@@ -135,7 +135,7 @@ fn keys(lists: &[&str]) -> Vec<String> {
 }
 
 /// Returns the commands in scripts, those that run scripts, and `more`.
-fn commands(scripts: &[&'static Script], more: &[&'static str]) -> BTreeSet<&'static str> {
+fn commands(scripts: &[&'static RedisScript], more: &[&'static str]) -> BTreeSet<&'static str> {
     let calls = scripts.iter().flat_map(|script| script.text.split("redis.call('").skip(1));
     let called = calls.filter_map(|rest| rest.split('\'').next());
     called.chain(OUTSIDE).chain(more.iter().copied()).collect()

@@ -27,7 +27,7 @@ pub struct Schedule<W> {
 
 /// The leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lease {
+pub enum Leadership {
     /// This scheduler, since this call.
     Taken,
     /// This scheduler, as before.
@@ -49,7 +49,7 @@ pub struct Seat {
 
 /// What Redis knows of a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct SeedHistory {
     /// The moment for which it was last queued, or at which it was first seen.
     pub last: Option<Time>,
     /// Whether it is still in its list; false if that was not requested.
@@ -107,14 +107,14 @@ impl<W: Wire> Schedule<W> {
     }
 
     /// Takes or renews the lease. Also returns Redis' time.
-    pub async fn lead(&self, lasts: Duration) -> Result<(Lease, Time), WireError> {
+    pub async fn lead(&self, lasts: Duration) -> Result<(Leadership, Time), WireError> {
         let mut command = by_hash(&LEASE);
         command.arg(&self.name).arg(lasts.as_millis() as u64);
         let mut reply = ask(&*self.wire, &LEASE, &command).await?;
         let lease = match reply.text()?.as_str() {
-            "taken" => Lease::Taken,
-            "renewed" => Lease::Renewed,
-            _ => Lease::Other,
+            "taken" => Leadership::Taken,
+            "renewed" => Leadership::Renewed,
+            _ => Leadership::Other,
         };
         Ok((lease, reply.time()?))
     }
@@ -131,7 +131,7 @@ impl<W: Wire> Schedule<W> {
         &self,
         seats: &[Seat],
         what: LookFor,
-    ) -> Result<(Time, Vec<Known>), WireError> {
+    ) -> Result<(Time, Vec<SeedHistory>), WireError> {
         let mut now = Time::START;
         let mut known = Vec::with_capacity(seats.len());
         for some in seats.chunks(AT_ONCE) {
@@ -173,12 +173,12 @@ impl<W: Wire> Schedule<W> {
     }
 }
 
-fn read_look(mut reply: Reply, known: &mut Vec<Known>) -> Result<Time, Strange> {
+fn read_look(mut reply: Reply, known: &mut Vec<SeedHistory>) -> Result<Time, Strange> {
     reply.text()?;
     let now = reply.time()?;
     let (mut moments, mut waiting) = (reply.list()?, reply.list()?);
     while !moments.is_over() {
-        known.push(Known { last: moments.time_if_any()?, waits: waiting.flag()? });
+        known.push(SeedHistory { last: moments.time_if_any()?, waits: waiting.flag()? });
     }
     Ok(now)
 }

@@ -4,15 +4,15 @@ use std::sync::OnceLock;
 
 /// A script.
 #[derive(Debug)]
-pub struct Script {
+pub struct RedisScript {
     /// Its text.
     pub text: &'static str,
     hash: OnceLock<String>,
 }
 
-impl Script {
-    const fn new(text: &'static str) -> Script {
-        Script { text, hash: OnceLock::new() }
+impl RedisScript {
+    const fn new(text: &'static str) -> RedisScript {
+        RedisScript { text, hash: OnceLock::new() }
     }
 
     /// Returns the SHA-1 of its text, which is its name in Redis.
@@ -28,8 +28,8 @@ macro_rules! script {
     };
     (as $first:literal, $vis:vis $name:ident, $doc:literal, $($part:literal),+) => {
         #[doc = $doc]
-        $vis static $name: Script =
-            Script::new(concat!($first, $(include_str!(concat!("scripts/", $part, ".lua"))),+));
+        $vis static $name: RedisScript =
+            RedisScript::new(concat!($first, $(include_str!(concat!("scripts/", $part, ".lua"))),+));
     };
 }
 
@@ -71,14 +71,14 @@ script!(pub(super) SCHEDULE_LOOK, "Reads when seeds were last due.", "schedule_l
 script!(pub(super) SCHEDULE, "Queues seeds that are due.", "schedule");
 
 /// The scripts of clients that keep pages.
-pub(super) static OF_PAGES: [&Script; 4] = [&PAGE, &PAGES, &KEEP, &PRESENT];
+pub(super) static OF_PAGES: [&RedisScript; 4] = [&PAGE, &PAGES, &KEEP, &PRESENT];
 
 /// The scripts of workers.
-pub(super) static OF_WORKERS: [&Script; 19] = [
+pub(super) static OF_WORKERS: [&RedisScript; 19] = [
     &ARRIVE, &STEP, &TAKE, &LOAD, &COMMIT, &OFFER, &SETTLE, &RECALL, &REMIND, &ORDER, &ROBOTS,
     &CLAIM, &LEAVE, &LETTER, &STATUS, &PAGE, &PAGES, &KEEP, &PRESENT,
 ];
 
 /// The scripts of schedulers and operators.
-pub(super) static OF_OTHERS: [&Script; 8] =
+pub(super) static OF_OTHERS: [&RedisScript; 8] =
     [&UNLETTER, &PEEK, &FLOW, &STOPS, &LEASE, &LEASE_END, &SCHEDULE_LOOK, &SCHEDULE];

@@ -13,7 +13,7 @@ use curtsy_core::url::UrlKey;
 use curtsy_engine::{Commit, View};
 use curtsy_sim::executor::Universe;
 use curtsy_sim::{Outcome, Spec};
-use curtsy_store::Hours;
+use curtsy_store::MachineClock;
 
 /// A folder that is removed with the test.
 pub(crate) struct Folder(PathBuf);
@@ -52,7 +52,7 @@ impl Drop for Folder {
 #[derive(Clone)]
 pub(crate) struct Virtual(pub(crate) Rc<Universe>);
 
-impl Hours for Virtual {
+impl MachineClock for Virtual {
     fn monotonic(&self) -> u64 {
         self.0.now() - 1_700_000_000_000_000
     }

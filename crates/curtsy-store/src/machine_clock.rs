@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use curtsy_core::time::Time;
 
 /// The clocks of a machine, in microseconds.
-pub trait Hours {
+pub trait MachineClock {
     /// A clock without steps, as fast as the workers' own, the same in every process until the next
     /// boot.
     fn monotonic(&self) -> u64;
@@ -31,10 +31,10 @@ pub trait Hours {
 
 /// The clocks of this machine.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Machine;
+pub struct SystemClock;
 
 #[cfg(target_os = "linux")]
-impl Hours for Machine {
+impl MachineClock for SystemClock {
     fn monotonic(&self) -> u64 {
         clock(rustix::time::ClockId::Monotonic)
     }
@@ -62,7 +62,7 @@ fn clock(id: rustix::time::ClockId) -> u64 {
 
 /// On other systems all processes share the wall clock only.
 #[cfg(not(target_os = "linux"))]
-impl Hours for Machine {
+impl MachineClock for SystemClock {
     fn monotonic(&self) -> u64 {
         wall()
     }
@@ -100,7 +100,7 @@ pub(crate) struct Anchor {
 
 impl Anchor {
     /// Makes `time` the store's time of now.
-    pub(crate) fn new(hours: &impl Hours, time: Time) -> Anchor {
+    pub(crate) fn new(hours: &impl MachineClock, time: Time) -> Anchor {
         Anchor {
             boot: hours.boot(),
             monotonic: hours.monotonic(),
@@ -110,12 +110,12 @@ impl Anchor {
     }
 
     /// Returns the store's time now, without the machine's sleep.
-    pub(crate) fn now(&self, hours: &impl Hours) -> Time {
+    pub(crate) fn now(&self, hours: &impl MachineClock) -> Time {
         self.time + Duration::from_micros(hours.monotonic().saturating_sub(self.monotonic))
     }
 
     /// Returns the store's time now, with the machine's sleep. For a process that is alone.
-    pub(crate) fn now_after_sleep(&self, hours: &impl Hours) -> Time {
+    pub(crate) fn now_after_sleep(&self, hours: &impl MachineClock) -> Time {
         let slept =
             self.time + Duration::from_micros(hours.since_boot().saturating_sub(self.since_boot));
         slept.max(self.now(hours))
