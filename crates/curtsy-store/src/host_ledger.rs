@@ -5,7 +5,6 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use curtsy_core::host::{Anew, HostState, LeaseId, RobotsId};
 use curtsy_core::time::Time;
@@ -21,7 +20,7 @@ use crate::ledger::Changed;
 use crate::pages::PageWrite;
 #[cfg(feature = "postgres")]
 use crate::postgres::PgLedger;
-use crate::{Ledger, LedgerPlace, MachineClock, OpenError, ReadableTables};
+use crate::{Ledger, LedgerPlace, MachineClock, OpenError, Options, ReadableTables};
 
 /// A ledger of hosts.
 pub(crate) enum HostLedger<H> {
@@ -77,20 +76,19 @@ impl<H: MachineClock> HostLedger<H> {
         fn empty(&mut self) -> ();
     }
 
-    /// Opens or creates a ledger. Nothing is granted for `quiet` after the begin of a new epoch.
+    /// Opens or creates a ledger.
     pub(crate) fn open(
         place: LedgerPlace,
         hours: H,
-        quiet: Duration,
-        shows: ReadableTables,
+        options: &Options,
     ) -> Result<HostLedger<H>, OpenError> {
         match place {
             LedgerPlace::File(path) => {
-                Ledger::open_showing(&path, hours, quiet, shows).map(HostLedger::File)
+                Ledger::open_showing(&path, hours, options).map(HostLedger::File)
             }
             #[cfg(feature = "postgres")]
             LedgerPlace::Postgres(url) => {
-                PgLedger::open(&url, hours, quiet, shows).map(HostLedger::Postgres)
+                PgLedger::open(&url, hours, options).map(HostLedger::Postgres)
             }
         }
     }

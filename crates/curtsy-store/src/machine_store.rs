@@ -19,7 +19,7 @@ use curtsy_engine::{
     Taken, UrlRecord, UrlWrite, View, Visit,
 };
 
-use crate::crawl::{CrawlFrontier, HostShare, MemoryLimits, Queued};
+use crate::crawl::{CrawlFrontier, HostShare, Queued};
 use crate::fault::StoreFault;
 use crate::host_ledger::HostLedger;
 use crate::ledger::Changed;
@@ -59,17 +59,6 @@ impl Default for Options {
     }
 }
 
-impl Options {
-    fn limits(&self) -> MemoryLimits {
-        MemoryLimits {
-            known: self.known_in_memory,
-            hosts: self.hosts_in_memory,
-            urls: self.urls_in_memory,
-            changes: self.merge_after,
-        }
-    }
-}
-
 /// The store of one crawl. Clones are the same store; each worker has a [`StoreHandle`].
 pub struct MachineStore<H = SystemClock>(Arc<Mutex<LedgerAndFrontier<H>>>);
 
@@ -102,9 +91,8 @@ impl<H: MachineClock> MachineStore<H> {
         options: Options,
         hours: H,
     ) -> Result<MachineStore<H>, OpenError> {
-        let limits = options.limits();
-        let mut ledger = HostLedger::open(ledger.into(), hours, options.quiet, options.shows)?;
-        let file = CrawlFrontier::passing(ledger.now(), limits)?;
+        let mut ledger = HostLedger::open(ledger.into(), hours, &options)?;
+        let file = CrawlFrontier::passing(ledger.now(), options)?;
         Ok(MachineStore(Arc::new(Mutex::new(LedgerAndFrontier::new(ledger, file)))))
     }
 
@@ -115,15 +103,14 @@ impl<H: MachineClock> MachineStore<H> {
         options: Options,
         hours: H,
     ) -> Result<MachineStore<H>, OpenError> {
-        let limits = options.limits();
-        let mut ledger = Ledger::open_showing(ledger, hours, options.quiet, options.shows)?;
-        let (mut file, last_ledger) = CrawlFrontier::open(crawl, ledger.now(), limits)?;
-        if last_ledger.is_some_and(|id| id != ledger.id) {
+        let mut ledger = Ledger::open_showing(ledger, hours, &options)?;
+        let (mut file, last_ledger) = CrawlFrontier::open(crawl, ledger.now(), options)?;
+        if last_ledger.is_some_and(|id| id != ledger.id()) {
             // The starts of this crawl's requests are in another ledger.
             let path = ledger.path().to_owned();
             ledger.new_epoch(false).map_err(|e| OpenError::sqlite(&path, e))?;
         }
-        file.set_ledger(ledger.id).map_err(|e| OpenError::sqlite(crawl, e))?;
+        file.set_ledger(ledger.id()).map_err(|e| OpenError::sqlite(crawl, e))?;
         Ok(MachineStore(Arc::new(Mutex::new(LedgerAndFrontier::new(
             HostLedger::File(ledger),
             file,

@@ -332,14 +332,14 @@ impl CrawlFrontier {
     /// Removes hosts and windows from memory if there are too many. Call this after a merge, when
     /// nothing in memory differs from the tables.
     pub(super) fn make_room(&mut self) -> Result<(), rusqlite::Error> {
-        if self.by_name.len() > self.limits.hosts {
+        if self.by_name.len() > self.options.hosts_in_memory {
             self.rest()?;
         }
-        if self.in_memory > self.limits.urls {
+        if self.in_memory > self.options.urls_in_memory {
             // Those that wait longest are needed last.
             let last_first: Vec<HostNo> = self.due.iter().rev().map(|(_, no)| *no).collect();
             for no in last_first {
-                if self.in_memory <= self.limits.urls / 2 {
+                if self.in_memory <= self.options.urls_in_memory / 2 {
                     break;
                 }
                 let host = &mut self.hosts[no];
@@ -356,7 +356,7 @@ impl CrawlFrontier {
     }
 
     fn rest(&mut self) -> Result<(), rusqlite::Error> {
-        let keep = self.limits.hosts / 2;
+        let keep = self.options.hosts_in_memory / 2;
         let due = |host: &FrontierHost| host.hand_out.due().unwrap_or(Time::NEVER);
         let mut all: Vec<(Time, HostNo)> = (0..self.hosts.len())
             .filter(|no| self.hosts[*no].key.is_some() && !self.hosts[*no].hand_out.is_held())

@@ -13,7 +13,7 @@ use crate::record::{self, QueuePlace};
 
 impl CrawlFrontier {
     pub(super) fn merge_is_due(&self) -> bool {
-        self.journal.since_merge >= self.limits.changes
+        self.journal.since_merge >= self.options.merge_after
     }
 
     /// Writes all changes to the tables, in the order of their rows.

@@ -28,10 +28,10 @@ use journal::FrontierJournal;
 use known::KnownUrls;
 pub use peek::queued_in;
 
-use crate::OpenError;
 use crate::ledger::{number, time};
 use crate::record::{self, Damaged};
 use crate::running::{CrawlLock, RunsBefore};
+use crate::{OpenError, Options};
 use curtsy_file::{Begins, PAGE_BYTES_LARGE, Schema, trouble};
 
 /// The size of SQLite's page cache in KiB, which SQLite expects as a negative number. Lookups of
@@ -68,16 +68,7 @@ pub(crate) struct CrawlFrontier {
     next_number: u64,
     /// The epoch in which workers reminded the store of URLs, and whether they did.
     reminded: (u64, bool),
-    limits: MemoryLimits,
-}
-
-/// What is kept in memory, at most.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MemoryLimits {
-    pub(crate) known: usize,
-    pub(crate) hosts: usize,
-    pub(crate) urls: usize,
-    pub(crate) changes: usize,
+    options: Options,
 }
 
 impl CrawlFrontier {
@@ -86,19 +77,19 @@ impl CrawlFrontier {
     pub(crate) fn open(
         path: &Path,
         now: Time,
-        limits: MemoryLimits,
+        options: Options,
     ) -> Result<(CrawlFrontier, Option<i64>), OpenError> {
         // No lock file is created beside the file of another program.
         curtsy_file::look_first(path)?;
         let running = CrawlLock::lock(path, now)?;
         let db = curtsy_file::open(path, &SCHEMA)?;
-        CrawlFrontier::with(db, path, Some(running), now, limits)
+        CrawlFrontier::with(db, path, Some(running), now, options)
     }
 
     /// Begins a crawl that ends with its process.
-    pub(crate) fn passing(now: Time, limits: MemoryLimits) -> Result<CrawlFrontier, OpenError> {
+    pub(crate) fn passing(now: Time, options: Options) -> Result<CrawlFrontier, OpenError> {
         let db = curtsy_file::open_passing(&SCHEMA)?;
-        Ok(CrawlFrontier::with(db, Path::new(""), None, now, limits)?.0)
+        Ok(CrawlFrontier::with(db, Path::new(""), None, now, options)?.0)
     }
 
     fn with(
@@ -106,13 +97,13 @@ impl CrawlFrontier {
         path: &Path,
         running: Option<CrawlLock>,
         now: Time,
-        limits: MemoryLimits,
+        options: Options,
     ) -> Result<(CrawlFrontier, Option<i64>), OpenError> {
         let of = |e| OpenError::sqlite(path, e);
         db.pragma_update(None, "cache_size", CACHE_KIB).map_err(of)?;
         merge::replay(&mut db).map_err(of)?;
         let job = read_job(&db).map_err(of)?;
-        let known = KnownUrls::load(&db, limits.known).map_err(of)?;
+        let known = KnownUrls::load(&db, options.known_in_memory).map_err(of)?;
         let (queued, next_number, next_host) = merge::counters(&db).map_err(of)?;
         let reminded = db
             .query_row("SELECT epoch FROM reminded LIMIT 1", [], |row| row.get::<_, i64>(0))
@@ -138,7 +129,7 @@ impl CrawlFrontier {
             next_host,
             next_number,
             reminded: reminded.map_or((0, false), |epoch| (epoch as u64, true)),
-            limits,
+            options,
         };
         file.find_resting().map_err(of)?;
         Ok((file, job.map(|(_, ledger)| ledger)))
@@ -383,7 +374,7 @@ impl CrawlFrontier {
             }
             self.journal.written();
         }
-        if self.merge_is_due() || self.by_name.len() > 2 * self.limits.hosts {
+        if self.merge_is_due() || self.by_name.len() > 2 * self.options.hosts_in_memory {
             self.merge()?;
             self.make_room()?;
         }

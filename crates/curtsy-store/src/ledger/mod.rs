@@ -34,7 +34,7 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 use crate::kept::HostCache;
 use crate::machine_clock::Anchor;
 use crate::running::LedgerUsers;
-use crate::{MachineClock, OpenError, ReadableTables, SystemClock};
+use crate::{MachineClock, OpenError, Options, ReadableTables, SystemClock};
 use curtsy_file::{Begins, Schema};
 #[cfg(feature = "postgres")]
 pub(crate) use slots::octets;
@@ -57,10 +57,7 @@ pub struct Ledger<H = SystemClock> {
     users: LedgerUsers,
     /// The device and inode of the open file.
     file: Option<(u64, u64)>,
-    /// The ledger's name.
-    pub(crate) id: i64,
-    anchor: Anchor,
-    epoch: Epoch,
+    head: LedgerHead,
     orders: Arc<Orders>,
     /// Leases of this process that have a slot of an address.
     slots: HashSet<LeaseId>,
@@ -68,7 +65,6 @@ pub struct Ledger<H = SystemClock> {
     data_version: i64,
     /// How often another process was found to have written.
     others: u64,
-    latest: Time,
     looked: Time,
     last_now: Time,
     writing: bool,
@@ -85,15 +81,14 @@ impl<H: MachineClock> Ledger<H> {
     /// Opens or creates a ledger. Nothing is granted for `quiet`, one lease, when a new epoch
     /// begins.
     pub fn open(path: &Path, hours: H, quiet: Duration) -> Result<Ledger<H>, OpenError> {
-        Ledger::open_showing(path, hours, quiet, ReadableTables::Nothing)
+        Ledger::open_showing(path, hours, &Options { quiet, ..Options::default() })
     }
 
     /// Like [`Ledger::open`], with readable tables.
     pub(crate) fn open_showing(
         path: &Path,
         hours: H,
-        quiet: Duration,
-        shows: ReadableTables,
+        options: &Options,
     ) -> Result<Ledger<H>, OpenError> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
@@ -106,7 +101,7 @@ impl<H: MachineClock> Ledger<H> {
             users.share(path)?;
         }
         let lost = users.seen_before && !path.exists();
-        let mut ledger = Self::open_as(path, hours, (quiet, shows), users, alone, lost)?;
+        let mut ledger = Self::open_as(path, hours, options, users, alone, lost)?;
         ledger.users.made(path)?;
         ledger.users.share(path)?;
         Ok(ledger)
@@ -115,12 +110,13 @@ impl<H: MachineClock> Ledger<H> {
     fn open_as(
         path: &Path,
         hours: H,
-        (quiet, shows): (Duration, ReadableTables),
+        options: &Options,
         users: LedgerUsers,
         alone: bool,
         lost: bool,
     ) -> Result<Ledger<H>, OpenError> {
         let of = |e| OpenError::sqlite(path, e);
+        let (quiet, shows) = (options.quiet, options.shows.clone());
         let mut db = open_tables(path, &shows)?;
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(of)?;
         let head = match read_head(&tx).map_err(of)? {
@@ -147,15 +143,12 @@ impl<H: MachineClock> Ledger<H> {
             quiet,
             shows,
             users,
-            id: head.id,
-            anchor: head.anchor,
-            epoch: head.epoch,
+            head,
             orders: Arc::default(),
             slots,
             kept: HostCache::default(),
             data_version: -1,
             others: 0,
-            latest: head.latest,
             looked: last_now,
             last_now,
             writing: false,
@@ -167,18 +160,23 @@ impl<H: MachineClock> Ledger<H> {
 
     /// Returns the store's time.
     pub fn now(&mut self) -> Time {
-        self.last_now = self.last_now.max(self.anchor.now(&self.hours));
+        self.last_now = self.last_now.max(self.head.anchor.now(&self.hours));
         self.last_now
     }
 
     /// Returns the epoch.
     pub fn epoch(&self) -> Epoch {
-        self.epoch
+        self.head.epoch
     }
 
     /// Returns how often another process was found to have written.
     pub(crate) fn others(&self) -> u64 {
         self.others
+    }
+
+    /// Returns the ledger's name.
+    pub(crate) fn id(&self) -> i64 {
+        self.head.id
     }
 
     /// Returns the path of the file.
@@ -253,7 +251,7 @@ impl<H: MachineClock> Ledger<H> {
     pub fn view(&mut self, host: &HostKey) -> Result<View, rusqlite::Error> {
         self.refresh()?;
         let now = self.now();
-        let (epoch, stopped) = (self.epoch, self.orders.is_stopped(host));
+        let (epoch, stopped) = (self.epoch(), self.orders.is_stopped(host));
         let row = self.row(host)?;
         let (state, version) = (row.state.clone(), row.version);
         let job = JobView { started_at: now, pages: 0 };
@@ -301,8 +299,8 @@ impl<H: MachineClock> Ledger<H> {
 
     fn write_epoch(&mut self, emptied: bool) -> Result<(), rusqlite::Error> {
         let now = self.now();
-        self.epoch = Epoch::after_loss(self.epoch.id + 1, now, self.quiet, emptied);
-        self.head().write(&self.db)
+        self.head.epoch = Epoch::after_loss(self.head.epoch.id + 1, now, self.quiet, emptied);
+        self.head.write(&self.db)
     }
 
     /// Forgets everything and begins a new epoch, as if the file had been lost.
@@ -329,7 +327,7 @@ impl<H: MachineClock> Ledger<H> {
             return Ok(Changed::default());
         }
         if let Some(head) = read_head(&self.db)? {
-            (self.anchor, self.epoch, self.latest) = (head.anchor, head.epoch, head.latest);
+            self.head = LedgerHead { id: self.head.id, ..head };
         }
         let orders = read_orders(&self.db)?;
         let lifted = stopped(&self.orders).filter(|host| !orders.is_stopped(host)).collect();
@@ -362,8 +360,8 @@ impl<H: MachineClock> Ledger<H> {
 
     fn commit(&mut self) -> Result<(), rusqlite::Error> {
         let now = self.now();
-        if now >= self.latest + LATEST_EVERY {
-            self.latest = now;
+        if now >= self.head.latest + LATEST_EVERY {
+            self.head.latest = now;
             self.db.prepare_cached("UPDATE ledger SET latest = ?1")?.execute([number(now)])?;
         }
         self.db.prepare_cached("COMMIT")?.execute([])?;
@@ -402,7 +400,7 @@ impl<H: MachineClock> Ledger<H> {
         // Another process may have begun an epoch already. The later time of both counts.
         let found = read_head(&tx)?;
         let time = found.as_ref().map_or(now, |head| head.anchor.now(&self.hours).max(now));
-        let id = found.as_ref().map_or(self.epoch.id, |head| head.epoch.id.max(self.epoch.id)) + 1;
+        let id = found.as_ref().map_or(0, |head| head.epoch.id).max(self.head.epoch.id) + 1;
         let epoch = Epoch::after_loss(id, time, self.quiet, false);
         let head = LedgerHead {
             id: found.map_or(number(time), |head| head.id),
@@ -412,18 +410,8 @@ impl<H: MachineClock> Ledger<H> {
         };
         head.write(&tx)?;
         tx.commit()?;
-        (self.id, self.anchor, self.latest, self.epoch) =
-            (head.id, head.anchor, head.latest, head.epoch);
+        self.head = head;
         Ok(())
-    }
-
-    fn head(&self) -> LedgerHead {
-        LedgerHead {
-            id: self.id,
-            anchor: self.anchor.clone(),
-            latest: self.latest,
-            epoch: self.epoch,
-        }
     }
 }
 
@@ -437,6 +425,7 @@ fn open_tables(path: &Path, shows: &ReadableTables) -> Result<Connection, OpenEr
 
 /// The row about the ledger itself.
 struct LedgerHead {
+    /// The ledger's name.
     id: i64,
     anchor: Anchor,
     latest: Time,

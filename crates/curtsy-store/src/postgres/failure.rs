@@ -1,7 +1,6 @@
 //! Errors of Postgres, with messages that name the next step.
 
 use std::error::Error;
-use std::fmt;
 use std::path::PathBuf;
 
 use postgres::error::SqlState;
@@ -10,27 +9,37 @@ use crate::record::Damaged;
 use crate::{LedgerPlace, OpenError};
 
 /// A statement failed, or its result is unknown.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum PgFailure {
     /// The server can't be reached, or has not answered.
+    #[error("{0}")]
     Away(String),
     /// The server returned an error.
+    #[error("{}", words(.0))]
     Server(postgres::Error),
     /// An earlier statement of the same transaction failed.
+    #[error("an earlier statement of the transaction failed")]
     Spoilt,
     /// The database has data that this program has not written like this.
+    #[error("its content can't be read: {0}")]
     Damaged(Damaged),
     /// The address can't be parsed.
+    #[error("this is no address of a database")]
     NoAddress,
     /// The address demands TLS, which is not supported.
+    #[error("TLS to a database is not supported")]
     NoTls,
     /// The encoding of the database can't represent every character.
+    #[error("its encoding is `{0}`")]
     Encoding(String),
     /// The tables were made by a newer program.
+    #[error("its {what} has version {found}, this program knows up to {known}")]
     Newer { what: &'static str, found: i64, known: i64 },
     /// A table of another program has the name of one of ours.
+    #[error("it has a table `{0}` of another program")]
     Foreign(String),
     /// The server's clock changes faster than it can be read.
+    #[error("its clock keeps changing")]
     Unsettled,
 }
 
@@ -109,27 +118,6 @@ impl From<postgres::Error> for PgFailure {
         }
     }
 }
-
-impl fmt::Display for PgFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PgFailure::Away(why) => f.write_str(why),
-            PgFailure::Server(error) => f.write_str(&words(error)),
-            PgFailure::Spoilt => f.write_str("an earlier statement of the transaction failed"),
-            PgFailure::Damaged(error) => write!(f, "its content can't be read: {error}"),
-            PgFailure::NoAddress => f.write_str("this is no address of a database"),
-            PgFailure::NoTls => f.write_str("TLS to a database is not supported"),
-            PgFailure::Encoding(encoding) => write!(f, "its encoding is `{encoding}`"),
-            PgFailure::Newer { what, found, known } => {
-                write!(f, "its {what} has version {found}, this program knows up to {known}")
-            }
-            PgFailure::Foreign(table) => write!(f, "it has a table `{table}` of another program"),
-            PgFailure::Unsettled => f.write_str("its clock keeps changing"),
-        }
-    }
-}
-
-impl Error for PgFailure {}
 
 /// Returns the message of an error and of its causes. Neither the server's nor the client's
 /// messages contain passwords.

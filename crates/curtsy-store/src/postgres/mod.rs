@@ -42,7 +42,7 @@ use link::{Connect, Patience, PgLink, PgSession};
 use crate::clock::{ClockReading, Off};
 use crate::kept::HostCache;
 use crate::ledger::{Changed, OLD, number, stopped, time};
-use crate::{LedgerPlace, MachineClock, OpenError, ReadableTables};
+use crate::{LedgerPlace, MachineClock, OpenError, Options, ReadableTables};
 
 /// How often a check is repeated, if the clock or the ledger changes meanwhile.
 const ROUNDS_MAX: usize = 16;
@@ -97,6 +97,8 @@ enum Stands {
     Spoilt,
 }
 
+type HeadRead = (Result<Option<PgHead>, PgFailure>, Option<u64>, Mono, Mono);
+
 /// The result of a check of the ledger.
 enum Looked {
     /// The known ledger, at a plausible time.
@@ -108,12 +110,7 @@ enum Looked {
 }
 
 impl<H: MachineClock> PgLedger<H> {
-    pub(crate) fn open(
-        url: &str,
-        hours: H,
-        quiet: Duration,
-        shows: ReadableTables,
-    ) -> Result<PgLedger<H>, OpenError> {
+    pub(crate) fn open(url: &str, hours: H, options: &Options) -> Result<PgLedger<H>, OpenError> {
         let place = LedgerPlace::Postgres(url.to_owned());
         let config: Config = url.parse().map_err(|_| PgFailure::NoAddress.opening(&place))?;
         if config.get_ssl_mode() == SslMode::Require {
@@ -124,8 +121,8 @@ impl<H: MachineClock> PgLedger<H> {
             link: PgLink::new(config),
             place: place.clone(),
             hours,
-            quiet,
-            shows,
+            quiet: options.quiet,
+            shows: options.shows.clone(),
             id: 0,
             epoch,
             reference: None,
@@ -238,10 +235,7 @@ impl<H: MachineClock> PgLedger<H> {
     }
 
     fn look(&mut self, sql: &'static str) -> Result<Looked, PgFailure> {
-        let (clock, m0) = (self.hours.server(), self.mono());
-        let read =
-            self.link.ask(Connect::IfNeeded, Patience::Usual, |session| PgHead::look(session, sql));
-        let m1 = self.mono();
+        let (read, clock, m0, m1) = self.read_head(sql);
         let head = match read {
             Err(failure) if failure.is_missing_table() => None,
             read => read?,
@@ -266,6 +260,15 @@ impl<H: MachineClock> PgLedger<H> {
                 Looked::Well(head)
             }
         })
+    }
+
+    /// Reads the head. Also returns the replaced server clock, and the machine's clock before and
+    /// after.
+    fn read_head(&mut self, sql: &'static str) -> HeadRead {
+        let (clock, m0) = (self.hours.server(), self.mono());
+        let read =
+            self.link.ask(Connect::IfNeeded, Patience::Usual, |session| PgHead::look(session, sql));
+        (read, clock, m0, self.mono())
     }
 
     /// Takes over what the ledger's row says.
@@ -298,11 +301,7 @@ impl<H: MachineClock> PgLedger<H> {
         self.slots.clear();
         (self.reference, self.orders_read) = (None, None);
         self.make_row()?;
-        let (clock, m0) = (self.hours.server(), self.mono());
-        let read = self.link.ask(Connect::IfNeeded, Patience::Usual, |session| {
-            PgHead::look(session, LOCK_AND_LOOK)
-        });
-        let m1 = self.mono();
+        let (read, clock, m0, m1) = self.read_head(LOCK_AND_LOOK);
         self.transaction.stands = Stands::Well;
         let done = read.and_then(|head| {
             let head =
