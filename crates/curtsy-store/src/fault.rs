@@ -4,13 +4,14 @@ use crate::place::LedgerPlace;
 use curtsy_file::trouble;
 
 /// A read or write of a ledger or a frontier failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub(crate) enum StoreFault {
     /// In a file.
-    Sqlite(rusqlite::Error),
+    Sqlite(#[from] rusqlite::Error),
     /// In a database.
     #[cfg(feature = "postgres")]
-    Postgres(crate::postgres::PgFailure),
+    Postgres(#[from] crate::postgres::PgFailure),
 }
 
 impl StoreFault {
@@ -28,18 +29,5 @@ impl StoreFault {
             #[cfg(feature = "postgres")]
             (StoreFault::Postgres(failure), _) => failure.trouble(place),
         }
-    }
-}
-
-impl From<rusqlite::Error> for StoreFault {
-    fn from(error: rusqlite::Error) -> StoreFault {
-        StoreFault::Sqlite(error)
-    }
-}
-
-#[cfg(feature = "postgres")]
-impl From<crate::postgres::PgFailure> for StoreFault {
-    fn from(failure: crate::postgres::PgFailure) -> StoreFault {
-        StoreFault::Postgres(failure)
     }
 }

@@ -18,8 +18,8 @@ use std::task::{Context, Poll, Waker};
 use curtsy_core::host::RobotsId;
 use curtsy_core::url::{HostKey, UrlKey};
 use curtsy_engine::{
-    CachedPage, Commit, Committed, Fetched, Head, Offered, Order, RobotsFile, Store, StoreError,
-    Taken, UrlRecord, UrlWrite, View, Visit,
+    Commit, Committed, Offered, Order, RobotsFile, Store, StoreError, Taken, UrlRecord, UrlWrite,
+    View, Visit,
 };
 
 use crate::crawl::HostShare;
@@ -109,21 +109,6 @@ impl<H: MachineClock> StoreHandle<H> {
         self.batch.borrow_mut().before = Some(Rc::new(what));
     }
 
-    /// Whether pages are kept.
-    pub(crate) fn keeps_pages(&self) -> bool {
-        self.core().keeps_pages()
-    }
-
-    /// Returns what is kept of each of these pages.
-    pub(crate) fn pages(&self, keys: &[UrlKey]) -> Vec<Option<CachedPage>> {
-        self.core().pages(keys)
-    }
-
-    /// Returns a page whose text is kept.
-    pub(crate) fn page(&self, key: UrlKey) -> Option<(Head, Fetched)> {
-        self.core().page(key)
-    }
-
     /// Returns a page that was put and is not written yet.
     pub(crate) fn waiting_page(&self, key: UrlKey) -> Option<Arc<PageWrite>> {
         let batch = self.batch.borrow();
@@ -154,7 +139,7 @@ impl<H: MachineClock> StoreHandle<H> {
         let _ = self.ask(StoreWrite::Keep(page)).await;
     }
 
-    fn core(&self) -> MutexGuard<'_, LedgerAndFrontier<H>> {
+    pub(crate) fn core(&self) -> MutexGuard<'_, LedgerAndFrontier<H>> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

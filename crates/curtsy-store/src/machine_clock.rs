@@ -33,14 +33,20 @@ pub trait MachineClock {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
-#[cfg(target_os = "linux")]
+/// On other systems than Linux all processes share the wall clock only.
 impl MachineClock for SystemClock {
     fn monotonic(&self) -> u64 {
-        clock(rustix::time::ClockId::Monotonic)
+        #[cfg(target_os = "linux")]
+        return clock(rustix::time::ClockId::Monotonic);
+        #[cfg(not(target_os = "linux"))]
+        wall()
     }
 
     fn since_boot(&self) -> u64 {
-        clock(rustix::time::ClockId::Boottime)
+        #[cfg(target_os = "linux")]
+        return clock(rustix::time::ClockId::Boottime);
+        #[cfg(not(target_os = "linux"))]
+        wall()
     }
 
     fn wall(&self) -> u64 {
@@ -58,26 +64,6 @@ fn clock(id: rustix::time::ClockId) -> u64 {
     let time = rustix::time::clock_gettime(id);
     let secs = u64::try_from(time.tv_sec).unwrap_or(0);
     secs.saturating_mul(1_000_000).saturating_add(time.tv_nsec.unsigned_abs() / 1000)
-}
-
-/// On other systems all processes share the wall clock only.
-#[cfg(not(target_os = "linux"))]
-impl MachineClock for SystemClock {
-    fn monotonic(&self) -> u64 {
-        wall()
-    }
-
-    fn since_boot(&self) -> u64 {
-        wall()
-    }
-
-    fn wall(&self) -> u64 {
-        wall()
-    }
-
-    fn boot(&self) -> String {
-        String::new()
-    }
 }
 
 fn wall() -> u64 {

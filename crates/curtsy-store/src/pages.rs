@@ -41,7 +41,7 @@ impl<H: MachineClock> PageCache<H> {
 
 impl<H: MachineClock> Cache for PageCache<H> {
     fn look_ahead(&self, keys: &[UrlKey]) -> Boxed<'_, ()> {
-        let found = self.handle.pages(keys);
+        let found = self.handle.core().pages(keys);
         let mut ahead = self.ahead.borrow_mut();
         if ahead.len() + keys.len() > AHEAD_MAX {
             // Reading again costs a query.
@@ -57,7 +57,7 @@ impl<H: MachineClock> Cache for PageCache<H> {
             Some(waiting) => {
                 Some(waiting.page.clone()).filter(|_| waiting.news != PageChange::TooLarge)
             }
-            None => ahead.unwrap_or_else(|| self.handle.pages(&[key]).pop().flatten()),
+            None => ahead.unwrap_or_else(|| self.handle.core().pages(&[key]).pop().flatten()),
         };
         Box::pin(std::future::ready(found))
     }
@@ -67,14 +67,14 @@ impl<H: MachineClock> Cache for PageCache<H> {
         let found = match waiting.as_deref().map(|page| &page.news) {
             Some(PageChange::Answer(answer)) => answer.read(),
             Some(PageChange::TooLarge) => None,
-            Some(PageChange::Confirmed) | None => self.handle.page(key),
+            Some(PageChange::Confirmed) | None => self.handle.core().page(key),
         };
         let found = found.map(|(head, page)| (Arc::new(head), page));
         Box::pin(std::future::ready(found))
     }
 
     fn remembers_missing(&self) -> bool {
-        self.handle.keeps_pages()
+        self.handle.core().keeps_pages()
     }
 
     fn put(
@@ -84,7 +84,7 @@ impl<H: MachineClock> Cache for PageCache<H> {
         answer: Option<(&Arc<Head>, &Fetched)>,
     ) -> Boxed<'_, ()> {
         self.ahead.borrow_mut().remove(&asked.url.key());
-        if !self.handle.keeps_pages() {
+        if !self.handle.core().keeps_pages() {
             return Box::pin(std::future::ready(()));
         }
         let (id, page) = (asked.id, Arc::new(PageWrite::new(asked, page, answer)));

@@ -4,8 +4,9 @@
 //! The files are separate. SQLite's locks belong to the process and are lost when any of its
 //! descriptors of the same file is closed, so this module never locks the database itself.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use curtsy_core::host::{HostState, LeaseId};
@@ -118,18 +119,14 @@ impl Drop for CrawlLock {
 const RUNNING: &str = "-running";
 
 /// Whether an open file is still the one at this path.
-#[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let place = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
-    let (here, there) = (file.metadata().map(place), std::fs::metadata(path).map(place));
+    let (here, there) = (file.metadata().map(inode), std::fs::metadata(path).map(inode));
     matches!((here, there), (Ok(here), Ok(there)) if here == there)
 }
 
-/// On other systems an open file can't be removed.
-#[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    true
+/// Returns the device and inode of a file.
+pub(crate) fn inode(file: Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
 }
 
 /// The membership of a process among those that use a ledger.
@@ -151,7 +148,6 @@ impl LedgerUsers {
 
     /// Notes that the ledger exists. If it is missing later, it was lost.
     pub(crate) fn made(&mut self, path: &Path) -> Result<(), OpenError> {
-        use std::io::Write;
         if !self.seen_before {
             self.file.write_all(b"made\n").map_err(|e| unwritable(path, e))?;
         }

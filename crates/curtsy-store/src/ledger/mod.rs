@@ -33,7 +33,7 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
 use crate::kept::HostCache;
 use crate::machine_clock::Anchor;
-use crate::running::LedgerUsers;
+use crate::running::{LedgerUsers, inode};
 use crate::{MachineClock, OpenError, Options, ReadableTables, SystemClock};
 use curtsy_file::{Begins, Schema};
 #[cfg(feature = "postgres")]
@@ -137,7 +137,7 @@ impl<H: MachineClock> Ledger<H> {
         let last_now = head.anchor.now(&hours);
         let slots = Self::leases_with_slots(&db).map_err(of)?;
         let mut ledger = Ledger {
-            file: inode(path),
+            file: inode_of(path),
             db,
             path: path.to_owned(),
             quiet,
@@ -388,12 +388,12 @@ impl<H: MachineClock> Ledger<H> {
             return Ok(());
         }
         self.looked = now;
-        if self.file.is_none() || inode(&self.path) == self.file {
+        if self.file.is_none() || inode_of(&self.path) == self.file {
             return Ok(());
         }
         self.db = open_tables(&self.path, &self.shows)
             .map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
-        self.file = inode(&self.path);
+        self.file = inode_of(&self.path);
         self.kept.clear();
         self.data_version = -1;
         let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -545,15 +545,8 @@ pub(crate) fn time(number: i64) -> Time {
     }
 }
 
-#[cfg(unix)]
-fn inode(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()))
-}
-
-#[cfg(not(unix))]
-fn inode(_: &Path) -> Option<(u64, u64)> {
-    None
+fn inode_of(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(inode)
 }
 
 const SCHEMA: Schema<'static> = Schema {
