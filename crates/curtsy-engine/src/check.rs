@@ -1,10 +1,10 @@
 //! The check of a commit, which is the same for every store, and the constants that stores share.
 //!
-//! In the transaction that writes a commit, a store reads what it holds (a [`CommitFacts`]) and calls
-//! [`check`]. The stores in memory, on SQLite and on Postgres call this function. The Redis script
-//! `commit.lua` (`curtsy-store/src/redis/scripts`) makes the same steps in the same order and with
-//! the same names; a change here is a change there. The contract in `curtsy_sim::contract` runs
-//! over all of them.
+//! In the transaction that writes a commit, a store reads what it holds (a [`CommitFacts`]) and
+//! calls [`check`]. The stores in memory, on SQLite and on Postgres call this function. The Redis
+//! script `commit.lua` (`curtsy-store/src/redis/scripts`) makes the same steps in the same order
+//! and with the same names; a change here is a change there. The contract in `curtsy_sim::contract`
+//! runs over all of them.
 //!
 //! The first step that fails is the answer, and nothing is written:
 //!
@@ -18,8 +18,9 @@
 //! 4. **budget**: the grant charges a page, and the job has charged as many as its cap allows.
 //! 5. **address**: the grant takes a slot of an address, and all of them are taken.
 //!
-//! Steps 1, 3, 4 and 5 concern grants only. A commit without a grant reports what was sent already,
-//! so only step 2 can refuse it.
+//! Steps 1, 3, 4 and 5 concern grants only. A commit without a grant sends nothing, so only step 2
+//! can refuse it. Redis has one more answer between steps 2 and 3, `reminded`, which refuses
+//! nothing: the caller merges newer reminders into its records and repeats the call.
 
 use std::time::Duration;
 

@@ -21,9 +21,9 @@ pub(crate) fn to_json(head: &Head) -> String {
 /// Returns validators as JSON, to be merged into the kept headers.
 pub(crate) fn validators(etag: Option<&str>, last_modified: Option<&str>) -> String {
     let validators = [("etag", etag), ("last-modified", last_modified)];
-    let told = validators.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    let told = told.map(|(name, value)| (name.to_owned(), Value::String(without_nul(value))));
-    Value::Object(told.collect()).to_string()
+    let known = validators.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let known = known.map(|(name, value)| (name.to_owned(), Value::String(without_nul(value))));
+    Value::Object(known.collect()).to_string()
 }
 
 /// Returns a head from its status and headers; `None` if they can't be parsed.

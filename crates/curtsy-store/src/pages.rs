@@ -245,11 +245,11 @@ mod tests {
             panic!("it is kept")
         };
         let read = answer.read();
-        let told = read.as_ref().map(|(head, fetched)| {
+        let found = read.as_ref().map(|(head, fetched)| {
             let text = std::str::from_utf8(&fetched.body).expect("UTF-8");
             (head.content_type.as_deref().expect("a type"), text)
         });
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 
     #[test]

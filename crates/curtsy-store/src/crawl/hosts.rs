@@ -255,9 +255,9 @@ impl CrawlFrontier {
             chosen.append(&mut all);
             all = rest;
         }
-        let told = chosen.into_iter();
-        let told = told.filter_map(|host| Some((host.key.clone()?, wait(host), host.total)));
-        (count, told.collect())
+        let busiest =
+            chosen.into_iter().filter_map(|host| Some((host.key.clone()?, wait(host), host.total)));
+        (count, busiest.collect())
     }
 
     /// Returns every host with its first URLs, if all of them are in memory, are at most `hosts`,

@@ -122,8 +122,8 @@ impl From<postgres::Error> for PgFailure {
 /// Returns the message of an error and of its causes. Neither the server's nor the client's
 /// messages contain passwords.
 fn words(error: &postgres::Error) -> String {
-    if let Some(told) = error.as_db_error() {
-        return format!("{} ({})", told.message(), told.code().code());
+    if let Some(from_server) = error.as_db_error() {
+        return format!("{} ({})", from_server.message(), from_server.code().code());
     }
     let mut words = error.to_string();
     let mut cause = error.source();

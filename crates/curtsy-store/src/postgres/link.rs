@@ -86,20 +86,20 @@ impl PgLink {
             self.resting = None;
         }
         let asked = Instant::now();
-        let (tell, told) = channel();
+        let (reply, replies) = channel();
         let config = self.config.clone();
         let whole: PgJob = Box::new(move |session| {
             let answer = connected(session, connect, &config)
                 .and_then(|open| open.patient(patience).and_then(|()| job(open)));
             // The caller may have given up.
-            let _ = tell.send(answer);
+            let _ = reply.send(answer);
         });
         self.send(whole)?;
         let within = match patience {
             Patience::Usual => ANSWER_WITHIN,
             Patience::Migration => MIGRATE_WITHIN + ANSWER_WITHIN,
         };
-        let answer = told.recv_timeout(within).unwrap_or_else(|_| {
+        let answer = replies.recv_timeout(within).unwrap_or_else(|_| {
             self.jobs = None;
             Err(PgFailure::Away(format!("no answer within {} s", within.as_secs())))
         });
@@ -114,8 +114,8 @@ impl PgLink {
 
     /// Rolls a transaction back. If that fails, the connection is closed.
     pub(super) fn roll_back(&mut self) {
-        let told = self.ask(Connect::Never, Patience::Usual, |session| session.run("ROLLBACK"));
-        if told.is_err() {
+        let done = self.ask(Connect::Never, Patience::Usual, |session| session.run("ROLLBACK"));
+        if done.is_err() {
             self.hang_up();
         }
     }
@@ -205,8 +205,8 @@ impl PgSession {
 
     /// Runs statements without parameters, and returns their one row as text.
     pub(super) fn look(&mut self, sql: &str) -> Result<Option<Texts>, PgFailure> {
-        let told = self.client.simple_query(sql)?;
-        let row = told.into_iter().find_map(|message| match message {
+        let messages = self.client.simple_query(sql)?;
+        let row = messages.into_iter().find_map(|message| match message {
             postgres::SimpleQueryMessage::Row(row) => {
                 Some((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
             }

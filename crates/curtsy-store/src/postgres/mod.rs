@@ -160,7 +160,7 @@ impl<H: MachineClock> PgLedger<H> {
 
     fn throw_away(&mut self) -> Result<(), PgFailure> {
         let old = number(self.now().back(OLD));
-        self.tell(move |session| {
+        self.run(move |session| {
             session.write("DELETE FROM curtsy_robots WHERE written < $1", &[&old])?;
             session.write("DELETE FROM curtsy_stops WHERE lifted AND since < $1", &[&old])
         })?;
@@ -202,7 +202,7 @@ impl<H: MachineClock> PgLedger<H> {
                 Looked::Lost => self.begin_anew()?,
                 Looked::Stepped(by, steps) => {
                     let step = head::step(by, steps);
-                    self.tell(move |session| session.run(&step))?;
+                    self.run(move |session| session.run(&step))?;
                     self.reference = None;
                 }
             }
@@ -224,7 +224,7 @@ impl<H: MachineClock> PgLedger<H> {
                 }
                 Looked::Stepped(by, steps) => {
                     let step = format!("{}; COMMIT", head::step(by, steps));
-                    self.tell(move |session| session.run(&step))
+                    self.run(move |session| session.run(&step))
                         .inspect_err(|_| self.roll_back())?;
                     self.transaction.stands = Stands::Not;
                     self.reference = None;
@@ -319,7 +319,7 @@ impl<H: MachineClock> PgLedger<H> {
                 head::begin_epoch(&epoch),
                 number(time),
             );
-            self.tell(move |session| session.run(&sql))?;
+            self.run(move |session| session.run(&sql))?;
             (self.id, self.writes, self.epoch) = (head.id, writes, epoch);
             self.reference = Some(ClockReading { now: time, steps: head.steps + 1, m0, m1 });
             Ok(())
@@ -332,7 +332,7 @@ impl<H: MachineClock> PgLedger<H> {
     }
 
     /// Runs a job, in the current transaction if there is one.
-    fn tell<T: Send + 'static>(
+    fn run<T: Send + 'static>(
         &mut self,
         job: impl FnOnce(&mut PgSession) -> Result<T, PgFailure> + Send + 'static,
     ) -> Result<T, PgFailure> {
@@ -354,7 +354,7 @@ impl<H: MachineClock> PgLedger<H> {
         job: impl FnOnce(&mut PgSession) -> Result<T, PgFailure> + Send + 'static,
     ) -> Result<T, PgFailure> {
         self.transaction.wrote = true;
-        self.tell(job)
+        self.run(job)
     }
 
     pub(crate) fn end(&mut self, done: Result<(), PgFailure>) -> Result<(), PgFailure> {
@@ -369,7 +369,7 @@ impl<H: MachineClock> PgLedger<H> {
         self.write_hosts()?;
         let wrote = self.transaction.wrote;
         let now = number(self.now());
-        self.tell(move |session| match wrote {
+        self.run(move |session| match wrote {
             true => session.run(&format!(
                 "UPDATE curtsy_ledger SET writes = writes + 1, latest = greatest(latest, {now}); COMMIT"
             )),
@@ -430,7 +430,7 @@ impl<H: MachineClock> PgLedger<H> {
     }
 
     fn read_orders(&mut self) -> Result<Orders, PgFailure> {
-        let rows: Vec<(String, i64, bool)> = self.tell(|session| {
+        let rows: Vec<(String, i64, bool)> = self.run(|session| {
             let rows = session.query("SELECT host, since, lifted FROM curtsy_stops", &[])?;
             Ok(rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect())
         })?;

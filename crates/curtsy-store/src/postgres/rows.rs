@@ -40,7 +40,7 @@ impl<H: MachineClock> PgLedger<H> {
         // The query must see the writes of this transaction.
         self.write_hosts()?;
         let names: Vec<String> = hosts.iter().map(|host| host.as_str().to_owned()).collect();
-        let mut found: HashMap<String, (i64, Vec<u8>)> = self.tell(move |session| {
+        let mut found: HashMap<String, (i64, Vec<u8>)> = self.run(move |session| {
             let sql = "SELECT host, version, state FROM curtsy_hosts WHERE host = ANY($1)";
             let rows = session.query(sql, &[&names])?;
             Ok(rows.iter().map(|row| (row.get(0), (row.get(1), row.get(2)))).collect())
@@ -131,7 +131,7 @@ impl<H: MachineClock> PgLedger<H> {
     }
 
     pub(crate) fn robots(&mut self, id: RobotsId) -> Result<Option<Arc<RobotsFile>>, PgFailure> {
-        self.tell(move |session| {
+        self.run(move |session| {
             let sql = "SELECT etag, last_modified, text FROM curtsy_robots WHERE id = $1";
             let rows = session.query(sql, &[&&id.0[..]])?;
             Ok(rows.first().map(|row| {

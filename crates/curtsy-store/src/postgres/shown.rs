@@ -49,7 +49,7 @@ impl<H: MachineClock> PgLedger<H> {
         if self.shows.anything() {
             let old = moment(self.now().back(STALE_FOR));
             let sql = "DELETE FROM url_fetch_cache WHERE expires_at < $1";
-            self.tell(move |session| session.write(sql, &[&old]))?;
+            self.run(move |session| session.write(sql, &[&old]))?;
         }
         Ok(())
     }
@@ -112,7 +112,7 @@ impl<H: MachineClock> PgLedger<H> {
             return Ok(vec![None; keys.len()]);
         }
         let names: Vec<String> = keys.iter().map(UrlKey::to_string).collect();
-        let found: HashMap<String, CachedPage> = self.tell(move |session| {
+        let found: HashMap<String, CachedPage> = self.run(move |session| {
             let sql = "SELECT url_key, (extract(epoch FROM expires_at) * 1000000)::bigint, headers ->> 'etag', headers ->> 'last-modified'
                 FROM url_fetch_cache WHERE url_key = ANY($1)";
             let rows = session.query(sql, &[&names])?;
@@ -133,7 +133,7 @@ impl<H: MachineClock> PgLedger<H> {
             return Ok(None);
         }
         let found: Option<(Option<i32>, Option<String>, Option<String>)> =
-            self.tell(move |session| {
+            self.run(move |session| {
                 let sql = "SELECT status_code, headers::text, content FROM url_fetch_cache WHERE url_key = $1";
                 let rows = session.query(sql, &[&key.to_string()])?;
                 Ok(rows.first().map(|row| (row.get(0), row.get(1), row.get(2))))

@@ -48,7 +48,7 @@ impl<H: MachineClock> PgLedger<H> {
     }
 
     pub(super) fn leases_with_slots(&mut self) -> Result<HashSet<LeaseId>, PgFailure> {
-        self.tell(|session| {
+        self.run(|session| {
             let rows = session.query("SELECT lease FROM curtsy_slots", &[])?;
             Ok(rows.iter().map(|row| LeaseId(row.get::<_, i64>(0) as u64)).collect())
         })

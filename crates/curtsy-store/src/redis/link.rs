@@ -364,7 +364,7 @@ mod tests {
         master_replid2:0000\r\naof_enabled:1\r\n";
 
     #[test]
-    fn a_server_that_keeps_every_write_is_told_from_one_that_may_not() {
+    fn a_server_that_keeps_every_write_differs_from_one_that_may_not() {
         let read = |info: &str, fsync| Server::read(info, fsync).unwrap();
         assert_eq!(read(INFO, Some("always")), Server { run: "abc".into(), lossless: true });
         assert!(!read(INFO, Some("everysec")).lossless);

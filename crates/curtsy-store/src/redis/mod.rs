@@ -54,10 +54,9 @@ pub use rights::Rights;
 pub use script::{ARRIVE, RedisScript};
 
 use crate::clock::{ClockReading, Off};
+pub(crate) use crate::crawl::hosts::URLS_PER_VISIT;
 use crate::record::Damaged;
 
-/// URLs handed out with a host.
-pub(crate) const URLS_PER_VISIT: usize = 8;
 /// How often a call is repeated, if the store's time or its reminders change meanwhile.
 pub(crate) const ROUNDS_MAX: usize = 16;
 

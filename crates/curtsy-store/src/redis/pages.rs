@@ -103,19 +103,19 @@ impl<W: Wire> FleetPages<W> {
 
     /// Ensures that every page of a batch has a content under the name in its event.
     async fn have(&self, batch: &Batch) -> Result<(), WireError> {
-        let told: Vec<_> =
+        let pages: Vec<_> =
             batch.rows.iter().filter_map(|row| row.webpage().map(|page| (row, page))).collect();
-        if told.is_empty() {
+        if pages.is_empty() {
             return Ok(());
         }
-        let names: Vec<String> = told.iter().map(|(_, page)| cache_key(page.url)).collect();
+        let names: Vec<String> = pages.iter().map(|(_, page)| cache_key(page.url)).collect();
         let mut command = by_hash(&PRESENT);
         command.arg(self.ttl_ms()).arg(&names);
         let mut missing = reply(self.wire.run(&PRESENT, &command).await?)?;
         let mut missing = missing.list()?;
         while !missing.is_over() {
             let at = missing.number()? as usize - 1;
-            let (row, page) = told.get(at).ok_or(Strange)?;
+            let (row, page) = pages.get(at).ok_or(Strange)?;
             let fresh = row.page.as_ref().and_then(|page| page.kept.clone());
             let page_kept = fresh.unwrap_or(CachedPage {
                 fresh_until: Time::START,

@@ -128,9 +128,9 @@ mod tests {
 
     #[test]
     fn known_refusals_have_a_hint() {
-        let told = said(&sent("OOM command not allowed when used memory > 'maxmemory'."));
-        assert!(told.contains("is full") && told.contains("\nhint: raise it"), "{told}");
-        let told = said(&sent("ERR what is\nthis"));
-        assert_eq!(told.lines().count(), 1, "{told}");
+        let message = said(&sent("OOM command not allowed when used memory > 'maxmemory'."));
+        assert!(message.contains("is full") && message.contains("\nhint: raise it"), "{message}");
+        let message = said(&sent("ERR what is\nthis"));
+        assert_eq!(message.lines().count(), 1, "{message}");
     }
 }

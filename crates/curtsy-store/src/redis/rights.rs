@@ -156,8 +156,8 @@ mod tests {
     fn missing_rights_are_named_by_command_by_key_or_by_both() {
         let rights = rights(&["GET", "SET", "TIME"], &["a:*", "b:*"]);
         let check = |may: &[u8], expected: Option<&str>| {
-            let told = rights.missing(may);
-            assert_eq!(told, expected.map(|what| format!("this user of Redis may not {what}")));
+            let missing = rights.missing(may);
+            assert_eq!(missing, expected.map(|what| format!("this user of Redis may not {what}")));
         };
         check(b"111111", None);
         check(b"110011", Some("run `SET`"));
