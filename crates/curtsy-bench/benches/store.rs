@@ -28,7 +28,7 @@ use curtsy_engine::{
     Clock, Commit, Committed, Epoch, Grant, Mono, Offered, Order, RobotsFile, Saved, Store,
     StoreError, Taken, UrlRecord, UrlWrite, View, Visit,
 };
-use curtsy_store::{Crawl, Options};
+use curtsy_store::{MachineStore, Options};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 const HOSTS: usize = 50;
@@ -107,7 +107,7 @@ fn in_memory(web: &Arc<Web>) {
 fn on_disk(web: &Arc<Web>, workers: usize, slots: bool) -> (f64, f64) {
     let folder = Folder::new();
     let (ledger, file) = (folder.0.join("hosts.db"), folder.0.join("crawl.db"));
-    let store = Crawl::open(&ledger, &file, Options::default()).expect("a new crawl");
+    let store = MachineStore::open(&ledger, &file, Options::default()).expect("a new crawl");
     let before = resident();
     let cost = cost(web, || {
         std::thread::scope(|scope| {

@@ -8,7 +8,7 @@ use curtsy_core::evidence::{Names, sentence};
 use curtsy_core::host::{Confidence, Gate, Reason, Verdict};
 use curtsy_core::url::HostKey;
 use curtsy_engine::look;
-use curtsy_store::Crawl;
+use curtsy_store::MachineStore;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch::Sender;
 
@@ -262,7 +262,7 @@ impl Warned {
     /// Warns once when most of a budget is used.
     fn look_at_budget(
         &mut self,
-        crawl: &Crawl,
+        crawl: &MachineStore,
         spec: &JobSpec,
         took: Duration,
         watch: &mut dyn Watch,

@@ -12,7 +12,7 @@ use curtsy_core::robots::Robots;
 use curtsy_core::time::Time;
 use curtsy_core::url::{Authority, CrawlUrl, HostKey};
 use curtsy_engine::{CachedPage, UrlRecord, decide, ruling};
-use curtsy_store::{Hours, Ledger, OpenError, SharedPages};
+use curtsy_store::{Ledger, MachineClock, OpenError, SharedPages};
 
 use crate::JobSpec;
 use crate::sharing::Sharing;
@@ -38,7 +38,7 @@ pub struct Explained {
 
 /// Returns what a new crawl with this order would do with a URL now. A page in the shared cache is
 /// used as the crawl would use it.
-pub fn explain_job<H: Hours>(
+pub fn explain_job<H: MachineClock>(
     ledger: &mut Ledger<H>,
     spec: &JobSpec,
     url: &CrawlUrl,
@@ -58,7 +58,7 @@ pub fn explain_job<H: Hours>(
 }
 
 /// Returns what a crawl with this policy, and without a cached page, would do with a URL now.
-pub fn explain<H: Hours>(
+pub fn explain<H: MachineClock>(
     ledger: &mut Ledger<H>,
     policy: &Policy,
     url: &CrawlUrl,
@@ -66,7 +66,7 @@ pub fn explain<H: Hours>(
     explain_with(ledger, policy, url, None)
 }
 
-fn explain_with<H: Hours>(
+fn explain_with<H: MachineClock>(
     ledger: &mut Ledger<H>,
     policy: &Policy,
     url: &CrawlUrl,

@@ -10,7 +10,7 @@ use curtsy_core::host::AskKind;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Batch, Head, PageSource, Row};
-use curtsy_store::{Ledger, Machine, Options};
+use curtsy_store::{Ledger, Options, SystemClock};
 
 use crate::run::make_folder;
 use crate::sharing::Sharing;
@@ -67,7 +67,7 @@ fn stale(spec: &JobSpec) -> Result<Option<OnePage>, CrawlError> {
     let Some(held) = sharing.find(url.key()).filter(|held| held.head.status == 200) else {
         return Ok(None);
     };
-    let now = Ledger::open(ledger, Machine, Options::default().quiet)?.now();
+    let now = Ledger::open(ledger, SystemClock, Options::default().quiet)?.now();
     if held.kept.fresh_until > now || held.usable_until <= now {
         return Ok(None);
     }

@@ -9,7 +9,7 @@ use curtsy_core::url::{Authority, CrawlUrl};
 use curtsy_engine::discover::{Discovery, DiscoverySpec};
 use curtsy_engine::{UrlRecord, ruling};
 use curtsy_sink::read::SitemapUrl;
-use curtsy_store::{Ledger, Machine, OpenError, Options};
+use curtsy_store::{Ledger, OpenError, Options, SystemClock};
 
 use crate::explain::{explain, pace};
 use crate::{CrawlError, JobSpec, PageKind};
@@ -41,7 +41,7 @@ impl SitePlan {
     /// Returns the plan of a crawl, given the URLs in the sitemaps of its first seed.
     pub fn new(spec: &JobSpec, listed: &[SitemapUrl]) -> Result<SitePlan, CrawlError> {
         let file = spec.ledger_file()?;
-        let mut ledger = Ledger::open(file, Machine, Options::default().quiet)?;
+        let mut ledger = Ledger::open(file, SystemClock, Options::default().quiet)?;
         let seed = &spec.seeds[0];
         let policy = spec.policy.for_host(seed.host().as_str());
         let view = ledger.view(seed.host()).map_err(|e| OpenError::sqlite(file, e))?;
@@ -99,7 +99,7 @@ impl SitePlan {
 /// Says which listed URLs a crawl leaves out: by its scope, its patterns, its depth and robots.txt.
 struct Sieve<'s> {
     spec: &'s JobSpec,
-    ledger: &'s mut Ledger<Machine>,
+    ledger: &'s mut Ledger<SystemClock>,
     /// The crawl's scope and patterns.
     wanted: Discovery,
     /// Its scope alone.
@@ -109,7 +109,10 @@ struct Sieve<'s> {
 }
 
 impl<'s> Sieve<'s> {
-    fn new(spec: &'s JobSpec, ledger: &'s mut Ledger<Machine>) -> Result<Sieve<'s>, CrawlError> {
+    fn new(
+        spec: &'s JobSpec,
+        ledger: &'s mut Ledger<SystemClock>,
+    ) -> Result<Sieve<'s>, CrawlError> {
         let wanted = Discovery::new(spec.discovery.clone())?;
         let (include, exclude) = (Vec::new(), Vec::new());
         let scope = DiscoverySpec { include, exclude, ..spec.discovery.clone() };

@@ -11,7 +11,7 @@ use curtsy_core::url::HostKey;
 use curtsy_engine::Over;
 use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::CrawlRunRow;
-use curtsy_store::Crawl;
+use curtsy_store::MachineStore;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::tally::{Counted, Happened};
@@ -224,7 +224,7 @@ impl Done {
     }
 
     /// Makes the report.
-    pub(crate) fn report(self, spec: &JobSpec, crawl: &Crawl) -> CrawlReport {
+    pub(crate) fn report(self, spec: &JobSpec, crawl: &MachineStore) -> CrawlReport {
         let Done { name, over, counted, planned, sent, warnings, not_dialled, waits, began } = self;
         let took = began.elapsed();
         let how = match over {

@@ -13,7 +13,7 @@ use curtsy_engine::discover::Discovery;
 use curtsy_engine::{Batch, Outside, Over, Sink, UrlRecord};
 use curtsy_sink::read::{CrawlRunRow, PagesFile};
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, RobotsTexts, RunEnd, RunStart, SqliteSink};
-use curtsy_store::{Crawl, Options};
+use curtsy_store::{MachineStore, Options};
 use tokio::sync::watch::channel;
 
 use crate::attend::{Attendant, WAITING_SHOWN, runtime};
@@ -143,7 +143,7 @@ struct OpenCrawl {
     // Closed in this order: a file that is open for reading alone can't remove its log.
     kept: PagesFile,
     pages: SqliteSink,
-    crawl: Crawl,
+    crawl: MachineStore,
     runs: Vec<CrawlRunRow>,
     /// Seeds that were not in the crawl's file.
     added: Vec<CrawlUrl>,
@@ -167,7 +167,7 @@ impl OpenCrawl {
                 RowsTarget::Csv(path) => CsvSink::check(path)?,
             }
         }
-        let crawl = Crawl::open(ledger, &into.file, Options::default())?;
+        let crawl = MachineStore::open(ledger, &into.file, Options::default())?;
         let Admitted { added, is_new } = admit_seeds(spec, into, &crawl)?;
         let again = into.begin != Begin::GoOn;
         if again || is_new {
@@ -255,7 +255,7 @@ impl OpenCrawl {
 /// Adds failures of an earlier run on the hosts that wait: they may be the cause.
 fn add_earlier_setbacks(
     counted: &mut Counted,
-    crawl: &Crawl,
+    crawl: &MachineStore,
     kept: &PagesFile,
 ) -> Result<(), CrawlError> {
     for (host, ..) in crawl.waiting(WAITING_SHOWN) {
@@ -285,7 +285,11 @@ struct Admitted {
 /// Makes these seeds the seeds of the crawl in a file. Seeds that the crawl does not have are
 /// refused, unless the user adds them or no site ever answered the crawl: a wrong scheme or a typo
 /// in a host name leaves nothing worth keeping.
-fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<Admitted, CrawlError> {
+fn admit_seeds(
+    spec: &JobSpec,
+    into: &FileSpec,
+    crawl: &MachineStore,
+) -> Result<Admitted, CrawlError> {
     let others = crawl.other_seeds(&spec.seeds)?;
     let mut is_new = false;
     match others.as_deref() {
@@ -313,7 +317,7 @@ fn admit_seeds(spec: &JobSpec, into: &FileSpec, crawl: &Crawl) -> Result<Admitte
 /// A failure on our side is over if the settings have changed. A seed without any request is tried
 /// again in any case: that costs no site anything, and a crawl that did not reach its seed has not
 /// begun.
-fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, CrawlError> {
+fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &MachineStore) -> Result<usize, CrawlError> {
     let changed = crawl.settings_changed(spec.outlet.fingerprint())?;
     let seeds: HashSet<&CrawlUrl> = spec.seeds.iter().collect();
     let mut back = kept.over_budget()?;
@@ -334,7 +338,7 @@ fn put_back(spec: &JobSpec, kept: &PagesFile, crawl: &Crawl) -> Result<usize, Cr
 
 /// Tries the user's own machine again if no server listened there the last time. The server may run
 /// now, and the wait would protect nobody.
-pub(crate) fn try_own_machine(spec: &JobSpec, crawl: &Crawl) -> Result<(), CrawlError> {
+pub(crate) fn try_own_machine(spec: &JobSpec, crawl: &MachineStore) -> Result<(), CrawlError> {
     let hosts = spec.seeds.iter().map(CrawlUrl::host).filter(|host| host.names_this_machine());
     let hosts: Vec<_> = hosts.take(ANEW_MAX).cloned().collect();
     if hosts.is_empty() { Ok(()) } else { Ok(crawl.try_anew(Anew::OwnMachine, hosts, ANEW_MAX)?) }
@@ -355,7 +359,7 @@ fn files(
     into: &FileSpec,
     job: String,
     run: &str,
-    crawl: &Crawl,
+    crawl: &MachineStore,
     unread: &Arc<dyn Fn() + Send + Sync>,
 ) -> Result<Vec<Box<dyn Sink>>, CrawlError> {
     let options = || FileOptions {
@@ -378,7 +382,7 @@ fn files(
 }
 
 /// Returns a function that finds the texts of robots.txt in a crawl's store.
-pub fn robots_texts(crawl: &Crawl) -> RobotsTexts {
+pub fn robots_texts(crawl: &MachineStore) -> RobotsTexts {
     let crawl = crawl.clone();
     Arc::new(move |id| crawl.robots(id))
 }

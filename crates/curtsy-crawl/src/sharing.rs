@@ -26,7 +26,7 @@ use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Ending, Fetched, Head, PageSource, Sink, SinkError, UrlRecord,
 };
 use curtsy_fetch::FetchSettings as OutletSettings;
-use curtsy_store::{Crawl, Handle, Machine, SHARED_BYTES, SharedPage, SharedPages};
+use curtsy_store::{MachineStore, SHARED_BYTES, SharedPage, SharedPages, StoreHandle, SystemClock};
 
 use crate::JobSpec;
 
@@ -110,13 +110,17 @@ impl Sharing {
     }
 
     /// Flushes the cache before a worker's leases are released.
-    pub(crate) fn before_leases_end(&self, store: &Handle<Machine>) {
+    pub(crate) fn before_leases_end(&self, store: &StoreHandle<SystemClock>) {
         let pages = self.pages.clone();
         store.before_writing(move || pages.flush());
     }
 
     /// Returns a crawl's own pages, with the shared cache behind them.
-    pub(crate) fn behind<'c>(&self, own: Box<dyn Cache + 'c>, crawl: &'c Crawl) -> Shelves<'c> {
+    pub(crate) fn behind<'c>(
+        &self,
+        own: Box<dyn Cache + 'c>,
+        crawl: &'c MachineStore,
+    ) -> Shelves<'c> {
         let (pinned, last, looked) = (RefCell::default(), RefCell::default(), Cell::new(None));
         Shelves { own, shared: self.clone(), crawl, pinned, last, looked }
     }
@@ -227,7 +231,7 @@ impl Sink for Sharing {
 pub(crate) struct Shelves<'c> {
     own: Box<dyn Cache + 'c>,
     shared: Sharing,
-    crawl: &'c Crawl,
+    crawl: &'c MachineStore,
     /// Pages of the shared cache that are being revalidated. They must still exist when the server
     /// answers "not modified".
     pinned: RefCell<HashMap<UrlKey, CheckedCopy>>,

@@ -11,7 +11,7 @@ use curtsy_core::host::{Outcome, Problem};
 use curtsy_core::url::{CrawlUrl, Scheme};
 use curtsy_engine::Batch;
 use curtsy_fetch::{GuardRefusal, HttpFetch, Outlet, TokioClock};
-use curtsy_store::{Ledger, Machine, Options};
+use curtsy_store::{Ledger, Options, SystemClock};
 
 use crate::attend::runtime;
 use crate::report::REQUEST_KINDS;
@@ -69,7 +69,7 @@ pub fn known(
     if !file.exists() {
         return Ok(None);
     }
-    let mut ledger = Ledger::open(file, Machine, Options::default().quiet)?;
+    let mut ledger = Ledger::open(file, SystemClock, Options::default().quiet)?;
     let of = |e| curtsy_store::OpenError::sqlite(file, e);
     let (state, now) = (ledger.state(likely.host()).map_err(of)?, ledger.now());
     let answered = |url: &CrawlUrl| {

@@ -8,7 +8,7 @@ use curtsy_core::url::{CrawlUrl, Scheme, parse_whatwg};
 use curtsy_engine::Step;
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::FetchSettings as Outlet;
-use curtsy_store::Place;
+use curtsy_store::LedgerPlace;
 
 use crate::{CrawlError, PageSharing, RouteChoices, SpecError, printable, shown_url};
 
@@ -28,7 +28,7 @@ pub struct JobSpec {
     /// Settings of the connections.
     pub outlet: Outlet,
     /// The ledger of hosts.
-    pub ledger: Place,
+    pub ledger: LedgerPlace,
     /// Whether it uses the shared page cache.
     pub sharing: PageSharing,
     /// Requests that were sent before the crawl began, to choose between http and https.
@@ -99,7 +99,7 @@ pub struct JobOrder {
     /// Which found URLs it takes. Seeds and product are filled in.
     pub discovery: DiscoverySpec,
     /// The ledger of hosts.
-    pub ledger: Place,
+    pub ledger: LedgerPlace,
     /// Whether the page cache beside the ledger is used.
     pub sharing: PageSharing,
 }

@@ -12,7 +12,7 @@ use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Document, Fetched, Head, Outside, Over, Reader, RobotsFile,
     Sink, SinkError, UrlRecord, Want, WorkerCounts, look,
 };
-use curtsy_store::{Crawl, Handle, Machine, Options, Shows};
+use curtsy_store::{MachineStore, Options, ReadableTables, StoreHandle, SystemClock};
 use tokio::sync::oneshot;
 use tokio::sync::watch::{Receiver, channel};
 
@@ -29,7 +29,7 @@ pub trait Keeper: Sync {
     fn sink(&self) -> Box<dyn Sink + '_>;
     /// Returns the cache of the pages that the face holds; none by default. The store is the
     /// worker's.
-    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_> {
+    fn cache(&self, store: &StoreHandle<SystemClock>) -> Box<dyn Cache + '_> {
         let _ = store;
         Box::new(NoCache)
     }
@@ -94,13 +94,13 @@ pub struct Streaming {
     /// Pages that are held already and not requested.
     pub known: Vec<UrlKey>,
     /// What the ledger shows of hosts and pages to people.
-    pub shows: Shows,
+    pub shows: ReadableTables,
 }
 
 impl Streaming {
     /// One worker that hands on so many rows at once.
     pub fn one_worker(rows: usize) -> Streaming {
-        Streaming { workers: 1, rows, known: Vec::new(), shows: Shows::Nothing }
+        Streaming { workers: 1, rows, known: Vec::new(), shows: ReadableTables::Nothing }
     }
 }
 
@@ -126,7 +126,7 @@ impl<F: Fn(&Batch)> Sink for EachBatch<F> {
 pub fn stream<K: Keeper>(
     spec: &JobSpec,
     how: Streaming,
-    keeper: impl FnOnce(&Crawl) -> K,
+    keeper: impl FnOnce(&MachineStore) -> K,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
 ) -> Result<CrawlReport, CrawlError> {
@@ -135,8 +135,10 @@ pub fn stream<K: Keeper>(
         make_folder(file)?;
     }
     let began = Instant::now();
-    let crawl =
-        Crawl::open_passing(&spec.ledger, Options { shows: how.shows, ..Options::default() })?;
+    let crawl = MachineStore::open_passing(
+        &spec.ledger,
+        Options { shows: how.shows, ..Options::default() },
+    )?;
     crawl.begin_run()?;
     crawl.note_known(how.known)?;
     try_own_machine(spec, &crawl)?;
@@ -247,7 +249,7 @@ impl<K: Keeper> Reader for KeeperReader<'_, K> {
 }
 
 /// Returns the pages that are left, and why.
-async fn left(spec: &JobSpec, crawl: &Crawl) -> Result<Vec<LeftPage>, CrawlError> {
+async fn left(spec: &JobSpec, crawl: &MachineStore) -> Result<Vec<LeftPage>, CrawlError> {
     let (handle, product) = (crawl.handle(), spec.policy.product_token());
     let mut left = Vec::new();
     for record in crawl.left(LEFT_MAX)?.into_iter().filter(|record| record.want == Want::Page) {

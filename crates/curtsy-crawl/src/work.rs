@@ -14,7 +14,7 @@ use curtsy_engine::{
 };
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use curtsy_sink::{PRIVATE_ADDRESS, UNKNOWN_ISSUER};
-use curtsy_store::{Crawl, Handle, Machine};
+use curtsy_store::{MachineStore, StoreHandle, SystemClock};
 use tokio::sync::watch;
 
 use crate::feed::SeedSource;
@@ -32,7 +32,7 @@ const IDLE_POLL: Duration = Duration::from_millis(50);
 /// What all workers of a crawl share.
 pub(crate) struct Crew<'c> {
     pub(crate) spec: &'c JobSpec,
-    pub(crate) crawl: &'c Crawl,
+    pub(crate) crawl: &'c MachineStore,
     pub(crate) outlet: Outlet,
     pub(crate) discovery: Discovery,
     pub(crate) seeds: SeedSource,
@@ -60,7 +60,7 @@ impl<'c> Crew<'c> {
     /// Returns the crew of an open crawl.
     pub(crate) fn new(
         spec: &'c JobSpec,
-        crawl: &'c Crawl,
+        crawl: &'c MachineStore,
         (outlet, discovery): (Outlet, Discovery),
         workers: usize,
         flush_rows: usize,
@@ -82,7 +82,7 @@ impl<'c> Crew<'c> {
     }
 
     /// Returns the store of a worker, for the worker's own thread.
-    pub(crate) fn store(&self, which: usize) -> Handle<Machine> {
+    pub(crate) fn store(&self, which: usize) -> StoreHandle<SystemClock> {
         let store = self.crawl.handle_of(which, self.workers);
         if let Some(sharing) = &self.sharing {
             sharing.before_leases_end(&store);
@@ -102,7 +102,7 @@ impl<'c> Crew<'c> {
     /// cuts the worker off, and the result is none.
     pub(crate) async fn work(
         &self,
-        store: Handle<Machine>,
+        store: StoreHandle<SystemClock>,
         outside: Outside<'_>,
         mut told: watch::Receiver<u32>,
     ) -> (Option<Over>, WorkerCounts) {
@@ -198,16 +198,16 @@ impl Crew<'_> {
 
 /// The world of a worker on this machine.
 struct MachineWorld {
-    store: Handle<Machine>,
+    store: StoreHandle<SystemClock>,
     fetch: HttpFetch,
     clock: TokioClock,
 }
 
 impl World for MachineWorld {
-    type Store = Handle<Machine>;
+    type Store = StoreHandle<SystemClock>;
     type Fetch = HttpFetch;
     type Clock = TokioClock;
-    fn store(&self) -> &Handle<Machine> {
+    fn store(&self) -> &StoreHandle<SystemClock> {
         &self.store
     }
     fn fetch(&self) -> &HttpFetch {

@@ -20,7 +20,7 @@ use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Fetched, Head, Row, Sink, SinkError, UrlRecord,
 };
 use curtsy_sink::{RobotsTexts, Rules};
-use curtsy_store::{Crawl, Handle, Machine, Shows};
+use curtsy_store::{MachineStore, ReadableTables, StoreHandle, SystemClock};
 use tokio::sync::oneshot;
 
 use crate::duck::{CallerSession, SqlError};
@@ -93,12 +93,12 @@ impl Crawling {
     ) -> Result<Crawling, SqlError> {
         let (sender, deliveries) = channel();
         let texts: Arc<Mutex<Option<RobotsTexts>>> = Arc::default();
-        let shows = Shows::Nothing;
+        let shows = ReadableTables::Nothing;
         let how = Streaming { workers: order.threads, rows: ROWS_PER_THREAD, known, shows };
         let (job, known_texts) = (order.job.clone(), Arc::clone(&texts));
         let mut progress = QueryProgress::begin(caller);
         let work = CrawlThread::start(move |stop| {
-            let keeper = |crawl: &Crawl| {
+            let keeper = |crawl: &MachineStore| {
                 let robots = robots_texts(crawl);
                 *known_texts.lock().unwrap_or_else(PoisonError::into_inner) = Some(robots);
                 let pages = TablePages { held, listed: HashMap::new() };
@@ -170,7 +170,7 @@ impl Keeper for QueryKeeper {
         Box::new(QuerySink { keeper: self, sender: self.sender.clone() })
     }
 
-    fn cache(&self, _: &Handle<Machine>) -> Box<dyn Cache + '_> {
+    fn cache(&self, _: &StoreHandle<SystemClock>) -> Box<dyn Cache + '_> {
         Box::new(TableCache(self))
     }
 

@@ -8,7 +8,7 @@ use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{JobOrder, JobSpec, PageSharing, PolicyChoice, RouteChoices, ledger_file, seed};
 use curtsy_engine::discover::{Discovery, DiscoverySpec, Scope};
 use curtsy_fetch::{IpNet, NamePin};
-use curtsy_store::{Ledger, Machine, Options as StoreOptions};
+use curtsy_store::{Ledger, Options as StoreOptions, SystemClock};
 use url::Url;
 
 use crate::duck::{Argument, Bind, NamedParameter, SqlError};
@@ -300,9 +300,9 @@ impl CrawlOrder {
     }
 
     /// Opens the ledger of hosts.
-    pub(crate) fn open_ledger(&self) -> Result<Ledger<Machine>, SqlError> {
+    pub(crate) fn open_ledger(&self) -> Result<Ledger<SystemClock>, SqlError> {
         let file = self.job.ledger_file().map_err(sql_error)?;
-        Ledger::open(file, Machine, StoreOptions::default().quiet).map_err(sql_error)
+        Ledger::open(file, SystemClock, StoreOptions::default().quiet).map_err(sql_error)
     }
 }
 

@@ -11,7 +11,7 @@ use curtsy_core::url::HostKey;
 
 /// Lifts that are remembered. The oldest are forgotten: at worst an order comes back and must be
 /// lifted again.
-pub(crate) const LIFTED_MAX: usize = 1024;
+pub const LIFTED_MAX: usize = 1024;
 
 /// One order for one host.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use std::time::Duration;
 use curtsy_core::host::{HostState, Scene, SlotEnds};
 use curtsy_core::time::Time;
 
-use crate::visit::{HOLD, HostVisit};
+use crate::check::HOLD;
+use crate::visit::HostVisit;
 use crate::{View, Worker, World};
 
 /// A visit keeps its host if the next turn is no further away than this.

@@ -25,8 +25,6 @@ use crate::{
     Want, Worker, World,
 };
 
-/// How long a host that a visit keeps is not handed out to others.
-pub(crate) const HOLD: Duration = Duration::from_secs(10);
 /// Rounds in a row that left their URL undone, after which a visit gives its host back for a
 /// moment.
 const FRUITLESS_MAX: u32 = 16;

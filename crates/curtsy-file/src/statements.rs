@@ -1,4 +1,4 @@
-//! StatementHandle statements that read their values without a copy.
+//! Prepared statements that read their values without a copy.
 //!
 //! SQLite usually copies each text and blob that is bound, and frees the copy after the row. Here
 //! it borrows the values: [`Statements::execute`] binds them, runs the statement and releases them

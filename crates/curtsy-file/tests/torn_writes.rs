@@ -1,8 +1,8 @@
 //! Transactions are all or nothing when a write to the disk is cut.
 //!
 //! The tests replace the system calls of SQLite's own VFS, which lies behind ours, and cut the n-th
-//! call that changes a file, for every n. A killed process is a child process of this test: the same
-//! program, which runs one test and aborts itself in the middle of a write.
+//! call that changes a file, for every n. A killed process is a child process of this test: the
+//! same program, which runs one test and aborts itself in the middle of a write.
 
 #![allow(unsafe_code)]
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use curtsy_store::{Crawl, Options, Place, Shows};
+use curtsy_store::{LedgerPlace, MachineStore, Options, ReadableTables};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -73,13 +73,13 @@ pub async fn start(spec: ServeSpec) -> Result<Serving, ServeError> {
 
 /// Opens the database: first the ledger makes its tables and the shared ones, then the service.
 pub(crate) fn open(spec: &ServeSpec) -> Result<ServiceDatabase, ServeError> {
-    let shows = Shows::RiskAndPages(spec.settled.policy.risk.clone());
-    drop(Crawl::open_passing(&spec.store, Options { shows, ..Options::default() })?);
+    let shows = ReadableTables::RiskAndPages(spec.settled.policy.risk.clone());
+    drop(MachineStore::open_passing(&spec.store, Options { shows, ..Options::default() })?);
     Ok(ServiceDatabase::open(&spec.store)?)
 }
 
 /// Makes a new token for changing calls; the old one is worth nothing from the next start on.
-pub fn rotate_token(store: &Place) -> Result<String, ServeError> {
+pub fn rotate_token(store: &LedgerPlace) -> Result<String, ServeError> {
     Ok(door::rotate(&ServiceDatabase::open(store)?)?)
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use curtsy_core::policy::Settled;
 use curtsy_crawl::RouteChoices;
-use curtsy_store::Place;
+use curtsy_store::LedgerPlace;
 
 use crate::{Bounds, Break, DbError};
 
@@ -16,7 +16,7 @@ pub struct ServeSpec {
     /// Accepted names besides its address and `localhost`: `host` or `host:port`.
     pub names: Vec<String>,
     /// Where hosts, runs and pages are kept.
-    pub store: Place,
+    pub store: LedgerPlace,
     /// The manners of its runs; each run's mode is put on top.
     pub settled: Settled,
     /// The way out of its runs.

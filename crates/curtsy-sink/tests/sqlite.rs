@@ -19,7 +19,7 @@ use curtsy_engine::{
 use curtsy_parse::sitemap::{self, Sitemap};
 use curtsy_sim::services::could_not_run;
 use curtsy_sink::{Forget, SqliteOptions, SqliteSink};
-use curtsy_store::Crawl;
+use curtsy_store::MachineStore;
 use rusqlite::Connection;
 
 use sample::{Folder, START, block, page_of, row};
@@ -327,7 +327,7 @@ fn the_file_is_shared_with_the_frontier() {
     let folder = Folder::new("shared");
     let (ledger, path) = (folder.file("hosts.db"), folder.file("crawl.db"));
     let sink = open(&folder);
-    let store = Crawl::open(&ledger, &path, curtsy_store::Options::default()).unwrap();
+    let store = MachineStore::open(&ledger, &path, curtsy_store::Options::default()).unwrap();
     std::thread::scope(|scope| {
         let sink = sink.clone();
         scope.spawn(move || {
@@ -346,7 +346,7 @@ fn the_file_is_shared_with_the_frontier() {
     drop((sink, store));
     open(&folder);
     assert_eq!(
-        Crawl::open(&ledger, &path, curtsy_store::Options::default()).unwrap().queued(),
+        MachineStore::open(&ledger, &path, curtsy_store::Options::default()).unwrap().queued(),
         200
     );
     assert_eq!(ask(&folder, "PRAGMA integrity_check"), "ok");

@@ -1,47 +1,44 @@
-//! The store's time, with the steps of a server's own clock taken out.
+//! The store's time, without the steps of a server's clock.
 //!
-//! A worker's monotonic clock bounds how much time can have passed between two answers. Whoever finds the server's clock more than a second off
-//! knows whether its question was long on its way, or whether the clock stepped, and has the step taken out before it asks again: in Redis
-//! as in Postgres. So the store's clock never runs faster than the workers' own.
-
-use std::time::Duration;
+//! A worker's monotonic clock bounds how much time can have passed between two answers. If the
+//! server's clock is off by more than a second, the worker knows whether its request was slow or
+//! the clock stepped. It corrects a step before the next request, in Redis as in Postgres. So the
+//! store's clock never runs faster than the workers' own.
 
 use curtsy_core::time::{Time, micros};
 use curtsy_engine::Mono;
+use curtsy_engine::check::CLOCK_STEP;
 
-/// A gain below this is drift, not a step. The scripts of Redis have the same number.
-pub(crate) const STEP: Duration = Duration::from_secs(1);
-
-/// What a worker knows of the store's time: `now` was somewhere between `m0` and `m1`.
+/// A reading of the store's time: it was `now` at some moment between `m0` and `m1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reference {
+pub(crate) struct ClockReading {
     pub(crate) now: Time,
     pub(crate) steps: u64,
     pub(crate) m0: Mono,
     pub(crate) m1: Mono,
 }
 
-/// What a clock that shows another time than expected has done.
+/// Why a clock shows another time than expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Off {
-    /// The question was long on its way.
+    /// The request took long.
     Slow,
-    /// The clock stepped: this many microseconds are to be added.
+    /// The clock stepped. Adding this many microseconds corrects it.
     Stepped(i64),
 }
 
-impl Reference {
-    /// The store's time when a question leaves at `m0`, at least.
+impl ClockReading {
+    /// Returns the earliest possible store time at `m0`, when a request leaves.
     pub(crate) fn expected(&self, m0: Mono) -> Time {
         self.now + (m0 - self.m1)
     }
 
-    /// Whether a clock that showed `now` between `m0` and `m1` stepped.
+    /// Returns whether a clock that showed `now` between `m0` and `m1` has stepped.
     pub(crate) fn judge(&self, now: Time, m0: Mono, m1: Mono) -> Off {
         let (least, most) = (self.expected(m0), self.now + (m1 - self.m0));
-        if now + STEP < least {
+        if now + CLOCK_STEP < least {
             Off::Stepped(micros(least - now) as i64)
-        } else if now > most + STEP {
+        } else if now > most + CLOCK_STEP {
             Off::Stepped(-(micros(now - least) as i64))
         } else {
             Off::Slow
@@ -59,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_slow_question_is_no_step() {
-        let known = Reference { now: Time::from_secs(100), steps: 0, m0: at(10), m1: at(10) };
+        let known = ClockReading { now: Time::from_secs(100), steps: 0, m0: at(10), m1: at(10) };
         assert_eq!(known.expected(at(15)), Time::from_secs(105));
         assert_eq!(known.judge(Time::from_secs(112), at(15), at(22)), Off::Slow);
         assert_eq!(known.judge(Time::from_secs(112), at(15), at(15)), Off::Stepped(-7_000_000));

@@ -6,29 +6,29 @@ use std::sync::Arc;
 use curtsy_core::host::HostState;
 use curtsy_core::url::HostKey;
 
-/// Hosts that are kept in memory; all are dropped when there are more.
+/// Hosts in memory, at most. If there are more, all are removed.
 pub(crate) const KEPT_MAX: usize = 16_384;
 
-/// A host as the ledger has it.
+/// A host as it is in the ledger.
 #[derive(Clone, Debug)]
-pub(crate) struct HostRow {
-    /// Its row, where rows have numbers; none if it is not in the ledger.
+pub(crate) struct LedgerRow {
+    /// The number of its row; `None` if the ledger has none or does not number its rows.
     pub(crate) id: Option<i64>,
-    /// Zero if it is not in the ledger.
+    /// Zero if the ledger does not have the host.
     pub(crate) version: u64,
     pub(crate) state: Arc<HostState>,
 }
 
-/// What was read and written last. It counts as long as nobody else writes.
+/// The hosts that were read or written last. An entry is valid as long as no other process writes.
 #[derive(Default)]
-pub(crate) struct Kept {
-    /// Each with the look of which it is known to be so.
-    rows: HashMap<HostKey, (HostRow, u64)>,
+pub(crate) struct HostCache {
+    /// Each host, with the value of `look` at which it was valid.
+    rows: HashMap<HostKey, (LedgerRow, u64)>,
     look: u64,
 }
 
-impl Kept {
-    /// Somebody else wrote: what is kept must be compared before it is used.
+impl HostCache {
+    /// Marks all entries as possibly outdated: another process has written.
     pub(crate) fn doubt(&mut self) {
         self.look += 1;
     }
@@ -41,25 +41,25 @@ impl Kept {
         self.rows.clear();
     }
 
-    /// A host that is surely as it is kept.
-    pub(crate) fn sure(&self, host: &HostKey) -> Option<&HostRow> {
+    /// Returns a host whose entry is valid.
+    pub(crate) fn sure(&self, host: &HostKey) -> Option<&LedgerRow> {
         self.rows.get(host).filter(|(_, look)| *look == self.look).map(|(row, _)| row)
     }
 
-    /// A host as it was kept, however long ago: if its version is still the same, so is the rest.
-    pub(crate) fn old(&self, host: &HostKey) -> Option<&HostRow> {
+    /// Returns a host's entry, valid or not. It is valid if the ledger has the same version.
+    pub(crate) fn old(&self, host: &HostKey) -> Option<&LedgerRow> {
         self.rows.get(host).map(|(row, _)| row)
     }
 
-    /// A host is still as it is kept.
+    /// Marks a host's entry as valid.
     pub(crate) fn confirm(&mut self, host: &HostKey) {
         if let Some((_, look)) = self.rows.get_mut(host) {
             *look = self.look;
         }
     }
 
-    /// A host as it was just read or written.
-    pub(crate) fn keep(&mut self, host: &HostKey, row: HostRow) {
+    /// Adds a host that was just read or written.
+    pub(crate) fn keep(&mut self, host: &HostKey, row: LedgerRow) {
         if let Some(kept) = self.rows.get_mut(host) {
             *kept = (row, self.look);
             return;

@@ -1,34 +1,40 @@
-//! Host states and frontier: on SQLite for one machine, in Redis (`redis`) for a fleet.
+//! Host states and frontier of a crawl: on SQLite for one machine, in Redis (`redis`) for a fleet.
 //!
-//! On SQLite they are two files. The [`Ledger`] keeps what is known of hosts: one for each user and machine, shared by every process that crawls, so that
-//! two crawls have one pace for each host. The crawl's own file keeps its frontier, and the rows that a sink writes beside it; one
-//! process at a time has it. A [`Crawl`] opens both, and each worker gets a [`Handle`], which is the engine's `Store`. For a service the ledger may
-//! be in Postgres instead (`postgres`), and show risk scores and pages to whoever reads its tables ([`Shows`], [`PageCache`]).
+//! A store on one machine has two files. The [`Ledger`] keeps what is known of hosts. It is one
+//! file for each user and machine, shared by all processes, so two crawls have one pace for each
+//! host. The crawl's own file keeps its frontier, and a sink writes rows beside it; only one
+//! process at a time uses it. A [`MachineStore`] opens both, and each worker gets a
+//! [`StoreHandle`], which is the engine's `Store`. The ledger of a service may be in Postgres
+//! instead (`postgres`), with readable tables of risk scores and pages ([`ReadableTables`],
+//! [`PageCache`]).
 //!
-//! What must stay true:
-//! - **A receipt is given after the write is with the operating system**: `kill -9` loses nothing that was told. A power cut may lose
-//!   the last writes; the next boot begins a new epoch.
-//! - **The ledger is written before the crawl's file.** A crash in between leaves a turn that nobody uses, and nothing else.
-//! - **Another process is always possible in the ledger**: versions, stop orders and caps are compared inside the transaction that
-//!   writes. Whatever is kept in memory of it is thrown away when the file has changed.
-//! - **Nobody else is in the crawl's file**: memory is ahead of its tables, and a journal of changes is what makes it durable.
+//! Invariants:
+//! - **A commit is answered after the operating system has the write**: `kill -9` loses nothing
+//!   that was answered. A power failure may lose the last writes; the next boot begins a new epoch.
+//! - **The ledger is written before the crawl's file.** A crash in between wastes a turn, and
+//!   nothing else.
+//! - **Other processes may always write to the ledger.** Versions, stop orders and caps are
+//!   compared inside the transaction that writes. What is in memory of the ledger becomes invalid
+//!   when another process has written.
+//! - **No other process writes to the crawl's file.** Memory is ahead of its tables, and a journal
+//!   of changes makes it durable.
 //!
-//! No rule of politeness is here, and none may come.
+//! No rule of politeness is here.
 
 #![allow(async_fn_in_trait, reason = "a worker is one future on one thread: nothing needs Send")]
 
-mod books;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod clock;
-mod core;
 mod crawl;
 mod fault;
 mod handle;
 mod headers;
-mod hours;
+mod host_ledger;
 mod kept;
 mod ledger;
 mod limits;
+mod machine_clock;
+mod machine_store;
 mod pages;
 mod place;
 #[cfg(feature = "postgres")]
@@ -40,19 +46,15 @@ mod running;
 mod shared;
 mod shows;
 
-use std::time::Duration;
-
-pub use crate::core::{Crawl, Options};
 pub use crawl::{has_seed, queued_in};
+use curtsy_engine::check::HOLD;
 pub use curtsy_file::OpenError;
-pub use handle::Handle;
-pub use hours::{Hours, Machine};
+pub use handle::StoreHandle;
 pub use ledger::Ledger;
 pub use limits::limits;
+pub use machine_clock::{MachineClock, SystemClock};
+pub use machine_store::{MachineStore, Options};
 pub use pages::PageCache;
-pub use place::Place;
+pub use place::LedgerPlace;
 pub use shared::{SHARED_BYTES, SHARED_BYTES_MIN, SharedPage, SharedPages, SharedSize};
-pub use shows::Shows;
-
-/// How long a host that was handed out is kept from others, unless something is heard of it.
-const HOLD: Duration = Duration::from_secs(10);
+pub use shows::ReadableTables;

@@ -6,7 +6,8 @@ use curtsy_file::{BUSY_STEPS_MAX, GATHERED_MAX, LOG_BYTES_MAX, OPEN_TRIES_MAX};
 use crate::crawl::{hosts, queue};
 use crate::{HOLD, handle, kept, ledger, pages, shared, shows};
 
-/// The limits of this crate: files, the ledger, the frontier and pages; Postgres and Redis if they are built in.
+/// The limits of this crate: files, the ledger, the frontier and pages; Postgres and Redis if they
+/// are built in.
 pub fn limits() -> Vec<Limit> {
     let lists = [
         on_this_machine(),

@@ -1,7 +1,9 @@
-//! Pages for the next time, in the table `url_fetch_cache`: the engine's `Cache` beside a worker's [`Handle`].
+//! The page cache in the table `url_fetch_cache`: the engine's `Cache` for a worker's
+//! [`StoreHandle`].
 //!
-//! A page goes with the commit of what was seen of it: both are one transaction, however often that commit has to be repeated. What
-//! waits for it counts as kept. Only a page that comes without such a commit is a wish of its own.
+//! A page is written in the transaction of the commit that records its exchange, however often that
+//! commit is repeated. Meanwhile the page counts as kept. Only a page without such a commit is a
+//! write of its own.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,32 +19,32 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use crate::headers::{self, without_nul};
-use crate::{Handle, Hours, Machine};
+use crate::{MachineClock, StoreHandle, SystemClock};
 
-/// Text of one page, at most; a larger one is not kept.
+/// Bytes of one page's text, at most. A larger one is not kept.
 pub(crate) const CONTENT_BYTES_MAX: usize = 2 * 1024 * 1024;
-/// Pages that are looked for ahead, at most.
+/// Pages that are read ahead, at most.
 pub(crate) const AHEAD_MAX: usize = 4096;
 
-/// The pages of a service, as one worker sees them. Without [`Options::shows`](crate::Options::shows) it holds nothing.
-pub struct PageCache<H = Machine> {
-    handle: Handle<H>,
-    /// What was looked for ahead. Each is used once: whoever asks again gets what is there then.
+/// One worker's view of a service's pages. Empty without [`Options::shows`](crate::Options::shows).
+pub struct PageCache<H = SystemClock> {
+    handle: StoreHandle<H>,
+    /// Pages that were read ahead. Each is used once; later calls read it again.
     ahead: RefCell<HashMap<UrlKey, Option<CachedPage>>>,
 }
 
-impl<H: Hours> PageCache<H> {
-    pub(crate) fn new(handle: Handle<H>) -> PageCache<H> {
+impl<H: MachineClock> PageCache<H> {
+    pub(crate) fn new(handle: StoreHandle<H>) -> PageCache<H> {
         PageCache { handle, ahead: RefCell::default() }
     }
 }
 
-impl<H: Hours> Cache for PageCache<H> {
+impl<H: MachineClock> Cache for PageCache<H> {
     fn look_ahead(&self, keys: &[UrlKey]) -> Boxed<'_, ()> {
-        let found = self.handle.pages(keys);
+        let found = self.handle.core().pages(keys);
         let mut ahead = self.ahead.borrow_mut();
         if ahead.len() + keys.len() > AHEAD_MAX {
-            // Looking again costs a question.
+            // Reading again costs a query.
             ahead.clear();
         }
         ahead.extend(keys.iter().copied().zip(found));
@@ -52,8 +54,10 @@ impl<H: Hours> Cache for PageCache<H> {
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>> {
         let ahead = self.ahead.borrow_mut().remove(&key);
         let found = match self.handle.waiting_page(key) {
-            Some(waiting) => Some(waiting.page.clone()).filter(|_| waiting.news != News::TooLarge),
-            None => ahead.unwrap_or_else(|| self.handle.pages(&[key]).pop().flatten()),
+            Some(waiting) => {
+                Some(waiting.page.clone()).filter(|_| waiting.news != PageChange::TooLarge)
+            }
+            None => ahead.unwrap_or_else(|| self.handle.core().pages(&[key]).pop().flatten()),
         };
         Box::pin(std::future::ready(found))
     }
@@ -61,16 +65,16 @@ impl<H: Hours> Cache for PageCache<H> {
     fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
         let waiting = self.handle.waiting_page(key);
         let found = match waiting.as_deref().map(|page| &page.news) {
-            Some(News::Answer(answer)) => answer.read(),
-            Some(News::TooLarge) => None,
-            Some(News::Confirmed) | None => self.handle.page(key),
+            Some(PageChange::Answer(answer)) => answer.read(),
+            Some(PageChange::TooLarge) => None,
+            Some(PageChange::Confirmed) | None => self.handle.core().page(key),
         };
         let found = found.map(|(head, page)| (Arc::new(head), page));
         Box::pin(std::future::ready(found))
     }
 
     fn remembers_missing(&self) -> bool {
-        self.handle.keeps_pages()
+        self.handle.core().keeps_pages()
     }
 
     fn put(
@@ -80,7 +84,7 @@ impl<H: Hours> Cache for PageCache<H> {
         answer: Option<(&Arc<Head>, &Fetched)>,
     ) -> Boxed<'_, ()> {
         self.ahead.borrow_mut().remove(&asked.url.key());
-        if !self.handle.keeps_pages() {
+        if !self.handle.core().keeps_pages() {
             return Box::pin(std::future::ready(()));
         }
         let (id, page) = (asked.id, Arc::new(PageWrite::new(asked, page, answer)));
@@ -92,36 +96,36 @@ impl<H: Hours> Cache for PageCache<H> {
     }
 }
 
-/// What becomes of a page's row.
+/// A write to a page's row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PageWrite {
     pub(crate) key: UrlKey,
     pub(crate) url: String,
     pub(crate) hostname: String,
     pub(crate) page: CachedPage,
-    pub(crate) news: News,
+    pub(crate) news: PageChange,
 }
 
-/// What is new of a page.
+/// What changes in the row.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum News {
-    /// Its answer.
-    Answer(Answer),
-    /// What is held has been confirmed.
+pub(crate) enum PageChange {
+    /// The answer.
+    Answer(StoredAnswer),
+    /// The kept answer was confirmed.
     Confirmed,
-    /// An answer that is not kept: what was held before counts no more.
+    /// The answer is too large to keep, and the kept one is outdated.
     TooLarge,
 }
 
-/// An answer as its row has it.
+/// An answer as its row keeps it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct StoredAnswer {
     pub(crate) status: u16,
-    /// As JSON.
+    /// A JSON object.
     pub(crate) headers: String,
-    /// The body as text; none if it is not text.
+    /// The body as text; `None` if it is not text.
     pub(crate) content: Option<String>,
-    /// The SHA-256 of the body as it was received.
+    /// The SHA-256 of the body as received.
     pub(crate) content_hash: String,
 }
 
@@ -133,9 +137,9 @@ impl PageWrite {
     ) -> PageWrite {
         let hostname = asked.url.host().as_str();
         let news = match answer {
-            None => News::Confirmed,
-            // Of a page that is not there, that is all that counts: nobody asks whether it has changed.
-            Some((head, fetched)) if head.status >= 400 => News::Answer(Answer {
+            None => PageChange::Confirmed,
+            // Of a missing page nothing else matters: it is never revalidated.
+            Some((head, fetched)) if head.status >= 400 => PageChange::Answer(StoredAnswer {
                 status: head.status,
                 headers: headers::to_json(&Head {
                     etag: None,
@@ -146,9 +150,9 @@ impl PageWrite {
                 content_hash: sha256(&fetched.body),
             }),
             Some((head, fetched)) => match content(head, &fetched.body, hostname) {
-                Some(text) if text.len() > CONTENT_BYTES_MAX => News::TooLarge,
-                None if is_packed(head, &fetched.body) => News::TooLarge,
-                content => News::Answer(Answer {
+                Some(text) if text.len() > CONTENT_BYTES_MAX => PageChange::TooLarge,
+                None if is_packed(head, &fetched.body) => PageChange::TooLarge,
+                content => PageChange::Answer(StoredAnswer {
                     status: head.status,
                     headers: headers::to_json(head),
                     content,
@@ -160,30 +164,31 @@ impl PageWrite {
         PageWrite { key, url, hostname: hostname.to_owned(), page, news }
     }
 
-    /// The row's name: the SHA-256 of the URL.
+    /// Returns the SHA-256 of the URL, which names the row.
     pub(crate) fn url_hash(&self) -> String {
         sha256(self.url.as_bytes())
     }
 
-    /// The key as the table has it.
+    /// Returns the key as text.
     pub(crate) fn url_key(&self) -> String {
         self.key.to_string()
     }
 
-    /// The validators of a page that was confirmed, as JSON.
+    /// Returns the validators of a confirmed page as JSON.
     pub(crate) fn validators(&self) -> String {
         headers::validators(self.page.etag.as_deref(), self.page.last_modified.as_deref())
     }
 }
 
-impl Answer {
-    /// The page as whoever asks for it gets it.
+impl StoredAnswer {
+    /// Returns the page as the cache returns it.
     fn read(&self) -> Option<(Head, Fetched)> {
         read(self.status, &self.headers, self.content.clone())
     }
 }
 
-/// A page as whoever asks for it gets it: in UTF-8, and its head says so. None if there is no text.
+/// Returns a page as the cache returns it, in UTF-8 with a matching content type; `None` if there
+/// is no text.
 pub(crate) fn read(status: u16, headers: &str, content: Option<String>) -> Option<(Head, Fetched)> {
     let body = content?.into();
     let mut head = headers::from_json(headers, status)?;
@@ -191,12 +196,12 @@ pub(crate) fn read(status: u16, headers: &str, content: Option<String>) -> Optio
     Some((head, Fetched { body }))
 }
 
-/// A body as text; none if it is not text.
+/// Returns a body as text; `None` if it is not text.
 fn content(head: &Head, body: &[u8], host: &str) -> Option<String> {
     let content_type = head.content_type.as_deref();
     match BodyKind::of(content_type, body) {
         BodyKind::Binary => None,
-        // A sitemap that is packed: what is in it is what counts.
+        // Of a compressed sitemap the content counts.
         BodyKind::Gzip => {
             let body = unpacked(body, CONTENT_BYTES_MAX)?;
             Some(without_nul(&Charset::of(&body, None, Some(host)).decode(&body)))
@@ -209,7 +214,8 @@ fn is_packed(head: &Head, body: &[u8]) -> bool {
     matches!(BodyKind::of(head.content_type.as_deref(), body), BodyKind::Gzip)
 }
 
-/// The same type with the encoding in which the table has it: what the site or the page itself says of that counts no more.
+/// Returns the content type with the encoding of the table, whatever the site or the page says of
+/// it.
 fn in_utf8(content_type: Option<&str>) -> String {
     let essence = content_type.and_then(ContentType::parse).map(|found| found.essence.into_owned());
     format!("{}; charset=utf-8", essence.as_deref().unwrap_or("text/html"))
@@ -233,15 +239,17 @@ mod tests {
         PageWrite::new(&asked, page, Some((&head, &Fetched { body: body.to_vec().into() })))
     }
 
-    /// The type and the text with which a page comes back.
+    /// Checks the type and the text with which a page is read.
     fn check(content_type: &str, body: &[u8], expected: Option<(&str, &str)>) {
-        let News::Answer(answer) = write(content_type, body).news else { panic!("it is kept") };
+        let PageChange::Answer(answer) = write(content_type, body).news else {
+            panic!("it is kept")
+        };
         let read = answer.read();
-        let told = read.as_ref().map(|(head, fetched)| {
+        let found = read.as_ref().map(|(head, fetched)| {
             let text = std::str::from_utf8(&fetched.body).expect("UTF-8");
             (head.content_type.as_deref().expect("a type"), text)
         });
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 
     #[test]
@@ -265,18 +273,20 @@ mod tests {
         // printf '<urlset/>' | gzip -n | xxd -p
         let packed = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xb3\x29\x2d\xca\x29\x4e\x2d\xd1\xb7\x03\x00\xdb\xce\x72\xfc\x09\x00\x00\x00";
         check("application/gzip", packed, Some(("application/gzip; charset=utf-8", "<urlset/>")));
-        // What can't be unpacked is not kept: it would count as fresh, and nobody could read it.
-        assert_eq!(write("application/gzip", &packed[..20]).news, News::TooLarge);
+        // A body that can't be unpacked is not kept: it would count as fresh, and nobody could read
+        // it.
+        assert_eq!(write("application/gzip", &packed[..20]).news, PageChange::TooLarge);
     }
 
     #[test]
     fn a_page_that_is_too_large_is_not_kept() {
-        let kept = |bytes| matches!(write("text/plain", &vec![b'a'; bytes]).news, News::Answer(_));
+        let kept =
+            |bytes| matches!(write("text/plain", &vec![b'a'; bytes]).news, PageChange::Answer(_));
         assert!(kept(CONTENT_BYTES_MAX));
         assert!(!kept(CONTENT_BYTES_MAX + 1));
-        // Each of these is one byte on its way and three in UTF-8.
+        // Each of these is one byte when received and three in UTF-8.
         let page = write("text/html; charset=windows-1252", &vec![0x80; CONTENT_BYTES_MAX / 2]);
-        assert_eq!(page.news, News::TooLarge);
+        assert_eq!(page.news, PageChange::TooLarge);
     }
 
     #[test]
@@ -287,7 +297,7 @@ mod tests {
             page.url_hash(),
             "b5b10dd0429e69ac7cfaf0a20b6901c1265c50b55d1751bcb684ed96ef7b300a"
         );
-        let News::Answer(answer) = page.news else { panic!("it is kept") };
+        let PageChange::Answer(answer) = page.news else { panic!("it is kept") };
         assert_eq!(
             answer.content_hash,
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

@@ -1,73 +1,73 @@
-//! Where a ledger of hosts is kept.
+//! Where a ledger of hosts is.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Where a ledger of hosts is kept. It is shown without passwords.
+/// Where a ledger of hosts is. Its text has no password.
 ///
 /// ```
-/// use curtsy_store::Place;
-/// let place = Place::from(std::path::Path::new("/var/lib/curtsy/hosts.db"));
+/// use curtsy_store::LedgerPlace;
+/// let place = LedgerPlace::from(std::path::Path::new("/var/lib/curtsy/hosts.db"));
 /// assert_eq!(place.to_string(), "/var/lib/curtsy/hosts.db");
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub enum Place {
-    /// An SQLite file, for the processes of one machine.
+pub enum LedgerPlace {
+    /// A SQLite file, for the processes of one machine.
     File(PathBuf),
-    /// A database, as `postgres://USER:PASSWORD@HOST/DATABASE`.
+    /// A database: `postgres://USER:PASSWORD@HOST/DATABASE`.
     #[cfg(feature = "postgres")]
     Postgres(String),
 }
 
-impl Place {
-    /// Its file, if it is one.
+impl LedgerPlace {
+    /// Returns the file; `None` for a database.
     pub fn file(&self) -> Option<&Path> {
         match self {
-            Place::File(path) => Some(path),
+            LedgerPlace::File(path) => Some(path),
             #[cfg(feature = "postgres")]
-            Place::Postgres(_) => None,
+            LedgerPlace::Postgres(_) => None,
         }
     }
 }
 
-impl From<PathBuf> for Place {
-    fn from(path: PathBuf) -> Place {
-        Place::File(path)
+impl From<PathBuf> for LedgerPlace {
+    fn from(path: PathBuf) -> LedgerPlace {
+        LedgerPlace::File(path)
     }
 }
 
-impl From<&PathBuf> for Place {
-    fn from(path: &PathBuf) -> Place {
-        Place::File(path.clone())
+impl From<&PathBuf> for LedgerPlace {
+    fn from(path: &PathBuf) -> LedgerPlace {
+        LedgerPlace::File(path.clone())
     }
 }
 
-impl From<&Path> for Place {
-    fn from(path: &Path) -> Place {
-        Place::File(path.to_owned())
+impl From<&Path> for LedgerPlace {
+    fn from(path: &Path) -> LedgerPlace {
+        LedgerPlace::File(path.to_owned())
     }
 }
 
-impl From<&Place> for Place {
-    fn from(place: &Place) -> Place {
+impl From<&LedgerPlace> for LedgerPlace {
+    fn from(place: &LedgerPlace) -> LedgerPlace {
         place.clone()
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for LedgerPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::File(path) => path.display().fmt(f),
+            LedgerPlace::File(path) => path.display().fmt(f),
             #[cfg(feature = "postgres")]
-            Place::Postgres(url) => f.write_str(&crate::postgres::shown(url)),
+            LedgerPlace::Postgres(url) => f.write_str(&crate::postgres::shown(url)),
         }
     }
 }
 
-/// As it is shown: whoever prints it for a developer must not print a password either.
-impl fmt::Debug for Place {
+/// Like `Display`, without passwords.
+impl fmt::Debug for LedgerPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Place({self})")
+        write!(f, "LedgerPlace({self})")
     }
 }
 
@@ -77,9 +77,9 @@ mod tests {
 
     #[track_caller]
     fn check(url: &str, expected: &str) {
-        let place = Place::Postgres(url.to_owned());
+        let place = LedgerPlace::Postgres(url.to_owned());
         assert_eq!(place.to_string(), expected);
-        assert_eq!(format!("{place:?}"), format!("Place({expected})"));
+        assert_eq!(format!("{place:?}"), format!("LedgerPlace({expected})"));
     }
 
     #[test]
@@ -90,7 +90,7 @@ mod tests {
         check("host=db.test user=ann password=s3cret dbname=c", "postgres://ann@db.test/c");
         check("postgres://ann:s3cret@a.test:1,b.test:2/c", "postgres://ann@a.test:1,b.test:2/c");
         check("postgres://ann@%2Frun%2Fpostgresql/c", "postgres://ann@/run/postgresql/c");
-        // What can't be read may have its password anywhere.
+        // In text that can't be parsed, anything may be a password.
         check("postgres://ann:s3cret@db.test:port/c", "postgres://…");
         check("s3cret", "postgres://…");
     }

@@ -1,6 +1,7 @@
 //! A URL's record as a row and as bytes.
 //!
-//! A page that nobody has asked for yet is its URL, its key and its depth. Whatever else a record can have is in one small blob.
+//! The record of a page before its first try is its URL, key and depth. Everything else is in one
+//! small blob.
 
 use curtsy_core::host::{LeaseId, Outcome, Tries};
 use curtsy_core::time::Time;
@@ -10,23 +11,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::{number, time};
 
-/// What was read is not what this program writes.
+/// An error in data that this program has not written like this.
 pub(crate) type Damaged = Box<dyn std::error::Error + Send + Sync>;
 
-/// Where a URL stands in its host's queue: when it is ready, its rank, its depth, and its number in the order of arrival.
-pub(crate) type Place = (i64, u8, u16, u64);
+/// A URL's position in its host's queue: ready time, rank, depth, and number in the order of
+/// arrival.
+pub(crate) type QueuePlace = (i64, u8, u16, u64);
 
-/// The first place of all.
-pub(crate) const FIRST: Place = (0, 0, 0, 0);
-/// Behind every place.
-pub(crate) const LAST: Place = (i64::MAX, u8::MAX, u16::MAX, u64::MAX);
+/// The first position.
+pub(crate) const FIRST: QueuePlace = (0, 0, 0, 0);
+/// After every position.
+pub(crate) const LAST: QueuePlace = (i64::MAX, u8::MAX, u16::MAX, u64::MAX);
 
-/// The place of a record with that number.
-pub(crate) fn place(record: &UrlRecord, number_: u64) -> Place {
+/// Returns the position of a record with this number.
+pub(crate) fn place(record: &UrlRecord, number_: u64) -> QueuePlace {
     (record.ready.map_or(0, number), record.rank(), record.depth, number_)
 }
 
-/// What a record has besides its URL, key, depth and time.
+/// The fields of a record besides URL, key, depth and ready time.
 #[derive(Serialize, Deserialize)]
 struct More<'a> {
     #[serde(borrow)]
@@ -46,15 +48,15 @@ enum Wanted<'a> {
     Page,
     Sitemap,
     RobotsHop(&'a str, Time),
-    /// A page whose answer a worker has in hand.
+    /// A page whose answer a worker holds.
     PageHeld,
-    /// A sitemap likewise.
+    /// A sitemap whose answer a worker holds.
     SitemapHeld,
-    /// A hop likewise.
+    /// A hop whose answer a worker holds.
     RobotsHopHeld(&'a str, Time),
-    /// What robots.txt says; nobody has an answer to it in hand.
+    /// The rules of robots.txt. They have no answer that a worker could hold.
     Rules,
-    /// Whether it is there, and by which method that is asked.
+    /// Whether the URL exists, and by which method this is checked.
     Check,
     CheckHeld,
     CheckByGet,
@@ -74,7 +76,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Whether a record with these bytes is held by a worker that has its answer in hand, or waits without having been tried.
+/// Whether a record with these bytes has an answer that a worker holds, or waits without any try.
 pub(crate) fn is_untried_or_held(more: &[u8]) -> bool {
     postcard::from_bytes::<More<'_>>(more).is_ok_and(|more| {
         let untried = more.tries == Tries::default() && !matches!(more.want, Wanted::RobotsHop(..));
@@ -82,7 +84,7 @@ pub(crate) fn is_untried_or_held(more: &[u8]) -> bool {
     })
 }
 
-/// What a record has besides its URL, key, depth and time; none if that is nothing.
+/// Returns the fields besides URL, key, depth and ready time; `None` if all are the default.
 pub(crate) fn more(record: &UrlRecord) -> Option<Vec<u8>> {
     let plain = record.hop == 0
         && record.want == Want::Page
@@ -128,7 +130,7 @@ pub(crate) fn more(record: &UrlRecord) -> Option<Vec<u8>> {
     Some(bytes.expect("a record holds nothing that postcard can't write"))
 }
 
-/// A record from its parts.
+/// Returns a record from its parts.
 pub(crate) fn record(
     key: u128,
     url: &str,

@@ -1,10 +1,12 @@
-//! Who is at work: locks on small files, which end with the process however it ends.
+//! Locks on small files that show which processes are running. The system releases them however a
+//! process ends.
 //!
-//! They are files of their own. SQLite's locks belong to the process and are lost when any of its descriptors of the same file is
-//! closed, so the database itself is never locked from here.
+//! The files are separate. SQLite's locks belong to the process and are lost when any of its
+//! descriptors of the same file is closed, so this module never locks the database itself.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use curtsy_core::host::{HostState, LeaseId};
@@ -12,19 +14,20 @@ use curtsy_core::time::Time;
 
 use crate::OpenError;
 
-/// The one process that crawls into a file. The lock file holds its process id, then the numbers of the workers of this process and
-/// of those before it, a line each.
+/// The lock of the one process that crawls into a file. The lock file holds its process id, then a
+/// line for each worker of this process and of those before it.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct CrawlLock {
     locked: File,
-    /// The crawl's file, beside which the lock file lies.
+    /// The crawl's file. The lock file is beside it.
     path: PathBuf,
     before: RunsBefore,
-    /// Whether the lock file is removed with this lock: no request of this process is in flight.
+    /// Whether to remove the lock file with this lock: no request of this process is in flight.
     ended: bool,
 }
 
-/// The workers of the processes that crawled into a file before this one. All of them are dead: they held the lock.
+/// The workers of the processes that crawled into a file before this one. All of these processes
+/// have ended, since their lock was free.
 #[derive(Debug)]
 pub(crate) struct RunsBefore {
     workers: Vec<u64>,
@@ -32,11 +35,13 @@ pub(crate) struct RunsBefore {
     since: Time,
 }
 
-/// Workers of earlier processes that are remembered: leases live for half a minute, so the last few are enough.
+/// Workers of earlier processes that are remembered. Leases last half a minute, so the last few are
+/// enough.
 const WORKERS_KEPT: usize = 64;
 
 impl RunsBefore {
-    /// Returns the state of a host in which leases of dead workers end soon; `None` if the host has no such lease.
+    /// Returns the state of a host in which leases of dead workers end soon; `None` if the host has
+    /// no such lease.
     pub(crate) fn shorten(&self, state: &HostState) -> Option<HostState> {
         state.without_killed(|lease| self.had(lease), self.since)
     }
@@ -47,9 +52,9 @@ impl RunsBefore {
     }
 }
 
-impl Running {
+impl CrawlLock {
     /// Locks a crawl's file for this process.
-    pub(crate) fn lock(path: &Path, now: Time) -> Result<Running, OpenError> {
+    pub(crate) fn lock(path: &Path, now: Time) -> Result<CrawlLock, OpenError> {
         let (mut file, locked) = loop {
             let file = side_file(path, RUNNING)?;
             let locked = file.try_lock();
@@ -59,7 +64,8 @@ impl Running {
             }
         };
         let mut text = String::new();
-        // The process id is only for a message, and leases of workers that can't be read run to their ends.
+        // The process id is only for a message. If a worker's number can't be read, its leases run
+        // to their ends.
         let _ = file.read_to_string(&mut text);
         let mut lines = text.lines();
         let pid = lines.next().and_then(|line| line.trim().parse().ok());
@@ -75,31 +81,32 @@ impl Running {
         let mut text = format!("{}\n", std::process::id());
         workers.iter().for_each(|worker| text.extend([&worker.to_string(), "\n"]));
         let before = RunsBefore { workers, since: now };
-        let mut running = Running { locked: file, path: path.to_owned(), before, ended: false };
+        let mut running = CrawlLock { locked: file, path: path.to_owned(), before, ended: false };
         let rewritten = running.locked.set_len(0);
         let rewritten = rewritten.and_then(|()| running.locked.seek(SeekFrom::Start(0)));
-        // Without room for these lines the lock is as good.
+        // The lock is valid without these lines too.
         let _ = rewritten.and_then(|_| running.locked.write_all(text.as_bytes()));
         Ok(running)
     }
 
-    /// The workers of the processes before this one.
+    /// Returns the workers of the processes before this one.
     pub(crate) fn before(&self) -> &RunsBefore {
         &self.before
     }
 
-    /// Notes the number of a worker of this process. Without room for the number its leases run to their ends after a kill.
+    /// Notes the number of a worker of this process. If that fails, the worker's leases run to
+    /// their ends after a kill.
     pub(crate) fn note_worker(&mut self, worker: u64) {
         let _ = writeln!(self.locked, "{worker}");
     }
 
-    /// Notes that this process has nothing in flight any more. The lock file goes with the lock.
+    /// Notes that nothing of this process is in flight. The lock file is removed with the lock.
     pub(crate) fn end(&mut self) {
         self.ended = true;
     }
 }
 
-impl Drop for Running {
+impl Drop for CrawlLock {
     fn drop(&mut self) {
         if self.ended {
             // A lock file that stays does no harm.
@@ -108,56 +115,51 @@ impl Drop for Running {
     }
 }
 
-/// How the name of a crawl's lock file ends.
+/// The suffix of a crawl's lock file.
 const RUNNING: &str = "-running";
 
 /// Whether an open file is still the one at this path.
-#[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let place = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
-    let (here, there) = (file.metadata().map(place), std::fs::metadata(path).map(place));
+    let (here, there) = (file.metadata().map(inode), std::fs::metadata(path).map(inode));
     matches!((here, there), (Ok(here), Ok(there)) if here == there)
 }
 
-/// A file that is open can't be removed here.
-#[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    true
+/// Returns the device and inode of a file.
+pub(crate) fn inode(file: Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
 }
 
-/// One of the processes that use a ledger.
+/// The membership of a process among those that use a ledger.
 #[derive(Debug)]
-pub(crate) struct Users {
+pub(crate) struct LedgerUsers {
     file: File,
-    /// Whether a ledger was here before.
+    /// Whether there was a ledger before.
     pub(crate) seen_before: bool,
 }
 
-impl Users {
+impl LedgerUsers {
     /// Joins the users of a ledger.
-    pub(crate) fn join(path: &Path) -> Result<Users, OpenError> {
+    pub(crate) fn join(path: &Path) -> Result<LedgerUsers, OpenError> {
         let file = side_file(path, "-users")?;
-        // A process that is just making the ledger has made this file and not written to it yet.
+        // A process that is creating the ledger has created this file and not written to it yet.
         let seen_before = file.metadata().map_err(|e| unwritable(path, e))?.len() > 0;
-        Ok(Users { file, seen_before })
+        Ok(LedgerUsers { file, seen_before })
     }
 
-    /// The ledger is made: if it is missing from now on, it was lost.
+    /// Notes that the ledger exists. If it is missing later, it was lost.
     pub(crate) fn made(&mut self, path: &Path) -> Result<(), OpenError> {
-        use std::io::Write;
         if !self.seen_before {
             self.file.write_all(b"made\n").map_err(|e| unwritable(path, e))?;
         }
         Ok(())
     }
 
-    /// Whether nobody else is there: then nobody else comes before [`Users::share`].
+    /// Whether no other process uses the ledger. Then none can join before [`LedgerUsers::share`].
     pub(crate) fn try_alone(&self) -> bool {
         self.file.try_lock().is_ok()
     }
 
-    /// Lets others in. They count us until this process ends.
+    /// Lets other processes join. They see this process until it ends.
     pub(crate) fn share(&self, path: &Path) -> Result<(), OpenError> {
         self.file.lock_shared().map_err(|e| unwritable(path, e))
     }

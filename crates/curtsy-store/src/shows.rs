@@ -1,7 +1,7 @@
-//! What people are shown of hosts and pages, in tables of their own beside the ledger: `domain_risk` and `url_fetch_cache`.
+//! The tables of a ledger that people read: `domain_risk` and `url_fetch_cache`.
 //!
-//! A row is written in the transaction of the state that it shows, or not at all. Nothing is decided by it: it can be wrong, missing or
-//! changed by hand, and no host is asked sooner.
+//! A row is written in the same transaction as the state that it shows. Nothing is decided by these
+//! tables: a row may be wrong, missing or edited, and no request is sent earlier for it.
 
 use std::time::Duration;
 
@@ -12,40 +12,40 @@ use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Exchanged, FrictionEvent};
 
-/// Friction signals that a host's row shows: the last ones.
+/// The last friction signals of a host that its row keeps.
 pub(crate) const FRICTION_EVENTS_MAX: i32 = 100;
-/// Pages that went stale so long ago are thrown away when a ledger is opened.
+/// Pages that have been stale for this long are deleted when a ledger is opened.
 pub(crate) const STALE_FOR: Duration = Duration::from_secs(30 * 86_400);
 
-/// What is shown beside what is known of hosts.
+/// Which readable tables a ledger has.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Shows {
-    /// Nothing.
+pub enum ReadableTables {
+    /// None.
     #[default]
     Nothing,
-    /// Risk scores in `domain_risk`, which fade as this policy has it, and pages in `url_fetch_cache`.
+    /// Risk scores in `domain_risk`, which decay by this policy, and pages in `url_fetch_cache`.
     RiskAndPages(policy::Risk),
 }
 
-/// What a host's row of `domain_risk` becomes.
+/// The new values of a host's row in `domain_risk`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RiskRow {
     pub(crate) hostname: String,
     pub(crate) score: i32,
-    /// A further signal, as JSON.
+    /// A new signal, as JSON.
     pub(crate) event: Option<String>,
-    /// When the host was last sent a request, if that is news.
+    /// The start of the request that was recorded, if one was.
     pub(crate) fetched_at: Option<Time>,
     pub(crate) now: Time,
 }
 
-impl Shows {
-    /// Whether there is anything to show.
+impl ReadableTables {
+    /// Whether there are such tables.
     pub(crate) fn anything(&self) -> bool {
-        *self != Shows::Nothing
+        *self != ReadableTables::Nothing
     }
 
-    /// What a host's row becomes with a new state; none if nothing of what it shows has changed.
+    /// Returns the row of a host with a new state; `None` if nothing in the row changes.
     pub(crate) fn risk_row(
         &self,
         host: &HostKey,
@@ -53,7 +53,7 @@ impl Shows {
         exchanged: Option<&Exchanged>,
         now: Time,
     ) -> Option<RiskRow> {
-        let Shows::RiskAndPages(policy) = self else { return None };
+        let ReadableTables::RiskAndPages(policy) = self else { return None };
         if exchanged.is_none() && old.risk == new.risk {
             return None;
         }
@@ -62,7 +62,7 @@ impl Shows {
             hostname: host.as_str().to_owned(),
             score: new.risk.score(policy, now).into(),
             event: friction.map(|event| json(event, now)),
-            // A clock that is read twice may be a little behind the second time.
+            // The second reading of a clock may be slightly behind the first.
             fetched_at: exchanged.map(|exchanged| exchanged.sent.min(now)),
             now,
         })

@@ -1,4 +1,5 @@
-//! SQLite keeps the contract of every store: straight, behind faults, with little memory, and in two processes on one ledger.
+//! SQLite passes the contract of every store: without faults, with faults, with little memory, and
+//! with a frontier that ends with its process.
 
 mod place;
 
@@ -9,7 +10,7 @@ use curtsy_core::url::HostKey;
 use curtsy_sim::SimClock;
 use curtsy_sim::contract::{Rig, Way, keep_the_contract};
 use curtsy_sim::executor::Universe;
-use curtsy_store::{Crawl, Handle, Options};
+use curtsy_store::{MachineStore, Options, StoreHandle};
 
 use place::{Folder, Virtual};
 
@@ -17,9 +18,9 @@ struct OnDisk {
     folder: Folder,
     hours: Virtual,
     options: Options,
-    /// Whether the crawl goes with its process.
+    /// Whether the crawl ends with its process.
     passing: bool,
-    crawl: RefCell<Option<Crawl<Virtual>>>,
+    crawl: RefCell<Option<MachineStore<Virtual>>>,
 }
 
 impl OnDisk {
@@ -33,19 +34,21 @@ impl OnDisk {
     fn open(&self) {
         let (ledger, options) = (self.folder.ledger(), self.options.clone());
         let opened = match self.passing {
-            true => Crawl::open_passing_with(&ledger, options, self.hours.clone()),
-            false => Crawl::open_with(&ledger, &self.folder.crawl(), options, self.hours.clone()),
+            true => MachineStore::open_passing_with(&ledger, options, self.hours.clone()),
+            false => {
+                MachineStore::open_with(&ledger, &self.folder.crawl(), options, self.hours.clone())
+            }
         };
         self.crawl.replace(Some(opened.unwrap()));
     }
 
-    fn crawl(&self) -> Crawl<Virtual> {
+    fn crawl(&self) -> MachineStore<Virtual> {
         self.crawl.borrow().clone().expect("it is open")
     }
 }
 
 impl Rig for OnDisk {
-    type Store = Handle<Virtual>;
+    type Store = StoreHandle<Virtual>;
 
     fn handle(&self, _: SimClock) -> Self::Store {
         self.crawl().handle()
@@ -81,7 +84,7 @@ fn make_forgetful(universe: Rc<Universe>) -> OnDisk {
     OnDisk::new(universe, forgetful(), false)
 }
 
-/// Everything goes to the tables and comes back.
+/// Everything is written to the tables and read again.
 fn forgetful() -> Options {
     Options {
         known_in_memory: 8,

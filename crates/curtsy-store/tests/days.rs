@@ -1,8 +1,9 @@
 //! Hours of a fleet over SQLite, in virtual time, with faults, judged by the servers' own log.
 //!
-//! The engine's loop, the synthetic web and the faults are the simulator's; only the store is ours. The workers belong to several crawls, each
-//! with its own file, which share one ledger: what one crawl does, the others must see. Of the simulator's faults one is left out: "the
-//! store loses its last writes" happens to SQLite with the power alone, and the next boot begins an epoch (see `hours.rs`).
+//! The engine's loop, the synthetic web and the faults are those of the simulator. The workers
+//! belong to several crawls, each with its own file, which share one ledger: each crawl must see
+//! what the others do. One fault of the simulator is left out, the loss of the last writes. SQLite
+//! loses them only in a power failure, and the next boot begins an epoch (see `hours.rs`).
 
 mod place;
 
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use curtsy_sim::executor::Universe;
 use curtsy_sim::{Mode, Spec, simulate_over};
-use curtsy_store::Crawl;
+use curtsy_store::MachineStore;
 
 use place::crawls::{Crawls, options};
 use place::{Folder, Virtual, lived};
@@ -22,13 +23,13 @@ fn on_disk(count: usize, universe: Rc<Universe>, quiet: Duration) -> Crawls<Virt
     let crawls = (0..count).map(|n| {
         let path = folder.path().join(format!("crawl-{n}.db"));
         let hours = Virtual(Rc::clone(&universe));
-        Crawl::open_with(&folder.ledger(), &path, options(quiet), hours).unwrap()
+        MachineStore::open_with(&folder.ledger(), &path, options(quiet), hours).unwrap()
     });
     let crawls = crawls.collect();
     Crawls::new(crawls, Some(folder))
 }
 
-/// Lives some hours and gives the requests that the servers read.
+/// Runs some hours and returns the requests that the servers received.
 fn live(seed: u64, hours: u64, crawls: usize) -> u64 {
     let mut spec = Spec::day(seed, Mode::Safety);
     spec.seconds = hours * 3600;

@@ -1,4 +1,4 @@
-//! The store's time and its epochs: restarts, sleep, reboots, ledgers that are taken away.
+//! The store's time and its epochs: restarts, sleep, reboots, removed ledgers.
 
 mod place;
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Commit, Committed, Store, View};
-use curtsy_store::{Crawl, Handle, Hours, Ledger, Options};
+use curtsy_store::{Ledger, MachineClock, MachineStore, Options, StoreHandle};
 
 use place::{Folder, now};
 
@@ -68,7 +68,7 @@ impl Laptop {
     }
 }
 
-impl Hours for Laptop {
+impl MachineClock for Laptop {
     fn monotonic(&self) -> u64 {
         self.get().monotonic
     }
@@ -83,18 +83,18 @@ impl Hours for Laptop {
     }
 }
 
-fn open(folder: &Folder, name: &str, hours: &Laptop) -> Crawl<Laptop> {
+fn open(folder: &Folder, name: &str, hours: &Laptop) -> MachineStore<Laptop> {
     let path = folder.path().join(name);
     let options = Options { quiet: QUIET, ..Options::default() };
-    Crawl::open_with(&folder.ledger(), &path, options, hours.clone()).unwrap()
+    MachineStore::open_with(&folder.ledger(), &path, options, hours.clone()).unwrap()
 }
 
-fn view(store: &Handle<Laptop>) -> View {
+fn view(store: &StoreHandle<Laptop>) -> View {
     now(store.load(&HostKey::parse("a.test").unwrap())).unwrap()
 }
 
-/// Writes a state, so that the latest time is known to the ledger.
-fn write(store: &Handle<Laptop>) -> View {
+/// Writes a state, so that the ledger has the latest time.
+fn write(store: &StoreHandle<Laptop>) -> View {
     let view = view(store);
     let commit = Commit {
         host: view.host.clone(),
@@ -125,7 +125,7 @@ fn a_restart_counts_the_time_in_between_and_begins_no_epoch() {
     let (folder, hours) = (Folder::new("restart"), Laptop::new());
     let before = write(&open(&folder, "a.db", &hours).handle());
     hours.pass(10 * HOUR);
-    // The wall clock may say what it likes.
+    // The wall clock does not matter.
     hours.set(|c| c.wall -= 100 * HOUR);
     let after = view(&open(&folder, "a.db", &hours).handle());
     assert_eq!((after.now - before.now).as_micros() as u64, 10 * HOUR);
@@ -133,7 +133,7 @@ fn a_restart_counts_the_time_in_between_and_begins_no_epoch() {
 }
 
 #[test]
-fn sleep_does_not_count_while_somebody_works() {
+fn sleep_does_not_count_while_a_process_uses_the_ledger() {
     let (folder, hours) = (Folder::new("sleep"), Laptop::new());
     let one = open(&folder, "a.db", &hours);
     let before = write(&one.handle());
@@ -226,7 +226,8 @@ fn a_crawl_that_comes_with_another_ledger_waits_a_lease() {
     drop(Ledger::open(&other, hours.clone(), QUIET).unwrap());
     let options = Options { quiet: QUIET, ..Options::default() };
     let crawl =
-        Crawl::open_with(&other, &folder.path().join("a.db"), options, hours.clone()).unwrap();
+        MachineStore::open_with(&other, &folder.path().join("a.db"), options, hours.clone())
+            .unwrap();
     let view = view(&crawl.handle());
     assert_eq!(view.epoch.quiet_until, Some(view.now + QUIET));
 }

@@ -1,4 +1,5 @@
-//! A ledger in Postgres keeps the contract of every store: straight, behind faults, and for several crawls at once. Against a real server.
+//! A ledger in Postgres passes the contract of every store: without faults, with faults, and for
+//! several crawls at once. Against a real server.
 #![cfg(feature = "postgres")]
 
 mod place;
@@ -16,7 +17,7 @@ use curtsy_sim::contract::{Rig, Way, keep_the_contract};
 use curtsy_sim::executor::Universe;
 use curtsy_sim::services::Postgres;
 use curtsy_sim::{Mode, SimClock, Spec, simulate_over};
-use curtsy_store::{Crawl, Handle, Hours, Options, Place};
+use curtsy_store::{LedgerPlace, MachineClock, MachineStore, Options, StoreHandle};
 
 use place::crawls::{Crawls, options};
 use place::{Virtual, lived, now, turn};
@@ -29,22 +30,23 @@ fn host(name: &str) -> HostKey {
 }
 
 /// A crawl of this machine on a database.
-fn open(database: &str) -> Crawl {
-    Crawl::open_passing(Place::Postgres(database.to_owned()), Options::default()).unwrap()
+fn open(database: &str) -> MachineStore {
+    MachineStore::open_passing(LedgerPlace::Postgres(database.to_owned()), Options::default())
+        .unwrap()
 }
 
-struct InPostgres(Crawl<Virtual>);
+struct InPostgres(MachineStore<Virtual>);
 
 impl InPostgres {
     fn new(server: &Postgres, universe: Rc<Universe>) -> InPostgres {
-        let place = Place::Postgres(server.database());
-        let opened = Crawl::open_passing_with(place, Options::default(), Virtual(universe));
+        let place = LedgerPlace::Postgres(server.database());
+        let opened = MachineStore::open_passing_with(place, Options::default(), Virtual(universe));
         InPostgres(opened.unwrap())
     }
 }
 
 impl Rig for InPostgres {
-    type Store = Handle<Virtual>;
+    type Store = StoreHandle<Virtual>;
 
     fn handle(&self, _: SimClock) -> Self::Store {
         self.0.handle()
@@ -58,17 +60,17 @@ impl Rig for InPostgres {
         self.0.empty().unwrap();
     }
 
-    /// The frontier goes with the crawl.
+    /// The frontier ends with the crawl.
     fn reopen(&self) -> bool {
         false
     }
 }
 
-/// A crawl is shared by the threads of its workers.
+/// The threads of a crawl's workers share it.
 #[test]
 fn a_crawl_may_be_shared_by_threads() {
     fn shared<T: Send + Sync>() {}
-    shared::<Crawl>();
+    shared::<MachineStore>();
 }
 
 #[test]
@@ -92,7 +94,7 @@ struct Stepping {
     step: Rc<Cell<i64>>,
 }
 
-impl Hours for Stepping {
+impl MachineClock for Stepping {
     fn monotonic(&self) -> u64 {
         self.machine.monotonic()
     }
@@ -110,14 +112,15 @@ impl Hours for Stepping {
     }
 }
 
-/// Lives some hours and gives the requests that the servers read.
+/// Runs some hours and returns the requests that the servers received.
 fn live(server: &Postgres, seed: u64, hours: u64, crawls: usize) -> u64 {
     let mut spec = Spec::day(seed, Mode::Safety);
     spec.seconds = hours * 3600;
     let outcome = simulate_over(&spec, |universe, step, quiet| {
-        let place = Place::Postgres(server.database());
+        let place = LedgerPlace::Postgres(server.database());
         let hours = Stepping { machine: Virtual(universe), step };
-        let open = |_| Crawl::open_passing_with(&place, options(quiet), hours.clone()).unwrap();
+        let open =
+            |_| MachineStore::open_passing_with(&place, options(quiet), hours.clone()).unwrap();
         Crawls::new((0..crawls).map(open).collect(), None)
     });
     lived(&spec, &outcome)
@@ -126,7 +129,7 @@ fn live(server: &Postgres, seed: u64, hours: u64, crawls: usize) -> u64 {
 #[test]
 fn three_crawls_live_an_hour_with_faults_on_one_database() {
     let server = Postgres::start();
-    // `CURTSY_SEEDS=1..20` lives more of them.
+    // `CURTSY_SEEDS=1..20` runs more of them.
     let seeds = std::env::var("CURTSY_SEEDS").unwrap_or("1..2".into());
     let (first, end) = seeds.split_once("..").expect("`CURTSY_SEEDS` is like 1..20");
     let seeds = first.parse().unwrap()..end.parse().unwrap();
@@ -135,7 +138,7 @@ fn three_crawls_live_an_hour_with_faults_on_one_database() {
 }
 
 #[test]
-fn what_one_crawl_does_the_others_see() {
+fn every_crawl_sees_what_the_others_write() {
     let server = Postgres::start();
     let database = server.database();
     let (one, other) = (open(&database), open(&database));
@@ -145,7 +148,7 @@ fn what_one_crawl_does_the_others_see() {
     assert_eq!((view.epoch, view.version), (known.epoch, 0));
     assert_eq!((view.epoch.floor, view.epoch.quiet_until), (None, None), "a first ledger");
 
-    // A turn that one has booked is the other's too.
+    // A turn that one crawl has booked is taken for the other.
     let Committed::Done(receipt) = now(a.commit(turn(&view, LeaseId(1)))).unwrap() else {
         panic!("nobody wrote before");
     };
@@ -161,7 +164,7 @@ fn what_one_crawl_does_the_others_see() {
         let url = CrawlUrl::parse(&format!("http://{name}/")).unwrap();
         UrlRecord::page(url, 0)
     });
-    let at_address = |store: &Handle<_>, record: &UrlRecord, lease| {
+    let at_address = |store: &StoreHandle<_>, record: &UrlRecord, lease| {
         now(store.offer(std::slice::from_ref(record))).unwrap();
         let view = now(store.load(record.host())).unwrap();
         let address = Ipv4Addr::new(192, 0, 2, 7).into();
@@ -174,7 +177,7 @@ fn what_one_crawl_does_the_others_see() {
     let refused = at_address(&b, &records[1], LeaseId(4));
     assert!(matches!(refused, Committed::Refused(Refusal::Address(_))), "{refused:?}");
 
-    // And a stop order, before the very next grant; and its end.
+    // A stop order and its end are seen before the very next grant.
     one.stop(&host("b.test"), true).unwrap();
     let refused = at_address(&b, &records[1], LeaseId(5));
     assert!(matches!(refused, Committed::Refused(Refusal::Stopped)), "{refused:?}");
@@ -182,14 +185,14 @@ fn what_one_crawl_does_the_others_see() {
     other.stop(&host("b.test"), false).unwrap();
     assert!(!now(a.load(&host("b.test"))).unwrap().stopped);
 
-    // Who comes later finds all of it.
+    // A crawl that begins later sees all of this.
     drop((one, other, a, b));
     let later = open(&database);
     let after = now(later.handle().load(&host("a.test"))).unwrap();
     assert_eq!((after.epoch, after.state.turn), (view.epoch, 2));
 }
 
-/// Books turns of one host until it had its number; gives their versions.
+/// Books turns of one host, and returns their versions.
 fn race(database: &str, worker: u64) -> Vec<u64> {
     let crawl = open(database);
     let store = crawl.handle();

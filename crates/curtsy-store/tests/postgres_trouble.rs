@@ -1,5 +1,5 @@
-//! What goes wrong with a database: it is killed, cut off, stalled, emptied, restored, and its clock steps. What was told is kept, nothing is
-//! told twice, and nobody waits for ever.
+//! Failures of a database: it is killed, disconnected, stalled, emptied, restored, and its clock
+//! steps. Acknowledged writes are kept, nothing is acknowledged twice, and no wait is unbounded.
 #![cfg(feature = "postgres")]
 
 mod place;
@@ -12,7 +12,7 @@ use curtsy_core::host::LeaseId;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Committed, Store, StoreError, View};
 use curtsy_sim::services::{Postgres, Proxy, Trouble, Way};
-use curtsy_store::{Crawl, Handle, Hours, OpenError, Options, Place};
+use curtsy_store::{LedgerPlace, MachineClock, MachineStore, OpenError, Options, StoreHandle};
 use postgres::{Client, NoTls};
 
 use place::{now, turn};
@@ -26,11 +26,11 @@ fn host() -> HostKey {
     HostKey::parse("a.test").unwrap()
 }
 
-fn try_open(database: &str) -> Result<Crawl, OpenError> {
-    Crawl::open_passing(Place::Postgres(database.to_owned()), Options::default())
+fn try_open(database: &str) -> Result<MachineStore, OpenError> {
+    MachineStore::open_passing(LedgerPlace::Postgres(database.to_owned()), Options::default())
 }
 
-fn view<H: Hours>(store: &Handle<H>) -> View {
+fn view<H: MachineClock>(store: &StoreHandle<H>) -> View {
     now(store.load(&host())).unwrap()
 }
 
@@ -38,8 +38,9 @@ fn sql(database: &str) -> Client {
     Client::connect(database, NoTls).unwrap()
 }
 
-/// Books a turn, however often that must be asked: an answer that got lost is looked for in the state. Gives its version if that was told.
-fn book<H: Hours>(store: &Handle<H>, lease: LeaseId) -> Option<u64> {
+/// Books a turn, however often that must be repeated. The state shows a lost answer. Returns the
+/// version if it was acknowledged.
+fn book<H: MachineClock>(store: &StoreHandle<H>, lease: LeaseId) -> Option<u64> {
     let mut known = None;
     loop {
         let view = match known.take().map_or_else(|| now(store.load(&host())), Ok) {
@@ -62,7 +63,7 @@ fn book<H: Hours>(store: &Handle<H>, lease: LeaseId) -> Option<u64> {
 }
 
 #[test]
-fn a_server_that_is_killed_loses_nothing_and_nothing_is_told_twice() {
+fn a_killed_server_loses_nothing_and_acknowledges_nothing_twice() {
     let mut server = Postgres::start();
     let database = server.database();
     let (over, booked) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -84,7 +85,7 @@ fn a_server_that_is_killed_loses_nothing_and_nothing_is_told_twice() {
             while booked.load(Ordering::Relaxed) < written + 20 {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // Any moment will do.
+            // At any moment.
             std::thread::sleep(Duration::from_micros(kill as u64 * 379));
             server.kill();
             server.run();
@@ -101,7 +102,7 @@ fn a_server_that_is_killed_loses_nothing_and_nothing_is_told_twice() {
 }
 
 #[test]
-fn an_answer_that_got_lost_is_found_in_the_state() {
+fn a_lost_answer_is_found_in_the_state() {
     let server = Postgres::start();
     let database = server.database();
     let proxy = Proxy::to(server.port);
@@ -109,7 +110,8 @@ fn an_answer_that_got_lost_is_found_in_the_state() {
     let crawl = try_open(&proxy.postgres_url(name)).unwrap();
     let store = crawl.handle();
     let (mut turns, mut lost) = (0, 0);
-    // The line breaks after each part of an answer: to the lock, to the read, to the write, to the end.
+    // The connection breaks after each part of an answer: to the lock, the read, the write, the
+    // end.
     for after in (0..600).step_by(13) {
         let known = view(&store);
         proxy.begin(Trouble::LoseAnswers { after });
@@ -132,7 +134,7 @@ fn an_answer_that_got_lost_is_found_in_the_state() {
 }
 
 #[test]
-fn a_server_that_says_nothing_is_not_waited_for() {
+fn a_stalled_server_is_not_waited_for() {
     let server = Postgres::start();
     let database = server.database();
     let proxy = Proxy::to(server.port);
@@ -148,7 +150,7 @@ fn a_server_that_says_nothing_is_not_waited_for() {
         Err(StoreError::Refused("commit", _))
     ));
     assert!(asked.elapsed() < Duration::from_secs(12), "{:?}", asked.elapsed());
-    // For a while it is not even asked.
+    // For a while no request is sent.
     let asked = Instant::now();
     assert!(now(store.load(&host())).is_err());
     assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
@@ -198,7 +200,7 @@ impl Clocks {
     }
 }
 
-impl Hours for Clocks {
+impl MachineClock for Clocks {
     fn monotonic(&self) -> u64 {
         self.0.lock().unwrap().0
     }
@@ -216,9 +218,14 @@ impl Hours for Clocks {
     }
 }
 
-fn open_with(database: &str, clocks: &Clocks) -> Crawl<Clocks> {
+fn open_with(database: &str, clocks: &Clocks) -> MachineStore<Clocks> {
     let options = Options { quiet: QUIET, ..Options::default() };
-    Crawl::open_passing_with(Place::Postgres(database.to_owned()), options, clocks.clone()).unwrap()
+    MachineStore::open_passing_with(
+        LedgerPlace::Postgres(database.to_owned()),
+        options,
+        clocks.clone(),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -233,7 +240,7 @@ fn steps_of_the_clock_are_taken_out() {
         clocks.pass(10_000_000);
         clocks.step(by);
         passed += 10_000_000;
-        // Whoever comes first takes it out: one by reading, the other by writing.
+        // Either of two processes corrects it: one by reading, the other by writing.
         match by > 0 {
             true => drop(view(&a)),
             false => drop(book(&b, LeaseId(passed))),
@@ -252,7 +259,7 @@ fn steps_of_the_clock_are_taken_out() {
 }
 
 #[test]
-fn a_clock_that_went_back_while_nobody_was_there_takes_nothing_back() {
+fn a_clock_that_went_back_between_processes_is_corrected() {
     let server = Postgres::start();
     let (database, clocks) = (server.database(), Clocks::new());
     let crawl = open_with(&database, &clocks);
@@ -263,13 +270,13 @@ fn a_clock_that_went_back_while_nobody_was_there_takes_nothing_back() {
     let after = view(&open_with(&database, &clocks).handle());
     assert!(after.now >= before.now, "{:?} comes after {:?}", after.now, before.now);
     assert_eq!(after.epoch, before.epoch);
-    // What passes while nobody is there passes.
+    // Time without any process counts.
     clocks.pass(HOUR);
     let later = view(&open_with(&database, &clocks).handle());
     assert_eq!((later.now - after.now).as_micros() as u64, HOUR);
 }
 
-/// A ledger that something happened to is another one, with nothing of what was known.
+/// A ledger that was damaged or replaced is another one, with nothing of the old content.
 #[track_caller]
 fn check_lost(loss: &str, version: u64) {
     let server = Postgres::start();
@@ -322,7 +329,7 @@ fn check_refused(database: &str, what: &str, hint: &str) {
 }
 
 #[test]
-fn who_can_t_open_it_is_told_why() {
+fn an_error_of_opening_says_why() {
     let server = Postgres::start();
     let database = server.database();
     drop(try_open(&database).unwrap());

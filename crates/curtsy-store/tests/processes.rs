@@ -1,4 +1,5 @@
-//! Several processes on one ledger, and processes that are killed: what was told is kept, and nobody starts in another's turn.
+//! Several processes on one ledger, and processes that are killed: acknowledged writes are kept,
+//! and no process starts in another's turn.
 
 mod place;
 
@@ -11,11 +12,11 @@ use std::time::Duration;
 use curtsy_core::host::{HostState, Kind, Lease, LeaseId};
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::{Commit, Committed, Grant, Refusal, Store, UrlRecord, UrlWrite, View};
-use curtsy_store::{Crawl, Handle, Ledger, Machine, Options};
+use curtsy_store::{Ledger, MachineStore, Options, StoreHandle, SystemClock};
 
 use place::{Folder, now};
 
-/// Kills of one run; each comes after up to 120 ms.
+/// Kills of one run. Each comes after up to 120 ms.
 const KILLS: u64 = 25;
 /// Grants of each of two processes that race for one host.
 const GRANTS: u64 = 1000;
@@ -25,11 +26,11 @@ fn page(host: &str, n: u64) -> UrlRecord {
     UrlRecord::page(url, 0)
 }
 
-/// The grant of a page: the host's turn is counted up.
+/// The grant of a page. It increments the host's turn.
 fn grant(view: &View, record: &UrlRecord, lease: LeaseId) -> Commit {
     let mut state = HostState::clone(&view.state);
     state.turn += 1;
-    // A lease of the moment: the one before has ended.
+    // A lease of now: the one before has ended.
     state.leases = vec![Lease {
         id: lease,
         kind: Kind::Page,
@@ -64,14 +65,15 @@ fn write(record: &UrlRecord, to: Option<UrlRecord>) -> UrlWrite {
     UrlWrite { from: Some(record.host().clone()), id: record.id, claim: record.claim, to }
 }
 
-/// What a child process does, if this is one.
+/// The task of a child process, if this is one.
 #[test]
 fn child() {
     let Ok(what) = std::env::var("CURTSY_STORE_CHILD") else { return };
     let words: Vec<&str> = what.split(' ').collect();
     let [job, ledger, crawl, from] = words[..] else { panic!("{what}") };
     let from = from.parse().unwrap();
-    let crawl = Crawl::open(Path::new(ledger), Path::new(crawl), Options::default()).unwrap();
+    let crawl =
+        MachineStore::open(Path::new(ledger), Path::new(crawl), Options::default()).unwrap();
     match job {
         "write" => write_on(&crawl.handle(), from),
         _ => {
@@ -91,15 +93,15 @@ fn start(job: &str, folder: &Folder, crawl: &Path, from: u64) -> Child {
         .unwrap()
 }
 
-/// Tells the parent what was told to us.
+/// Reports to the parent what was acknowledged.
 fn tell(line: std::fmt::Arguments<'_>) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "= {line}").unwrap();
     out.flush().unwrap();
 }
 
-/// Offers, is granted and settles pages for ever, and tells each answer.
-fn write_on(store: &Handle<Machine>, from: u64) {
+/// Offers, is granted and settles pages for ever, and reports each answer.
+fn write_on(store: &StoreHandle<SystemClock>, from: u64) {
     for n in from.. {
         let host = format!("h{}.test", n % 7);
         let record = page(&host, n);
@@ -121,7 +123,7 @@ fn write_on(store: &Handle<Machine>, from: u64) {
 }
 
 #[test]
-fn what_was_told_outlives_kill_9() {
+fn acknowledged_writes_survive_kill_9() {
     let folder = Folder::new("kill");
     let (mut offered, mut granted, mut settled) =
         (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
@@ -130,7 +132,7 @@ fn what_was_told_outlives_kill_9() {
         let mut child = start("write", &folder, &folder.crawl(), next + 1);
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let killer = std::thread::spawn(move || {
-            // Any moment will do: some while it opens, most while it writes.
+            // At any moment: sometimes while it opens, mostly while it writes.
             std::thread::sleep(Duration::from_millis(kill * 37 % 120));
             child.kill().unwrap();
             child.wait().unwrap();
@@ -158,7 +160,7 @@ fn check(
     granted: &BTreeMap<u64, u64>,
     settled: &BTreeSet<u64>,
 ) {
-    let crawl = Crawl::open(&folder.ledger(), &folder.crawl(), Options::default()).unwrap();
+    let crawl = MachineStore::open(&folder.ledger(), &folder.crawl(), Options::default()).unwrap();
     let store = crawl.handle();
     let all: Vec<_> = offered.iter().map(|n| page(&format!("h{}.test", n % 7), *n)).collect();
     assert_eq!(now(store.offer(&all)).unwrap().new, 0, "what was offered is known");
@@ -182,12 +184,12 @@ fn check(
         let refused = now(store.commit(grant(&view, &claimed, LeaseId(u64::MAX)))).unwrap();
         assert!(matches!(refused, Committed::Refused(Refusal::Gone)), "page {n} was settled");
     }
-    // At most one more of each was written and not told, in each life.
+    // In each life at most one more write of each kind was not acknowledged.
     let open = (offered.len() - settled.len()) as u64;
     assert!(crawl.queued() + KILLS >= open && crawl.queued() <= open + KILLS, "none is lost");
 }
 
-/// Waits for the other one, so that both are at it at the same time.
+/// Waits for the other process, so that both run at the same time.
 fn meet(ledger: &Path, worker: u64) {
     let here = |worker| ledger.with_extension(format!("worker-{worker}"));
     std::fs::write(here(worker), "").unwrap();
@@ -200,8 +202,8 @@ fn meet(ledger: &Path, worker: u64) {
     panic!("the other one does not come");
 }
 
-/// Takes turns on one host until it had its number, and tells each.
-fn race(store: &Handle<Machine>, worker: u64) {
+/// Takes turns on one host, and reports each.
+fn race(store: &StoreHandle<SystemClock>, worker: u64) {
     let host = HostKey::parse("one.test").unwrap();
     let records: Vec<UrlRecord> =
         (0..GRANTS).map(|n| page("one.test", worker * GRANTS + n)).collect();
@@ -253,7 +255,7 @@ fn two_processes_never_take_the_same_turn() {
     }
     assert_eq!(versions.len() as u64, 2 * GRANTS);
     assert!(stale > 0, "they met");
-    let mut ledger = Ledger::open(&folder.ledger(), Machine, Duration::ZERO).unwrap();
+    let mut ledger = Ledger::open(&folder.ledger(), SystemClock, Duration::ZERO).unwrap();
     let state = ledger.state(&HostKey::parse("one.test").unwrap()).unwrap();
     assert_eq!(u64::from(state.turn), 2 * GRANTS, "each grant had a turn of its own");
 }
@@ -263,11 +265,11 @@ fn a_grant_of_one_crawl_is_stale_for_another() {
     let folder = Folder::new("stale");
     let crawls = [1, 2].map(|n| {
         let path = folder.path().join(format!("crawl-{n}.db"));
-        Crawl::open(&folder.ledger(), &path, Options::default()).unwrap()
+        MachineStore::open(&folder.ledger(), &path, Options::default()).unwrap()
     });
     let [one, other] = [crawls[0].handle(), crawls[1].handle()];
     let record = page("one.test", 1);
-    let mut ledger = Ledger::open(&folder.ledger(), Machine, Duration::ZERO).unwrap();
+    let mut ledger = Ledger::open(&folder.ledger(), SystemClock, Duration::ZERO).unwrap();
     for store in [&one, &other] {
         assert_eq!(
             now(store.offer(std::slice::from_ref(&record))).unwrap().new,
@@ -282,7 +284,7 @@ fn a_grant_of_one_crawl_is_stale_for_another() {
         Committed::Stale(newer) => assert!(newer.state.lease(LeaseId(1)).is_some()),
         result => panic!("{result:?}"),
     }
-    // A stop order of a third process is seen by the very next grant.
+    // The very next grant sees a stop order of a third process.
     let view = now(other.load(record.host())).unwrap();
     ledger.stop(record.host(), true).unwrap();
     let told = now(other.commit(grant(&view, &record, LeaseId(3)))).unwrap();

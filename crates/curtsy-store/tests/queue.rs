@@ -7,17 +7,19 @@ use std::rc::Rc;
 
 use curtsy_engine::Source;
 use curtsy_sim::services::Redis;
-use curtsy_store::redis::{Empty, Link, LinkOptions, Queue, Script, Wire, WireError};
+use curtsy_store::redis::{
+    Empty, FleetQueue, LinkOptions, RedisLink, RedisScript, Wire, WireError,
+};
 use redis::{Cmd, Commands, Value};
 
 /// A link that loses every second answer.
 struct Lossy {
-    link: Link,
+    link: RedisLink,
     asked: Cell<u32>,
 }
 
 impl Wire for Lossy {
-    async fn run(&self, script: &'static Script, command: &Cmd) -> Result<Value, WireError> {
+    async fn run(&self, script: &'static RedisScript, command: &Cmd) -> Result<Value, WireError> {
         let answer = self.link.run(script, command).await?;
         self.asked.set(self.asked.get() + 1);
         match self.asked.get() % 2 {
@@ -31,7 +33,7 @@ impl Wire for Lossy {
     }
 }
 
-/// An entry is given until it is known to be offered, however many answers get lost.
+/// An entry is returned until it is known to be offered, however many answers get lost.
 #[test]
 fn an_entry_whose_answer_got_lost_is_given_again() {
     let server = Redis::forgetful();
@@ -39,9 +41,9 @@ fn an_entry_whose_answer_got_lost_is_given_again() {
     let urls: Vec<String> = (0..20).map(|n| format!("http://a.test/{n}")).collect();
     let _: () = db.rpush("q", &urls).unwrap();
     let options = LinkOptions { empty: Empty::New, ..LinkOptions::default() };
-    let link = Link::new(&server.url(), options).unwrap();
+    let link = RedisLink::new(&server.url(), options).unwrap();
     let wire = Rc::new(Lossy { link, asked: Cell::new(0) });
-    let queue = Queue::new(Rc::clone(&wire), "w".into(), "q", "rejected");
+    let queue = FleetQueue::new(Rc::clone(&wire), "w".into(), "q", "rejected");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut given = BTreeSet::new();
     for _ in 0..40 {

@@ -1,4 +1,4 @@
-//! The store in Redis keeps the contract of every store, over a real server, in virtual time.
+//! The store in Redis passes the contract of every store, over a real server, in virtual time.
 #![cfg(feature = "redis")]
 
 mod place;
@@ -13,7 +13,7 @@ use curtsy_sim::contract::{Rig, Way, keep_the_contract};
 use curtsy_sim::executor::Universe;
 use curtsy_sim::{Backing, Mode, SimClock, Spec, simulate_over};
 use curtsy_store::redis::{
-    ARRIVE, Empty, LinkOptions, Options, RawClock, RedisStore, Script, Server as Told, Wire,
+    ARRIVE, Empty, LinkOptions, Options, RawClock, RedisScript, RedisStore, Server as Told, Wire,
     WireError, arrive, is_unknown_script,
 };
 use redis::{Cmd, Connection, RedisError, Value};
@@ -21,7 +21,7 @@ use redis::{Cmd, Connection, RedisError, Value};
 use curtsy_sim::services::Redis as Server;
 use place::lived;
 
-/// A connection that answers before anything else happens: virtual time does not pass meanwhile.
+/// A connection that answers before anything else happens, so virtual time does not pass meanwhile.
 struct Blocking {
     connection: RefCell<Connection>,
     options: LinkOptions,
@@ -57,7 +57,7 @@ impl Blocking {
 }
 
 impl Wire for Blocking {
-    async fn run(&self, script: &'static Script, command: &Cmd) -> Result<Value, WireError> {
+    async fn run(&self, script: &'static RedisScript, command: &Cmd) -> Result<Value, WireError> {
         let mut answer = self.query(command);
         if answer.as_ref().is_err_and(is_unknown_script) {
             self.query(redis::cmd("SCRIPT").arg("LOAD").arg(script.text)).unwrap();
@@ -79,7 +79,7 @@ struct InRedis {
 }
 
 impl InRedis {
-    /// A store that nobody was in before.
+    /// A store that no worker has used.
     fn new(server: &Rc<Server>, universe: Rc<Universe>) -> InRedis {
         let raw: RawClock = Rc::new(move || universe.now());
         InRedis::over(server, raw, LinkOptions::default(), Options::default())
@@ -104,7 +104,7 @@ impl InRedis {
     }
 }
 
-/// The clock of somebody who asks once.
+/// The clock of a client that makes one call.
 struct Still;
 
 impl curtsy_engine::Clock for Still {
@@ -146,7 +146,7 @@ impl Backing for InRedis {
         Rig::stop(self, host, stopped);
     }
 
-    /// What a killed server loses is tried with real ones; here nothing is lost.
+    /// The loss of a killed server is tested with real ones. Here nothing is lost.
     fn lose(&self, _: Duration) {}
 
     fn empty(&self) {
@@ -169,7 +169,7 @@ impl Backing for InRedis {
     }
 }
 
-/// The answer of a call that waits for nobody.
+/// The answer of a call that does not wait.
 fn now<T>(call: impl Future<Output = T>) -> T {
     let mut call = std::pin::pin!(call);
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
@@ -220,7 +220,7 @@ fn an_emptied_store_is_no_new_one_to_a_worker_that_knew_it() {
     assert_eq!(epoch(&newcomer), lost, "and everybody is quiet");
 }
 
-/// Lives some hours and gives the requests that the servers read.
+/// Runs some hours and returns the requests that the servers received.
 fn live(server: &Rc<Server>, seed: u64, hours: u64, mode: Mode) -> u64 {
     let mut spec = Spec::day(seed, mode);
     spec.seconds = hours * 3600;
@@ -233,13 +233,13 @@ fn live(server: &Rc<Server>, seed: u64, hours: u64, mode: Mode) -> u64 {
     lived(&spec, &outcome)
 }
 
-/// As the simulator's own store has it.
+/// As in the simulator's own store.
 const QUARANTINE: Duration = Duration::from_secs(11);
 
 #[test]
 fn a_fleet_lives_hours_with_faults_over_redis() {
     let server = Rc::new(Server::forgetful());
-    // `CURTSY_SEEDS=1..20` lives more of them.
+    // `CURTSY_SEEDS=1..20` runs more of them.
     let seeds = std::env::var("CURTSY_SEEDS").unwrap_or("1..2".into());
     let (first, end) = seeds.split_once("..").expect("`CURTSY_SEEDS` is like 1..20");
     let seeds = first.parse().unwrap()..end.parse().unwrap();

@@ -1,10 +1,11 @@
-//! What a user of Redis must be allowed to do: with exactly that a link opens, and whatever is missing is named before anything is done.
+//! The rights that a user of Redis needs: with exactly these a link opens, and each missing one is
+//! named before anything is done.
 #![cfg(feature = "redis")]
 
 use std::rc::Rc;
 
 use curtsy_sim::services::Redis;
-use curtsy_store::redis::{Caller, Empty, Link, LinkOptions, Rights, WireError, fleet};
+use curtsy_store::redis::{ClientKind, Empty, LinkOptions, RedisLink, Rights, WireError, fleet};
 use redis::Connection;
 
 const LISTS: [&str; 3] = ["crawler_queue", "page_fetcher_dlq", "page_fetcher_rejected"];
@@ -23,7 +24,7 @@ impl Door {
         Door { server, admin, runtime }
     }
 
-    /// A user `w` with the password `s3cret` and just these rights.
+    /// A user `w` with the password `s3cret` and only these rights.
     fn let_in<'a>(&mut self, rights: impl Iterator<Item = &'a str>) {
         let mut command = redis::cmd("ACL");
         command.arg(&["SETUSER", "w", "reset", "on", ">s3cret"]);
@@ -35,7 +36,7 @@ impl Door {
         redis::cmd("SCRIPT").arg("FLUSH").query::<()>(&mut self.admin).unwrap();
     }
 
-    fn knock(&self, caller: Caller, rights: &Rights) -> Result<(), WireError> {
+    fn knock(&self, caller: ClientKind, rights: &Rights) -> Result<(), WireError> {
         let url = format!("redis://w:s3cret@127.0.0.1:{}/0", self.server.port);
         let options = LinkOptions {
             caller,
@@ -43,7 +44,7 @@ impl Door {
             empty: Empty::New,
             ..LinkOptions::default()
         };
-        let link = Rc::new(Link::new(&url, options).unwrap());
+        let link = Rc::new(RedisLink::new(&url, options).unwrap());
         self.runtime.block_on(async {
             link.open().await?;
             fleet::status(&link, &LISTS).await.map(|_| ())
@@ -51,7 +52,7 @@ impl Door {
     }
 }
 
-/// A line without its first three words.
+/// Returns a line without its first three words.
 fn words(line: &str) -> Vec<String> {
     line.split(' ').skip(3).map(str::to_owned).collect()
 }
@@ -62,14 +63,14 @@ fn every_right_of_a_worker_is_needed_and_no_other() {
     let rights = Rights::of_worker(&LISTS);
     let all = words(&rights.line("w"));
     door.let_in(all.iter().map(String::as_str));
-    door.knock(Caller::Worker, &rights).unwrap();
+    door.knock(ClientKind::Worker, &rights).unwrap();
     assert!(all.len() > 40, "{all:?}");
     for missing in all.iter().filter(|right| *right != "+select") {
         door.let_in(all.iter().filter(|right| *right != missing).map(String::as_str));
-        let WireError::Unfit(told) = door.knock(Caller::Worker, &rights).unwrap_err() else {
+        let WireError::Unfit(told) = door.knock(ClientKind::Worker, &rights).unwrap_err() else {
             panic!("{missing} is not missed");
         };
-        // A key under a pattern of ours is named by it, a command by its name.
+        // A key is reported by its pattern, a command by its name.
         let name = missing.trim_start_matches(['+', '~']).split('|').next().unwrap();
         assert!(told.to_lowercase().contains(name), "{missing}: {told}");
         let (_, hint) = told.split_once("\nhint: ").expect(&told);
@@ -79,11 +80,11 @@ fn every_right_of_a_worker_is_needed_and_no_other() {
 }
 
 #[test]
-fn what_the_hint_says_lets_in() {
+fn the_command_in_the_hint_grants_the_rights() {
     let mut door = Door::new();
     let rights = Rights::of_worker(&LISTS);
     door.let_in(["+eval"].into_iter());
-    let told = door.knock(Caller::Worker, &rights).unwrap_err().to_string();
+    let told = door.knock(ClientKind::Worker, &rights).unwrap_err().to_string();
     assert!(told.contains("may not run"), "{told}");
     let line = told.split('`').find(|part| part.starts_with("ACL SETUSER")).unwrap();
     let mut words = line.split(' ');
@@ -92,11 +93,11 @@ fn what_the_hint_says_lets_in() {
         command.arg(word);
     });
     command.query::<()>(&mut door.admin).unwrap();
-    door.knock(Caller::Worker, &rights).unwrap();
+    door.knock(ClientKind::Worker, &rights).unwrap();
 }
 
 #[test]
-fn rights_to_read_only_are_told_from_rights_to_write() {
+fn read_only_rights_differ_from_write_rights() {
     let mut door = Door::new();
     let rights = Rights::of_pages();
     let all: Vec<String> = words(&rights.line("w"))
@@ -104,21 +105,21 @@ fn rights_to_read_only_are_told_from_rights_to_write() {
         .map(|word| word.replace("~webpage", "%R~webpage"))
         .collect();
     door.let_in(all.iter().map(String::as_str));
-    let told = door.knock(Caller::Guest, &rights).unwrap_err().to_string();
+    let told = door.knock(ClientKind::Guest, &rights).unwrap_err().to_string();
     assert!(told.contains("`SET` on `webpage:*`") && !told.contains("`GET`"), "{told}");
 }
 
 #[test]
-fn a_wrong_password_is_told_and_not_repeated() {
+fn a_wrong_password_is_reported_and_not_shown() {
     let mut door = Door::new();
-    let told = door.knock(Caller::Worker, &Rights::default()).unwrap_err();
+    let told = door.knock(ClientKind::Worker, &Rights::default()).unwrap_err();
     assert!(matches!(told, WireError::Unfit(_)), "{told:?}");
     assert!(told.to_string().contains("does not know this user"), "{told}");
     redis::cmd("CONFIG")
         .arg(&["SET", "requirepass", "other"])
         .query::<()>(&mut door.admin)
         .unwrap();
-    let link = Link::new(&door.server.url(), LinkOptions::default()).unwrap();
+    let link = RedisLink::new(&door.server.url(), LinkOptions::default()).unwrap();
     let told = door.runtime.block_on(link.open()).unwrap_err().to_string();
     assert!(told.contains("wants a user and a password"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! Several workers of one crawl: each has hosts of its own, and nobody's hosts are left lying.
+//! Several workers of one crawl: each has hosts of its own, and no host is neglected.
 
 mod place;
 
@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Store, UrlRecord};
-use curtsy_store::{Crawl, Handle, Hours, Options};
+use curtsy_store::{MachineClock, MachineStore, Options, StoreHandle};
 
 use place::{Folder, now};
 
@@ -16,7 +16,7 @@ use place::{Folder, now};
 #[derive(Clone)]
 struct ByHand(Rc<Cell<u64>>);
 
-impl Hours for ByHand {
+impl MachineClock for ByHand {
     fn monotonic(&self) -> u64 {
         self.0.get()
     }
@@ -31,7 +31,7 @@ impl Hours for ByHand {
     }
 }
 
-fn hosts(worker: &Handle<ByHand>) -> BTreeSet<String> {
+fn hosts(worker: &StoreHandle<ByHand>) -> BTreeSet<String> {
     let taken = now(worker.take(100)).unwrap();
     taken.visits.iter().map(|visit| visit.view.host.as_str().to_owned()).collect()
 }
@@ -39,9 +39,9 @@ fn hosts(worker: &Handle<ByHand>) -> BTreeSet<String> {
 #[test]
 fn a_worker_takes_its_own_hosts_and_those_of_others_only_when_it_has_none() {
     let (folder, clock) = (Folder::new("shares"), ByHand(Rc::new(Cell::new(1_000_000))));
-    let crawl =
-        Crawl::open_passing_with(folder.ledger(), Options::default(), clock.clone()).unwrap();
-    let workers: Vec<Handle<ByHand>> = (0..3).map(|n| crawl.handle_of(n, 3)).collect();
+    let crawl = MachineStore::open_passing_with(folder.ledger(), Options::default(), clock.clone())
+        .unwrap();
+    let workers: Vec<StoreHandle<ByHand>> = (0..3).map(|n| crawl.handle_of(n, 3)).collect();
     let url = |n: usize| CrawlUrl::parse(&format!("http://h{n}.test/")).unwrap();
     let records: Vec<UrlRecord> = (0..30).map(|n| UrlRecord::page(url(n), 0)).collect();
     now(workers[0].offer(&records)).unwrap();
@@ -49,7 +49,7 @@ fn a_worker_takes_its_own_hosts_and_those_of_others_only_when_it_has_none() {
     let (first, second) = (hosts(&workers[0]), hosts(&workers[1]));
     assert_eq!((first.len(), second.len()), (10, 10));
     assert!(first.is_disjoint(&second));
-    // The third one does not come: its hosts were due before anybody looked.
+    // The third worker does not come. Its hosts were due before the first call.
     let mut helped = BTreeSet::new();
     for worker in workers.iter().take(2).cycle().take(10) {
         let one = hosts(worker);

@@ -1,5 +1,6 @@
-//! The tables that people read, `domain_risk` and `url_fetch_cache`: their columns, what is in them, and that they are one transaction with the
-//! state that they show. The same checks on SQLite and on a real Postgres.
+//! The readable tables `domain_risk` and `url_fetch_cache`: their columns, their content, and that
+//! they are written in one transaction with the state that they show. The same checks on SQLite and
+//! on a real Postgres.
 
 mod place;
 
@@ -19,7 +20,7 @@ use curtsy_engine::{
     Cache, CachedPage, Commit, Committed, Exchanged, Fetched, FrictionEvent, Head, Store,
     StoreError, UrlRecord, UrlWrite, View,
 };
-use curtsy_store::{Crawl, Handle, Hours, Options, Place, Shows};
+use curtsy_store::{LedgerPlace, MachineClock, MachineStore, Options, ReadableTables, StoreHandle};
 use rusqlite::Connection;
 
 use place::{Folder, now, plain, turn};
@@ -32,7 +33,7 @@ const BEGIN: Time = Time::from_secs(1_800_000_000);
 #[derive(Clone)]
 struct Clocks(Rc<Cell<Duration>>);
 
-impl Hours for Clocks {
+impl MachineClock for Clocks {
     fn monotonic(&self) -> u64 {
         self.0.get().as_micros() as u64
     }
@@ -50,10 +51,10 @@ impl Hours for Clocks {
     }
 }
 
-/// A ledger that shows its tables, and another way to read them.
+/// A ledger with readable tables, and another connection to them.
 struct Shown {
     clocks: Clocks,
-    place: Place,
+    place: LedgerPlace,
     kept: Kept,
 }
 
@@ -66,16 +67,16 @@ enum Kept {
 }
 
 impl Shown {
-    /// Tries a check on every kind of ledger.
+    /// Runs a check on every kind of ledger.
     fn on_each(check: impl Fn(&Shown)) {
         let clocks = || Clocks(Rc::new(Cell::new(Duration::ZERO)));
         let folder = Folder::new("shown");
-        let place = Place::from(folder.ledger());
+        let place = LedgerPlace::from(folder.ledger());
         check(&Shown { clocks: clocks(), place, kept: Kept::File(folder) });
         #[cfg(feature = "postgres")]
         {
             let server = curtsy_sim::services::Postgres::start();
-            let place = Place::Postgres(server.database());
+            let place = LedgerPlace::Postgres(server.database());
             check(&Shown { clocks: clocks(), place, kept: Kept::Postgres { _server: server } });
         }
     }
@@ -84,18 +85,18 @@ impl Shown {
         self.clocks.0.set(self.clocks.0.get() + span);
     }
 
-    fn open(&self) -> Crawl<Clocks> {
+    fn open(&self) -> MachineStore<Clocks> {
         let risk = policy::Risk {
             active: true,
             early_stop: 3,
             daily_percent: 90,
             delay: [Duration::ZERO; 3],
         };
-        let options = Options { shows: Shows::RiskAndPages(risk), ..Options::default() };
-        Crawl::open_passing_with(&self.place, options, self.clocks.clone()).unwrap()
+        let options = Options { shows: ReadableTables::RiskAndPages(risk), ..Options::default() };
+        MachineStore::open_passing_with(&self.place, options, self.clocks.clone()).unwrap()
     }
 
-    /// Rows as another connection reads them, as text.
+    /// Returns rows as another connection reads them, as text.
     fn rows(&self, sql: &str) -> Vec<Vec<Option<String>>> {
         match &self.kept {
             Kept::File(folder) => {
@@ -130,11 +131,11 @@ impl Shown {
 
     #[cfg(feature = "postgres")]
     fn client(&self) -> postgres::Client {
-        let Place::Postgres(url) = &self.place else { panic!("a database") };
+        let LedgerPlace::Postgres(url) = &self.place else { panic!("a database") };
         postgres::Client::connect(url, postgres::NoTls).unwrap()
     }
 
-    /// Something by hand.
+    /// Runs SQL by hand.
     fn run(&self, on_sqlite: &str, on_postgres: &str) {
         let _ = on_postgres;
         match &self.kept {
@@ -146,7 +147,7 @@ impl Shown {
         }
     }
 
-    /// A moment of a table as text.
+    /// Returns a time of a table as text.
     fn moment(&self, column: &str) -> String {
         match &self.kept {
             Kept::File(_) => column.to_owned(),
@@ -157,7 +158,7 @@ impl Shown {
         }
     }
 
-    /// A table's columns with their types, in order.
+    /// Returns a table's columns with their types, in order.
     fn columns(&self, table: &str) -> Vec<String> {
         let sql = match &self.kept {
             Kept::File(_) => format!(
@@ -176,7 +177,7 @@ impl Shown {
         self.rows(&sql).into_iter().map(|row| row[0].clone().unwrap()).collect()
     }
 
-    /// The row of `domain_risk`: score, events, last fetch, made, changed.
+    /// Returns the row of `domain_risk`: score, events, last fetch, created, updated.
     fn risk(&self) -> Option<(String, serde_json::Value, [Option<String>; 3])> {
         let [fetched, made, changed] =
             ["last_fetch_at", "created_at", "updated_at"].map(|column| self.moment(column));
@@ -192,11 +193,11 @@ impl Shown {
     }
 }
 
-fn view(store: &Handle<Clocks>) -> View {
+fn view(store: &StoreHandle<Clocks>) -> View {
     now(store.load(&HostKey::parse("example.com").unwrap())).unwrap()
 }
 
-/// The commit of an exchange that came to a status, with the risk that it adds.
+/// The commit of an exchange with this status, and the risk that it adds.
 fn exchanged(view: &View, points: Option<u8>, status: u16) -> Commit {
     let mut state = HostState::clone(&view.state);
     state.turn += 1;
@@ -287,11 +288,12 @@ fn the_tables_have_the_columns_that_were_asked_for() {
 #[test]
 fn a_ledger_that_shows_nothing_has_no_such_tables() {
     let folder = Folder::new("unshown");
-    drop(Crawl::open_passing(folder.ledger(), Options::default()).unwrap());
+    drop(MachineStore::open_passing(folder.ledger(), Options::default()).unwrap());
     let db = Connection::open(folder.ledger()).unwrap();
     let sql = "SELECT count(*) FROM sqlite_schema WHERE name IN ('domain_risk', 'url_fetch_cache')";
     assert_eq!(db.query_row(sql, [], |row| row.get(0)), Ok(0));
-    let cache = Crawl::open_passing(folder.ledger(), Options::default()).unwrap().handle().cache();
+    let cache =
+        MachineStore::open_passing(folder.ledger(), Options::default()).unwrap().handle().cache();
     let record = page("https://example.com/");
     now(cache.put(&record, kept(BEGIN), None));
     assert_eq!(now(cache.get(record.url.key())), None);
@@ -353,7 +355,7 @@ fn the_last_hundred_signals_are_shown() {
         assert_eq!((score.as_str(), signals.len()), ("100", 100));
         assert_eq!(signals[0], "403:example.com/admin");
         assert_eq!(signals[99], "502:example.com/admin");
-        // What somebody else made of it does no harm.
+        // Other content in this column does no harm.
         shown.run(
             "UPDATE domain_risk SET friction_events = '{'",
             "UPDATE domain_risk SET friction_events = '{}'",
@@ -395,7 +397,7 @@ fn what_is_shown_and_the_state_are_one_transaction() {
                 "DROP TRIGGER refuses",
                 &format!("ALTER TABLE {table} DROP CONSTRAINT refuses"),
             );
-            // The page goes with the next one.
+            // The next commit takes the page.
             done(now(store.commit(commit())));
             assert!(view(&reader).version > before.version);
             assert!(now(reader.cache().page(record.url.key())).is_some(), "{table}");
@@ -408,7 +410,7 @@ fn page(url: &str) -> UrlRecord {
     UrlRecord::page(CrawlUrl::parse(url).unwrap(), 0)
 }
 
-/// The change of a URL whose answer is in hand.
+/// The change of a URL whose answer a worker holds.
 fn held(record: &UrlRecord) -> Vec<UrlWrite> {
     let to = Some(UrlRecord { held: true, ..record.clone() });
     vec![UrlWrite { from: Some(record.host().clone()), id: record.id, claim: None, to }]
@@ -418,7 +420,7 @@ fn kept(fresh_until: Time) -> CachedPage {
     CachedPage { fresh_until, etag: Some("\"a\"".into()), last_modified: None }
 }
 
-/// What a page's answer said, and what was in it.
+/// The head of a page's answer, and its body.
 type Said<'a> = Option<(&'a str, &'a [u8])>;
 
 const HTML: Said<'static> = Some(("text/html; charset=iso-8859-1", b"<p>caf\xe9"));
@@ -443,7 +445,7 @@ fn together<T>(commit: impl Future<Output = T>, put: impl Future<Output = ()>) -
 
 /// Commits, and keeps the page of the same answer as the engine does.
 fn with_page(
-    store: &Handle<Clocks>,
+    store: &StoreHandle<Clocks>,
     commit: Commit,
     record: &UrlRecord,
     page: CachedPage,
@@ -468,7 +470,8 @@ async fn put(cache: &dyn Cache, record: &UrlRecord, page: CachedPage, said: Said
 }
 
 impl Shown {
-    /// The row of a page: hash, URL, host, text, status, headers, hash of the body, fetched, expires.
+    /// Returns the row of a page: hash, URL, host, text, status, headers, hash of the body,
+    /// fetched, expires.
     fn page(&self, url: &str) -> Option<[Option<String>; 9]> {
         let (fetched, expires) = (self.moment("fetched_at"), self.moment("expires_at"));
         let sql = format!(
@@ -478,7 +481,7 @@ impl Shown {
         self.rows(&sql).into_iter().next().map(|row| row.try_into().unwrap())
     }
 
-    /// Transactions that wrote, where they are counted.
+    /// Returns the number of transactions that wrote, where they are counted.
     fn writes(&self) -> Option<String> {
         match &self.kept {
             Kept::File(_) => None,
@@ -521,7 +524,7 @@ fn a_page_goes_with_the_commit_of_its_exchange() {
         );
         assert_eq!((fetched, expires), (timestamp(BEGIN), timestamp(BEGIN + DAY)));
 
-        // Whoever asks elsewhere has it in UTF-8.
+        // The page comes back in UTF-8.
         let cache = reader.cache();
         now(cache.look_ahead(&[record.url.key(), page("https://example.com/").url.key()]));
         assert_eq!(now(cache.get(record.url.key())), Some(kept(BEGIN + DAY)));
@@ -531,7 +534,7 @@ fn a_page_goes_with_the_commit_of_its_exchange() {
         assert_eq!(head.content_type.as_deref(), Some("text/html; charset=utf-8"));
         assert_eq!((head.status, head.etag.as_deref()), (200, Some("\"a\"")));
 
-        // One that is stale keeps nothing; its page waits for the next one, and counts meanwhile.
+        // A stale commit keeps no page. The page waits for the next commit and counts meanwhile.
         let record = page("https://example.com/c");
         let stale = Commit { urls: held(&record), ..commit };
         let told = with_page(&store, stale, &record, kept(BEGIN), HTML);
@@ -558,7 +561,7 @@ fn a_page_that_is_confirmed_stays_and_is_fresh_again() {
         let crawl = shown.open();
         let (store, record) = (crawl.handle(), page("https://example.com/a"));
         let cache = store.cache();
-        // Without a commit under way it is kept by itself.
+        // Without such a commit the page is written alone.
         now(put(&cache, &record, kept(BEGIN), HTML));
         let first = shown.page("https://example.com/a").unwrap();
         shown.pass(DAY);
@@ -577,7 +580,7 @@ fn a_page_that_is_confirmed_stays_and_is_fresh_again() {
         assert_eq!(second[..5], first[..5]);
         assert_eq!(second[6], first[6]);
         assert_eq!(second[7..], [Some(timestamp(BEGIN + DAY)), Some(timestamp(BEGIN + 3 * DAY))]);
-        // What is not held can't be confirmed.
+        // A page that is not kept can't be confirmed.
         let other = page("https://example.com/b");
         now(put(&cache, &other, kept(BEGIN), None));
         assert_eq!(now(cache.get(other.url.key())), None);
@@ -585,7 +588,7 @@ fn a_page_that_is_confirmed_stays_and_is_fresh_again() {
 }
 
 #[test]
-fn what_is_no_text_or_too_large_is_not_kept_as_text() {
+fn bodies_that_are_not_text_or_too_large_are_not_kept_as_text() {
     Shown::on_each(|shown| {
         let crawl = shown.open();
         let (cache, record) = (crawl.handle().cache(), page("https://example.com/a"));
@@ -594,7 +597,7 @@ fn what_is_no_text_or_too_large_is_not_kept_as_text() {
         assert_eq!((&row[3], row[4].as_deref()), (&None, Some("200")));
         assert_eq!(now(cache.get(record.url.key())), Some(kept(BEGIN)));
         assert_eq!(now(cache.page(record.url.key())), None);
-        // Neither does a sign that Postgres does not take keep it from being kept.
+        // A character that Postgres does not accept does not prevent this.
         now(put(&cache, &record, kept(BEGIN), Some(("text/html", b"a\0b"))));
         assert_eq!(now(cache.page(record.url.key())).unwrap().1.body, "ab");
         let large = vec![b'a'; 2 * 1024 * 1024 + 1];

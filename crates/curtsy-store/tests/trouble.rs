@@ -1,4 +1,5 @@
-//! What a person is told when a store can't be opened or written, and that nothing is lost by it.
+//! The messages for a store that can't be opened or written, and that nothing is lost then.
+#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 
 mod place;
 
@@ -7,16 +8,16 @@ use std::path::Path;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Store, UrlRecord};
 use curtsy_sim::services::could_not_run;
-use curtsy_store::{Crawl, Ledger, Machine, OpenError, Options};
+use curtsy_store::{Ledger, MachineStore, OpenError, Options, SystemClock};
 use rusqlite::Connection;
 
 use place::{Folder, now};
 
-fn open(folder: &Folder) -> Result<Crawl, OpenError> {
-    Crawl::open(&folder.ledger(), &folder.crawl(), Options::default())
+fn open(folder: &Folder) -> Result<MachineStore, OpenError> {
+    MachineStore::open(&folder.ledger(), &folder.crawl(), Options::default())
 }
 
-fn told(opened: Result<Crawl, OpenError>) -> String {
+fn told(opened: Result<MachineStore, OpenError>) -> String {
     opened.err().expect("it is refused").to_string()
 }
 
@@ -39,9 +40,9 @@ fn another_crawl_has_the_file() {
     let pid = format!("(process {})", std::process::id());
     check(&told(open(&folder)), "is in use by another crawl", "wait for it or stop it");
     assert!(told(open(&folder)).contains(&pid));
-    // Another file with the same ledger is no trouble.
+    // Another file with the same ledger is no problem.
     let other = folder.path().join("other.db");
-    Crawl::open(&folder.ledger(), &other, Options::default()).unwrap();
+    MachineStore::open(&folder.ledger(), &other, Options::default()).unwrap();
     drop(first);
     open(&folder).unwrap();
 }
@@ -109,12 +110,12 @@ fn the_folder_cannot_be_written_to() {
     let folder = Folder::new("read-only");
     let nowhere = Path::new("/proc/self/nowhere.db");
     let (ledger, crawl) = (folder.ledger(), folder.crawl());
-    let refused = Crawl::open(&ledger, nowhere, Options::default());
+    let refused = MachineStore::open(&ledger, nowhere, Options::default());
     check(&told(refused), "can't write to `/proc/self/nowhere.db`", "must be writable");
-    let refused = Crawl::open(nowhere, &crawl, Options::default());
+    let refused = MachineStore::open(nowhere, &crawl, Options::default());
     check(&told(refused), "can't write to `/proc/self/nowhere.db`", "must be writable");
     let missing = folder.path().join("missing/crawl.db");
-    let refused = Crawl::open(&ledger, &missing, Options::default());
+    let refused = MachineStore::open(&ledger, &missing, Options::default());
     check(&told(refused), "missing/crawl.db", "its folder");
 }
 
@@ -170,7 +171,7 @@ fn on_a_full_disk(small: &Path) {
     let ballast = small.join("ballast");
     std::fs::write(&ballast, vec![1; 150_000]).unwrap();
     let (ledger, crawl) = (small.join("hosts.db"), small.join("crawl.db"));
-    let store = Crawl::open(&ledger, &crawl, Options::default()).unwrap();
+    let store = MachineStore::open(&ledger, &crawl, Options::default()).unwrap();
     let handle = store.handle();
     let mut kept = 0;
     let refused = (0..10_000).find_map(|n| match now(handle.offer(&[page(n)])) {
@@ -186,21 +187,22 @@ fn on_a_full_disk(small: &Path) {
     now(handle.offer(&[page(0)])).expect("there is room again");
     assert_eq!(store.trouble(), None);
     drop((handle, store));
-    let store = Crawl::open(&ledger, &crawl, Options::default()).unwrap();
+    let store = MachineStore::open(&ledger, &crawl, Options::default()).unwrap();
     let again = now(store.handle().offer(&(0..kept).map(page).collect::<Vec<_>>())).unwrap();
     assert_eq!((again.new, again.known), (0, kept), "what was told is kept");
     drop(store);
     // Too full to be opened at all.
     std::fs::write(&ballast, vec![1; 1_000_000]).unwrap_err();
     let other = small.join("other.db");
-    let told = Crawl::open(&ledger, &other, Options::default()).err().expect("no room").to_string();
+    let told =
+        MachineStore::open(&ledger, &other, Options::default()).err().expect("no room").to_string();
     check(&told, "no room left for", "free some space");
 }
 
 #[test]
 fn a_ledger_is_opened_by_itself_for_orders() {
     let folder = Folder::new("orders");
-    let mut ledger = Ledger::open(&folder.ledger(), Machine, Options::default().quiet).unwrap();
+    let mut ledger = Ledger::open(&folder.ledger(), SystemClock, Options::default().quiet).unwrap();
     let host = curtsy_core::url::HostKey::parse("a.test").unwrap();
     ledger.stop(&host, true).unwrap();
     let crawl = open(&folder).unwrap();

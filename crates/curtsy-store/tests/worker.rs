@@ -1,4 +1,5 @@
-//! The engine's own loop over a ledger that shows its tables: what a worker meets is there, each page in the transaction of its exchange.
+//! The engine's own loop over a ledger with readable tables: they show what a worker meets, each
+//! page in the transaction of its exchange.
 
 mod place;
 
@@ -16,12 +17,13 @@ use curtsy_engine::{
     Permit, Reader, Reading, Request, Sent, Sink, SinkError, Source, UrlRecord, Worker,
     WorkerSettings, World,
 };
-use curtsy_store::{Crawl, Handle, Machine, Options, Place, Shows};
+use curtsy_store::{LedgerPlace, MachineStore, Options, ReadableTables, StoreHandle, SystemClock};
 use rusqlite::Connection;
 
 use place::{Folder, now};
 
-/// A site without a network: `/robots.txt` is missing, `/admin` is refused, everything else is a page.
+/// A site without a network: `/robots.txt` is missing, `/admin` is refused, everything else is a
+/// page.
 struct Site;
 
 struct SiteLine {
@@ -73,7 +75,7 @@ impl Line for SiteLine {
     }
 }
 
-/// This machine's clock. Whoever waits for it is asked again and again.
+/// This machine's clock. A future that waits for it is polled again and again.
 #[derive(Clone, Copy)]
 struct Passing;
 
@@ -95,14 +97,14 @@ impl Clock for Passing {
     }
 }
 
-struct Here(Handle<Machine>);
+struct Here(StoreHandle<SystemClock>);
 
 impl World for Here {
-    type Store = Handle<Machine>;
+    type Store = StoreHandle<SystemClock>;
     type Fetch = Site;
     type Clock = Passing;
 
-    fn store(&self) -> &Handle<Machine> {
+    fn store(&self) -> &StoreHandle<SystemClock> {
         &self.0
     }
     fn fetch(&self) -> &Site {
@@ -113,7 +115,7 @@ impl World for Here {
     }
 }
 
-/// Seeds, and rows that are taken and forgotten.
+/// Seeds, and rows that are accepted and dropped.
 struct Desk(RefCell<Vec<UrlRecord>>);
 
 fn done<T: 'static>(value: T) -> Boxed<'static, T> {
@@ -160,12 +162,12 @@ fn policy() -> Policy {
     policy
 }
 
-/// Lets a worker ask for pages of `a.test`, in this order, until nothing is left.
-fn crawl(place: &Place, paths: &[&str]) -> Crawl {
+/// Runs a worker that requests pages of `a.test` in this order, until nothing is left.
+fn crawl(place: &LedgerPlace, paths: &[&str]) -> MachineStore {
     let policy = policy();
-    let shows = Shows::RiskAndPages(policy.risk.clone());
+    let shows = ReadableTables::RiskAndPages(policy.risk.clone());
     let options = Options { shows, ..Options::default() };
-    let crawl = Crawl::open_passing(place, options).unwrap();
+    let crawl = MachineStore::open_passing(place, options).unwrap();
     crawl.begin_run().unwrap();
     for path in paths {
         let url = CrawlUrl::parse(&format!("http://a.test{path}")).unwrap();
@@ -189,7 +191,7 @@ fn crawl(place: &Place, paths: &[&str]) -> Crawl {
 }
 
 #[test]
-fn what_a_worker_meets_is_shown() {
+fn the_tables_show_what_a_worker_meets() {
     let folder = Folder::new("worker");
     let crawl = crawl(&folder.ledger().into(), &["/admin", "/page"]);
     let db = Connection::open(folder.ledger()).unwrap();
@@ -208,13 +210,13 @@ fn what_a_worker_meets_is_shown() {
     assert!(now(crawl.handle().cache().get(key)).is_some());
 }
 
-/// Postgres tells of each row which transaction wrote it.
+/// Postgres knows which transaction wrote a row.
 #[cfg(feature = "postgres")]
 #[test]
 fn a_page_is_written_by_the_transaction_of_its_exchange() {
     let server = curtsy_sim::services::Postgres::start();
     let url = server.database();
-    drop(crawl(&Place::Postgres(url.clone()), &["/admin", "/page"]));
+    drop(crawl(&LedgerPlace::Postgres(url.clone()), &["/admin", "/page"]));
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
     let sql = "SELECT (p.xmin = r.xmin) AND (p.xmin = h.xmin), r.risk_score, p.url
         FROM url_fetch_cache p JOIN domain_risk r USING (hostname) JOIN curtsy_hosts h ON h.host = r.hostname";

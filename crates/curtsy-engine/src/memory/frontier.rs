@@ -1,4 +1,4 @@
-//! The URLs of the hosts.
+//! The queues of the hosts.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -7,21 +7,21 @@ use curtsy_core::host::LeaseId;
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 
-use super::Shared;
+use super::MemoryState;
 use super::journal::Undo;
 use crate::{UrlRecord, UrlWrite};
 
-/// One host's URLs, those that are ready first, then in the order in which they came.
+/// One host's URLs by ready time, then rank, then order of arrival.
 #[derive(Default)]
-pub(super) struct Queue {
-    order: BTreeMap<Place, UrlKey>,
+pub(super) struct HostQueue {
+    order: BTreeMap<MemoryPlace, UrlKey>,
     records: HashMap<UrlKey, (UrlRecord, u64)>,
 }
 
-/// When a URL is ready, its rank, and its number.
-type Place = (Time, u8, u64);
+/// A URL's ready time, rank and number.
+type MemoryPlace = (Time, u8, u64);
 
-impl Queue {
+impl HostQueue {
     pub(super) fn first(&self, max: usize) -> Vec<UrlRecord> {
         self.order.values().take(max).map(|id| self.records[id].0.clone()).collect()
     }
@@ -46,11 +46,11 @@ impl Queue {
     }
 }
 
-fn place(record: &UrlRecord, sequence: u64) -> Place {
+fn place(record: &UrlRecord, sequence: u64) -> MemoryPlace {
     (record.ready.unwrap_or(Time::START), record.rank(), sequence)
 }
 
-impl Shared {
+impl MemoryState {
     /// Puts a record into the queue of its host.
     pub(super) fn insert_url(&mut self, mut record: UrlRecord, now: Time) {
         if let Some(remembered) = self.reminded.get(&record.id) {
@@ -68,14 +68,15 @@ impl Shared {
         queue.insert(record, sequence);
         self.queued += 1;
         if first && let Some(entry) = self.hosts.get_mut(&host) {
-            // Others wait for it, and it may need no request: the host is looked at anew, once.
-            entry.look = true;
+            // Other URLs wait for this one, which may need no request: the host is handed out once
+            // without its wait.
+            entry.hand_out.look();
         }
         self.journal.push(now, Undo::Record(host.clone(), id, None));
         self.reschedule_unless_held(&host);
     }
 
-    /// A URL takes over what a worker remembers of it, now or when it comes.
+    /// Merges into a URL what a worker remembers of it, now or when it arrives.
     pub(super) fn remind(&mut self, remembered: UrlRecord) {
         let host = remembered.host().clone();
         if let Some(queue) = self.hosts.get_mut(&host).and_then(|e| e.queue.as_mut())
@@ -93,13 +94,13 @@ impl Shared {
         }
     }
 
-    /// Whether a URL is in a host's queue under that claim.
+    /// Whether a URL is in a host's queue under this claim.
     pub(super) fn is_claimed(&self, host: &HostKey, id: UrlKey, claim: Option<LeaseId>) -> bool {
         let queue = self.hosts.get(host).and_then(|e| e.queue.as_ref());
         queue.and_then(|q| q.get(id)).is_some_and(|record| record.claim == claim)
     }
 
-    /// Applies one change, unless the URL has another claim by now.
+    /// Applies a change, unless the URL has another claim.
     pub(super) fn write_url(&mut self, write: UrlWrite, now: Time) {
         let Some(from) = write.from else {
             if let Some(record) = write.to {
@@ -128,28 +129,17 @@ impl Shared {
         self.journal.push(now, Undo::Record(from, write.id, Some(Box::new(old))));
     }
 
-    /// A host whose queue changed: handed out as its queue asks, unless somebody holds it.
+    /// Updates the due time of a host whose queue has changed, unless a visit has the host.
     pub(super) fn reschedule_unless_held(&mut self, host: &HostKey) {
-        let Some(entry) = self.hosts.get(host) else {
-            return;
-        };
-        let ready = entry.queue.as_ref().and_then(|q| q.first_ready());
-        let wanted = ready.map(|ready| entry.due_from(ready));
-        // A due time earlier than that is a hold that runs out, or nothing; a later one is a hold.
-        let sooner = entry.due > wanted && !self.is_held(host);
-        if entry.due.is_none() || wanted.is_none() || sooner {
-            self.set_due(host, wanted);
+        if let Some(entry) = self.hosts.get_mut(host) {
+            let ready = entry.first_ready();
+            self.due.queue_changed(host, &mut entry.hand_out, ready);
         }
     }
 
-    /// Whether a visit holds the host: its due time is then neither its queue's nor its state's.
-    fn is_held(&self, host: &HostKey) -> bool {
-        self.hosts.get(host).is_some_and(|e| e.held)
-    }
-
-    /// Puts a record back, or takes it out, as if a change had not been.
+    /// Restores a record of a queue, or removes it, to undo a change.
     pub(super) fn restore_url(&mut self, host: &HostKey, id: UrlKey, old: Option<UrlRecord>) {
-        // The record may have moved to another host since; that move is undone by its own entry.
+        // The record may have moved to another host since. That move has an entry of its own.
         let queue = self.hosts.entry(host.clone()).or_default().queue.get_or_insert_default();
         let was = queue.remove(id);
         let is = old.is_some();

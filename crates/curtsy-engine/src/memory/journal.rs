@@ -1,4 +1,4 @@
-//! The last writes, so that they can be lost.
+//! The last writes, so that a simulation can lose them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,32 +7,32 @@ use std::time::Duration;
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 
-use super::Shared;
+use super::MemoryState;
 use crate::{Order, UrlRecord};
 
-/// How one write is undone.
+/// How to undo a write.
 pub(super) enum Undo {
-    /// The host had these bytes at that version.
+    /// The host had these bytes at this version.
     State(HostKey, Box<[u8]>, u64),
-    /// The URL was that in this host's queue, or was not there.
+    /// The URL was this record in the host's queue, or was not in it.
     Record(HostKey, UrlKey, Option<Box<UrlRecord>>),
     /// The URL was not known.
     Known(UrlKey),
-    /// So many pages were charged.
+    /// This number of pages was charged.
     Pages(u64),
-    /// The host's order was that, or there was none.
+    /// The host had this order, or none.
     Order(HostKey, Option<Order>),
 }
 
-/// The writes of the last moments, newest last.
-pub(super) struct Journal {
+/// The recent writes, newest last.
+pub(super) struct WriteJournal {
     keep: Duration,
     writes: VecDeque<(Time, Undo)>,
 }
 
-impl Journal {
-    pub(super) fn new(keep: Duration) -> Journal {
-        Journal { keep, writes: VecDeque::new() }
+impl WriteJournal {
+    pub(super) fn new(keep: Duration) -> WriteJournal {
+        WriteJournal { keep, writes: VecDeque::new() }
     }
 
     pub(super) fn push(&mut self, now: Time, undo: Undo) {
@@ -51,7 +51,7 @@ impl Journal {
     }
 }
 
-impl Shared {
+impl MemoryState {
     /// Undoes every write since `since`, newest first.
     pub(super) fn roll_back(&mut self, since: Time) {
         while self.journal.writes.back().is_some_and(|(at, _)| *at >= since) {

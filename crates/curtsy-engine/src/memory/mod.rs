@@ -1,14 +1,15 @@
-//! A store in memory: for one process, for tests, and as the measure of what a store must do.
+//! A store in memory, for one process, for tests, and as the reference for other stores.
 //!
-//! It is complete: versions, caps, stop list, epochs, holds, URL claims, and a clock whose steps are taken out. Host states rest
-//! encoded, as they do in every other store, so a million quiet hosts are small and the encoding is used all the time.
+//! It has versions, caps, a stop list, epochs, holds, claims of URLs, and a clock without steps.
+//! Host states are kept encoded, as in every other store. So a million idle hosts are small, and
+//! the encoding is always exercised.
 
 mod clock;
 mod frontier;
 mod journal;
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,60 +19,58 @@ use curtsy_core::host::{HostState, JobView, LeaseId, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 
-use clock::Reference;
-use frontier::Queue;
-use journal::{Journal, Undo};
+use clock::TimeReference;
+use frontier::HostQueue;
+use journal::{Undo, WriteJournal};
 
-use crate::visit::HOLD;
+use crate::check::{CommitFacts, QUIET, SlotsTaken, check};
+use crate::timetable::{HandOut, Timetable};
 use crate::{
-    Clock, Commit, Committed, Epoch, Offered, Order, Orders, Refusal, RobotsFile, Saved, Store,
-    StoreError, Taken, UrlRecord, UrlWrite, View, Visit,
+    Clock, Commit, Committed, Epoch, Offered, Order, Orders, RobotsFile, Saved, Store, StoreError,
+    Taken, UrlRecord, UrlWrite, View, Visit,
 };
 
 /// URLs handed out with a host.
 const URLS_PER_VISIT: usize = 32;
 
-/// How a store in memory behaves.
+/// Options of a store in memory.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long nothing is granted in a new epoch: one lease, so that what was in flight before has ended.
+    /// How long nothing is granted in a new epoch: one lease, so that all earlier requests have
+    /// ended.
     pub quiet: Duration,
-    /// How long a worker that is new here only listens: until then the others have taken out a step of the clock.
+    /// How long a new worker only reads: meanwhile the others correct a step of the clock.
     pub quarantine: Duration,
-    /// How much of the past can be lost by [`Control::lose`]; zero keeps no journal.
+    /// How far back [`Control::lose`] can undo writes. Zero keeps no journal.
     pub journal: Duration,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            quiet: Duration::from_secs(31),
-            quarantine: Duration::ZERO,
-            journal: Duration::ZERO,
-        }
+        Options { quiet: QUIET, quarantine: Duration::ZERO, journal: Duration::ZERO }
     }
 }
 
 /// One worker's handle to a store in memory.
 pub struct MemoryStore<C> {
-    shared: Rc<RefCell<Shared>>,
+    shared: Rc<RefCell<MemoryState>>,
     clock: C,
-    reference: Cell<Option<Reference>>,
+    reference: Cell<Option<TimeReference>>,
 }
 
-/// The other end of a store in memory: for orders, for tests and for the faults of a simulation.
+/// The control of a store in memory, for orders, tests and the faults of a simulation.
 #[derive(Clone)]
-pub struct Control(Rc<RefCell<Shared>>);
+pub struct Control(Rc<RefCell<MemoryState>>);
 
-struct Shared {
+struct MemoryState {
     options: Options,
     raw: Box<dyn Fn() -> u64>,
-    /// What is added to the raw clock, so that its steps are not seen.
+    /// What is added to the raw clock to remove its steps.
     offset: i64,
-    /// Counts changes of the offset: a reference from before one proves nothing.
+    /// Counts changes of the offset. A reading from before a change proves nothing.
     corrections: u32,
-    hosts: HashMap<HostKey, Entry>,
-    due: BTreeSet<(Time, HostKey)>,
+    hosts: HashMap<HostKey, HostEntry>,
+    due: Timetable<HostKey>,
     known: HashSet<UrlKey>,
     /// What workers remembered of URLs in this epoch.
     reminded: HashMap<UrlKey, UrlRecord>,
@@ -83,45 +82,37 @@ struct Shared {
     versions: u64,
     queued: u64,
     sequence: u64,
-    journal: Journal,
+    journal: WriteJournal,
 }
 
-/// A host at rest.
+/// A host's state, schedule and queue.
 #[derive(Default)]
-struct Entry {
+struct HostEntry {
     state: Box<[u8]>,
     version: u64,
-    not_before: Option<Time>,
-    due: Option<Time>,
-    /// Whether a visit has it: then its due time is when it is given to others.
-    held: bool,
-    /// Whether it is to be looked at before anything may be asked.
-    look: bool,
-    queue: Option<Box<Queue>>,
+    hand_out: HandOut,
+    queue: Option<Box<HostQueue>>,
 }
 
-impl Entry {
-    /// When the host is handed out, if its first URL is ready then.
-    fn due_from(&self, ready: Time) -> Time {
-        match self.look {
-            true => ready,
-            false => ready.max(self.not_before.unwrap_or(Time::START)),
-        }
+impl HostEntry {
+    /// Returns when its first URL is ready.
+    fn first_ready(&self) -> Option<Time> {
+        self.queue.as_ref().and_then(|queue| queue.first_ready())
     }
 }
 
 impl Control {
-    /// A new store over a raw clock of microseconds.
+    /// Returns a new store over a raw clock of microseconds.
     pub fn new(options: Options, raw: impl Fn() -> u64 + 'static) -> Control {
         let now = Time::from_micros(raw());
-        let journal = Journal::new(options.journal);
-        Control(Rc::new(RefCell::new(Shared {
+        let journal = WriteJournal::new(options.journal);
+        Control(Rc::new(RefCell::new(MemoryState {
             options,
             raw: Box::new(raw),
             offset: 0,
             corrections: 0,
             hosts: HashMap::new(),
-            due: BTreeSet::new(),
+            due: Timetable::default(),
             known: HashSet::new(),
             reminded: HashMap::new(),
             robots: HashMap::new(),
@@ -136,12 +127,12 @@ impl Control {
         })))
     }
 
-    /// A worker's handle.
+    /// Returns a worker's handle.
     pub fn handle<C: Clock>(&self, clock: C) -> MemoryStore<C> {
         MemoryStore { shared: Rc::clone(&self.0), clock, reference: Cell::new(None) }
     }
 
-    /// Orders that nothing more is asked of a host, or lifts the order.
+    /// Gives or lifts a stop order.
     pub fn stop(&self, host: &HostKey, stopped: bool) {
         let mut shared = self.0.borrow_mut();
         let now = shared.raw_now();
@@ -149,7 +140,7 @@ impl Control {
         shared.order(&order, now);
     }
 
-    /// Loses what was written within `span` (at most what the journal keeps) and begins a new epoch.
+    /// Loses the writes of the last `span`, as far as the journal goes, and begins a new epoch.
     pub fn lose(&self, span: Duration) {
         let mut shared = self.0.borrow_mut();
         let now = shared.raw_now();
@@ -172,43 +163,41 @@ impl Control {
         shared.new_epoch(now, true);
     }
 
-    /// URLs that are not settled.
+    /// Returns the number of URLs that are not settled.
     pub fn queued(&self) -> u64 {
         self.0.borrow().queued
     }
 
-    /// Pages charged so far.
+    /// Returns the number of pages that were charged.
     pub fn pages(&self) -> u64 {
         self.0.borrow().job.pages
     }
 
-    /// When a host is handed out next, and its first URLs: for whoever asks why nothing happens.
+    /// Returns when a host is handed out next, and its first URLs.
     pub fn schedule(&self, host: &HostKey) -> (Option<Time>, Vec<UrlRecord>) {
         let shared = self.0.borrow();
         let entry = shared.hosts.get(host);
         let queue = entry.and_then(|e| e.queue.as_ref());
-        (entry.and_then(|e| e.due), queue.map(|q| q.first(URLS_PER_VISIT)).unwrap_or_default())
+        (
+            entry.and_then(|e| e.hand_out.due()),
+            queue.map(|q| q.first(URLS_PER_VISIT)).unwrap_or_default(),
+        )
     }
 
-    /// The state of a host.
+    /// Returns the state of a host.
     pub fn state(&self, host: &HostKey) -> HostState {
         self.0.borrow().state_of(host).0
     }
 }
 
-impl Shared {
+impl MemoryState {
     fn raw_now(&self) -> Time {
         Time::from_micros((self.raw)().saturating_add_signed(self.offset))
     }
 
     fn new_epoch(&mut self, now: Time, emptied: bool) {
         self.reminded.clear();
-        self.epoch = Epoch {
-            id: self.epoch.id + 1,
-            floor: Some(now),
-            quiet_until: Some(now + self.options.quiet),
-            emptied,
-        };
+        self.epoch = Epoch::after_loss(self.epoch.id + 1, now, self.options.quiet, emptied);
     }
 
     fn state_of(&self, host: &HostKey) -> (HostState, u64) {
@@ -235,7 +224,7 @@ impl Shared {
         }
     }
 
-    /// An order, unless a newer one is in force.
+    /// Takes over an order, unless a newer one is known.
     fn order(&mut self, order: &Order, now: Time) {
         let old = self.orders.of(&order.host);
         if !Arc::make_mut(&mut self.orders).hear(order) {
@@ -245,7 +234,8 @@ impl Shared {
         if !order.stopped {
             self.reschedule(&order.host, Some(now));
         }
-        // Whoever decided under the other order decides again: a host parked just now must not stay parked.
+        // A worker that decided under the other order decides again, so a host that it just parked
+        // does not stay parked.
         self.versions += 1;
         if let Some(entry) = self.hosts.get_mut(&order.host) {
             entry.version = self.versions;
@@ -254,58 +244,50 @@ impl Shared {
 
     fn take(&mut self, hosts: usize, now: Time) -> Vec<Visit> {
         let mut visits = Vec::new();
-        if self.epoch.quiet_until.is_some_and(|quiet| quiet > now) {
+        if self.epoch.quiet_after(now).is_some() {
             return visits;
         }
         while visits.len() < hosts {
-            let Some((due, host)) = self.due.first().cloned() else {
-                break;
-            };
-            if due > now {
-                break;
-            }
-            // Handed out, not removed: it falls due again by itself.
-            self.set_due(&host, Some(now + HOLD));
-            let Some(entry) = self.hosts.get_mut(&host) else {
-                continue;
-            };
-            entry.held = true;
-            entry.look = false;
+            let first = self.due.iter().next().filter(|(due, _)| *due <= now);
+            let Some((_, host)) = first.cloned() else { break };
+            let Some(entry) = self.hosts.get_mut(&host) else { break };
+            self.due.take(&host, &mut entry.hand_out, now);
             let urls = entry.queue.as_ref().map(|q| q.first(URLS_PER_VISIT)).unwrap_or_default();
             visits.push(Visit { view: self.view(&host, now), urls });
         }
         visits
     }
 
-    fn commit(&mut self, commit: Commit, now: Time) -> Committed {
-        let version = self.hosts.get(&commit.host).map_or(0, |e| e.version);
-        // Told even on an old state: a visit with an old list must not wait for turns of what is gone.
-        if commit.epoch == self.epoch.id
-            && let Some((id, claim)) = commit.grant.as_ref().and_then(|g| g.url)
-            && !self.is_claimed(&commit.host, id, claim)
-        {
-            return self.gone_or_ours(&commit, now);
+    /// Reads what a commit is checked against.
+    fn found(&mut self, commit: &Commit, now: Time) -> CommitFacts {
+        let grant = commit.grant.as_ref();
+        let url = grant.and_then(|grant| grant.url);
+        let claim = grant.and_then(|grant| grant.address);
+        CommitFacts {
+            epoch: self.epoch.id,
+            version: self.hosts.get(&commit.host).map_or(0, |entry| entry.version),
+            claimed: url.is_none_or(|(id, claim)| self.is_claimed(&commit.host, id, claim)),
+            stopped: self.orders.is_stopped(&commit.host),
+            pages: self.job.pages,
+            slots: claim.map(|claim| self.slots_taken(claim.address, now)).unwrap_or_default(),
         }
-        if commit.epoch != self.epoch.id || commit.version != version {
-            return Committed::Stale(self.view(&commit.host, now));
+    }
+
+    fn slots_taken(&mut self, address: IpAddr, now: Time) -> SlotsTaken {
+        let Some(slots) = self.addresses.get_mut(&address) else { return SlotsTaken::default() };
+        slots.retain(|(_, until)| *until > now);
+        let first_end = slots.iter().map(|(_, until)| *until).min();
+        SlotsTaken { count: slots.len() as u64, first_end }
+    }
+
+    fn commit(&mut self, commit: Commit, now: Time) -> Result<Committed, StoreError> {
+        let found = self.found(&commit, now);
+        if let Err(conflict) = check(&commit, &found, now) {
+            return conflict.answer(&commit, now, || Ok(self.view(&commit.host, now)));
         }
         if let Some(grant) = &commit.grant {
-            if self.orders.is_stopped(&commit.host) {
-                return Committed::Refused(Refusal::Stopped);
-            }
-            if grant.charge.is_some_and(|cap| self.job.pages >= cap) {
-                return Committed::Refused(Refusal::Budget);
-            }
             if let Some(claim) = grant.address {
                 let slots = self.addresses.entry(claim.address).or_default();
-                slots.retain(|(_, until)| *until > now);
-                if slots.len() >= usize::from(claim.cap) {
-                    let free = slots.iter().map(|(_, until)| *until).min().unwrap_or(now);
-                    // Slots are given back early far more often than they run out: look again soon.
-                    return Committed::Refused(Refusal::Address(
-                        free.min(now + Duration::from_secs(1)),
-                    ));
-                }
                 slots.push((grant.lease, claim.until));
             }
             if grant.charge.is_some() {
@@ -318,9 +300,7 @@ impl Shared {
         {
             slots.retain(|(id, _)| *id != lease);
         }
-        for (id, file) in commit.robots {
-            self.robots.insert(id, file);
-        }
+        self.robots.extend(commit.robots);
         if let Some(state) = commit.state {
             self.versions += 1;
             let version = self.versions;
@@ -335,45 +315,16 @@ impl Shared {
         }
         self.reschedule(&commit.host, Some(commit.not_before));
         let version = self.hosts.get(&commit.host).map_or(0, |e| e.version);
-        Committed::Done(Saved { version, now })
+        Ok(Committed::Done(Saved { version, now }))
     }
 
-    /// A grant for a URL that is not there under that claim: somebody else has it, or this very grant had worked and its answer got lost.
-    fn gone_or_ours(&self, commit: &Commit, now: Time) -> Committed {
-        let view = self.view(&commit.host, now);
-        let lease = commit.grant.as_ref().map(|g| g.lease);
-        match lease.is_some_and(|id| view.state.lease(id).is_some()) {
-            true => Committed::Stale(view),
-            false => Committed::Refused(Refusal::Gone),
-        }
-    }
-
-    /// Sets when a host is handed out: not before `not_before`, and not before its first URL is ready.
+    /// Sets when a host is handed out: not before `not_before`, and not before its first URL is
+    /// ready.
     fn reschedule(&mut self, host: &HostKey, not_before: Option<Time>) {
-        let Some(entry) = self.hosts.get_mut(host) else {
-            return;
-        };
-        entry.not_before = not_before.or(entry.not_before);
-        entry.held = false;
-        let ready = entry.queue.as_ref().and_then(|q| q.first_ready());
-        let due = ready.map(|ready| entry.due_from(ready));
-        self.set_due(host, due);
-    }
-
-    fn set_due(&mut self, host: &HostKey, due: Option<Time>) {
-        let Some(entry) = self.hosts.get_mut(host) else {
-            return;
-        };
-        if entry.due == due {
-            return;
+        if let Some(entry) = self.hosts.get_mut(host) {
+            let ready = entry.first_ready();
+            self.due.give_back(host, &mut entry.hand_out, not_before, ready);
         }
-        if let Some(old) = entry.due.take() {
-            self.due.remove(&(old, host.clone()));
-        }
-        if let Some(due) = due {
-            self.due.insert((due, host.clone()));
-        }
-        entry.due = due;
     }
 }
 
@@ -416,8 +367,8 @@ impl<C: Clock> Store for MemoryStore<C> {
         let listening = self.listens_until();
         let mut shared = self.shared.borrow_mut();
         let visits = if listening.is_some() { Vec::new() } else { shared.take(hosts, now) };
-        let next_due = shared.due.first().map(|(due, _)| *due);
-        let held_back = [listening, shared.epoch.quiet_until.filter(|q| *q > now)];
+        let next_due = shared.due.first_due();
+        let held_back = [listening, shared.epoch.quiet_after(now)];
         let next_due = held_back.into_iter().flatten().max().or(next_due);
         let orders = Arc::clone(&shared.orders);
         Ok(Taken { visits, now, next_due, epoch: shared.epoch, queued: shared.queued, orders })
@@ -426,8 +377,8 @@ impl<C: Clock> Store for MemoryStore<C> {
     async fn waiting(&self, hosts: usize) -> Result<Option<Vec<Visit>>, StoreError> {
         let now = self.now();
         let shared = self.shared.borrow();
-        let due_now = shared.due.first().is_some_and(|(due, _)| *due <= now);
-        if due_now || shared.due.len() > hosts {
+        let due_now = shared.due.first_due().is_some_and(|due| due <= now);
+        if due_now || shared.due.iter().len() > hosts {
             return Ok(None);
         }
         let visit = |host: &HostKey| {
@@ -445,7 +396,7 @@ impl<C: Clock> Store for MemoryStore<C> {
 
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
         let now = self.now();
-        Ok(self.shared.borrow_mut().commit(commit, now))
+        self.shared.borrow_mut().commit(commit, now)
     }
 
     async fn settle(&self, writes: Vec<UrlWrite>) -> Result<(), StoreError> {

@@ -15,7 +15,7 @@ mod value;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use curtsy_store::Place;
+use curtsy_store::LedgerPlace;
 
 pub(crate) use value::{FromRow, SqlRow, SqlValue, record};
 
@@ -65,13 +65,13 @@ pub enum DbError {
 pub(crate) struct ServiceDatabase(Arc<DatabaseInner>);
 
 struct DatabaseInner {
-    place: Place,
+    place: LedgerPlace,
     idle: Mutex<Vec<DbLink>>,
 }
 
 impl ServiceDatabase {
     /// Opens a database and brings its tables to the version that this program knows.
-    pub(crate) fn open(place: &Place) -> Result<ServiceDatabase, DbError> {
+    pub(crate) fn open(place: &LedgerPlace) -> Result<ServiceDatabase, DbError> {
         let database = ServiceDatabase(Arc::new(DatabaseInner {
             place: place.clone(),
             idle: Mutex::default(),
@@ -143,10 +143,10 @@ pub(crate) enum DbLink {
 }
 
 impl DbLink {
-    fn open(place: &Place) -> Result<DbLink, DbError> {
+    fn open(place: &LedgerPlace) -> Result<DbLink, DbError> {
         match place {
-            Place::File(path) => SqliteLink::open(path).map(DbLink::Sqlite),
-            Place::Postgres(address) => PostgresLink::open(address).map(DbLink::Postgres),
+            LedgerPlace::File(path) => SqliteLink::open(path).map(DbLink::Sqlite),
+            LedgerPlace::Postgres(address) => PostgresLink::open(address).map(DbLink::Postgres),
         }
     }
 

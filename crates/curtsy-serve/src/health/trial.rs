@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use curtsy_judge::Exchange;
 use curtsy_sim::loopback::{Answer as Said, Host, Scene, Settings, Sitemap, Sites};
-use curtsy_store::Place;
+use curtsy_store::LedgerPlace;
 
 use crate::ServeSpec;
 use crate::db::ServiceDatabase;
@@ -39,7 +39,8 @@ impl HealthTrial {
         let sites = Sites::start(scene(spec), Settings::default()).map_err(|e| e.to_string())?;
         let folder = std::env::temp_dir().join(format!("curtsy-check-{}", new_name()));
         std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
-        let mut spec = ServeSpec { store: Place::File(folder.join("check.db")), ..spec.clone() };
+        let mut spec =
+            ServeSpec { store: LedgerPlace::File(folder.join("check.db")), ..spec.clone() };
         // The trial goes to this machine and nowhere else.
         spec.way = curtsy_crawl::RouteChoices::default();
         spec.way.allow_net = vec!["127.0.0.0/8".parse().expect("a network")];

@@ -9,7 +9,7 @@ use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{Keeper, LeftPage, PageKind};
 use curtsy_engine::{Batch, Boxed, Cache, Ending, Row, Sink, SinkError, Step};
 use curtsy_sink::{Facts, FindingColumns, RobotsTexts, Rules, request_kind};
-use curtsy_store::{Handle, Machine};
+use curtsy_store::{StoreHandle, SystemClock};
 use serde_json::{Value as Json, json};
 
 use crate::db::{DbError, DbLink, ServiceDatabase, SqlValue};
@@ -309,7 +309,7 @@ impl Keeper for RunKeeper<'_> {
         Box::new(RunSink(self))
     }
 
-    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_> {
+    fn cache(&self, store: &StoreHandle<SystemClock>) -> Box<dyn Cache + '_> {
         Box::new(store.cache())
     }
 
@@ -333,7 +333,7 @@ impl Keeper for PlanKeeper {
         Box::new(NoRows)
     }
 
-    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_> {
+    fn cache(&self, store: &StoreHandle<SystemClock>) -> Box<dyn Cache + '_> {
         Box::new(store.cache())
     }
 }

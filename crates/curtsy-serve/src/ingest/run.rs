@@ -17,7 +17,7 @@ use curtsy_crawl::{
     stream,
 };
 use curtsy_engine::discover::{DiscoverySpec, TrapLimits};
-use curtsy_store::{Crawl, Shows};
+use curtsy_store::{MachineStore, ReadableTables};
 use curtsy_tiles::{PageText, Tile};
 use tokio::sync::oneshot;
 
@@ -356,8 +356,9 @@ impl Runs {
         live.plans(job.seeds.len() as u64);
         let database = &self.0.database;
         let body_max = job.policy.body.decoded_max;
-        let keeper =
-            |crawl: &Crawl| RunKeeper::new(live, database, kept, robots_texts(crawl), body_max);
+        let keeper = |crawl: &MachineStore| {
+            RunKeeper::new(live, database, kept, robots_texts(crawl), body_max)
+        };
         let mut report = stream(job, streaming(job), keeper, &mut RunWatch(live), asked(live))?;
         // Nothing was looked for: robots.txt was asked for its rules alone.
         report.evidence.ingest.discovery_sources.clear();
@@ -373,8 +374,9 @@ impl Runs {
     ) -> Result<CrawlReport, CrawlError> {
         let database = &self.0.database;
         let body_max = job.policy.body.decoded_max;
-        let keeper =
-            |crawl: &Crawl| RunKeeper::new(live, database, kept, robots_texts(crawl), body_max);
+        let keeper = |crawl: &MachineStore| {
+            RunKeeper::new(live, database, kept, robots_texts(crawl), body_max)
+        };
         let planned = |plan: &SurveyPlan| {
             live.planned(plan);
             // A plan that could not be written down is missing on a page; the run goes on.
@@ -416,7 +418,7 @@ impl Runs {
 }
 
 fn streaming(job: &JobSpec) -> Streaming {
-    let shows = Shows::RiskAndPages(job.policy.risk.clone());
+    let shows = ReadableTables::RiskAndPages(job.policy.risk.clone());
     Streaming { workers: 1, rows: ROWS, known: Vec::new(), shows }
 }
 

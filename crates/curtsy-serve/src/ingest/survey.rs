@@ -22,7 +22,7 @@ use curtsy_engine::{
     Batch, Boxed, Cache, Document, Reader, Row, Sink, SinkError, Store, StoreError, UrlRecord,
     Want, look,
 };
-use curtsy_store::{Crawl, Handle, Machine};
+use curtsy_store::{MachineStore, StoreHandle, SystemClock};
 use serde::Serialize;
 
 /// Found URLs that are looked at.
@@ -82,14 +82,14 @@ pub(crate) fn survey<K: Keeper>(
     spec: &JobSpec,
     depth: Depth,
     how: Streaming,
-    keeper: impl FnOnce(&Crawl) -> K,
+    keeper: impl FnOnce(&MachineStore) -> K,
     planned: impl Fn(&SurveyPlan) + Sync,
     watch: &mut dyn Watch,
     asked: impl AsyncFnMut() -> std::io::Result<()>,
 ) -> Result<(CrawlReport, SurveyPlan), CrawlError> {
     let survey = Mutex::new(SurveyState::default());
     let entrances = Discovery::new(spec.discovery.clone())?;
-    let keep = |crawl: &Crawl| Surveyor {
+    let keep = |crawl: &MachineStore| Surveyor {
         entrances: &entrances,
         inner: keeper(crawl),
         crawl: crawl.clone(),
@@ -123,7 +123,7 @@ struct Candidate {
 
 struct Surveyor<'s, K, P> {
     inner: K,
-    crawl: Crawl,
+    crawl: MachineStore,
     spec: &'s JobSpec,
     depth: Depth,
     /// Places of sitemaps: a home page that is fresh needs no request, so nothing has found them.
@@ -137,7 +137,7 @@ impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Keeper for Surveyor<'_, K, P> {
         Box::new(Surveying { survey: self, inner: self.inner.sink() })
     }
 
-    fn cache(&self, store: &Handle<Machine>) -> Box<dyn Cache + '_> {
+    fn cache(&self, store: &StoreHandle<SystemClock>) -> Box<dyn Cache + '_> {
         self.inner.cache(store)
     }
 

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use curtsy_serve::ServeSpec;
-use curtsy_store::Place;
+use curtsy_store::LedgerPlace;
 
 use crate::place::{Folder, Service, WAIT_MAX, spec_with};
 
@@ -23,7 +23,7 @@ pub(crate) struct Life {
 }
 
 /// Leases of a process that was killed end with the time that a request may take.
-fn spec(store: Place) -> ServeSpec {
+fn spec(store: LedgerPlace) -> ServeSpec {
     spec_with(
         store,
         &[
@@ -92,7 +92,7 @@ impl Drop for Life {
 #[ignore = "is the other process of tests that kill one"]
 fn a_life() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
-    let service = Service::start(spec(Place::File(folder.join("service.db"))));
+    let service = Service::start(spec(LedgerPlace::File(folder.join("service.db"))));
     let told = format!("{} {}", service.address, service.resumed);
     // Nobody reads half of it.
     fs::write(folder.join("address.new"), told).unwrap();

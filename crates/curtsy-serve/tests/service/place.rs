@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use curtsy_core::policy::{FlagValue, Layers, Policy, Preset, Reach};
 use curtsy_crawl::RouteChoices;
 use curtsy_serve::{Bounds, ServeError, ServeSpec, start};
-use curtsy_store::Place;
+use curtsy_store::LedgerPlace;
 use rusqlite::Connection;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -38,8 +38,8 @@ impl Folder {
         Folder(path)
     }
 
-    pub(crate) fn store(&self) -> Place {
-        Place::File(self.0.join("service.db"))
+    pub(crate) fn store(&self) -> LedgerPlace {
+        LedgerPlace::File(self.0.join("service.db"))
     }
 
     /// The store as anybody may open it while the service works.
@@ -59,12 +59,12 @@ impl Drop for Folder {
 
 /// What a service is told in a test: sites on loopback, no checks by themselves, and delays that a
 /// test can wait for.
-pub(crate) fn spec(store: Place) -> ServeSpec {
+pub(crate) fn spec(store: LedgerPlace) -> ServeSpec {
     spec_with(store, &[])
 }
 
 /// The same with other fields of the policy: what is said later counts.
-pub(crate) fn spec_with(store: Place, fields: &[(&'static str, &'static str)]) -> ServeSpec {
+pub(crate) fn spec_with(store: LedgerPlace, fields: &[(&'static str, &'static str)]) -> ServeSpec {
     let usual = [
         ("identity.contact", "tests@localhost"),
         ("patience", "5s"),

@@ -1,7 +1,7 @@
 //! The service over Postgres: what it keeps comes back the same as from SQLite.
 
 use curtsy_sim::services::Postgres;
-use curtsy_store::Place;
+use curtsy_store::LedgerPlace;
 use serde_json::json;
 
 use crate::place::{Service, spec};
@@ -10,7 +10,7 @@ use crate::sites::{asked, business, serve};
 #[test]
 fn a_service_over_postgres_does_all_that_one_over_sqlite_does() {
     let server = Postgres::start();
-    let store = || Place::Postgres(server.url("service"));
+    let store = || LedgerPlace::Postgres(server.url("service"));
     server.run_sql("postgres", "CREATE DATABASE service");
     let sites = serve(vec![business("shop.test")]);
     let mut service = Service::start(spec(store()));

@@ -1,43 +1,45 @@
-//! The hosts of a crawl and when each is handed out.
+//! The hosts of a crawl, and when each is handed out.
 //!
-//! Those with work soon are in memory. When there are too many, the ones that wait longest rest in the table and come back when they
-//! fall due. Only the schedule is kept with them: what a host may be asked, and when, is for the engine to decide on its state.
+//! Hosts with work soon are in memory. If there are too many, those that wait longest are kept in
+//! the table only and are read again when they become due. This module keeps the schedule of a
+//! host. What may be requested, and when, the engine decides on the host's state.
 
 use std::time::Duration;
 
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::UrlRecord;
+use curtsy_engine::timetable::HandOut;
 use rusqlite::OptionalExtension;
 
-use super::CrawlFile;
-use super::queue::Slot;
-use crate::HOLD;
+use super::CrawlFrontier;
+use super::queue::WindowSlot;
 use crate::ledger::{number, time};
-use crate::record::{FIRST, Place};
+use crate::record::{FIRST, QueuePlace};
 
-/// A host's place in memory.
+/// A host's index in memory.
 pub(super) type HostNo = usize;
 
-/// URLs handed out with a host: each is a copy, and a visit that needs more takes the host again.
+/// URLs handed out with a host. Each is a copy, and a visit that needs more takes the host again.
 pub(crate) const URLS_PER_VISIT: usize = 8;
-/// Hosts that come back from the table at once.
+/// Hosts that are read from the table at once.
 const WOKEN_AT_ONCE: usize = 512;
 
-/// Which hosts are a worker's: one that takes a host has a line to it, which the others would have to open anew.
+/// A worker's share of the hosts. A worker keeps connections to its hosts, which other workers
+/// would have to open anew.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Share {
-    /// Which of them it is.
+pub(crate) struct HostShare {
+    /// The worker's index.
     pub(crate) of: usize,
-    /// How many workers there are.
+    /// The number of workers.
     pub(crate) workers: usize,
-    /// Whether hosts of others are taken that they leave lying.
+    /// Whether the worker also takes overdue hosts of other workers.
     pub(crate) late_too: bool,
 }
 
-impl Share {
-    /// All of them.
-    pub(crate) const WHOLE: Share = Share { of: 0, workers: 1, late_too: false };
+impl HostShare {
+    /// All hosts.
+    pub(crate) const WHOLE: HostShare = HostShare { of: 0, workers: 1, late_too: false };
 
     fn is_own(self, no: HostNo) -> bool {
         no % self.workers == self.of
@@ -51,35 +53,30 @@ impl Share {
 /// A host and its first URLs.
 pub(crate) type Queued = (HostKey, Vec<UrlRecord>);
 
-/// A worker that leaves a host so long that was due has too much to do.
+/// After this time a due host is overdue: its worker has too much to do.
 const LATE: Duration = Duration::from_millis(100);
-/// Hosts that are looked at for one of its own.
+/// Due hosts that are searched for one of the worker's own.
 const LOOKED_AT: usize = 256;
 
 /// A host that is in memory.
 #[derive(Default)]
-pub(super) struct Host {
+pub(super) struct FrontierHost {
     pub(super) key: Option<HostKey>,
     /// Its number in the table.
     pub(super) id: i64,
-    not_before: Option<Time>,
-    due: Option<Time>,
-    /// Whether a visit has it: then its due time is when it is given to others.
-    held: bool,
-    /// Whether it is to be looked at before anything may be asked.
-    pub(super) look: bool,
-    /// Its URLs that are in memory, in their order.
-    pub(super) window: Vec<Slot>,
-    /// Its URLs, wherever they are.
+    pub(super) hand_out: HandOut,
+    /// Its URLs in memory, in order of their places.
+    pub(super) window: Vec<WindowSlot>,
+    /// The number of its URLs in memory and in the table.
     pub(super) total: u64,
-    /// What is not in the window stands here or behind.
-    pub(super) bound: Place,
-    /// Whether its row in the table differs.
+    /// URLs that are not in the window have this place or a later one.
+    pub(super) bound: QueuePlace,
+    /// Whether its row in the table is outdated.
     pub(super) changed: bool,
 }
 
-impl Host {
-    /// When its first URL is ready, if it has one.
+impl FrontierHost {
+    /// Returns when its first URL is ready.
     fn first_ready(&self) -> Option<Time> {
         if self.total == 0 {
             return None;
@@ -88,23 +85,16 @@ impl Host {
         let first = self.window.first().map(|slot| slot.place);
         let first = match first {
             Some(first) if !more || first < self.bound => first,
-            // Somewhere behind the bound: a look too early costs little.
+            // The first place after the bound is unknown. A visit that comes too early costs
+            // little.
             _ => self.bound,
         };
         Some(time(first.0))
     }
-
-    /// When it is handed out, if its first URL is ready then.
-    fn due_from(&self, ready: Time) -> Time {
-        match self.look {
-            true => ready,
-            false => ready.max(self.not_before.unwrap_or(Time::START)),
-        }
-    }
 }
 
-impl CrawlFile {
-    /// A host's place in memory; it comes there if it was not.
+impl CrawlFrontier {
+    /// Returns a host's index in memory, and reads or creates the host if necessary.
     pub(super) fn host(&mut self, key: &HostKey) -> Result<HostNo, rusqlite::Error> {
         if let Some(no) = self.by_name.get(key) {
             return Ok(*no);
@@ -121,28 +111,28 @@ impl CrawlFile {
                 let id = self.next_host;
                 self.next_host += 1;
                 self.journal.host(id, key.as_str());
-                self.settle_in(Host {
+                self.settle_in(FrontierHost {
                     id,
                     changed: true,
                     key: Some(key.clone()),
-                    ..Host::default()
+                    ..FrontierHost::default()
                 })
             }
         };
         Ok(no)
     }
 
-    /// A host comes back from the table.
+    /// Adds a host that was read from the table.
     fn wake(&mut self, key: HostKey, id: i64, queued: i64, due: Option<i64>) -> HostNo {
         let total = u64::try_from(queued).unwrap_or(0);
-        let not_before = due.map(time);
-        let host = Host { id, total, not_before, bound: FIRST, ..Host::default() };
-        let no = self.settle_in(Host { key: Some(key), changed: due.is_some(), ..host });
+        let hand_out = HandOut::not_before(due.map(time));
+        let host = FrontierHost { id, total, hand_out, bound: FIRST, ..FrontierHost::default() };
+        let no = self.settle_in(FrontierHost { key: Some(key), changed: due.is_some(), ..host });
         self.reschedule_unless_held(no);
         no
     }
 
-    fn settle_in(&mut self, host: Host) -> HostNo {
+    fn settle_in(&mut self, host: FrontierHost) -> HostNo {
         let key = host.key.clone().expect("a host that is used has a name");
         let no = match self.free.pop() {
             Some(no) => {
@@ -158,7 +148,8 @@ impl CrawlFile {
         no
     }
 
-    /// Sets when a host is handed out: not before `not_before`, and not before its first URL is ready.
+    /// Sets when a host is handed out: not before `not_before`, and not before its first URL is
+    /// ready.
     pub(crate) fn reschedule(
         &mut self,
         host: &HostKey,
@@ -166,53 +157,34 @@ impl CrawlFile {
     ) -> Result<(), rusqlite::Error> {
         let no = self.host(host)?;
         let host = &mut self.hosts[no];
-        host.not_before = Some(not_before);
-        host.held = false;
-        let due = host.first_ready().map(|ready| host.due_from(ready));
-        self.set_due(no, due);
+        let ready = host.first_ready();
+        self.due.give_back(&no, &mut host.hand_out, Some(not_before), ready);
         Ok(())
     }
 
-    /// A host whose queue changed: handed out as its queue asks, unless somebody holds it.
+    /// Updates the due time of a host whose queue has changed, unless a visit has the host.
     pub(super) fn reschedule_unless_held(&mut self, no: HostNo) {
-        let host = &self.hosts[no];
-        let wanted = host.first_ready().map(|ready| host.due_from(ready));
-        // A due time earlier than that is a hold that runs out, or nothing; a later one is a hold.
-        let sooner = host.due > wanted && !host.held;
-        if host.due.is_none() || wanted.is_none() || sooner {
-            self.set_due(no, wanted);
-        }
+        let host = &mut self.hosts[no];
+        let ready = host.first_ready();
+        self.due.queue_changed(&no, &mut host.hand_out, ready);
     }
 
-    /// The same by name, for a host that some change named.
+    /// The same by name.
     pub(crate) fn queue_changed(&mut self, host: &HostKey) {
         if let Some(no) = self.by_name.get(host) {
             self.reschedule_unless_held(*no);
         }
     }
 
-    fn set_due(&mut self, no: HostNo, due: Option<Time>) {
-        let host = &mut self.hosts[no];
-        if host.due == due {
-            return;
-        }
-        if let Some(old) = host.due.take() {
-            self.due.remove(&(old, no));
-        }
-        if let Some(due) = due {
-            self.due.insert((due, no));
-        }
-        host.due = due;
-    }
-
-    /// The first host that is due for a worker, with its first URLs. It is handed out, not removed: it falls due again by itself.
+    /// Hands out the first due host of a worker with its first URLs. The host is not removed: it
+    /// becomes due again by itself.
     pub(crate) fn take(
         &mut self,
         now: Time,
-        share: Share,
+        share: HostShare,
     ) -> Result<Option<Queued>, rusqlite::Error> {
-        // Those in memory go first: there is room for no more than that.
-        let none_due = self.due.first().is_none_or(|(due, _)| *due > now);
+        // Hosts in memory first. There is room for their number only.
+        let none_due = self.due.first_due().is_none_or(|due| due > now);
         if none_due && self.resting.is_some_and(|due| due <= now) {
             self.wake_resting(now)?;
         }
@@ -220,11 +192,9 @@ impl CrawlFile {
             return Ok(None);
         };
         self.fill(no)?;
-        self.set_due(no, Some(now + HOLD));
         let host = &mut self.hosts[no];
-        host.held = true;
-        host.look = false;
-        // What is being asked for comes last: with many slots the first URLs are all in flight.
+        self.due.take(&no, &mut host.hand_out, now);
+        // URLs that are in flight come last. With many slots these may be all of the first URLs.
         let is_open =
             |open: bool| host.window.iter().filter(move |entry| entry.record.tries.open == open);
         let urls = is_open(false).chain(is_open(true)).take(URLS_PER_VISIT);
@@ -233,14 +203,13 @@ impl CrawlFile {
         Ok(Some((key, urls)))
     }
 
-    /// The host that a worker takes next.
-    fn first_due(&self, now: Time, share: Share) -> Option<HostNo> {
+    fn first_due(&self, now: Time, share: HostShare) -> Option<HostNo> {
         let due = self.due.iter().take_while(|(due, _)| *due <= now).take(LOOKED_AT);
         due.map(|(due, no)| (*due, *no)).find(|host| share.may_take(*host, now)).map(|(_, no)| no)
     }
 
-    /// When the next host falls due for a worker.
-    pub(crate) fn next_due(&self, now: Time, share: Share) -> Option<Time> {
+    /// Returns when the next host of a worker becomes due.
+    pub(crate) fn next_due(&self, now: Time, share: HostShare) -> Option<Time> {
         let due = self.due.iter().take(if share.workers == 1 { 1 } else { LOOKED_AT });
         let first = due.map(|(due, no)| match share.is_own(*no) {
             true => *due,
@@ -250,27 +219,30 @@ impl CrawlFile {
         [first, self.resting].into_iter().flatten().min()
     }
 
-    /// Hosts in memory that fall due later and are not being visited, the last first.
+    /// Returns hosts in memory that become due later and that no visit has, the last first.
     pub(crate) fn waiting(&self, now: Time, hosts: usize) -> Vec<(HostKey, Time, u64)> {
         let later = self.due.iter().rev().take_while(|(due, _)| *due > now);
         later
             .map(|(due, no)| (due, &self.hosts[*no]))
-            .filter(|(_, host)| !host.held)
+            .filter(|(_, host)| !host.hand_out.is_held())
             .filter_map(|(due, host)| Some((host.key.clone()?, *due, host.total)))
             .take(hosts)
             .collect()
     }
 
-    /// How many hosts in memory have work, those with the most, and those that wait longest.
+    /// Returns the number of hosts in memory with work, those with the most, and those that wait
+    /// longest.
     pub(crate) fn busiest(
         &self,
         now: Time,
         hosts: usize,
     ) -> (u64, Vec<(HostKey, Option<Time>, u64)>) {
         let with_work = self.hosts.iter().filter(|host| host.total > 0 && host.key.is_some());
-        let mut all: Vec<&Host> = with_work.collect();
+        let mut all: Vec<&FrontierHost> = with_work.collect();
         let count = all.len() as u64;
-        let wait = |host: &Host| host.due.filter(|due| *due > now && !host.held);
+        let wait = |host: &FrontierHost| {
+            host.hand_out.due().filter(|due| *due > now && !host.hand_out.is_held())
+        };
         let mut chosen = Vec::new();
         for part in 0..2 {
             if all.len() > hosts {
@@ -283,19 +255,20 @@ impl CrawlFile {
             chosen.append(&mut all);
             all = rest;
         }
-        let told = chosen.into_iter();
-        let told = told.filter_map(|host| Some((host.key.clone()?, wait(host), host.total)));
-        (count, told.collect())
+        let busiest =
+            chosen.into_iter().filter_map(|host| Some((host.key.clone()?, wait(host), host.total)));
+        (count, busiest.collect())
     }
 
-    /// Every host with work and its first URLs, if all of them are in memory, are at most `hosts`, and wait.
+    /// Returns every host with its first URLs, if all of them are in memory, are at most `hosts`,
+    /// and wait.
     pub(crate) fn all_waiting(
         &mut self,
         now: Time,
         hosts: usize,
     ) -> Result<Option<Vec<Queued>>, rusqlite::Error> {
-        let due_now = self.due.first().is_some_and(|(due, _)| *due <= now);
-        if self.resting.is_some() || due_now || self.due.len() > hosts {
+        let due_now = self.due.first_due().is_some_and(|due| due <= now);
+        if self.resting.is_some() || due_now || self.due.iter().len() > hosts {
             return Ok(None);
         }
         let all: Vec<HostNo> = self.due.iter().map(|(_, no)| *no).collect();
@@ -309,7 +282,7 @@ impl CrawlFile {
         Ok(Some(waiting))
     }
 
-    /// When a host is handed out next, and its first URLs.
+    /// Returns when a host is handed out next, and its first URLs.
     pub(crate) fn schedule(
         &mut self,
         host: &HostKey,
@@ -318,10 +291,10 @@ impl CrawlFile {
         self.fill(no)?;
         let host = &self.hosts[no];
         let urls = host.window.iter().take(URLS_PER_VISIT).map(|entry| entry.record.clone());
-        Ok((host.due, urls.collect()))
+        Ok((host.hand_out.due(), urls.collect()))
     }
 
-    /// Hosts that are due come back from the table.
+    /// Reads due hosts from the table.
     fn wake_resting(&mut self, now: Time) -> Result<(), rusqlite::Error> {
         let sql = "SELECT id, host, queued, due FROM frontier_hosts
             WHERE due IS NOT NULL AND due <= ?1 ORDER BY due LIMIT ?2";
@@ -348,7 +321,7 @@ impl CrawlFile {
         self.find_resting()
     }
 
-    /// Looks when the first host that rests falls due.
+    /// Finds out when the first host of the table becomes due.
     pub(super) fn find_resting(&mut self) -> Result<(), rusqlite::Error> {
         let sql = "SELECT min(due) FROM frontier_hosts WHERE due IS NOT NULL";
         let first: Option<i64> = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
@@ -356,21 +329,23 @@ impl CrawlFile {
         Ok(())
     }
 
-    /// Sends hosts to rest and forgets windows when there are too many. Right after a merge: nothing differs from the tables then.
+    /// Removes hosts and windows from memory if there are too many. Call this after a merge, when
+    /// nothing in memory differs from the tables.
     pub(super) fn make_room(&mut self) -> Result<(), rusqlite::Error> {
-        if self.by_name.len() > self.limits.hosts {
+        if self.by_name.len() > self.options.hosts_in_memory {
             self.rest()?;
         }
-        if self.in_memory > self.limits.urls {
-            // Those that wait longest are asked for last.
+        if self.in_memory > self.options.urls_in_memory {
+            // Those that wait longest are needed last.
             let last_first: Vec<HostNo> = self.due.iter().rev().map(|(_, no)| *no).collect();
             for no in last_first {
-                if self.in_memory <= self.limits.urls / 2 {
+                if self.in_memory <= self.options.urls_in_memory / 2 {
                     break;
                 }
                 let host = &mut self.hosts[no];
-                // A URL that somebody was given is looked for by its key: it stays.
-                if !host.held && host.window.iter().all(|e| e.record.claim.is_none()) {
+                // A URL that was handed out is searched by its key, so it stays in memory.
+                if !host.hand_out.is_held() && host.window.iter().all(|e| e.record.claim.is_none())
+                {
                     self.in_memory -= host.window.len();
                     host.window = Vec::new();
                     host.bound = FIRST;
@@ -381,10 +356,10 @@ impl CrawlFile {
     }
 
     fn rest(&mut self) -> Result<(), rusqlite::Error> {
-        let keep = self.limits.hosts / 2;
-        let due = |host: &Host| host.due.unwrap_or(Time::NEVER);
+        let keep = self.options.hosts_in_memory / 2;
+        let due = |host: &FrontierHost| host.hand_out.due().unwrap_or(Time::NEVER);
         let mut all: Vec<(Time, HostNo)> = (0..self.hosts.len())
-            .filter(|no| self.hosts[*no].key.is_some() && !self.hosts[*no].held)
+            .filter(|no| self.hosts[*no].key.is_some() && !self.hosts[*no].hand_out.is_held())
             .map(|no| (due(&self.hosts[no]), no))
             .collect();
         all.sort_unstable();
@@ -403,8 +378,8 @@ impl CrawlFile {
         }
         tx.commit()?;
         for no in resting {
-            self.set_due(no, None);
-            let host = std::mem::take(&mut self.hosts[no]);
+            let mut host = std::mem::take(&mut self.hosts[no]);
+            self.due.remove(&no, &mut host.hand_out);
             self.in_memory -= host.window.len();
             self.by_name.remove(&host.key.expect("a host that rests has a name"));
             self.free.push(no);

@@ -1,79 +1,70 @@
-//! The journal: what changed since the tables were last brought up to date.
+//! The journal of changes since the last merge into the tables.
 //!
-//! Most URLs change three times and are gone: granted, answered, settled. Written as rows that is three times a page of the file for
-//! each; written as a journal it is a few hundred bytes, side by side with those of other hosts. The tables follow in large, sorted steps.
+//! Most URLs change three times before they are removed: granted, answered, settled. As rows, that
+//! would write three pages of the file for each URL. In the journal it is a few hundred bytes, next
+//! to those of other hosts. The tables are updated later, in large sorted steps.
 
 use curtsy_engine::UrlRecord;
 use serde::{Deserialize, Serialize};
 
 use super::damaged;
-use crate::record::{self, Place};
+use crate::record::{self, QueuePlace};
 
-/// One change.
 #[derive(Serialize, Deserialize)]
-pub(crate) enum Change<'a> {
-    /// A host that is new in the frontier.
+pub(crate) enum JournalChange<'a> {
+    /// A new host in the frontier.
     Host {
-        /// Its number.
+        /// The host's number in the table.
         host: i64,
-        /// Its name.
         name: &'a str,
     },
-    /// A URL as it is now.
+    /// A new or changed URL.
     Put {
-        /// The number of its host.
         host: i64,
-        /// Its own.
+        /// The URL's number in the order of arrival.
         number: u64,
-        /// Where it stands in the table, if it does.
-        row: Option<Place>,
-        /// Whether it is known from now on.
+        /// Its place in the table, if it has one.
+        row: Option<QueuePlace>,
+        /// Whether the URL becomes known.
         new: bool,
-        /// Its key.
         key: [u8; 16],
-        /// The URL.
         url: &'a str,
-        /// When it is ready.
         ready: i64,
-        /// Its rank.
         rank: u8,
-        /// Its depth.
         depth: u16,
-        /// The rest.
+        /// The other fields, as `more` encodes them.
         #[serde(borrow)]
         more: Option<&'a [u8]>,
     },
-    /// A URL that is no longer in a host's queue.
+    /// A URL that has left a host's queue.
     Gone {
-        /// The number of its host.
         host: i64,
-        /// Its own.
         number: u64,
-        /// Where it stood in the table, if it did.
-        row: Option<Place>,
+        /// Its place in the table, if it had one.
+        row: Option<QueuePlace>,
     },
-    /// So many pages were charged to the job.
+    /// The number of pages charged to the job.
     Pages(u64),
 }
 
-/// Changes that are not written yet.
+/// Changes since the last merge.
 #[derive(Default)]
-pub(crate) struct Journal {
+pub(crate) struct FrontierJournal {
     bytes: Vec<u8>,
-    /// Changes since the tables were brought up to date, written or not.
+    /// The number of changes since the last merge, written or not.
     pub(crate) since_merge: usize,
 }
 
-impl Journal {
+impl FrontierJournal {
     pub(crate) fn host(&mut self, host: i64, name: &str) {
-        self.push(&Change::Host { host, name });
+        self.push(&JournalChange::Host { host, name });
     }
 
     pub(crate) fn put(
         &mut self,
         host: i64,
         number: u64,
-        row: Option<Place>,
+        row: Option<QueuePlace>,
         new: bool,
         url: &UrlRecord,
     ) {
@@ -81,45 +72,56 @@ impl Journal {
         let (ready, rank, depth, _) = record::place(url, number);
         let key = url.id.as_u128().to_be_bytes();
         let (url, more) = (url.url.as_str(), more.as_deref());
-        self.push(&Change::Put { host, number, row, new, key, url, ready, rank, depth, more });
+        self.push(&JournalChange::Put {
+            host,
+            number,
+            row,
+            new,
+            key,
+            url,
+            ready,
+            rank,
+            depth,
+            more,
+        });
     }
 
-    pub(crate) fn gone(&mut self, host: i64, number: u64, row: Option<Place>) {
-        self.push(&Change::Gone { host, number, row });
+    pub(crate) fn gone(&mut self, host: i64, number: u64, row: Option<QueuePlace>) {
+        self.push(&JournalChange::Gone { host, number, row });
     }
 
     pub(crate) fn pages(&mut self, pages: u64) {
-        self.push(&Change::Pages(pages));
+        self.push(&JournalChange::Pages(pages));
     }
 
-    fn push(&mut self, change: &Change<'_>) {
+    fn push(&mut self, change: &JournalChange<'_>) {
         let bytes = std::mem::take(&mut self.bytes);
         self.bytes = postcard::to_extend(change, bytes)
             .expect("a change holds nothing that postcard can't write");
         self.since_merge += 1;
     }
 
-    /// What is not written yet.
+    /// Returns the changes that are not in the file yet.
     pub(crate) fn unwritten(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// It is written.
+    /// Notes that all changes are in the file.
     pub(crate) fn written(&mut self) {
         self.bytes.clear();
     }
 
-    /// The tables are up to date, with what was not written too.
+    /// Notes that all changes are in the tables.
     pub(crate) fn merged(&mut self) {
         self.bytes.clear();
         self.since_merge = 0;
     }
 }
 
-/// The changes in an entry of the journal, in order.
+/// Calls `each` for the changes in a row of the journal, in order.
 pub(crate) fn changes(
     mut bytes: &[u8],
-    mut each: impl FnMut(Change<'_>) -> Result<(), rusqlite::Error>,
+    mut each: impl FnMut(JournalChange<'_>) -> Result<(), rusqlite::Error>,
 ) -> Result<(), rusqlite::Error> {
     while !bytes.is_empty() {
         let (change, rest) = postcard::take_from_bytes(bytes).map_err(damaged)?;

@@ -1,7 +1,9 @@
-//! Which URLs are known? Most links of a page lead to URLs that are, so the answer must mostly come from memory.
+//! The set of known URLs. Most links of a page lead to known URLs, so memory must answer most
+//! questions.
 //!
-//! In front of the table stand the keys that were seen last, in two generations: when the younger is full, the older is forgotten.
-//! As long as nothing was forgotten, memory knows all of them, and what is not there is new without a look into the table.
+//! Memory has the keys that were seen last, in two generations: when the younger is full, the older
+//! is dropped. Until the first drop memory has all known keys, and a key that is not there is new
+//! without a look into the table.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -10,8 +12,8 @@ use rusqlite::{Connection, OptionalExtension};
 
 type Keys = HashSet<u128, Mixed>;
 
-/// Keys of URLs.
-pub(crate) struct Known {
+/// The keys of known URLs.
+pub(crate) struct KnownUrls {
     young: Keys,
     old: Keys,
     /// Whether all known keys are in memory.
@@ -21,9 +23,9 @@ pub(crate) struct Known {
     fresh: Keys,
 }
 
-impl Known {
-    /// The known keys of a crawl's file, of which `max` are kept in memory.
-    pub(crate) fn load(db: &Connection, max: usize) -> Result<Known, rusqlite::Error> {
+impl KnownUrls {
+    /// Loads the known keys of a crawl's file. Memory has `max` of them.
+    pub(crate) fn load(db: &Connection, max: usize) -> Result<KnownUrls, rusqlite::Error> {
         let max = max.max(2) / 2;
         let (mut young, mut complete) = (Keys::default(), true);
         let mut statement = db.prepare("SELECT key FROM known LIMIT ?1")?;
@@ -36,7 +38,7 @@ impl Known {
             }
             young.insert(key(row.get_ref(0)?.as_blob()?));
         }
-        Ok(Known { young, old: Keys::default(), complete, max, fresh: Keys::default() })
+        Ok(KnownUrls { young, old: Keys::default(), complete, max, fresh: Keys::default() })
     }
 
     /// Whether a key is among those that were seen last.
@@ -44,7 +46,7 @@ impl Known {
         self.young.contains(&key)
     }
 
-    /// Adds a key; true if it is new.
+    /// Adds a key. Returns whether it is new.
     pub(crate) fn insert(&mut self, db: &Connection, key: u128) -> Result<bool, rusqlite::Error> {
         if self.young.contains(&key) {
             return Ok(false);
@@ -62,19 +64,18 @@ impl Known {
         Ok(!known)
     }
 
-    /// Keys that must go into the table, in its order.
+    /// Returns the keys that must be added to the table, in its order.
     pub(crate) fn fresh(&self) -> Vec<u128> {
         let mut fresh: Vec<u128> = self.fresh.iter().copied().collect();
         fresh.sort_unstable();
         fresh
     }
 
-    /// They are in the table.
+    /// Notes that all keys are in the table.
     pub(crate) fn merged(&mut self) {
         self.fresh.clear();
     }
 
-    /// All are forgotten.
     pub(crate) fn clear(&mut self) {
         (self.young, self.old, self.fresh) = Default::default();
         self.complete = true;
@@ -87,12 +88,13 @@ fn in_table(db: &Connection, key: u128) -> Result<bool, rusqlite::Error> {
     Ok(found.is_some())
 }
 
-/// A key as it stands in a table.
+/// Returns a key as a number.
 pub(crate) fn key(bytes: &[u8]) -> u128 {
     bytes.try_into().map_or(0, u128::from_be_bytes)
 }
 
-/// Keys are hashes already, but a site can choose its URLs: they are mixed with numbers that it doesn't know.
+/// Keys are hashes already, but a site can choose its URLs. So they are mixed with numbers that the
+/// site does not know.
 #[derive(Clone)]
 struct Mixed(u64, u64);
 

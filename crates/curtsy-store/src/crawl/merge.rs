@@ -1,41 +1,41 @@
-//! Bringing the tables up to date with memory, and after a crash with the journal.
+//! The merge of memory into the tables, and of the journal after a crash.
 
 use std::collections::BTreeMap;
 
 use curtsy_engine::UrlRecord;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::CrawlFile;
-use super::damaged;
-use super::journal::{self, Change};
+use super::CrawlFrontier;
+use super::journal::{self, JournalChange};
 use super::known;
-use crate::record::{self, Place};
+use super::read_record;
+use crate::record::{self, QueuePlace};
 
-impl CrawlFile {
+impl CrawlFrontier {
     pub(super) fn merge_is_due(&self) -> bool {
-        self.journal.since_merge >= self.limits.changes
+        self.journal.since_merge >= self.options.merge_after
     }
 
-    /// Brings the tables up to date: sorted, so that what lies together is written together.
+    /// Writes all changes to the tables, in the order of their rows.
     pub(crate) fn merge(&mut self) -> Result<(), rusqlite::Error> {
         if self.journal.since_merge == 0 {
             return Ok(());
         }
-        let mut puts: Vec<(i64, Place, Put<'_>)> = Vec::new();
+        let mut puts: Vec<(i64, QueuePlace, FrontierRow<'_>)> = Vec::new();
         let mut gone = self.gone.clone();
         for (no, number) in &self.touched {
             let host = &self.hosts[*no];
-            // What was touched and is gone again is in `gone`, if the table had it at all.
+            // A touched URL that is no longer in the window is in `gone`, if the table had it.
             let Some(entry) = host.window.iter().find(|slot| slot.number() == *number) else {
                 continue;
             };
             let place = entry.place;
             gone.extend(entry.row.filter(|row| *row != place).map(|row| (host.id, row)));
-            puts.push((host.id, place, Put::of(&entry.record)));
+            puts.push((host.id, place, FrontierRow::of(&entry.record)));
         }
         for spilled in &self.spilled {
             let place = record::place(&spilled.record, spilled.number);
-            puts.push((spilled.host, place, Put::of(&spilled.record)));
+            puts.push((spilled.host, place, FrontierRow::of(&spilled.record)));
         }
         let changed = self.hosts.iter().filter(|host| host.changed && host.key.is_some());
         let hosts: Vec<(i64, &str, i64)> = changed
@@ -88,7 +88,7 @@ impl CrawlFile {
         Ok(())
     }
 
-    /// A new epoch: what was remembered in the last one counts no more.
+    /// Forgets what workers remembered in an earlier epoch.
     pub(crate) fn in_epoch(&mut self, epoch: u64) -> Result<(), rusqlite::Error> {
         if self.reminded.1 && self.reminded.0 != epoch {
             self.db.execute("DELETE FROM reminded", [])?;
@@ -97,36 +97,32 @@ impl CrawlFile {
         Ok(())
     }
 
-    /// A URL takes over what a worker remembers of it.
+    /// Merges into a URL what a worker remembers of it.
     pub(super) fn restore_reminded(&self, url: &mut UrlRecord) -> Result<(), rusqlite::Error> {
         if !self.reminded.1 {
             return Ok(());
         }
-        let sql = "SELECT url, ready, depth, more FROM reminded WHERE key = ?1";
-        let key = url.id.as_u128();
+        let sql = "SELECT key, url, ready, depth, more FROM reminded WHERE key = ?1";
+        let key = url.id.as_u128().to_be_bytes();
         let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([&key.to_be_bytes()[..]])?;
-        if let Some(row) = rows.next()? {
-            let text = row.get_ref(0)?.as_str()?;
-            let more = row.get_ref(3)?.as_blob_or_null()?;
-            let known = record::record(key, text, row.get(1)?, row.get(2)?, more);
-            url.restore(&known.map_err(damaged)?);
+        if let Some(known) = statement.query_row([&key[..]], read_record).optional()? {
+            url.restore(&known);
         }
         Ok(())
     }
 }
 
 /// A row of the frontier.
-struct Put<'a> {
+struct FrontierRow<'a> {
     key: [u8; 16],
     url: &'a str,
     more: Option<Vec<u8>>,
 }
 
-impl<'a> Put<'a> {
-    fn of(url: &'a UrlRecord) -> Put<'a> {
+impl<'a> FrontierRow<'a> {
+    fn of(url: &'a UrlRecord) -> FrontierRow<'a> {
         let key = url.id.as_u128().to_be_bytes();
-        Put { key, url: url.url.as_str(), more: record::more(url) }
+        FrontierRow { key, url: url.url.as_str(), more: record::more(url) }
     }
 }
 
@@ -140,7 +136,7 @@ fn write_hosts(db: &Connection, hosts: &[(i64, &str, i64)]) -> Result<(), rusqli
     Ok(())
 }
 
-fn write_gone(db: &Connection, gone: &mut [(i64, Place)]) -> Result<(), rusqlite::Error> {
+fn write_gone(db: &Connection, gone: &mut [(i64, QueuePlace)]) -> Result<(), rusqlite::Error> {
     gone.sort_unstable();
     let sql = "DELETE FROM frontier
         WHERE host = ?1 AND ready = ?2 AND rank = ?3 AND depth = ?4 AND number = ?5";
@@ -151,7 +147,10 @@ fn write_gone(db: &Connection, gone: &mut [(i64, Place)]) -> Result<(), rusqlite
     Ok(())
 }
 
-fn write_puts(db: &Connection, puts: &mut [(i64, Place, Put<'_>)]) -> Result<(), rusqlite::Error> {
+fn write_puts(
+    db: &Connection,
+    puts: &mut [(i64, QueuePlace, FrontierRow<'_>)],
+) -> Result<(), rusqlite::Error> {
     puts.sort_unstable_by_key(|(host, place, _)| (*host, *place));
     let sql = "INSERT OR REPLACE INTO frontier (host, ready, rank, depth, number, key, url, more)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -172,21 +171,21 @@ fn write_known(db: &Connection, keys: &[u128]) -> Result<(), rusqlite::Error> {
     Ok(())
 }
 
-/// A URL as the journal leaves it.
-struct Left {
-    /// Where it stands in the table, if it does.
-    row: Option<Place>,
-    /// What it is now; none if it is gone.
+/// The state of a URL at the end of the journal.
+struct ReplayedUrl {
+    /// Its place in the table, if it has one.
+    row: Option<QueuePlace>,
+    /// The URL; `None` if it has left the queue.
     is: Option<Is>,
 }
 
-/// A URL's place, key, text and the rest.
-type Is = (Place, [u8; 16], String, Option<Vec<u8>>);
+/// A URL's place, key, text and other fields.
+type Is = (QueuePlace, [u8; 16], String, Option<Vec<u8>>);
 
-/// Applies a journal that a process left behind, and lets every host with work be looked at.
+/// Applies the journal of an earlier process, and makes every host with work due.
 pub(super) fn replay(db: &mut Connection) -> Result<(), rusqlite::Error> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut urls: BTreeMap<(i64, u64), Left> = BTreeMap::new();
+    let mut urls: BTreeMap<(i64, u64), ReplayedUrl> = BTreeMap::new();
     let (mut known, mut pages) = (Vec::new(), None);
     {
         let mut statement = tx.prepare("SELECT changes FROM journal ORDER BY id")?;
@@ -196,21 +195,32 @@ pub(super) fn replay(db: &mut Connection) -> Result<(), rusqlite::Error> {
         while let Some(row) = rows.next()? {
             journal::changes(row.get_ref(0)?.as_blob()?, |change| {
                 match change {
-                    Change::Host { host, name } => {
+                    JournalChange::Host { host, name } => {
                         insert_host.execute((host, name))?;
                     }
-                    Change::Put { host, number, row, new, key, url, ready, rank, depth, more } => {
+                    JournalChange::Put {
+                        host,
+                        number,
+                        row,
+                        new,
+                        key,
+                        url,
+                        ready,
+                        rank,
+                        depth,
+                        more,
+                    } => {
                         if new {
                             known.push(known::key(&key));
                         }
                         let place = (ready, rank, depth, number);
                         let is = Some((place, key, url.to_owned(), more.map(<[u8]>::to_vec)));
-                        urls.insert((host, number), Left { row, is });
+                        urls.insert((host, number), ReplayedUrl { row, is });
                     }
-                    Change::Gone { host, number, row } => {
-                        urls.insert((host, number), Left { row, is: None });
+                    JournalChange::Gone { host, number, row } => {
+                        urls.insert((host, number), ReplayedUrl { row, is: None });
                     }
-                    Change::Pages(charged) => pages = Some(charged),
+                    JournalChange::Pages(charged) => pages = Some(charged),
                 }
                 Ok(())
             })?;
@@ -222,7 +232,7 @@ pub(super) fn replay(db: &mut Connection) -> Result<(), rusqlite::Error> {
         for ((host, _), left) in &urls {
             gone.extend(left.row.map(|row| (*host, row)));
             puts.extend(left.is.as_ref().map(|(place, key, url, more)| {
-                (*host, *place, Put { key: *key, url, more: more.clone() })
+                (*host, *place, FrontierRow { key: *key, url, more: more.clone() })
             }));
         }
         write_gone(&tx, &mut gone)?;
@@ -245,13 +255,14 @@ pub(super) fn replay(db: &mut Connection) -> Result<(), rusqlite::Error> {
     }
     tx.execute("DELETE FROM journal", [])?;
     release_waiting(&tx)?;
-    // A host that was in memory has no time in the table: it is looked at, and the engine says when.
+    // A host that was in memory has no due time in the table. A visit decides when it is due.
     tx.execute("UPDATE frontier_hosts SET due = 1 WHERE queued > 0 AND due IS NULL", [])?;
     tx.commit()
 }
 
-/// This process has the file for itself, so whoever had answers in hand is gone, and they with it: those URLs are ready. So are URLs that
-/// waited for their host and were never tried: whether the host still has to wait is decided anew.
+/// Makes URLs ready whose answers an earlier process held: the answers are lost, since this process
+/// has the file alone. Also makes URLs ready that waited for their host without any try: the engine
+/// decides again whether the host must wait.
 fn release_waiting(db: &Connection) -> Result<(), rusqlite::Error> {
     let sql = "SELECT host, ready, rank, depth, number, more FROM frontier
         WHERE ready > 0 AND more IS NOT NULL";
@@ -273,15 +284,11 @@ fn release_waiting(db: &Connection) -> Result<(), rusqlite::Error> {
     Ok(())
 }
 
-/// URLs that are not settled, the next number of a URL, and the next number of a host.
+/// Returns the number of URLs that are not settled, the next number of a URL, and that of a host.
 pub(super) fn counters(db: &Connection) -> Result<(u64, u64, i64), rusqlite::Error> {
-    let queued: Option<i64> =
-        db.query_row("SELECT sum(queued) FROM frontier_hosts", [], |row| row.get(0))?;
-    let host: Option<i64> = db
-        .query_row("SELECT max(id) FROM frontier_hosts", [], |row| row.get(0))
-        .optional()?
-        .flatten();
-    let number: Option<i64> =
-        db.query_row("SELECT max(number) FROM frontier", [], |row| row.get(0))?;
-    Ok((queued.unwrap_or(0) as u64, number.unwrap_or(0) as u64 + 1, host.unwrap_or(0) + 1))
+    let sql = "SELECT coalesce(sum(queued), 0), coalesce(max(id), 0) + 1,
+        (SELECT coalesce(max(number), 0) + 1 FROM frontier) FROM frontier_hosts";
+    db.query_row(sql, [], |row| {
+        Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(2)? as u64, row.get(1)?))
+    })
 }

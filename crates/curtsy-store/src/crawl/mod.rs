@@ -1,8 +1,9 @@
-//! The crawl's own file: which URLs wait on which hosts, which are known, and the job.
+//! The crawl's own file: the queues of all hosts, the known URLs, and the job.
 //!
-//! One process has it, so memory is the truth and the file makes it durable. Every change goes into the journal, which is written
-//! before anybody is told; the tables follow from time to time (`merge`). In memory are the hosts that have work, with the first
-//! URLs of each; the rest of a long queue is only in the table.
+//! One process uses the file, so memory is authoritative and the file makes it durable. Every
+//! change is in the journal before a caller gets its reply. The tables are updated from time to
+//! time (`merge`). Memory has the hosts with work and the first URLs of each. The rest of a long
+//! queue is only in the table.
 
 pub(crate) mod hosts;
 mod journal;
@@ -11,110 +12,104 @@ mod merge;
 mod peek;
 pub(crate) mod queue;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use curtsy_core::host::{JobView, LeaseId, Tries};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
+use curtsy_engine::timetable::Timetable;
 use curtsy_engine::{Offered, UrlRecord, UrlWrite};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
-pub(crate) use hosts::Share;
-use hosts::{Host, HostNo};
-use journal::Journal;
-use known::Known;
+use hosts::{FrontierHost, HostNo};
+pub(crate) use hosts::{HostShare, Queued};
+use journal::FrontierJournal;
+use known::KnownUrls;
 pub use peek::queued_in;
 
-use crate::OpenError;
 use crate::ledger::{number, time};
 use crate::record::{self, Damaged};
-use crate::running::{Running, RunsBefore};
+use crate::running::{CrawlLock, RunsBefore};
+use crate::{OpenError, Options};
 use curtsy_file::{Begins, PAGE_BYTES_LARGE, Schema, trouble};
 
-/// Pages of the file that SQLite keeps in memory, in KiB (SQLite has them negative): known keys are looked up all over their table.
+/// The size of SQLite's page cache in KiB, which SQLite expects as a negative number. Lookups of
+/// known keys are spread over their whole table.
 const CACHE_KIB: i64 = -8192;
 
 /// The frontier and the job of one crawl.
-pub(crate) struct CrawlFile {
+pub(crate) struct CrawlFrontier {
     db: Connection,
     path: PathBuf,
-    /// None for a crawl that goes with its process.
-    running: Option<Running>,
+    /// `None` for a crawl that ends with its process.
+    running: Option<CrawlLock>,
     pub(crate) job: JobView,
-    /// URLs that are not settled.
+    /// The number of URLs that are not settled.
     pub(crate) queued: u64,
-    hosts: Vec<Host>,
+    hosts: Vec<FrontierHost>,
     by_name: HashMap<HostKey, HostNo>,
-    /// Places in `hosts` that are free.
+    /// Unused indices of `hosts`.
     free: Vec<HostNo>,
-    due: BTreeSet<(Time, HostNo)>,
-    /// Hosts that are only in the table: when the first of them falls due.
+    due: Timetable<HostNo>,
+    /// When the first host becomes due that is only in the table.
     resting: Option<Time>,
-    known: Known,
-    journal: Journal,
-    /// Rows that must go when the tables are next brought up to date.
-    gone: Vec<(i64, record::Place)>,
+    known: KnownUrls,
+    journal: FrontierJournal,
+    /// Rows that the next merge deletes.
+    gone: Vec<(i64, record::QueuePlace)>,
     /// URLs that are in no window and not in the table yet.
     spilled: Vec<queue::Spilled>,
-    /// Entries of windows that differ from the table.
+    /// URLs of windows that differ from the table.
     touched: Vec<(HostNo, u64)>,
-    /// Records in all windows together.
+    /// The number of URLs in all windows.
     in_memory: usize,
     next_host: i64,
     next_number: u64,
-    /// Whether anything is remembered of URLs in this epoch, and of which epoch.
+    /// The epoch in which workers reminded the store of URLs, and whether they did.
     reminded: (u64, bool),
-    limits: Limits,
+    options: Options,
 }
 
-/// What is kept in memory, at most.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) known: usize,
-    pub(crate) hosts: usize,
-    pub(crate) urls: usize,
-    pub(crate) changes: usize,
-}
-
-impl CrawlFile {
-    /// Opens or begins a crawl's file, for this process alone. The ledger by whose clock it lived before, if any, is told too.
+impl CrawlFrontier {
+    /// Opens or creates a crawl's file for this process alone. Also returns the ledger that the
+    /// crawl used last.
     pub(crate) fn open(
         path: &Path,
         now: Time,
-        limits: Limits,
-    ) -> Result<(CrawlFile, Option<i64>), OpenError> {
-        // Not even a lock is laid beside a file of somebody else.
+        options: Options,
+    ) -> Result<(CrawlFrontier, Option<i64>), OpenError> {
+        // No lock file is created beside the file of another program.
         curtsy_file::look_first(path)?;
-        let running = Running::lock(path, now)?;
+        let running = CrawlLock::lock(path, now)?;
         let db = curtsy_file::open(path, &SCHEMA)?;
-        CrawlFile::with(db, path, Some(running), now, limits)
+        CrawlFrontier::with(db, path, Some(running), now, options)
     }
 
-    /// Begins a crawl that goes with its process.
-    pub(crate) fn passing(now: Time, limits: Limits) -> Result<CrawlFile, OpenError> {
+    /// Begins a crawl that ends with its process.
+    pub(crate) fn passing(now: Time, options: Options) -> Result<CrawlFrontier, OpenError> {
         let db = curtsy_file::open_passing(&SCHEMA)?;
-        Ok(CrawlFile::with(db, Path::new(""), None, now, limits)?.0)
+        Ok(CrawlFrontier::with(db, Path::new(""), None, now, options)?.0)
     }
 
     fn with(
         mut db: Connection,
         path: &Path,
-        running: Option<Running>,
+        running: Option<CrawlLock>,
         now: Time,
-        limits: Limits,
-    ) -> Result<(CrawlFile, Option<i64>), OpenError> {
+        options: Options,
+    ) -> Result<(CrawlFrontier, Option<i64>), OpenError> {
         let of = |e| OpenError::sqlite(path, e);
         db.pragma_update(None, "cache_size", CACHE_KIB).map_err(of)?;
         merge::replay(&mut db).map_err(of)?;
         let job = read_job(&db).map_err(of)?;
-        let known = Known::load(&db, limits.known).map_err(of)?;
+        let known = KnownUrls::load(&db, options.known_in_memory).map_err(of)?;
         let (queued, next_number, next_host) = merge::counters(&db).map_err(of)?;
         let reminded = db
             .query_row("SELECT epoch FROM reminded LIMIT 1", [], |row| row.get::<_, i64>(0))
             .optional()
             .map_err(of)?;
-        let mut file = CrawlFile {
+        let mut file = CrawlFrontier {
             db,
             path: path.to_owned(),
             running,
@@ -123,10 +118,10 @@ impl CrawlFile {
             hosts: Vec::new(),
             by_name: HashMap::new(),
             free: Vec::new(),
-            due: BTreeSet::new(),
+            due: Timetable::default(),
             resting: None,
             known,
-            journal: Journal::default(),
+            journal: FrontierJournal::default(),
             gone: Vec::new(),
             spilled: Vec::new(),
             touched: Vec::new(),
@@ -134,15 +129,15 @@ impl CrawlFile {
             next_host,
             next_number,
             reminded: reminded.map_or((0, false), |epoch| (epoch as u64, true)),
-            limits,
+            options,
         };
         file.find_resting().map_err(of)?;
         Ok((file, job.map(|(_, ledger)| ledger)))
     }
 
-    /// The workers of processes that crawled into this file before.
+    /// Returns the workers of earlier processes that crawled into this file.
     pub(crate) fn runs_before(&self) -> Option<&RunsBefore> {
-        self.running.as_ref().map(Running::before)
+        self.running.as_ref().map(CrawlLock::before)
     }
 
     /// Notes the number of a worker of this process.
@@ -152,14 +147,14 @@ impl CrawlFile {
         }
     }
 
-    /// Notes that this process has nothing in flight any more.
+    /// Notes that nothing of this process is in flight.
     pub(crate) fn end_run(&mut self) {
         if let Some(running) = &mut self.running {
             running.end();
         }
     }
 
-    /// The crawl lives by this ledger's clock.
+    /// Sets the ledger that the crawl uses.
     pub(crate) fn set_ledger(&mut self, ledger: i64) -> Result<(), rusqlite::Error> {
         let sql = "INSERT INTO job (one, ledger, started_at, pages) VALUES (1, ?1, ?2, ?3)
             ON CONFLICT (one) DO UPDATE SET ledger = excluded.ledger";
@@ -168,7 +163,7 @@ impl CrawlFile {
         Ok(())
     }
 
-    /// A run begins, and its budgets with it; or the whole crawl begins anew, and forgets what was queued and known.
+    /// Begins a run with its budgets. If `anew`, also forgets what is queued and known.
     pub(crate) fn begin_run(&mut self, now: Time, anew: bool) -> Result<(), rusqlite::Error> {
         self.job = JobView { started_at: now, pages: 0 };
         if anew {
@@ -179,7 +174,8 @@ impl CrawlFile {
         Ok(())
     }
 
-    /// Which of these seeds are not the crawl's; none if it is not known which are.
+    /// Returns those of these seeds that are not the crawl's; `None` if the crawl's seeds are not
+    /// known.
     pub(crate) fn other_seeds(
         &self,
         seeds: &[CrawlUrl],
@@ -198,7 +194,7 @@ impl CrawlFile {
         Ok(Some(others))
     }
 
-    /// Keeps seeds.
+    /// Adds seeds.
     pub(crate) fn keep_seeds(&mut self, seeds: &[CrawlUrl]) -> Result<(), rusqlite::Error> {
         let tx = self.db.transaction()?;
         {
@@ -210,19 +206,19 @@ impl CrawlFile {
         tx.commit()
     }
 
-    /// Forgets the seeds that the crawl was begun with.
     pub(crate) fn drop_seeds(&mut self) -> Result<(), rusqlite::Error> {
         self.db.execute("DELETE FROM seeds", []).map(drop)
     }
 
-    /// Keeps the settings of this run; gives those of the last.
+    /// Keeps the settings of this run, and returns those of the last.
     pub(crate) fn swap_settings(&mut self, settings: i64) -> Result<Option<i64>, rusqlite::Error> {
         let before = self.db.query_row("SELECT settings FROM job", [], |row| row.get(0))?;
         self.db.execute("UPDATE job SET settings = ?1", [settings])?;
         Ok(before)
     }
 
-    /// Has every host with work looked at now; gives some of them. Only before the first host is handed out.
+    /// Makes every host with work due, and returns some of them. Only before the first host is
+    /// handed out.
     pub(crate) fn wake_all(
         &mut self,
         now: Time,
@@ -239,19 +235,16 @@ impl CrawlFile {
                 hosts.extend(HostKey::parse(row.get_ref(0)?.as_str()?));
             }
         }
-        // A URL that waits for nothing of its own waited for its host.
+        // A URL that was never tried waited for its host, not for a retry.
         let mut ready = Vec::new();
         {
-            let sql = "SELECT host, number, key, url, ready, depth, more FROM frontier
+            let sql = "SELECT key, url, ready, depth, more, host, number FROM frontier
                 WHERE ready > ?1 LIMIT ?2";
             let mut statement = self.db.prepare_cached(sql)?;
             let mut rows = statement.query((number(now), max))?;
             while let Some(row) = rows.next()? {
-                let key = known::key(row.get_ref(2)?.as_blob()?);
-                let (url, more) = (row.get_ref(3)?.as_str()?, row.get_ref(6)?.as_blob_or_null()?);
-                let record = record::record(key, url, row.get(4)?, row.get(5)?, more);
-                if record.map_err(damaged)?.tries == Tries::default() {
-                    ready.push((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+                if read_record(row)?.tries == Tries::default() {
+                    ready.push((row.get::<_, i64>(5)?, row.get::<_, i64>(6)?));
                 }
             }
         }
@@ -271,23 +264,16 @@ impl CrawlFile {
         self.insert_url(record, fresh)
     }
 
-    /// URLs that are not settled, wherever they are; at most so many.
+    /// Returns URLs that are not settled, in memory or in the table, at most `max`.
     pub(crate) fn left(&mut self, max: usize) -> Result<Vec<UrlRecord>, rusqlite::Error> {
         self.merge()?;
         let sql = "SELECT key, url, ready, depth, more FROM frontier LIMIT ?1";
         let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([i64::try_from(max).unwrap_or(i64::MAX)])?;
-        let mut left = Vec::new();
-        while let Some(row) = rows.next()? {
-            let key = known::key(row.get_ref(0)?.as_blob()?);
-            let (url, more) = (row.get_ref(1)?.as_str()?, row.get_ref(4)?.as_blob_or_null()?);
-            let record = record::record(key, url, row.get(2)?, row.get(3)?, more);
-            left.push(record.map_err(damaged)?);
-        }
-        Ok(left)
+        let max = i64::try_from(max).unwrap_or(i64::MAX);
+        statement.query_map([max], read_record)?.collect()
     }
 
-    /// What an error means for whoever waits.
+    /// Returns the message for an error of the file.
     pub(crate) fn trouble(&self, error: &rusqlite::Error) -> String {
         trouble(&self.path, error)
     }
@@ -307,12 +293,12 @@ impl CrawlFile {
         }
     }
 
-    /// A URL that is not to be asked for.
+    /// Marks a URL as known without queueing it.
     pub(crate) fn note_known(&mut self, id: UrlKey) -> Result<(), rusqlite::Error> {
         self.known.insert(&self.db, id.as_u128()).map(drop)
     }
 
-    /// Whether a URL is known, as far as memory can tell.
+    /// Whether memory has a URL among the known ones.
     pub(crate) fn knows(&self, id: UrlKey) -> bool {
         self.known.has(id.as_u128())
     }
@@ -323,7 +309,7 @@ impl CrawlFile {
         self.journal.pages(self.job.pages);
     }
 
-    /// Whether a URL is in a host's queue under that claim.
+    /// Whether a URL is in a host's queue under this claim.
     pub(crate) fn is_claimed(
         &mut self,
         host: &HostKey,
@@ -335,7 +321,7 @@ impl CrawlFile {
         Ok(found.is_some_and(|at| self.hosts[no].window[at].record.claim == claim))
     }
 
-    /// Applies one change, unless the URL has another claim by now.
+    /// Applies a change, unless the URL has another claim.
     pub(crate) fn write_url(&mut self, write: UrlWrite) -> Result<(), rusqlite::Error> {
         let Some(from) = write.from else {
             return match write.to {
@@ -361,7 +347,7 @@ impl CrawlFile {
         Ok(())
     }
 
-    /// A URL takes over what a worker remembers of it, now or when it comes.
+    /// Merges into a URL what a worker remembers of it, now or when it arrives.
     pub(crate) fn remind(
         &mut self,
         remembered: &UrlRecord,
@@ -378,17 +364,17 @@ impl CrawlFile {
         Ok(())
     }
 
-    /// Writes what is not written yet, so that it survives this process.
+    /// Writes the changes that are not in the file yet.
     pub(crate) fn save(&mut self) -> Result<(), rusqlite::Error> {
         if !self.journal.unwritten().is_empty() {
-            // Nobody goes on with a crawl that goes with its process.
+            // A crawl that ends with its process needs no journal.
             if self.running.is_some() {
                 let sql = "INSERT INTO journal (changes) VALUES (?1)";
                 self.db.prepare_cached(sql)?.execute([self.journal.unwritten()])?;
             }
             self.journal.written();
         }
-        if self.merge_is_due() || self.by_name.len() > 2 * self.limits.hosts {
+        if self.merge_is_due() || self.by_name.len() > 2 * self.options.hosts_in_memory {
             self.merge()?;
             self.make_room()?;
         }
@@ -407,7 +393,7 @@ impl CrawlFile {
         self.due.clear();
         self.resting = None;
         self.known.clear();
-        self.journal = Journal::default();
+        self.journal = FrontierJournal::default();
         self.gone.clear();
         self.spilled.clear();
         self.touched.clear();
@@ -417,7 +403,8 @@ impl CrawlFile {
     }
 }
 
-/// Whether the crawl in a file was begun with this seed. A file that can't be read, or that is no crawl's, has none.
+/// Whether the crawl in a file began with this seed. False for a file that can't be read or holds
+/// no crawl.
 pub fn has_seed(file: &Path, seed: &CrawlUrl) -> bool {
     let found = curtsy_file::open_to_read(file, &SCHEMA).ok().and_then(|db| {
         db.prepare("SELECT 1 FROM seeds WHERE url = ?1").ok()?.exists([seed.as_str()]).ok()
@@ -491,7 +478,14 @@ ALTER TABLE job ADD COLUMN settings INTEGER;
     ],
 };
 
-/// What was read is not what this program writes.
+/// Reads a record from a row that begins with key, url, ready, depth and more.
+fn read_record(row: &Row<'_>) -> Result<UrlRecord, rusqlite::Error> {
+    let (key, url) = (row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_str()?);
+    let more = row.get_ref(4)?.as_blob_or_null()?;
+    record::record(known::key(key), url, row.get(2)?, row.get(3)?, more).map_err(damaged)
+}
+
+/// Returns an error for data that this program has not written like this.
 fn damaged(error: impl Into<Damaged>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Blob, error.into())
 }

@@ -1,66 +1,67 @@
-//! The URLs of one host: the first ones in memory, the rest in the table.
+//! The queue of one host: its first URLs are in memory, the others in the table.
 //!
-//! Whatever is not in a host's window stands at its `bound` or behind. So the first URLs of the queue are those of the window
-//! in front of the bound, as long as there are enough of them; else more are read from the table and the bound moves on.
+//! URLs outside a host's window have the place `bound` or a later one. So the URLs of the window
+//! before the bound are the first of the queue. If there are too few of them, more are read from
+//! the table and the bound moves on.
 
 use std::ops::Deref;
 
 use curtsy_core::url::UrlKey;
 use curtsy_engine::UrlRecord;
 
-use super::CrawlFile;
-use super::damaged;
-use super::hosts::{Host, HostNo, URLS_PER_VISIT};
-use crate::record::{self, FIRST, LAST, Place};
+use super::CrawlFrontier;
+use super::hosts::{FrontierHost, HostNo, URLS_PER_VISIT};
+use super::read_record;
+use crate::record::{self, FIRST, LAST, QueuePlace};
 
-/// URLs of one host that are in memory, unless they were handed out or came back.
+/// URLs of one host in memory, besides those that were handed out or moved here.
 pub(crate) const WINDOW_MAX: usize = 64;
 /// Rows that are read at once.
 const READ_AT_ONCE: usize = 64;
 
-/// A URL in memory.
-pub(super) struct Entry {
+pub(super) struct QueuedUrl {
     pub(super) record: UrlRecord,
     pub(super) number: u64,
-    /// Where it stands in the table, if it does.
-    pub(super) row: Option<Place>,
-    /// Whether the table has it otherwise.
+    /// Its place in the table, if it has one.
+    pub(super) row: Option<QueuePlace>,
+    /// Whether the row in the table is outdated.
     pub(super) touched: bool,
 }
 
-impl Entry {
-    pub(super) fn place(&self) -> Place {
+impl QueuedUrl {
+    pub(super) fn place(&self) -> QueuePlace {
         record::place(&self.record, self.number)
     }
 }
 
-/// A URL's place in a window. What is searched for stands here, and the rest elsewhere: they move about, and are looked through several times for each page.
-pub(super) struct Slot {
-    pub(super) place: Place,
+/// A URL's slot in a window. It holds what is searched for; the rest is elsewhere, since slots move
+/// and are searched several times for each page.
+pub(super) struct WindowSlot {
+    pub(super) place: QueuePlace,
     id: UrlKey,
-    entry: Box<Entry>,
+    entry: Box<QueuedUrl>,
 }
 
-impl Slot {
-    fn new(entry: Box<Entry>) -> Slot {
-        Slot { place: entry.place(), id: entry.record.id, entry }
+impl WindowSlot {
+    fn new(entry: Box<QueuedUrl>) -> WindowSlot {
+        WindowSlot { place: entry.place(), id: entry.record.id, entry }
     }
 
-    /// Its number in the order of arrival.
+    /// Returns its number in the order of arrival.
     pub(super) fn number(&self) -> u64 {
         self.place.3
     }
 
-    /// The table has it as it is.
+    /// Notes that the table has it as it is.
     pub(super) fn written(&mut self) {
         self.entry.row = Some(self.place);
         self.entry.touched = false;
     }
 }
 
-impl Deref for Slot {
-    type Target = Entry;
-    fn deref(&self) -> &Entry {
+impl Deref for WindowSlot {
+    type Target = QueuedUrl;
+    fn deref(&self) -> &QueuedUrl {
         &self.entry
     }
 }
@@ -72,25 +73,25 @@ pub(super) struct Spilled {
     pub(super) record: UrlRecord,
 }
 
-impl Host {
-    /// Where a URL is in the window.
+impl FrontierHost {
+    /// Returns a URL's index in the window.
     pub(super) fn find(&self, id: UrlKey) -> Option<usize> {
         self.window.iter().position(|slot| slot.id == id)
     }
 
-    fn insert(&mut self, entry: Box<Entry>) {
-        let slot = Slot::new(entry);
+    fn insert(&mut self, entry: Box<QueuedUrl>) {
+        let slot = WindowSlot::new(entry);
         let at = self.window.partition_point(|other| other.place < slot.place);
         self.window.insert(at, slot);
     }
 
-    /// Whether URLs of it are not in memory.
+    /// Whether it has URLs that are not in memory.
     fn has_more(&self) -> bool {
         self.total > self.window.len() as u64
     }
 }
 
-impl CrawlFile {
+impl CrawlFrontier {
     /// Puts a record into the queue of its host.
     pub(super) fn insert_url(
         &mut self,
@@ -99,7 +100,7 @@ impl CrawlFile {
     ) -> Result<(), rusqlite::Error> {
         self.restore_reminded(&mut record)?;
         let no = self.host(record.host())?;
-        // One that moved here may be here already.
+        // A URL that moved to this host may be here already.
         if !new && self.hosts[no].find(record.id).is_some() {
             return Ok(());
         }
@@ -110,15 +111,16 @@ impl CrawlFile {
         let place = record::place(&record, number);
         let host = &mut self.hosts[no];
         if record.rank() == 0 {
-            // Others wait for it, and it may need no request: the host is looked at anew, once.
-            host.look = true;
+            // Other URLs wait for this one, which may need no request: the host is handed out once
+            // without its wait.
+            host.hand_out.look();
         }
         let in_front = !host.has_more() || place < host.bound;
         let room = if host.has_more() { 2 * WINDOW_MAX } else { WINDOW_MAX };
         if in_front && host.window.len() < room {
             host.total += 1;
             host.changed = true;
-            host.insert(Box::new(Entry { record, number, row: None, touched: true }));
+            host.insert(Box::new(QueuedUrl { record, number, row: None, touched: true }));
             self.touched.push((no, number));
             self.in_memory += 1;
         } else {
@@ -132,7 +134,7 @@ impl CrawlFile {
         Ok(())
     }
 
-    /// A URL of the window is otherwise from now on.
+    /// Changes a URL of the window.
     pub(super) fn replace(&mut self, no: HostNo, at: usize, record: UrlRecord) {
         let host = &mut self.hosts[no];
         let mut entry = host.window.remove(at).entry;
@@ -145,7 +147,7 @@ impl CrawlFile {
         host.insert(entry);
     }
 
-    /// A URL of the window is no longer in the queue.
+    /// Removes a URL of the window from the queue.
     pub(super) fn remove(&mut self, no: HostNo, at: usize) {
         let host = &mut self.hosts[no];
         let entry = host.window.remove(at);
@@ -157,8 +159,8 @@ impl CrawlFile {
         self.queued -= 1;
     }
 
-    /// Where a URL is in its host's window. It comes there if it is only in the table, which takes a while for a long queue: what
-    /// was handed out is in the window.
+    /// Returns a URL's index in its host's window. A URL that is only in the table is read, which
+    /// takes a while in a long queue. URLs that were handed out are in the window.
     pub(super) fn find(
         &mut self,
         no: HostNo,
@@ -171,7 +173,8 @@ impl CrawlFile {
             return Ok(None);
         }
         self.merge()?;
-        let sql = "SELECT ready, rank, depth, number, key, url, more FROM frontier WHERE host = ?1 AND key = ?2";
+        let sql = "SELECT key, url, ready, depth, more, rank, number FROM frontier
+            WHERE host = ?1 AND key = ?2";
         let key = id.as_u128().to_be_bytes();
         let mut found = self.read(sql, (self.hosts[no].id, &key[..]))?;
         let Some(entry) = found.pop() else {
@@ -191,11 +194,11 @@ impl CrawlFile {
             if in_front >= URLS_PER_VISIT + open || !host.has_more() {
                 return Ok(());
             }
-            // What is on its way to the table must be there before it is read.
+            // Changes must be in the table before it is read.
             self.merge()?;
             let host = &self.hosts[no];
             let (ready, rank, depth, number) = host.bound;
-            let sql = "SELECT ready, rank, depth, number, key, url, more FROM frontier
+            let sql = "SELECT key, url, ready, depth, more, rank, number FROM frontier
                 WHERE host = ?1 AND (ready, rank, depth, number) >= (?2, ?3, ?4, ?5)
                 ORDER BY ready, rank, depth, number LIMIT ?6";
             let from = (host.id, ready, rank, depth, number as i64, READ_AT_ONCE as i64);
@@ -229,7 +232,7 @@ impl CrawlFile {
                 _ => LAST,
             };
             if all && host.has_more() {
-                // The count is wrong: what is there counts.
+                // The count was wrong. The URLs that were found count.
                 let lost = host.total - host.window.len() as u64;
                 host.total = host.window.len() as u64;
                 self.queued = self.queued.saturating_sub(lost);
@@ -242,20 +245,13 @@ impl CrawlFile {
         &self,
         sql: &str,
         parameters: impl rusqlite::Params,
-    ) -> Result<Vec<Entry>, rusqlite::Error> {
+    ) -> Result<Vec<QueuedUrl>, rusqlite::Error> {
         let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query(parameters)?;
-        let mut entries = Vec::new();
-        while let Some(row) = rows.next()? {
-            let (ready, depth) = (row.get(0)?, row.get(2)?);
-            let number = row.get::<_, i64>(3)? as u64;
-            let key = super::known::key(row.get_ref(4)?.as_blob()?);
-            let more = row.get_ref(6)?.as_blob_or_null()?;
-            let record = record::record(key, row.get_ref(5)?.as_str()?, ready, depth, more)
-                .map_err(damaged)?;
-            let row = Some((ready, row.get(1)?, depth, number));
-            entries.push(Entry { record, number, row, touched: false });
-        }
-        Ok(entries)
+        let entries = statement.query_map(parameters, |row| {
+            let number = row.get::<_, i64>(6)? as u64;
+            let place = (row.get(2)?, row.get(5)?, row.get(3)?, number);
+            Ok(QueuedUrl { record: read_record(row)?, number, row: Some(place), touched: false })
+        })?;
+        entries.collect()
     }
 }

@@ -1,16 +1,20 @@
-//! The ledger: what is known of hosts, shared by every process of a user on a machine.
+//! The ledger: what is known of hosts, shared by all processes of a user on a machine.
 //!
-//! Each write is a transaction that first looks whether another process wrote since; if so, what was kept in memory counts no more.
-//! A host's version is at least the store's time of its last write, so it never comes back, even if the host is forgotten in between.
+//! Each write is a transaction, which first checks whether another process has written since. If
+//! so, what is in memory is read again. A host's version is at least the store's time of its last
+//! write. So no version occurs twice, even if the host is forgotten in between.
 //!
-//! **Epochs.** The end of a process loses nothing, so it begins none. A new one begins when something can have been lost:
-//! - after a reboot, since a power cut loses what was not on the disk yet. Every host counts as started when the machine was booted, as
-//!   nothing of ours can have started later; nothing is granted for one lease from then, which has mostly passed when somebody crawls;
-//! - when the file was replaced while a process used it, or is gone while its `-users` file is there: every host counts as started now;
-//! - when a crawl comes with another ledger than the one that it was crawled with.
+//! **Epochs.** The end of a process loses nothing, so it begins no epoch. A new epoch begins when
+//! something may have been lost:
+//! - after a reboot, since a power failure loses what was not on the disk. Every host counts as
+//!   started when the machine booted, as none of our requests can have started later. Nothing is
+//!   granted for one lease from then, which is mostly over when a crawl begins;
+//! - when the file was replaced while a process used it, or is missing while its `-users` file
+//!   exists: every host counts as started now;
+//! - when a crawl is continued with another ledger than before.
 //!
-//! A ledger on a machine that never had one begins without a floor and without a quiet time: nothing of ours can be in flight, and a
-//! newcomer's first crawl must not wait for requests that never were.
+//! The first ledger of a machine begins without a floor and without a quiet time, since none of our
+//! requests can be in flight.
 
 mod rows;
 mod shown;
@@ -27,81 +31,77 @@ use curtsy_core::url::HostKey;
 use curtsy_engine::{Epoch, Order, Orders, View};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
-use crate::hours::Anchor;
-use crate::kept::Kept;
-use crate::running::Users;
-use crate::{Hours, Machine, OpenError, Shows};
+use crate::kept::HostCache;
+use crate::machine_clock::Anchor;
+use crate::running::{LedgerUsers, inode};
+use crate::{MachineClock, OpenError, Options, ReadableTables, SystemClock};
 use curtsy_file::{Begins, Schema};
 #[cfg(feature = "postgres")]
 pub(crate) use slots::octets;
 
-/// How often the latest time is written down: after a reboot so much is added to it.
+/// How often the latest time is written. After a reboot this span is added to it.
 const LATEST_EVERY: Duration = Duration::from_secs(1);
-/// How often it is looked whether the file was replaced.
+/// How often to check whether the file was replaced.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// robots.txt files that nobody wrote for so long are thrown away: the last good copy counts for 30 days. So are orders that were
-/// lifted so long ago.
+/// Files of robots.txt that were not written for this long are deleted: the last good copy is valid
+/// for 30 days. So are orders that were lifted this long ago.
 pub(crate) const OLD: Duration = Duration::from_secs(60 * 86_400);
 
 /// The ledger of hosts.
-pub struct Ledger<H = Machine> {
+pub struct Ledger<H = SystemClock> {
     db: Connection,
     path: PathBuf,
     hours: H,
     quiet: Duration,
-    shows: Shows,
-    users: Users,
-    /// The file as it was opened, by device and inode.
+    shows: ReadableTables,
+    users: LedgerUsers,
+    /// The device and inode of the open file.
     file: Option<(u64, u64)>,
-    /// The name of this ledger.
-    pub(crate) id: i64,
-    anchor: Anchor,
-    epoch: Epoch,
+    head: LedgerHead,
     orders: Arc<Orders>,
     /// Leases of this process that have a slot of an address.
     slots: HashSet<LeaseId>,
-    kept: Kept,
+    kept: HostCache,
     data_version: i64,
-    /// How often others were found to have written.
+    /// How often another process was found to have written.
     others: u64,
-    latest: Time,
     looked: Time,
     last_now: Time,
     writing: bool,
 }
 
-/// What changed while others wrote.
+/// What other processes have changed.
 #[derive(Debug, Default)]
 pub(crate) struct Changed {
-    /// Stop orders that were lifted.
+    /// Hosts whose stop orders were lifted.
     pub(crate) lifted: Vec<HostKey>,
 }
 
-impl<H: Hours> Ledger<H> {
-    /// Opens or begins a ledger. Nothing is granted for `quiet` when a new epoch begins: one lease.
+impl<H: MachineClock> Ledger<H> {
+    /// Opens or creates a ledger. Nothing is granted for `quiet`, one lease, when a new epoch
+    /// begins.
     pub fn open(path: &Path, hours: H, quiet: Duration) -> Result<Ledger<H>, OpenError> {
-        Ledger::open_showing(path, hours, quiet, Shows::Nothing)
+        Ledger::open_showing(path, hours, &Options { quiet, ..Options::default() })
     }
 
-    /// The same, with what is shown in tables beside it.
+    /// Like [`Ledger::open`], with readable tables.
     pub(crate) fn open_showing(
         path: &Path,
         hours: H,
-        quiet: Duration,
-        shows: Shows,
+        options: &Options,
     ) -> Result<Ledger<H>, OpenError> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
                 .map_err(|e| OpenError::ReadOnly { path: path.to_owned(), source: Box::new(e) })?;
         }
-        let users = Users::join(path)?;
+        let users = LedgerUsers::join(path)?;
         let alone = users.try_alone();
         if !alone {
-            // Whoever came first may be making it.
+            // The process that came first may be creating the file.
             users.share(path)?;
         }
         let lost = users.seen_before && !path.exists();
-        let mut ledger = Self::open_as(path, hours, (quiet, shows), users, alone, lost)?;
+        let mut ledger = Self::open_as(path, hours, options, users, alone, lost)?;
         ledger.users.made(path)?;
         ledger.users.share(path)?;
         Ok(ledger)
@@ -110,16 +110,17 @@ impl<H: Hours> Ledger<H> {
     fn open_as(
         path: &Path,
         hours: H,
-        (quiet, shows): (Duration, Shows),
-        users: Users,
+        options: &Options,
+        users: LedgerUsers,
         alone: bool,
         lost: bool,
     ) -> Result<Ledger<H>, OpenError> {
         let of = |e| OpenError::sqlite(path, e);
+        let (quiet, shows) = (options.quiet, options.shows.clone());
         let mut db = open_tables(path, &shows)?;
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(of)?;
         let head = match read_head(&tx).map_err(of)? {
-            None => Head::first(&hours, quiet, lost),
+            None => LedgerHead::first(&hours, quiet, lost),
             Some(head) => head.awake(&hours, quiet, alone),
         };
         head.write(&tx).map_err(of)?;
@@ -136,21 +137,18 @@ impl<H: Hours> Ledger<H> {
         let last_now = head.anchor.now(&hours);
         let slots = Self::leases_with_slots(&db).map_err(of)?;
         let mut ledger = Ledger {
-            file: inode(path),
+            file: inode_of(path),
             db,
             path: path.to_owned(),
             quiet,
             shows,
             users,
-            id: head.id,
-            anchor: head.anchor,
-            epoch: head.epoch,
+            head,
             orders: Arc::default(),
             slots,
-            kept: Kept::default(),
+            kept: HostCache::default(),
             data_version: -1,
             others: 0,
-            latest: head.latest,
             looked: last_now,
             last_now,
             writing: false,
@@ -160,33 +158,38 @@ impl<H: Hours> Ledger<H> {
         Ok(ledger)
     }
 
-    /// The store's time.
+    /// Returns the store's time.
     pub fn now(&mut self) -> Time {
-        self.last_now = self.last_now.max(self.anchor.now(&self.hours));
+        self.last_now = self.last_now.max(self.head.anchor.now(&self.hours));
         self.last_now
     }
 
-    /// The epoch.
+    /// Returns the epoch.
     pub fn epoch(&self) -> Epoch {
-        self.epoch
+        self.head.epoch
     }
 
-    /// How often others were found to have written: what they did before is known if the number is the same.
+    /// Returns how often another process was found to have written.
     pub(crate) fn others(&self) -> u64 {
         self.others
     }
 
-    /// Where it is.
+    /// Returns the ledger's name.
+    pub(crate) fn id(&self) -> i64 {
+        self.head.id
+    }
+
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Orders that nothing more is asked of a host, or lifts the order. Every process sees it before its next grant.
+    /// Gives or lifts a stop order. Every process sees it before its next grant.
     pub fn stop(&mut self, host: &HostKey, stopped: bool) -> Result<(), rusqlite::Error> {
         self.give(host, stopped).map(drop)
     }
 
-    /// The same, with what others did meanwhile.
+    /// Gives or lifts a stop order, and returns what other processes have changed.
     pub(crate) fn give(
         &mut self,
         host: &HostKey,
@@ -199,7 +202,7 @@ impl<H: Hours> Ledger<H> {
         self.end(done).map(|()| changed)
     }
 
-    /// Takes over orders that are newer than what is known of their hosts.
+    /// Takes over orders that are newer than the known ones of their hosts.
     pub(crate) fn order(&mut self, orders: &[Order]) -> Result<Changed, rusqlite::Error> {
         let changed = self.begin()?;
         let done = orders.iter().try_for_each(|order| self.write_order(order));
@@ -213,7 +216,8 @@ impl<H: Hours> Ledger<H> {
         let host = order.host.as_str();
         let sql = "INSERT OR REPLACE INTO stops (host, since, lifted) VALUES (?1, ?2, ?3)";
         self.db.execute(sql, (host, number(order.at), !order.stopped))?;
-        // Whoever decided under the other order decides again: a host parked just now must not stay parked.
+        // A worker that decided under the other order decides again, so a host that it just parked
+        // does not stay parked.
         let now = self.now();
         let sql = "UPDATE hosts SET version = max(version + 1, ?2) WHERE host = ?1";
         self.db.execute(sql, (host, number(now)))?;
@@ -221,42 +225,41 @@ impl<H: Hours> Ledger<H> {
         Ok(())
     }
 
-    /// What is shown beside it.
-    pub(crate) fn shows(&self) -> &Shows {
+    pub(crate) fn shows(&self) -> &ReadableTables {
         &self.shows
     }
 
-    /// The newest order for each host, as of the last look.
+    /// Returns the newest order for each host, as of the last check.
     pub(crate) fn orders(&self) -> &Arc<Orders> {
         &self.orders
     }
 
-    /// The hosts whose stop orders are in force, and since when.
+    /// Returns the hosts with a stop order in force, and when each was given.
     pub fn stops(&mut self) -> Result<Vec<(HostKey, Time)>, rusqlite::Error> {
         self.refresh()?;
         let stopped = self.orders.iter().filter(|order| order.stopped);
         Ok(stopped.map(|order| (order.host, order.at)).collect())
     }
 
-    /// A host's state.
+    /// Returns a host's state.
     pub fn state(&mut self, host: &HostKey) -> Result<Arc<HostState>, rusqlite::Error> {
         self.refresh()?;
         Ok(self.row(host)?.state.clone())
     }
 
-    /// A host as a job would see it that begins now.
+    /// Returns a host as a job that begins now would see it.
     pub fn view(&mut self, host: &HostKey) -> Result<View, rusqlite::Error> {
         self.refresh()?;
         let now = self.now();
-        let (epoch, stopped) = (self.epoch, self.orders.is_stopped(host));
+        let (epoch, stopped) = (self.epoch(), self.orders.is_stopped(host));
         let row = self.row(host)?;
         let (state, version) = (row.state.clone(), row.version);
         let job = JobView { started_at: now, pages: 0 };
         Ok(View { host: host.clone(), state, version, now, stopped, epoch, job })
     }
 
-    /// Forgets what is known of a host: its stop order stays, and so do the waits that it may ask for. Returns whether there was anything to
-    /// forget.
+    /// Forgets what is known of a host, except its stop order and the waits that it requested.
+    /// Returns whether anything was known.
     pub fn forget(&mut self, host: &HostKey) -> Result<bool, rusqlite::Error> {
         self.begin()?;
         let now = self.now();
@@ -275,7 +278,7 @@ impl<H: Hours> Ledger<H> {
         Ok(known)
     }
 
-    /// Takes back what was held against a host while no request of ours could reach it.
+    /// Forgets failures of a host during which no request of ours could reach it.
     pub(crate) fn try_anew(&mut self, host: &HostKey, why: Anew) -> Result<(), rusqlite::Error> {
         self.begin()?;
         let now = self.now();
@@ -287,7 +290,7 @@ impl<H: Hours> Ledger<H> {
         self.end(done)
     }
 
-    /// Begins a new epoch: something was lost.
+    /// Begins a new epoch after a loss.
     pub(crate) fn new_epoch(&mut self, emptied: bool) -> Result<(), rusqlite::Error> {
         self.begin()?;
         let done = self.write_epoch(emptied);
@@ -296,13 +299,8 @@ impl<H: Hours> Ledger<H> {
 
     fn write_epoch(&mut self, emptied: bool) -> Result<(), rusqlite::Error> {
         let now = self.now();
-        self.epoch = Epoch {
-            id: self.epoch.id + 1,
-            floor: Some(now),
-            quiet_until: Some(now + self.quiet),
-            emptied,
-        };
-        self.head().write(&self.db)
+        self.head.epoch = Epoch::after_loss(self.head.epoch.id + 1, now, self.quiet, emptied);
+        self.head.write(&self.db)
     }
 
     /// Forgets everything and begins a new epoch, as if the file had been lost.
@@ -320,7 +318,7 @@ impl<H: Hours> Ledger<H> {
         self.end(done)
     }
 
-    /// Looks whether others wrote. What they did is known afterwards.
+    /// Checks whether other processes have written, and takes over their changes.
     pub(crate) fn refresh(&mut self) -> Result<Changed, rusqlite::Error> {
         let mut data_version = self.db.prepare_cached("PRAGMA data_version")?;
         let found = data_version.query_row([], |row| row.get(0))?;
@@ -329,7 +327,7 @@ impl<H: Hours> Ledger<H> {
             return Ok(Changed::default());
         }
         if let Some(head) = read_head(&self.db)? {
-            (self.anchor, self.epoch, self.latest) = (head.anchor, head.epoch, head.latest);
+            self.head = LedgerHead { id: self.head.id, ..head };
         }
         let orders = read_orders(&self.db)?;
         let lifted = stopped(&self.orders).filter(|host| !orders.is_stopped(host)).collect();
@@ -342,7 +340,8 @@ impl<H: Hours> Ledger<H> {
         Ok(Changed { lifted })
     }
 
-    /// Begins a transaction. Nobody else writes until its end, and what others wrote is known.
+    /// Begins a transaction and takes over the changes of other processes. No other process writes
+    /// until its end.
     pub(crate) fn begin(&mut self) -> Result<Changed, rusqlite::Error> {
         self.look()?;
         self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
@@ -350,7 +349,7 @@ impl<H: Hours> Ledger<H> {
         self.refresh().inspect_err(|_| self.roll_back())
     }
 
-    /// Ends a transaction: written, or as if it had not been.
+    /// Ends a transaction: commits it, or rolls it back after an error.
     pub(crate) fn end(&mut self, done: Result<(), rusqlite::Error>) -> Result<(), rusqlite::Error> {
         let done = done.and_then(|()| self.commit());
         if done.is_err() {
@@ -361,8 +360,8 @@ impl<H: Hours> Ledger<H> {
 
     fn commit(&mut self) -> Result<(), rusqlite::Error> {
         let now = self.now();
-        if now >= self.latest + LATEST_EVERY {
-            self.latest = now;
+        if now >= self.head.latest + LATEST_EVERY {
+            self.head.latest = now;
             self.db.prepare_cached("UPDATE ledger SET latest = ?1")?.execute([number(now)])?;
         }
         self.db.prepare_cached("COMMIT")?.execute([])?;
@@ -372,38 +371,38 @@ impl<H: Hours> Ledger<H> {
 
     pub(crate) fn roll_back(&mut self) {
         if self.writing && !self.db.is_autocommit() {
-            // Fails only if SQLite has rolled back by itself.
+            // Fails only if SQLite has rolled back already.
             let _ = self.db.execute_batch("ROLLBACK");
         }
         self.writing = false;
-        // What this transaction had put into memory is not so.
+        // Memory may have changes of this transaction.
         self.kept.clear();
         self.data_version = -1;
     }
 
-    /// Looks whether the file is still the one that was opened. If somebody took it away, what it knew is lost.
+    /// Checks whether the file is still the one that was opened. If it was replaced, its content is
+    /// lost.
     fn look(&mut self) -> Result<(), rusqlite::Error> {
         let now = self.now();
         if now < self.looked + LOOK_EVERY {
             return Ok(());
         }
         self.looked = now;
-        if self.file.is_none() || inode(&self.path) == self.file {
+        if self.file.is_none() || inode_of(&self.path) == self.file {
             return Ok(());
         }
         self.db = open_tables(&self.path, &self.shows)
             .map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
-        self.file = inode(&self.path);
+        self.file = inode_of(&self.path);
         self.kept.clear();
         self.data_version = -1;
         let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Whoever came first has begun it; its time counts, unless ours is later.
+        // Another process may have begun an epoch already. The later time of both counts.
         let found = read_head(&tx)?;
         let time = found.as_ref().map_or(now, |head| head.anchor.now(&self.hours).max(now));
-        let id = found.as_ref().map_or(self.epoch.id, |head| head.epoch.id.max(self.epoch.id)) + 1;
-        let epoch =
-            Epoch { id, floor: Some(time), quiet_until: Some(time + self.quiet), emptied: false };
-        let head = Head {
+        let id = found.as_ref().map_or(0, |head| head.epoch.id).max(self.head.epoch.id) + 1;
+        let epoch = Epoch::after_loss(id, time, self.quiet, false);
+        let head = LedgerHead {
             id: found.map_or(number(time), |head| head.id),
             anchor: Anchor::new(&self.hours, time),
             latest: time,
@@ -411,45 +410,42 @@ impl<H: Hours> Ledger<H> {
         };
         head.write(&tx)?;
         tx.commit()?;
-        (self.id, self.anchor, self.latest, self.epoch) =
-            (head.id, head.anchor, head.latest, head.epoch);
+        self.head = head;
         Ok(())
-    }
-
-    fn head(&self) -> Head {
-        Head { id: self.id, anchor: self.anchor.clone(), latest: self.latest, epoch: self.epoch }
     }
 }
 
-/// Opens or makes the tables of a ledger, with those that are shown.
-fn open_tables(path: &Path, shows: &Shows) -> Result<Connection, OpenError> {
+/// Opens or creates the tables of a ledger, and the readable ones if there are any.
+fn open_tables(path: &Path, shows: &ReadableTables) -> Result<Connection, OpenError> {
     if shows.anything() {
         drop(curtsy_file::open(path, &shown::SCHEMA)?);
     }
     curtsy_file::open(path, &SCHEMA)
 }
 
-/// The one row about the ledger itself.
-struct Head {
+/// The row about the ledger itself.
+struct LedgerHead {
+    /// The ledger's name.
     id: i64,
     anchor: Anchor,
     latest: Time,
     epoch: Epoch,
 }
 
-impl Head {
-    /// A ledger that begins. If there was one before, something is lost.
-    fn first(hours: &impl Hours, quiet: Duration, lost: bool) -> Head {
+impl LedgerHead {
+    /// Returns the head of a new ledger. `lost` says that an earlier one existed.
+    fn first(hours: &impl MachineClock, quiet: Duration, lost: bool) -> LedgerHead {
         let now = Time::from_micros(hours.wall());
-        // Each ledger's epochs have numbers of their own: a worker that knew another one notices.
+        // The time makes the epochs of each ledger differ, so a worker that knew another ledger
+        // notices.
         let id = now.micros();
         let floor = lost.then_some(now);
         let epoch = Epoch { id, floor, quiet_until: floor.map(|t| t + quiet), emptied: lost };
-        Head { id: number(now), anchor: Anchor::new(hours, now), latest: now, epoch }
+        LedgerHead { id: number(now), anchor: Anchor::new(hours, now), latest: now, epoch }
     }
 
-    /// The ledger as it is found when it is opened.
-    fn awake(mut self, hours: &impl Hours, quiet: Duration, alone: bool) -> Head {
+    /// Returns the head after the ledger was opened.
+    fn awake(mut self, hours: &impl MachineClock, quiet: Duration, alone: bool) -> LedgerHead {
         if self.anchor.boot == hours.boot() {
             if alone {
                 self.anchor = Anchor::new(hours, self.anchor.now_after_sleep(hours));
@@ -459,7 +455,8 @@ impl Head {
         let wall = Time::from_micros(hours.wall());
         let least = self.latest + LATEST_EVERY;
         let now = wall.max(least);
-        // Nothing of ours started after the machine did. A wall clock that went back knows nothing of that.
+        // None of our requests started before the boot. A wall clock that went back can't show when
+        // that was.
         let booted = if wall >= least {
             wall.back(Duration::from_micros(hours.since_boot())).max(least)
         } else {
@@ -467,17 +464,12 @@ impl Head {
         };
         self.anchor = Anchor::new(hours, now);
         self.latest = now;
-        self.epoch = Epoch {
-            id: self.epoch.id + 1,
-            floor: Some(booted),
-            quiet_until: Some(booted + quiet),
-            emptied: false,
-        };
+        self.epoch = Epoch::after_loss(self.epoch.id + 1, booted, quiet, false);
         self
     }
 
     fn write(&self, db: &Connection) -> Result<(), rusqlite::Error> {
-        let Head { id, anchor, latest, epoch } = self;
+        let LedgerHead { id, anchor, latest, epoch } = self;
         let sql = "INSERT OR REPLACE INTO ledger (one, id, boot, monotonic, since_boot, time, latest, epoch, floor, quiet_until, emptied)
             VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
         db.execute(
@@ -499,10 +491,10 @@ impl Head {
     }
 }
 
-fn read_head(db: &Connection) -> Result<Option<Head>, rusqlite::Error> {
+fn read_head(db: &Connection) -> Result<Option<LedgerHead>, rusqlite::Error> {
     let sql = "SELECT id, boot, monotonic, since_boot, time, latest, epoch, floor, quiet_until, emptied FROM ledger";
     let read = |row: &Row<'_>| {
-        Ok(Head {
+        Ok(LedgerHead {
             id: row.get(0)?,
             anchor: Anchor {
                 boot: row.get(1)?,
@@ -535,17 +527,17 @@ fn read_orders(db: &Connection) -> Result<Orders, rusqlite::Error> {
     Ok(orders)
 }
 
-/// The hosts whose stop orders are in force.
+/// Returns the hosts whose stop orders are in force.
 pub(crate) fn stopped(orders: &Orders) -> impl Iterator<Item = HostKey> + '_ {
     orders.iter().filter(|order| order.stopped).map(|order| order.host)
 }
 
-/// A time as SQLite keeps it.
+/// Returns a time as SQLite stores it.
 pub(crate) fn number(time: Time) -> i64 {
     i64::try_from(time.micros()).unwrap_or(i64::MAX)
 }
 
-/// A time that SQLite kept.
+/// Returns a time that SQLite stored.
 pub(crate) fn time(number: i64) -> Time {
     match number {
         i64::MAX => Time::NEVER,
@@ -553,20 +545,13 @@ pub(crate) fn time(number: i64) -> Time {
     }
 }
 
-#[cfg(unix)]
-fn inode(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()))
-}
-
-#[cfg(not(unix))]
-fn inode(_: &Path) -> Option<(u64, u64)> {
-    None
+fn inode_of(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(inode)
 }
 
 const SCHEMA: Schema<'static> = Schema {
     begins: Begins::First,
-    // A host's row has some hundred bytes, and each commit writes the pages whole that it changes.
+    // A host's row has some hundred bytes, and each commit writes whole pages.
     page_bytes: 2048,
     names: &[],
     checkpoint_pages: 16_000,

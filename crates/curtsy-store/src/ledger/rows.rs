@@ -1,4 +1,4 @@
-//! Hosts and robots.txt files of the ledger, with the hosts that were read last in memory.
+//! Hosts and robots.txt files of the ledger.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use rusqlite::OptionalExtension;
 use rusqlite::types::Type;
 
 use super::{Ledger, number, shown};
-use crate::Hours;
-use crate::kept::HostRow;
+use crate::MachineClock;
+use crate::kept::LedgerRow;
 
-impl<H: Hours> Ledger<H> {
-    /// A host as it is now. Call [`Ledger::refresh`] or [`Ledger::begin`] before.
-    pub(crate) fn row(&mut self, host: &HostKey) -> Result<&HostRow, rusqlite::Error> {
+impl<H: MachineClock> Ledger<H> {
+    /// Returns the current row of a host. Call [`Ledger::refresh`] or [`Ledger::begin`] before.
+    pub(crate) fn row(&mut self, host: &HostKey) -> Result<&LedgerRow, rusqlite::Error> {
         if self.kept.sure(host).is_none() {
             let known = self.kept.old(host).filter(|row| row.id.is_some()).map(|row| row.version);
             match self.read(host, known)? {
@@ -26,14 +26,18 @@ impl<H: Hours> Ledger<H> {
         Ok(self.kept.sure(host).expect("read or found just now"))
     }
 
-    /// Reads a host; none if it still has the version that is known.
-    fn read(&self, host: &HostKey, known: Option<u64>) -> Result<Option<HostRow>, rusqlite::Error> {
+    /// Reads a host; `None` if its version is still `known`.
+    fn read(
+        &self,
+        host: &HostKey,
+        known: Option<u64>,
+    ) -> Result<Option<LedgerRow>, rusqlite::Error> {
         let sql = "SELECT id, version, state FROM hosts WHERE host = ?1";
         let mut statement = self.db.prepare_cached(sql)?;
         let mut rows = statement.query([host.as_str()])?;
         let Some(row) = rows.next()? else {
             let state = Arc::default();
-            return Ok(Some(HostRow { id: None, version: 0, state }));
+            return Ok(Some(LedgerRow { id: None, version: 0, state }));
         };
         let version = row.get::<_, i64>(1)? as u64;
         if known == Some(version) {
@@ -42,10 +46,11 @@ impl<H: Hours> Ledger<H> {
         let bytes = row.get_ref(2)?.as_blob()?;
         let state = HostState::decode(bytes)
             .map_err(|e| rusqlite::Error::FromSqlConversionFailure(2, Type::Blob, Box::new(e)))?;
-        Ok(Some(HostRow { id: row.get(0)?, version, state: Arc::new(state) }))
+        Ok(Some(LedgerRow { id: row.get(0)?, version, state: Arc::new(state) }))
     }
 
-    /// Writes a host whose row was compared in this transaction, and what is shown of it. Gives its version.
+    /// Writes a host whose version was checked in this transaction, with its row of readable
+    /// tables. Returns the new version.
     pub(crate) fn write(
         &mut self,
         host: &HostKey,
@@ -71,7 +76,7 @@ impl<H: Hours> Ledger<H> {
         if let Some(row) = self.shows.risk_row(host, (&before, &state), exchanged, now) {
             shown::write_risk(&self.db, &row)?;
         }
-        self.kept.keep(host, HostRow { id: Some(id), version, state });
+        self.kept.keep(host, LedgerRow { id: Some(id), version, state });
         Ok(version)
     }
 
@@ -89,7 +94,7 @@ impl<H: Hours> Ledger<H> {
         Ok(())
     }
 
-    /// A robots.txt.
+    /// Reads a robots.txt.
     pub fn robots(&self, id: RobotsId) -> Result<Option<Arc<RobotsFile>>, rusqlite::Error> {
         let sql = "SELECT etag, last_modified, text FROM robots WHERE id = ?1";
         let file = self.db.prepare_cached(sql)?.query_row([&id.0[..]], |row| {

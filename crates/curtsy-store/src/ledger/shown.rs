@@ -1,4 +1,4 @@
-//! The tables that people read, in the ledger's file: `domain_risk` and `url_fetch_cache`.
+//! The readable tables in the ledger's file: `domain_risk` and `url_fetch_cache`.
 
 use curtsy_core::evidence::{read_timestamp, timestamp};
 use curtsy_core::time::Time;
@@ -8,13 +8,14 @@ use curtsy_file::{Begins, Schema};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::Ledger;
-use crate::Hours;
-use crate::pages::{Answer, News, PageWrite};
+use crate::MachineClock;
+use crate::pages::{PageChange, PageWrite, StoredAnswer};
 use crate::shows::{FRICTION_EVENTS_MAX, RiskRow, STALE_FOR};
 
-/// Writes what is shown of a host.
+/// Writes a host's row of `domain_risk`.
 pub(super) fn write_risk(db: &Connection, row: &RiskRow) -> Result<(), rusqlite::Error> {
-    // What somebody else wrote there and is no list begins anew: it must not keep a host from being written.
+    // A value of `friction_events` that is not a list is replaced: an edit by hand must not prevent
+    // the write.
     let sql = "INSERT INTO domain_risk (hostname, risk_score, friction_events, last_fetch_at, created_at, updated_at)
         VALUES (?1, ?2, iif(?3 IS NULL, '[]', json_array(json(?3))), ?4, ?5, ?5)
         ON CONFLICT (hostname) DO UPDATE SET
@@ -34,15 +35,15 @@ pub(super) fn write_risk(db: &Connection, row: &RiskRow) -> Result<(), rusqlite:
     Ok(())
 }
 
-/// Throws away what went stale long ago.
+/// Deletes pages that have been stale for long.
 pub(super) fn throw_away(db: &Connection, now: Time) -> Result<(), rusqlite::Error> {
     let sql = "DELETE FROM url_fetch_cache WHERE expires_at < ?1";
     db.execute(sql, [timestamp(now.back(STALE_FOR))])?;
     Ok(())
 }
 
-impl<H: Hours> Ledger<H> {
-    /// Forgets all that is shown.
+impl<H: MachineClock> Ledger<H> {
+    /// Empties the readable tables.
     pub(super) fn empty_shown(&self) -> Result<(), rusqlite::Error> {
         match self.shows.anything() {
             true => self.db.execute_batch("DELETE FROM domain_risk; DELETE FROM url_fetch_cache;"),
@@ -50,16 +51,16 @@ impl<H: Hours> Ledger<H> {
         }
     }
 
-    /// Keeps a page, in the transaction that is under way.
+    /// Writes a page in the current transaction.
     pub(crate) fn keep_page(&self, write: &PageWrite, now: Time) -> Result<(), rusqlite::Error> {
         let (key, now) = (write.url_key(), timestamp(now));
         let fresh_until = timestamp(write.page.fresh_until);
         match &write.news {
-            News::Answer(answer) => {
+            PageChange::Answer(answer) => {
                 let sql = "INSERT OR REPLACE INTO url_fetch_cache
                     (url_hash, url, hostname, content, status_code, headers, content_hash, fetched_at, expires_at, url_key)
                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-                let Answer { status, headers, content, content_hash } = answer;
+                let StoredAnswer { status, headers, content, content_hash } = answer;
                 self.db.prepare_cached(sql)?.execute((
                     write.url_hash(),
                     &write.url,
@@ -73,13 +74,13 @@ impl<H: Hours> Ledger<H> {
                     key,
                 ))?;
             }
-            News::Confirmed => {
+            PageChange::Confirmed => {
                 let sql = "UPDATE url_fetch_cache SET fetched_at = ?2, expires_at = ?3,
                     headers = iif(json_valid(headers), json_patch(headers, ?4), ?4) WHERE url_key = ?1";
                 let page = (key, now, fresh_until, write.validators());
                 self.db.prepare_cached(sql)?.execute(page)?;
             }
-            News::TooLarge => {
+            PageChange::TooLarge => {
                 let sql = "DELETE FROM url_fetch_cache WHERE url_key = ?1";
                 self.db.prepare_cached(sql)?.execute([key])?;
             }
@@ -87,7 +88,7 @@ impl<H: Hours> Ledger<H> {
         Ok(())
     }
 
-    /// What is kept of pages, each in its place.
+    /// Returns what is kept of each of these pages.
     pub(crate) fn pages(
         &self,
         keys: &[UrlKey],
@@ -110,7 +111,7 @@ impl<H: Hours> Ledger<H> {
         keys.iter().map(&mut page).collect()
     }
 
-    /// A page, if its text is kept.
+    /// Returns a page whose text is kept.
     pub(crate) fn page(&self, key: UrlKey) -> Result<Option<(Head, Fetched)>, rusqlite::Error> {
         if !self.shows.anything() {
             return Ok(None);
@@ -125,7 +126,7 @@ impl<H: Hours> Ledger<H> {
     }
 }
 
-/// A part of the file by itself: a ledger that shows nothing has none of it.
+/// A separate part of the file, so that a ledger without readable tables has none of them.
 pub(super) const SCHEMA: Schema<'static> = Schema {
     begins: Begins::First,
     what: "shown",

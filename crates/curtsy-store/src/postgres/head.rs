@@ -1,28 +1,27 @@
-//! The one row about the ledger itself, and the server's clock beside it.
+//! The row about the ledger itself, and the server's clock.
 
 use curtsy_core::time::Time;
 use curtsy_engine::Epoch;
 
-use super::failure::Failure;
-use super::link::{Session, Texts};
+use super::failure::PgFailure;
+use super::link::{PgSession, Texts};
 use crate::ledger::{number, time};
 
-/// What the ledger says of itself.
+/// The row about the ledger.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Head {
-    /// Its name.
+pub(super) struct PgHead {
+    /// The ledger's name.
     pub(super) id: i64,
-    /// What is to be added to the server's clock, and how often that was changed.
+    /// What is added to the server's clock, and how often that was changed.
     offset: i64,
     pub(super) steps: u64,
     /// The store's time of the last write.
     pub(super) latest: Time,
-    /// Transactions that wrote something.
+    /// The number of transactions that wrote something.
     pub(super) writes: i64,
-    /// Changes of stop orders.
+    /// The number of changes of stop orders.
     pub(super) orders: i64,
     pub(super) epoch: Epoch,
-    /// The server's clock.
     clock: u64,
 }
 
@@ -33,7 +32,7 @@ macro_rules! clock {
     };
 }
 
-/// What is read.
+/// The columns of a [`PgHead`].
 macro_rules! columns {
     () => {
         concat!(
@@ -43,24 +42,25 @@ macro_rules! columns {
     };
 }
 
-/// Reads it.
+/// Reads the head.
 pub(super) const LOOK: &str = concat!("SELECT ", columns!(), " FROM curtsy_ledger");
 
-/// Begins a transaction in which nobody else writes, and reads it. The clock is read after the lock is had, not before it is waited for.
+/// Begins a transaction in which no other process writes, and reads the head. The clock is read
+/// after the lock was taken, not before the wait for it.
 pub(super) const LOCK_AND_LOOK: &str = concat!(
     "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT ",
     columns!(),
     " FROM (SELECT * FROM curtsy_ledger FOR UPDATE) AS locked"
 );
 
-impl Head {
-    /// Reads it; none if there is no row.
-    pub(super) fn look(session: &mut Session, sql: &str) -> Result<Option<Head>, Failure> {
-        session.look(sql)?.map(|row| Head::read(&row)).transpose()
+impl PgHead {
+    /// Reads the head; `None` if there is no row.
+    pub(super) fn look(session: &mut PgSession, sql: &str) -> Result<Option<PgHead>, PgFailure> {
+        session.look(sql)?.map(|row| PgHead::read(&row)).transpose()
     }
 
-    fn read(row: &Texts) -> Result<Head, Failure> {
-        Ok(Head {
+    fn read(row: &Texts) -> Result<PgHead, PgFailure> {
+        Ok(PgHead {
             id: row.number(0)?,
             offset: row.number(1)?,
             steps: row.number(2)? as u64,
@@ -77,17 +77,18 @@ impl Head {
         })
     }
 
-    /// The store's time when it was read: by the server's clock, or by another that counts instead.
+    /// Returns the store's time of the reading, by the server's clock or by `instead`.
     pub(super) fn now(&self, instead: Option<u64>) -> Time {
         let clock = instead.unwrap_or(self.clock);
         Time::from_micros(clock.saturating_add_signed(self.offset))
     }
 }
 
-/// Makes the row, unless it is there.
+/// Returns SQL that creates the row if it is missing.
 pub(super) fn first(clock: Option<u64>) -> String {
     let clock = clock.map_or(clock!().to_owned(), |clock| clock.to_string());
-    // Each ledger's epochs have numbers of their own: a worker that knew another one notices.
+    // The time makes the epochs of each ledger differ, so a worker that knew another ledger
+    // notices.
     format!(
         "INSERT INTO curtsy_ledger (one, id, clock_offset, steps, latest, writes, orders, epoch, floor, quiet_until, emptied)
         SELECT 1, now, 0, 0, now, 0, 0, now, NULL, NULL, false FROM (SELECT {clock} AS now) AS clock
@@ -95,14 +96,14 @@ pub(super) fn first(clock: Option<u64>) -> String {
     )
 }
 
-/// Takes a step of the clock out, unless somebody has done so.
+/// Returns SQL that corrects a step of the clock, unless another process has done so.
 pub(super) fn step(by: i64, steps: u64) -> String {
     format!(
         "UPDATE curtsy_ledger SET clock_offset = clock_offset + ({by}), steps = steps + 1 WHERE steps = {steps}"
     )
 }
 
-/// Begins an epoch.
+/// Returns SQL that begins an epoch.
 pub(super) fn begin_epoch(epoch: &Epoch) -> String {
     let or_null = |time: Option<Time>| time.map_or("NULL".to_owned(), |t| number(t).to_string());
     format!(

@@ -1,11 +1,12 @@
-//! The way to the database: a thread that owns the connection and carries out what it is sent.
+//! The connection to the database, owned by a thread that runs jobs on it.
 //!
-//! The client of Postgres waits on a runtime of its own and can't be called inside of another, which is where workers live. So the
-//! ledger sends jobs to this thread and waits for their answers, each of them with a bound: whoever does not answer in time is left
-//! behind with its connection, and the next question goes to a new thread.
+//! The Postgres client blocks on a runtime of its own, so it can't be called from inside another
+//! runtime, where workers run. The ledger sends jobs to this thread and waits for their results,
+//! for a bounded time. A thread that does not answer in time is abandoned with its connection, and
+//! the next job goes to a new thread.
 //!
-//! A connection that was lost is made again by the next job that may do so. One that belongs to a transaction may not: the rest of
-//! a transaction must never go to a connection that knows nothing of its beginning.
+//! The next job opens a lost connection again, unless the job belongs to a transaction: a new
+//! connection knows nothing of the transaction's beginning.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,93 +15,95 @@ use std::time::{Duration, Instant};
 use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls, Row, Statement};
 
-use super::failure::Failure;
+use super::failure::PgFailure;
 
-/// How long a connection may take.
+/// The timeout of a connection.
 pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-/// How long the server may take for a statement, or wait for a lock.
+/// The timeout of a statement, and of the wait for a lock.
 pub(crate) const STATEMENT_WITHIN: Duration = Duration::from_secs(5);
-/// How long an answer is waited for: longer than a statement may take, for a server that is there.
+/// The timeout of an answer. It is longer than that of a statement, which a reachable server
+/// reports itself.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(8);
-/// Bringing tables up to date may take its time.
+/// The timeout of a migration.
 pub(crate) const MIGRATE_WITHIN: Duration = Duration::from_secs(600);
-/// A transaction of a process that stopped in the middle keeps everybody from writing so long, at most.
+/// How long an idle transaction can block others, if its process has stopped in the middle.
 pub(crate) const IDLE_WITHIN: Duration = Duration::from_secs(10);
-/// A server that can't be reached is left alone for as long as the last try took, and at least so long.
+/// The shortest pause before an unreachable server is tried again. The pause is as long as the last
+/// try took.
 const REST_MIN: Duration = Duration::from_millis(100);
 
-/// Whether a job may make a connection if there is none.
+/// Whether a job may open a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Connect {
-    /// It is the first of what hangs together.
+    /// Yes: it is the first of its transaction, or needs none.
     IfNeeded,
-    /// It belongs to what was begun on the connection that stands.
+    /// No: it belongs to a transaction of the open connection.
     Never,
 }
 
-/// What may take how long.
+/// Which timeouts apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Patience {
-    /// A question among many.
+    /// Those of a usual statement.
     Usual,
-    /// Making tables.
+    /// Those of a migration.
     Migration,
 }
 
-/// The way to the database.
-pub(super) struct Link {
+/// The connection to the database.
+pub(super) struct PgLink {
     config: Config,
-    /// Who carries jobs out; none before the first, and after one that was left behind.
-    jobs: Option<Sender<Job>>,
+    /// The thread that runs jobs; `None` before the first job, and after a thread was abandoned.
+    jobs: Option<Sender<PgJob>>,
     /// Until when nothing is tried, and why.
     resting: Option<(Instant, String)>,
 }
 
-type Job = Box<dyn FnOnce(&mut Option<Session>) + Send>;
+type PgJob = Box<dyn FnOnce(&mut Option<PgSession>) + Send>;
 
-impl Link {
-    /// A way that nobody has gone yet.
-    pub(super) fn new(mut config: Config) -> Link {
+impl PgLink {
+    /// Returns a link that is not connected yet.
+    pub(super) fn new(mut config: Config) -> PgLink {
         config.application_name("curtsy");
         config.connect_timeout(CONNECT_WITHIN);
         config.tcp_user_timeout(CONNECT_WITHIN);
-        Link { config, jobs: None, resting: None }
+        PgLink { config, jobs: None, resting: None }
     }
 
-    /// Has a job carried out, and waits for its answer.
+    /// Runs a job and waits for its result.
     pub(super) fn ask<T: Send + 'static>(
         &mut self,
         connect: Connect,
         patience: Patience,
-        job: impl FnOnce(&mut Session) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+        job: impl FnOnce(&mut PgSession) -> Result<T, PgFailure> + Send + 'static,
+    ) -> Result<T, PgFailure> {
         if let Some((until, why)) = &self.resting
             && connect == Connect::IfNeeded
         {
             if Instant::now() < *until {
-                return Err(Failure::Away(why.clone()));
+                return Err(PgFailure::Away(why.clone()));
             }
             self.resting = None;
         }
         let asked = Instant::now();
-        let (tell, told) = channel();
+        let (reply, replies) = channel();
         let config = self.config.clone();
-        let whole: Job = Box::new(move |session| {
+        let whole: PgJob = Box::new(move |session| {
             let answer = connected(session, connect, &config)
                 .and_then(|open| open.patient(patience).and_then(|()| job(open)));
-            // Who does not wait any more has given up.
-            let _ = tell.send(answer);
+            // The caller may have given up.
+            let _ = reply.send(answer);
         });
         self.send(whole)?;
         let within = match patience {
             Patience::Usual => ANSWER_WITHIN,
             Patience::Migration => MIGRATE_WITHIN + ANSWER_WITHIN,
         };
-        let answer = told.recv_timeout(within).unwrap_or_else(|_| {
+        let answer = replies.recv_timeout(within).unwrap_or_else(|_| {
             self.jobs = None;
-            Err(Failure::Away(format!("no answer within {} s", within.as_secs())))
+            Err(PgFailure::Away(format!("no answer within {} s", within.as_secs())))
         });
-        if let Err(Failure::Away(why)) = &answer
+        if let Err(PgFailure::Away(why)) = &answer
             && connect == Connect::IfNeeded
         {
             let rest = asked.elapsed().max(REST_MIN);
@@ -109,26 +112,26 @@ impl Link {
         answer
     }
 
-    /// Gives a transaction up. A connection on which that can't be said is given up with it.
+    /// Rolls a transaction back. If that fails, the connection is closed.
     pub(super) fn roll_back(&mut self) {
-        let told = self.ask(Connect::Never, Patience::Usual, |session| session.run("ROLLBACK"));
-        if told.is_err() {
+        let done = self.ask(Connect::Never, Patience::Usual, |session| session.run("ROLLBACK"));
+        if done.is_err() {
             self.hang_up();
         }
     }
 
-    /// Gives the connection up, with what was prepared on it.
+    /// Closes the connection and forgets its prepared statements.
     pub(super) fn hang_up(&mut self) {
         self.jobs = None;
     }
 
-    fn send(&mut self, job: Job) -> Result<(), Failure> {
+    fn send(&mut self, job: PgJob) -> Result<(), PgFailure> {
         let jobs = match &self.jobs {
             Some(jobs) => jobs,
             None => {
-                let (jobs, orders): (Sender<Job>, Receiver<Job>) = channel();
+                let (jobs, orders): (Sender<PgJob>, Receiver<PgJob>) = channel();
                 let thread = std::thread::Builder::new().name("postgres".into());
-                // It ends when nobody can ask it any more, after what it was asked.
+                // The thread ends when the sender is dropped, after the jobs that were sent.
                 thread
                     .spawn(move || {
                         let mut session = None;
@@ -136,53 +139,53 @@ impl Link {
                             job(&mut session);
                         }
                     })
-                    .map_err(|e| Failure::Away(format!("no thread for its connection: {e}")))?;
+                    .map_err(|e| PgFailure::Away(format!("no thread for its connection: {e}")))?;
                 self.jobs.insert(jobs)
             }
         };
-        // A thread that is gone has dropped the job, and whoever waits for its answer is told so.
+        // If the thread has ended, the job is dropped, and so is the sender of its result.
         let _ = jobs.send(job);
         Ok(())
     }
 }
 
 fn connected<'s>(
-    session: &'s mut Option<Session>,
+    session: &'s mut Option<PgSession>,
     connect: Connect,
     config: &Config,
-) -> Result<&'s mut Session, Failure> {
+) -> Result<&'s mut PgSession, PgFailure> {
     if session.as_ref().is_some_and(|open| open.client.is_closed()) {
         *session = None;
     }
     match (session.is_some(), connect) {
         (true, _) => {}
-        (false, Connect::IfNeeded) => *session = Some(Session::open(config)?),
-        (false, Connect::Never) => return Err(Failure::Away("the connection was lost".into())),
+        (false, Connect::IfNeeded) => *session = Some(PgSession::open(config)?),
+        (false, Connect::Never) => return Err(PgFailure::Away("the connection was lost".into())),
     }
     Ok(session.as_mut().expect("made or found just now"))
 }
 
 /// A connection with its prepared statements.
-pub(super) struct Session {
+pub(super) struct PgSession {
     client: Client,
     statements: HashMap<&'static str, Statement>,
     patience: Patience,
 }
 
-impl Session {
-    fn open(config: &Config) -> Result<Session, Failure> {
+impl PgSession {
+    fn open(config: &Config) -> Result<PgSession, PgFailure> {
         let mut client = config.connect(NoTls)?;
-        // What the engine is told must be on the disk, whatever is usual in this database.
+        // An acknowledged write must be on the disk, whatever the database's default is.
         client.batch_execute(&format!(
             "SET synchronous_commit = on; SET idle_in_transaction_session_timeout = {idle};
             SET statement_timeout = {within}; SET lock_timeout = {within}",
             idle = IDLE_WITHIN.as_millis(),
             within = STATEMENT_WITHIN.as_millis(),
         ))?;
-        Ok(Session { client, statements: HashMap::new(), patience: Patience::Usual })
+        Ok(PgSession { client, statements: HashMap::new(), patience: Patience::Usual })
     }
 
-    fn patient(&mut self, patience: Patience) -> Result<(), Failure> {
+    fn patient(&mut self, patience: Patience) -> Result<(), PgFailure> {
         if self.patience != patience {
             let within = match patience {
                 Patience::Usual => STATEMENT_WITHIN,
@@ -196,14 +199,14 @@ impl Session {
     }
 
     /// Runs statements without parameters.
-    pub(super) fn run(&mut self, sql: &str) -> Result<(), Failure> {
+    pub(super) fn run(&mut self, sql: &str) -> Result<(), PgFailure> {
         Ok(self.client.batch_execute(sql)?)
     }
 
-    /// Runs statements without parameters, and gives the one row that they lead to, as text.
-    pub(super) fn look(&mut self, sql: &str) -> Result<Option<Texts>, Failure> {
-        let told = self.client.simple_query(sql)?;
-        let row = told.into_iter().find_map(|message| match message {
+    /// Runs statements without parameters, and returns their one row as text.
+    pub(super) fn look(&mut self, sql: &str) -> Result<Option<Texts>, PgFailure> {
+        let messages = self.client.simple_query(sql)?;
+        let row = messages.into_iter().find_map(|message| match message {
             postgres::SimpleQueryMessage::Row(row) => {
                 Some((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
             }
@@ -212,27 +215,27 @@ impl Session {
         Ok(row.map(Texts))
     }
 
-    /// Asks with a prepared statement.
+    /// Runs a prepared query.
     pub(super) fn query(
         &mut self,
         sql: &'static str,
         with: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, Failure> {
+    ) -> Result<Vec<Row>, PgFailure> {
         let statement = self.prepared(sql)?;
         Ok(self.client.query(&statement, with)?)
     }
 
-    /// Writes with a prepared statement; tells how many rows.
+    /// Runs a prepared statement. Returns the number of rows that it changed.
     pub(super) fn write(
         &mut self,
         sql: &'static str,
         with: &[&(dyn ToSql + Sync)],
-    ) -> Result<u64, Failure> {
+    ) -> Result<u64, PgFailure> {
         let statement = self.prepared(sql)?;
         Ok(self.client.execute(&statement, with)?)
     }
 
-    fn prepared(&mut self, sql: &'static str) -> Result<Statement, Failure> {
+    fn prepared(&mut self, sql: &'static str) -> Result<Statement, PgFailure> {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }
@@ -246,15 +249,15 @@ impl Session {
 pub(super) struct Texts(Vec<Option<String>>);
 
 impl Texts {
-    /// A column's number; none if it has none.
-    pub(super) fn number_if_any(&self, at: usize) -> Result<Option<i64>, Failure> {
+    /// Returns a column's number; `None` for NULL.
+    pub(super) fn number_if_any(&self, at: usize) -> Result<Option<i64>, PgFailure> {
         let text = self.0.get(at).and_then(Option::as_deref);
-        text.map(str::parse).transpose().map_err(Failure::damaged)
+        text.map(str::parse).transpose().map_err(PgFailure::damaged)
     }
 
-    /// A column's number.
-    pub(super) fn number(&self, at: usize) -> Result<i64, Failure> {
-        self.number_if_any(at)?.ok_or_else(|| Failure::damaged("a number is missing"))
+    /// Returns a column's number.
+    pub(super) fn number(&self, at: usize) -> Result<i64, PgFailure> {
+        self.number_if_any(at)?.ok_or_else(|| PgFailure::damaged("a number is missing"))
     }
 
     /// Whether a column is true.

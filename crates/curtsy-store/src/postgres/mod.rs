@@ -1,15 +1,19 @@
-//! A ledger of hosts in Postgres, for a service: the same verbs and the same promises as the ledger on SQLite.
+//! A ledger of hosts in Postgres, for a service. It has the methods and guarantees of the ledger on
+//! SQLite.
 //!
-//! A transaction begins with the lock of the ledger's one row, so there is one writer at a time, and whoever has the lock sees all that
-//! was written before. A counter in that row tells whether others wrote since: what was read in memory counts as long as nobody did.
-//! The frontier is not here: it goes with the crawl.
+//! A transaction begins with a lock on the ledger's one row. So there is one writer at a time, and
+//! the owner of the lock sees all earlier writes. A counter in the row shows whether other
+//! processes have written: until then what is in memory is valid. The frontier is not in Postgres;
+//! it ends with the crawl.
 //!
-//! **Time** is the server's clock with its steps taken out (see [`clock`](crate::clock)); between two answers it is the last of them
-//! plus what has passed on this machine since that was received, so it is never fast. It never goes back: the time of the last write
-//! is in the row, and a clock that shows less is moved.
+//! **Time** is the server's clock without its steps (see [`clock`](crate::clock)). Between two
+//! answers it is the last answer's time plus the time that has passed on this machine since the
+//! answer arrived, so it is never fast. It never goes back: the row has the time of the last write,
+//! and a clock that shows less is corrected.
 //!
-//! **Epochs.** A server that restarts has lost nothing that was committed, so it begins none. One begins when the row that this process
-//! knew is gone: another ledger stands in its place, or one that has fewer writes than this process knows of.
+//! **Epochs.** A server that restarts has lost nothing that was committed, so it begins no epoch.
+//! An epoch begins when the row that this process knew is gone: another ledger has replaced it, or
+//! one with fewer writes than this process knows.
 
 mod failure;
 mod head;
@@ -26,100 +30,99 @@ use std::time::Duration;
 use curtsy_core::host::LeaseId;
 use curtsy_core::time::{Time, micros};
 use curtsy_core::url::HostKey;
+use curtsy_engine::check::CLOCK_STEP;
 use curtsy_engine::{Epoch, Mono, Order, Orders};
 use postgres::Config;
 use postgres::config::{Host, SslMode};
 
-pub(crate) use failure::Failure;
-use head::{Head, LOCK_AND_LOOK, LOOK};
-use link::{Connect, Link, Patience, Session};
+pub(crate) use failure::PgFailure;
+use head::{LOCK_AND_LOOK, LOOK, PgHead};
+use link::{Connect, Patience, PgLink, PgSession};
 
-use crate::clock::{Off, Reference, STEP};
-use crate::kept::Kept;
+use crate::clock::{ClockReading, Off};
+use crate::kept::HostCache;
 use crate::ledger::{Changed, OLD, number, stopped, time};
-use crate::{Hours, OpenError, Place, Shows};
+use crate::{LedgerPlace, MachineClock, OpenError, Options, ReadableTables};
 
-/// A look is repeated so often, if the clock or the ledger changes in between.
+/// How often a check is repeated, if the clock or the ledger changes meanwhile.
 const ROUNDS_MAX: usize = 16;
 
-/// The ledger of hosts in a database.
+/// A ledger of hosts in Postgres. [`Ledger`](crate::Ledger) documents the methods of both.
 pub(crate) struct PgLedger<H> {
-    link: Link,
-    place: Place,
+    link: PgLink,
+    place: LedgerPlace,
     hours: H,
     quiet: Duration,
-    shows: Shows,
-    /// The name of this ledger.
+    shows: ReadableTables,
+    /// The ledger's name.
     id: i64,
     epoch: Epoch,
-    /// What is known of the store's time; none while that is not agreed upon.
-    reference: Option<Reference>,
+    /// The last reading of the store's time; `None` after a step, until the next reading.
+    reference: Option<ClockReading>,
     last_now: Time,
-    /// Transactions of all processes that wrote, as of the last look.
+    /// The number of writing transactions of all processes, as of the last check.
     writes: i64,
     orders: Arc<Orders>,
-    /// Which changes of orders are in them; none if that is not sure.
+    /// The number of order changes that `orders` includes; `None` if unknown.
     orders_read: Option<i64>,
-    /// Leases that have a slot of an address, as far as this process knows.
+    /// Leases with a slot of an address that this process knows.
     slots: HashSet<LeaseId>,
-    kept: Kept,
+    kept: HostCache,
     transaction: Transaction,
 }
 
-/// The transaction that is under way.
+/// The current transaction.
 #[derive(Default)]
 struct Transaction {
     stands: Stands,
     /// Whether it has written anything.
     wrote: bool,
-    /// Hosts that are written with its end: name, version, state.
+    /// Hosts that are written at its end: name, version, state.
     hosts: BTreeMap<String, (i64, Vec<u8>)>,
-    /// Leases whose slots it gives back.
+    /// Slots that are written at its end: address and lease, with the end of each.
+    slots: BTreeMap<(Vec<u8>, i64), i64>,
+    /// Leases whose slots it releases.
     given: Vec<LeaseId>,
 }
 
-/// How a transaction stands.
+/// The state of the current transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stands {
     /// There is none.
     #[default]
     Not,
-    /// It can be ended well.
+    /// It can be committed.
     Well,
-    /// A part of it failed. Postgres would end it without a word, and write nothing.
+    /// A part of it has failed. Postgres would accept its COMMIT and write nothing.
     Spoilt,
 }
 
-/// What a look at the ledger found.
+type HeadRead = (Result<Option<PgHead>, PgFailure>, Option<u64>, Mono, Mono);
+
+/// The result of a check of the ledger.
 enum Looked {
-    /// The ledger that is known, at a time that can be.
-    Well(Head),
-    /// Another one, or none.
+    /// The known ledger, at a plausible time.
+    Well(PgHead),
+    /// Another ledger, or none.
     Lost,
-    /// A clock that stepped: what is to be added, and after how many steps.
+    /// The clock has stepped: what to add, and the number of earlier steps.
     Stepped(i64, u64),
 }
 
-impl<H: Hours> PgLedger<H> {
-    /// Opens or begins a ledger. Nothing is granted for `quiet` when a new epoch begins: one lease.
-    pub(crate) fn open(
-        url: &str,
-        hours: H,
-        quiet: Duration,
-        shows: Shows,
-    ) -> Result<PgLedger<H>, OpenError> {
-        let place = Place::Postgres(url.to_owned());
-        let config: Config = url.parse().map_err(|_| Failure::NoAddress.opening(&place))?;
+impl<H: MachineClock> PgLedger<H> {
+    pub(crate) fn open(url: &str, hours: H, options: &Options) -> Result<PgLedger<H>, OpenError> {
+        let place = LedgerPlace::Postgres(url.to_owned());
+        let config: Config = url.parse().map_err(|_| PgFailure::NoAddress.opening(&place))?;
         if config.get_ssl_mode() == SslMode::Require {
-            return Err(Failure::NoTls.opening(&place));
+            return Err(PgFailure::NoTls.opening(&place));
         }
         let epoch = Epoch { id: 0, floor: None, quiet_until: None, emptied: false };
         let mut ledger = PgLedger {
-            link: Link::new(config),
+            link: PgLink::new(config),
             place: place.clone(),
             hours,
-            quiet,
-            shows,
+            quiet: options.quiet,
+            shows: options.shows.clone(),
             id: 0,
             epoch,
             reference: None,
@@ -128,15 +131,15 @@ impl<H: Hours> PgLedger<H> {
             orders: Arc::default(),
             orders_read: None,
             slots: HashSet::new(),
-            kept: Kept::default(),
+            kept: HostCache::default(),
             transaction: Transaction::default(),
         };
         ledger.make().map_err(|failure| failure.opening(&place))?;
         Ok(ledger)
     }
 
-    /// Makes tables and row, if they are not there, and throws away what is old.
-    fn make(&mut self) -> Result<(), Failure> {
+    /// Creates missing tables and the ledger's row, and deletes what is old.
+    fn make(&mut self) -> Result<(), PgFailure> {
         let head = self.make_row()?;
         (self.id, self.writes) = (head.id, head.writes);
         self.begin()?;
@@ -144,20 +147,20 @@ impl<H: Hours> PgLedger<H> {
         self.end(done)
     }
 
-    fn make_row(&mut self) -> Result<Head, Failure> {
+    fn make_row(&mut self) -> Result<PgHead, PgFailure> {
         let shows = self.shows.clone();
         let first = head::first(self.hours.server());
         let head = self.link.ask(Connect::IfNeeded, Patience::Migration, move |session| {
             schema::migrate(session, &shows)?;
             session.run(&first)?;
-            Head::look(session, LOOK)
+            PgHead::look(session, LOOK)
         })?;
-        head.ok_or_else(|| Failure::damaged("the row of the ledger is missing"))
+        head.ok_or_else(|| PgFailure::damaged("the row of the ledger is missing"))
     }
 
-    fn throw_away(&mut self) -> Result<(), Failure> {
+    fn throw_away(&mut self) -> Result<(), PgFailure> {
         let old = number(self.now().back(OLD));
-        self.tell(move |session| {
+        self.run(move |session| {
             session.write("DELETE FROM curtsy_robots WHERE written < $1", &[&old])?;
             session.write("DELETE FROM curtsy_stops WHERE lifted AND since < $1", &[&old])
         })?;
@@ -165,17 +168,14 @@ impl<H: Hours> PgLedger<H> {
         self.throw_pages_away()
     }
 
-    /// Where it is.
-    pub(crate) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &LedgerPlace {
         &self.place
     }
 
-    /// What is shown beside it.
-    pub(crate) fn shows(&self) -> &Shows {
+    pub(crate) fn shows(&self) -> &ReadableTables {
         &self.shows
     }
 
-    /// The store's time.
     pub(crate) fn now(&mut self) -> Time {
         if let Some(known) = self.reference {
             self.last_now = self.last_now.max(known.expected(self.mono()));
@@ -183,12 +183,10 @@ impl<H: Hours> PgLedger<H> {
         self.last_now
     }
 
-    /// The epoch, as of the last look.
     pub(crate) fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// The newest order for each host, as of the last look.
     pub(crate) fn orders(&self) -> &Arc<Orders> {
         &self.orders
     }
@@ -197,24 +195,22 @@ impl<H: Hours> PgLedger<H> {
         Mono(self.hours.monotonic())
     }
 
-    /// Looks whether others wrote. What they did is known afterwards.
-    pub(crate) fn refresh(&mut self) -> Result<Changed, Failure> {
+    pub(crate) fn refresh(&mut self) -> Result<Changed, PgFailure> {
         for _ in 0..ROUNDS_MAX {
             match self.look(LOOK)? {
                 Looked::Well(head) => return self.take_in(&head),
                 Looked::Lost => self.begin_anew()?,
                 Looked::Stepped(by, steps) => {
                     let step = head::step(by, steps);
-                    self.tell(move |session| session.run(&step))?;
+                    self.run(move |session| session.run(&step))?;
                     self.reference = None;
                 }
             }
         }
-        Err(Failure::Unsettled)
+        Err(PgFailure::Unsettled)
     }
 
-    /// Begins a transaction. Nobody else writes until its end, and what others wrote is known.
-    pub(crate) fn begin(&mut self) -> Result<Changed, Failure> {
+    pub(crate) fn begin(&mut self) -> Result<Changed, PgFailure> {
         for _ in 0..ROUNDS_MAX {
             let looked = self.look(LOCK_AND_LOOK);
             self.transaction.stands = Stands::Well;
@@ -228,21 +224,18 @@ impl<H: Hours> PgLedger<H> {
                 }
                 Looked::Stepped(by, steps) => {
                     let step = format!("{}; COMMIT", head::step(by, steps));
-                    self.tell(move |session| session.run(&step))
+                    self.run(move |session| session.run(&step))
                         .inspect_err(|_| self.roll_back())?;
                     self.transaction.stands = Stands::Not;
                     self.reference = None;
                 }
             }
         }
-        Err(Failure::Unsettled)
+        Err(PgFailure::Unsettled)
     }
 
-    fn look(&mut self, sql: &'static str) -> Result<Looked, Failure> {
-        let (clock, m0) = (self.hours.server(), self.mono());
-        let read =
-            self.link.ask(Connect::IfNeeded, Patience::Usual, |session| Head::look(session, sql));
-        let m1 = self.mono();
+    fn look(&mut self, sql: &'static str) -> Result<Looked, PgFailure> {
+        let (read, clock, m0, m1) = self.read_head(sql);
         let head = match read {
             Err(failure) if failure.is_missing_table() => None,
             read => read?,
@@ -254,21 +247,32 @@ impl<H: Hours> PgLedger<H> {
         let (now, steps) = (head.now(clock), head.steps);
         let off = match self.reference.filter(|known| known.steps == steps) {
             Some(known) => known.judge(now, m0, m1),
-            // Nobody who knew the time was there when the clock went back.
-            None if now + STEP < head.latest => Off::Stepped(micros(head.latest - now) as i64),
+            // No process that knew the time was running when the clock went back.
+            None if now + CLOCK_STEP < head.latest => {
+                Off::Stepped(micros(head.latest - now) as i64)
+            }
             None => Off::Slow,
         };
         Ok(match off {
             Off::Stepped(by) => Looked::Stepped(by, steps),
             Off::Slow => {
-                self.reference = Some(Reference { now, steps, m0, m1 });
+                self.reference = Some(ClockReading { now, steps, m0, m1 });
                 Looked::Well(head)
             }
         })
     }
 
-    /// Takes in what the ledger says of itself.
-    fn take_in(&mut self, head: &Head) -> Result<Changed, Failure> {
+    /// Reads the head. Also returns the replaced server clock, and the machine's clock before and
+    /// after.
+    fn read_head(&mut self, sql: &'static str) -> HeadRead {
+        let (clock, m0) = (self.hours.server(), self.mono());
+        let read =
+            self.link.ask(Connect::IfNeeded, Patience::Usual, |session| PgHead::look(session, sql));
+        (read, clock, m0, self.mono())
+    }
+
+    /// Takes over what the ledger's row says.
+    fn take_in(&mut self, head: &PgHead) -> Result<Changed, PgFailure> {
         self.last_now = self.last_now.max(head.latest);
         self.epoch = head.epoch;
         if head.writes != self.writes {
@@ -288,30 +292,26 @@ impl<H: Hours> PgLedger<H> {
         Ok(changed)
     }
 
-    /// The ledger that was known is gone, and with it what it knew: a new epoch begins in what stands in its place.
-    fn begin_anew(&mut self) -> Result<(), Failure> {
+    /// Begins a new epoch in the ledger that has replaced the known one.
+    fn begin_anew(&mut self) -> Result<(), PgFailure> {
         let ours = self.now();
-        // What was prepared there belongs to tables that are gone.
+        // Prepared statements refer to tables that are gone.
         self.link.hang_up();
         self.kept.clear();
         self.slots.clear();
         (self.reference, self.orders_read) = (None, None);
         self.make_row()?;
-        let (clock, m0) = (self.hours.server(), self.mono());
-        let read = self
-            .link
-            .ask(Connect::IfNeeded, Patience::Usual, |session| Head::look(session, LOCK_AND_LOOK));
-        let m1 = self.mono();
+        let (read, clock, m0, m1) = self.read_head(LOCK_AND_LOOK);
         self.transaction.stands = Stands::Well;
         let done = read.and_then(|head| {
-            let head = head.ok_or_else(|| Failure::damaged("the row of the ledger is missing"))?;
-            // Whoever came first has begun it; its time counts, unless ours is later.
+            let head =
+                head.ok_or_else(|| PgFailure::damaged("the row of the ledger is missing"))?;
+            // Another process may have begun an epoch already. The later time of both counts.
             let found = head.now(clock).max(head.latest);
             let time = found.max(ours);
             let behind = micros(time - head.now(clock)) as i64;
             let id = head.epoch.id.max(self.epoch.id) + 1;
-            let (floor, quiet_until) = (Some(time), Some(time + self.quiet));
-            let epoch = Epoch { id, floor, quiet_until, emptied: false };
+            let epoch = Epoch::after_loss(id, time, self.quiet, false);
             let writes = head.writes.max(self.writes) + 1;
             let sql = format!(
                 "{}; {}; UPDATE curtsy_ledger SET writes = {writes}, latest = {}; COMMIT",
@@ -319,9 +319,9 @@ impl<H: Hours> PgLedger<H> {
                 head::begin_epoch(&epoch),
                 number(time),
             );
-            self.tell(move |session| session.run(&sql))?;
+            self.run(move |session| session.run(&sql))?;
             (self.id, self.writes, self.epoch) = (head.id, writes, epoch);
-            self.reference = Some(Reference { now: time, steps: head.steps + 1, m0, m1 });
+            self.reference = Some(ClockReading { now: time, steps: head.steps + 1, m0, m1 });
             Ok(())
         });
         match done {
@@ -331,15 +331,15 @@ impl<H: Hours> PgLedger<H> {
         done
     }
 
-    /// Has something done: in the transaction that is under way, or by itself.
-    fn tell<T: Send + 'static>(
+    /// Runs a job, in the current transaction if there is one.
+    fn run<T: Send + 'static>(
         &mut self,
-        job: impl FnOnce(&mut Session) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+        job: impl FnOnce(&mut PgSession) -> Result<T, PgFailure> + Send + 'static,
+    ) -> Result<T, PgFailure> {
         let connect = match self.transaction.stands {
             Stands::Not => Connect::IfNeeded,
             Stands::Well => Connect::Never,
-            Stands::Spoilt => return Err(Failure::Spoilt),
+            Stands::Spoilt => return Err(PgFailure::Spoilt),
         };
         let done = self.link.ask(connect, Patience::Usual, job);
         if done.is_err() && self.transaction.stands == Stands::Well {
@@ -348,17 +348,16 @@ impl<H: Hours> PgLedger<H> {
         done
     }
 
-    /// The same for what changes something.
+    /// Runs a job that writes.
     fn change<T: Send + 'static>(
         &mut self,
-        job: impl FnOnce(&mut Session) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+        job: impl FnOnce(&mut PgSession) -> Result<T, PgFailure> + Send + 'static,
+    ) -> Result<T, PgFailure> {
         self.transaction.wrote = true;
-        self.tell(job)
+        self.run(job)
     }
 
-    /// Ends a transaction: written, or as if it had not been.
-    pub(crate) fn end(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
+    pub(crate) fn end(&mut self, done: Result<(), PgFailure>) -> Result<(), PgFailure> {
         let done = done.and_then(|()| self.commit());
         if done.is_err() {
             self.roll_back();
@@ -366,11 +365,11 @@ impl<H: Hours> PgLedger<H> {
         done
     }
 
-    fn commit(&mut self) -> Result<(), Failure> {
+    fn commit(&mut self) -> Result<(), PgFailure> {
         self.write_hosts()?;
         let wrote = self.transaction.wrote;
         let now = number(self.now());
-        self.tell(move |session| match wrote {
+        self.run(move |session| match wrote {
             true => session.run(&format!(
                 "UPDATE curtsy_ledger SET writes = writes + 1, latest = greatest(latest, {now}); COMMIT"
             )),
@@ -381,20 +380,19 @@ impl<H: Hours> PgLedger<H> {
         Ok(())
     }
 
-    /// Ends a transaction as if it had not been.
+    /// Rolls a transaction back.
     pub(crate) fn roll_back(&mut self) {
         if self.transaction.stands != Stands::Not {
             self.link.roll_back();
         }
-        // What this transaction had put into memory is not so.
+        // Memory may have changes of this transaction.
         let transaction = std::mem::take(&mut self.transaction);
         self.slots.extend(transaction.given);
         self.kept.clear();
         self.orders_read = None;
     }
 
-    /// Orders that nothing more is asked of a host, or lifts the order.
-    pub(crate) fn give(&mut self, host: &HostKey, stopped: bool) -> Result<Changed, Failure> {
+    pub(crate) fn give(&mut self, host: &HostKey, stopped: bool) -> Result<Changed, PgFailure> {
         let changed = self.begin()?;
         let now = self.now();
         let order = self.orders.next(host, stopped, now);
@@ -402,14 +400,13 @@ impl<H: Hours> PgLedger<H> {
         self.end(done).map(|()| changed)
     }
 
-    /// Takes over orders that are newer than what is known of their hosts.
-    pub(crate) fn order(&mut self, orders: &[Order]) -> Result<Changed, Failure> {
+    pub(crate) fn order(&mut self, orders: &[Order]) -> Result<Changed, PgFailure> {
         let changed = self.begin()?;
         let done = orders.iter().try_for_each(|order| self.write_order(order));
         self.end(done).map(|()| changed)
     }
 
-    fn write_order(&mut self, order: &Order) -> Result<(), Failure> {
+    fn write_order(&mut self, order: &Order) -> Result<(), PgFailure> {
         if !Arc::make_mut(&mut self.orders).hear(order) {
             return Ok(());
         }
@@ -421,18 +418,19 @@ impl<H: Hours> PgLedger<H> {
             let sql = "INSERT INTO curtsy_stops (host, since, lifted) VALUES ($1, $2, $3)
                 ON CONFLICT (host) DO UPDATE SET since = excluded.since, lifted = excluded.lifted";
             session.write(sql, &[&host, &since, &lifted])?;
-            // Whoever decided under the other order decides again: a host parked just now must not stay parked.
+            // A worker that decided under the other order decides again, so a host that it just
+            // parked does not stay parked.
             let sql = "UPDATE curtsy_hosts SET version = greatest(version + 1, $2) WHERE host = $1";
             session.write(sql, &[&host, &now])?;
             session.run("UPDATE curtsy_ledger SET orders = orders + 1")
         })?;
-        // Our own order is in memory: the next look need not read it again.
+        // Our own order is in memory already.
         self.orders_read = self.orders_read.map(|read| read + 1);
         Ok(())
     }
 
-    fn read_orders(&mut self) -> Result<Orders, Failure> {
-        let rows: Vec<(String, i64, bool)> = self.tell(|session| {
+    fn read_orders(&mut self) -> Result<Orders, PgFailure> {
+        let rows: Vec<(String, i64, bool)> = self.run(|session| {
             let rows = session.query("SELECT host, since, lifted FROM curtsy_stops", &[])?;
             Ok(rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect())
         })?;
@@ -445,12 +443,11 @@ impl<H: Hours> PgLedger<H> {
         Ok(orders)
     }
 
-    /// Forgets everything and begins a new epoch, as if it had been lost.
-    pub(crate) fn empty(&mut self) -> Result<(), Failure> {
+    /// Forgets everything and begins a new epoch, as if the ledger had been lost.
+    pub(crate) fn empty(&mut self) -> Result<(), PgFailure> {
         self.begin()?;
         let now = self.now();
-        let (floor, quiet_until) = (Some(now), Some(now + self.quiet));
-        let epoch = Epoch { id: self.epoch.id + 1, floor, quiet_until, emptied: true };
+        let epoch = Epoch::after_loss(self.epoch.id + 1, now, self.quiet, true);
         let sql = format!(
             "DELETE FROM curtsy_hosts; DELETE FROM curtsy_robots; DELETE FROM curtsy_slots; DELETE FROM curtsy_stops; {};
             UPDATE curtsy_ledger SET orders = orders + 1; {}",
@@ -464,7 +461,7 @@ impl<H: Hours> PgLedger<H> {
     }
 }
 
-/// An address of a database without its password.
+/// Returns an address of a database without its password.
 pub(crate) fn shown(url: &str) -> String {
     let Ok(config) = url.parse::<Config>() else { return "postgres://…".to_owned() };
     let ports = config.get_ports();

@@ -1,30 +1,30 @@
-//! The tables in Postgres, and how each version of them is made from the one before.
+//! The tables in Postgres, and the steps from each version to the next.
 
-use super::failure::Failure;
-use super::link::Session;
-use crate::Shows;
+use super::failure::PgFailure;
+use super::link::PgSession;
+use crate::ReadableTables;
 
-/// A part of the tables that has a version.
-struct Part {
-    /// Its name in `curtsy_version`, and in messages.
+/// A group of tables with a version.
+struct TableGroup {
+    /// Its name in `curtsy_version` and in messages.
     what: &'static str,
-    /// How each version is made from the one before; the first makes the tables.
+    /// The SQL that makes each version from the one before. The first step creates the tables.
     steps: &'static [&'static str],
-    /// Names that nobody else's tables may have when ours are made.
+    /// Names that other programs' tables must not have when ours are created.
     names: &'static [&'static str],
 }
 
-/// The name of the lock under which tables are made: "curtsy" in ASCII.
+/// The name of the lock for migrations: "curtsy" in ASCII.
 const LOCK: i64 = 0x63_75_72_74_73_79;
 
-/// Brings the tables to the versions that this program knows.
-pub(super) fn migrate(session: &mut Session, shows: &Shows) -> Result<(), Failure> {
+/// Brings the tables to the newest version.
+pub(super) fn migrate(session: &mut PgSession, shows: &ReadableTables) -> Result<(), PgFailure> {
     let encoding = session.query("SHOW server_encoding", &[])?;
     let encoding: String = encoding.first().map(|row| row.get(0)).unwrap_or_default();
     if encoding != "UTF8" {
-        return Err(Failure::Encoding(encoding));
+        return Err(PgFailure::Encoding(encoding));
     }
-    let parts: &[Part] = if shows.anything() { &[LEDGER, SHOWN] } else { &[LEDGER] };
+    let parts: &[TableGroup] = if shows.anything() { &[LEDGER, SHOWN] } else { &[LEDGER] };
     let mut behind = false;
     for part in parts {
         behind |= version(session, part)? != part.known();
@@ -34,32 +34,32 @@ pub(super) fn migrate(session: &mut Session, shows: &Shows) -> Result<(), Failur
     }
     session.run(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})"))?;
     let made = session.run(VERSIONS).and_then(|()| {
-        // Another process may have done it meanwhile.
+        // Another process may have migrated the tables meanwhile.
         parts.iter().try_for_each(|part| bring_up(session, part))
     });
     match made {
         Ok(()) => session.run("COMMIT"),
         Err(failure) => {
-            // If that can't be said either, the connection is closed, which says it.
+            // If this fails too, the connection is closed, which also rolls back.
             let _ = session.run("ROLLBACK");
             Err(failure)
         }
     }
 }
 
-impl Part {
-    /// The version that this program knows.
+impl TableGroup {
+    /// Returns the newest version that this program knows.
     fn known(&self) -> i64 {
         i64::try_from(self.steps.len()).unwrap_or(i64::MAX)
     }
 }
 
-fn bring_up(session: &mut Session, part: &Part) -> Result<(), Failure> {
+fn bring_up(session: &mut PgSession, part: &TableGroup) -> Result<(), PgFailure> {
     let found = version(session, part)?;
     if found == 0
         && let Some(table) = foreign(session, part.names)?
     {
-        return Err(Failure::Foreign(table));
+        return Err(PgFailure::Foreign(table));
     }
     for step in part.steps.iter().skip(usize::try_from(found).unwrap_or(0)) {
         session.run(step)?;
@@ -70,8 +70,9 @@ fn bring_up(session: &mut Session, part: &Part) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A part's version, zero if it was never made. One that is newer than this program is refused.
-fn version(session: &mut Session, part: &Part) -> Result<i64, Failure> {
+/// Returns a part's version, zero if it has no tables. A version that is newer than this program is
+/// an error.
+fn version(session: &mut PgSession, part: &TableGroup) -> Result<i64, PgFailure> {
     let (what, known) = (part.what, part.known());
     let there = session.query("SELECT to_regclass('curtsy_version') IS NOT NULL", &[])?;
     if !there.first().is_some_and(|row| row.get(0)) {
@@ -80,13 +81,13 @@ fn version(session: &mut Session, part: &Part) -> Result<i64, Failure> {
     let rows = session.query("SELECT version FROM curtsy_version WHERE what = $1", &[&what])?;
     let found = rows.first().map_or(0, |row| row.get(0));
     match found > known {
-        true => Err(Failure::Newer { what, found, known }),
+        true => Err(PgFailure::Newer { what, found, known }),
         false => Ok(found),
     }
 }
 
-/// A table that has the name of one of ours.
-fn foreign(session: &mut Session, names: &[&str]) -> Result<Option<String>, Failure> {
+/// Returns the name of a table that has the name of one of ours.
+fn foreign(session: &mut PgSession, names: &[&str]) -> Result<Option<String>, PgFailure> {
     for name in names {
         let there = session.query("SELECT to_regclass($1) IS NOT NULL", &[name])?;
         if there.first().is_some_and(|row| row.get(0)) {
@@ -101,7 +102,7 @@ const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS curtsy_version (
     version BIGINT NOT NULL
 )";
 
-const LEDGER: Part = Part {
+const LEDGER: TableGroup = TableGroup {
     what: "ledger",
     names: &["curtsy_ledger", "curtsy_hosts", "curtsy_robots", "curtsy_slots", "curtsy_stops"],
     steps: &["
@@ -144,7 +145,7 @@ CREATE TABLE curtsy_stops (
 "],
 };
 
-const SHOWN: Part = Part {
+const SHOWN: TableGroup = TableGroup {
     what: "shown",
     names: &["domain_risk", "url_fetch_cache"],
     steps: &["

@@ -1,4 +1,4 @@
-//! The tables that people read, in Postgres: `domain_risk` and `url_fetch_cache`.
+//! The readable tables in Postgres: `domain_risk` and `url_fetch_cache`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,20 +9,21 @@ use curtsy_core::url::UrlKey;
 use curtsy_engine::{CachedPage, Fetched, Head};
 
 use super::PgLedger;
-use super::failure::Failure;
-use crate::Hours;
+use super::failure::PgFailure;
+use crate::MachineClock;
 use crate::ledger::time;
-use crate::pages::{self, Answer, News, PageWrite};
+use crate::pages::{self, PageChange, PageWrite, StoredAnswer};
 use crate::shows::{FRICTION_EVENTS_MAX, RiskRow, STALE_FOR};
 
-/// The last moment of the year 9999: what comes later is shown so, as it is in text.
+/// The last moment of the year 9999. Later times are shown as this one, as they are in text.
 const LAST_MICROS: u64 = 253_402_300_799_999_000;
 
-impl<H: Hours> PgLedger<H> {
-    /// Writes what is shown of a host.
-    pub(super) fn write_risk(&mut self, row: RiskRow) -> Result<(), Failure> {
+impl<H: MachineClock> PgLedger<H> {
+    /// Writes a host's row of `domain_risk`.
+    pub(super) fn write_risk(&mut self, row: RiskRow) -> Result<(), PgFailure> {
         self.change(move |session| {
-            // What somebody else wrote there and is no list begins anew: it must not keep a host from being written.
+            // A value of `friction_events` that is not a list is replaced: an edit by hand must not
+            // prevent the write.
             let sql = "INSERT INTO domain_risk (hostname, risk_score, friction_events, last_fetch_at, created_at, updated_at)
                 VALUES ($1, $2, CASE WHEN $3::text IS NULL THEN '[]' ELSE jsonb_build_array($3::text::jsonb) END, $4, $5, $5)
                 ON CONFLICT (hostname) DO UPDATE SET
@@ -43,17 +44,17 @@ impl<H: Hours> PgLedger<H> {
         Ok(())
     }
 
-    /// Throws away what went stale long ago.
-    pub(super) fn throw_pages_away(&mut self) -> Result<(), Failure> {
+    /// Deletes pages that have been stale for long.
+    pub(super) fn throw_pages_away(&mut self) -> Result<(), PgFailure> {
         if self.shows.anything() {
             let old = moment(self.now().back(STALE_FOR));
             let sql = "DELETE FROM url_fetch_cache WHERE expires_at < $1";
-            self.tell(move |session| session.write(sql, &[&old]))?;
+            self.run(move |session| session.write(sql, &[&old]))?;
         }
         Ok(())
     }
 
-    /// What forgets all that is shown.
+    /// Returns SQL that empties the readable tables.
     pub(super) fn empty_shown(&self) -> &'static str {
         match self.shows.anything() {
             true => "DELETE FROM domain_risk; DELETE FROM url_fetch_cache",
@@ -61,14 +62,13 @@ impl<H: Hours> PgLedger<H> {
         }
     }
 
-    /// Keeps a page, in the transaction that is under way.
-    pub(crate) fn keep_page(&mut self, page: &Arc<PageWrite>, now: Time) -> Result<(), Failure> {
+    pub(crate) fn keep_page(&mut self, page: &Arc<PageWrite>, now: Time) -> Result<(), PgFailure> {
         let page = Arc::clone(page);
         self.change(move |session| {
             let key = page.url_key();
             let (now, fresh_until) = (moment(now), moment(page.page.fresh_until));
             match &page.news {
-                News::Answer(answer) => {
+                PageChange::Answer(answer) => {
                     let sql = "INSERT INTO url_fetch_cache
                         (url_hash, url, hostname, content, status_code, headers, content_hash, fetched_at, expires_at, url_key)
                         VALUES ($1, $2, $3, $4, $5, $6::text::jsonb, $7, $8, $9, $10)
@@ -76,7 +76,7 @@ impl<H: Hours> PgLedger<H> {
                             content = excluded.content, status_code = excluded.status_code, headers = excluded.headers,
                             content_hash = excluded.content_hash, fetched_at = excluded.fetched_at,
                             expires_at = excluded.expires_at, url_key = excluded.url_key";
-                    let Answer { status, headers, content, content_hash } = answer;
+                    let StoredAnswer { status, headers, content, content_hash } = answer;
                     session.write(
                         sql,
                         &[
@@ -93,13 +93,13 @@ impl<H: Hours> PgLedger<H> {
                         ],
                     )
                 }
-                News::Confirmed => {
+                PageChange::Confirmed => {
                     let sql = "UPDATE url_fetch_cache SET fetched_at = $2, expires_at = $3,
                         headers = CASE jsonb_typeof(headers) WHEN 'object' THEN headers ELSE '{}' END || $4::text::jsonb
                         WHERE url_key = $1";
                     session.write(sql, &[&key, &now, &fresh_until, &page.validators()])
                 }
-                News::TooLarge => {
+                PageChange::TooLarge => {
                     session.write("DELETE FROM url_fetch_cache WHERE url_key = $1", &[&key])
                 }
             }
@@ -107,13 +107,12 @@ impl<H: Hours> PgLedger<H> {
         Ok(())
     }
 
-    /// What is kept of pages, each in its place.
-    pub(crate) fn pages(&mut self, keys: &[UrlKey]) -> Result<Vec<Option<CachedPage>>, Failure> {
+    pub(crate) fn pages(&mut self, keys: &[UrlKey]) -> Result<Vec<Option<CachedPage>>, PgFailure> {
         if !self.shows.anything() {
             return Ok(vec![None; keys.len()]);
         }
         let names: Vec<String> = keys.iter().map(UrlKey::to_string).collect();
-        let found: HashMap<String, CachedPage> = self.tell(move |session| {
+        let found: HashMap<String, CachedPage> = self.run(move |session| {
             let sql = "SELECT url_key, (extract(epoch FROM expires_at) * 1000000)::bigint, headers ->> 'etag', headers ->> 'last-modified'
                 FROM url_fetch_cache WHERE url_key = ANY($1)";
             let rows = session.query(sql, &[&names])?;
@@ -129,13 +128,12 @@ impl<H: Hours> PgLedger<H> {
         Ok(keys.iter().map(|key| found.get(&key.to_string()).cloned()).collect())
     }
 
-    /// A page, if its text is kept.
-    pub(crate) fn page(&mut self, key: UrlKey) -> Result<Option<(Head, Fetched)>, Failure> {
+    pub(crate) fn page(&mut self, key: UrlKey) -> Result<Option<(Head, Fetched)>, PgFailure> {
         if !self.shows.anything() {
             return Ok(None);
         }
         let found: Option<(Option<i32>, Option<String>, Option<String>)> =
-            self.tell(move |session| {
+            self.run(move |session| {
                 let sql = "SELECT status_code, headers::text, content FROM url_fetch_cache WHERE url_key = $1";
                 let rows = session.query(sql, &[&key.to_string()])?;
                 Ok(rows.first().map(|row| (row.get(0), row.get(1), row.get(2))))
@@ -145,7 +143,7 @@ impl<H: Hours> PgLedger<H> {
     }
 }
 
-/// A moment as the client of Postgres takes it.
+/// Returns a time as the Postgres client takes it.
 fn moment(at: Time) -> SystemTime {
     UNIX_EPOCH + Duration::from_micros(at.micros().min(LAST_MICROS))
 }

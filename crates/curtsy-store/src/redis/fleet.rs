@@ -1,4 +1,4 @@
-//! The fleet as a whole: how it does, and orders to all of it.
+//! The fleet as a whole: its status, and orders to all workers.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -6,19 +6,18 @@ use std::time::Duration;
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 
-use super::letters::strange;
 use super::link::{Wire, WireError, by_hash};
-use super::reply::{Reply, Strange};
+use super::reply::{Reply, Strange, ask};
 use super::script::{FLOW, STATUS, STOPS};
 
 /// An order to all workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Nothing new is begun.
+    /// Begin nothing new.
     Pause,
-    /// Nothing more is taken from the queue; what was taken is finished.
+    /// Take nothing more from the queue, and finish what was taken.
     Drain,
-    /// Everything goes on.
+    /// Continue.
     Resume,
 }
 
@@ -32,42 +31,42 @@ impl Flow {
     }
 }
 
-/// How a fleet does.
+/// The status of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// The stretch of the store's life in which nothing was lost.
+    /// The number of the store's epoch.
     pub epoch: u64,
-    /// Whether everything was lost when it began.
+    /// Whether the epoch began with an empty store.
     pub emptied: bool,
-    /// How much longer nothing is sent, since something was lost.
+    /// How much longer nothing is sent, because something was lost.
     pub quiet: Duration,
     /// URLs that were taken from the queue and are not settled.
     pub queued: u64,
-    /// Whether it is paused.
+    /// Whether the fleet is paused.
     pub paused: bool,
-    /// Whether it drains.
+    /// Whether the fleet drains.
     pub draining: bool,
     /// Hosts with URLs.
     pub hosts: u64,
-    /// Hosts whose turn has come.
+    /// Hosts that are due.
     pub hosts_due: u64,
     /// Entries that were claimed and are not in the frontier yet.
     pub claims: u64,
-    /// Workers, and how long ago each was heard of.
+    /// Workers, and how long ago each was active.
     pub workers: Vec<(String, Duration)>,
-    /// The lengths of the lists that were asked about.
+    /// The lengths of the requested lists.
     pub lengths: Vec<u64>,
 }
 
-/// Asks how the fleet does; none if nobody has ever been there.
+/// Reads the status of the fleet; `None` if no worker was ever there.
 pub async fn status<W: Wire>(wire: &Rc<W>, lists: &[&str]) -> Result<Option<Status>, WireError> {
     let mut command = by_hash(&STATUS);
     for list in lists {
         command.arg(list);
     }
-    let mut reply = Reply::new(wire.run(&STATUS, &command).await?).map_err(strange)?;
-    match reply.text().map_err(strange)?.as_str() {
-        "status" => read(&mut reply).map(Some).map_err(strange),
+    let mut reply = ask(&**wire, &STATUS, &command).await?;
+    match reply.text()?.as_str() {
+        "status" => Ok(Some(read(&mut reply)?)),
         _ => Ok(None),
     }
 }
@@ -79,19 +78,19 @@ pub async fn order<W: Wire>(wire: &Rc<W>, flow: Flow) -> Result<(), WireError> {
     wire.run(&FLOW, &command).await.map(|_| ())
 }
 
-/// The hosts of which nothing may be asked.
+/// The stop orders that are in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stops {
     /// The store's time.
     pub now: Time,
-    /// Each host, and when the order was given, by name.
+    /// Each host, and when its order was given, sorted by name.
     pub hosts: Vec<(HostKey, Time)>,
 }
 
-/// Reads the stop orders that are in force. Nothing is written, whatever is there.
+/// Reads the stop orders that are in force. Writes nothing.
 pub async fn stops<W: Wire>(wire: &Rc<W>) -> Result<Stops, WireError> {
-    let mut reply = Reply::new(wire.run(&STOPS, &by_hash(&STOPS)).await?).map_err(strange)?;
-    read_stops(&mut reply).map_err(strange)
+    let mut reply = ask(&**wire, &STOPS, &by_hash(&STOPS)).await?;
+    Ok(read_stops(&mut reply)?)
 }
 
 fn read_stops(reply: &mut Reply) -> Result<Stops, Strange> {
@@ -100,7 +99,7 @@ fn read_stops(reply: &mut Reply) -> Result<Stops, Strange> {
     let mut hosts = reply.list()?;
     while !hosts.is_over() {
         let (host, at) = (hosts.text()?, Time::from_micros(hosts.number()?));
-        // A host that can't be read is none of ours.
+        // A host that can't be parsed was not written by curtsy.
         stops.hosts.extend(HostKey::parse(&host).ok().map(|host| (host, at)));
     }
     stops.hosts.sort();
@@ -116,7 +115,7 @@ fn read(reply: &mut Reply) -> Result<Status, Strange> {
         draining: reply.flag()?,
         ..Status::default()
     };
-    // Pages are counted for budgets, which a fleet has none of.
+    // Pages are counted for budgets. A fleet has none.
     reply.number()?;
     status.hosts = reply.number()?;
     status.hosts_due = reply.number()?;

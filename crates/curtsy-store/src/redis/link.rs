@@ -1,80 +1,83 @@
-//! A connection to Redis that is made again whenever it is lost.
+//! A connection to Redis that is opened again when it is lost.
 //!
-//! Whoever connects first asks whether everything may be done that has to be (see `rights`), then which life of the server this is (see `arrive.lua`):
-//! until that is answered, nobody else gets the connection. So after a restart that may have lost something, nothing is read before the new
-//! epoch has begun; and no script begins that would not be allowed to end.
+//! A new connection first checks the user's rights (see `rights`) and then whether the server has
+//! restarted (see `arrive.lua`). Until both are done, no caller gets the connection. So after a
+//! restart that may have lost something, nothing is read before the new epoch has begun, and no
+//! script begins that its user may not finish.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
+use curtsy_engine::check::QUIET;
 use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
 use redis::{AsyncConnectionConfig, Client, Cmd, IntoConnectionInfo, RedisError, Value};
 use tokio::sync::Mutex;
 
-use super::refusal::{Refusal, said};
+use super::refusal::{RedisRefusal, said};
 use super::rights::Rights;
-use super::script::{ARRIVE, Script};
+use super::script::{ARRIVE, RedisScript};
 
-/// A Redis that can't be connected to is tried so often.
+/// How often an unreachable Redis is tried.
 const TRIED_EVERY: Duration = Duration::from_millis(100);
 
-/// How scripts reach Redis.
+/// The way of scripts to Redis.
 pub trait Wire {
-    /// Runs a script; the command names it by its hash.
-    async fn run(&self, script: &'static Script, command: &Cmd) -> Result<Value, WireError>;
-    /// Greets the server once more, because the store is empty, or is another one than the store
-    /// that the caller knows by the epoch `known`.
+    /// Runs a script. The command names the script by its hash.
+    async fn run(&self, script: &'static RedisScript, command: &Cmd) -> Result<Value, WireError>;
+    /// Runs `arrive.lua` again, because the store is empty, or is another one than the store that
+    /// the caller knows by the epoch `known`.
     async fn greet_again(&self, known: Option<u64>) -> Result<(), WireError>;
 }
 
-/// Why a script gave no answer.
+/// Why a script has no answer.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum WireError {
-    /// It may have run or not.
+    /// The script may have run or not.
     #[error("{0}")]
     Unknown(String),
-    /// It surely did not run.
+    /// The script has not run.
     #[error("{0}")]
     NotDone(String),
-    /// It surely did not run, since Redis has no room or is not ready. That may pass.
+    /// The script has not run, because Redis has no room or is not ready. This may pass.
     #[error("{0}")]
     Refused(String),
-    /// This server must not be used as it is set up.
+    /// The server's configuration is not suitable.
     #[error("{0}")]
     Unfit(String),
 }
 
-/// What an empty store means.
+/// The meaning of an empty store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Empty {
-    /// Everything may be lost: requests of before may still run.
+    /// Everything may be lost, and earlier requests may still be running.
     Lost,
-    /// Nobody was ever here.
+    /// The store is new.
     New,
 }
 
-/// How a link behaves.
+/// Options of a link.
 #[derive(Clone, Debug)]
 pub struct LinkOptions {
-    /// How long an answer is waited for.
+    /// How long to wait for an answer.
     pub timeout: Duration,
-    /// How long nothing is granted in a new epoch: one lease, so that what was in flight before has ended.
+    /// How long nothing is granted in a new epoch: one lease, so that all earlier requests have
+    /// ended.
     pub quiet: Duration,
-    /// What a store means that is empty when it is first met.
+    /// The meaning of a store that is empty at the first connection.
     pub empty: Empty,
-    /// Who asks.
-    pub caller: Caller,
-    /// What it must be allowed to do; what is missing is told before anything is done.
+    /// The kind of the client.
+    pub caller: ClientKind,
+    /// What the user must be allowed to do. Missing rights are reported before anything is done.
     pub rights: Rights,
 }
 
-/// Who asks a Redis.
+/// The kind of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caller {
-    /// Somebody who reads or writes host states: whoever comes as one says which life of the server this is, so that nothing is lost unnoticed.
+pub enum ClientKind {
+    /// It reads or writes host states. It runs `arrive.lua`, so that no loss goes unnoticed.
     Worker,
-    /// Somebody who brings or takes what can be had again, pages or seeds. A guest greets nobody.
+    /// It reads or writes pages or seeds, which can be restored. It does not run `arrive.lua`.
     Guest,
 }
 
@@ -82,34 +85,34 @@ impl Default for LinkOptions {
     fn default() -> LinkOptions {
         LinkOptions {
             timeout: Duration::from_secs(2),
-            quiet: Duration::from_secs(31),
+            quiet: QUIET,
             empty: Empty::Lost,
-            caller: Caller::Worker,
+            caller: ClientKind::Worker,
             rights: Rights::default(),
         }
     }
 }
 
 /// A connection to Redis for one worker.
-pub struct Link {
+pub struct RedisLink {
     client: Client,
     options: LinkOptions,
     connected: RefCell<Option<MultiplexedConnection>>,
-    /// Counts connections: a failure on an old one says nothing about a new one.
+    /// Counts connections: a failure of an old one says nothing about a new one.
     connections: Cell<u64>,
     connecting: Mutex<()>,
-    /// When connecting last failed, and why: visits are many, and each would try by itself.
+    /// When connecting last failed, and why. There are many visits, and each would try.
     failed: RefCell<Option<(Instant, WireError)>>,
     trouble: RefCell<Option<String>>,
-    /// Questions so far.
     asked: Cell<u64>,
     /// The epoch of the store that the caller of the last [`Wire::greet_again`] knows.
     known: Cell<Option<u64>>,
 }
 
-impl Link {
-    /// A link to the Redis at an address (`redis://127.0.0.1:6379/0`). Nothing is connected yet.
-    pub fn new(url: &str, options: LinkOptions) -> Result<Link, WireError> {
+impl RedisLink {
+    /// Returns a link to the Redis at an address (`redis://127.0.0.1:6379/0`). It is not connected
+    /// yet.
+    pub fn new(url: &str, options: LinkOptions) -> Result<RedisLink, WireError> {
         let unfit = |e: RedisError| {
             WireError::Unfit(format!(
                 "this is no address of a Redis: {e}\nhint: `redis://USER:PASSWORD@HOST:PORT/NUMBER`, with `%2F` for a `/` in a password"
@@ -117,7 +120,7 @@ impl Link {
         };
         let info = url.into_connection_info().map_err(unfit)?;
         let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
-        Ok(Link {
+        Ok(RedisLink {
             client: Client::open(info).map_err(unfit)?,
             options,
             connected: RefCell::new(None),
@@ -130,22 +133,22 @@ impl Link {
         })
     }
 
-    /// What keeps the link from working at the moment.
+    /// Returns why the link does not work at the moment.
     pub fn trouble(&self) -> Option<String> {
         self.trouble.borrow().clone()
     }
 
-    /// Questions so far, each of them one way to Redis and back.
+    /// Returns the number of round trips so far.
     pub fn round_trips(&self) -> u64 {
         self.asked.get()
     }
 
-    /// Connects, unless it is connected: tells what is wrong before there is anything to do.
+    /// Connects, so that errors show before there is work.
     pub async fn open(&self) -> Result<(), WireError> {
         self.connection().await.map(|_| ())
     }
 
-    /// The connection, made if there is none.
+    /// Returns the connection, and opens it if necessary.
     async fn connection(&self) -> Result<(MultiplexedConnection, u64), WireError> {
         if let Some(connection) = &*self.connected.borrow() {
             return Ok((connection.clone(), self.connections.get()));
@@ -183,18 +186,18 @@ impl Link {
         let failed = |e: RedisError| self.failure(&e);
         let mut connection = connecting.await.map_err(failed)?;
         self.check_rights(&mut connection).await?;
-        if self.options.caller == Caller::Guest {
+        if self.options.caller == ClientKind::Guest {
             return Ok(connection);
         }
         let info: String = redis::cmd("INFO").query_async(&mut connection).await.map_err(failed)?;
-        // Who may not ask has to reckon with the worst.
+        // If the setting can't be read, the worst case is assumed.
         let fsync: Vec<String> = redis::cmd("CONFIG")
             .arg(&["GET", "appendfsync"])
             .query_async(&mut connection)
             .await
             .unwrap_or_default();
         let server = Server::read(&info, fsync.get(1).map(String::as_str))?;
-        // A store that is empty later is no new one.
+        // A store that is empty later is not new.
         let empty = if self.connections.get() == 0 { self.options.empty } else { Empty::Lost };
         let options = LinkOptions { empty, ..self.options.clone() };
         let arrive = arrive(&server, "", &options, self.known.get());
@@ -211,7 +214,7 @@ impl Link {
         }
     }
 
-    /// Whether everything may be done that has to be.
+    /// Checks that the user has all rights.
     async fn check_rights(&self, connection: &mut MultiplexedConnection) -> Result<(), WireError> {
         let Some(question) = self.options.rights.question() else { return Ok(()) };
         let may: Vec<u8> = question.query_async(connection).await.map_err(|e| self.failure(&e))?;
@@ -221,20 +224,20 @@ impl Link {
         }
     }
 
-    /// What a failure before anything was done means.
+    /// Returns the meaning of an error before anything was done.
     fn failure(&self, error: &RedisError) -> WireError {
         let text = said(error);
-        match Refusal::of(error) {
-            Some(Refusal::Login) => WireError::Unfit(text),
-            Some(Refusal::Right | Refusal::RightHalfway) => {
+        match RedisRefusal::of(error) {
+            Some(RedisRefusal::Login) => WireError::Unfit(text),
+            Some(RedisRefusal::Right | RedisRefusal::RightHalfway) => {
                 WireError::Unfit(format!("{text}\n{}", self.grant()))
             }
-            Some(Refusal::Passing) => WireError::Refused(text),
+            Some(RedisRefusal::Passing) => WireError::Refused(text),
             None => WireError::NotDone(text),
         }
     }
 
-    /// What to do about missing rights.
+    /// Returns a hint about missing rights.
     fn grant(&self) -> String {
         let user = self.client.get_connection_info().redis_settings().username();
         self.options.rights.hint(user.unwrap_or("default"))
@@ -251,13 +254,14 @@ impl Link {
             Err(error) => error,
         };
         let lost = error.is_io_error() || error.is_connection_dropped() || error.is_timeout();
-        let refusal = Refusal::of(&error);
-        // Whoever lost a right is not let in again before it has all of them: a script that may do only half of its work must not begin.
-        let forbidden = matches!(refusal, Some(Refusal::Right | Refusal::RightHalfway));
+        let refusal = RedisRefusal::of(&error);
+        // A user who lost a right gets no connection before it has all rights again: a script that
+        // may do only half of its work must not begin.
+        let forbidden = matches!(refusal, Some(RedisRefusal::Right | RedisRefusal::RightHalfway));
         if (lost || forbidden) && self.connections.get() == number {
             self.connected.replace(None);
         }
-        let error = match lost || refusal == Some(Refusal::RightHalfway) {
+        let error = match lost || refusal == Some(RedisRefusal::RightHalfway) {
             true => WireError::Unknown(said(&error)),
             false => self.failure(&error),
         };
@@ -266,8 +270,8 @@ impl Link {
     }
 }
 
-impl Wire for Link {
-    async fn run(&self, script: &'static Script, command: &Cmd) -> Result<Value, WireError> {
+impl Wire for RedisLink {
+    async fn run(&self, script: &'static RedisScript, command: &Cmd) -> Result<Value, WireError> {
         let (mut connection, number) = self.connection().await?;
         self.asked.set(self.asked.get() + 1);
         let mut answer = command.query_async::<Value>(&mut connection).await;
@@ -288,13 +292,13 @@ impl Wire for Link {
     }
 }
 
-/// Whether Redis has not seen a script since it started.
+/// Whether Redis does not have a script since its last start.
 pub fn is_unknown_script(error: &RedisError) -> bool {
     error.code() == Some("NOSCRIPT")
 }
 
-/// The command that runs a script; its arguments follow.
-pub(super) fn by_hash(script: &Script) -> Cmd {
+/// Returns the command that runs a script. Its arguments follow.
+pub(super) fn by_hash(script: &RedisScript) -> Cmd {
     let mut command = redis::cmd("EVALSHA");
     command.arg(script.hash()).arg(0);
     command
@@ -318,17 +322,18 @@ pub fn arrive(
     ]
 }
 
-/// What a Redis server says of itself.
+/// What a Redis server reports of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// The name of this life of the server.
+    /// A name that changes with each start of the server.
     pub run: String,
-    /// Whether every write that it acknowledged outlives it.
+    /// Whether no acknowledged write is lost at a restart.
     pub lossless: bool,
 }
 
 impl Server {
-    /// Reads `INFO`, and `appendfsync` if that may be asked for. A server that could lose host states while it runs is refused.
+    /// Reads `INFO`, and `appendfsync` if it is known. A server that could lose host states while
+    /// it runs is refused.
     pub fn read(info: &str, appendfsync: Option<&str>) -> Result<Server, WireError> {
         let of = |name: &str| {
             let mut lines = info.lines();
@@ -356,7 +361,7 @@ impl Server {
                 ));
             }
         }
-        // A replica that was promoted may lack what its primary had acknowledged.
+        // A replica that was promoted may lack writes that its primary had acknowledged.
         let promoted = of("master_replid2").is_some_and(|id| id.bytes().any(|b| b != b'0'));
         let lossless = of("aof_enabled") == Some("1") && appendfsync == Some("always") && !promoted;
         Ok(Server { run: of("run_id").unwrap_or_default().to_owned(), lossless })
@@ -371,7 +376,7 @@ mod tests {
         master_replid2:0000\r\naof_enabled:1\r\n";
 
     #[test]
-    fn a_server_that_keeps_every_write_is_told_from_one_that_may_not() {
+    fn a_server_that_keeps_every_write_differs_from_one_that_may_not() {
         let read = |info: &str, fsync| Server::read(info, fsync).unwrap();
         assert_eq!(read(INFO, Some("always")), Server { run: "abc".into(), lossless: true });
         assert!(!read(INFO, Some("everysec")).lossless);

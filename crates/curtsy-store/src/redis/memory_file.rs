@@ -1,7 +1,8 @@
-//! What a worker remembers, in a small file of its own: so that a wait which only it knew outlives it and a Redis that lost it.
+//! A file with what a worker remembers. A wait that only the worker knew thus outlives both the
+//! worker and a Redis that lost it.
 //!
-//! A folder holds a file for each worker that runs on the machine at once. A worker takes the first that nobody has: what the one before it knew
-//! there is what it begins with.
+//! A folder has a file for each worker that runs on the machine at the same time. A worker takes
+//! the first unlocked file and begins with the memory in it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{blob, id, unplaced};
 
-/// Workers on one machine at most.
+/// Workers on one machine, at most.
 pub(crate) const WORKERS_MAX: usize = 1024;
 /// The version of the file.
 const VERSION: u32 = 1;
@@ -30,7 +31,7 @@ pub struct MemoryFile {
 }
 
 #[derive(Serialize, Deserialize, Default)]
-struct Stored {
+struct StoredMemory {
     version: u32,
     epoch: Option<u64>,
     hosts: Vec<(String, u64, Vec<u8>)>,
@@ -39,7 +40,8 @@ struct Stored {
 }
 
 impl MemoryFile {
-    /// Takes a file of the folder that nobody has, and gives what is in it. What can't be read is told, and counts as nothing.
+    /// Takes the first unlocked file of the folder, and returns the memory in it. A file that can't
+    /// be read counts as empty, and the error is returned.
     pub fn open(
         folder: &Path,
     ) -> Result<(MemoryFile, WorkerMemory, Option<String>), std::io::Error> {
@@ -72,13 +74,13 @@ impl MemoryFile {
         Err(std::io::Error::other(format!("{WORKERS_MAX} workers have files in the folder")))
     }
 
-    /// Writes what is worth remembering, if that is not what is there.
+    /// Writes what is worth remembering, if it differs from the file.
     pub fn save(&mut self, memory: &WorkerMemory, now: Time) -> Result<(), std::io::Error> {
         let bytes = write(memory, now);
         if bytes == self.written {
             return Ok(());
         }
-        // A file that is only half there is none.
+        // A partly written file must not replace the old one.
         let new = self.path.with_extension("new");
         let mut file = File::create(&new)?;
         file.write_all(&bytes)?;
@@ -95,7 +97,7 @@ fn write(memory: &WorkerMemory, now: Time) -> Vec<u8> {
         waits > Some(now) || state.leases.iter().any(|lease| lease.until > now)
     };
     let hosts = memory.hosts.iter().filter(|(_, (_, state))| waits(state));
-    let stored = Stored {
+    let stored = StoredMemory {
         version: VERSION,
         epoch: memory.epoch,
         hosts: hosts.map(|(h, (at, s))| (h.to_string(), at.micros(), s.encode())).collect(),
@@ -110,7 +112,7 @@ fn write(memory: &WorkerMemory, now: Time) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8]) -> Result<WorkerMemory, crate::record::Damaged> {
-    let stored: Stored = postcard::from_bytes(bytes)?;
+    let stored: StoredMemory = postcard::from_bytes(bytes)?;
     if stored.version != VERSION {
         return Err(format!("is of version {}, not {VERSION}", stored.version).into());
     }
@@ -139,7 +141,7 @@ mod tests {
     use curtsy_core::url::CrawlUrl;
 
     #[test]
-    fn what_waits_is_there_for_the_next_worker_and_only_for_one() {
+    fn waits_are_kept_for_one_next_worker() {
         let name = format!("curtsy-memory-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         let (mut file, mut memory, fault) = MemoryFile::open(&folder).unwrap();

@@ -1,13 +1,15 @@
 //! Host states and frontier in Redis, for a fleet.
 //!
-//! Every verb of the engine's `Store` is one script, so it happens as a whole or not at all, in Redis' own time. Scripts compare versions, claims
-//! and caps, write and reschedule; they hold no rule of politeness. What is where is in `docs/internals/redis.md`.
+//! Every method of the engine's `Store` is one script, so it happens as a whole or not at all.
+//! Scripts compare versions, claims and caps, write, and reschedule. They contain no rule of
+//! politeness. `docs/internals/redis.md` describes the keys.
 //!
-//! What must stay true:
-//! - **A receipt is given after the write is in Redis.** Whether it outlives Redis is told by how that is set up: with `appendfsync always` a
-//!   restart loses nothing; else every restart begins a new epoch, and each worker writes back what it remembers.
-//! - **Everything of hosts is on one primary.** Scripts touch keys that they find out as they go.
-//! - **The scripts' time is Redis' own**, with its steps taken out (`clock`).
+//! Invariants:
+//! - **A commit is answered after the write is in Redis.** Redis' configuration decides whether the
+//!   write outlives a restart. With `appendfsync always` a restart loses nothing. Otherwise every
+//!   restart begins a new epoch, and each worker writes back what it remembers.
+//! - **All keys of hosts are on one primary.** Scripts compute the keys that they use.
+//! - **The scripts' time is Redis' own** without its steps (`clock`).
 
 pub mod fleet;
 pub(crate) mod letters;
@@ -30,45 +32,42 @@ use std::time::Duration;
 use curtsy_core::host::{HostState, JobView, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, Scheme};
+use curtsy_engine::check::{CLOCK_STEP, Conflict, HOLD, LIFTED_MAX};
 use curtsy_engine::{
-    Clock, Commit, Committed, Epoch, Grant, Mono, Offered, Order, Orders, Refusal, RobotsFile,
-    Saved, Store, StoreError, Taken, UrlRecord, UrlWrite, View, Visit,
+    Clock, Commit, Committed, Epoch, Grant, Mono, Offered, Order, Orders, RobotsFile, Saved, Store,
+    StoreError, Taken, UrlRecord, UrlWrite, View, Visit,
 };
 use redis::Cmd;
 
 use link::by_hash;
-use reply::{Reply, Strange, micros};
+use reply::{Reply, Strange, ask, micros};
 use script::{COMMIT, LOAD, OFFER, ORDER, RECALL, REMIND, ROBOTS, SETTLE, STEP, TAKE};
 
 pub use letters::{Letter, Letters, Listed};
 pub use link::{
-    Caller, Empty, Link, LinkOptions, Server, Wire, WireError, arrive, is_unknown_script,
+    ClientKind, Empty, LinkOptions, RedisLink, Server, Wire, WireError, arrive, is_unknown_script,
 };
 pub use memory_file::MemoryFile;
-pub use pages::Pages;
-pub use queue::{Queue, SitemapEntry};
+pub use pages::FleetPages;
+pub use queue::{FleetQueue, SitemapEntry};
 pub use rights::Rights;
-pub use script::{ARRIVE, Script};
+pub use script::{ARRIVE, RedisScript};
 
-use crate::HOLD;
-use crate::clock::{Off, Reference};
+use crate::clock::{ClockReading, Off};
+pub(crate) use crate::crawl::hosts::URLS_PER_VISIT;
 use crate::record::Damaged;
 
-/// URLs handed out with a host.
-pub(crate) const URLS_PER_VISIT: usize = 8;
-/// An address whose slots are taken is looked at again so soon: they are given back early far more often than they run out.
-const ADDRESS_LOOK: Duration = Duration::from_secs(1);
-/// A question is asked so often, if the store's time or what it remembers changes in between.
+/// How often a call is repeated, if the store's time or its reminders change meanwhile.
 pub(crate) const ROUNDS_MAX: usize = 16;
 
-/// How a store in Redis behaves.
+/// Options of a store in Redis.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How long a link that was found stays known.
     pub known_for: Duration,
-    /// How long a robots.txt stands under its authority's name, for whoever looks.
+    /// How long a robots.txt is readable under its authority's name.
     pub robots_shown_for: Duration,
-    /// How long a worker that is new here only listens: until then the others have taken out a step of the clock.
+    /// How long a new worker only reads: meanwhile the others correct a step of the clock.
     pub quarantine: Duration,
 }
 
@@ -82,7 +81,7 @@ impl Default for Options {
     }
 }
 
-/// A clock of microseconds instead of Redis' own, for tests.
+/// A clock of microseconds that replaces Redis' own, for tests.
 pub type RawClock = Rc<dyn Fn() -> u64>;
 
 /// One worker's handle to the store in Redis.
@@ -91,18 +90,18 @@ pub struct RedisStore<W, C> {
     clock: C,
     raw: Option<RawClock>,
     options: Options,
-    reference: Cell<Option<Reference>>,
-    /// When this worker first heard of the store.
+    reference: Cell<Option<ClockReading>>,
+    /// When this worker had its first answer.
     born: Cell<Option<Mono>>,
     /// The epoch of the last answer.
     epoch: Cell<Option<u64>>,
-    /// How many orders were given when they were last read, and which are in force.
+    /// The number of order changes at the last reading, and the newest orders.
     heard: RefCell<(String, Arc<Orders>)>,
-    /// The store's word for how much it remembers of URLs that failed.
+    /// The store's counter of reminders: what workers remember of URLs that failed.
     reminders: RefCell<String>,
 }
 
-/// What every answer begins with.
+/// The fields of every answer.
 struct Top {
     kind: String,
     now: Time,
@@ -112,7 +111,7 @@ struct Top {
 }
 
 impl<W: Wire, C: Clock> RedisStore<W, C> {
-    /// A worker's handle.
+    /// Returns a worker's handle.
     pub fn new(wire: Rc<W>, clock: C, options: Options) -> RedisStore<W, C> {
         RedisStore {
             wire,
@@ -127,38 +126,45 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
         }
     }
 
-    /// The same on another clock than Redis' own.
+    /// Replaces Redis' clock.
     pub fn with_clock(self, raw: RawClock) -> RedisStore<W, C> {
         RedisStore { raw: Some(raw), ..self }
     }
 
-    /// Orders that nothing more is asked of a host, or lifts the order.
+    /// Gives or lifts a stop order.
     pub async fn stop(&self, host: &HostKey, stopped: bool) -> Result<(), StoreError> {
         let one = |cmd: &mut Cmd| {
-            cmd.arg(1).arg(host.as_str()).arg(u8::from(stopped)).arg("");
+            cmd.arg(LIFTED_MAX).arg(1).arg(host.as_str()).arg(u8::from(stopped)).arg("");
         };
         self.ask("stop", &ORDER, one).await.map(|_| ())
     }
 
-    /// URLs that are not settled.
+    /// Returns the number of URLs that are not settled.
     pub async fn queued(&self) -> Result<u64, StoreError> {
         self.take(0).await.map(|taken| taken.queued)
     }
 
-    /// Runs a script until the store's time is agreed upon.
+    /// Runs a script. Repeats it while the store is empty or its clock is off.
     async fn ask(
         &self,
         verb: &'static str,
-        script: &'static Script,
+        script: &'static RedisScript,
         args: impl Fn(&mut Cmd),
     ) -> Result<Top, StoreError> {
-        let failed = |error: WireError| match error {
+        let top = self.settled(script, args).await.map_err(|error| match error {
             WireError::Unknown(_) => StoreError::Unknown(verb),
             WireError::NotDone(why) | WireError::Refused(why) | WireError::Unfit(why) => {
                 StoreError::Refused(verb, why)
             }
-        };
-        let strange = |error: Strange| StoreError::Refused(verb, error.to_string());
+        });
+        top?.ok_or_else(|| StoreError::Refused(verb, "the clock of Redis keeps changing".into()))
+    }
+
+    async fn settled(
+        &self,
+        script: &'static RedisScript,
+        args: impl Fn(&mut Cmd),
+    ) -> Result<Option<Top>, WireError> {
         for _ in 0..ROUNDS_MAX {
             let mut command = by_hash(script);
             command.arg(self.raw.as_ref().map(|raw| raw().to_string()).unwrap_or_default());
@@ -167,43 +173,42 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
                 Some(known) => command.arg(micros(known.expected(m0))).arg(known.steps),
                 None => command.arg("").arg(""),
             };
+            command.arg(CLOCK_STEP.as_micros() as u64);
             args(&mut command);
-            let value = self.wire.run(script, &command).await.map_err(failed)?;
+            let mut reply = ask(&*self.wire, script, &command).await?;
             let m1 = self.clock.mono();
-            let mut reply = Reply::new(value).map_err(strange)?;
-            let kind = reply.text().map_err(strange)?;
+            let kind = reply.text()?;
             match kind.as_str() {
-                "empty" => self.wire.greet_again(self.epoch.get()).await.map_err(failed)?,
+                "empty" => self.wire.greet_again(self.epoch.get()).await?,
                 "step" => {
-                    let now = reply.time().map_err(strange)?;
-                    let steps = reply.number().map_err(strange)?;
+                    let (now, steps) = (reply.time()?, reply.number()?);
                     let known = self.reference.get().filter(|known| known.steps == steps);
                     match known.map_or(Off::Slow, |known| known.judge(now, m0, m1)) {
-                        Off::Slow => self.reference.set(Some(Reference { now, steps, m0, m1 })),
+                        Off::Slow => self.reference.set(Some(ClockReading { now, steps, m0, m1 })),
                         Off::Stepped(by) => {
                             let mut command = by_hash(&STEP);
                             command.arg(steps).arg(by);
-                            self.wire.run(&STEP, &command).await.map_err(failed)?;
-                            // What is right now is told by the next answer.
+                            self.wire.run(&STEP, &command).await?;
+                            // The next answer has the corrected time.
                             self.reference.set(None);
                         }
                     }
                 }
                 _ => {
-                    let top = self.top(kind, reply, m0, m1).map_err(strange)?;
+                    let top = self.top(kind, reply, m0, m1)?;
                     let known = self.epoch.get();
                     if known.is_none_or(|known| known == top.epoch.id) || top.epoch.floor.is_some()
                     {
                         self.epoch.set(Some(top.epoch.id));
-                        return Ok(top);
+                        return Ok(Some(top));
                     }
                     // A store that began as a new one, after the one that this worker knows: that
                     // one was emptied, and a worker that never saw it came back first.
-                    self.wire.greet_again(known).await.map_err(failed)?;
+                    self.wire.greet_again(known).await?;
                 }
             }
         }
-        Err(StoreError::Refused(verb, "the clock of Redis does not settle".into()))
+        Ok(None)
     }
 
     fn top(&self, kind: String, mut rest: Reply, m0: Mono, m1: Mono) -> Result<Top, Strange> {
@@ -211,7 +216,7 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
         let steps = rest.number()?;
         let newest = self.reference.get().is_none_or(|k| k.now <= now || k.steps != steps);
         if newest {
-            self.reference.set(Some(Reference { now, steps, m0, m1 }));
+            self.reference.set(Some(ClockReading { now, steps, m0, m1 }));
         }
         if self.born.get().is_none() {
             self.born.set(Some(m1));
@@ -232,14 +237,15 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
         })
     }
 
-    /// Until when this worker only listens.
+    /// Until when this worker only reads.
     fn listens_until(&self, now: Time) -> Option<Time> {
         let heard = self.clock.mono() - self.born.get()?;
         let left = self.options.quarantine.checked_sub(heard).filter(|left| !left.is_zero())?;
         Some(now + left)
     }
 
-    /// Takes over what the store remembers of records that come into a queue: the answer to a question that did not know of it.
+    /// Merges into records what the store remembers of them, from an answer to a call with an
+    /// outdated counter of reminders.
     fn take_over(&self, mut top: Top, records: Vec<&mut UrlRecord>) -> Result<(), Damaged> {
         *self.reminders.borrow_mut() = top.rest.text()?;
         let mut remembered = top.rest.list()?;
@@ -292,7 +298,7 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
             }
             visits.push(Visit { view, urls });
         }
-        let quiet = top.epoch.quiet_until.filter(|quiet| *quiet > top.now);
+        let quiet = top.epoch.quiet_after(top.now);
         let paused = paused.then(|| top.now + Duration::from_secs(1));
         let held_back = [self.listens_until(top.now), quiet, paused].into_iter().flatten().max();
         Ok(Taken {
@@ -334,7 +340,7 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
 
     fn write_robots(&self, cmd: &mut Cmd, commit: &Commit, id: RobotsId, file: &RobotsFile) {
         cmd.arg(hex(id)).arg(&file.text[..]);
-        // Without a value is not the same as with an empty one.
+        // A missing value differs from an empty one.
         for part in [&file.etag, &file.last_modified] {
             cmd.arg(part.as_ref().map(|part| format!("={part}")).unwrap_or_default());
         }
@@ -353,25 +359,19 @@ impl<W: Wire, C: Clock> RedisStore<W, C> {
     }
 
     fn read_committed(&self, mut top: Top, commit: &Commit) -> Result<Committed, Damaged> {
-        Ok(match top.kind.as_str() {
-            "done" => Committed::Done(Saved { version: top.rest.number()?, now: top.now }),
-            "stale" => Committed::Stale(self.view(&mut top, commit.host.clone())?),
-            "gone" => {
-                // Somebody else has it, or this very grant had worked and its answer got lost.
-                let view = self.view(&mut top, commit.host.clone())?;
-                let lease = commit.grant.as_ref().map(|grant| grant.lease);
-                match lease.is_some_and(|id| view.state.lease(id).is_some()) {
-                    true => Committed::Stale(view),
-                    false => Committed::Refused(Refusal::Gone),
-                }
+        let conflict = match top.kind.as_str() {
+            "done" => {
+                let version = top.rest.number()?;
+                return Ok(Committed::Done(Saved { version, now: top.now }));
             }
-            "refused" => Committed::Refused(match top.rest.text()?.as_str() {
-                "stopped" => Refusal::Stopped,
-                "budget" => Refusal::Budget,
-                _ => Refusal::Address(top.rest.time()?.min(top.now + ADDRESS_LOOK)),
-            }),
+            "gone" => Conflict::Gone,
+            "stale" => Conflict::Stale,
+            "stopped" => Conflict::Stopped,
+            "budget" => Conflict::Budget,
+            "address" => Conflict::Address(top.rest.time()?),
             _ => return Err(Strange.into()),
-        })
+        };
+        conflict.answer(commit, top.now, || self.view(&mut top, commit.host.clone()))
     }
 }
 
@@ -396,7 +396,7 @@ impl<W: Wire, C: Clock> Store for RedisStore<W, C> {
             }
             self.take_over(top, records.iter_mut().collect()).map_err(broken("offer"))?;
         }
-        Err(StoreError::Refused("offer", "what is remembered does not settle".into()))
+        Err(StoreError::Refused("offer", "its reminders keep changing".into()))
     }
 
     async fn remind(&self, records: Vec<UrlRecord>) -> Result<(), StoreError> {
@@ -427,12 +427,12 @@ impl<W: Wire, C: Clock> Store for RedisStore<W, C> {
                 return Ok(());
             }
         }
-        Err(StoreError::Refused("remind", "others change what is remembered".into()))
+        Err(StoreError::Refused("remind", "its reminders keep changing".into()))
     }
 
     async fn order(&self, orders: Vec<Order>) -> Result<(), StoreError> {
         self.ask("order", &ORDER, |cmd| {
-            cmd.arg(orders.len());
+            cmd.arg(LIFTED_MAX).arg(orders.len());
             for order in &orders {
                 cmd.arg(order.host.as_str()).arg(u8::from(order.stopped)).arg(micros(order.at));
             }
@@ -443,7 +443,7 @@ impl<W: Wire, C: Clock> Store for RedisStore<W, C> {
 
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError> {
         let heard = self.heard.borrow().0.clone();
-        // Whoever is new here listens first.
+        // A new worker only reads.
         let listens = match self.reference.get() {
             None => !self.options.quarantine.is_zero(),
             Some(known) => self.listens_until(known.now).is_some(),
@@ -473,7 +473,7 @@ impl<W: Wire, C: Clock> Store for RedisStore<W, C> {
             }
             self.take_over(top, coming(&mut commit.urls)).map_err(broken("commit"))?;
         }
-        Err(StoreError::Refused("commit", "what is remembered does not settle".into()))
+        Err(StoreError::Refused("commit", "its reminders keep changing".into()))
     }
 
     async fn settle(&self, mut writes: Vec<UrlWrite>) -> Result<(), StoreError> {
@@ -490,7 +490,7 @@ impl<W: Wire, C: Clock> Store for RedisStore<W, C> {
             }
             self.take_over(top, coming(&mut writes)).map_err(broken("settle"))?;
         }
-        Err(StoreError::Refused("settle", "what is remembered does not settle".into()))
+        Err(StoreError::Refused("settle", "its reminders keep changing".into()))
     }
 
     async fn robots(&self, id: RobotsId) -> Result<Option<Arc<RobotsFile>>, StoreError> {
@@ -502,10 +502,10 @@ impl<W: Wire, C: Clock> Store for RedisStore<W, C> {
     }
 }
 
-/// What was remembered of a URL and what is in the queue, brought together.
+/// A URL's reminders and its record in the queue, merged.
 struct Merged {
     remembered: UrlRecord,
-    /// The bytes in the queue; none if it is not there.
+    /// The bytes in the queue; empty if the URL is not in it.
     found: Vec<u8>,
     queued: Option<UrlRecord>,
 }
@@ -560,13 +560,13 @@ fn read_robots(rest: &mut Reply) -> Result<Option<Arc<RobotsFile>>, Strange> {
     Ok(found.then(|| Arc::new(RobotsFile { text, etag, last_modified })))
 }
 
-/// The records of changes that bring a URL into a queue.
+/// Returns the records of writes that bring a URL into a queue.
 fn coming(writes: &mut [UrlWrite]) -> Vec<&mut UrlRecord> {
     let moved = writes.iter_mut().filter(|write| moves(write));
     moved.filter_map(|write| write.to.as_mut()).collect()
 }
 
-/// Whether a change brings a URL into another queue than it is in.
+/// Whether a write brings a URL into another queue.
 fn moves(write: &UrlWrite) -> bool {
     write.to.as_ref().is_some_and(|to| write.from.as_ref() != Some(to.host()))
 }

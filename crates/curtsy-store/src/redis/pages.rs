@@ -1,7 +1,8 @@
-//! The pages of a fleet: contents under the names by which consumers look for them, and what is known of each for the next time.
+//! The pages of a fleet: contents under the names that consumers use, and metadata for the cache.
 //!
-//! A content is `webpage:` and the SHA-256 of the URL as it was queued, raw and decoded. What is known of it is under the key of the URL at which it
-//! was found, so that whoever is led there next has no need to ask. Both go with their time.
+//! The key of a content is `webpage:` and the SHA-256 of the URL as it was queued. The content is
+//! decoded and otherwise unchanged. The key of the metadata comes from the URL at which the page
+//! was found, so a later redirect to that URL finds it. Both expire.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -15,32 +16,32 @@ use curtsy_core::time::Time;
 use curtsy_core::url::UrlKey;
 use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Fetched, Head, Sink, SinkError, UrlRecord};
 
-use super::letters::{reply, strange};
+use super::letters::reply;
 use super::link::{Wire, WireError, by_hash};
 use super::reply::{Reply, Strange, micros};
 use super::script::{KEEP, PAGE, PAGES, PRESENT};
 
-/// Pages that are looked for ahead, at most.
+/// Pages that are read ahead, at most.
 pub(crate) const AHEAD_MAX: usize = 65_536;
 
 /// Pages in Redis.
-pub struct Pages<W> {
+pub struct FleetPages<W> {
     wire: Rc<W>,
     /// How long a page is kept.
     ttl: Duration,
-    /// How often a page was there.
+    /// Hits and misses.
     counts: Cell<(u64, u64)>,
-    /// What was looked for ahead. Each is used once: whoever asks again gets what is there then.
+    /// Pages that were read ahead. Each is used once; later calls read it again.
     ahead: RefCell<HashMap<UrlKey, Option<CachedPage>>>,
 }
 
-impl<W: Wire> Pages<W> {
-    /// Pages that are kept for so long.
-    pub fn new(wire: Rc<W>, ttl: Duration) -> Pages<W> {
-        Pages { wire, ttl, counts: Cell::new((0, 0)), ahead: RefCell::default() }
+impl<W: Wire> FleetPages<W> {
+    /// Returns the pages of a fleet, each kept for `ttl`.
+    pub fn new(wire: Rc<W>, ttl: Duration) -> FleetPages<W> {
+        FleetPages { wire, ttl, counts: Cell::new((0, 0)), ahead: RefCell::default() }
     }
 
-    /// How often a page was there, and how often not.
+    /// Returns the number of hits and of misses.
     pub fn hits_and_misses(&self) -> (u64, u64) {
         self.counts.get()
     }
@@ -49,13 +50,17 @@ impl<W: Wire> Pages<W> {
         (self.ttl.as_millis() as u64).max(1)
     }
 
-    async fn look_up(&self, key: UrlKey, with_content: bool) -> Result<Option<Found>, WireError> {
+    async fn look_up(
+        &self,
+        key: UrlKey,
+        with_content: bool,
+    ) -> Result<Option<FoundPage>, WireError> {
         let mut command = by_hash(&PAGE);
         command.arg(key.to_string()).arg(u8::from(with_content));
         let value = self.wire.run(&PAGE, &command).await?;
-        let mut answer = Reply::new(value).map_err(strange)?;
-        match answer.text().map_err(strange)?.as_str() {
-            "page" => Found::read(&mut answer, with_content).map(Some).map_err(strange),
+        let mut answer = Reply::new(value)?;
+        match answer.text()?.as_str() {
+            "page" => Ok(Some(FoundPage::read(&mut answer, with_content)?)),
             _ => Ok(None),
         }
     }
@@ -68,23 +73,23 @@ impl<W: Wire> Pages<W> {
         let mut answer = reply(self.wire.run(&PAGES, &command).await?)?;
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
-            let mut one = answer.list().map_err(strange)?;
-            let page = match one.text().map_err(strange)?.as_str() {
-                "page" => Some(Found::read(&mut one, false).map_err(strange)?.page),
+            let mut one = answer.list()?;
+            let page = match one.text()?.as_str() {
+                "page" => Some(FoundPage::read(&mut one, false)?.page),
                 _ => None,
             };
             found.push((*key, page));
         }
         let mut ahead = self.ahead.borrow_mut();
         if ahead.len() >= AHEAD_MAX {
-            // Looking again costs a question.
+            // Reading again costs a round trip.
             ahead.clear();
         }
         ahead.extend(found);
         Ok(())
     }
 
-    async fn keep(&self, kept: &Kept<'_>) -> Result<(), WireError> {
+    async fn keep(&self, kept: &KeptPage<'_>) -> Result<(), WireError> {
         let mut command = by_hash(&KEEP);
         command.arg(kept.key.to_string()).arg(&kept.name).arg(self.ttl_ms());
         command.arg(micros(kept.page.fresh_until));
@@ -96,28 +101,28 @@ impl<W: Wire> Pages<W> {
         self.wire.run(&KEEP, &command).await.map(|_| ())
     }
 
-    /// Has every page of a batch under the name that its event tells.
+    /// Ensures that every page of a batch has a content under the name in its event.
     async fn have(&self, batch: &Batch) -> Result<(), WireError> {
-        let told: Vec<_> =
+        let pages: Vec<_> =
             batch.rows.iter().filter_map(|row| row.webpage().map(|page| (row, page))).collect();
-        if told.is_empty() {
+        if pages.is_empty() {
             return Ok(());
         }
-        let names: Vec<String> = told.iter().map(|(_, page)| cache_key(page.url)).collect();
+        let names: Vec<String> = pages.iter().map(|(_, page)| cache_key(page.url)).collect();
         let mut command = by_hash(&PRESENT);
         command.arg(self.ttl_ms()).arg(&names);
         let mut missing = reply(self.wire.run(&PRESENT, &command).await?)?;
-        let mut missing = missing.list().map_err(strange)?;
+        let mut missing = missing.list()?;
         while !missing.is_over() {
-            let at = missing.number().map_err(strange)? as usize - 1;
-            let (row, page) = told.get(at).ok_or_else(|| strange(Strange))?;
+            let at = missing.number()? as usize - 1;
+            let (row, page) = pages.get(at).ok_or(Strange)?;
             let fresh = row.page.as_ref().and_then(|page| page.kept.clone());
             let page_kept = fresh.unwrap_or(CachedPage {
                 fresh_until: Time::START,
                 etag: None,
                 last_modified: None,
             });
-            self.keep(&Kept {
+            self.keep(&KeptPage {
                 key: row.final_url.key(),
                 name: names[at].clone(),
                 page: &page_kept,
@@ -129,29 +134,29 @@ impl<W: Wire> Pages<W> {
     }
 }
 
-/// A page on its way to Redis.
-struct Kept<'a> {
+/// A page to be written.
+struct KeptPage<'a> {
     key: UrlKey,
     name: String,
     page: &'a CachedPage,
     answer: Option<(&'a str, &'a [u8])>,
 }
 
-/// A page as Redis has it.
-struct Found {
+/// A page that was read.
+struct FoundPage {
     page: CachedPage,
     content_type: Option<String>,
     body: Bytes,
 }
 
-impl Found {
-    fn read(answer: &mut Reply, with_content: bool) -> Result<Found, Strange> {
+impl FoundPage {
+    fn read(answer: &mut Reply, with_content: bool) -> Result<FoundPage, Strange> {
         let fresh_until = answer.time()?;
         let mut value = || answer.text().map(|text| text.strip_prefix('=').map(str::to_owned));
         let (etag, last_modified) = (value()?, value()?);
         let kind = answer.text()?;
         let body = if with_content { answer.bytes()?.into() } else { Bytes::new() };
-        Ok(Found {
+        Ok(FoundPage {
             page: CachedPage { fresh_until, etag, last_modified },
             content_type: (!kind.is_empty()).then_some(kind),
             body,
@@ -159,11 +164,11 @@ impl Found {
     }
 }
 
-impl<W: Wire> Cache for Pages<W> {
+impl<W: Wire> Cache for FleetPages<W> {
     fn look_ahead(&self, keys: &[UrlKey]) -> Boxed<'_, ()> {
         let keys = keys.to_vec();
         Box::pin(async move {
-            // What could not be looked for is looked for when it is needed.
+            // Pages that were not read ahead are read when they are needed.
             let _ = self.look_for_all(&keys).await;
         })
     }
@@ -173,7 +178,7 @@ impl<W: Wire> Cache for Pages<W> {
             let ahead = self.ahead.borrow_mut().remove(&key);
             let found = match ahead {
                 Some(found) => found,
-                // A cache that can't be asked costs a request, and that is all.
+                // If the cache can't be read, the page is requested.
                 None => self.look_up(key, false).await.ok().flatten().map(|found| found.page),
             };
             let (hits, misses) = self.counts.get();
@@ -213,13 +218,13 @@ impl<W: Wire> Cache for Pages<W> {
             .map(|(head, page)| (head.content_type.clone().unwrap_or_default(), page.body.clone()));
         Box::pin(async move {
             let answer = answer.as_ref().map(|(kind, body)| (kind.as_str(), &body[..]));
-            // If it does not get there, the row's sink brings it.
-            let _ = self.keep(&Kept { key, name, page: &page, answer }).await;
+            // If this fails, the row's sink writes the page.
+            let _ = self.keep(&KeptPage { key, name, page: &page, answer }).await;
         })
     }
 }
 
-impl<W: Wire> Sink for Pages<W> {
+impl<W: Wire> Sink for FleetPages<W> {
     fn write<'a>(&'a self, batch: &'a Batch) -> Boxed<'a, Result<(), SinkError>> {
         Box::pin(async move {
             self.have(batch)

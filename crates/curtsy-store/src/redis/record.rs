@@ -1,6 +1,7 @@
-//! A URL's record as bytes: what scripts compare in front, the rest as it is.
+//! A URL's record as bytes: a head that scripts compare, then the rest.
 //!
-//! Scripts see three things of a record: its place in the queue (which they make), its claim, and whether it stays known when it has ended.
+//! Scripts see three things of a record: its place in the queue, which they make themselves, its
+//! claim, and whether it stays known after its end.
 
 use std::sync::Arc;
 
@@ -12,13 +13,13 @@ use serde::{Deserialize, Serialize};
 use crate::ledger::number;
 use crate::record::{Damaged, more, record};
 
-/// Rank, depth and number: scripts put them in front of what is written here.
+/// Rank, depth and number, which scripts put before the bytes of this module.
 const PLACE_BYTES: usize = 11;
-/// The claim and whether the URL stays known.
+/// The claim, and whether the URL stays known.
 const HEAD_BYTES: usize = 10;
 
 #[derive(Serialize, Deserialize)]
-struct Rest<'a> {
+struct RecordRest<'a> {
     url: &'a str,
     depth: u16,
     ready: i64,
@@ -26,7 +27,7 @@ struct Rest<'a> {
     wish: Option<(&'a str, u64, u8)>,
 }
 
-/// A claim as scripts compare it.
+/// Returns a claim as scripts compare it.
 pub(super) fn claim(claim: Option<LeaseId>) -> [u8; 9] {
     let mut bytes = [0; 9];
     if let Some(LeaseId(id)) = claim {
@@ -36,21 +37,21 @@ pub(super) fn claim(claim: Option<LeaseId>) -> [u8; 9] {
     bytes
 }
 
-/// What a record's place begins with: what goes first, then how far from a seed.
+/// Returns the beginning of a record's place: its rank and depth.
 pub(super) fn rank(record: &UrlRecord) -> [u8; 3] {
     let [high, low] = record.depth.to_be_bytes();
     [record.rank(), high, low]
 }
 
-/// A URL's identity as a key.
+/// Returns a URL's identity as a key.
 pub(super) fn id(key: UrlKey) -> [u8; 16] {
     key.as_u128().to_be_bytes()
 }
 
-/// A record without its place.
+/// Returns the bytes of a record, without its place.
 pub(super) fn blob(record: &UrlRecord) -> Vec<u8> {
     let more = more(record);
-    let rest = Rest {
+    let rest = RecordRest {
         url: record.url.as_str(),
         depth: record.depth,
         ready: record.ready.map_or(0, number),
@@ -63,14 +64,14 @@ pub(super) fn blob(record: &UrlRecord) -> Vec<u8> {
     postcard::to_extend(&rest, bytes).expect("a record holds nothing that postcard can't write")
 }
 
-/// A record from the bytes of a queue.
+/// Returns a record from the bytes of a queue.
 pub(super) fn queued(id: &[u8], bytes: &[u8]) -> Result<UrlRecord, Damaged> {
     unplaced(id, bytes.get(PLACE_BYTES..).ok_or("a record is cut off")?)
 }
 
-/// A record from bytes without a place.
+/// Returns a record from bytes without a place.
 pub(super) fn unplaced(id: &[u8], bytes: &[u8]) -> Result<UrlRecord, Damaged> {
-    let rest: Rest<'_> =
+    let rest: RecordRest<'_> =
         postcard::from_bytes(bytes.get(HEAD_BYTES..).ok_or("a record is cut off")?)?;
     let key = u128::from_be_bytes(id.try_into()?);
     let mut record = record(key, rest.url, rest.ready, rest.depth, rest.more)?;
@@ -80,7 +81,7 @@ pub(super) fn unplaced(id: &[u8], bytes: &[u8]) -> Result<UrlRecord, Damaged> {
     Ok(record)
 }
 
-/// A priority by its number, as queues are numbered too.
+/// Returns the priority with this number, which is also that of its queue.
 pub(super) fn priority_of(number: u8) -> Priority {
     match number {
         0 => Priority::High,

@@ -1,19 +1,37 @@
 //! Answers of scripts, read part by part.
 
-use redis::Value;
-
 use curtsy_core::time::Time;
+use redis::{Cmd, Value};
 
-/// Later than any moment that comes: the largest number that a script can count with.
+use super::link::{Wire, WireError};
+use super::script::RedisScript;
+
+/// The largest number that a script can represent exactly: later than any real time.
 pub(super) const NEVER: u64 = (1 << 53) - 1;
 
-/// The next parts of an answer. What is missing or of another kind was not written by our scripts.
+/// Runs a script and returns the parts of its answer.
+pub(super) async fn ask<W: Wire>(
+    wire: &W,
+    script: &'static RedisScript,
+    command: &Cmd,
+) -> Result<Reply, WireError> {
+    Ok(Reply::new(wire.run(script, command).await?)?)
+}
+
+/// The remaining parts of an answer. A missing part, or one of another kind, is not from our
+/// scripts.
 pub(super) struct Reply(std::vec::IntoIter<Value>);
 
-/// An answer that is not one of our scripts'.
+/// An answer that is not from our scripts.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("redis gave an answer that none of our scripts gives")]
+#[error("the answer of Redis is not from curtsy's scripts")]
 pub(super) struct Strange;
+
+impl From<Strange> for WireError {
+    fn from(error: Strange) -> WireError {
+        WireError::NotDone(error.to_string())
+    }
+}
 
 impl Reply {
     pub(super) fn new(value: Value) -> Result<Reply, Strange> {
@@ -44,7 +62,7 @@ impl Reply {
         self.number().map(moment)
     }
 
-    /// A time, or nothing.
+    /// Returns a time; `None` for an empty text.
     pub(super) fn time_if_any(&mut self) -> Result<Option<Time>, Strange> {
         match self.text()?.as_str() {
             "" => Ok(None),
@@ -65,12 +83,12 @@ impl Reply {
     }
 }
 
-/// A time that Redis kept.
+/// Returns a time that Redis stored.
 fn moment(number: u64) -> Time {
     if number >= NEVER { Time::NEVER } else { Time::from_micros(number) }
 }
 
-/// A time as scripts count it.
+/// Returns a time as scripts store it.
 pub(super) fn micros(time: Time) -> u64 {
     time.micros().min(NEVER)
 }

@@ -1,29 +1,30 @@
-//! What a user must be allowed to do in Redis, and which of it is missing.
+//! The rights that a user of Redis needs, and the check that it has them.
 //!
-//! Redis looks at rights command by command, inside of scripts too: one that lacks a right has done its first half. So everything is asked for before
-//! anything is done (`rights.lua`), and again after every refusal. The commands are those that stand in the scripts.
+//! Redis checks rights for each command, also inside scripts. A script whose user lacks a right
+//! stops in its middle. So all rights are checked before anything is done (`rights.lua`), and again
+//! after every refusal. The commands are read from the scripts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use redis::Cmd;
 
-use super::script::{OF_OTHERS, OF_PAGES, OF_WORKERS, RIGHTS, Script};
+use super::script::{OF_OTHERS, OF_PAGES, OF_WORKERS, RIGHTS, RedisScript};
 
-/// Keys of ours, and those of the page fetcher whose names are fixed.
+/// Our keys, and keys of the page fetcher with fixed names.
 const OURS: [&str; 4] = ["curtsy:*", "rate_limit:*", "robots:*", "webpage:*"];
 /// Keys of pages.
 const PAGES: [&str; 2] = ["curtsy:*", "webpage:*"];
-/// What must be allowed before anything can be asked. `CONFIG GET` may be missing: then the worst is reckoned with.
+/// Rights that the check itself needs. `CONFIG GET` may be missing: then the worst case is assumed.
 const FIRST: [&str; 2] = ["select", "eval"];
-/// What else is run outside of scripts.
+/// Commands outside scripts.
 const OUTSIDE: [&str; 2] = ["EVALSHA", "SCRIPT|LOAD"];
-/// Commands that need no key.
+/// Commands without a key.
 const KEYLESS: [&str; 4] = ["EVALSHA", "INFO", "SCRIPT|LOAD", "TIME"];
-/// Missing ones that are named; the rest is counted.
+/// Missing rights that a message names. The others are counted.
 const NAMED: usize = 6;
 
-/// What a user must be allowed to do.
+/// The rights that a user needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
     /// Patterns of keys.
@@ -32,23 +33,23 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Those of a worker with lists of these names.
+    /// Returns the rights of a worker with lists of these names.
     pub fn of_worker(lists: &[&str]) -> Rights {
         Rights { keys: keys(lists), commands: commands(&OF_WORKERS, &["INFO"]) }
     }
 
-    /// Those of whoever keeps pages and does nothing else.
+    /// Returns the rights of a client that only keeps pages.
     pub fn of_pages() -> Rights {
         Rights { keys: PAGES.map(str::to_owned).to_vec(), commands: commands(&OF_PAGES, &[]) }
     }
 
-    /// Those of everybody in a fleet: workers, schedulers, and who gives orders.
+    /// Returns the rights of everyone in a fleet: workers, schedulers and operators.
     pub fn of_all(lists: &[&str]) -> Rights {
         let commands = commands(&OF_OTHERS, &[]);
         Rights { commands: &commands | &Rights::of_worker(lists).commands, keys: keys(lists) }
     }
 
-    /// What is to be done so that a user has them.
+    /// Returns a hint for a user who lacks rights.
     pub(super) fn hint(&self, user: &str) -> String {
         match self.commands.is_empty() {
             true => "hint: docs/internals/redis.md says which rights a user needs".into(),
@@ -56,7 +57,7 @@ impl Rights {
         }
     }
 
-    /// What an administrator types to give them to a user.
+    /// Returns the command with which an administrator grants the rights to a user.
     pub fn line(&self, user: &str) -> String {
         let mut line = format!("ACL SETUSER {user}");
         for key in &self.keys {
@@ -69,7 +70,7 @@ impl Rights {
         line
     }
 
-    /// The question which of them a user has; none if there are none.
+    /// Returns the command that checks a user's rights; `None` without rights to check.
     pub(super) fn question(&self) -> Option<Cmd> {
         if self.commands.is_empty() {
             return None;
@@ -82,11 +83,12 @@ impl Rights {
         Some(command)
     }
 
-    /// What is missing by that question's answer; none if nothing is.
+    /// Returns a message about the rights that are missing in the answer to
+    /// [`question`](Self::question); `None` if none is.
     pub(super) fn missing(&self, may: &[u8]) -> Option<String> {
         let asked = (self.commands.iter())
             .flat_map(|command| self.keys.iter().map(move |key| (*command, key.as_str())));
-        // What was not answered is not allowed.
+        // Rights without an answer are missing.
         let answers = may.iter().map(|may| *may == b'1').chain(std::iter::repeat(false));
         let lacking: BTreeSet<(&str, &str)> =
             asked.zip(answers).filter(|(_, may)| !may).map(|(pair, _)| pair).collect();
@@ -115,7 +117,7 @@ impl Rights {
     }
 }
 
-/// The first of some names, if there are any.
+/// Returns the first few names; `None` if there are none.
 fn named(names: impl Iterator<Item = String>) -> Option<String> {
     let names: Vec<String> = names.collect();
     let more = names.len().saturating_sub(NAMED);
@@ -132,8 +134,8 @@ fn keys(lists: &[&str]) -> Vec<String> {
     lists.chain(OURS.map(str::to_owned)).collect()
 }
 
-/// The commands that stand in scripts, what runs them, and some more.
-fn commands(scripts: &[&'static Script], more: &[&'static str]) -> BTreeSet<&'static str> {
+/// Returns the commands in scripts, those that run scripts, and `more`.
+fn commands(scripts: &[&'static RedisScript], more: &[&'static str]) -> BTreeSet<&'static str> {
     let calls = scripts.iter().flat_map(|script| script.text.split("redis.call('").skip(1));
     let called = calls.filter_map(|rest| rest.split('\'').next());
     called.chain(OUTSIDE).chain(more.iter().copied()).collect()
@@ -151,11 +153,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_by_command_by_key_or_by_both() {
+    fn missing_rights_are_named_by_command_by_key_or_by_both() {
         let rights = rights(&["GET", "SET", "TIME"], &["a:*", "b:*"]);
         let check = |may: &[u8], expected: Option<&str>| {
-            let told = rights.missing(may);
-            assert_eq!(told, expected.map(|what| format!("this user of Redis may not {what}")));
+            let missing = rights.missing(may);
+            assert_eq!(missing, expected.map(|what| format!("this user of Redis may not {what}")));
         };
         check(b"111111", None);
         check(b"110011", Some("run `SET`"));
@@ -172,7 +174,7 @@ mod tests {
         assert!(none.iter().all(|command| !all.contains(command)), "{all:?}");
         let pages = Rights::of_pages().commands;
         assert!(pages.is_subset(&Rights::of_worker(&[]).commands), "{pages:?}");
-        // What is called in another way would not be found.
+        // Calls of another form would not be found.
         for script in OF_WORKERS.iter().chain(&OF_OTHERS) {
             let calls = script.text.matches("redis.call").count()
                 + script.text.matches("redis.pcall").count();

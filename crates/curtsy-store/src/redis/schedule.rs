@@ -1,66 +1,67 @@
-//! What schedulers of a fleet share: who of them leads, and for which moment each seed was queued last.
+//! What the schedulers of a fleet share: which of them is the leader, and for which moment each
+//! seed was last queued.
 //!
-//! A seed is pushed and its moment written in one script, which also compares the lease and the moment that the caller knew of. So whatever dies,
-//! hangs or answers late, no moment is queued twice, and nobody queues anything once its lease is over. Which moments there are is not known here.
+//! One script pushes a seed and writes its moment, after comparing the lease and the moment that
+//! the caller knew. So if a scheduler dies, stops or answers late, no moment is queued twice, and
+//! no scheduler queues a seed after its lease. The caller computes the moments.
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use curtsy_core::time::Time;
 
-use super::letters::strange;
 use super::link::{Wire, WireError, by_hash};
-use super::reply::{Reply, Strange, micros};
+use super::reply::{Reply, Strange, ask, micros};
 use super::script::{LEASE, LEASE_END, SCHEDULE, SCHEDULE_LOOK};
 
 /// Seeds of one script.
 const AT_ONCE: usize = 50;
-/// Entries of a list that are searched for one that still waits: a search takes time in which Redis does nothing else.
+/// Entries of a list that are searched for a seed. Redis does nothing else during a search.
 pub(crate) const SEARCHED_MAX: usize = 10_000;
 
-/// One scheduler's view of what they share.
+/// One scheduler's access to what they share.
 pub struct Schedule<W> {
     wire: Rc<W>,
     name: String,
 }
 
-/// Who leads.
+/// The leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lease {
-    /// This scheduler, from now on.
+pub enum Leadership {
+    /// This scheduler, since this call.
     Taken,
     /// This scheduler, as before.
     Renewed,
-    /// Another one.
+    /// Another scheduler.
     Other,
 }
 
 /// A seed as Redis knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seat {
-    /// Its name among the moments, the same in every scheduler.
+    /// Its name, the same in every scheduler.
     pub name: String,
-    /// The list that it is queued in.
+    /// The list in which it is queued.
     pub list: String,
-    /// What is queued.
+    /// The entry that is queued.
     pub entry: String,
 }
 
-/// What is known of a seed.
+/// What Redis knows of a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
-    /// The moment that it was queued for last, or at which it was first heard of.
+pub struct SeedHistory {
+    /// The moment for which it was last queued, or at which it was first seen.
     pub last: Option<Time>,
-    /// Whether it still waits in its list; not looked for unless asked.
+    /// Whether it is still in its list; false if that was not requested.
     pub waits: bool,
 }
 
-/// What is looked for.
+/// What to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookFor {
-    /// Moments alone.
+    /// Moments.
     Moments,
-    /// Entries that still wait, too: a search for each.
+    /// Moments, and entries that are still in their lists. Each needs a search.
     Waiting,
 }
 
@@ -69,68 +70,68 @@ pub enum LookFor {
 pub struct Turn<'a> {
     /// The seed.
     pub seat: &'a Seat,
-    /// The last moment that the caller knows of.
+    /// The last moment that the caller knows.
     pub last: Option<Time>,
     /// The moment that has come.
     pub moment: Time,
-    /// Whether it is queued, or only its moment is written down.
+    /// Whether to queue it, or only to write its moment.
     pub push: Push,
 }
 
-/// What a turn does besides writing its moment down.
+/// What a turn does besides writing its moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Push {
-    /// The seed is queued.
+    /// It queues the seed.
     Queue,
     /// Nothing.
     NoteOnly,
 }
 
-/// What came of a turn.
+/// The result of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Became {
-    /// The seed is in its list.
+    /// The seed was queued.
     Queued,
-    /// It was there already.
+    /// The seed was in its list already.
     Waits,
-    /// Its moment is written down.
+    /// The moment was written.
     Noted,
-    /// Somebody else was here first: this is the last moment now.
+    /// Another scheduler was faster. The seed's last moment is this one.
     Known(Option<Time>),
 }
 
 impl<W: Wire> Schedule<W> {
-    /// The view of a scheduler whose name nobody else has.
+    /// Returns the access of a scheduler with a unique name.
     pub fn new(wire: Rc<W>, name: String) -> Schedule<W> {
         Schedule { wire, name }
     }
 
-    /// Takes or renews the lease; tells Redis' time too.
-    pub async fn lead(&self, lasts: Duration) -> Result<(Lease, Time), WireError> {
+    /// Takes or renews the lease. Also returns Redis' time.
+    pub async fn lead(&self, lasts: Duration) -> Result<(Leadership, Time), WireError> {
         let mut command = by_hash(&LEASE);
         command.arg(&self.name).arg(lasts.as_millis() as u64);
-        let mut reply = Reply::new(self.wire.run(&LEASE, &command).await?).map_err(strange)?;
-        let lease = match reply.text().map_err(strange)?.as_str() {
-            "taken" => Lease::Taken,
-            "renewed" => Lease::Renewed,
-            _ => Lease::Other,
+        let mut reply = ask(&*self.wire, &LEASE, &command).await?;
+        let lease = match reply.text()?.as_str() {
+            "taken" => Leadership::Taken,
+            "renewed" => Leadership::Renewed,
+            _ => Leadership::Other,
         };
-        Ok((lease, reply.time().map_err(strange)?))
+        Ok((lease, reply.time()?))
     }
 
-    /// Gives up the lease, so that another scheduler has it at once.
+    /// Gives up the lease, so that another scheduler can take it at once.
     pub async fn give_up(&self) -> Result<(), WireError> {
         let mut command = by_hash(&LEASE_END);
         command.arg(&self.name);
         self.wire.run(&LEASE_END, &command).await.map(|_| ())
     }
 
-    /// Reads what is known of seeds, and Redis' time; changes nothing.
+    /// Reads what is known of seeds, and Redis' time. Writes nothing.
     pub async fn look(
         &self,
         seats: &[Seat],
         what: LookFor,
-    ) -> Result<(Time, Vec<Known>), WireError> {
+    ) -> Result<(Time, Vec<SeedHistory>), WireError> {
         let mut now = Time::START;
         let mut known = Vec::with_capacity(seats.len());
         for some in seats.chunks(AT_ONCE) {
@@ -142,13 +143,14 @@ impl<W: Wire> Schedule<W> {
             for seat in some {
                 command.arg(&seat.name).arg(&seat.list).arg(&seat.entry);
             }
-            let value = self.wire.run(&SCHEDULE_LOOK, &command).await?;
-            now = read_look(value, &mut known).map_err(strange)?;
+            let reply = ask(&*self.wire, &SCHEDULE_LOOK, &command).await?;
+            now = read_look(reply, &mut known)?;
         }
         Ok((now, known))
     }
 
-    /// Takes turns, in their order. Where the lease is another's it stops: then fewer came to something than were asked for.
+    /// Takes turns in their order, and returns their results. If the lease is another scheduler's,
+    /// stops early and returns fewer.
     pub async fn queue(&self, turns: &[Turn<'_>]) -> Result<Vec<Became>, WireError> {
         let mut became = Vec::with_capacity(turns.len());
         for some in turns.chunks(AT_ONCE) {
@@ -162,8 +164,8 @@ impl<W: Wire> Schedule<W> {
                     Push::NoteOnly => command.arg("").arg(""),
                 };
             }
-            let value = self.wire.run(&SCHEDULE, &command).await?;
-            if !read_turns(value, &mut became).map_err(strange)? {
+            let reply = ask(&*self.wire, &SCHEDULE, &command).await?;
+            if !read_turns(reply, &mut became)? {
                 break;
             }
         }
@@ -171,20 +173,18 @@ impl<W: Wire> Schedule<W> {
     }
 }
 
-fn read_look(value: redis::Value, known: &mut Vec<Known>) -> Result<Time, Strange> {
-    let mut reply = Reply::new(value)?;
+fn read_look(mut reply: Reply, known: &mut Vec<SeedHistory>) -> Result<Time, Strange> {
     reply.text()?;
     let now = reply.time()?;
     let (mut moments, mut waiting) = (reply.list()?, reply.list()?);
     while !moments.is_over() {
-        known.push(Known { last: moments.time_if_any()?, waits: waiting.flag()? });
+        known.push(SeedHistory { last: moments.time_if_any()?, waits: waiting.flag()? });
     }
     Ok(now)
 }
 
-/// Reads what came of turns; false if the lease is another's.
-fn read_turns(value: redis::Value, became: &mut Vec<Became>) -> Result<bool, Strange> {
-    let mut reply = Reply::new(value)?;
+/// Reads the results of turns. Returns false if the lease is another scheduler's.
+fn read_turns(mut reply: Reply, became: &mut Vec<Became>) -> Result<bool, Strange> {
     if reply.text()? == "lost" {
         return Ok(false);
     }

@@ -1,40 +1,40 @@
-//! The scripts: what is done in Redis in one step.
+//! The scripts that Redis runs.
 
 use std::sync::OnceLock;
 
-/// A script and its name in Redis.
+/// A script.
 #[derive(Debug)]
-pub struct Script {
-    /// Its whole text.
+pub struct RedisScript {
+    /// Its text.
     pub text: &'static str,
     hash: OnceLock<String>,
 }
 
-impl Script {
-    const fn new(text: &'static str) -> Script {
-        Script { text, hash: OnceLock::new() }
+impl RedisScript {
+    const fn new(text: &'static str) -> RedisScript {
+        RedisScript { text, hash: OnceLock::new() }
     }
 
-    /// The SHA-1 of its text, by which Redis knows it.
+    /// Returns the SHA-1 of its text, which is its name in Redis.
     pub fn hash(&self) -> &str {
         self.hash.get_or_init(|| redis::Script::new(self.text).get_hash().to_owned())
     }
 }
 
-/// A script that Redis refuses as a whole when it has no room: a half of it is never written.
+/// Declares a script that a full Redis refuses as a whole, so that no half of it is written.
 macro_rules! script {
     ($vis:vis $name:ident, $doc:literal, $($part:literal),+) => {
         script!(as "#!lua\n", $vis $name, $doc, $($part),+);
     };
     (as $first:literal, $vis:vis $name:ident, $doc:literal, $($part:literal),+) => {
         #[doc = $doc]
-        $vis static $name: Script =
-            Script::new(concat!($first, $(include_str!(concat!("scripts/", $part, ".lua"))),+));
+        $vis static $name: RedisScript =
+            RedisScript::new(concat!($first, $(include_str!(concat!("scripts/", $part, ".lua"))),+));
     };
 }
 
-/// One that a full Redis runs too, since it makes room or takes next to none: what an operator says must be heard, and what life of the server
-/// this is must be known.
+/// Declares a script that a full Redis runs too, because it frees memory or needs very little:
+/// orders of an operator, and the check for a restart.
 macro_rules! script_when_full {
     ($($rest:tt)+) => {
         script!(as "#!lua flags=allow-oom\n", $($rest)+);
@@ -70,15 +70,15 @@ script!(pub(super) LEASE_END, "Gives up the schedulers' lease.", "lease_end");
 script!(pub(super) SCHEDULE_LOOK, "Reads when seeds were last due.", "schedule_look");
 script!(pub(super) SCHEDULE, "Queues seeds that are due.", "schedule");
 
-/// Those of whoever keeps pages.
-pub(super) static OF_PAGES: [&Script; 4] = [&PAGE, &PAGES, &KEEP, &PRESENT];
+/// The scripts of clients that keep pages.
+pub(super) static OF_PAGES: [&RedisScript; 4] = [&PAGE, &PAGES, &KEEP, &PRESENT];
 
-/// Those of workers.
-pub(super) static OF_WORKERS: [&Script; 19] = [
+/// The scripts of workers.
+pub(super) static OF_WORKERS: [&RedisScript; 19] = [
     &ARRIVE, &STEP, &TAKE, &LOAD, &COMMIT, &OFFER, &SETTLE, &RECALL, &REMIND, &ORDER, &ROBOTS,
     &CLAIM, &LEAVE, &LETTER, &STATUS, &PAGE, &PAGES, &KEEP, &PRESENT,
 ];
 
-/// Those of schedulers, and of who gives orders and looks through letters.
-pub(super) static OF_OTHERS: [&Script; 8] =
+/// The scripts of schedulers and operators.
+pub(super) static OF_OTHERS: [&RedisScript; 8] =
     [&UNLETTER, &PEEK, &FLOW, &STOPS, &LEASE, &LEASE_END, &SCHEDULE_LOOK, &SCHEDULE];

@@ -1,13 +1,13 @@
-//! The head of an answer as lines: its status, then `name: value`. A value of a header has no line end in it.
+//! The head of an answer as lines: its status, then `name: value`. The value of a header has no
+//! line end.
 
 use std::fmt::Write;
 
 use curtsy_engine::Head;
 
-/// The line of an answer that came from an address which is not public. No header has such a name.
+/// The line of an answer from an address that is not public. No header has this name.
 const INSIDE: &str = ":inside: yes";
 
-/// Writes a head.
 pub(super) fn write(head: &Head, out: &mut String) {
     // Writing to a string does not fail.
     let _ = writeln!(out, "{}", head.status);
@@ -15,37 +15,14 @@ pub(super) fn write(head: &Head, out: &mut String) {
         out.push_str(INSIDE);
         out.push('\n');
     }
-    let single = [
-        ("location", &head.location),
-        ("date", &head.date),
-        ("expires", &head.expires),
-        ("age", &head.age),
-        ("etag", &head.etag),
-        ("last-modified", &head.last_modified),
-        ("content-type", &head.content_type),
-        ("content-language", &head.content_language),
-    ];
-    let many = [
-        ("retry-after", &head.retry_after),
-        ("cache-control", &head.cache_control),
-        ("x-robots-tag", &head.x_robots_tag),
-        ("link", &head.link),
-    ];
-    let mut line = |name: &str, value: &str| {
+    for (name, value) in head.fields() {
         if !value.contains('\n') {
             out.extend([name, ": ", value, "\n"]);
         }
-    };
-    for (name, value) in single {
-        value.iter().for_each(|value| line(name, value));
     }
-    for (name, values) in many {
-        values.iter().for_each(|value| line(name, value));
-    }
-    head.others.iter().for_each(|(name, value)| line(name, value));
 }
 
-/// Reads a head; none if it is not one.
+/// Reads a head; `None` if the text is not one.
 pub(super) fn read(text: &str) -> Option<Head> {
     let mut lines = text.lines();
     let mut head = Head { status: lines.next()?.parse().ok()?, ..Head::default() };
@@ -55,22 +32,7 @@ pub(super) fn read(text: &str) -> Option<Head> {
             continue;
         }
         let (name, value) = line.split_once(": ")?;
-        let value = value.to_owned();
-        match name {
-            "location" => head.location = Some(value),
-            "date" => head.date = Some(value),
-            "expires" => head.expires = Some(value),
-            "age" => head.age = Some(value),
-            "etag" => head.etag = Some(value),
-            "last-modified" => head.last_modified = Some(value),
-            "content-type" => head.content_type = Some(value),
-            "content-language" => head.content_language = Some(value),
-            "retry-after" => head.retry_after.push(value),
-            "cache-control" => head.cache_control.push(value),
-            "x-robots-tag" => head.x_robots_tag.push(value),
-            "link" => head.link.push(value),
-            other => head.others.push((other.to_owned(), value)),
-        }
+        head.add(name, value.to_owned());
     }
     Some(head)
 }

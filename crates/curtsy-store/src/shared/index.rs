@@ -1,4 +1,5 @@
-//! Where pages lie: a table with a row for all pages that were written together, and the same in memory.
+//! The index of the page cache: an SQLite table with a row for each batch of pages, and the same in
+//! memory.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -10,20 +11,21 @@ use curtsy_core::url::{HostKey, UrlKey};
 use curtsy_file::{OpenError, Schema};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-/// The file's name in the folder of a page cache.
+/// The name of the index in the folder of a page cache.
 pub(super) const NAME: &str = "index.db";
 /// Bytes of an entry in the table.
 const ENTRY_BYTES: usize = 64;
-/// Pages of the log after which it is moved into the file. Nothing waits for the disk here.
+/// Pages of the write-ahead log after which it is merged into the file. Nothing waits for the disk
+/// here.
 const CHECKPOINT_PAGES: i64 = 1000;
 
-/// In the place of a segment: everything before this row was forgotten, or a segment was thrown away.
+/// Values in place of a segment: all earlier rows are void, or a segment was evicted.
 const CLEARED: i64 = -1;
 const EVICTED: i64 = -2;
 
-/// Where a page lies.
+/// The position of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct PagePosition {
     pub(super) key: UrlKey,
     pub(super) at: Time,
     pub(super) segment: u64,
@@ -36,29 +38,30 @@ pub(super) struct Entry {
     pub(super) variant: u64,
 }
 
-pub(super) struct Index {
+pub(super) struct PageIndex {
     db: Connection,
-    entries: HashMap<UrlKey, Entry>,
+    entries: HashMap<UrlKey, PagePosition>,
     /// The last row that was read.
     last: i64,
     data_version: i64,
 }
 
-/// A mark of a host by which its pages are found again. Two hosts may have the same: then they are forgotten together.
+/// Returns a hash of a host by which its pages are found. Two hosts may have the same hash; they
+/// are then forgotten together.
 pub(super) fn host_mark(host: &HostKey) -> u32 {
     crc32fast::hash(host.as_str().as_bytes())
 }
 
-/// The file of the index.
 pub(super) fn path(folder: &Path) -> PathBuf {
     folder.join(NAME)
 }
 
-impl Index {
-    /// Opens or begins the index, and reads all of it.
-    pub(super) fn open(folder: &Path) -> Result<Index, OpenError> {
+impl PageIndex {
+    /// Opens or creates the index and reads all of it.
+    pub(super) fn open(folder: &Path) -> Result<PageIndex, OpenError> {
         let path = path(folder);
-        // SQLite would let others read it; what lies beside it has the same rights.
+        // SQLite would make the file readable for others. Files that SQLite creates beside it get
+        // the same rights.
         let mut options = OpenOptions::new();
         options
             .append(true)
@@ -69,12 +72,12 @@ impl Index {
         let db = curtsy_file::open(&path, &SCHEMA)?;
         let of = |e| OpenError::sqlite(&path, e);
         db.execute_batch("PRAGMA synchronous = OFF").map_err(of)?;
-        let mut index = Index { db, entries: HashMap::new(), last: 0, data_version: -1 };
+        let mut index = PageIndex { db, entries: HashMap::new(), last: 0, data_version: -1 };
         index.refresh().map_err(of)?;
         Ok(index)
     }
 
-    /// Reads what others added.
+    /// Reads the rows that other processes have added.
     pub(super) fn refresh(&mut self) -> Result<(), rusqlite::Error> {
         let version =
             self.db.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
@@ -93,14 +96,14 @@ impl Index {
             }
             let entries = row.get_ref(2)?.as_blob().unwrap_or_default();
             for entry in entries.chunks_exact(ENTRY_BYTES) {
-                take_in(&mut self.entries, Entry::read(entry, segment.unsigned_abs()));
+                take_in(&mut self.entries, PagePosition::read(entry, segment.unsigned_abs()));
             }
         }
         self.data_version = version;
         Ok(())
     }
 
-    pub(super) fn get(&self, key: UrlKey) -> Option<Entry> {
+    pub(super) fn get(&self, key: UrlKey) -> Option<PagePosition> {
         self.entries.get(&key).copied()
     }
 
@@ -108,8 +111,8 @@ impl Index {
         self.entries.len() as u64
     }
 
-    /// Adds pages of one segment; false if the segment is gone.
-    pub(super) fn add(&mut self, entries: &[Entry]) -> Result<bool, rusqlite::Error> {
+    /// Adds pages of one segment. Returns false if the segment is gone.
+    pub(super) fn add(&mut self, entries: &[PagePosition]) -> Result<bool, rusqlite::Error> {
         let Some(segment) = entries.first().map(|entry| entry.segment) else { return Ok(true) };
         let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
         let is_there =
@@ -124,25 +127,25 @@ impl Index {
         Ok(is_there)
     }
 
-    /// A page was confirmed.
+    /// Notes that a page was confirmed.
     pub(super) fn confirm(&mut self, key: UrlKey, at: Time) -> Result<(), rusqlite::Error> {
         match self.get(key) {
-            Some(entry) => self.add(&[Entry { at: at.max(entry.at), ..entry }]).map(drop),
+            Some(entry) => self.add(&[PagePosition { at: at.max(entry.at), ..entry }]).map(drop),
             None => Ok(()),
         }
     }
 
-    /// Forgets pages; tells where they were.
+    /// Forgets pages and returns their positions.
     pub(super) fn forget(
         &mut self,
         wanted: impl Fn(UrlKey, u32) -> bool,
-    ) -> Result<Vec<Entry>, rusqlite::Error> {
+    ) -> Result<Vec<PagePosition>, rusqlite::Error> {
         let found = self.entries.values().filter(|entry| wanted(entry.key, entry.host));
-        let found: Vec<Entry> = found.copied().collect();
+        let found: Vec<PagePosition> = found.copied().collect();
         let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
         for entry in &found {
-            // An entry without a head is a page that is gone.
-            insert(&tx, entry.segment, &[Entry { head_len: 0, body_len: 0, ..*entry }])?;
+            // An entry with an empty head removes the page.
+            insert(&tx, entry.segment, &[PagePosition { head_len: 0, body_len: 0, ..*entry }])?;
         }
         tx.commit()?;
         for entry in &found {
@@ -151,7 +154,7 @@ impl Index {
         Ok(found)
     }
 
-    /// Forgets everything; tells which segments there were.
+    /// Forgets everything and returns the segments.
     pub(super) fn clear(&mut self) -> Result<Vec<u64>, rusqlite::Error> {
         let segments = self.segments()?.into_iter().map(|(segment, _)| segment).collect();
         let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
@@ -165,7 +168,7 @@ impl Index {
         Ok(segments)
     }
 
-    /// The segments, oldest first, with the entries that each has.
+    /// Returns the segments, oldest first, with the number of entries of each.
     pub(super) fn segments(&self) -> Result<Vec<(u64, u64)>, rusqlite::Error> {
         let sql = "SELECT s.id, coalesce(sum(length(b.entries)), 0) / ?1
             FROM segments s LEFT JOIN batches b ON b.segment = s.id GROUP BY s.id ORDER BY s.id";
@@ -176,18 +179,18 @@ impl Index {
         rows.collect()
     }
 
-    /// Begins a segment.
+    /// Adds a segment and returns its number.
     pub(super) fn begin_segment(&self) -> Result<u64, rusqlite::Error> {
         self.db.prepare_cached("INSERT INTO segments DEFAULT VALUES")?.execute([])?;
         Ok(self.db.last_insert_rowid().unsigned_abs())
     }
 
-    /// Throws a segment away, with its pages.
+    /// Removes a segment and its pages.
     pub(super) fn evict(&mut self, segment: u64, pages: u64) -> Result<(), rusqlite::Error> {
         let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
         let last = last(&tx)?;
         tx.execute("DELETE FROM batches WHERE segment = ?1", [number(segment)])?;
-        // Another process may have been faster.
+        // Another process may have removed it already.
         if tx.execute("DELETE FROM segments WHERE id = ?1", [number(segment)])? > 0 {
             tx.execute("UPDATE counts SET evicted = evicted + ?1", [number(pages)])?;
             mark(&tx, last, EVICTED)?;
@@ -197,24 +200,24 @@ impl Index {
         Ok(())
     }
 
-    /// Pages that had to go for others, ever.
+    /// Returns the number of pages that were ever evicted.
     pub(super) fn evicted(&self) -> Result<u64, rusqlite::Error> {
         let evicted: i64 = self.db.query_row("SELECT evicted FROM counts", [], |row| row.get(0))?;
         Ok(evicted.unsigned_abs())
     }
 
-    /// A page turned out to be broken.
+    /// Removes a damaged page from memory.
     pub(super) fn leave_out(&mut self, key: UrlKey) {
         self.entries.remove(&key);
     }
 
-    /// A segment turned out to be gone.
+    /// Removes the pages of a missing segment from memory.
     pub(super) fn leave_out_segment(&mut self, segment: u64) {
         self.entries.retain(|_, entry| entry.segment != segment);
     }
 }
 
-fn take_in(entries: &mut HashMap<UrlKey, Entry>, entry: Entry) {
+fn take_in(entries: &mut HashMap<UrlKey, PagePosition>, entry: PagePosition) {
     if entry.head_len == 0 {
         entries.remove(&entry.key);
     } else if entries.get(&entry.key).is_none_or(|known| known.at <= entry.at) {
@@ -222,7 +225,7 @@ fn take_in(entries: &mut HashMap<UrlKey, Entry>, entry: Entry) {
     }
 }
 
-fn insert(db: &Connection, segment: u64, entries: &[Entry]) -> Result<(), rusqlite::Error> {
+fn insert(db: &Connection, segment: u64, entries: &[PagePosition]) -> Result<(), rusqlite::Error> {
     let mut bytes = Vec::with_capacity(entries.len() * ENTRY_BYTES);
     entries.iter().for_each(|entry| entry.write(&mut bytes));
     db.prepare_cached("INSERT INTO batches (segment, entries) VALUES (?1, ?2)")?
@@ -230,12 +233,13 @@ fn insert(db: &Connection, segment: u64, entries: &[Entry]) -> Result<(), rusqli
     Ok(())
 }
 
-/// The number of the last row.
+/// Returns the number of the last row.
 fn last(db: &Connection) -> Result<i64, rusqlite::Error> {
     db.query_row("SELECT coalesce(max(id), 0) FROM batches", [], |row| row.get(0))
 }
 
-/// After rows were deleted: no number is given twice, since whoever reads goes by the last that it knows.
+/// Adds a row after rows were deleted, so that no number is used twice: readers continue after the
+/// last number that they know.
 fn mark(db: &Connection, last: i64, what: i64) -> Result<(), rusqlite::Error> {
     db.execute("INSERT OR REPLACE INTO batches VALUES (?1, ?2, x'')", (last + 1, what))?;
     Ok(())
@@ -245,7 +249,7 @@ fn number(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-impl Entry {
+impl PagePosition {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.key.as_u128().to_be_bytes());
         out.extend_from_slice(&self.at.micros().to_be_bytes());
@@ -256,13 +260,13 @@ impl Entry {
         }
     }
 
-    fn read(bytes: &[u8], segment: u64) -> Entry {
+    fn read(bytes: &[u8], segment: u64) -> PagePosition {
         let part = |at: usize, len: usize| {
             bytes[at..at + len].iter().fold(0_u128, |sum, byte| sum << 8 | u128::from(*byte))
         };
         let long = |at| part(at, 8) as u64;
         let short = |at| part(at, 4) as u32;
-        Entry {
+        PagePosition {
             key: UrlKey::from_u128(part(0, 16)),
             at: Time::from_micros(long(16)),
             segment,

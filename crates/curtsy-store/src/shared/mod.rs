@@ -1,17 +1,22 @@
-//! The page cache of a user and a machine: pages that any crawl fetched, for all of them.
+//! The page cache of a user and a machine: pages that any crawl fetched, for all crawls.
 //!
-//! It lies in a folder beside the ledger whose clock its times are in. Pages are appended to *segments*, plain files of which each process
-//! has one to itself while it writes (a lock says so). Where a page lies is in an SQLite file, one row for all pages that were written
-//! together; every process has these rows in memory and reads those that others added. So keeping a page costs one write and no search,
-//! and asking for one that is not there costs no read.
+//! It is a folder beside the ledger whose clock its times use. Pages are appended to *segments*,
+//! plain files. A process locks the segment that it writes to. The positions of the pages are in an
+//! SQLite file, one row for each batch of pages. Every process has these rows in memory and reads
+//! those that others add. So keeping a page costs one write and no search, and a missing page is
+//! found missing without a read.
 //!
-//! What must stay true:
-//! - **A page is in its segment before it is in the index**, and both before its lease is given back: whoever waited for it finds it.
-//! - **What is read is checked**: a page that was cut, overwritten or thrown away is not there, and that costs a request.
-//! - **It is bounded**: a segment has a size, and the oldest goes when a new one has no room.
-//! - **Trouble with it ends nothing**: an index that is damaged is begun anew, and what can't be written is not kept. Both are told.
+//! Invariants:
+//! - **A page is in its segment before it is in the index**, and in both before its lease is
+//!   released: a worker that waited for it finds it.
+//! - **What is read is checked**: a page that was cut, overwritten or evicted counts as missing,
+//!   which costs a request.
+//! - **It is bounded**: a segment has a size, and the oldest segment is evicted when a new one has
+//!   no room.
+//! - **Its errors end no crawl**: a damaged index is created anew, and what can't be written is not
+//!   kept. Both are reported.
 //!
-//! Nothing is synced to the disk: after a power cut checks find what is broken.
+//! Nothing is synced to the disk. After a power failure the checks find what is damaged.
 
 mod head;
 mod index;
@@ -27,39 +32,39 @@ use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::Head;
 use curtsy_file::{OpenError, trouble};
 
-use index::{Entry, Index, host_mark};
-use segment::{Reading, Writing};
+use index::{PageIndex, PagePosition, host_mark};
+use segment::{SegmentReader, SegmentWriter};
 
-/// Bytes that the page cache has, unless somebody says otherwise.
+/// The default size of the page cache in bytes.
 pub const SHARED_BYTES: u64 = 1 << 30;
-/// The least that can be said: a segment has room for a page then.
+/// The smallest size of the page cache: one page fits into a segment.
 pub const SHARED_BYTES_MIN: u64 = 1 << 20;
-/// Into how many segments the bytes are divided. The oldest goes as a whole.
+/// The number of segments. The oldest is evicted as a whole.
 pub(crate) const SEGMENTS: u64 = 32;
-/// Pages of a segment: each takes 64 bytes of the index, in memory too.
+/// Pages of a segment, at most. Each takes 64 bytes of the index, in memory too.
 pub(crate) const SEGMENT_PAGES: u64 = 16_384;
-/// Pages that wait to be written, in bytes: more are written at once.
+/// Bytes of pages that wait for the next flush, at most.
 const PENDING_BYTES_MAX: usize = 8 << 20;
 
 /// The page cache of a user and a machine. Clones are the same cache.
 #[derive(Clone)]
-pub struct SharedPages(Arc<Mutex<Inner>>);
+pub struct SharedPages(Arc<Mutex<PageCacheState>>);
 
-struct Inner {
-    index: Index,
+struct PageCacheState {
+    index: PageIndex,
     folder: PathBuf,
     bytes_max: u64,
-    writing: Option<Writing>,
-    reading: HashMap<u64, Reading>,
-    pending: Vec<Pending>,
+    writing: Option<SegmentWriter>,
+    reading: HashMap<u64, SegmentReader>,
+    pending: Vec<PendingPage>,
     pending_bytes: usize,
     evicted: u64,
-    /// Why it is of no use any more.
+    /// Why the cache is no longer used.
     trouble: Option<String>,
 }
 
-/// A page that is about to be kept.
-struct Pending {
+/// A page that waits for the next flush.
+struct PendingPage {
     key: UrlKey,
     host: u32,
     at: Time,
@@ -68,38 +73,38 @@ struct Pending {
     body: Bytes,
 }
 
-/// What is known of a page without its body.
+/// A page without its body.
 #[derive(Clone, Debug)]
 pub struct SharedPage {
-    /// When its answer came, or was last confirmed.
+    /// When its answer arrived or was last confirmed.
     pub at: Time,
     /// The head of the answer.
     pub head: Arc<Head>,
-    /// What the request said of what the answer varies by.
+    /// A hash of the request headers by which the answer varies.
     pub variant: u64,
     host: u32,
 }
 
 impl SharedPage {
-    /// Whether it may be a page of this host: always true of its own, and of another's hardly ever.
+    /// Whether it may be a page of this host. True for its own host, and rarely for another.
     pub fn may_be_of(&self, host: &HostKey) -> bool {
         self.host == host_mark(host)
     }
 }
 
-/// How large a page cache is.
+/// The size of a page cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SharedSize {
-    /// Pages that are kept.
+    /// Pages in the cache.
     pub pages: u64,
     /// Bytes on the disk.
     pub bytes: u64,
-    /// Pages that had to go for others, ever.
+    /// Pages that were ever evicted.
     pub evicted: u64,
 }
 
 impl SharedPages {
-    /// The folder of the page cache that goes with a ledger.
+    /// Returns the folder of the page cache of a ledger.
     ///
     /// ```
     /// use {curtsy_store::SharedPages, std::path::Path};
@@ -111,10 +116,11 @@ impl SharedPages {
         PathBuf::from(name)
     }
 
-    /// Opens or begins a page cache of at most so many bytes. One that is damaged is begun anew, which the second value says.
+    /// Opens or creates a page cache of at most `bytes_max` bytes. A damaged one is created anew,
+    /// which the second value reports.
     pub fn open(folder: &Path, bytes_max: u64) -> Result<(SharedPages, Option<String>), OpenError> {
         segment::make_folder(folder)?;
-        let (index, said) = match Index::open(folder) {
+        let (index, said) = match PageIndex::open(folder) {
             Ok(index) => (index, None),
             Err(
                 error @ (OpenError::Damaged { .. }
@@ -128,11 +134,11 @@ impl SharedPages {
                     folder.display()
                 );
                 segment::empty_folder(folder)?;
-                (Index::open(folder)?, Some(said))
+                (PageIndex::open(folder)?, Some(said))
             }
             Err(error) => return Err(error),
         };
-        let inner = Inner {
+        let inner = PageCacheState {
             index,
             folder: folder.to_owned(),
             bytes_max: bytes_max.max(SHARED_BYTES_MIN),
@@ -146,39 +152,40 @@ impl SharedPages {
         Ok((SharedPages(Arc::new(Mutex::new(inner))), said))
     }
 
-    /// Reads what others have added, or taken out.
+    /// Reads the changes of other processes.
     pub fn refresh(&self) {
         self.lock().doing(|inner| inner.index.refresh());
     }
 
-    /// What is known of a page, whoever fetched it, as of the last [`refresh`](Self::refresh).
+    /// Returns a page without its body, as of the last [`refresh`](Self::refresh).
     pub fn look(&self, key: UrlKey) -> Option<SharedPage> {
         self.lock().look(key)
     }
 
-    /// A page, if it is whole.
+    /// Returns a page, if it is complete.
     pub fn page(&self, key: UrlKey) -> Option<(SharedPage, Bytes)> {
         self.lock().page(key)
     }
 
-    /// Keeps a page when [`flush`](Self::flush) is called next.
+    /// Keeps a page with the next [`flush`](Self::flush).
     pub fn put(&self, url: &CrawlUrl, at: Time, variant: u64, head: &Arc<Head>, body: &Bytes) {
         let (key, host) = (url.key(), host_mark(url.host()));
         let (head, body) = (Arc::clone(head), body.clone());
-        self.lock().put(Pending { key, host, at, variant, head, body });
+        self.lock().put(PendingPage { key, host, at, variant, head, body });
     }
 
-    /// A page that is kept was confirmed just now.
+    /// Notes that a kept page was confirmed.
     pub fn confirm(&self, key: UrlKey, at: Time) {
         self.lock().doing(|inner| inner.index.confirm(key, at));
     }
 
-    /// Writes what was put: others see it afterwards. To be called before a lease is given back.
+    /// Writes the pages that were put, so that others see them. Call this before a lease is
+    /// released.
     pub fn flush(&self) {
         self.lock().flush();
     }
 
-    /// Forgets pages by their keys, and returns how many: their bytes are overwritten.
+    /// Forgets pages by their keys and overwrites their bytes. Returns the number of pages.
     pub fn forget(&self, wanted: impl Fn(UrlKey) -> bool) -> usize {
         self.lock().forget(|key, _| wanted(key))
     }
@@ -189,7 +196,7 @@ impl SharedPages {
         self.lock().forget(|_, found| found == mark)
     }
 
-    /// Forgets everything; tells how many pages that were.
+    /// Forgets everything. Returns the number of pages.
     pub fn clear(&self) -> Result<u64, OpenError> {
         let mut inner = self.lock();
         let pages = inner.index.pages();
@@ -201,7 +208,7 @@ impl SharedPages {
         Ok(pages)
     }
 
-    /// How large it is.
+    /// Returns the size of the cache.
     pub fn size(&self) -> Result<SharedSize, OpenError> {
         let mut inner = self.lock();
         let folder = inner.folder.clone();
@@ -210,22 +217,22 @@ impl SharedPages {
         Ok(SharedSize { pages: inner.index.pages(), bytes: segment::bytes_in(&folder), evicted })
     }
 
-    /// Pages that this process threw away since the bound was reached.
+    /// Returns the number of pages that this process has evicted.
     pub fn evicted(&self) -> u64 {
         self.lock().evicted
     }
 
-    /// Why nothing is kept any more, if it is so.
+    /// Returns why nothing is kept any more.
     pub fn trouble(&self) -> Option<String> {
         self.lock().trouble.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, PageCacheState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
+impl PageCacheState {
     fn look(&mut self, key: UrlKey) -> Option<SharedPage> {
         if self.trouble.is_some() {
             return None;
@@ -236,7 +243,7 @@ impl Inner {
             self.index.leave_out(key);
             return None;
         };
-        let Entry { at, variant, host, .. } = entry;
+        let PagePosition { at, variant, host, .. } = entry;
         Some(SharedPage { at, head: Arc::new(head), variant, host })
     }
 
@@ -250,10 +257,10 @@ impl Inner {
         Some((found, body))
     }
 
-    /// A segment to read; one that is gone has no pages any more.
-    fn segment(&mut self, segment: u64) -> Option<&Reading> {
+    /// Returns a segment to read. A missing segment has no pages.
+    fn segment(&mut self, segment: u64) -> Option<&SegmentReader> {
         if !self.reading.contains_key(&segment) {
-            match Reading::open(&self.folder, segment) {
+            match SegmentReader::open(&self.folder, segment) {
                 Some(reading) => drop(self.reading.insert(segment, reading)),
                 None => self.index.leave_out_segment(segment),
             }
@@ -261,7 +268,7 @@ impl Inner {
         self.reading.get(&segment)
     }
 
-    fn put(&mut self, page: Pending) {
+    fn put(&mut self, page: PendingPage) {
         if self.trouble.is_some() || page.body.len() as u64 >= self.segment_bytes() {
             return;
         }
@@ -281,7 +288,7 @@ impl Inner {
         self.doing(|inner| inner.write(&pages));
     }
 
-    fn write(&mut self, pages: &[Pending]) -> Result<(), rusqlite::Error> {
+    fn write(&mut self, pages: &[PendingPage]) -> Result<(), rusqlite::Error> {
         let full = (self.segment_bytes(), SEGMENT_PAGES);
         if self.writing.as_ref().is_some_and(|writing| writing.is_full(full)) {
             self.writing = None;
@@ -298,18 +305,19 @@ impl Inner {
             }
         };
         if !self.index.add(&entries)? {
-            // The segment was thrown away: its pages went with it.
+            // The segment was evicted with its pages.
             self.writing = None;
         }
         Ok(())
     }
 
-    /// A segment for this process: the newest that has room and that nobody writes to, or a new one. The oldest go if there are too many.
-    fn next_segment(&mut self) -> Result<Writing, rusqlite::Error> {
+    /// Returns a segment for this process: the newest one with room that no other process writes
+    /// to, or a new one. Evicts the oldest segments if there are too many.
+    fn next_segment(&mut self) -> Result<SegmentWriter, rusqlite::Error> {
         let full = (self.segment_bytes(), SEGMENT_PAGES);
         let segments = self.index.segments()?;
         for (segment, pages) in segments.iter().rev().take(4) {
-            if let Some(writing) = Writing::take_over(&self.folder, *segment, *pages)
+            if let Some(writing) = SegmentWriter::take_over(&self.folder, *segment, *pages)
                 && !writing.is_full(full)
             {
                 return Ok(writing);
@@ -328,7 +336,7 @@ impl Inner {
             self.evicted += pages;
         }
         let segment = self.index.begin_segment()?;
-        Writing::begin(&self.folder, segment).map_err(|error| {
+        SegmentWriter::begin(&self.folder, segment).map_err(|error| {
             rusqlite::Error::ToSqlConversionFailure(unwritten(&self.folder, &error).into())
         })
     }
@@ -351,8 +359,8 @@ impl Inner {
         forgotten
     }
 
-    /// Does something with the index. If that fails, the cache is of no use any more in this process.
-    fn doing(&mut self, what: impl FnOnce(&mut Inner) -> Result<(), rusqlite::Error>) {
+    /// Runs a job on the index. After an error this process no longer uses the cache.
+    fn doing(&mut self, what: impl FnOnce(&mut PageCacheState) -> Result<(), rusqlite::Error>) {
         if self.trouble.is_none()
             && let Err(error) = what(self)
         {

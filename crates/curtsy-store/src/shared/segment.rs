@@ -1,4 +1,4 @@
-//! Segments: plain files with the pages one after another. What lies where is the index's matter.
+//! Segments: plain files that contain pages one after another. The index knows the positions.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -9,14 +9,14 @@ use bytes::Bytes;
 use curtsy_engine::Head;
 use curtsy_file::OpenError;
 
-use super::index::Entry;
-use super::{Pending, head};
+use super::index::PagePosition;
+use super::{PendingPage, head};
 
-/// Written at once, if there is so much; memory beyond it is given back.
+/// The capacity of the buffer that is kept between writes.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A segment that this process alone writes to.
-pub(super) struct Writing {
+/// A segment that only this process writes to.
+pub(super) struct SegmentWriter {
     file: File,
     segment: u64,
     end: u64,
@@ -24,32 +24,31 @@ pub(super) struct Writing {
     buffer: Vec<u8>,
 }
 
-impl Writing {
-    /// Begins a new segment.
-    pub(super) fn begin(folder: &Path, segment: u64) -> io::Result<Writing> {
+impl SegmentWriter {
+    pub(super) fn begin(folder: &Path, segment: u64) -> io::Result<SegmentWriter> {
         let mut options = OpenOptions::new();
         let file =
             options.write(true).create_new(true).mode(0o600).open(path_of(folder, segment))?;
-        // Nobody else knows of it yet.
+        // No other process knows the file yet.
         file.try_lock()?;
-        Ok(Writing { file, segment, end: 0, pages: 0, buffer: Vec::new() })
+        Ok(SegmentWriter { file, segment, end: 0, pages: 0, buffer: Vec::new() })
     }
 
-    /// Goes on with a segment, unless another process writes to it.
-    pub(super) fn take_over(folder: &Path, segment: u64, pages: u64) -> Option<Writing> {
+    /// Continues a segment, unless another process writes to it.
+    pub(super) fn take_over(folder: &Path, segment: u64, pages: u64) -> Option<SegmentWriter> {
         let file = OpenOptions::new().write(true).open(path_of(folder, segment)).ok()?;
         file.try_lock().ok()?;
-        // What a process that was killed wrote last is in no index: it is left where it is.
+        // Bytes of a killed process that are in no index stay where they are.
         let end = file.metadata().ok()?.len();
-        Some(Writing { file, segment, end, pages, buffer: Vec::new() })
+        Some(SegmentWriter { file, segment, end, pages, buffer: Vec::new() })
     }
 
     pub(super) fn is_full(&self, (bytes, pages): (u64, u64)) -> bool {
         self.end >= bytes || self.pages >= pages
     }
 
-    /// Appends pages; tells where they are.
-    pub(super) fn append(&mut self, pages: &[Pending]) -> io::Result<Vec<Entry>> {
+    /// Appends pages and returns their positions.
+    pub(super) fn append(&mut self, pages: &[PendingPage]) -> io::Result<Vec<PagePosition>> {
         let mut entries = Vec::with_capacity(pages.len());
         let (mut at, mut text) = (self.end, String::new());
         for page in pages {
@@ -58,7 +57,7 @@ impl Writing {
             self.buffer.extend_from_slice(text.as_bytes());
             self.buffer.extend_from_slice(&page.body);
             let (head_len, body_len) = (text.len() as u32, page.body.len() as u32);
-            entries.push(Entry {
+            entries.push(PagePosition {
                 key: page.key,
                 at: page.at,
                 segment: self.segment,
@@ -82,29 +81,29 @@ impl Writing {
     }
 }
 
-/// A segment that is read.
-pub(super) struct Reading(File);
+pub(super) struct SegmentReader(File);
 
-impl Reading {
-    /// Opens a segment, if it is still there.
-    pub(super) fn open(folder: &Path, segment: u64) -> Option<Reading> {
-        File::open(path_of(folder, segment)).ok().map(Reading)
+impl SegmentReader {
+    /// Opens a segment; `None` if it is gone.
+    pub(super) fn open(folder: &Path, segment: u64) -> Option<SegmentReader> {
+        File::open(path_of(folder, segment)).ok().map(SegmentReader)
     }
 
-    /// The head of a page, if it is whole.
-    pub(super) fn head(&self, entry: &Entry) -> Option<Head> {
+    /// Returns the head of a page, if it is complete.
+    pub(super) fn head(&self, entry: &PagePosition) -> Option<Head> {
         let bytes = self.read(entry.offset, entry.head_len, entry.head_sum)?;
         head::read(std::str::from_utf8(&bytes).ok()?)
     }
 
-    /// The body of a page, if it is whole.
-    pub(super) fn body(&self, entry: &Entry) -> Option<Bytes> {
+    /// Returns the body of a page, if it is complete.
+    pub(super) fn body(&self, entry: &PagePosition) -> Option<Bytes> {
         let offset = entry.offset + u64::from(entry.head_len);
         self.read(offset, entry.body_len, entry.body_sum).map(Bytes::from)
     }
 
     fn read(&self, offset: u64, len: u32, sum: u32) -> Option<Vec<u8>> {
-        // The length is from a file that may be broken: no memory is asked for that the segment does not have.
+        // The length comes from a file that may be damaged. A page is never longer than its
+        // segment.
         let end = self.0.metadata().ok()?.len();
         if offset.checked_add(u64::from(len))? > end {
             return None;
@@ -115,39 +114,38 @@ impl Reading {
     }
 }
 
-/// Overwrites a page with zeros. If that fails, it is in no index any more all the same.
-pub(super) fn overwrite(folder: &Path, entry: &Entry) {
+/// Overwrites a page with zeros. If that fails, the page is still in no index.
+pub(super) fn overwrite(folder: &Path, entry: &PagePosition) {
     if let Ok(file) = OpenOptions::new().write(true).open(path_of(folder, entry.segment)) {
         let zeros = vec![0; (entry.head_len + entry.body_len) as usize];
         let _ = file.write_all_at(&zeros, entry.offset);
     }
 }
 
-/// Removes a segment. Whoever has it open reads on.
+/// Removes a segment. A process that has it open can continue to read.
 pub(super) fn remove(folder: &Path, segment: u64) {
-    // It is gone already, or its room is lost until the cache is begun anew.
+    // If this fails, the file is gone already, or its bytes are lost until the cache is created
+    // anew.
     let _ = std::fs::remove_file(path_of(folder, segment));
 }
 
-/// The bytes of a segment.
 pub(super) fn bytes_of(folder: &Path, segment: u64) -> u64 {
     std::fs::metadata(path_of(folder, segment)).map_or(0, |found| found.len())
 }
 
-/// The bytes of everything in a folder.
 pub(super) fn bytes_in(folder: &Path) -> u64 {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).map(|found| found.len()).sum()
 }
 
-/// Makes the folder, for its owner alone.
+/// Creates the folder, for its owner alone.
 pub(super) fn make_folder(folder: &Path) -> Result<(), OpenError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.and_then(|()| std::fs::set_permissions(folder, PermissionsExt::from_mode(0o700)))
         .map_err(|e| OpenError::io(folder, e))
 }
 
-/// Removes everything in the folder that is ours.
+/// Removes our files from the folder.
 pub(super) fn empty_folder(folder: &Path) -> Result<(), OpenError> {
     let files = std::fs::read_dir(folder).map_err(|e| OpenError::io(folder, e))?;
     for file in files.flatten() {

@@ -1,4 +1,4 @@
-//! Several crawls that share one ledger, as the simulator sees them: one store.
+//! Several crawls on one ledger, which the simulator sees as one store.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use curtsy_engine::{
     View,
 };
 use curtsy_sim::{Backing, SimClock};
-use curtsy_store::{Crawl, Handle, Hours, Options};
+use curtsy_store::{MachineClock, MachineStore, Options, StoreHandle};
 
 use super::Folder;
 
-/// Crawls that share a ledger; workers are dealt out to them in turn.
+/// Crawls that share a ledger. Workers are assigned to them in turn.
 pub(crate) struct Crawls<H> {
-    crawls: Vec<Crawl<H>>,
+    crawls: Vec<MachineStore<H>>,
     next: Cell<usize>,
-    /// Where they are kept, if that goes with them.
+    /// Their folder, if it is removed with them.
     _folder: Option<Folder>,
 }
 
-impl<H: Hours> Crawls<H> {
-    pub(crate) fn new(crawls: Vec<Crawl<H>>, folder: Option<Folder>) -> Crawls<H> {
+impl<H: MachineClock> Crawls<H> {
+    pub(crate) fn new(crawls: Vec<MachineStore<H>>, folder: Option<Folder>) -> Crawls<H> {
         Crawls { crawls, next: Cell::new(0), _folder: folder }
     }
 }
@@ -41,15 +41,18 @@ pub(crate) fn options(quiet: Duration) -> Options {
     }
 }
 
-/// A worker of one crawl. Every URL belongs to one crawl, every host to all of them: a URL that two crawls want would be asked for twice,
-/// and rightly so.
+/// A worker of one crawl. Every URL belongs to one crawl, every host to all of them: a URL of two
+/// crawls would rightly be requested twice.
 pub(crate) struct Dealt<H> {
-    own: Handle<H>,
-    all: Vec<Handle<H>>,
+    own: StoreHandle<H>,
+    all: Vec<StoreHandle<H>>,
 }
 
-impl<H: Hours> Dealt<H> {
-    fn deal(&self, records: Vec<UrlRecord>) -> impl Iterator<Item = (&Handle<H>, Vec<UrlRecord>)> {
+impl<H: MachineClock> Dealt<H> {
+    fn deal(
+        &self,
+        records: Vec<UrlRecord>,
+    ) -> impl Iterator<Item = (&StoreHandle<H>, Vec<UrlRecord>)> {
         let mut dealt = vec![Vec::new(); self.all.len()];
         for record in records {
             dealt[(record.id.as_u128() % self.all.len() as u128) as usize].push(record);
@@ -58,7 +61,7 @@ impl<H: Hours> Dealt<H> {
     }
 }
 
-impl<H: Hours> Store for Dealt<H> {
+impl<H: MachineClock> Store for Dealt<H> {
     async fn offer(&self, records: &[UrlRecord]) -> Result<Offered, StoreError> {
         let mut offered = Offered::default();
         for (crawl, records) in self.deal(records.to_vec()) {
@@ -101,18 +104,18 @@ impl<H: Hours> Store for Dealt<H> {
     }
 }
 
-impl<H: Hours> Backing for Crawls<H> {
+impl<H: MachineClock> Backing for Crawls<H> {
     type Store = Dealt<H>;
 
     fn handle(&self, _: SimClock) -> Self::Store {
         let next = self.next.get();
         self.next.set(next + 1);
         let own = self.crawls[next % self.crawls.len()].handle();
-        Dealt { own, all: self.crawls.iter().map(Crawl::handle).collect() }
+        Dealt { own, all: self.crawls.iter().map(MachineStore::handle).collect() }
     }
 
     fn stop(&self, host: &HostKey, stopped: bool) {
-        // One process is told; the others find it in the ledger.
+        // The order is given in one process. The others find it in the ledger.
         self.crawls[0].stop(host, stopped).unwrap();
     }
 
@@ -125,7 +128,7 @@ impl<H: Hours> Backing for Crawls<H> {
     }
 
     fn queued(&self) -> u64 {
-        self.crawls.iter().map(Crawl::queued).sum()
+        self.crawls.iter().map(MachineStore::queued).sum()
     }
 
     fn describe(&self, host: &HostKey) -> String {

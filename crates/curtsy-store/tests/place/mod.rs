@@ -1,4 +1,4 @@
-//! Where a test keeps its files, and the clocks by which it lives.
+//! The files of a test, and its clocks.
 #![allow(dead_code, reason = "each test uses its part")]
 
 pub(crate) mod crawls;
@@ -13,9 +13,9 @@ use curtsy_core::url::UrlKey;
 use curtsy_engine::{Commit, View};
 use curtsy_sim::executor::Universe;
 use curtsy_sim::{Outcome, Spec};
-use curtsy_store::Hours;
+use curtsy_store::MachineClock;
 
-/// A folder that goes with the test.
+/// A folder that is removed with the test.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -43,7 +43,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What can't be removed is not what is tested.
+        // An error of the removal is not what is tested.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -52,7 +52,7 @@ impl Drop for Folder {
 #[derive(Clone)]
 pub(crate) struct Virtual(pub(crate) Rc<Universe>);
 
-impl Hours for Virtual {
+impl MachineClock for Virtual {
     fn monotonic(&self) -> u64 {
         self.0.now() - 1_700_000_000_000_000
     }
@@ -74,7 +74,7 @@ impl Hours for Virtual {
     }
 }
 
-/// The answer of a call that waits for nobody.
+/// The answer of a call that does not wait.
 pub(crate) fn now<T>(call: impl Future<Output = T>) -> T {
     let mut call = std::pin::pin!(call);
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
@@ -85,7 +85,8 @@ pub(crate) fn now<T>(call: impl Future<Output = T>) -> T {
     }
 }
 
-/// Fails with the judge's words if a simulated fleet broke its manners or lost something; gives its requests.
+/// Panics with the judge's text if a simulated fleet broke its manners or lost something. Returns
+/// its requests.
 #[track_caller]
 pub(crate) fn lived(spec: &Spec, outcome: &Outcome) -> u64 {
     if !outcome.clean() {
@@ -97,7 +98,7 @@ pub(crate) fn lived(spec: &Spec, outcome: &Outcome) -> u64 {
     outcome.requests
 }
 
-/// A commit that changes nothing but the schedule.
+/// A commit that changes only the schedule.
 pub(crate) fn plain(view: &View) -> Commit {
     Commit {
         host: view.host.clone(),
@@ -113,7 +114,7 @@ pub(crate) fn plain(view: &View) -> Commit {
     }
 }
 
-/// A commit that books a turn of a host under a lease, and nothing else.
+/// A commit that only books a turn of a host under a lease.
 pub(crate) fn turn(view: &View, lease: LeaseId) -> Commit {
     let mut state = HostState::clone(&view.state);
     state.turn += 1;

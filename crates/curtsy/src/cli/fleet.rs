@@ -5,7 +5,9 @@ use std::rc::Rc;
 use clap::{Args, Subcommand};
 use curtsy_core::policy::{Preset, Variables, variable_typos};
 use curtsy_core::url::HostKey;
-use curtsy_store::redis::{Caller, Letters, Link, LinkOptions, Options, RedisStore, fleet};
+use curtsy_store::redis::{
+    ClientKind, Letters, LinkOptions, Options, RedisLink, RedisStore, fleet,
+};
 use serde_json::{Value, json};
 
 use super::worker::{RedisArgs, names};
@@ -88,7 +90,7 @@ enum DlqCommand {
 /// A connection, and the loop in which it lives.
 struct RedisCaller {
     runtime: tokio::runtime::Runtime,
-    link: Rc<Link>,
+    link: Rc<RedisLink>,
 }
 
 impl RedisCaller {
@@ -100,7 +102,7 @@ impl RedisCaller {
     /// For whoever only looks: nothing is written. An empty Redis stays empty, so that a worker
     /// with `--new` still finds a new one.
     fn to_read(redis: &RedisArgs, variables: &Variables) -> anyhow::Result<RedisCaller> {
-        let options = LinkOptions { caller: Caller::Guest, ..LinkOptions::default() };
+        let options = LinkOptions { caller: ClientKind::Guest, ..LinkOptions::default() };
         RedisCaller::open(redis, variables, options)
     }
 
@@ -110,7 +112,7 @@ impl RedisCaller {
         options: LinkOptions,
     ) -> anyhow::Result<RedisCaller> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let link = Link::new(&redis.find(variables), options)?;
+        let link = RedisLink::new(&redis.find(variables), options)?;
         Ok(RedisCaller { runtime, link: Rc::new(link) })
     }
 

@@ -10,7 +10,7 @@ use clap::Args;
 use curtsy_core::policy::read_span;
 use curtsy_crawl::{RouteChoices, state_dir};
 use curtsy_serve::{Demo, ServeSpec, rotate_token, start};
-use curtsy_store::Place;
+use curtsy_store::LedgerPlace;
 
 use super::flags::{CONFIG, Flags, MANNERS, WAY};
 use super::progress::counted;
@@ -172,19 +172,23 @@ fn spec(
     })
 }
 
-fn store(args: &ServeArgs, demo: Option<&Demo>, console: &Console<'_>) -> anyhow::Result<Place> {
+fn store(
+    args: &ServeArgs,
+    demo: Option<&Demo>,
+    console: &Console<'_>,
+) -> anyhow::Result<LedgerPlace> {
     let said = args.store.clone().or_else(|| console.variables.get("CURTSY_SERVE_STORE").cloned());
     Ok(match (said, demo) {
-        (_, Some(demo)) => Place::File(demo.store()),
+        (_, Some(demo)) => LedgerPlace::File(demo.store()),
         (Some(text), None)
             if text.starts_with("postgres://") || text.starts_with("postgresql://") =>
         {
-            Place::Postgres(text)
+            LedgerPlace::Postgres(text)
         }
-        (Some(text), None) => Place::File(PathBuf::from(text)),
+        (Some(text), None) => LedgerPlace::File(PathBuf::from(text)),
         (None, None) => {
             let usual = state_dir(&console.variables).map(|state| state.join("hosts.db"));
-            Place::File(
+            LedgerPlace::File(
                 usual.context(
                     "no folder for the store\nhint: name a file with `--store service.db`",
                 )?,

@@ -19,7 +19,7 @@ use curtsy_crawl::{
 use curtsy_engine::discover::DiscoverySpec;
 use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::PagesFile;
-use curtsy_store::{Ledger, Machine, SHARED_BYTES_MIN, has_seed};
+use curtsy_store::{Ledger, SHARED_BYTES_MIN, SystemClock, has_seed};
 
 use super::flags::{Flag, Sets, Values};
 use super::policy::assignment;
@@ -257,9 +257,9 @@ impl CommandSettings {
     }
 
     /// Opens the ledger of hosts.
-    pub(super) fn ledger(&self, console: &Console<'_>) -> anyhow::Result<Ledger<Machine>> {
+    pub(super) fn ledger(&self, console: &Console<'_>) -> anyhow::Result<Ledger<SystemClock>> {
         let quiet = curtsy_store::Options::default().quiet;
-        Ok(Ledger::open(&self.ledger_file(console)?, Machine, quiet)?)
+        Ok(Ledger::open(&self.ledger_file(console)?, SystemClock, quiet)?)
     }
 
     /// What a crawl does with the page cache that all crawls of a user share.

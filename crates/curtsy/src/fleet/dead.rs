@@ -9,15 +9,15 @@ use curtsy_core::host::{AskKind, Friction, Outcome};
 use curtsy_core::policy::Policy;
 use curtsy_engine::{Batch, Boxed, Ending, Row, Sink, SinkError};
 use curtsy_sink::Cause;
-use curtsy_store::redis::{Letter, Letters, Link, WireError};
+use curtsy_store::redis::{Letter, Letters, RedisLink, WireError};
 use serde_json::json;
 
 use super::{FleetLog, QueueNames};
 
 /// Dead letters go to one list, URLs that no worker survives to another.
 pub(super) struct DeadLetters<'l> {
-    dead: Letters<Link>,
-    rejected: Letters<Link>,
+    dead: Letters<RedisLink>,
+    rejected: Letters<RedisLink>,
     put: Cell<u64>,
     poison: Cell<u64>,
     policy: &'l Policy,
@@ -26,7 +26,7 @@ pub(super) struct DeadLetters<'l> {
 
 impl<'l> DeadLetters<'l> {
     pub(super) fn new(
-        link: &Rc<Link>,
+        link: &Rc<RedisLink>,
         names: &QueueNames,
         policy: &'l Policy,
         log: &'l FleetLog,

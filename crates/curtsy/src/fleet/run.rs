@@ -13,8 +13,8 @@ use curtsy_engine::{Outside, Over, Point, Sink, Worker, WorkerMemory, WorkerSett
 use curtsy_fetch::{HttpFetch, Outlet, TokioClock};
 use curtsy_sink::{KafkaFault, KafkaSettings, KafkaSink};
 use curtsy_store::redis::{
-    Caller, Empty, Link, LinkOptions, MemoryFile, Options, Pages, Queue, RedisStore, Rights,
-    WireError, fleet,
+    ClientKind, Empty, FleetPages, FleetQueue, LinkOptions, MemoryFile, Options, RedisLink,
+    RedisStore, Rights, WireError, fleet,
 };
 use tokio::net::TcpListener;
 
@@ -129,7 +129,7 @@ pub fn run(spec: &FleetSpec, log: &FleetLog) -> Result<WorkerReport, FleetError>
 
 /// The fleet, as a worker sees it.
 struct FleetWorld {
-    store: RedisStore<Link, TokioClock>,
+    store: RedisStore<RedisLink, TokioClock>,
     fetch: HttpFetch,
     clock: TokioClock,
     /// The point at which it dies, and how often it passes this point before: for tests of a
@@ -138,10 +138,10 @@ struct FleetWorld {
 }
 
 impl World for FleetWorld {
-    type Store = RedisStore<Link, TokioClock>;
+    type Store = RedisStore<RedisLink, TokioClock>;
     type Fetch = HttpFetch;
     type Clock = TokioClock;
-    fn store(&self) -> &RedisStore<Link, TokioClock> {
+    fn store(&self) -> &RedisStore<RedisLink, TokioClock> {
         &self.store
     }
     fn fetch(&self) -> &HttpFetch {
@@ -166,7 +166,7 @@ async fn open_links(
     spec: &FleetSpec,
     lists: &[String; 5],
     log: &FleetLog,
-) -> Result<(Rc<Link>, Rc<Link>), FleetError> {
+) -> Result<(Rc<RedisLink>, Rc<RedisLink>), FleetError> {
     let names = &spec.names;
     let hosts = LinkOptions {
         quiet: spec.policy.timeout.whole + Duration::from_secs(1),
@@ -180,7 +180,7 @@ async fn open_links(
         true => Rc::clone(&link),
         false => {
             let rights = Rights::of_pages();
-            let pages = LinkOptions { caller: Caller::Guest, rights, ..hosts };
+            let pages = LinkOptions { caller: ClientKind::Guest, rights, ..hosts };
             reach_pages(link_to(&spec.cache_redis_url, pages)?, spec, log).await?
         }
     };
@@ -261,13 +261,13 @@ async fn work(spec: &FleetSpec, log: &FleetLog) -> Result<WorkerReport, FleetErr
         ..Options::default()
     };
     let store = RedisStore::new(Rc::clone(&link), clock, options);
-    let queue = Queue::new(
+    let queue = FleetQueue::new(
         Rc::clone(&link),
         name.clone(),
         &spec.names.input_queue,
         &spec.names.rejected_queue,
     );
-    let pages = Pages::new(cache_link, spec.policy.cache.ttl);
+    let pages = FleetPages::new(cache_link, spec.policy.cache.ttl);
     let dead = DeadLetters::new(&link, &spec.names, &spec.policy, log);
     let way_out = WayOut::new(log, spec.outlet.proxies.any());
     let meter = Meter::new(log, &way_out);
@@ -366,8 +366,8 @@ async fn listen(spec: &FleetSpec) -> Result<Option<TcpListener>, FleetError> {
     TcpListener::bind(address).await.map(Some).map_err(failed)
 }
 
-fn link_to(url: &str, options: LinkOptions) -> Result<Rc<Link>, FleetError> {
-    Link::new(url, options).map(Rc::new).map_err(|why| unfit(url, why))
+fn link_to(url: &str, options: LinkOptions) -> Result<Rc<RedisLink>, FleetError> {
+    RedisLink::new(url, options).map(Rc::new).map_err(|why| unfit(url, why))
 }
 
 fn unfit(url: &str, why: WireError) -> FleetError {
@@ -375,7 +375,11 @@ fn unfit(url: &str, why: WireError) -> FleetError {
 }
 
 /// Whether Redis is there and fit.
-async fn reach_hosts(link: &Rc<Link>, url: &str, lists: &[String; 5]) -> Result<(), FleetError> {
+async fn reach_hosts(
+    link: &Rc<RedisLink>,
+    url: &str,
+    lists: &[String; 5],
+) -> Result<(), FleetError> {
     let names: Vec<&str> = lists.iter().map(String::as_str).collect();
     match reach(async || fleet::status(link, &names).await).await {
         Ok(_) => Ok(()),
@@ -388,10 +392,10 @@ async fn reach_hosts(link: &Rc<Link>, url: &str, lists: &[String; 5]) -> Result<
 
 /// Checks the Redis of pages. If it does not answer, it may later: until then nothing is fetched.
 async fn reach_pages(
-    link: Rc<Link>,
+    link: Rc<RedisLink>,
     spec: &FleetSpec,
     log: &FleetLog,
-) -> Result<Rc<Link>, FleetError> {
+) -> Result<Rc<RedisLink>, FleetError> {
     match link.open().await {
         Ok(()) => {}
         Err(error @ WireError::Unfit(_)) => return Err(unfit(&spec.cache_redis_url, error)),
@@ -404,9 +408,9 @@ async fn reach_pages(
 
 /// Everything that whoever asks is told about.
 struct FleetWatch<'a> {
-    link: &'a Rc<Link>,
-    queue: &'a Queue<Link>,
-    pages: &'a Pages<Link>,
+    link: &'a Rc<RedisLink>,
+    queue: &'a FleetQueue<RedisLink>,
+    pages: &'a FleetPages<RedisLink>,
     kafka: &'a KafkaSink,
     dead: &'a DeadLetters<'a>,
     meter: &'a Meter<'a>,

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use curtsy_core::evidence::timestamp;
 use curtsy_core::time::Time;
-use curtsy_store::redis::schedule::{Became, Lease, LookFor, Push, Schedule, Seat, Turn};
-use curtsy_store::redis::{Caller, Link, LinkOptions, WireError};
+use curtsy_store::redis::schedule::{Became, Leadership, LookFor, Push, Schedule, Seat, Turn};
+use curtsy_store::redis::{ClientKind, LinkOptions, RedisLink, WireError};
 use tokio::time::{sleep, timeout};
 
 use super::due::SeedDue;
@@ -84,7 +84,7 @@ struct SeedScheduler<'a> {
     spec: &'a ScheduleSpec,
     log: &'a FleetLog,
     name: String,
-    shared: Schedule<Link>,
+    shared: Schedule<RedisLink>,
     seats: Vec<Seat>,
     /// What is known of each seed.
     standings: Vec<SeedSchedule>,
@@ -115,8 +115,8 @@ impl<'a> SeedScheduler<'a> {
     fn new(spec: &'a ScheduleSpec, log: &'a FleetLog) -> Result<SeedScheduler<'a>, ScheduleError> {
         // Only workers announce the new life of a store: to the store, a scheduler is a producer
         // like any other.
-        let options = LinkOptions { caller: Caller::Guest, ..LinkOptions::default() };
-        let link = Link::new(&spec.redis_url, options).map_err(ScheduleError::Redis)?;
+        let options = LinkOptions { caller: ClientKind::Guest, ..LinkOptions::default() };
+        let link = RedisLink::new(&spec.redis_url, options).map_err(ScheduleError::Redis)?;
         let name = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
         Ok(SeedScheduler {
             spec,
@@ -181,8 +181,8 @@ impl<'a> SeedScheduler<'a> {
         let (lease, now) = self.shared.lead(LEASE).await?;
         self.now = now;
         match (lease, self.role) {
-            (Lease::Other, SchedulerRole::Waits) => return Ok(false),
-            (Lease::Other, role) => {
+            (Leadership::Other, SchedulerRole::Waits) => return Ok(false),
+            (Leadership::Other, role) => {
                 self.role = SchedulerRole::Waits;
                 match role {
                     SchedulerRole::Leads => self.lost(),
@@ -190,8 +190,8 @@ impl<'a> SeedScheduler<'a> {
                 }
                 return Ok(false);
             }
-            (Lease::Renewed, SchedulerRole::Leads) => {}
-            (Lease::Taken | Lease::Renewed, _) => {
+            (Leadership::Renewed, SchedulerRole::Leads) => {}
+            (Leadership::Taken | Leadership::Renewed, _) => {
                 // Somebody else may have queued, or Redis may have lost what it knew.
                 let (_, known) = self.shared.look(&self.seats, LookFor::Moments).await?;
                 for (standing, known) in self.standings.iter_mut().zip(known) {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use curtsy_core::time::Time;
 use curtsy_sim::loopback::{Host, Scene, Sitemap, SitemapKind};
 use curtsy_sim::services::{Redis, free_port};
-use curtsy_store::redis::schedule::{Became, Lease, Push, Schedule, Seat, Turn};
-use curtsy_store::redis::{Caller, Link, LinkOptions};
+use curtsy_store::redis::schedule::{Became, Leadership, Push, Schedule, Seat, Turn};
+use curtsy_store::redis::{ClientKind, LinkOptions, RedisLink};
 use redis::Commands;
 use serde_json::Value;
 
@@ -350,14 +350,14 @@ fn nothing_is_queued_without_the_lease_or_on_old_knowledge() {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let options = || LinkOptions { caller: Caller::Guest, ..LinkOptions::default() };
-        let link = Rc::new(Link::new(&redis.url(), options()).unwrap());
+        let options = || LinkOptions { caller: ClientKind::Guest, ..LinkOptions::default() };
+        let link = Rc::new(RedisLink::new(&redis.url(), options()).unwrap());
         let [a, b] = ["a", "b"].map(|name| Schedule::new(Rc::clone(&link), name.into()));
         let lasts = Duration::from_secs(60);
         assert_eq!(a.queue(&[turn(None, 1)]).await.unwrap(), [], "nobody leads");
-        assert_eq!(a.lead(lasts).await.unwrap().0, Lease::Taken);
-        assert_eq!(b.lead(lasts).await.unwrap().0, Lease::Other);
-        assert_eq!(a.lead(lasts).await.unwrap().0, Lease::Renewed);
+        assert_eq!(a.lead(lasts).await.unwrap().0, Leadership::Taken);
+        assert_eq!(b.lead(lasts).await.unwrap().0, Leadership::Other);
+        assert_eq!(a.lead(lasts).await.unwrap().0, Leadership::Renewed);
         assert_eq!(a.queue(&[turn(None, 1)]).await.unwrap(), [Became::Queued]);
         let _: () = db.del("q").unwrap();
         // Its answer got lost, and it is asked for again.
@@ -367,11 +367,11 @@ fn nothing_is_queued_without_the_lease_or_on_old_knowledge() {
         b.give_up().await.unwrap();
         assert_eq!(
             b.lead(lasts).await.unwrap().0,
-            Lease::Other,
+            Leadership::Other,
             "only the holder gives up a lease"
         );
         a.give_up().await.unwrap();
-        assert_eq!(b.lead(lasts).await.unwrap().0, Lease::Taken);
+        assert_eq!(b.lead(lasts).await.unwrap().0, Leadership::Taken);
         assert_eq!(a.queue(&[turn(Some(1), 2)]).await.unwrap(), [], "it is another's");
         assert_eq!(db.llen::<_, u64>("q").unwrap(), 0);
         assert_eq!(b.queue(&[turn(Some(1), 2)]).await.unwrap(), [Became::Queued]);

@@ -1,6 +1,7 @@
--- A worker has a new connection: what is this store's life? Arguments: the clock, the server's run, whether that server keeps every write it has
--- acknowledged, how long nothing is granted in a new epoch, whether an empty store is a new one, and the epoch of the store that the worker
--- knows ('' = none).
+-- Registers a new connection of a worker, and finds out whether the store has lost anything.
+-- Arguments: the clock, the server's run id, whether the server keeps every acknowledged write, the
+-- quiet time of a new epoch, whether an empty store is a new one, and the epoch of the store that the
+-- worker knows ('' = none).
 local STORE = 'curtsy:store'
 local function whole(n) return string.format('%.0f', n) end
 local raw, run, lossless, quiet, new = ARGV[1], ARGV[2], ARGV[3] == '1', tonumber(ARGV[4]), ARGV[5] == '1'
@@ -24,13 +25,14 @@ if not known[1] then
   if new then
     redis.call('HSET', STORE, 'epoch', whole(now), 'floor', '', 'quiet', '', 'emptied', '0', 'reminders', '0')
   else
-    -- Another name than that of a new store in the same moment.
+    -- Differs from the number of a store that is new at the same moment.
     begin(now + 1, '1')
   end
   return {'begun', whole(now)}
 end
 if seen ~= '' and seen ~= known[1] and known[5] == '' then
-  -- This store began as a new one, but the worker knows an earlier one: that one was emptied, and a worker that never saw it came back first.
+  -- This store began as a new one, but the worker knows an earlier one: that one was emptied, and a
+  -- worker that never saw it came back first.
   redis.call('HSET', STORE, 'run', run)
   begin(math.max(now, tonumber(known[1]) + 1), '1')
   return {'lost', whole(now)}

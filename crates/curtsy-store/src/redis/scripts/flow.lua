@@ -1,4 +1,4 @@
--- Has the whole fleet pause, drain or go on. Arguments: 'pause', 'drain' or 'resume'.
+-- Pauses, drains or resumes the whole fleet. Arguments: 'pause', 'drain' or 'resume'.
 local STORE = 'curtsy:store'
 redis.call('HDEL', STORE, 'paused', 'draining')
 if ARGV[1] == 'pause' then redis.call('HSET', STORE, 'paused', '1') end

@@ -1,4 +1,5 @@
--- The queues of the hosts. A record at rest is its place (rank, depth, number: 11 bytes), its claim (9), whether it stays known (1), and the rest.
+-- The queues of the hosts. A stored record is its place (rank, depth, number: 11 bytes), its claim
+-- (9), whether it stays known (1), and the rest.
 local function first_ready(host)
   local first = redis.call('ZRANGE', queue_key(host), 0, 0, 'WITHSCORES')
   return first[2] and tonumber(first[2])
@@ -12,13 +13,14 @@ local function set_due(host, due)
   end
 end
 
--- When a host is handed out, if its first URL is ready then: not before its time, unless it is to be looked at.
+-- Returns when to hand a host out whose first URL is ready then: not before its wait, unless it is
+-- to be looked at.
 local function due_from(ready, not_before, look)
   if not ready or look then return ready end
   return math.max(ready, tonumber(not_before or '0'))
 end
 
--- A host whose schedule is written: nobody holds it any more.
+-- Sets the schedule of a host, which no visit has any more.
 local function reschedule(host, not_before)
   redis.call('HSET', state_key(host), 'n', whole(not_before))
   redis.call('HDEL', state_key(host), 'h')
@@ -27,7 +29,7 @@ local function reschedule(host, not_before)
   set_due(host, due_from(first_ready(host), not_before, look))
 end
 
--- A host whose queue changed: handed out as its queue asks, unless somebody holds it.
+-- Updates the due time of a host whose queue has changed, unless a visit has the host.
 local function reschedule_unless_held(host)
   local known = redis.call('HMGET', state_key(host), 'n', 'h', 'l')
   local wanted = due_from(first_ready(host), known[1], known[3])
@@ -36,7 +38,7 @@ local function reschedule_unless_held(host)
   if not due or not wanted or sooner then set_due(host, wanted) end
 end
 
--- A record as an argument: its blob, when it is ready, its rank and depth.
+-- Takes a record from the arguments: its blob, ready time, and rank with depth.
 local function take_record()
   return {blob = take(), ready = take(), rank = take()}
 end
@@ -48,7 +50,8 @@ local function insert(host, id, record)
   redis.call('ZADD', queue_key(host), record.ready, place .. id)
   redis.call('HINCRBY', STORE, 'queued', 1)
   if string.byte(record.rank, 1) == 0 then
-    -- Others wait for it, and it may need no request: the host is looked at anew, once.
+    -- Other URLs wait for this one, which may need no request: the host is handed out once without
+    -- its wait.
     redis.call('HSET', state_key(host), 'l', '1')
   end
   reschedule_unless_held(host)
@@ -56,7 +59,7 @@ end
 
 local function claim_of(blob) return string.sub(blob, 12, 20) end
 
--- The record of a URL, if it has that claim.
+-- Returns the record of a URL, if it has this claim.
 local function claimed(host, id, claim)
   local old = redis.call('HGET', urls_key(host), id)
   return old and claim_of(old) == claim and old or nil
@@ -68,8 +71,9 @@ local function remove(host, id, old)
   redis.call('HINCRBY', STORE, 'queued', -1)
 end
 
--- Changes of URLs as arguments: the host whose queue it is in, its identity, the claim that the writer knows of, and what it becomes: 'end', 'same'
--- (in its queue) or 'move' (to another host's queue).
+-- Takes changes of URLs from the arguments: the host whose queue it is in, its identity, the claim
+-- that the writer knows, and what it becomes: 'end', 'same' (in its queue) or 'move' (to another
+-- host's queue).
 local function take_writes()
   local writes = {}
   for n = 1, number() do
@@ -81,7 +85,7 @@ local function take_writes()
   return writes
 end
 
--- The URLs that changes bring into a queue.
+-- Returns the URLs that changes bring into a queue.
 local function coming(writes)
   local ids = {}
   for _, write in ipairs(writes) do
@@ -90,7 +94,7 @@ local function coming(writes)
   return ids
 end
 
--- Applies one change, unless the URL has another claim by now. The caller has its host rescheduled.
+-- Applies a change, unless the URL has another claim. The caller reschedules the host.
 local function write_url(write)
   if write.from == '' then
     insert(write.to, write.id, write.record)
@@ -107,16 +111,17 @@ local function write_url(write)
     return
   end
   if write.becomes == 'move' then
-    -- First: whatever ends a script in its middle, no URL is nowhere.
+    -- First, so that no URL is lost if the script is aborted.
     insert(write.to, write.id, write.record)
   elseif string.byte(old, 21) == 0 then
-    -- Somebody may ask for it again.
+    -- It may be queued again.
     redis.call('DEL', known_key(write.id))
   end
   remove(write.from, write.id, old)
 end
 
--- What comes into a queue takes over what is remembered of it, which the caller does: its word for how much is remembered must be the newest.
+-- Returns the reminders of URLs that come into a queue, if the caller has not seen the newest: the
+-- caller merges them and calls again.
 local function behind_reminders(reminders, ids)
   if reminders == line[7] or #ids == 0 then return nil end
   local remembered = redis.call('HMGET', REMINDED, unpack(ids))

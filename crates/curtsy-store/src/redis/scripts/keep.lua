@@ -1,6 +1,7 @@
--- Keeps a page: its content under the name by which others look for it, what is known of it under its own key. Arguments: the page's key, the
--- name of its content, for how many milliseconds, until when it is fresh, ETag, Last-Modified, its type, '1' = the content follows (else what is
--- there is confirmed), the content.
+-- Keeps a page: its content under the name that consumers use, its metadata under its own key.
+-- Arguments: the page's key, the name of its content, for how many milliseconds, until when it is
+-- fresh, ETag, Last-Modified, its type, '1' = the content follows (else the kept content is
+-- confirmed), the content.
 local key, body, ms = 'curtsy:page:' .. ARGV[1], ARGV[2], ARGV[3]
 if ARGV[8] == '1' then
   redis.call('SET', body, ARGV[9], 'PX', ms)

@@ -1,4 +1,5 @@
--- Takes the lease of the one scheduler that queues seeds, or renews it. Arguments: the scheduler, for how many milliseconds.
+-- Takes or renews the lease of the one scheduler that queues seeds. Arguments: the scheduler, for
+-- how many milliseconds.
 local LEADER = 'curtsy:schedule:leader'
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000000 + time[2])

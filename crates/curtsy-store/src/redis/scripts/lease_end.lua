@@ -1,4 +1,4 @@
--- A scheduler gives up its lease, if it is still its own. Arguments: the scheduler.
+-- Gives up a scheduler's lease, if the scheduler still has it. Arguments: the scheduler.
 local LEADER = 'curtsy:schedule:leader'
 if redis.call('GET', LEADER) ~= ARGV[1] then return {'not yours'} end
 redis.call('DEL', LEADER)

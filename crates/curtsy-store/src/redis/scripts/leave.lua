@@ -1,4 +1,4 @@
--- A worker goes. What it has claimed is for the others, at once; without claims nothing is left of it.
+-- Removes a worker. Its claims are available to the others at once. Arguments: the worker.
 if redis.call('LLEN', 'curtsy:claims:' .. ARGV[1]) == 0 then
   redis.call('ZREM', 'curtsy:workers', ARGV[1])
 else

@@ -1,2 +1,2 @@
--- A host as it is.
+-- Reads a host.
 return answer('view', view(take()))

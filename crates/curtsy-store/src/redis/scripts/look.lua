@@ -1,4 +1,4 @@
--- What is known of a page, if its content is there too.
+-- Returns the metadata of a page, if its content is there too.
 local function look(key)
   local page = redis.call('HMGET', 'curtsy:page:' .. key, 'fresh', 'etag', 'modified', 'type', 'body')
   if not page[1] or redis.call('EXISTS', page[5]) == 0 then return {'none'} end

@@ -1,5 +1,5 @@
--- Adds URLs that are not known. Arguments: the caller's word for what is remembered, for how long a URL stays known, and the URLs: host, identity,
--- record.
+-- Adds URLs that are not known. Arguments: the counter of reminders that the caller knows, how long
+-- a URL stays known, and the URLs: host, identity, record.
 local reminders, known_ms = take(), take()
 local ids, offers = {}, {}
 for n = 1, number() do

@@ -1,4 +1,5 @@
--- Stop orders that are in force, and the store's time. It writes nothing, and takes no argument.
+-- Reads the stop orders that are in force, and the store's time. Writes nothing and takes no
+-- argument.
 local time = redis.call('TIME')
 local raw = time[1] * 1000000 + time[2]
 local offset = redis.call('HGET', 'curtsy:store', 'offset')

@@ -1,4 +1,4 @@
--- Entries of a list with their reasons. Arguments: the list, the first, how many.
+-- Reads entries of a list with their reasons. Arguments: the list, the first entry, how many.
 local list, first, count = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local entries = redis.call('LRANGE', list, first, first + count - 1)
 local reasons = {}

@@ -1,4 +1,5 @@
--- What is in the queues and what is remembered of these URLs, for the caller to bring together. Arguments: host and identity of each.
+-- Reads URLs from the queues and their reminders, for the caller to merge. Arguments: host and
+-- identity of each.
 local found = {}
 for n = 1, number() do
   local host, id = take(), take()

@@ -1,5 +1,6 @@
--- Writes what was brought together, unless something changed meanwhile. Arguments: the caller's word for what is remembered, and for each URL its
--- host, identity, the record that is to be remembered, the one that was found in the queue ('' = none) and the one that takes its place.
+-- Writes merged reminders, unless something has changed meanwhile. Arguments: the counter of
+-- reminders that the caller knows, and for each URL its host, identity, the record to remember, the
+-- record that was found in the queue ('' = none) and the one that replaces it.
 local reminders = take()
 local all = {}
 for n = 1, number() do

@@ -1,7 +1,8 @@
--- Which of these commands may this user run on which of these keys? Arguments: how many keys, the keys, the commands. The answer has a '1' or a '0'
--- for each command and key. Nothing is run.
+-- Finds out which of these commands the user may run on which of these keys. Arguments: how many
+-- keys, the keys, the commands. The answer has a '1' or a '0' for each command and key. Nothing is
+-- run.
 local count = tonumber(ARGV[1])
--- Those whose first argument is no key.
+-- Commands whose first argument is not a key.
 local OTHERS = {['EVALSHA'] = {'EVALSHA', '0', '0'}, ['SCRIPT|LOAD'] = {'SCRIPT', 'LOAD', ''}}
 local may = {}
 for n = count + 2, #ARGV do

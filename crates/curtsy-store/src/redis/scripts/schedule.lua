@@ -1,6 +1,7 @@
--- Queues seeds that are due, each with the moment for which it was queued: one is never there without the other. Arguments: the scheduler,
--- entries at most that are searched for one that waits, and for each seed its name, the moment that the caller knows of ('' = none), the moment
--- that it is due for, its list and its entry (both '' = only the moment is noted).
+-- Queues due seeds together with the moments for which they are queued. Arguments: the scheduler,
+-- how many entries at most are searched for a waiting one, and for each seed its name, the moment
+-- that the caller knows ('' = none), the moment that it is due for, its list and its entry (both ''
+-- = only write the moment).
 local MOMENTS = 'curtsy:schedule'
 local most = ARGV[2]
 if redis.call('GET', 'curtsy:schedule:leader') ~= ARGV[1] then return {'lost'} end

@@ -1,5 +1,6 @@
--- When seeds were last due, and which of them still wait. Changes nothing. Arguments: entries at most that are searched for one that waits ('0' =
--- none), and for each seed its name, its list and its entry.
+-- Reads when seeds were last due, and which of them are still in their lists. Writes nothing.
+-- Arguments: how many entries at most are searched ('0' = none), and for each seed its name, its
+-- list and its entry.
 local most = ARGV[1]
 local time = redis.call('TIME')
 local moments, waiting = {}, {}

@@ -1,4 +1,5 @@
--- Records what became of URLs. Arguments: the caller's word for what is remembered, and the changes.
+-- Records the fates of URLs. Arguments: the counter of reminders that the caller knows, and the
+-- changes.
 local reminders = take()
 local writes = take_writes()
 local behind = behind_reminders(reminders, coming(writes))

@@ -1,4 +1,4 @@
--- How the fleet does. Arguments: the lists whose lengths are wanted.
+-- Reads the status of the fleet. Arguments: the lists whose lengths are wanted.
 local time = redis.call('TIME')
 local raw = time[1] * 1000000 + time[2]
 local line = redis.call('HMGET', 'curtsy:store', 'epoch', 'offset', 'quiet', 'queued', 'paused', 'draining', 'pages', 'emptied')
@@ -11,7 +11,7 @@ local known = redis.call('ZRANGE', 'curtsy:workers', 0, -1, 'WITHSCORES')
 local workers, claims = {}, 0
 for n = 1, #known, 2 do
   claims = claims + redis.call('LLEN', 'curtsy:claims:' .. known[n])
-  -- A score of 0: it has left, and others take over its claims.
+  -- A score of 0: the worker has left, and others take over its claims.
   if tonumber(known[n + 1]) > 0 then
     workers[#workers + 1] = known[n]
     workers[#workers + 1] = whole(math.max(0, raw - tonumber(known[n + 1])))

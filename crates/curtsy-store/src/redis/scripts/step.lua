@@ -1,4 +1,5 @@
--- Takes a step of this server's clock out, unless somebody has done so. Arguments: the steps that the caller knows of, and what to add.
+-- Corrects a step of this server's clock, unless another worker has done so. Arguments: the number
+-- of earlier steps that the caller knows, and what to add.
 local STORE = 'curtsy:store'
 if redis.call('HGET', STORE, 'steps') == ARGV[1] then
   redis.call('HINCRBY', STORE, 'offset', ARGV[2])

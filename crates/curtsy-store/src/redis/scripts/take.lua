@@ -1,5 +1,5 @@
--- Hands out hosts that are due. It does not remove them: they fall due again by themselves after the hold.
--- Arguments: hosts, URLs of each, the hold, the number of orders that the caller has heard.
+-- Hands out due hosts. They are not removed: they become due again by themselves after the hold.
+-- Arguments: hosts, URLs of each, the hold, the number of order changes that the caller knows.
 local hosts, urls, hold, heard = number(), number(), number(), take()
 local visits = {}
 local quiet = tonumber(line[3] or '')
