@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use curtsy_sim::loopback::{Scene, Settings, Sites};
+use curtsy_lab::sites::{Scene, Settings, Sites};
 
 #[test]
 fn the_queries_of_the_document_give_what_it_says() {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use curtsy_core::url::HostKey;
 use curtsy_crawl::Way;
 use curtsy_fetch::NamedHost;
-use curtsy_sim::loopback::{Answer, Body, Host, Scene, Settings, Sitemap, Sites};
+use curtsy_lab::sites::{Answer, Body, Host, Scene, Settings, Sitemap, Sites};
 
 use crate::ServeError;
 use crate::secret::new_name;

@@ -21,8 +21,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use curtsy_lab::sites::{Answer, Body, Host, Scene, Settings, Sites};
 use curtsy_serve::{Demo, ServeSpec};
-use curtsy_sim::loopback::{Answer, Body, Host, Scene, Settings, Sites};
 use serde_json::json;
 
 use hostile::Hostile;

@@ -5,10 +5,8 @@
 //! replays exactly.
 
 mod chance;
-pub mod contract;
 mod director;
 pub mod executor;
-pub mod loopback;
 mod manners;
 pub mod net;
 pub mod outside;
@@ -16,12 +14,9 @@ mod plant;
 mod run;
 mod sabotage;
 mod scenery;
-pub mod services;
-pub mod sink_contract;
 pub mod store_faults;
 pub mod web;
 mod world;
-pub mod zoo;
 
 pub use chance::Chance;
 pub use manners::manners_of;

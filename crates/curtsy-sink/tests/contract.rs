@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Document, Head, Sink};
 use curtsy_parse::html;
-use curtsy_sim::sink_contract::{KeptRow, SinkRig, keep_the_contract};
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, Options, SqliteSink};
+use curtsy_testkit::sink::{KeptRow, SinkRig, keep_the_contract};
 use rusqlite::Connection;
 use serde_json::Value;
 

@@ -212,7 +212,7 @@ fn what_a_worker_meets_is_shown() {
 #[cfg(feature = "postgres")]
 #[test]
 fn a_page_is_written_by_the_transaction_of_its_exchange() {
-    let server = curtsy_sim::services::Postgres::start();
+    let server = curtsy_testkit::services::Postgres::start();
     let url = server.database();
     drop(crawl(&Place::Postgres(url.clone()), &["/admin", "/page"]));
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();

@@ -15,6 +15,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("curtsy-sink", &["curtsy-core", "curtsy-engine", "curtsy-file", "curtsy-parse"]),
     ("curtsy-judge", &["curtsy-core"]),
     ("curtsy-sim", &["curtsy-core", "curtsy-engine", "curtsy-judge"]),
+    ("curtsy-lab", &["curtsy-core", "curtsy-judge", "curtsy-sim"]),
+    ("curtsy-testkit", &["curtsy-core", "curtsy-engine", "curtsy-sim"]),
     (
         "curtsy-crawl",
         &["curtsy-core", "curtsy-engine", "curtsy-fetch", "curtsy-store", "curtsy-sink"],
@@ -33,6 +35,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "curtsy-crawl",
             "curtsy-judge",
             "curtsy-sim",
+            "curtsy-lab",
             "curtsy-serve",
         ],
     ),
@@ -67,7 +70,7 @@ const ALL_BELOW_SERVE: &[&str] = &[
     "curtsy-sink",
     "curtsy-crawl",
     "curtsy-judge",
-    "curtsy-sim",
+    "curtsy-lab",
     "curtsy-tiles",
 ];
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use curtsy_core::policy::{Layers, Policy, Reach};
 use curtsy_judge::{Exchange, Fault, InStartOrder, Judge};
-use curtsy_sim::loopback::{Scene, Settings, Sites};
+use curtsy_lab::sites::{Scene, Settings, Sites};
 use curtsy_sim::manners_of;
 use serde_json::{Value as Json, json};
 

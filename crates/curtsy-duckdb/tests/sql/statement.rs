@@ -1,6 +1,6 @@
 //! The statement itself: how it is written, which tables it means, and what it says to those who write it wrongly.
 
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 use serde_json::json;
 
 use crate::harness::{QUICK, Town, list};

@@ -1,6 +1,6 @@
 //! Bad input: a clear word, and the process lives on.
 
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 use serde_json::json;
 
 use crate::functions::nobody;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curtsy_sim::zoo::{Case, Expect, Group, Settings, Zoo, cases};
+use curtsy_lab::zoo::{Case, Expect, Group, Settings, Zoo, cases};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::client::{Client, approach, request, robots, run};

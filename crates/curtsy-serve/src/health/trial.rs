@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use curtsy_judge::Exchange;
-use curtsy_sim::loopback::{Answer as Said, Host, Scene, Settings, Sitemap, Sites};
+use curtsy_lab::sites::{Answer as Said, Host, Scene, Settings, Sitemap, Sites};
 use curtsy_store::Place;
 
 use crate::ServeSpec;

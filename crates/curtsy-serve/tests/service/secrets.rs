@@ -4,7 +4,7 @@
 //! user asked for), since that is what the user typed or the site links to, and in the cache. They stand in no list of requests, no
 //! friction signal, no note, no figure, no message and no log.
 
-use curtsy_sim::loopback::{Answer as Said, Body, Ending};
+use curtsy_lab::sites::{Answer as Said, Body, Ending};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, send};

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use curtsy_core::policy::Policy;
 use curtsy_judge::{Exchange, Fault, InStartOrder, Judge};
-use curtsy_sim::loopback::{Answer as Said, Host, Scene, Settings, Sitemap, Sites};
+use curtsy_lab::sites::{Answer as Said, Host, Scene, Settings, Sitemap, Sites};
 use curtsy_sim::manners_of;
 
 /// A small business: seven pages, a sitemap, and a page that robots.txt forbids.

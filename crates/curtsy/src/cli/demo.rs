@@ -11,7 +11,7 @@ use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::{DiscoverySpec, Scope, TrapLimits};
 use curtsy_fetch::Settings as Outlet;
 use curtsy_judge::{InStartOrder, Judge};
-use curtsy_sim::loopback::{Scene, Settings, Sites};
+use curtsy_lab::sites::{Scene, Settings, Sites};
 use curtsy_sim::manners_of;
 
 use super::progress::Progressing;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use curtsy_sim::loopback::{Health, Listen, Scene, Served, Settings, Sites};
+use curtsy_lab::sites::{Health, Listen, Scene, Served, Settings, Sites};
 use serde_json::json;
 
 use super::ends::Ends;

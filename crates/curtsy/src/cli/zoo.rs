@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use curtsy_core::policy::read_span;
-use curtsy_sim::zoo::{Case, Group, Host, Seen, Settings, Zoo, cases};
+use curtsy_lab::zoo::{Case, Group, Host, Seen, Settings, Zoo, cases};
 use serde_json::{Value, json};
 
 use super::ends::Ends;

@@ -2,7 +2,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 
 use crate::harness::{Served, Town, number, texts};
 

@@ -10,7 +10,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use curtsy_core::policy::{Layers, Policy, Reach};
 use curtsy_judge::{Exchange, Fault, InStartOrder, Judge, Plan, Report};
-use curtsy_sim::loopback::{Scene, Settings, Sites};
+use curtsy_lab::sites::{Scene, Settings, Sites};
 use curtsy_sim::manners_of;
 use rusqlite::Connection;
 

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 
 use crate::harness::{Town, number, program, texts};
 

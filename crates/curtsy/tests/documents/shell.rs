@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use curtsy_sim::loopback::{Scene, Settings, Sites};
-use curtsy_sim::services::Redis;
+use curtsy_lab::sites::{Scene, Settings, Sites};
+use curtsy_testkit::services::Redis;
 
 use crate::web::Web;
 

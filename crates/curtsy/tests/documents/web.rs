@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::thread;
 
-use curtsy_sim::loopback::{Answer, Body, Host, Listen, Scene, Settings, Sites};
+use curtsy_lab::sites::{Answer, Body, Host, Listen, Scene, Settings, Sites};
 
 pub(crate) struct Web {
     /// The proxy's URL.

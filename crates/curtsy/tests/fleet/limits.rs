@@ -4,9 +4,9 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use curtsy_core::limits::Hit;
-use curtsy_sim::loopback::Scene;
-use curtsy_sim::services::free_port;
-use curtsy_sim::zoo::{Settings, Zoo, cases};
+use curtsy_lab::sites::Scene;
+use curtsy_lab::zoo::{Settings, Zoo, cases};
+use curtsy_testkit::services::free_port;
 
 use crate::fleet::{Fleet, metrics, until};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use curtsy_judge::Exchange;
-use curtsy_sim::zoo::{Case, Expect, Group, Host, cases};
+use curtsy_lab::zoo::{Case, Expect, Group, Host, cases};
 use rusqlite::Connection;
 
 use crate::visit::{Said, Visit, is_guarded, last_of, refused_by, row_of};

@@ -7,8 +7,8 @@ use std::io::Read;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use curtsy_sim::loopback::{Scene, Settings, Sites};
-use curtsy_sim::zoo::{Case, Deadline, Expect, Group, Host, Seen, cases};
+use curtsy_lab::sites::{Scene, Settings, Sites};
+use curtsy_lab::zoo::{Case, Deadline, Expect, Group, Host, Seen, cases};
 
 use crate::visit::Visit;
 

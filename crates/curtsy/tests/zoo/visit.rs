@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use curtsy_sim::zoo::{Case, Host, Settings, Zoo};
+use curtsy_lab::zoo::{Case, Host, Settings, Zoo};
 use rusqlite::Connection;
 
 static FOLDERS: AtomicU32 = AtomicU32::new(0);

@@ -1,0 +1,11 @@
+//! The laboratory: web sites on loopback with real sockets, for any crawler.
+//!
+//! [`sites`] plays scripted sites and keeps the access log that the judge reads. [`zoo`] serves
+//! hosts that misbehave, each in one way.
+
+mod clock;
+mod log;
+mod request;
+pub mod sites;
+mod wire;
+pub mod zoo;
