@@ -3,9 +3,13 @@
 //! [`sites`] plays scripted sites and keeps the access log that the judge reads. [`zoo`] serves
 //! hosts that misbehave, each in one way.
 
+mod certificate;
 mod clock;
+mod event_loop;
 mod log;
 mod request;
 pub mod sites;
 mod wire;
 pub mod zoo;
+
+pub use event_loop::StartError;

@@ -1,7 +1,7 @@
 //! One accepted connection's bytes, plain or over TLS.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr};
+use std::net::Shutdown;
 use std::time::Duration;
 
 use mio::net::TcpStream;
@@ -18,10 +18,6 @@ impl Wire {
         match self {
             Wire::Plain(stream) | Wire::Secure(_, stream) => stream,
         }
-    }
-
-    pub(crate) fn peer(&mut self) -> Option<SocketAddr> {
-        self.stream().peer_addr().ok()
     }
 
     /// Reads what is there; 0 is the end. Over TLS the handshake goes on meanwhile.

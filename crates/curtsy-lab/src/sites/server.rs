@@ -1,41 +1,20 @@
-//! The loop: one thread, one poll, every connection a small machine.
-//!
-//! It is written on the poll itself, not on an async runtime, because its log is evidence: the time at which a request was read must be the
-//! time of that read, and it must know how late its own reads can have been ([`clock`](crate::clock)).
+//! The server of scripted sites: reads requests, has the host's stage answer them, and sends the
+//! answers at the times that the script gives.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io::{self, ErrorKind};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, UNIX_EPOCH};
 
 use curtsy_judge::{Exchange, Scheme};
-use mio::event::Event;
 use mio::net::TcpStream;
-use mio::{Events, Poll};
 
-use super::door::Door;
-use super::line::{Line, Next, Phase, split_port};
+use super::connection::{Next, Phase, SiteState};
 use super::stage::{Asked, Stage, Then, refusal};
-use crate::clock::{Clock, Lateness, READ_WITHIN, Stalls, TICK};
-use crate::log::Log;
-use crate::request::{self, BODY_BYTES_MAX, HEAD_BYTES_MAX, Reading};
-
-/// What the owner of the sites may ask of the loop.
-pub(super) enum Order {
-    /// The exchanges so far.
-    Log(SyncSender<Vec<Exchange>>),
-    /// How it fared.
-    Health(SyncSender<Health>),
-    /// How many requests stand before a gate.
-    AtGate(String, SyncSender<usize>),
-    /// Opens a gate, for those who stand there and all who come.
-    Open(String, SyncSender<()>),
-    /// The end.
-    Stop,
-}
+use crate::clock::Stalls;
+use crate::event_loop::{ClosedBy, Connection, EventLoop, Fate, Serve, split_port};
+use crate::request::{self, BODY_BYTES_MAX, HEAD_BYTES_MAX, Reading, Request};
 
 /// How the server itself fared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,515 +23,435 @@ pub struct Health {
     pub stalls: Stalls,
     /// Connections accepted.
     pub accepted: u64,
-    /// Connections closed at once, since there were too many.
+    /// Connections closed at once because too many were open.
     pub turned_away: u64,
     /// Exchanges that the log in memory had no room for.
     pub forgotten: u64,
 }
 
-pub(super) struct Server {
-    pub(super) poll: Poll,
-    pub(super) orders: Receiver<Order>,
-    pub(super) clock: Clock,
-    pub(super) lateness: Lateness,
-    pub(super) doors: Vec<Door>,
-    pub(super) stages: Vec<Stage>,
-    /// Who goes by a name at an address.
-    pub(super) names: HashMap<(Ipv4Addr, String), usize>,
-    pub(super) lines: Vec<Option<Line>>,
-    pub(super) free: Vec<usize>,
-    pub(super) generations: u32,
-    pub(super) timers: BinaryHeap<Reverse<(u64, Alarm)>>,
-    pub(super) log: Log,
-    pub(super) health: Health,
-    pub(super) lines_max: usize,
-    pub(super) date: (u64, Arc<str>),
-    /// Every read goes here first.
-    pub(super) chunk: Box<[u8]>,
-    /// A door could not be emptied, for want of descriptors.
-    pub(super) knocking: bool,
+/// The hosts of a scene, as the event loop serves them.
+pub(super) struct SiteServer {
+    stages: Vec<Stage>,
+    /// The hosts of each listener: the first answers to the bare address too.
+    residents: Vec<Vec<usize>>,
+    /// Hosts by address and name.
+    names: HashMap<(Ipv4Addr, String), usize>,
+    /// The current second, as an HTTP-date.
+    date: (u64, Arc<str>),
     /// Handshakes begun since the last poll.
-    pub(super) shaken: u32,
+    handshakes: u32,
     /// Gates that were opened.
-    pub(super) open: HashSet<String>,
+    open_gates: HashSet<String>,
+    /// When idle connections were last looked for.
+    swept: u64,
 }
 
+/// When a host refuses connections.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Alarm {
-    Line(usize, u32),
-    Shut(usize),
-    Open(usize),
+pub(super) enum RefusalTimer {
+    Begins(usize),
+    Ends(usize),
 }
 
-/// What becomes of a connection.
-pub(super) enum Fate {
-    Stays,
-    Gone,
-}
+type SiteLoop = EventLoop<SiteServer>;
+type SiteConnection = Connection<SiteState>;
 
-impl Server {
-    pub(super) fn new(
-        poll: Poll,
-        orders: Receiver<Order>,
-        doors: Vec<Door>,
-        stages: Vec<Stage>,
-        log: Log,
-        lines_max: usize,
-    ) -> io::Result<Server> {
-        let mut names = HashMap::new();
-        for door in &doors {
-            for &resident in &door.residents {
-                let name = stages[resident].host.name.to_ascii_lowercase();
-                names.insert((door.address, name), resident);
-            }
-        }
-        let clock = Clock::new();
-        let mut server = Server {
-            poll,
-            orders,
-            clock,
-            lateness: Lateness::new(clock.now()),
-            doors,
-            stages,
-            names,
-            lines: Vec::new(),
-            free: Vec::new(),
-            generations: 0,
-            timers: BinaryHeap::new(),
-            log,
-            health: Health::default(),
-            lines_max,
-            date: (0, "".into()),
-            chunk: vec![0; READ_BYTES].into(),
-            knocking: false,
-            shaken: 0,
-            open: HashSet::new(),
-        };
-        for index in 0..server.doors.len() {
-            server.register(index)?;
-        }
-        Ok(server)
-    }
+impl Serve for SiteServer {
+    type State = SiteState;
+    type Timer = RefusalTimer;
+    type Summary = Health;
 
-    /// Runs until it is told to stop, and gives the log back.
-    pub(super) fn run(mut self) -> (Vec<Exchange>, Health, io::Result<()>) {
-        let mut events = Events::with_capacity(EVENTS_MAX);
-        let mut whole = true;
-        let mut swept = self.clock.now();
-        let ended = loop {
-            let entered = self.clock.now();
-            let next = self.timers.peek().map(|Reverse((at, _))| at.saturating_sub(entered));
-            let timeout = next.map_or(TICK, |micros| TICK.min(Duration::from_micros(micros)));
-            match self.poll.poll(&mut events, Some(timeout)) {
-                Ok(()) => {}
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => break Err(error),
-            }
-            self.shaken = 0;
-            self.lateness.polled(entered, self.clock.now(), whole);
-            let mut count = 0;
-            for event in &events {
-                count += 1;
-                self.on(event);
-            }
-            whole = count < EVENTS_MAX;
-            self.ring();
-            if std::mem::take(&mut self.knocking) {
-                (0..self.doors.len()).for_each(|door| self.accept(door));
-            }
-            if entered.saturating_sub(swept) > SWEPT_EVERY {
-                swept = entered;
-                self.sweep();
-            }
-            if self.obey() {
-                break Ok(());
-            }
-        };
-        let now = self.clock.now();
-        for line in self.lines.iter_mut().flatten() {
-            if let Some((exchange, _)) = line.ended(now) {
-                self.log.push(exchange);
-            }
+    fn accepted(sites: &mut SiteLoop, listener: usize) -> SiteState {
+        let now = sites.clock.now();
+        let mut state = SiteState { deadline: now + IDLE_MAX, ..SiteState::default() };
+        let resident = sites.server.residents[listener].first();
+        if let Some(&resident) = resident.filter(|_| sites.listeners[listener].tls.is_some()) {
+            let stage = &mut sites.server.stages[resident];
+            let range = stage.host.handshake;
+            state.handshake_waits = true;
+            state.deaf_until = now + stage.wait(range).as_micros() as u64;
         }
-        let health = self.health();
-        let (exchanges, written) = self.log.finish();
-        (exchanges, health, ended.and(written))
-    }
-
-    fn health(&self) -> Health {
-        let stalls = self.lateness.stalls.clone();
-        Health { stalls, forgotten: self.log.forgotten(), ..self.health.clone() }
-    }
-
-    fn on(&mut self, event: &Event) {
-        match event.token().0 {
-            WAKER => {}
-            token if token < LINES => self.accept(token - DOORS),
-            token => {
-                let index = token - LINES;
-                let Some(mut line) = self.lines.get_mut(index).and_then(Option::take) else {
-                    return;
-                };
-                line.ending |= event.is_read_closed();
-                if event.is_readable() || event.is_read_closed() {
-                    line.unread_since.get_or_insert(self.lateness.unread_since);
-                }
-                let fate = self.go_on(index, &mut line);
-                self.settle(index, line, fate);
-            }
-        }
+        state
     }
 
     /// Sends what may be sent, answers what was read, and reads what is there.
-    fn go_on(&mut self, index: usize, line: &mut Line) -> Fate {
-        let mut fate = self.send(index, line);
-        if matches!(fate, Fate::Stays) {
-            fate = self.answer(index, line);
+    fn advance(sites: &mut SiteLoop, index: usize, connection: &mut SiteConnection) -> Fate {
+        let mut fate = sites.send(index, connection);
+        if fate == Fate::Open {
+            fate = sites.answer(index, connection);
         }
-        if matches!(fate, Fate::Stays) && line.unread_since.is_some() {
-            fate = self.receive(index, line);
+        if fate == Fate::Open && connection.unread_since.is_some() {
+            fate = sites.receive(index, connection);
         }
         fate
     }
 
-    pub(super) fn settle(&mut self, index: usize, mut line: Line, fate: Fate) {
-        match fate {
-            Fate::Stays => self.lines[index] = Some(line),
-            Fate::Gone => {
-                let _ = self.poll.registry().deregister(line.wire.stream());
-                self.free.push(index);
+    fn interrupted(connection: &mut SiteConnection, now: u64) -> Option<Exchange> {
+        connection.state.ended(now).map(|(exchange, _)| exchange)
+    }
+
+    fn due(sites: &mut SiteLoop, timer: RefusalTimer) {
+        match timer {
+            RefusalTimer::Begins(resident) => sites.refuse(resident),
+            RefusalTimer::Ends(resident) => sites.end_refusal(resident),
+        }
+    }
+
+    /// Closes connections on which nothing has happened for too long.
+    fn polled(sites: &mut SiteLoop) {
+        sites.server.handshakes = 0;
+        let now = sites.clock.now();
+        if now.saturating_sub(sites.server.swept) > SWEPT_EVERY {
+            sites.server.swept = now;
+            for index in sites.find(|connection| connection.state.deadline < now) {
+                sites.with(index, |_, _| Fate::Closed(now, ClosedBy::Server));
             }
         }
     }
 
+    fn summary(sites: &SiteLoop) -> Health {
+        Health {
+            stalls: sites.lateness.stalls.clone(),
+            accepted: sites.accepted,
+            turned_away: sites.turned_away,
+            forgotten: sites.log.forgotten(),
+        }
+    }
+}
+
+impl SiteServer {
+    /// The hosts of each listener, by the listener's address.
+    pub(super) fn new(stages: Vec<Stage>, listeners: Vec<(Ipv4Addr, Vec<usize>)>) -> SiteServer {
+        let mut names = HashMap::new();
+        for (address, residents) in &listeners {
+            for &resident in residents {
+                let name = stages[resident].host.name.to_ascii_lowercase();
+                names.insert((*address, name), resident);
+            }
+        }
+        SiteServer {
+            stages,
+            residents: listeners.into_iter().map(|(_, residents)| residents).collect(),
+            names,
+            date: (0, "".into()),
+            handshakes: 0,
+            open_gates: HashSet::new(),
+            swept: 0,
+        }
+    }
+
+    /// Returns the host that a request names, or that has the bare address.
+    fn resident(&self, connection: &SiteConnection, name: &str) -> Option<usize> {
+        let (residents, address) = (&self.residents[connection.listener], connection.local.ip());
+        let name = name.strip_suffix('.').unwrap_or(name);
+        // Most listeners have one host, requested by its own name.
+        let first = *residents.first()?;
+        if self.stages[first].host.name.eq_ignore_ascii_case(name) {
+            return Some(first);
+        }
+        if let Some(resident) = self.names.get(&(*address, name.to_ascii_lowercase())) {
+            return Some(*resident).filter(|resident| residents.contains(resident));
+        }
+        let bare = name.parse() == Ok(*address) || name.eq_ignore_ascii_case("localhost");
+        bare.then_some(first)
+    }
+}
+
+impl SiteLoop {
     /// Reads what has come, and answers it.
-    pub(super) fn receive(&mut self, index: usize, line: &mut Line) -> Fate {
+    fn receive(&mut self, index: usize, connection: &mut SiteConnection) -> Fate {
         loop {
             let now = self.clock.now();
-            if now < line.deaf_until {
-                self.alarm(line.deaf_until, index, line);
-                return Fate::Stays;
+            let state = &mut connection.state;
+            if now >= state.deaf_until
+                && state.handshake_waits
+                && self.server.handshakes >= HANDSHAKES_AT_ONCE
+            {
+                // A handshake takes long: requests of others are read between two of them.
+                state.deaf_until = now + 1;
             }
-            if line.kept_waiting && self.shaken >= HANDSHAKES_AT_ONCE {
-                // A handshake is long work: others' requests are read between them.
-                line.deaf_until = now + 1;
-                self.alarm(line.deaf_until, index, line);
-                return Fate::Stays;
+            if now < state.deaf_until {
+                self.wake_at(state.deaf_until, index, connection);
+                return Fate::Open;
             }
-            if std::mem::take(&mut line.kept_waiting) {
-                self.shaken += 1;
-                line.unread_since = Some(now);
+            if std::mem::take(&mut state.handshake_waits) {
+                self.server.handshakes += 1;
+                connection.unread_since = Some(now);
             }
-            if line.input.len() > HEAD_BYTES_MAX + BODY_BYTES_MAX {
+            if connection.input.len() > HEAD_BYTES_MAX + BODY_BYTES_MAX {
                 // Read on when what is here has been answered.
-                return Fate::Stays;
+                return Fate::Open;
             }
-            if !line.heard && line.input.is_empty() && self.turns_deaf(line, now) {
-                self.alarm(line.deaf_until, index, line);
-                return Fate::Stays;
+            if self.turns_deaf(connection, now) {
+                self.wake_at(connection.state.deaf_until, index, connection);
+                return Fate::Open;
             }
-            match line.wire.read(&mut self.chunk) {
-                Ok(0) => return self.hung_up(line, now),
-                Ok(count) => {
-                    let fate = self.take_in(index, line, count, now);
-                    if matches!(fate, Fate::Gone) {
-                        return fate;
+            match connection.wire.read(&mut self.chunk) {
+                Ok(count @ 1..) => {
+                    if !matches!(connection.state.phase, Phase::Lingering) {
+                        connection.state.deadline = now + READING_MAX;
+                        connection.take_in(&self.chunk[..count], now);
+                        let fate = self.answer(index, connection);
+                        if fate != Fate::Open {
+                            return fate;
+                        }
                     }
                     // A short read has emptied the socket; what comes later is reported anew.
-                    if count < self.chunk.len() && line.scheme == Scheme::Http && !line.ending {
-                        line.unread_since = None;
-                        return Fate::Stays;
+                    let plain = connection.scheme == Scheme::Http;
+                    if count < self.chunk.len() && plain && !connection.read_closed {
+                        connection.unread_since = None;
+                        return Fate::Open;
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    line.unread_since = None;
-                    return Fate::Stays;
+                    connection.unread_since = None;
+                    return Fate::Open;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return self.hung_up(line, now),
+                Ok(0) | Err(_) => return Fate::Closed(now, ClosedBy::Client),
             }
         }
     }
 
-    /// Whether this request is one that the host reads late. TLS can't tell before it has read, so only plain hosts are deaf.
-    fn turns_deaf(&mut self, line: &mut Line, now: u64) -> bool {
-        if line.scheme != Scheme::Http || !matches!(line.phase, Phase::Reading) {
+    /// Whether the host reads the request at hand late. Over TLS this is not known before the
+    /// request was read, so only plain hosts do.
+    fn turns_deaf(&mut self, connection: &mut SiteConnection, now: u64) -> bool {
+        let state = &mut connection.state;
+        let begins = !state.heard && connection.input.is_empty();
+        if !begins || connection.scheme != Scheme::Http || !matches!(state.phase, Phase::Reading) {
             return false;
         }
-        let Some(&resident) = self.doors[line.listener].residents.first() else { return false };
-        if self.stages[resident].host.deaf.is_none() {
+        let residents = &self.server.residents[connection.listener];
+        let Some(&resident) = residents.first() else { return false };
+        let stage = &mut self.server.stages[resident];
+        // Only when something is there: chance is drawn for a request, not for a look.
+        if stage.host.deaf.is_none()
+            || !matches!(peek(connection.wire.stream()), Ok(count) if count > 0)
+        {
             return false;
         }
-        // Only when something is there: the draw is for a request, not for a look.
-        if !matches!(peek(line.wire.stream()), Ok(count) if count > 0) {
-            return false;
+        state.heard = true;
+        let lasts = stage.deaf();
+        if let Some(lasts) = lasts {
+            state.deaf_until = now + lasts.as_micros() as u64;
         }
-        line.heard = true;
-        match self.stages[resident].deaf() {
-            Some(lasts) => {
-                line.deaf_until = now + lasts.as_micros() as u64;
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn take_in(&mut self, index: usize, line: &mut Line, count: usize, now: u64) -> Fate {
-        if matches!(line.phase, Phase::Lingering) {
-            return Fate::Stays;
-        }
-        if line.input.is_empty() {
-            line.input_at = now;
-            line.input_late =
-                line.unread_since.is_some_and(|since| now.saturating_sub(since) > READ_WITHIN);
-        }
-        line.deadline = now + READING_MAX;
-        line.input.extend_from_slice(&self.chunk[..count]);
-        self.answer(index, line)
+        lasts.is_some()
     }
 
     /// Answers what has been read, request by request.
-    fn answer(&mut self, index: usize, line: &mut Line) -> Fate {
-        while matches!(line.phase, Phase::Reading) && !line.input.is_empty() {
-            let input = std::mem::take(&mut line.input);
+    fn answer(&mut self, index: usize, connection: &mut SiteConnection) -> Fate {
+        while matches!(connection.state.phase, Phase::Reading) && !connection.input.is_empty() {
+            let mut input = std::mem::take(&mut connection.input);
             let used = match request::read(&input) {
                 Reading::Unfinished => 0,
                 Reading::Whole(request) => {
-                    self.say(line, &request);
+                    self.say(connection, &request);
                     request.bytes
                 }
                 Reading::Wrong(status) => {
-                    let exchange = line.asked_nonsense();
-                    let (now, date) = self.date();
-                    let said = refusal(status, &date, &mut line.output);
-                    line.answer(exchange, said, &date, now);
+                    let exchange = connection.exchange(&Request {
+                        method: "UNREADABLE".into(),
+                        target: "/".into(),
+                        host: Some(connection.local.to_string().into()),
+                        ..Request::default()
+                    });
+                    self.refuse_request(connection, exchange, status);
                     input.len()
                 }
             };
-            line.input = input;
-            line.input.drain(..used);
+            input.drain(..used);
+            connection.input = input;
             if used == 0 {
-                return Fate::Stays;
+                return Fate::Open;
             }
-            line.heard = false;
-            if let Fate::Gone = self.send(index, line) {
-                return Fate::Gone;
+            connection.state.heard = false;
+            let fate = self.send(index, connection);
+            if fate != Fate::Open {
+                return fate;
             }
         }
-        Fate::Stays
+        Fate::Open
     }
 
-    fn say(&mut self, line: &mut Line, request: &request::Request<'_>) {
-        let exchange = line.asked(request);
+    fn refuse_request(&mut self, connection: &mut SiteConnection, exchange: Exchange, status: u16) {
+        let (now, date) = self.date();
+        let said = refusal(status, &date, &mut connection.state.output);
+        connection.state.answer(exchange, said, &date, now);
+    }
+
+    fn say(&mut self, connection: &mut SiteConnection, request: &Request<'_>) {
+        let exchange = connection.exchange(request);
         let (now, date) = self.date();
         let named = request.host.as_deref().unwrap_or_default();
-        let Some(resident) = self.resident(line, split_port(named).0) else {
-            let said = refusal(421, &date, &mut line.output);
-            return line.answer(exchange, said, &date, now);
+        let Some(resident) = self.server.resident(connection, split_port(named).0) else {
+            return self.refuse_request(connection, exchange, 421);
         };
         if !matches!(&*request.method, "GET" | "HEAD") {
-            let said = refusal(405, &date, &mut line.output);
-            return line.answer(exchange, said, &date, now);
+            return self.refuse_request(connection, exchange, 405);
         }
-        if self.stages[resident].begins(now) {
-            for window in self.stages[resident].host.refuse.clone() {
+        if self.server.stages[resident].begins(now) {
+            for window in self.server.stages[resident].host.refuse.clone() {
                 let at = |span: Duration| now + span.as_micros() as u64;
-                self.timers.push(Reverse((at(window.from), Alarm::Shut(resident))));
-                self.timers.push(Reverse((at(window.to), Alarm::Open(resident))));
+                self.set_timer(at(window.from), RefusalTimer::Begins(resident));
+                self.set_timer(at(window.to), RefusalTimer::Ends(resident));
             }
         }
-        let stage = &mut self.stages[resident];
+        let state = &mut connection.state;
+        let stage = &mut self.server.stages[resident];
         let close = request.close
-            || stage.host.close_after.is_some_and(|most| line.answered.saturating_add(1) >= most);
+            || stage.host.close_after.is_some_and(|most| state.answered.saturating_add(1) >= most);
         let asked = Asked {
             path: request.path_and_query(),
             head_only: request.method == "HEAD",
             if_none_match: request.if_none_match.as_deref(),
             if_modified_since: request.if_modified_since.as_deref(),
-            base: &format_args!("{}://{named}", line.scheme.as_str()),
+            base: &format_args!("{}://{named}", connection.scheme.as_str()),
             close,
             now,
             date: &date,
         };
-        let mut said = stage.say(&asked, &mut line.output);
-        said.gate = said.gate.filter(|gate| !self.open.contains(&**gate));
-        line.answer(exchange, said, &date, now);
+        let mut said = stage.say(&asked, &mut state.output);
+        said.gate = said.gate.filter(|gate| !self.server.open_gates.contains(&**gate));
+        state.answer(exchange, said, &date, now);
     }
 
     /// Sends what may be sent by now.
-    fn send(&mut self, index: usize, line: &mut Line) -> Fate {
-        let enough = line.sent.saturating_add(SENT_AT_ONCE);
+    fn send(&mut self, index: usize, connection: &mut SiteConnection) -> Fate {
+        let enough = connection.state.sent.saturating_add(SENT_AT_ONCE);
         loop {
-            let Phase::Answering(answering) = &mut line.phase else {
-                return match line.wire.flushed() {
-                    Ok(_) => Fate::Stays,
-                    Err(_) => Fate::Gone,
+            let Connection { wire, state, .. } = connection;
+            let Phase::Answering(answering) = &mut state.phase else {
+                return match wire.flushed() {
+                    Ok(_) => Fate::Open,
+                    Err(_) => self.hung_up(),
                 };
             };
-            while line.sent < answering.allowed {
-                if line.sent >= enough {
+            while state.sent < answering.allowed {
+                if state.sent >= enough {
                     // A long body takes turns with the others, or they would be read late.
-                    let now = self.clock.now();
-                    self.alarm(now, index, line);
-                    return Fate::Stays;
+                    self.wake_at(self.clock.now(), index, connection);
+                    return Fate::Open;
                 }
-                let end = answering.allowed.min(line.sent + SENT_AT_ONCE);
-                line.wrote_at = self.clock.now();
-                match line.wire.write(&line.output[line.sent..end]) {
-                    Ok(count) => line.sent += count,
+                let end = answering.allowed.min(state.sent + SENT_AT_ONCE);
+                state.wrote_at = self.clock.now();
+                match wire.write(&state.output[state.sent..end]) {
+                    Ok(count) => state.sent += count,
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                        line.deadline = self.clock.now() + SENDING_MAX;
-                        return Fate::Stays;
+                        state.deadline = self.clock.now() + SENDING_MAX;
+                        return Fate::Open;
                     }
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    Err(_) => {
-                        let now = self.clock.now();
-                        return self.hung_up(line, now);
-                    }
+                    Err(_) => return self.hung_up(),
                 }
             }
-            match line.wire.flushed() {
+            match wire.flushed() {
                 Ok(true) => {}
-                Ok(false) => return Fate::Stays,
-                Err(_) => {
-                    let now = self.clock.now();
-                    return self.hung_up(line, now);
-                }
+                Ok(false) => return Fate::Open,
+                Err(_) => return self.hung_up(),
             }
             let now = self.clock.now();
             match answering.next(now) {
                 Next::Send => {}
                 Next::WaitUntil(at) => {
-                    line.deadline = at + SENDING_MAX;
-                    self.alarm(at, index, line);
-                    return Fate::Stays;
+                    state.deadline = at + SENDING_MAX;
+                    self.wake_at(at, index, connection);
+                    return Fate::Open;
                 }
                 Next::Held => {
-                    line.deadline = u64::MAX;
-                    return Fate::Stays;
+                    state.deadline = u64::MAX;
+                    return Fate::Open;
                 }
-                Next::Finished => return self.finished(line, now),
+                Next::Finished => return self.finished(connection, now),
             }
         }
+    }
+
+    fn hung_up(&self) -> Fate {
+        Fate::Closed(self.clock.now(), ClosedBy::Client)
     }
 
     /// An answer has come to its end.
-    fn finished(&mut self, line: &mut Line, now: u64) -> Fate {
+    fn finished(&mut self, connection: &mut SiteConnection, now: u64) -> Fate {
+        let Connection { wire, state, .. } = connection;
         // Before the last write: a client may act on it before this thread is run again.
-        let at = if line.sent > 0 { line.wrote_at } else { now };
-        let Some((exchange, then)) = line.ended(at) else { return Fate::Stays };
+        let at = if state.sent > 0 { state.wrote_at } else { now };
+        let Some((exchange, then)) = state.ended(at) else { return Fate::Open };
         let whole = exchange.complete;
         self.log.push(exchange);
-        line.deadline = now + IDLE_MAX;
+        state.deadline = now + IDLE_MAX;
         match then {
-            Then::Next => Fate::Stays,
+            Then::Next => {}
             Then::Reset => {
-                line.wire.reset();
-                Fate::Gone
+                wire.reset();
+                return Fate::Closed(now, ClosedBy::Server);
             }
             Then::Close | Then::Hang => {
-                line.wire.end(whole);
-                line.phase = Phase::Lingering;
-                line.deadline = now + LINGERING_MAX;
-                Fate::Stays
+                wire.end(whole);
+                state.phase = Phase::Lingering;
+                state.deadline = now + LINGERING_MAX;
             }
         }
+        Fate::Open
     }
 
-    /// The client has closed: an answer under way ends here.
-    pub(super) fn hung_up(&mut self, line: &mut Line, now: u64) -> Fate {
-        if let Some((exchange, _)) = line.ended(now) {
-            self.log.push(exchange);
-        }
-        Fate::Gone
-    }
-
-    fn alarm(&mut self, at: u64, index: usize, line: &Line) {
-        self.timers.push(Reverse((at, Alarm::Line(index, line.generation))));
-    }
-
-    /// Does what is due.
-    fn ring(&mut self) {
+    /// Refuses connections to a host from now on, and resets those that it has.
+    fn refuse(&mut self, resident: usize) {
         let now = self.clock.now();
-        while let Some(Reverse((at, alarm))) = self.timers.peek().copied() {
-            if at > now {
-                return;
-            }
-            self.timers.pop();
-            match alarm {
-                Alarm::Line(index, generation) => {
-                    let fits = |line: &mut Line| line.generation == generation;
-                    let Some(slot) = self.lines.get_mut(index) else { continue };
-                    let Some(mut line) = slot.take_if(fits) else { continue };
-                    let fate = self.go_on(index, &mut line);
-                    self.settle(index, line, fate);
-                }
-                Alarm::Shut(resident) => self.shut(resident, now),
-                Alarm::Open(resident) => self.open(resident, now),
+        for listener in self.listeners_of(resident) {
+            self.close_listener(listener);
+            for index in self.find(|connection| connection.listener == listener) {
+                self.with(index, |_, connection| {
+                    connection.wire.reset();
+                    Fate::Closed(now, ClosedBy::Server)
+                });
             }
         }
     }
 
-    /// Closes connections on which nothing has happened for too long.
-    fn sweep(&mut self) {
-        let now = self.clock.now();
-        for index in 0..self.lines.len() {
-            if let Some(mut line) = self.lines[index].take_if(|line| line.deadline < now) {
-                let fate = self.hung_up(&mut line, now);
-                self.settle(index, line, fate);
+    fn end_refusal(&mut self, resident: usize) {
+        for listener in self.listeners_of(resident) {
+            if self.open_listener(listener).is_err() {
+                // Another program has the port: tried again.
+                let at = self.clock.now() + LISTEN_AGAIN;
+                self.set_timer(at, RefusalTimer::Ends(resident));
             }
         }
     }
 
-    /// The lines whose answers are held behind a gate.
-    fn at_gate(&self, gate: &str) -> Vec<usize> {
-        let held = |line: &Line| match &line.phase {
+    fn listeners_of(&self, resident: usize) -> Vec<usize> {
+        let residents = self.server.residents.iter().enumerate();
+        residents.filter(|(_, all)| all.contains(&resident)).map(|(index, _)| index).collect()
+    }
+
+    /// The connections whose answers are held behind a gate.
+    pub(super) fn at_gate(&self, gate: &str) -> Vec<usize> {
+        self.find(|connection| match &connection.state.phase {
             Phase::Answering(answering) => answering.gate.as_deref() == Some(gate),
             Phase::Reading | Phase::Lingering => false,
-        };
-        let lines = self.lines.iter().enumerate();
-        lines.filter(|(_, line)| line.as_ref().is_some_and(held)).map(|(index, _)| index).collect()
+        })
     }
 
-    fn open_gate(&mut self, gate: String) {
+    pub(super) fn open_gate(&mut self, gate: String) {
         for index in self.at_gate(&gate) {
-            let Some(mut line) = self.lines[index].take() else { continue };
-            if let Phase::Answering(answering) = &mut line.phase {
-                answering.gate = None;
-            }
-            let fate = self.go_on(index, &mut line);
-            self.settle(index, line, fate);
-        }
-        self.open.insert(gate);
-    }
-
-    /// Does what the owner asks; true if it is to stop.
-    fn obey(&mut self) -> bool {
-        while let Ok(order) = self.orders.try_recv() {
-            // An owner that no longer waits needs no answer.
-            match order {
-                Order::Log(tell) => drop(tell.send(self.log.so_far())),
-                Order::Health(tell) => drop(tell.send(self.health())),
-                Order::AtGate(gate, tell) => drop(tell.send(self.at_gate(&gate).len())),
-                Order::Open(gate, tell) => {
-                    self.open_gate(gate);
-                    let _ = tell.send(());
+            self.with(index, |sites, connection| {
+                if let Phase::Answering(answering) = &mut connection.state.phase {
+                    answering.gate = None;
                 }
-                Order::Stop => return true,
-            }
+                SiteServer::advance(sites, index, connection)
+            });
         }
-        false
+        self.server.open_gates.insert(gate);
     }
 
     /// Now, and as an HTTP-date.
     fn date(&mut self) -> (u64, Arc<str>) {
         let now = self.clock.now();
         let second = now / 1_000_000;
-        if self.date.0 != second {
+        if self.server.date.0 != second {
             let at = UNIX_EPOCH + Duration::from_secs(second);
-            self.date = (second, httpdate::fmt_http_date(at).into());
+            self.server.date = (second, httpdate::fmt_http_date(at).into());
         }
-        (now, Arc::clone(&self.date.1))
+        (now, Arc::clone(&self.server.date.1))
     }
 }
 
@@ -561,20 +460,15 @@ fn peek(stream: &TcpStream) -> io::Result<usize> {
     stream.peek(&mut [0; 1])
 }
 
-pub(super) const WAKER: usize = 0;
-pub(super) const DOORS: usize = 1;
-/// Tokens from here on are connections.
-pub(super) const LINES: usize = 1 << 20;
-/// What one poll reports at most.
-const EVENTS_MAX: usize = 4096;
 /// Handshakes that are begun between two polls.
 const HANDSHAKES_AT_ONCE: u32 = 8;
 /// What one connection may send before the others' turn.
 const SENT_AT_ONCE: usize = 256 << 10;
-const READ_BYTES: usize = 16 << 10;
-/// In microseconds: a connection without a request, a request without an end, an answer that the client doesn't read, a goodbye.
-pub(super) const IDLE_MAX: u64 = 120_000_000;
+/// In microseconds: a connection without a request, a request without an end, an answer that the
+/// client doesn't read, a connection that was closed on our side, a look for idle connections.
+const IDLE_MAX: u64 = 120_000_000;
 const READING_MAX: u64 = 30_000_000;
 const SENDING_MAX: u64 = 60_000_000;
 const LINGERING_MAX: u64 = 2_000_000;
 const SWEPT_EVERY: u64 = 500_000;
+const LISTEN_AGAIN: u64 = 100_000;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::certificate::Certificate;
 use super::script::Script;
+use crate::certificate::Fault;
 
 /// One misbehaviour, on a host of its own.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub(super) enum Speaks {
     /// HTTP/1.1 without TLS.
     Plain,
     /// HTTP/1.1 over TLS.
-    Tls(Certificate),
+    Tls(Fault),
     /// HTTP/2 over TLS.
     Http2,
     /// Bytes of the case's own on the port where TLS is expected.

@@ -9,35 +9,26 @@
 mod bomb;
 mod case;
 mod cases;
-mod certificate;
+mod connection;
 mod frames;
 mod hpack;
 mod http;
-mod line;
 mod script;
 mod server;
 
-use std::collections::HashMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel, sync_channel};
-use std::thread::JoinHandle;
-
-use mio::net::TcpListener;
-use mio::{Poll, Token, Waker};
 
 pub use case::{Case, Deadline, Expect, Group};
 pub use cases::cases;
-pub use server::{Connection, Seen};
+pub use server::{ConnectionRecord, Seen};
 
+use crate::StartError;
+use crate::certificate::{Authority, Fault};
+use crate::event_loop::{Running, Serve, allow_open_files, listen_on_one_port, open_log};
 use case::Speaks;
-use certificate::{Authorities, Certificate};
-use server::{Den, Order, Server, WAKER};
-
-use crate::log::Log;
-use crate::sites::{StartError, allow_open_files, listen};
+use server::{CONNECTIONS_MAX, ZooServer};
 
 /// A zoo that is open; dropping it closes it.
 ///
@@ -49,9 +40,7 @@ use crate::sites::{StartError, allow_open_files, listen};
 pub struct Zoo {
     hosts: Vec<Host>,
     ca_pem: String,
-    orders: Sender<Order>,
-    waker: Arc<Waker>,
-    thread: Option<JoinHandle<io::Result<Seen>>>,
+    running: Running<ZooServer>,
 }
 
 /// How to serve.
@@ -80,18 +69,42 @@ impl Zoo {
     /// Listens, and serves on a thread of its own.
     pub fn open(cases: Vec<Case>, settings: Settings) -> Result<Zoo, StartError> {
         allow_open_files(cases.len() * 8);
-        let authorities = Authorities::new()?;
-        let (dens, elsewhere) = dens(cases, &settings, &authorities)?;
-        let hosts = dens.iter().map(Den::host).collect();
-        let log = Log::new(LOG_IN_MEMORY_MAX, settings.log.as_deref()).map_err(|source| {
-            StartError::Log { path: settings.log.clone().unwrap_or_default(), source }
-        })?;
-        let poll = Poll::new()?;
-        let waker = Arc::new(Waker::new(poll.registry(), Token(WAKER))?);
-        let (orders, taken) = channel();
-        let server = Server::new(poll, taken, dens, elsewhere, log)?;
-        let thread = std::thread::Builder::new().name("zoo".to_owned()).spawn(|| server.run())?;
-        Ok(Zoo { hosts, ca_pem: authorities.pem, orders, waker, thread: Some(thread) })
+        let authority = Authority::new("curtsy zoo, for tests")?;
+        let unknown = Authority::new("nobody you know")?;
+        let of_kind = |tls: bool| {
+            let all = cases.iter().enumerate();
+            let chosen = all.filter(|(_, case)| case.speaks.tls() == tls);
+            chosen.map(|(index, _)| address(index)).collect::<Vec<_>>()
+        };
+        let mut plain = listen_on_one_port(settings.port, &of_kind(false))?.into_iter();
+        let mut secure = listen_on_one_port(settings.tls_port, &of_kind(true))?.into_iter();
+        let mut listeners = Vec::with_capacity(cases.len());
+        let mut hosts = Vec::with_capacity(cases.len());
+        for case in &cases {
+            let of_its_kind = if case.speaks.tls() { &mut secure } else { &mut plain };
+            let mut listener = of_its_kind.next().expect("one was opened for each case");
+            let address = listener.address;
+            let names = vec![address.ip().to_string()];
+            listener.tls = match case.speaks {
+                Speaks::Plain | Speaks::Raw => None,
+                Speaks::Tls(Fault::UnknownIssuer) => {
+                    Some(unknown.server(names, Fault::None, b"http/1.1")?)
+                }
+                Speaks::Tls(fault) => Some(authority.server(names, fault, b"http/1.1")?),
+                Speaks::Http2 => Some(authority.server(names, Fault::None, b"h2")?),
+            };
+            listeners.push(listener);
+            let scheme = if case.speaks.tls() { "https" } else { "http" };
+            let url = format!("{scheme}://{address}/");
+            hosts.push(Host { case: case.clone(), address, url });
+        }
+        let behaves = |host: &&Host| host.case.group == Group::Control && !host.case.speaks.tls();
+        let elsewhere = hosts.iter().find(behaves);
+        let elsewhere = elsewhere.map_or(String::new(), |host| format!("http://{}", host.address));
+        let log = open_log(LOG_IN_MEMORY_MAX, settings.log.as_deref())?;
+        let server = ZooServer::new(cases, elsewhere);
+        let running = Running::start("zoo", server, listeners, log, CONNECTIONS_MAX)?;
+        Ok(Zoo { hosts, ca_pem: authority.pem, running })
     }
 
     /// The cases with their hosts, in the order in which they were given.
@@ -99,92 +112,24 @@ impl Zoo {
         &self.hosts
     }
 
-    /// The certificate of the authority that vouches for those hosts whose certificates are good.
+    /// The certificate of the authority that signed the certificates that are good.
     pub fn ca_pem(&self) -> &str {
         &self.ca_pem
     }
 
-    /// What it has seen so far.
+    /// What the zoo has seen so far.
     pub fn look(&self) -> Seen {
-        let (tell, told) = sync_channel(1);
-        let asked = self.orders.send(Order::Look(tell)).is_ok() && self.waker.wake().is_ok();
-        asked.then(|| told.recv().ok()).flatten().unwrap_or_default()
+        let seen = self.running.ask(|server| (server.log.so_far(), ZooServer::summary(server)));
+        let (log, seen) = seen.unwrap_or_default();
+        Seen { log, ..seen }
     }
 
-    /// Closes it, breaking off what is under way. The log's file is whole then.
+    /// Closes the zoo; what is under way is cut off. The log's file is complete afterwards.
     pub fn close(mut self) -> io::Result<Seen> {
-        self.end().unwrap_or_else(|| Err(io::Error::other("the zoo's thread panicked")))
+        let panicked = || io::Error::other("the zoo's thread panicked");
+        let (log, seen, ended) = self.running.stop().ok_or_else(panicked)?;
+        ended.map(|()| Seen { log, ..seen })
     }
-
-    fn end(&mut self) -> Option<io::Result<Seen>> {
-        let thread = self.thread.take()?;
-        // A server that has failed already has nobody to tell.
-        let _ = self.orders.send(Order::Stop);
-        let _ = self.waker.wake();
-        thread.join().ok()
-    }
-}
-
-impl Drop for Zoo {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-impl Den {
-    fn host(&self) -> Host {
-        let scheme = if self.case.speaks.tls() { "https" } else { "http" };
-        let url = format!("{scheme}://{}/", self.address);
-        Host { case: self.case.clone(), address: self.address, url }
-    }
-}
-
-/// Opens every host on the port of its kind, and says where one is that behaves.
-fn dens(
-    cases: Vec<Case>,
-    settings: &Settings,
-    authorities: &Authorities,
-) -> Result<(Vec<Den>, String), StartError> {
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        match try_dens(&cases, settings, authorities) {
-            Err(StartError::Listen { source, .. })
-                if source.kind() == io::ErrorKind::AddrInUse && tries < TRIES => {}
-            other => return other,
-        }
-    }
-}
-
-fn try_dens(
-    cases: &[Case],
-    settings: &Settings,
-    authorities: &Authorities,
-) -> Result<(Vec<Den>, String), StartError> {
-    let (mut port, mut tls_port) = (settings.port, settings.tls_port);
-    let mut dens = Vec::with_capacity(cases.len());
-    for (index, case) in cases.iter().enumerate() {
-        let ip = address(index);
-        let port = if case.speaks.tls() { &mut tls_port } else { &mut port };
-        let listener = open(ip, *port)?;
-        *port = listener.local_addr()?.port();
-        let tls = match case.speaks {
-            Speaks::Plain | Speaks::Raw => None,
-            Speaks::Tls(fault) => Some(authorities.server(fault, ip, b"http/1.1")?),
-            Speaks::Http2 => Some(authorities.server(Certificate::Good, ip, b"h2")?),
-        };
-        let address = SocketAddrV4::new(ip, *port);
-        let listener = Some(listener);
-        dens.push(Den { case: case.clone(), address, listener, tls, asked: HashMap::new() });
-    }
-    let good = dens.iter().find(|den| den.case.group == Group::Control && !den.case.speaks.tls());
-    let elsewhere = good.map_or_else(String::new, |den| format!("http://{}", den.address));
-    Ok((dens, elsewhere))
-}
-
-fn open(ip: Ipv4Addr, port: u16) -> Result<TcpListener, StartError> {
-    let address = SocketAddrV4::new(ip, port);
-    listen(ip, port).map_err(|source| StartError::Listen { address, source })
 }
 
 /// Cases have addresses in their order, 200 to a network.
@@ -193,4 +138,3 @@ fn address(index: usize) -> Ipv4Addr {
 }
 
 const LOG_IN_MEMORY_MAX: usize = 1 << 20;
-const TRIES: u32 = 20;

@@ -1,8 +1,7 @@
 //! That nothing a client or a description does goes beyond its bounds.
 
-use curtsy_lab::sites::{
-    Answer, Ending, Host, Scene, SceneError, Settings, Sites, StartError, Window,
-};
+use curtsy_lab::StartError;
+use curtsy_lab::sites::{Answer, Ending, Host, Scene, SceneError, Settings, Sites, Window};
 
 use super::client::{Client, serve};
 

@@ -3,44 +3,34 @@
 use std::time::Duration;
 
 use super::super::case::{Case, Deadline, Expect, Group, Speaks};
-use super::super::certificate::Certificate;
 use super::super::script::{Script, Step};
+use crate::certificate::Fault;
 
 pub(super) fn cases() -> Vec<Case> {
     let case = |name, does, error| Case::new(Group::Tls, name, does, Expect::NoRobots(error));
     let with = |name, does, error, fault| case(name, does, error).speaks(Speaks::Tls(fault));
     let raw = |name, does, error, opens| case(name, does, error).speaks(Speaks::Raw).opens(opens);
     vec![
-        with("tls-expired", "Has a certificate of 2019", "tls_expired", Certificate::Expired),
-        with(
-            "tls-not-yet",
-            "Has a certificate of the year 3000",
-            "tls_expired",
-            Certificate::NotYet,
-        ),
-        with(
-            "tls-other-name",
-            "Has a certificate for another host",
-            "tls_name",
-            Certificate::OtherName,
-        ),
+        with("tls-expired", "Has a certificate of 2019", "tls_expired", Fault::Expired),
+        with("tls-not-yet", "Has a certificate of the year 3000", "tls_expired", Fault::NotYet),
+        with("tls-other-name", "Has a certificate for another host", "tls_name", Fault::OtherName),
         with(
             "tls-self-signed",
             "Has signed its certificate itself",
             "tls_issuer",
-            Certificate::SelfSigned,
+            Fault::SelfSigned,
         ),
         with(
             "tls-unknown-issuer",
             "Has a certificate of an authority that nobody knows",
             "tls_issuer",
-            Certificate::UnknownIssuer,
+            Fault::UnknownIssuer,
         ),
         with(
             "tls-other-key",
             "Signs the handshake with a key that is not its certificate's",
             "tls",
-            Certificate::OtherKey,
+            Fault::OtherKey,
         ),
         raw("tls-garbage", "Answers the handshake with noise", "tls", || {
             Script::say(*b"\x00\xff\x13\x37 this is no record \xfe\xed").silence()

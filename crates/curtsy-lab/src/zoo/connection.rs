@@ -1,4 +1,4 @@
-//! A connection, and how far its script has been played.
+//! What the zoo keeps of a connection: its script, and how far that has been played.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -9,21 +9,12 @@ use super::frames::Frames;
 use super::script::{Script, Step};
 use crate::wire::Wire;
 
-pub(super) struct Line {
-    pub(super) wire: Wire,
-    /// Whose it is.
-    pub(super) den: usize,
-    pub(super) number: u64,
-    pub(super) since: u64,
+pub(super) struct ZooState {
     pub(super) requests: u32,
     /// Bytes that have left.
     pub(super) sent: u64,
-    /// Where HTTP/2 is spoken.
+    /// For a connection that uses HTTP/2.
     pub(super) frames: Option<Frames>,
-    pub(super) input: Vec<u8>,
-    pub(super) input_at: u64,
-    pub(super) input_late: bool,
-    pub(super) unread_since: Option<u64>,
     pub(super) script: Script,
     exchanging: Option<Exchanging>,
     /// Bytes of the present step that have left.
@@ -31,7 +22,7 @@ pub(super) struct Line {
     /// Times that the present step was played.
     times: u64,
     wake: u64,
-    /// A script has its end, whatever it says.
+    /// A script ends at this time at the latest.
     until: u64,
     sent_before: u64,
 }
@@ -57,21 +48,13 @@ pub(super) enum Played {
     Closed,
 }
 
-impl Line {
-    pub(super) fn new(wire: Wire, den: usize, number: u64, now: u64) -> Line {
-        Line {
-            wire,
-            den,
-            number,
-            since: now,
+impl ZooState {
+    pub(super) fn new(frames: Option<Frames>, script: Script, now: u64) -> ZooState {
+        ZooState {
             requests: 0,
             sent: 0,
-            frames: None,
-            input: Vec::new(),
-            input_at: now,
-            input_late: false,
-            unread_since: None,
-            script: Script::default(),
+            frames,
+            script,
             exchanging: None,
             at: 0,
             times: 0,
@@ -83,6 +66,7 @@ impl Line {
 
     /// A request has come, and this is its answer.
     pub(super) fn begins(&mut self, exchanging: Exchanging, script: Script) {
+        self.requests += 1;
         self.until = exchanging.exchange.start + SCRIPT_LASTS;
         self.exchanging = Some(exchanging);
         self.script = script;
@@ -105,7 +89,7 @@ impl Line {
     }
 
     /// Plays as much of the script as can be played now. An error is a client that has left.
-    pub(super) fn play(&mut self, now: u64) -> io::Result<Played> {
+    pub(super) fn play(&mut self, wire: &mut Wire, now: u64) -> io::Result<Played> {
         let enough = self.sent + SENT_AT_ONCE;
         loop {
             if now < self.wake {
@@ -118,22 +102,22 @@ impl Line {
                 return Ok(Played::Much);
             }
             let Some(step) = self.script.steps.front().cloned() else {
-                return self.wire.flushed().map(|flushed| match flushed {
+                return wire.flushed().map(|flushed| match flushed {
                     true => Played::Out,
                     false => Played::Blocked,
                 });
             };
             match step {
-                Step::Say(bytes) => match self.push(&bytes, bytes.len())? {
+                Step::Say(bytes) => match self.push(wire, &bytes, bytes.len())? {
                     true => self.next(),
                     false => return Ok(Played::Blocked),
                 },
-                Step::Times(bytes, most) => match self.push(&bytes, bytes.len())? {
+                Step::Times(bytes, most) => match self.push(wire, &bytes, bytes.len())? {
                     true if self.times + 1 < most => (self.at, self.times) = (0, self.times + 1),
                     true => self.next(),
                     false => return Ok(Played::Blocked),
                 },
-                Step::Endless(bytes, every) => match self.push(&bytes, bytes.len())? {
+                Step::Endless(bytes, every) => match self.push(wire, &bytes, bytes.len())? {
                     true => {
                         self.at = 0;
                         self.wake = now + every.as_micros() as u64;
@@ -142,7 +126,7 @@ impl Line {
                 },
                 Step::Drip(bytes, every) => {
                     let upto = (self.at + 1).min(bytes.len());
-                    match self.push(&bytes, upto)? {
+                    match self.push(wire, &bytes, upto)? {
                         true if self.at >= bytes.len() => self.next(),
                         true => self.wake = now + every.as_micros() as u64,
                         false => return Ok(Played::Blocked),
@@ -154,20 +138,20 @@ impl Line {
                 }
                 Step::Silence => return Ok(Played::Until(self.until + 1)),
                 Step::HalfClose => {
-                    self.wire.end(false);
+                    wire.end(false);
                     self.script.steps.pop_front();
                     self.script.steps.push_front(Step::Silence);
                 }
                 Step::Close => {
-                    if !self.wire.flushed()? {
+                    if !wire.flushed()? {
                         return Ok(Played::Blocked);
                     }
                     let whole = self.exchanging.as_ref().is_some_and(|now| now.whole);
-                    self.wire.end(whole);
+                    wire.end(whole);
                     return Ok(Played::Closed);
                 }
                 Step::Reset => {
-                    self.wire.reset();
+                    wire.reset();
                     return Ok(Played::Closed);
                 }
             }
@@ -180,9 +164,9 @@ impl Line {
     }
 
     /// Sends the first `upto` bytes, as far as they have not left; true once they have.
-    fn push(&mut self, bytes: &Arc<[u8]>, upto: usize) -> io::Result<bool> {
+    fn push(&mut self, wire: &mut Wire, bytes: &Arc<[u8]>, upto: usize) -> io::Result<bool> {
         while self.at < upto {
-            match self.wire.write(&bytes[self.at..upto]) {
+            match wire.write(&bytes[self.at..upto]) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(count) => {
                     self.at += count;
