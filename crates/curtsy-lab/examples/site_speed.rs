@@ -1,14 +1,16 @@
-//! How many pages a CPU second of the loopback server serves, so that a benchmark knows that it measures the crawler.
+//! How many pages a CPU second of the loopback server serves, so that a benchmark knows that it
+//! measures the crawler.
 //!
-//! `cargo run --release -p curtsy-sim --example site_speed [SECONDS [CONNECTIONS [BYTES]]]`: 50 hosts of 200 pages, asked one after another on each of some
-//! connections. The server's thread is charged alone, by the kernel's own account of it.
+//! `cargo run --release -p curtsy-sim --example site_speed [SECONDS [CONNECTIONS [BYTES]]]`: 50
+//! hosts of 200 pages, asked one after another on each of some connections. The server's thread is
+//! charged alone, by the kernel's own account of it.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use curtsy_lab::sites::{Scene, Settings, Sites};
+use curtsy_lab::sites::{Scene, Sites, SitesSettings};
 
 fn main() {
     let mut numbers = std::env::args().skip(1).map(|text| text.parse::<u32>().expect("a number"));
@@ -17,7 +19,8 @@ fn main() {
     let folder = std::env::temp_dir().join(format!("site-speed-{}.jsonl", std::process::id()));
     for log in [None, Some(folder.clone())] {
         let shown = if log.is_some() { "with a log file" } else { "log in memory" };
-        let settings = Settings { log, log_in_memory_max: 1 << 16, ..Settings::default() };
+        let settings =
+            SitesSettings { log, log_in_memory_max: 1 << 16, ..SitesSettings::default() };
         let sites =
             Sites::start(Scene::plain(50, 200, 10, bytes), settings).expect("the sites start");
         let (pages, wall, server, writer) = measure(&sites, seconds, connections);
@@ -40,7 +43,8 @@ fn measure(sites: &Sites, seconds: u32, connections: u32) -> (u64, f64, f64, f64
     let began = Instant::now();
     let before = [cpu_of("sites"), cpu_of("site log")];
     std::thread::scope(|scope| {
-        // Each thread keeps several requests in flight, so that the server and not the clients' wake-ups is measured.
+        // Each thread keeps several requests in flight, so that the server and not the clients'
+        // wake-ups is measured.
         for thread in 0..CLIENTS {
             let (stop, pages) = (&stop, &pages);
             let share = connections.div_ceil(CLIENTS);

@@ -10,7 +10,7 @@ use rustls::pki_types::PrivateKeyDer;
 use crate::StartError;
 
 /// Signs the certificates of a server's hosts.
-pub(crate) struct Authority {
+pub(crate) struct TestAuthority {
     /// Its own certificate, for clients.
     pub(crate) pem: String,
     issuer: Issuer<'static, KeyPair>,
@@ -18,7 +18,7 @@ pub(crate) struct Authority {
 
 /// What is wrong with a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum CertificateFault {
     None,
     /// It has expired.
     Expired,
@@ -34,37 +34,40 @@ pub(crate) enum Fault {
     OtherKey,
 }
 
-impl Authority {
-    pub(crate) fn new(name: &str) -> Result<Authority, StartError> {
+impl TestAuthority {
+    pub(crate) fn new(name: &str) -> Result<TestAuthority, StartError> {
         let mut params = CertificateParams::new(Vec::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, name);
         let key = KeyPair::generate()?;
         let pem = params.self_signed(&key)?.pem();
-        Ok(Authority { pem, issuer: Issuer::new(params, key) })
+        Ok(TestAuthority { pem, issuer: Issuer::new(params, key) })
     }
 
     /// Returns what a server uses TLS with: one certificate for all of these names.
     pub(crate) fn server(
         &self,
         names: Vec<String>,
-        fault: Fault,
+        fault: CertificateFault,
         alpn: &[u8],
     ) -> Result<Arc<ServerConfig>, StartError> {
-        let names =
-            if fault == Fault::OtherName { vec!["elsewhere.test".to_owned()] } else { names };
+        let names = if fault == CertificateFault::OtherName {
+            vec!["elsewhere.test".to_owned()]
+        } else {
+            names
+        };
         let mut params = CertificateParams::new(names)?;
         match fault {
-            Fault::Expired => params.not_after = date_time_ymd(2020, 1, 1),
-            Fault::NotYet => params.not_before = date_time_ymd(3000, 1, 1),
+            CertificateFault::Expired => params.not_after = date_time_ymd(2020, 1, 1),
+            CertificateFault::NotYet => params.not_before = date_time_ymd(3000, 1, 1),
             _ => {}
         }
         let key = KeyPair::generate()?;
         let certificate = match fault {
-            Fault::SelfSigned => params.self_signed(&key)?,
+            CertificateFault::SelfSigned => params.self_signed(&key)?,
             _ => params.signed_by(&key, &self.issuer)?,
         };
-        let signs = if fault == Fault::OtherKey { KeyPair::generate()? } else { key };
+        let signs = if fault == CertificateFault::OtherKey { KeyPair::generate()? } else { key };
         let der = PrivateKeyDer::try_from(signs.serialize_der())
             .map_err(|why| StartError::Tls(why.to_owned()))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,25 +1,27 @@
 //! The server's clock, and how late its loop runs.
 //!
-//! Times are microseconds since 1970, read from the monotonic clock and anchored to the wall once: they never step.
+//! Times are microseconds since 1970, read from the monotonic clock and anchored to the wall once:
+//! they never step.
 //!
-//! A test server must read within 20 ms, and has to know when it didn't. What a poll reports was not there when the poll before it
-//! was entered, or that one had reported it. So a request that is read at t had waited for less than t minus the entry of the poll before:
-//! this bound needs no cooperation of the kernel, and holds however the thread was kept from running. Polls return every 4 ms
-//! at the latest, so an idle server's bound is small.
+//! A test server must read within 20 ms, and has to know when it didn't. What a poll reports was
+//! not there when the poll before it was entered, or that one had reported it. So a request that is
+//! read at t had waited for less than t minus the entry of the poll before: this bound needs no
+//! cooperation of the kernel, and holds however the thread was kept from running. Polls return
+//! every 4 ms at the latest, so an idle server's bound is small.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Reads the time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct LogClock {
     anchor: u64,
     since: Instant,
 }
 
-impl Clock {
-    pub(crate) fn new() -> Clock {
+impl LogClock {
+    pub(crate) fn new() -> LogClock {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Clock { anchor: wall.as_micros() as u64, since: Instant::now() }
+        LogClock { anchor: wall.as_micros() as u64, since: Instant::now() }
     }
 
     pub(crate) fn now(&self) -> u64 {
@@ -72,7 +74,8 @@ impl Lateness {
         Lateness { entered: now, unread_since: now, stalls: Stalls::default() }
     }
 
-    /// A poll was entered and has returned; `before_was_whole` if the one before it had room to report everything.
+    /// A poll was entered and has returned; `before_was_whole` if the one before it had room to
+    /// report everything.
     pub(crate) fn polled(&mut self, entered: u64, now: u64, before_was_whole: bool) {
         if before_was_whole {
             self.unread_since = self.entered;

@@ -22,10 +22,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustls::{ServerConfig, ServerConnection};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::clock::{Clock, Lateness, READ_WITHIN, TICK};
-use crate::log::Log;
-use crate::request::Request;
-use crate::wire::Wire;
+use crate::clock::{Lateness, LogClock, READ_WITHIN, TICK};
+use crate::log::AccessLog;
+use crate::request::RequestHead;
+use crate::wire::ServerWire;
 
 /// What a server does with its connections.
 pub(crate) trait Serve: Sized + Send + 'static {
@@ -37,32 +37,32 @@ pub(crate) trait Serve: Sized + Send + 'static {
     type Summary: Send;
 
     /// Returns the state of a connection that was accepted just now.
-    fn accepted(server: &mut EventLoop<Self>, listener: usize) -> Self::State;
+    fn accepted(server: &mut ServerLoop<Self>, listener: usize) -> Self::State;
     /// Reads and writes as much as is possible now.
     fn advance(
-        server: &mut EventLoop<Self>,
+        server: &mut ServerLoop<Self>,
         index: usize,
-        connection: &mut Connection<Self::State>,
-    ) -> Fate;
+        connection: &mut OpenConnection<Self::State>,
+    ) -> ConnectionFate;
     /// Takes the exchange that is under way, which ends here incomplete.
-    fn interrupted(connection: &mut Connection<Self::State>, now: u64) -> Option<Exchange>;
+    fn interrupted(connection: &mut OpenConnection<Self::State>, now: u64) -> Option<Exchange>;
     /// A connection was closed.
-    fn closed(&mut self, _connection: &Connection<Self::State>, _now: u64, _by: ClosedBy) {}
+    fn closed(&mut self, _connection: &OpenConnection<Self::State>, _now: u64, _by: ClosedBy) {}
     /// A timer of the server's own is due.
-    fn due(server: &mut EventLoop<Self>, timer: Self::Timer);
+    fn due(server: &mut ServerLoop<Self>, timer: Self::Timer);
     /// A poll and all of its events have been handled.
-    fn polled(_server: &mut EventLoop<Self>) {}
+    fn polled(_server: &mut ServerLoop<Self>) {}
     /// Returns what the owner wants to know of the server so far, without the log.
-    fn summary(server: &EventLoop<Self>) -> Self::Summary;
+    fn summary(server: &ServerLoop<Self>) -> Self::Summary;
 }
 
 /// A server and its poll.
-pub(crate) struct EventLoop<S: Serve> {
+pub(crate) struct ServerLoop<S: Serve> {
     pub(crate) server: S,
-    pub(crate) clock: Clock,
+    pub(crate) clock: LogClock,
     pub(crate) lateness: Lateness,
-    pub(crate) listeners: Vec<Listener>,
-    pub(crate) log: Log,
+    pub(crate) listeners: Vec<ListeningPort>,
+    pub(crate) log: AccessLog,
     /// Connections that were accepted.
     pub(crate) accepted: u64,
     /// Connections that were closed at once because too many were open.
@@ -70,18 +70,18 @@ pub(crate) struct EventLoop<S: Serve> {
     /// Every read goes here first.
     pub(crate) chunk: Box<[u8]>,
     poll: Poll,
-    orders: Receiver<Order<S>>,
-    connections: Vec<Option<Connection<S::State>>>,
+    orders: Receiver<LoopOrder<S>>,
+    connections: Vec<Option<OpenConnection<S::State>>>,
     connections_max: usize,
     free: Vec<usize>,
-    timers: BinaryHeap<Reverse<(u64, Timer<S::Timer>)>>,
+    timers: BinaryHeap<Reverse<(u64, LoopTimer<S::Timer>)>>,
     /// A listener could not be emptied because no file descriptor was left.
     accept_again: bool,
 }
 
 /// A connection that was accepted.
-pub(crate) struct Connection<T> {
-    pub(crate) wire: Wire,
+pub(crate) struct OpenConnection<T> {
+    pub(crate) wire: ServerWire,
     /// Its number in the log.
     pub(crate) number: u64,
     /// The listener that accepted it.
@@ -106,7 +106,7 @@ pub(crate) struct Connection<T> {
 }
 
 /// An address and port that the server listens on.
-pub(crate) struct Listener {
+pub(crate) struct ListeningPort {
     pub(crate) address: SocketAddrV4,
     pub(crate) tls: Option<Arc<ServerConfig>>,
     /// `None` while connections are refused.
@@ -115,7 +115,7 @@ pub(crate) struct Listener {
 
 /// What happens to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum ConnectionFate {
     /// It stays open.
     Open,
     /// It is closed, and this is the end of the exchange that was under way.
@@ -130,38 +130,38 @@ pub(crate) enum ClosedBy {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Timer<T> {
+enum LoopTimer<T> {
     /// The connection at this index, if it still has this number.
     Connection(usize, u64),
     Own(T),
 }
 
 /// What the owner asks of a running server. Without owner the server stops.
-type Order<S> = Box<dyn FnOnce(&mut EventLoop<S>) + Send>;
+type LoopOrder<S> = Box<dyn FnOnce(&mut ServerLoop<S>) + Send>;
 
 /// What a server leaves behind: the log, the summary, and why it stopped early.
-type Ended<S> = (Vec<Exchange>, <S as Serve>::Summary, io::Result<()>);
+type LoopEnd<S> = (Vec<Exchange>, <S as Serve>::Summary, io::Result<()>);
 
 /// A server on a thread of its own. Dropping it stops the server.
-pub(crate) struct Running<S: Serve> {
-    orders: Option<Sender<Order<S>>>,
+pub(crate) struct RunningServer<S: Serve> {
+    orders: Option<Sender<LoopOrder<S>>>,
     waker: Waker,
-    thread: Option<JoinHandle<Ended<S>>>,
+    thread: Option<JoinHandle<LoopEnd<S>>>,
 }
 
-impl<S: Serve> Running<S> {
+impl<S: Serve> RunningServer<S> {
     pub(crate) fn start(
         name: &str,
         server: S,
-        listeners: Vec<Listener>,
-        log: Log,
+        listeners: Vec<ListeningPort>,
+        log: AccessLog,
         connections_max: usize,
-    ) -> io::Result<Running<S>> {
+    ) -> io::Result<RunningServer<S>> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), Token(WAKER))?;
         let (sender, orders) = channel();
-        let clock = Clock::new();
-        let mut server = EventLoop {
+        let clock = LogClock::new();
+        let mut server = ServerLoop {
             server,
             clock,
             lateness: Lateness::new(clock.now()),
@@ -181,23 +181,23 @@ impl<S: Serve> Running<S> {
         (0..server.listeners.len()).try_for_each(|index| server.register(index))?;
         let run = || server.run();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run)?;
-        Ok(Running { orders: Some(sender), waker, thread: Some(thread) })
+        Ok(RunningServer { orders: Some(sender), waker, thread: Some(thread) })
     }
 
     /// Has the server's thread run a function. `None` if the server has failed.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&mut EventLoop<S>) -> T + Send + 'static,
+        question: impl FnOnce(&mut ServerLoop<S>) -> T + Send + 'static,
     ) -> Option<T> {
         let (answer, answered) = sync_channel(1);
-        let order: Order<S> = Box::new(move |server| drop(answer.send(question(server))));
+        let order: LoopOrder<S> = Box::new(move |server| drop(answer.send(question(server))));
         self.orders.as_ref()?.send(order).ok()?;
         self.waker.wake().ok()?;
         answered.recv().ok()
     }
 
     /// Stops the server; what is under way is cut off. `None` if its thread panicked.
-    pub(crate) fn stop(&mut self) -> Option<Ended<S>> {
+    pub(crate) fn stop(&mut self) -> Option<LoopEnd<S>> {
         let thread = self.thread.take()?;
         self.orders = None;
         // A server that has failed already needs no waking.
@@ -206,15 +206,15 @@ impl<S: Serve> Running<S> {
     }
 }
 
-impl<S: Serve> Drop for Running<S> {
+impl<S: Serve> Drop for RunningServer<S> {
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-impl<S: Serve> EventLoop<S> {
+impl<S: Serve> ServerLoop<S> {
     /// Runs until the owner stops it.
-    fn run(mut self) -> Ended<S> {
+    fn run(mut self) -> LoopEnd<S> {
         let mut events = Events::with_capacity(EVENTS_MAX);
         let mut whole = true;
         let ended = loop {
@@ -280,7 +280,7 @@ impl<S: Serve> EventLoop<S> {
     pub(crate) fn with(
         &mut self,
         index: usize,
-        act: impl FnOnce(&mut EventLoop<S>, &mut Connection<S::State>) -> Fate,
+        act: impl FnOnce(&mut ServerLoop<S>, &mut OpenConnection<S::State>) -> ConnectionFate,
     ) {
         let Some(connection) = self.connections.get_mut(index).and_then(Option::take) else {
             return;
@@ -291,10 +291,10 @@ impl<S: Serve> EventLoop<S> {
     fn with_taken(
         &mut self,
         index: usize,
-        mut connection: Connection<S::State>,
-        act: impl FnOnce(&mut EventLoop<S>, &mut Connection<S::State>) -> Fate,
+        mut connection: OpenConnection<S::State>,
+        act: impl FnOnce(&mut ServerLoop<S>, &mut OpenConnection<S::State>) -> ConnectionFate,
     ) {
-        let Fate::Closed(at, by) = act(self, &mut connection) else {
+        let ConnectionFate::Closed(at, by) = act(self, &mut connection) else {
             self.connections[index] = Some(connection);
             return;
         };
@@ -307,19 +307,19 @@ impl<S: Serve> EventLoop<S> {
     }
 
     /// The indexes of the open connections that fit.
-    pub(crate) fn find(&self, fits: impl Fn(&Connection<S::State>) -> bool) -> Vec<usize> {
+    pub(crate) fn find(&self, fits: impl Fn(&OpenConnection<S::State>) -> bool) -> Vec<usize> {
         let connections = self.connections.iter().enumerate();
         let fitting = connections.filter(|(_, one)| one.as_ref().is_some_and(&fits));
         fitting.map(|(index, _)| index).collect()
     }
 
     /// Has a connection advance at a time.
-    pub(crate) fn wake_at(&mut self, at: u64, index: usize, connection: &Connection<S::State>) {
-        self.timers.push(Reverse((at, Timer::Connection(index, connection.number))));
+    pub(crate) fn wake_at(&mut self, at: u64, index: usize, connection: &OpenConnection<S::State>) {
+        self.timers.push(Reverse((at, LoopTimer::Connection(index, connection.number))));
     }
 
     pub(crate) fn set_timer(&mut self, at: u64, timer: S::Timer) {
-        self.timers.push(Reverse((at, Timer::Own(timer))));
+        self.timers.push(Reverse((at, LoopTimer::Own(timer))));
     }
 
     /// Does what is due.
@@ -331,17 +331,17 @@ impl<S: Serve> EventLoop<S> {
             }
             self.timers.pop();
             match timer {
-                Timer::Connection(index, number) => {
-                    let same = |one: &mut Connection<S::State>| one.number == number;
+                LoopTimer::Connection(index, number) => {
+                    let same = |one: &mut OpenConnection<S::State>| one.number == number;
                     let slot = self.connections.get_mut(index);
                     if let Some(connection) = slot.and_then(|slot| slot.take_if(same)) {
-                        let advance = |server: &mut EventLoop<S>, connection: &mut _| {
+                        let advance = |server: &mut ServerLoop<S>, connection: &mut _| {
                             S::advance(server, index, connection)
                         };
                         self.with_taken(index, connection, advance);
                     }
                 }
-                Timer::Own(timer) => S::due(self, timer),
+                LoopTimer::Own(timer) => S::due(self, timer),
             }
         }
     }
@@ -414,19 +414,19 @@ impl<S: Serve> EventLoop<S> {
         &mut self,
         listener: usize,
         stream: TcpStream,
-    ) -> io::Result<Connection<S::State>> {
+    ) -> io::Result<OpenConnection<S::State>> {
         stream.set_nodelay(true)?;
-        let Listener { address, tls, .. } = &self.listeners[listener];
+        let ListeningPort { address, tls, .. } = &self.listeners[listener];
         let (local, peer) = (*address, stream.peer_addr().ok().map(|peer| peer.ip()));
         let (wire, scheme) = match tls {
-            None => (Wire::Plain(stream), Scheme::Http),
+            None => (ServerWire::Plain(stream), Scheme::Http),
             Some(config) => {
                 let session = ServerConnection::new(Arc::clone(config));
                 let session = session.map_err(io::Error::other)?;
-                (Wire::Secure(Box::new(session), stream), Scheme::Https)
+                (ServerWire::Secure(Box::new(session), stream), Scheme::Https)
             }
         };
-        Ok(Connection {
+        Ok(OpenConnection {
             wire,
             number: self.accepted,
             listener,
@@ -446,7 +446,7 @@ impl<S: Serve> EventLoop<S> {
     }
 }
 
-impl<T> Connection<T> {
+impl<T> OpenConnection<T> {
     /// Keeps bytes that were read at `now`.
     pub(crate) fn take_in(&mut self, bytes: &[u8], now: u64) {
         if self.input.is_empty() {
@@ -458,7 +458,7 @@ impl<T> Connection<T> {
     }
 
     /// Returns the first half of a log entry: the request.
-    pub(crate) fn exchange(&mut self, request: &Request<'_>) -> Exchange {
+    pub(crate) fn exchange(&mut self, request: &RequestHead<'_>) -> Exchange {
         let (name, port) = split_port(request.host.as_deref().unwrap_or_default());
         let text = |value: &Option<std::borrow::Cow<'_, str>>| value.as_deref().map(Arc::from);
         let agent = request.user_agent.as_deref();
@@ -543,9 +543,9 @@ pub enum StartError {
 }
 
 /// Opens the log of a server.
-pub(crate) fn open_log(in_memory_max: usize, file: Option<&Path>) -> Result<Log, StartError> {
+pub(crate) fn open_log(in_memory_max: usize, file: Option<&Path>) -> Result<AccessLog, StartError> {
     let path = file.unwrap_or(Path::new("")).to_owned();
-    Log::new(in_memory_max, file).map_err(|source| StartError::Log { path, source })
+    AccessLog::new(in_memory_max, file).map_err(|source| StartError::Log { path, source })
 }
 
 /// Raises the soft limit of open files as far as the hard one allows.
@@ -563,7 +563,7 @@ pub(crate) fn allow_open_files(sockets: usize) {
 pub(crate) fn listen_on_one_port(
     wanted: u16,
     addresses: &[Ipv4Addr],
-) -> Result<Vec<Listener>, StartError> {
+) -> Result<Vec<ListeningPort>, StartError> {
     let mut tries = 0;
     loop {
         tries += 1;
@@ -574,7 +574,7 @@ pub(crate) fn listen_on_one_port(
             let socket = listen(address).map_err(failed)?;
             port = socket.local_addr()?.port();
             let address = SocketAddrV4::new(ip, port);
-            Ok(Listener { address, tls: None, socket: Some(socket) })
+            Ok(ListeningPort { address, tls: None, socket: Some(socket) })
         };
         match addresses.iter().map(open).collect() {
             Err(StartError::Listen { source, .. })

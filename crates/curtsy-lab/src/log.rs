@@ -1,7 +1,7 @@
 //! Where the exchanges go: memory, a file, or both.
 //!
-//! The file is written by a thread of its own, since a disk that is busy would make the server read late. It is whole once the sites
-//! have stopped, and never far behind before.
+//! The file is written by a thread of its own, since a disk that is busy would make the server read
+//! late. It is whole once the sites have stopped, and never far behind before.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -12,23 +12,23 @@ use std::time::Duration;
 
 use curtsy_judge::{Exchange, write_line};
 
-pub(crate) struct Log {
+pub(crate) struct AccessLog {
     exchanges: Vec<Exchange>,
     in_memory_max: usize,
     /// Exchanges that memory had no room for.
     forgotten: u64,
-    file: Option<Writer>,
+    file: Option<LogWriter>,
 }
 
-struct Writer {
+struct LogWriter {
     tell: SyncSender<Exchange>,
     thread: JoinHandle<io::Result<()>>,
 }
 
-impl Log {
-    pub(crate) fn new(in_memory_max: usize, file: Option<&Path>) -> io::Result<Log> {
-        let file = file.map(Writer::open).transpose()?;
-        Ok(Log { exchanges: Vec::new(), in_memory_max, forgotten: 0, file })
+impl AccessLog {
+    pub(crate) fn new(in_memory_max: usize, file: Option<&Path>) -> io::Result<AccessLog> {
+        let file = file.map(LogWriter::open).transpose()?;
+        Ok(AccessLog { exchanges: Vec::new(), in_memory_max, forgotten: 0, file })
     }
 
     pub(crate) fn push(&mut self, exchange: Exchange) {
@@ -58,7 +58,7 @@ impl Log {
     pub(crate) fn finish(mut self) -> (Vec<Exchange>, io::Result<()>) {
         let written = match self.file.take() {
             None => Ok(()),
-            Some(Writer { tell, thread }) => {
+            Some(LogWriter { tell, thread }) => {
                 drop(tell);
                 thread.join().unwrap_or_else(|_| Err(io::Error::other("the log's thread panicked")))
             }
@@ -68,8 +68,8 @@ impl Log {
     }
 }
 
-impl Writer {
-    fn open(path: &Path) -> io::Result<Writer> {
+impl LogWriter {
+    fn open(path: &Path) -> io::Result<LogWriter> {
         let mut out = BufWriter::with_capacity(1 << 16, File::create(path)?);
         let (tell, told) = sync_channel::<Exchange>(WAITING_MAX);
         let write = move || loop {
@@ -80,7 +80,7 @@ impl Writer {
             }
         };
         let thread = std::thread::Builder::new().name("site log".to_owned()).spawn(write)?;
-        Ok(Writer { tell, thread })
+        Ok(LogWriter { tell, thread })
     }
 }
 

@@ -1,12 +1,13 @@
 //! Reads the head of a request from what a connection has sent so far.
 //!
-//! This is a test server's reader: strict about what frames a request, careless about the rest, bounded in everything.
+//! This is a test server's reader: strict about what frames a request, careless about the rest,
+//! bounded in everything.
 
 use std::borrow::Cow;
 
 /// A request whose head is there.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Request<'b> {
+pub(crate) struct RequestHead<'b> {
     pub(crate) method: Cow<'b, str>,
     /// As sent.
     pub(crate) target: Cow<'b, str>,
@@ -26,16 +27,16 @@ pub(crate) struct Request<'b> {
 
 /// What the bytes so far are.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Reading<'b> {
+pub(crate) enum RequestReading<'b> {
     /// The beginning of a request.
     Unfinished,
     /// A request, and perhaps the beginning of the next.
-    Whole(Request<'b>),
+    Whole(RequestHead<'b>),
     /// Nothing that can be answered but with this status, and then closed.
     Wrong(u16),
 }
 
-impl<'b> Request<'b> {
+impl<'b> RequestHead<'b> {
     /// The path and query that are asked for, in origin form.
     pub(crate) fn path_and_query(&self) -> &str {
         let target = &*self.target;
@@ -51,19 +52,19 @@ impl<'b> Request<'b> {
 }
 
 /// Reads the first request.
-pub(crate) fn read(bytes: &[u8]) -> Reading<'_> {
+pub(crate) fn read(bytes: &[u8]) -> RequestReading<'_> {
     // A client may send an empty line before a request (RFC 9112 §2.2).
     let skipped = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count().min(4);
     let bytes = &bytes[skipped..];
     let Some(head) = head_bytes(bytes) else {
         return if bytes.len() > HEAD_BYTES_MAX {
-            Reading::Wrong(431)
+            RequestReading::Wrong(431)
         } else {
-            Reading::Unfinished
+            RequestReading::Unfinished
         };
     };
     if head > HEAD_BYTES_MAX {
-        return Reading::Wrong(431);
+        return RequestReading::Wrong(431);
     }
     let mut lines = bytes[..head].split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.next().unwrap_or_default();
@@ -71,27 +72,27 @@ pub(crate) fn read(bytes: &[u8]) -> Reading<'_> {
     let (Some(method), Some(target), Some(version), None) =
         (words.next(), words.next(), words.next(), words.next())
     else {
-        return Reading::Wrong(400);
+        return RequestReading::Wrong(400);
     };
     if !method.iter().all(u8::is_ascii_alphabetic) || !version.starts_with(b"HTTP/1.") {
-        return Reading::Wrong(400);
+        return RequestReading::Wrong(400);
     }
     let text = String::from_utf8_lossy;
-    let mut request = Request {
+    let mut request = RequestHead {
         method: text(method),
         target: text(target),
         close: version == b"HTTP/1.0",
-        ..Request::default()
+        ..RequestHead::default()
     };
     let mut body = 0;
     for line in lines.take_while(|line| !line.is_empty()) {
         let Some(colon) = line.iter().position(|&byte| byte == b':') else {
-            return Reading::Wrong(400);
+            return RequestReading::Wrong(400);
         };
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         match name.len() {
-            4 if is("Host") && request.host.is_some() => return Reading::Wrong(400),
+            4 if is("Host") && request.host.is_some() => return RequestReading::Wrong(400),
             4 if is("Host") => request.host = Some(text(value)),
             4 if is("From") => request.from = Some(text(value)),
             6 if is("Cookie") => request.cookie = true,
@@ -104,11 +105,11 @@ pub(crate) fn read(bytes: &[u8]) -> Reading<'_> {
             13 if is("Authorization") => request.authorization = true,
             14 if is("Content-Length") => match text(value).parse::<usize>() {
                 Ok(length) if length <= BODY_BYTES_MAX => body = length,
-                Ok(_) => return Reading::Wrong(413),
-                Err(_) => return Reading::Wrong(400),
+                Ok(_) => return RequestReading::Wrong(413),
+                Err(_) => return RequestReading::Wrong(400),
             },
             17 if is("If-Modified-Since") => request.if_modified_since = Some(text(value)),
-            17 if is("Transfer-Encoding") => return Reading::Wrong(501),
+            17 if is("Transfer-Encoding") => return RequestReading::Wrong(501),
             _ => {}
         }
     }
@@ -118,13 +119,13 @@ pub(crate) fn read(bytes: &[u8]) -> Reading<'_> {
     }
     // RFC 9112 §3.2.
     if request.host.is_none() {
-        return Reading::Wrong(400);
+        return RequestReading::Wrong(400);
     }
     if bytes.len() < head + body {
-        return Reading::Unfinished;
+        return RequestReading::Unfinished;
     }
     request.bytes = skipped + head + body;
-    Reading::Whole(request)
+    RequestReading::Whole(request)
 }
 
 /// How long the head is, with the empty line at its end.
@@ -152,13 +153,13 @@ mod tests {
     #[test]
     fn loopback_requests_are_cut_where_they_end() {
         let text = b"GET /a?b HTTP/1.1\r\nHost: x\r\n\r\nGET /c HTTP/1.1\r\nHost: x\r\n\r\n";
-        let Reading::Whole(request) = read(text) else { panic!("a whole request") };
+        let RequestReading::Whole(request) = read(text) else { panic!("a whole request") };
         assert_eq!((&*request.target, request.bytes, request.close), ("/a?b", 30, false));
         for length in 0..30 {
-            assert_eq!(read(&text[..length]), Reading::Unfinished, "{length}");
+            assert_eq!(read(&text[..length]), RequestReading::Unfinished, "{length}");
         }
         let with_body = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET";
-        let Reading::Whole(request) = read(with_body) else { panic!("a whole request") };
+        let RequestReading::Whole(request) = read(with_body) else { panic!("a whole request") };
         assert_eq!(request.bytes, with_body.len() - 3);
     }
 
@@ -173,14 +174,14 @@ mod tests {
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n", 413),
             ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", 501),
         ] {
-            assert_eq!(read(text.as_bytes()), Reading::Wrong(status), "{text}");
+            assert_eq!(read(text.as_bytes()), RequestReading::Wrong(status), "{text}");
         }
-        assert_eq!(read(&[b'a'; HEAD_BYTES_MAX + 1]), Reading::Wrong(431));
+        assert_eq!(read(&[b'a'; HEAD_BYTES_MAX + 1]), RequestReading::Wrong(431));
     }
 
     #[test]
     fn loopback_requests_in_absolute_form_name_their_host() {
-        let Reading::Whole(request) =
+        let RequestReading::Whole(request) =
             read(b"GET http://a.test:8/x?y#z HTTP/1.1\r\nHost: b\r\n\r\n")
         else {
             panic!("a whole request")

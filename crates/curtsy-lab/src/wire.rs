@@ -8,23 +8,23 @@ use mio::net::TcpStream;
 use rustls::ServerConnection;
 use socket2::SockRef;
 
-pub(crate) enum Wire {
+pub(crate) enum ServerWire {
     Plain(TcpStream),
     Secure(Box<ServerConnection>, TcpStream),
 }
 
-impl Wire {
+impl ServerWire {
     pub(crate) fn stream(&mut self) -> &mut TcpStream {
         match self {
-            Wire::Plain(stream) | Wire::Secure(_, stream) => stream,
+            ServerWire::Plain(stream) | ServerWire::Secure(_, stream) => stream,
         }
     }
 
     /// Reads what is there; 0 is the end. Over TLS the handshake goes on meanwhile.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
-            Wire::Plain(stream) => stream.read(into),
-            Wire::Secure(session, stream) => loop {
+            ServerWire::Plain(stream) => stream.read(into),
+            ServerWire::Secure(session, stream) => loop {
                 match session.reader().read(into) {
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                     other => return other,
@@ -34,7 +34,7 @@ impl Wire {
                 }
                 let read = session.process_new_packets();
                 // The handshake's own messages, or the alert that says what was wrong.
-                Wire::push(session, stream)?;
+                ServerWire::push(session, stream)?;
                 read.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
             },
         }
@@ -43,14 +43,14 @@ impl Wire {
     /// Writes as much as goes.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Wire::Plain(stream) => stream.write(bytes),
-            Wire::Secure(session, stream) => {
-                Wire::push(session, stream)?;
+            ServerWire::Plain(stream) => stream.write(bytes),
+            ServerWire::Secure(session, stream) => {
+                ServerWire::push(session, stream)?;
                 if session.wants_write() {
                     return Err(ErrorKind::WouldBlock.into());
                 }
                 let taken = session.writer().write(bytes)?;
-                Wire::push(session, stream)?;
+                ServerWire::push(session, stream)?;
                 Ok(taken)
             }
         }
@@ -59,9 +59,9 @@ impl Wire {
     /// Whether everything written has left.
     pub(crate) fn flushed(&mut self) -> io::Result<bool> {
         match self {
-            Wire::Plain(_) => Ok(true),
-            Wire::Secure(session, stream) => {
-                Wire::push(session, stream)?;
+            ServerWire::Plain(_) => Ok(true),
+            ServerWire::Secure(session, stream) => {
+                ServerWire::push(session, stream)?;
                 Ok(!session.wants_write())
             }
         }
@@ -81,11 +81,11 @@ impl Wire {
     /// Says that nothing more comes. After a whole answer TLS says so too.
     pub(crate) fn end(&mut self, whole: bool) {
         // A client that is gone already needs no goodbye.
-        if let Wire::Secure(session, stream) = self
+        if let ServerWire::Secure(session, stream) = self
             && whole
         {
             session.send_close_notify();
-            let _ = Wire::push(session, stream);
+            let _ = ServerWire::push(session, stream);
         }
         let _ = self.stream().shutdown(Shutdown::Write);
     }

@@ -1,9 +1,10 @@
-//! The table of `docs/reference/zoo.md` is that of the code. `UPDATE_DOCS=1 cargo test -p curtsy-lab --test zoo_document` writes it anew.
+//! The table of `docs/reference/zoo.md` is that of the code. `UPDATE_DOCS=1 cargo test -p
+//! curtsy-lab --test zoo_document` writes it anew.
 
 use std::fmt::Write;
 use std::path::Path;
 
-use curtsy_lab::zoo::{Group, cases};
+use curtsy_lab::zoo::{CaseGroup, cases};
 
 #[test]
 fn the_table_of_cases_is_fresh() {
@@ -29,7 +30,7 @@ fn the_table_of_cases_is_fresh() {
 fn table() -> String {
     let cases = cases();
     let mut text = format!("{} cases.\n", cases.len());
-    for group in Group::ALL {
+    for group in CaseGroup::ALL {
         let name = group.name();
         let mut rows = cases.iter().filter(|case| case.group == group).peekable();
         if rows.peek().is_none() {
@@ -60,6 +61,6 @@ fn table() -> String {
 /// "≥ 120 misbehaviours, each a named, documented case."
 #[test]
 fn there_are_enough_of_them() {
-    let hostile = cases().iter().filter(|case| case.group != Group::Control).count();
+    let hostile = cases().iter().filter(|case| case.group != CaseGroup::Control).count();
     assert!(hostile >= 120, "{hostile}");
 }

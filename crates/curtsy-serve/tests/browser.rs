@@ -21,7 +21,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use curtsy_lab::sites::{Answer, Body, Host, Scene, Settings, Sites};
+use curtsy_lab::sites::{Answer, Body, Host, Scene, Sites, SitesSettings};
 use curtsy_serve::{Demo, ServeSpec};
 use serde_json::json;
 
@@ -144,7 +144,7 @@ fn target() -> PathBuf {
 
 fn serve(hosts: Vec<Host>) -> Sites {
     let hosts = hosts.into_iter().map(|host| host.at(Ipv4Addr::LOCALHOST)).collect();
-    Sites::start(Scene { seed: 12, hosts, ..Scene::default() }, Settings::default()).unwrap()
+    Sites::start(Scene { seed: 12, hosts, ..Scene::default() }, SitesSettings::default()).unwrap()
 }
 
 /// Pages of a site, in the order in which a run asks for them.

@@ -72,7 +72,8 @@ pub struct Answer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Body {
-    /// What the host would say to that path without a script; with a status that is not a success, a short text.
+    /// What the host would say to that path without a script; with a status that is not a success,
+    /// a short text.
     #[default]
     Own,
     /// Nothing.

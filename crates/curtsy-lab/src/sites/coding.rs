@@ -1,7 +1,7 @@
 //! How bodies are packed, and in which charset they are written.
 //!
-//! Brotli and Zstandard are stored, not compressed: both formats have blocks for that, every decoder must read them, and a test server
-//! needs no compressor.
+//! Brotli and Zstandard are stored, not compressed: both formats have blocks for that, every
+//! decoder must read them, and a test server needs no compressor.
 
 use std::io::Write;
 
@@ -46,12 +46,14 @@ impl Coding {
     }
 }
 
-/// RFC 7932 §9.2: a window of 64 KiB (one zero bit), then uncompressed meta-blocks, then an empty last one.
+/// RFC 7932 §9.2: a window of 64 KiB (one zero bit), then uncompressed meta-blocks, then an empty
+/// last one.
 fn brotli_stored(body: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(body.len() + 16);
     let mut first = true;
     for block in body.chunks(1 << 16) {
-        // ISLAST 0, MNIBBLES 0 (four nibbles), MLEN - 1 in 16 bits, ISUNCOMPRESSED 1; then to the next byte.
+        // ISLAST 0, MNIBBLES 0 (four nibbles), MLEN - 1 in 16 bits, ISUNCOMPRESSED 1; then to the
+        // next byte.
         let length = block.len() as u32 - 1;
         let (bits, width) = (length << 3 | 1 << 19, 20);
         // The first byte of the stream begins with the window's bit.
@@ -84,7 +86,8 @@ fn zstd_stored(body: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The text in a charset: any that the web knows; what it lacks is written as a character reference.
+/// The text in a charset: any that the web knows; what it lacks is written as a character
+/// reference.
 pub(super) fn in_charset(text: &str, charset: &str) -> Vec<u8> {
     match charset.to_ascii_lowercase().as_str() {
         "utf-16le" => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use curtsy_judge::Exchange;
 
-use super::stage::{Delivery, Said, Then};
+use super::stage::{AfterSend, SendPlan, SiteResponse};
 
 #[derive(Default)]
 pub(super) struct SiteState {
@@ -14,7 +14,7 @@ pub(super) struct SiteState {
     pub(super) deaf_until: u64,
     /// Whether it was drawn if the request at hand is read late: once for each request.
     pub(super) heard: bool,
-    pub(super) phase: Phase,
+    pub(super) phase: SitePhase,
     pub(super) output: Vec<u8>,
     pub(super) sent: usize,
     /// When the last write was begun.
@@ -25,7 +25,7 @@ pub(super) struct SiteState {
 }
 
 #[derive(Debug, Default)]
-pub(super) enum Phase {
+pub(super) enum SitePhase {
     /// Waits for a request, or for the rest of one.
     #[default]
     Reading,
@@ -39,7 +39,7 @@ pub(super) enum Phase {
 #[derive(Debug)]
 pub(super) struct Answering {
     pub(super) exchange: Exchange,
-    pub(super) delivery: Delivery,
+    pub(super) delivery: SendPlan,
     /// How much may be sent by now.
     pub(super) allowed: usize,
     /// When more may be sent.
@@ -50,7 +50,13 @@ pub(super) struct Answering {
 
 impl SiteState {
     /// Begins to send what was said; it is in `output`.
-    pub(super) fn answer(&mut self, mut exchange: Exchange, said: Said, date: &Arc<str>, now: u64) {
+    pub(super) fn answer(
+        &mut self,
+        mut exchange: Exchange,
+        said: SiteResponse,
+        date: &Arc<str>,
+        now: u64,
+    ) {
         exchange.status = said.status;
         exchange.date = said.status.map(|_| Arc::clone(date));
         if said.status.is_some() {
@@ -67,12 +73,14 @@ impl SiteState {
         self.answered += 1;
         let gate = said.gate;
         let answering = Answering { exchange, delivery, allowed: 0, wake, gate };
-        self.phase = Phase::Answering(Box::new(answering));
+        self.phase = SitePhase::Answering(Box::new(answering));
     }
 
     /// Takes the exchange under way, as it has come to its end: whole, or broken off.
-    pub(super) fn ended(&mut self, now: u64) -> Option<(Exchange, Then)> {
-        let Phase::Answering(answering) = std::mem::replace(&mut self.phase, Phase::Reading) else {
+    pub(super) fn ended(&mut self, now: u64) -> Option<(Exchange, AfterSend)> {
+        let SitePhase::Answering(answering) =
+            std::mem::replace(&mut self.phase, SitePhase::Reading)
+        else {
             return None;
         };
         let Answering { mut exchange, delivery, .. } = *answering;
@@ -95,21 +103,21 @@ impl SiteState {
 
 impl Answering {
     /// What is allowed has been sent: what now?
-    pub(super) fn next(&mut self, now: u64) -> Next {
+    pub(super) fn next(&mut self, now: u64) -> NextSend {
         if self.gate.is_some() {
-            return Next::Held;
+            return NextSend::Held;
         }
         if now < self.wake {
-            return Next::WaitUntil(self.wake);
+            return NextSend::WaitUntil(self.wake);
         }
-        let Delivery { send, head_bytes, piece, then, .. } = self.delivery;
+        let SendPlan { send, head_bytes, piece, then, .. } = self.delivery;
         if self.allowed >= send {
-            if then == Then::Hang {
-                self.delivery.then = Then::Close;
+            if then == AfterSend::Hang {
+                self.delivery.then = AfterSend::Close;
                 self.wake = now + HANGS;
-                return Next::WaitUntil(self.wake);
+                return NextSend::WaitUntil(self.wake);
             }
-            return Next::Finished;
+            return NextSend::Finished;
         }
         self.allowed = match piece {
             Some((_, wait)) if self.allowed == 0 => {
@@ -122,13 +130,13 @@ impl Answering {
             }
             _ => send,
         };
-        Next::Send
+        NextSend::Send
     }
 }
 
 /// What an answer does next.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextSend {
     /// More may be sent.
     Send,
     /// Nothing before this time.

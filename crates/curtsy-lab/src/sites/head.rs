@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::answer::Framing;
-use super::stage::Asked;
+use super::stage::SiteRequest;
 use curtsy_sim::web::{SECOND, Told};
 
 /// What stands in the head of an answer.
 #[derive(Default)]
-pub(super) struct Head {
+pub(super) struct ResponseHead {
     pub(super) status: u16,
     pub(super) content_type: String,
     pub(super) location: Option<Arc<str>>,
@@ -23,8 +23,8 @@ pub(super) struct Head {
 }
 
 pub(super) fn write_head(
-    head: &Head,
-    asked: &Asked<'_>,
+    head: &ResponseHead,
+    asked: &SiteRequest<'_>,
     body: Option<(Framing, usize)>,
     close: bool,
     out: &mut Vec<u8>,
@@ -70,7 +70,7 @@ pub(super) fn write_head(
 }
 
 /// Whether the client holds this very answer (RFC 9110 §13.1.2 and §13.1.3).
-pub(super) fn is_known(asked: &Asked<'_>, head: &Head) -> bool {
+pub(super) fn is_known(asked: &SiteRequest<'_>, head: &ResponseHead) -> bool {
     let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     match (asked.if_none_match, &head.etag) {
         (Some(known), Some(etag)) => known.split(',').any(|tag| opaque(tag) == opaque(etag)),

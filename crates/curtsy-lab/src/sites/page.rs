@@ -1,7 +1,8 @@
 //! The bytes of a page: generated ones, scripted ones, traps and walls.
 //!
-//! A generated page is a function of the seed and its number, and costs next to nothing to make: its links are written, the rest is
-//! cut from one text. So nothing is kept, whatever the number of pages.
+//! A generated page is a function of the seed and its number, and costs next to nothing to make:
+//! its links are written, the rest is cut from one text. So nothing is kept, whatever the number of
+//! pages.
 
 use std::io::Write;
 use std::sync::OnceLock;

@@ -1,12 +1,15 @@
 //! What stands on the loopback web: plain data, written in Rust or read from a TOML file.
 //!
-//! A host is its generated pages, its robots.txt and sitemaps, and a list of scripted [`Answer`]s that come before all of them.
-//! Times in a script count from the host's first request: nobody can have seen anything before it, and a crawler may take its time to
-//! start. Texts may say `{port}` and `{tls_port}`, and robots.txt and redirects `{base}`: `http://shop.test:8080`, as the client names the host.
+//! A host is its generated pages, its robots.txt and sitemaps, and a list of scripted [`Answer`]s
+//! that come before all of them. Times in a script count from the host's first request: nobody can
+//! have seen anything before it, and a crawler may take its time to start. Texts may say `{port}`
+//! and `{tls_port}`, and robots.txt and redirects `{base}`: `http://shop.test:8080`, as the client
+//! names the host.
 //!
-//! This is not the model of the simulated web ([`HostModel`](curtsy_sim::web::HostModel)). That one draws an answer's times and says whether a
-//! page is good; this one has to say every byte of it and takes its times from real sockets. They share what they have in common: seeds,
-//! addresses, and the ways to say Retry-After.
+//! This is not the model of the simulated web ([`HostModel`](curtsy_sim::web::HostModel)). That one
+//! draws an answer's times and says whether a page is good; this one has to say every byte of it
+//! and takes its times from real sockets. They share what they have in common: seeds, addresses,
+//! and the ways to say Retry-After.
 
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
@@ -45,7 +48,8 @@ pub struct Scene {
 pub struct Host {
     /// Its name in the `Host` header; without one it goes by its address.
     pub name: String,
-    /// Its address, in 127.0.0.0/8; without one the next free. Hosts with names may share an address.
+    /// Its address, in 127.0.0.0/8; without one the next free. Hosts with names may share an
+    /// address.
     pub address: Option<Ipv4Addr>,
     /// Where it listens.
     pub listen: Listen,
@@ -64,7 +68,8 @@ pub struct Host {
     pub answers: Vec<Answer>,
     /// When its listeners are closed, so that connections are refused.
     pub refuse: Vec<Window>,
-    /// How long a TLS handshake is kept waiting, least and most. Over plain TCP the kernel shakes hands by itself.
+    /// How long a TLS handshake is kept waiting, least and most. Over plain TCP the kernel shakes
+    /// hands by itself.
     pub handshake: Range,
     /// How long it thinks before each first byte, least and most.
     pub think: Range,
@@ -223,7 +228,8 @@ impl Scene {
         Scene { seed: 1, hosts: hosts.collect(), ..Scene::default() }
     }
 
-    /// Gives every host its address: those that ask for one get it, the others the next that nobody asked for.
+    /// Gives every host its address: those that ask for one get it, the others the next that nobody
+    /// asked for.
     pub(super) fn addresses(&self) -> Vec<Ipv4Addr> {
         let asked: HashSet<Ipv4Addr> = self.hosts.iter().filter_map(|host| host.address).collect();
         let mut free = (1..).map(|n| web::address(n as u64)).filter_map(|ip| match ip {

@@ -10,16 +10,17 @@ use std::time::{Duration, UNIX_EPOCH};
 use curtsy_judge::{Exchange, Scheme};
 use mio::net::TcpStream;
 
-use super::connection::{Next, Phase, SiteState};
-use super::stage::{Asked, Stage, Then, refusal};
+use super::connection::{NextSend, SitePhase, SiteState};
+use super::stage::{AfterSend, HostStage, SiteRequest, refusal};
 use crate::clock::Stalls;
-use crate::event_loop::{ClosedBy, Connection, EventLoop, Fate, Serve, split_port};
-use crate::request::{self, BODY_BYTES_MAX, HEAD_BYTES_MAX, Reading, Request};
+use crate::event_loop::{ClosedBy, ConnectionFate, OpenConnection, Serve, ServerLoop, split_port};
+use crate::request::{self, BODY_BYTES_MAX, HEAD_BYTES_MAX, RequestHead, RequestReading};
 
 /// How the server itself fared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Health {
-    /// When its own loop was too late to read within 20 ms: what was read then is marked in the log.
+pub struct SitesHealth {
+    /// When its own loop was too late to read within 20 ms: what was read then is marked in the
+    /// log.
     pub stalls: Stalls,
     /// Connections accepted.
     pub accepted: u64,
@@ -31,7 +32,7 @@ pub struct Health {
 
 /// The hosts of a scene, as the event loop serves them.
 pub(super) struct SiteServer {
-    stages: Vec<Stage>,
+    stages: Vec<HostStage>,
     /// The hosts of each listener: the first answers to the bare address too.
     residents: Vec<Vec<usize>>,
     /// Hosts by address and name.
@@ -53,13 +54,13 @@ pub(super) enum RefusalTimer {
     Ends(usize),
 }
 
-type SiteLoop = EventLoop<SiteServer>;
-type SiteConnection = Connection<SiteState>;
+type SiteLoop = ServerLoop<SiteServer>;
+type SiteConnection = OpenConnection<SiteState>;
 
 impl Serve for SiteServer {
     type State = SiteState;
     type Timer = RefusalTimer;
-    type Summary = Health;
+    type Summary = SitesHealth;
 
     fn accepted(sites: &mut SiteLoop, listener: usize) -> SiteState {
         let now = sites.clock.now();
@@ -75,12 +76,16 @@ impl Serve for SiteServer {
     }
 
     /// Sends what may be sent, answers what was read, and reads what is there.
-    fn advance(sites: &mut SiteLoop, index: usize, connection: &mut SiteConnection) -> Fate {
+    fn advance(
+        sites: &mut SiteLoop,
+        index: usize,
+        connection: &mut SiteConnection,
+    ) -> ConnectionFate {
         let mut fate = sites.send(index, connection);
-        if fate == Fate::Open {
+        if fate == ConnectionFate::Open {
             fate = sites.answer(index, connection);
         }
-        if fate == Fate::Open && connection.unread_since.is_some() {
+        if fate == ConnectionFate::Open && connection.unread_since.is_some() {
             fate = sites.receive(index, connection);
         }
         fate
@@ -104,13 +109,13 @@ impl Serve for SiteServer {
         if now.saturating_sub(sites.server.swept) > SWEPT_EVERY {
             sites.server.swept = now;
             for index in sites.find(|connection| connection.state.deadline < now) {
-                sites.with(index, |_, _| Fate::Closed(now, ClosedBy::Server));
+                sites.with(index, |_, _| ConnectionFate::Closed(now, ClosedBy::Server));
             }
         }
     }
 
-    fn summary(sites: &SiteLoop) -> Health {
-        Health {
+    fn summary(sites: &SiteLoop) -> SitesHealth {
+        SitesHealth {
             stalls: sites.lateness.stalls.clone(),
             accepted: sites.accepted,
             turned_away: sites.turned_away,
@@ -121,7 +126,10 @@ impl Serve for SiteServer {
 
 impl SiteServer {
     /// The hosts of each listener, by the listener's address.
-    pub(super) fn new(stages: Vec<Stage>, listeners: Vec<(Ipv4Addr, Vec<usize>)>) -> SiteServer {
+    pub(super) fn new(
+        stages: Vec<HostStage>,
+        listeners: Vec<(Ipv4Addr, Vec<usize>)>,
+    ) -> SiteServer {
         let mut names = HashMap::new();
         for (address, residents) in &listeners {
             for &resident in residents {
@@ -159,7 +167,7 @@ impl SiteServer {
 
 impl SiteLoop {
     /// Reads what has come, and answers it.
-    fn receive(&mut self, index: usize, connection: &mut SiteConnection) -> Fate {
+    fn receive(&mut self, index: usize, connection: &mut SiteConnection) -> ConnectionFate {
         loop {
             let now = self.clock.now();
             let state = &mut connection.state;
@@ -172,7 +180,7 @@ impl SiteLoop {
             }
             if now < state.deaf_until {
                 self.wake_at(state.deaf_until, index, connection);
-                return Fate::Open;
+                return ConnectionFate::Open;
             }
             if std::mem::take(&mut state.handshake_waits) {
                 self.server.handshakes += 1;
@@ -180,19 +188,19 @@ impl SiteLoop {
             }
             if connection.input.len() > HEAD_BYTES_MAX + BODY_BYTES_MAX {
                 // Read on when what is here has been answered.
-                return Fate::Open;
+                return ConnectionFate::Open;
             }
             if self.turns_deaf(connection, now) {
                 self.wake_at(connection.state.deaf_until, index, connection);
-                return Fate::Open;
+                return ConnectionFate::Open;
             }
             match connection.wire.read(&mut self.chunk) {
                 Ok(count @ 1..) => {
-                    if !matches!(connection.state.phase, Phase::Lingering) {
+                    if !matches!(connection.state.phase, SitePhase::Lingering) {
                         connection.state.deadline = now + READING_MAX;
                         connection.take_in(&self.chunk[..count], now);
                         let fate = self.answer(index, connection);
-                        if fate != Fate::Open {
+                        if fate != ConnectionFate::Open {
                             return fate;
                         }
                     }
@@ -200,15 +208,15 @@ impl SiteLoop {
                     let plain = connection.scheme == Scheme::Http;
                     if count < self.chunk.len() && plain && !connection.read_closed {
                         connection.unread_since = None;
-                        return Fate::Open;
+                        return ConnectionFate::Open;
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     connection.unread_since = None;
-                    return Fate::Open;
+                    return ConnectionFate::Open;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Ok(0) | Err(_) => return Fate::Closed(now, ClosedBy::Client),
+                Ok(0) | Err(_) => return ConnectionFate::Closed(now, ClosedBy::Client),
             }
         }
     }
@@ -218,7 +226,10 @@ impl SiteLoop {
     fn turns_deaf(&mut self, connection: &mut SiteConnection, now: u64) -> bool {
         let state = &mut connection.state;
         let begins = !state.heard && connection.input.is_empty();
-        if !begins || connection.scheme != Scheme::Http || !matches!(state.phase, Phase::Reading) {
+        if !begins
+            || connection.scheme != Scheme::Http
+            || !matches!(state.phase, SitePhase::Reading)
+        {
             return false;
         }
         let residents = &self.server.residents[connection.listener];
@@ -239,21 +250,21 @@ impl SiteLoop {
     }
 
     /// Answers what has been read, request by request.
-    fn answer(&mut self, index: usize, connection: &mut SiteConnection) -> Fate {
-        while matches!(connection.state.phase, Phase::Reading) && !connection.input.is_empty() {
+    fn answer(&mut self, index: usize, connection: &mut SiteConnection) -> ConnectionFate {
+        while matches!(connection.state.phase, SitePhase::Reading) && !connection.input.is_empty() {
             let mut input = std::mem::take(&mut connection.input);
             let used = match request::read(&input) {
-                Reading::Unfinished => 0,
-                Reading::Whole(request) => {
+                RequestReading::Unfinished => 0,
+                RequestReading::Whole(request) => {
                     self.say(connection, &request);
                     request.bytes
                 }
-                Reading::Wrong(status) => {
-                    let exchange = connection.exchange(&Request {
+                RequestReading::Wrong(status) => {
+                    let exchange = connection.exchange(&RequestHead {
                         method: "UNREADABLE".into(),
                         target: "/".into(),
                         host: Some(connection.local.to_string().into()),
-                        ..Request::default()
+                        ..RequestHead::default()
                     });
                     self.refuse_request(connection, exchange, status);
                     input.len()
@@ -262,15 +273,15 @@ impl SiteLoop {
             input.drain(..used);
             connection.input = input;
             if used == 0 {
-                return Fate::Open;
+                return ConnectionFate::Open;
             }
             connection.state.heard = false;
             let fate = self.send(index, connection);
-            if fate != Fate::Open {
+            if fate != ConnectionFate::Open {
                 return fate;
             }
         }
-        Fate::Open
+        ConnectionFate::Open
     }
 
     fn refuse_request(&mut self, connection: &mut SiteConnection, exchange: Exchange, status: u16) {
@@ -279,7 +290,7 @@ impl SiteLoop {
         connection.state.answer(exchange, said, &date, now);
     }
 
-    fn say(&mut self, connection: &mut SiteConnection, request: &Request<'_>) {
+    fn say(&mut self, connection: &mut SiteConnection, request: &RequestHead<'_>) {
         let exchange = connection.exchange(request);
         let (now, date) = self.date();
         let named = request.host.as_deref().unwrap_or_default();
@@ -300,7 +311,7 @@ impl SiteLoop {
         let stage = &mut self.server.stages[resident];
         let close = request.close
             || stage.host.close_after.is_some_and(|most| state.answered.saturating_add(1) >= most);
-        let asked = Asked {
+        let asked = SiteRequest {
             path: request.path_and_query(),
             head_only: request.method == "HEAD",
             if_none_match: request.if_none_match.as_deref(),
@@ -316,13 +327,13 @@ impl SiteLoop {
     }
 
     /// Sends what may be sent by now.
-    fn send(&mut self, index: usize, connection: &mut SiteConnection) -> Fate {
+    fn send(&mut self, index: usize, connection: &mut SiteConnection) -> ConnectionFate {
         let enough = connection.state.sent.saturating_add(SENT_AT_ONCE);
         loop {
-            let Connection { wire, state, .. } = connection;
-            let Phase::Answering(answering) = &mut state.phase else {
+            let OpenConnection { wire, state, .. } = connection;
+            let SitePhase::Answering(answering) = &mut state.phase else {
                 return match wire.flushed() {
-                    Ok(_) => Fate::Open,
+                    Ok(_) => ConnectionFate::Open,
                     Err(_) => self.hung_up(),
                 };
             };
@@ -330,7 +341,7 @@ impl SiteLoop {
                 if state.sent >= enough {
                     // A long body takes turns with the others, or they would be read late.
                     self.wake_at(self.clock.now(), index, connection);
-                    return Fate::Open;
+                    return ConnectionFate::Open;
                 }
                 let end = answering.allowed.min(state.sent + SENT_AT_ONCE);
                 state.wrote_at = self.clock.now();
@@ -338,7 +349,7 @@ impl SiteLoop {
                     Ok(count) => state.sent += count,
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {
                         state.deadline = self.clock.now() + SENDING_MAX;
-                        return Fate::Open;
+                        return ConnectionFate::Open;
                     }
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
                     Err(_) => return self.hung_up(),
@@ -346,52 +357,52 @@ impl SiteLoop {
             }
             match wire.flushed() {
                 Ok(true) => {}
-                Ok(false) => return Fate::Open,
+                Ok(false) => return ConnectionFate::Open,
                 Err(_) => return self.hung_up(),
             }
             let now = self.clock.now();
             match answering.next(now) {
-                Next::Send => {}
-                Next::WaitUntil(at) => {
+                NextSend::Send => {}
+                NextSend::WaitUntil(at) => {
                     state.deadline = at + SENDING_MAX;
                     self.wake_at(at, index, connection);
-                    return Fate::Open;
+                    return ConnectionFate::Open;
                 }
-                Next::Held => {
+                NextSend::Held => {
                     state.deadline = u64::MAX;
-                    return Fate::Open;
+                    return ConnectionFate::Open;
                 }
-                Next::Finished => return self.finished(connection, now),
+                NextSend::Finished => return self.finished(connection, now),
             }
         }
     }
 
-    fn hung_up(&self) -> Fate {
-        Fate::Closed(self.clock.now(), ClosedBy::Client)
+    fn hung_up(&self) -> ConnectionFate {
+        ConnectionFate::Closed(self.clock.now(), ClosedBy::Client)
     }
 
     /// An answer has come to its end.
-    fn finished(&mut self, connection: &mut SiteConnection, now: u64) -> Fate {
-        let Connection { wire, state, .. } = connection;
+    fn finished(&mut self, connection: &mut SiteConnection, now: u64) -> ConnectionFate {
+        let OpenConnection { wire, state, .. } = connection;
         // Before the last write: a client may act on it before this thread is run again.
         let at = if state.sent > 0 { state.wrote_at } else { now };
-        let Some((exchange, then)) = state.ended(at) else { return Fate::Open };
+        let Some((exchange, then)) = state.ended(at) else { return ConnectionFate::Open };
         let whole = exchange.complete;
         self.log.push(exchange);
         state.deadline = now + IDLE_MAX;
         match then {
-            Then::Next => {}
-            Then::Reset => {
+            AfterSend::Next => {}
+            AfterSend::Reset => {
                 wire.reset();
-                return Fate::Closed(now, ClosedBy::Server);
+                return ConnectionFate::Closed(now, ClosedBy::Server);
             }
-            Then::Close | Then::Hang => {
+            AfterSend::Close | AfterSend::Hang => {
                 wire.end(whole);
-                state.phase = Phase::Lingering;
+                state.phase = SitePhase::Lingering;
                 state.deadline = now + LINGERING_MAX;
             }
         }
-        Fate::Open
+        ConnectionFate::Open
     }
 
     /// Refuses connections to a host from now on, and resets those that it has.
@@ -402,7 +413,7 @@ impl SiteLoop {
             for index in self.find(|connection| connection.listener == listener) {
                 self.with(index, |_, connection| {
                     connection.wire.reset();
-                    Fate::Closed(now, ClosedBy::Server)
+                    ConnectionFate::Closed(now, ClosedBy::Server)
                 });
             }
         }
@@ -426,15 +437,15 @@ impl SiteLoop {
     /// The connections whose answers are held behind a gate.
     pub(super) fn at_gate(&self, gate: &str) -> Vec<usize> {
         self.find(|connection| match &connection.state.phase {
-            Phase::Answering(answering) => answering.gate.as_deref() == Some(gate),
-            Phase::Reading | Phase::Lingering => false,
+            SitePhase::Answering(answering) => answering.gate.as_deref() == Some(gate),
+            SitePhase::Reading | SitePhase::Lingering => false,
         })
     }
 
     pub(super) fn open_gate(&mut self, gate: String) {
         for index in self.at_gate(&gate) {
             self.with(index, |sites, connection| {
-                if let Phase::Answering(answering) = &mut connection.state.phase {
+                if let SitePhase::Answering(answering) = &mut connection.state.phase {
                     answering.gate = None;
                 }
                 SiteServer::advance(sites, index, connection)

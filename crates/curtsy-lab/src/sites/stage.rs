@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::answer::{Answer, Body, Ending, Framing, bytes_of_hex};
-use super::head::{Head, is_known, reason, retry_after, write_head};
+use super::head::{ResponseHead, is_known, reason, retry_after, write_head};
 use super::scene::{Host, Range};
 use super::{coding, page, sitemap};
 use curtsy_sim::Chance;
 
 /// A host on the stage: its script, and how far it has come.
-pub(super) struct Stage {
+pub(super) struct HostStage {
     pub(super) host: Host,
     /// How often each scripted answer was given.
     given: Vec<u32>,
@@ -33,7 +33,7 @@ struct MadeSitemap {
 }
 
 /// What is asked.
-pub(super) struct Asked<'a> {
+pub(super) struct SiteRequest<'a> {
     pub(super) path: &'a str,
     pub(super) head_only: bool,
     pub(super) if_none_match: Option<&'a str>,
@@ -47,9 +47,10 @@ pub(super) struct Asked<'a> {
     pub(super) date: &'a str,
 }
 
-/// What is said: the bytes are in the caller's buffer, here is what the log wants to know and how they are to be sent.
+/// What is said: the bytes are in the caller's buffer, here is what the log wants to know and how
+/// they are to be sent.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct SiteResponse {
     pub(super) status: Option<u16>,
     pub(super) location: Option<Arc<str>>,
     pub(super) retry_after: Option<Arc<str>>,
@@ -59,12 +60,12 @@ pub(super) struct Said {
     pub(super) robots_body: Option<Arc<[u8]>>,
     /// The gate behind which it is held.
     pub(super) gate: Option<Arc<str>>,
-    pub(super) delivery: Delivery,
+    pub(super) delivery: SendPlan,
 }
 
 /// How an answer's bytes are to be sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Delivery {
+pub(super) struct SendPlan {
     /// The wait before the first byte.
     pub(super) first_byte: Duration,
     /// The head goes at once; then pieces of so many bytes, each after a wait.
@@ -73,14 +74,14 @@ pub(super) struct Delivery {
     /// How many bytes are sent at all.
     pub(super) send: usize,
     /// What comes then.
-    pub(super) then: Then,
+    pub(super) then: AfterSend,
     /// Whether that was the whole answer.
     pub(super) whole: bool,
 }
 
 /// What comes after the last byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum AfterSend {
     /// The next request.
     Next,
     /// The connection closes.
@@ -91,10 +92,10 @@ pub(super) enum Then {
     Hang,
 }
 
-impl Stage {
-    pub(super) fn new(host: Host, seed: u64) -> Stage {
+impl HostStage {
+    pub(super) fn new(host: Host, seed: u64) -> HostStage {
         let given = vec![0; host.answers.len()];
-        Stage {
+        HostStage {
             host,
             given,
             since: None,
@@ -128,7 +129,7 @@ impl Stage {
     }
 
     /// Writes the answer.
-    pub(super) fn say(&mut self, asked: &Asked<'_>, out: &mut Vec<u8>) -> Said {
+    pub(super) fn say(&mut self, asked: &SiteRequest<'_>, out: &mut Vec<u8>) -> SiteResponse {
         let think = self.host.think;
         let think = self.wait(think);
         let mut body = std::mem::take(&mut self.body);
@@ -143,7 +144,7 @@ impl Stage {
     }
 
     /// The scripted answer that fits, and is now used once more.
-    fn scripted(&mut self, asked: &Asked<'_>) -> Option<usize> {
+    fn scripted(&mut self, asked: &SiteRequest<'_>) -> Option<usize> {
         let elapsed =
             Duration::from_micros(asked.now - self.since.unwrap_or(asked.now).min(asked.now));
         for (index, answer) in self.host.answers.iter().enumerate() {
@@ -163,10 +164,20 @@ impl Stage {
     }
 
     /// What the host says without a script.
-    fn own_answer(&mut self, asked: &Asked<'_>, mut body: Vec<u8>, out: &mut Vec<u8>) -> Said {
-        let mut head = Head { status: 404, content_type: TEXT.into(), ..Head::default() };
+    fn own_answer(
+        &mut self,
+        asked: &SiteRequest<'_>,
+        mut body: Vec<u8>,
+        out: &mut Vec<u8>,
+    ) -> SiteResponse {
+        let mut head =
+            ResponseHead { status: 404, content_type: TEXT.into(), ..ResponseHead::default() };
         if let Some(content_type) = self.own_body(asked, &mut body) {
-            head = Head { status: 200, content_type: content_type.into(), ..Head::default() };
+            head = ResponseHead {
+                status: 200,
+                content_type: content_type.into(),
+                ..ResponseHead::default()
+            };
             if let Some(number) = page::number_of(asked.path) {
                 let pages = &self.host.pages;
                 if pages.etag {
@@ -184,8 +195,9 @@ impl Stage {
         self.finish(asked, head, body, Framing::Length, Ending::Whole, out)
     }
 
-    /// Writes what this path is without a script, and says of which type it is; `None` if there is nothing.
-    fn own_body(&mut self, asked: &Asked<'_>, body: &mut Vec<u8>) -> Option<&'static str> {
+    /// Writes what this path is without a script, and says of which type it is; `None` if there is
+    /// nothing.
+    fn own_body(&mut self, asked: &SiteRequest<'_>, body: &mut Vec<u8>) -> Option<&'static str> {
         if let Some(number) = page::number_of(asked.path) {
             if number >= self.host.pages.count {
                 return None;
@@ -206,8 +218,14 @@ impl Stage {
         trapped.then_some(HTML)
     }
 
-    /// Writes a sitemap: made once for each name that clients use, since a long one would keep the loop from reading.
-    fn sitemap(&mut self, index: usize, asked: &Asked<'_>, body: &mut Vec<u8>) -> &'static str {
+    /// Writes a sitemap: made once for each name that clients use, since a long one would keep the
+    /// loop from reading.
+    fn sitemap(
+        &mut self,
+        index: usize,
+        asked: &SiteRequest<'_>,
+        body: &mut Vec<u8>,
+    ) -> &'static str {
         let sitemap = &self.host.sitemaps[index];
         let base = asked.base.to_string();
         let known = self.sitemaps.iter().position(|made| made.index == index && made.base == base);
@@ -228,15 +246,15 @@ impl Stage {
     fn play(
         &mut self,
         index: usize,
-        asked: &Asked<'_>,
+        asked: &SiteRequest<'_>,
         mut body: Vec<u8>,
         out: &mut Vec<u8>,
-    ) -> Said {
+    ) -> SiteResponse {
         let answer = self.host.answers[index].clone();
         let status = answer.status.unwrap_or(200);
         let own_type = self.scripted_body(&answer, status, asked, &mut body);
         let text = |value: &Option<String>| value.as_deref().map(Arc::from);
-        let mut head = Head {
+        let mut head = ResponseHead {
             status,
             content_type: own_type.into(),
             location: answer.location.as_deref().map(|to| based(to, asked).into()),
@@ -278,7 +296,7 @@ impl Stage {
         &mut self,
         answer: &Answer,
         status: u16,
-        asked: &Asked<'_>,
+        asked: &SiteRequest<'_>,
         body: &mut Vec<u8>,
     ) -> &'static str {
         match &answer.body {
@@ -324,13 +342,13 @@ impl Stage {
     /// Writes head and body, framed, and says how they are to be sent.
     fn finish(
         &mut self,
-        asked: &Asked<'_>,
-        head: Head,
+        asked: &SiteRequest<'_>,
+        head: ResponseHead,
         body: Vec<u8>,
         framing: Framing,
         ending: Ending,
         out: &mut Vec<u8>,
-    ) -> Said {
+    ) -> SiteResponse {
         let close = asked.close || framing == Framing::Close;
         let bodyless = matches!(head.status, 204 | 304);
         write_head(&head, asked, (!bodyless).then_some((framing, body.len())), close, out);
@@ -349,19 +367,19 @@ impl Stage {
             }
         }
         let half = head_bytes + (out.len() - head_bytes) / 2;
-        let after = if close { Then::Close } else { Then::Next };
+        let after = if close { AfterSend::Close } else { AfterSend::Next };
         let (send, then, whole) = match ending {
             Ending::Whole => (out.len(), after, true),
-            Ending::Truncated => (half, Then::Close, false),
-            Ending::TruncatedByReset => (half, Then::Reset, false),
-            Ending::Reset => (0, Then::Reset, false),
-            Ending::Empty => (0, Then::Close, false),
-            Ending::Hang => (0, Then::Hang, false),
+            Ending::Truncated => (half, AfterSend::Close, false),
+            Ending::TruncatedByReset => (half, AfterSend::Reset, false),
+            Ending::Reset => (0, AfterSend::Reset, false),
+            Ending::Empty => (0, AfterSend::Close, false),
+            Ending::Hang => (0, AfterSend::Hang, false),
         };
         let robots_body =
             (asked.path == "/robots.txt" && head.status == 200).then(|| Arc::from(&*body));
         self.body = if body.capacity() > BODY_KEPT_BYTES { Vec::new() } else { body };
-        Said {
+        SiteResponse {
             // What was never sent was never said.
             status: (send > 0).then_some(head.status),
             location: head.location,
@@ -371,7 +389,7 @@ impl Stage {
             last_modified: head.last_modified,
             robots_body,
             gate: None,
-            delivery: Delivery {
+            delivery: SendPlan {
                 first_byte: Duration::ZERO,
                 head_bytes,
                 piece: None,
@@ -383,8 +401,9 @@ impl Stage {
     }
 }
 
-/// A refusal by the server itself, not by a host: the request can't be read, or nobody goes by that name.
-pub(super) fn refusal(status: u16, date: &str, out: &mut Vec<u8>) -> Said {
+/// A refusal by the server itself, not by a host: the request can't be read, or nobody goes by that
+/// name.
+pub(super) fn refusal(status: u16, date: &str, out: &mut Vec<u8>) -> SiteResponse {
     let text = format!("{status} {}\n", reason(status));
     let _ = write!(
         out,
@@ -392,7 +411,7 @@ pub(super) fn refusal(status: u16, date: &str, out: &mut Vec<u8>) -> Said {
         reason(status),
         text.len()
     );
-    Said {
+    SiteResponse {
         status: Some(status),
         location: None,
         retry_after: None,
@@ -401,19 +420,19 @@ pub(super) fn refusal(status: u16, date: &str, out: &mut Vec<u8>) -> Said {
         last_modified: None,
         robots_body: None,
         gate: None,
-        delivery: Delivery {
+        delivery: SendPlan {
             first_byte: Duration::ZERO,
             head_bytes: out.len(),
             piece: None,
             send: out.len(),
-            then: Then::Close,
+            then: AfterSend::Close,
             whole: true,
         },
     }
 }
 
 /// The text with the name by which the client knows this host in it.
-fn based<'t>(text: &'t str, asked: &Asked<'_>) -> Cow<'t, str> {
+fn based<'t>(text: &'t str, asked: &SiteRequest<'_>) -> Cow<'t, str> {
     match text.contains("{base}") {
         true => text.replace("{base}", &asked.base.to_string()).into(),
         false => text.into(),

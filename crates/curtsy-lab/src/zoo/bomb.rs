@@ -1,7 +1,7 @@
 //! Zeros, packed by hand: a few bytes that become as many as one likes.
 //!
-//! Each coding has a beginning, and a unit that ends on a byte and can be sent again and again: so a bomb of ten gigabytes costs the server
-//! nothing, and one without end is a step of a script.
+//! Each coding has a beginning, and a unit that ends on a byte and can be sent again and again: so
+//! a bomb of ten gigabytes costs the server nothing, and one without end is a step of a script.
 
 use std::io::Write;
 use std::sync::OnceLock;
@@ -82,7 +82,8 @@ impl Bomb {
     }
 }
 
-/// A mebibyte of zeros, and one that follows it: references reach into what came before, so the first is not like the others.
+/// A mebibyte of zeros, and one that follows it: references reach into what came before, so the
+/// first is not like the others.
 fn deflated() -> &'static (Vec<u8>, Vec<u8>) {
     static UNITS: OnceLock<(Vec<u8>, Vec<u8>)> = OnceLock::new();
     UNITS.get_or_init(|| {
@@ -123,7 +124,7 @@ pub(super) fn deflate(plain: &[u8]) -> Vec<u8> {
 
 /// RFC 7932: a window of 64 KiB and sixteen stored zeros, so that there is something to copy from.
 fn brotli_beginning() -> Vec<u8> {
-    let mut bits = Bits::default();
+    let mut bits = BitWriter::default();
     bits.put(0, 1);
     bits.put(0, 1); // not the last
     bits.put(0, 2); // four nibbles of length
@@ -134,9 +135,10 @@ fn brotli_beginning() -> Vec<u8> {
     out
 }
 
-/// One copy of 16 MiB, by codes that have one symbol each and so take no bits, then an empty metablock up to the next byte.
+/// One copy of 16 MiB, by codes that have one symbol each and so take no bits, then an empty
+/// metablock up to the next byte.
 fn brotli_unit() -> Vec<u8> {
-    let mut bits = Bits::default();
+    let mut bits = BitWriter::default();
     bits.put(0, 1); // not the last
     bits.put(2, 2); // six nibbles of length
     bits.put((16 << 20) - 1, 24);
@@ -161,14 +163,14 @@ fn brotli_unit() -> Vec<u8> {
     bits.bytes
 }
 
-/// Bits, the lowest first.
+/// BitWriter, the lowest first.
 #[derive(Default)]
-struct Bits {
+struct BitWriter {
     bytes: Vec<u8>,
     used: u32,
 }
 
-impl Bits {
+impl BitWriter {
     fn put(&mut self, value: u32, bits: u32) {
         for bit in 0..bits {
             if self.used == 0 {

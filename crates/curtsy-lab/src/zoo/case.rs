@@ -3,60 +3,60 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::script::Script;
-use crate::certificate::Fault;
+use super::script::ZooScript;
+use crate::certificate::CertificateFault;
 
 /// One misbehaviour, on a host of its own.
 #[derive(Clone)]
-pub struct Case {
+pub struct ZooCase {
     /// Its name: letters, digits and hyphens.
     pub name: &'static str,
     /// What kind of misbehaviour it is.
-    pub group: Group,
+    pub group: CaseGroup,
     /// What the server does, in one line.
     pub does: &'static str,
     /// What a polite crawler makes of the home page.
-    pub expect: Expect,
+    pub expect: Expectation,
     /// By which of the crawler's limits an exchange with it ends at the latest.
     pub deadline: Deadline,
     /// The most requests that a crawl of the host may make, robots.txt and sitemaps included.
     pub requests_max: u32,
     /// What is as good.
-    pub or: Option<Expect>,
+    pub or: Option<Expectation>,
     /// Why this is expected, where it could be thought otherwise.
     pub because: &'static str,
-    pub(super) speaks: Speaks,
+    pub(super) speaks: ZooProtocol,
     /// What is said when a connection has been made, before any request.
-    pub(super) opens: Option<fn() -> Script>,
+    pub(super) opens: Option<fn() -> ZooScript>,
     pub(super) answers: Answers,
 }
 
 /// What a case answers; `None` is what a good host answers.
-pub(super) type Answers = Arc<dyn Fn(&Asked<'_>) -> Option<Script> + Send + Sync>;
+pub(super) type Answers = Arc<dyn Fn(&ZooRequest<'_>) -> Option<ZooScript> + Send + Sync>;
 
 /// What a connection is spoken in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Speaks {
+pub(super) enum ZooProtocol {
     /// HTTP/1.1 without TLS.
     Plain,
     /// HTTP/1.1 over TLS.
-    Tls(Fault),
+    Tls(CertificateFault),
     /// HTTP/2 over TLS.
     Http2,
     /// Bytes of the case's own on the port where TLS is expected.
     Raw,
 }
 
-impl Speaks {
+impl ZooProtocol {
     /// Whether its URL begins with `https`.
     pub(super) fn tls(self) -> bool {
-        self != Speaks::Plain
+        self != ZooProtocol::Plain
     }
 }
 
 /// A request, as a case sees it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct ZooRequest<'a> {
     /// Path and query.
     pub(super) path: &'a str,
     /// How often the host was asked for it before.
@@ -71,7 +71,7 @@ pub(super) struct Asked<'a> {
 
 /// What kind of misbehaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Group {
+pub enum CaseGroup {
     /// A host that behaves, for comparison.
     Control,
     /// Bodies that are packed to burst, or spoilt.
@@ -100,40 +100,40 @@ pub enum Group {
     Refusal,
 }
 
-impl Group {
+impl CaseGroup {
     /// All of them, in the order of the table.
-    pub const ALL: [Group; 13] = [
-        Group::Control,
-        Group::Coding,
-        Group::Time,
-        Group::Head,
-        Group::Length,
-        Group::Tls,
-        Group::Http2,
-        Group::Content,
-        Group::Redirect,
-        Group::Robots,
-        Group::Sitemap,
-        Group::Maze,
-        Group::Refusal,
+    pub const ALL: [CaseGroup; 13] = [
+        CaseGroup::Control,
+        CaseGroup::Coding,
+        CaseGroup::Time,
+        CaseGroup::Head,
+        CaseGroup::Length,
+        CaseGroup::Tls,
+        CaseGroup::Http2,
+        CaseGroup::Content,
+        CaseGroup::Redirect,
+        CaseGroup::Robots,
+        CaseGroup::Sitemap,
+        CaseGroup::Maze,
+        CaseGroup::Refusal,
     ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Group::Control => "control",
-            Group::Coding => "coding",
-            Group::Time => "time",
-            Group::Head => "head",
-            Group::Length => "length",
-            Group::Tls => "tls",
-            Group::Http2 => "http2",
-            Group::Content => "content",
-            Group::Redirect => "redirect",
-            Group::Robots => "robots",
-            Group::Sitemap => "sitemap",
-            Group::Maze => "maze",
-            Group::Refusal => "refusal",
+            CaseGroup::Control => "control",
+            CaseGroup::Coding => "coding",
+            CaseGroup::Time => "time",
+            CaseGroup::Head => "head",
+            CaseGroup::Length => "length",
+            CaseGroup::Tls => "tls",
+            CaseGroup::Http2 => "http2",
+            CaseGroup::Content => "content",
+            CaseGroup::Redirect => "redirect",
+            CaseGroup::Robots => "robots",
+            CaseGroup::Sitemap => "sitemap",
+            CaseGroup::Maze => "maze",
+            CaseGroup::Refusal => "refusal",
         }
     }
 }
@@ -168,12 +168,13 @@ impl Deadline {
 
 /// What a polite crawler makes of a case's home page, in the words of our rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expect {
+pub enum Expectation {
     /// An answer with this status, and no `error`.
     Page(u16),
     /// No page, with this `error`, dead or to be tried again.
     Error(&'static str),
-    /// No page: robots.txt could not be had, with this `error` or status, and nothing else was asked for.
+    /// No page: robots.txt could not be had, with this `error` or status, and nothing else was
+    /// asked for.
     NoRobots(&'static str),
     /// Refused by robots.txt, as it was read.
     Forbidden,
@@ -189,99 +190,100 @@ pub enum Expect {
     LostRedirect,
 }
 
-impl std::fmt::Display for Expect {
+impl std::fmt::Display for Expectation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Expect::Page(status @ 200..400) => write!(f, "`fetched`, {status}"),
-            Expect::Page(status) => write!(f, "status {status}"),
-            Expect::Error(error) => write!(f, "`{error}`"),
-            Expect::NoRobots(error) => write!(f, "robots.txt `{error}`: nothing else is asked"),
-            Expect::Forbidden => write!(f, "`refused` by `robots`"),
-            Expect::Wait(status, wait) => write!(f, "{status}: waits {} s", wait.as_secs()),
-            Expect::Sitemap(error) => write!(f, "`fetched`, 200; the sitemap `{error}`"),
-            Expect::Parked => write!(f, "waits: the host is parked"),
-            Expect::Wall => write!(f, "`challenge`"),
-            Expect::LostRedirect => write!(f, "`lost_redirect`"),
+            Expectation::Page(status @ 200..400) => write!(f, "`fetched`, {status}"),
+            Expectation::Page(status) => write!(f, "status {status}"),
+            Expectation::Error(error) => write!(f, "`{error}`"),
+            Expectation::NoRobots(error) => {
+                write!(f, "robots.txt `{error}`: nothing else is asked")
+            }
+            Expectation::Forbidden => write!(f, "`refused` by `robots`"),
+            Expectation::Wait(status, wait) => write!(f, "{status}: waits {} s", wait.as_secs()),
+            Expectation::Sitemap(error) => write!(f, "`fetched`, 200; the sitemap `{error}`"),
+            Expectation::Parked => write!(f, "waits: the host is parked"),
+            Expectation::Wall => write!(f, "`challenge`"),
+            Expectation::LostRedirect => write!(f, "`lost_redirect`"),
         }
     }
 }
 
-impl Case {
+impl ZooCase {
     /// A case that behaves so far, spoken to in plain HTTP.
-    pub(super) fn new(
-        group: Group,
-        name: &'static str,
-        does: &'static str,
-        expect: Expect,
-    ) -> Case {
-        Case {
+    /// The table of all cases knows its group.
+    pub(super) fn new(name: &'static str, does: &'static str, expect: Expectation) -> ZooCase {
+        ZooCase {
             name,
-            group,
+            group: CaseGroup::Control,
             does,
             expect,
             deadline: Deadline::AtOnce,
             requests_max: REQUESTS_MAX,
             or: None,
             because: "",
-            speaks: Speaks::Plain,
+            speaks: ZooProtocol::Plain,
             opens: None,
             answers: Arc::new(|_| None),
         }
     }
 
     /// By which limit an exchange ends.
-    pub(super) fn by(self, deadline: Deadline) -> Case {
-        Case { deadline, ..self }
+    pub(super) fn by(self, deadline: Deadline) -> ZooCase {
+        ZooCase { deadline, ..self }
     }
 
     /// The most requests.
-    pub(super) fn requests(self, requests_max: u32) -> Case {
-        Case { requests_max, ..self }
+    pub(super) fn requests(self, requests_max: u32) -> ZooCase {
+        ZooCase { requests_max, ..self }
     }
 
     /// Why this is expected.
-    pub(super) fn because(self, because: &'static str) -> Case {
-        Case { because, ..self }
+    pub(super) fn because(self, because: &'static str) -> ZooCase {
+        ZooCase { because, ..self }
     }
 
     /// What is as good.
-    pub(super) fn or(self, or: Expect) -> Case {
-        Case { or: Some(or), ..self }
+    pub(super) fn or(self, or: Expectation) -> ZooCase {
+        ZooCase { or: Some(or), ..self }
     }
 
     /// In what it speaks.
-    pub(super) fn speaks(self, speaks: Speaks) -> Case {
-        Case { speaks, ..self }
+    pub(super) fn speaks(self, speaks: ZooProtocol) -> ZooCase {
+        ZooCase { speaks, ..self }
     }
 
     /// What is said before any request.
-    pub(super) fn opens(self, opens: fn() -> Script) -> Case {
-        Case { opens: Some(opens), ..self }
+    pub(super) fn opens(self, opens: fn() -> ZooScript) -> ZooCase {
+        ZooCase { opens: Some(opens), ..self }
     }
 
     /// What is answered to everything that it knows.
     pub(super) fn answers(
         self,
-        answers: impl Fn(&Asked<'_>) -> Option<Script> + Send + Sync + 'static,
-    ) -> Case {
-        Case { answers: Arc::new(answers), ..self }
+        answers: impl Fn(&ZooRequest<'_>) -> Option<ZooScript> + Send + Sync + 'static,
+    ) -> ZooCase {
+        ZooCase { answers: Arc::new(answers), ..self }
     }
 
     /// What is answered to the home page.
-    pub(super) fn home(self, home: impl Fn(&Asked<'_>) -> Script + Send + Sync + 'static) -> Case {
+    pub(super) fn home(
+        self,
+        home: impl Fn(&ZooRequest<'_>) -> ZooScript + Send + Sync + 'static,
+    ) -> ZooCase {
         self.answers(move |asked| (asked.path == "/").then(|| home(asked)))
     }
 
     /// What is answered to robots.txt.
     pub(super) fn robots(
         self,
-        robots: impl Fn(&Asked<'_>) -> Script + Send + Sync + 'static,
-    ) -> Case {
+        robots: impl Fn(&ZooRequest<'_>) -> ZooScript + Send + Sync + 'static,
+    ) -> ZooCase {
         self.answers(move |asked| (asked.path == "/robots.txt").then(|| robots(asked)))
     }
 }
 
-impl std::fmt::Debug for Case {
+impl std::fmt::Debug for ZooCase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Case({}: {})", self.name, self.does)
     }

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use curtsy_judge::Exchange;
 
-use super::frames::Frames;
-use super::script::{Script, Step};
-use crate::wire::Wire;
+use super::frames::Http2Frames;
+use super::script::{ScriptStep, ZooScript};
+use crate::wire::ServerWire;
 
 pub(super) struct ZooState {
     pub(super) requests: u32,
     /// Bytes that have left.
     pub(super) sent: u64,
     /// For a connection that uses HTTP/2.
-    pub(super) frames: Option<Frames>,
-    pub(super) script: Script,
+    pub(super) frames: Option<Http2Frames>,
+    pub(super) script: ZooScript,
     exchanging: Option<Exchanging>,
     /// Bytes of the present step that have left.
     at: usize,
@@ -49,7 +49,7 @@ pub(super) enum Played {
 }
 
 impl ZooState {
-    pub(super) fn new(frames: Option<Frames>, script: Script, now: u64) -> ZooState {
+    pub(super) fn new(frames: Option<Http2Frames>, script: ZooScript, now: u64) -> ZooState {
         ZooState {
             requests: 0,
             sent: 0,
@@ -65,7 +65,7 @@ impl ZooState {
     }
 
     /// A request has come, and this is its answer.
-    pub(super) fn begins(&mut self, exchanging: Exchanging, script: Script) {
+    pub(super) fn begins(&mut self, exchanging: Exchanging, script: ZooScript) {
         self.requests += 1;
         self.until = exchanging.exchange.start + SCRIPT_LASTS;
         self.exchanging = Some(exchanging);
@@ -89,7 +89,7 @@ impl ZooState {
     }
 
     /// Plays as much of the script as can be played now. An error is a client that has left.
-    pub(super) fn play(&mut self, wire: &mut Wire, now: u64) -> io::Result<Played> {
+    pub(super) fn play(&mut self, wire: &mut ServerWire, now: u64) -> io::Result<Played> {
         let enough = self.sent + SENT_AT_ONCE;
         loop {
             if now < self.wake {
@@ -108,23 +108,23 @@ impl ZooState {
                 });
             };
             match step {
-                Step::Say(bytes) => match self.push(wire, &bytes, bytes.len())? {
+                ScriptStep::Say(bytes) => match self.push(wire, &bytes, bytes.len())? {
                     true => self.next(),
                     false => return Ok(Played::Blocked),
                 },
-                Step::Times(bytes, most) => match self.push(wire, &bytes, bytes.len())? {
+                ScriptStep::Times(bytes, most) => match self.push(wire, &bytes, bytes.len())? {
                     true if self.times + 1 < most => (self.at, self.times) = (0, self.times + 1),
                     true => self.next(),
                     false => return Ok(Played::Blocked),
                 },
-                Step::Endless(bytes, every) => match self.push(wire, &bytes, bytes.len())? {
+                ScriptStep::Endless(bytes, every) => match self.push(wire, &bytes, bytes.len())? {
                     true => {
                         self.at = 0;
                         self.wake = now + every.as_micros() as u64;
                     }
                     false => return Ok(Played::Blocked),
                 },
-                Step::Drip(bytes, every) => {
+                ScriptStep::Drip(bytes, every) => {
                     let upto = (self.at + 1).min(bytes.len());
                     match self.push(wire, &bytes, upto)? {
                         true if self.at >= bytes.len() => self.next(),
@@ -132,17 +132,17 @@ impl ZooState {
                         false => return Ok(Played::Blocked),
                     }
                 }
-                Step::Wait(span) => {
+                ScriptStep::Wait(span) => {
                     self.next();
                     self.wake = now + span.as_micros() as u64;
                 }
-                Step::Silence => return Ok(Played::Until(self.until + 1)),
-                Step::HalfClose => {
+                ScriptStep::Silence => return Ok(Played::Until(self.until + 1)),
+                ScriptStep::HalfClose => {
                     wire.end(false);
                     self.script.steps.pop_front();
-                    self.script.steps.push_front(Step::Silence);
+                    self.script.steps.push_front(ScriptStep::Silence);
                 }
-                Step::Close => {
+                ScriptStep::Close => {
                     if !wire.flushed()? {
                         return Ok(Played::Blocked);
                     }
@@ -150,7 +150,7 @@ impl ZooState {
                     wire.end(whole);
                     return Ok(Played::Closed);
                 }
-                Step::Reset => {
+                ScriptStep::Reset => {
                     wire.reset();
                     return Ok(Played::Closed);
                 }
@@ -164,7 +164,7 @@ impl ZooState {
     }
 
     /// Sends the first `upto` bytes, as far as they have not left; true once they have.
-    fn push(&mut self, wire: &mut Wire, bytes: &Arc<[u8]>, upto: usize) -> io::Result<bool> {
+    fn push(&mut self, wire: &mut ServerWire, bytes: &Arc<[u8]>, upto: usize) -> io::Result<bool> {
         while self.at < upto {
             match wire.write(&bytes[self.at..upto]) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),

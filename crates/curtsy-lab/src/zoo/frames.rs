@@ -1,20 +1,21 @@
-//! HTTP/2 by raw frames (RFC 9113): what a client sends is taken apart, what is sent back is written by hand.
+//! HTTP/2 by raw frames (RFC 9113): what a client sends is taken apart, what is sent back is
+//! written by hand.
 
-use super::case::Asked;
-use super::hpack::Table;
+use super::case::ZooRequest;
+use super::hpack::HpackTable;
 use super::http;
-use super::script::Script;
+use super::script::ZooScript;
 
 /// One side of an HTTP/2 connection, as far as a test server wants to know it.
 #[derive(Default)]
-pub(super) struct Frames {
-    table: Table,
+pub(super) struct Http2Frames {
+    table: HpackTable,
     begun: bool,
 }
 
 /// What a client said.
 #[derive(Debug, PartialEq)]
-pub(super) enum Heard {
+pub(super) enum HeardFrame {
     /// It greets: settings are due.
     Greeting,
     /// A request: its stream and headers.
@@ -27,16 +28,16 @@ pub(super) enum Heard {
     Nonsense,
 }
 
-impl Frames {
+impl Http2Frames {
     /// What the first bytes are, and how many; none if more must come.
-    pub(super) fn read(&mut self, bytes: &[u8]) -> Option<(Heard, usize)> {
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Option<(HeardFrame, usize)> {
         if !self.begun {
             let seen = bytes.len().min(PREFACE.len());
             if bytes[..seen] != PREFACE[..seen] {
-                return Some((Heard::Nonsense, bytes.len()));
+                return Some((HeardFrame::Nonsense, bytes.len()));
             }
             self.begun = seen == PREFACE.len();
-            return self.begun.then_some((Heard::Greeting, seen));
+            return self.begun.then_some((HeardFrame::Greeting, seen));
         }
         let head = bytes.first_chunk::<9>()?;
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
@@ -44,9 +45,9 @@ impl Frames {
         let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]) & (u32::MAX >> 1);
         let payload = bytes.get(9..9 + length)?;
         let heard = match kind {
-            HEADERS => Heard::Request(stream, self.table.read(fragment(payload, flags))),
-            RST_STREAM => Heard::Reset(stream),
-            _ => Heard::Other,
+            HEADERS => HeardFrame::Request(stream, self.table.read(fragment(payload, flags))),
+            RST_STREAM => HeardFrame::Reset(stream),
+            _ => HeardFrame::Other,
         };
         Some((heard, 9 + length))
     }
@@ -106,18 +107,18 @@ pub(super) fn block(status: u16) -> Vec<u8> {
 }
 
 /// A whole answer.
-pub(super) fn answer(stream: u32, status: u16, content_type: &str, body: &str) -> Script {
+pub(super) fn answer(stream: u32, status: u16, content_type: &str, body: &str) -> ZooScript {
     let headers =
         [field(":status", &status.to_string()), field("content-type", content_type)].concat();
     let bytes = [
         frame(HEADERS, END_HEADERS, stream, &headers),
         frame(DATA, END_STREAM, stream, body.as_bytes()),
     ];
-    Script::say(bytes.concat()).status(status)
+    ZooScript::say(bytes.concat()).status(status)
 }
 
 /// What a host says that behaves.
-pub(super) fn good(asked: &Asked<'_>) -> Script {
+pub(super) fn good(asked: &ZooRequest<'_>) -> ZooScript {
     match asked.path {
         "/robots.txt" => answer(asked.stream, 200, "text/plain", http::GOOD_ROBOTS),
         "/" => answer(asked.stream, 200, "text/html", &http::page("A page")),

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::case::Asked;
-use super::script::Script;
+use super::case::ZooRequest;
+use super::script::ZooScript;
 
 /// A whole answer.
-pub(super) fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Script {
+pub(super) fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> ZooScript {
     let body = body.as_ref();
     let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
-    Script::say([head.as_bytes(), body].concat())
+    ZooScript::say([head.as_bytes(), body].concat())
 }
 
 /// A head that leaves its framing to the caller.
@@ -18,7 +18,7 @@ pub(super) fn head(headers: &str) -> String {
 }
 
 /// A page.
-pub(super) fn html(body: impl AsRef<[u8]>) -> Script {
+pub(super) fn html(body: impl AsRef<[u8]>) -> ZooScript {
     answer("200 OK", "Content-Type: text/html; charset=utf-8\r\n", body)
 }
 
@@ -31,7 +31,7 @@ pub(super) fn page(title: &str) -> String {
 }
 
 /// Another address.
-pub(super) fn redirect(status: &str, to: &str) -> Script {
+pub(super) fn redirect(status: &str, to: &str) -> ZooScript {
     answer(status, &format!("Location: {to}\r\n"), "")
 }
 
@@ -41,7 +41,7 @@ pub(super) fn chunk(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// What a host says that behaves.
-pub(super) fn good(asked: &Asked<'_>) -> Script {
+pub(super) fn good(asked: &ZooRequest<'_>) -> ZooScript {
     match asked.path {
         "/robots.txt" => robots(GOOD_ROBOTS),
         "/" => html(page("A page")),
@@ -50,13 +50,13 @@ pub(super) fn good(asked: &Asked<'_>) -> Script {
 }
 
 /// A robots.txt.
-pub(super) fn robots(text: impl AsRef<[u8]>) -> Script {
+pub(super) fn robots(text: impl AsRef<[u8]>) -> ZooScript {
     answer("200 OK", "Content-Type: text/plain\r\n", text)
 }
 
 /// What an answer's first bytes tell the log.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct HeadFacts {
     pub(super) status: Option<u16>,
     pub(super) location: Option<Arc<str>>,
     pub(super) retry_after: Option<Arc<str>>,
@@ -66,8 +66,8 @@ pub(super) struct Told {
 }
 
 /// Reads the head that the first bytes hold; interim answers are skipped.
-pub(super) fn told(mut bytes: &[u8]) -> Told {
-    let mut told = Told::default();
+pub(super) fn told(mut bytes: &[u8]) -> HeadFacts {
+    let mut told = HeadFacts::default();
     loop {
         let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
             return told;

@@ -1,10 +1,13 @@
-//! The zoo: hosts that misbehave, each in one way of its own, for any crawler that wants to know whether it survives them.
+//! The zoo: hosts that misbehave, each in one way of its own, for any crawler that wants to know
+//! whether it survives them.
 //!
-//! A [`Case`] is a name, what its server does, and what a polite crawler makes of it; [`cases`] is the table of all of them. [`Zoo`] serves them on
-//! raw sockets: every host has an address of its own in 127.66.0.0/16 and a good robots.txt, unless its case is about that. What is asked for is each
-//! host's home page.
+//! A [`ZooCase`] is a name, what its server does, and what a polite crawler makes of it; [`cases`]
+//! is the table of all of them. [`Zoo`] serves them on raw sockets: every host has an address of
+//! its own in 127.66.0.0/16 and a good robots.txt, unless its case is about that. What is asked for
+//! is each host's home page.
 //!
-//! It listens on loopback only, opens no connection, and everything that it sends has an end: a gibibyte or two minutes for each answer.
+//! It listens on loopback only, opens no connection, and everything that it sends has an end: a
+//! gibibyte or two minutes for each answer.
 
 mod bomb;
 mod case;
@@ -20,32 +23,32 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
 
-pub use case::{Case, Deadline, Expect, Group};
+pub use case::{CaseGroup, Deadline, Expectation, ZooCase};
 pub use cases::cases;
-pub use server::{ConnectionRecord, Seen};
+pub use server::{ConnectionRecord, ZooSeen};
 
 use crate::StartError;
-use crate::certificate::{Authority, Fault};
-use crate::event_loop::{Running, Serve, allow_open_files, listen_on_one_port, open_log};
-use case::Speaks;
+use crate::certificate::{CertificateFault, TestAuthority};
+use crate::event_loop::{RunningServer, Serve, allow_open_files, listen_on_one_port, open_log};
+use case::ZooProtocol;
 use server::{CONNECTIONS_MAX, ZooServer};
 
 /// A zoo that is open; dropping it closes it.
 ///
 /// ```
-/// use curtsy_lab::zoo::{Zoo, Settings, cases};
-/// let zoo = Zoo::open(cases(), Settings::default()).unwrap();
+/// use curtsy_lab::zoo::{Zoo, ZooSettings, cases};
+/// let zoo = Zoo::open(cases(), ZooSettings::default()).unwrap();
 /// assert!(zoo.hosts()[0].url.starts_with("http://127.66."));
 /// ```
 pub struct Zoo {
-    hosts: Vec<Host>,
+    hosts: Vec<ZooHost>,
     ca_pem: String,
-    running: Running<ZooServer>,
+    running: RunningServer<ZooServer>,
 }
 
 /// How to serve.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct ZooSettings {
     /// Also writes the access log to this file, as JSON lines.
     pub log: Option<PathBuf>,
     /// The port of the plain hosts; 0 is any free one.
@@ -56,9 +59,9 @@ pub struct Settings {
 
 /// A case with its host.
 #[derive(Clone, Debug)]
-pub struct Host {
+pub struct ZooHost {
     /// The case.
-    pub case: Case,
+    pub case: ZooCase,
     /// Where it listens.
     pub address: SocketAddrV4,
     /// What to crawl.
@@ -67,10 +70,10 @@ pub struct Host {
 
 impl Zoo {
     /// Listens, and serves on a thread of its own.
-    pub fn open(cases: Vec<Case>, settings: Settings) -> Result<Zoo, StartError> {
+    pub fn open(cases: Vec<ZooCase>, settings: ZooSettings) -> Result<Zoo, StartError> {
         allow_open_files(cases.len() * 8);
-        let authority = Authority::new("curtsy zoo, for tests")?;
-        let unknown = Authority::new("nobody you know")?;
+        let authority = TestAuthority::new("curtsy zoo, for tests")?;
+        let unknown = TestAuthority::new("nobody you know")?;
         let of_kind = |tls: bool| {
             let all = cases.iter().enumerate();
             let chosen = all.filter(|(_, case)| case.speaks.tls() == tls);
@@ -86,29 +89,32 @@ impl Zoo {
             let address = listener.address;
             let names = vec![address.ip().to_string()];
             listener.tls = match case.speaks {
-                Speaks::Plain | Speaks::Raw => None,
-                Speaks::Tls(Fault::UnknownIssuer) => {
-                    Some(unknown.server(names, Fault::None, b"http/1.1")?)
+                ZooProtocol::Plain | ZooProtocol::Raw => None,
+                ZooProtocol::Tls(CertificateFault::UnknownIssuer) => {
+                    Some(unknown.server(names, CertificateFault::None, b"http/1.1")?)
                 }
-                Speaks::Tls(fault) => Some(authority.server(names, fault, b"http/1.1")?),
-                Speaks::Http2 => Some(authority.server(names, Fault::None, b"h2")?),
+                ZooProtocol::Tls(fault) => Some(authority.server(names, fault, b"http/1.1")?),
+                ZooProtocol::Http2 => {
+                    Some(authority.server(names, CertificateFault::None, b"h2")?)
+                }
             };
             listeners.push(listener);
             let scheme = if case.speaks.tls() { "https" } else { "http" };
             let url = format!("{scheme}://{address}/");
-            hosts.push(Host { case: case.clone(), address, url });
+            hosts.push(ZooHost { case: case.clone(), address, url });
         }
-        let behaves = |host: &&Host| host.case.group == Group::Control && !host.case.speaks.tls();
+        let behaves =
+            |host: &&ZooHost| host.case.group == CaseGroup::Control && !host.case.speaks.tls();
         let elsewhere = hosts.iter().find(behaves);
         let elsewhere = elsewhere.map_or(String::new(), |host| format!("http://{}", host.address));
         let log = open_log(LOG_IN_MEMORY_MAX, settings.log.as_deref())?;
         let server = ZooServer::new(cases, elsewhere);
-        let running = Running::start("zoo", server, listeners, log, CONNECTIONS_MAX)?;
+        let running = RunningServer::start("zoo", server, listeners, log, CONNECTIONS_MAX)?;
         Ok(Zoo { hosts, ca_pem: authority.pem, running })
     }
 
     /// The cases with their hosts, in the order in which they were given.
-    pub fn hosts(&self) -> &[Host] {
+    pub fn hosts(&self) -> &[ZooHost] {
         &self.hosts
     }
 
@@ -118,17 +124,17 @@ impl Zoo {
     }
 
     /// What the zoo has seen so far.
-    pub fn look(&self) -> Seen {
+    pub fn look(&self) -> ZooSeen {
         let seen = self.running.ask(|server| (server.log.so_far(), ZooServer::summary(server)));
         let (log, seen) = seen.unwrap_or_default();
-        Seen { log, ..seen }
+        ZooSeen { log, ..seen }
     }
 
     /// Closes the zoo; what is under way is cut off. The log's file is complete afterwards.
-    pub fn close(mut self) -> io::Result<Seen> {
+    pub fn close(mut self) -> io::Result<ZooSeen> {
         let panicked = || io::Error::other("the zoo's thread panicked");
         let (log, seen, ended) = self.running.stop().ok_or_else(panicked)?;
-        ended.map(|()| Seen { log, ..seen })
+        ended.map(|()| ZooSeen { log, ..seen })
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// A server's side of one exchange.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Script {
-    pub(super) steps: VecDeque<Step>,
+pub(super) struct ZooScript {
+    pub(super) steps: VecDeque<ScriptStep>,
     /// Whether the answer is what its head promises.
     pub(super) whole: bool,
     /// The status for the log, if the first bytes are no HTTP/1 head that tells it.
@@ -16,7 +16,7 @@ pub(super) struct Script {
 
 /// One step.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(super) enum ScriptStep {
     /// Sends bytes.
     Say(Arc<[u8]>),
     /// Sends bytes again and again, with a pause after each time.
@@ -37,67 +37,67 @@ pub(super) enum Step {
     Reset,
 }
 
-impl Script {
+impl ZooScript {
     /// Nothing yet.
-    pub(super) fn new() -> Script {
-        Script { whole: true, ..Script::default() }
+    pub(super) fn new() -> ZooScript {
+        ZooScript { whole: true, ..ZooScript::default() }
     }
 
     /// Bytes, as they are.
-    pub(super) fn say(bytes: impl Into<Vec<u8>>) -> Script {
-        Script::new().then(Step::Say(bytes.into().into()))
+    pub(super) fn say(bytes: impl Into<Vec<u8>>) -> ZooScript {
+        ZooScript::new().then(ScriptStep::Say(bytes.into().into()))
     }
 
     /// One more step.
-    pub(super) fn then(mut self, step: Step) -> Script {
+    pub(super) fn then(mut self, step: ScriptStep) -> ZooScript {
         self.steps.push_back(step);
         self
     }
 
     /// More bytes.
-    pub(super) fn and(self, bytes: impl Into<Vec<u8>>) -> Script {
-        self.then(Step::Say(bytes.into().into()))
+    pub(super) fn and(self, bytes: impl Into<Vec<u8>>) -> ZooScript {
+        self.then(ScriptStep::Say(bytes.into().into()))
     }
 
     /// The same bytes without end, as fast as they go.
-    pub(super) fn endless(self, bytes: impl Into<Vec<u8>>) -> Script {
-        self.then(Step::Endless(bytes.into().into(), Duration::ZERO)).broken()
+    pub(super) fn endless(self, bytes: impl Into<Vec<u8>>) -> ZooScript {
+        self.then(ScriptStep::Endless(bytes.into().into(), Duration::ZERO)).broken()
     }
 
     /// The same bytes without end, with pauses.
-    pub(super) fn dripping(self, bytes: impl Into<Vec<u8>>, every: Duration) -> Script {
-        self.then(Step::Endless(bytes.into().into(), every)).broken()
+    pub(super) fn dripping(self, bytes: impl Into<Vec<u8>>, every: Duration) -> ZooScript {
+        self.then(ScriptStep::Endless(bytes.into().into(), every)).broken()
     }
 
     /// Then the connection is closed.
-    pub(super) fn close(self) -> Script {
-        self.then(Step::Close)
+    pub(super) fn close(self) -> ZooScript {
+        self.then(ScriptStep::Close)
     }
 
     /// Then it is broken.
-    pub(super) fn reset(self) -> Script {
-        self.then(Step::Reset).broken()
+    pub(super) fn reset(self) -> ZooScript {
+        self.then(ScriptStep::Reset).broken()
     }
 
     /// Then nothing more is said.
-    pub(super) fn silence(self) -> Script {
-        self.then(Step::Silence).broken()
+    pub(super) fn silence(self) -> ZooScript {
+        self.then(ScriptStep::Silence).broken()
     }
 
     /// The answer is not what its head promises.
-    pub(super) fn broken(self) -> Script {
-        Script { whole: false, ..self }
+    pub(super) fn broken(self) -> ZooScript {
+        ZooScript { whole: false, ..self }
     }
 
     /// The status for the log.
-    pub(super) fn status(self, status: u16) -> Script {
-        Script { status: Some(status), ..self }
+    pub(super) fn status(self, status: u16) -> ZooScript {
+        ZooScript { status: Some(status), ..self }
     }
 
     /// What it says at first: where the head is.
     pub(super) fn first(&self) -> &[u8] {
         match self.steps.front() {
-            Some(Step::Say(bytes) | Step::Drip(bytes, _)) => bytes,
+            Some(ScriptStep::Say(bytes) | ScriptStep::Drip(bytes, _)) => bytes,
             _ => &[],
         }
     }

@@ -6,18 +6,18 @@ use std::io::ErrorKind;
 
 use curtsy_judge::Exchange;
 
-use super::case::{Asked, Case, Speaks};
+use super::case::{ZooCase, ZooProtocol, ZooRequest};
 use super::connection::{Exchanging, Played, ZooState};
-use super::frames::{self, Frames, Heard};
+use super::frames::{self, HeardFrame, Http2Frames};
 use super::http::{self, told};
-use super::script::Script;
+use super::script::ZooScript;
 use crate::clock::Stalls;
-use crate::event_loop::{ClosedBy, Connection, EventLoop, Fate, Serve};
-use crate::request::{self, Reading, Request};
+use crate::event_loop::{ClosedBy, ConnectionFate, OpenConnection, Serve, ServerLoop};
+use crate::request::{self, RequestHead, RequestReading};
 
 /// What the zoo has seen so far.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct ZooSeen {
     /// Every exchange that has ended, in the order of their starts.
     pub log: Vec<Exchange>,
     /// Every connection that has ended.
@@ -45,7 +45,7 @@ pub struct ConnectionRecord {
 
 /// The cases, as the event loop serves them: the listener of a case has the case's number.
 pub(super) struct ZooServer {
-    cases: Vec<Case>,
+    cases: Vec<ZooCase>,
     /// How often each path of each case was requested.
     requested: Vec<HashMap<String, u32>>,
     /// The address of a host that behaves.
@@ -53,56 +53,56 @@ pub(super) struct ZooServer {
     ended: Vec<ConnectionRecord>,
 }
 
-type ZooLoop = EventLoop<ZooServer>;
-type ZooConnection = Connection<ZooState>;
+type ZooLoop = ServerLoop<ZooServer>;
+type ZooConnection = OpenConnection<ZooState>;
 
 impl Serve for ZooServer {
     type State = ZooState;
     type Timer = Infallible;
-    type Summary = Seen;
+    type Summary = ZooSeen;
 
     fn accepted(zoo: &mut ZooLoop, listener: usize) -> ZooState {
         let case = &zoo.server.cases[listener];
-        let frames = (case.speaks == Speaks::Http2).then(Frames::default);
+        let frames = (case.speaks == ZooProtocol::Http2).then(Http2Frames::default);
         let script = case.opens.map(|opens| opens()).unwrap_or_default();
         ZooState::new(frames, script, zoo.clock.now())
     }
 
     /// Reads what is there, answers it, and plays what is to be played.
-    fn advance(zoo: &mut ZooLoop, index: usize, connection: &mut ZooConnection) -> Fate {
+    fn advance(zoo: &mut ZooLoop, index: usize, connection: &mut ZooConnection) -> ConnectionFate {
         for _ in 0..=TURNS_MAX {
             if connection.unread_since.is_some() {
                 let fate = zoo.receive(connection);
-                if fate != Fate::Open {
+                if fate != ConnectionFate::Open {
                     return fate;
                 }
             }
-            let Connection { wire, state, .. } = connection;
+            let OpenConnection { wire, state, .. } = connection;
             let played = state.play(wire, zoo.clock.now());
             let wake = match played {
-                Ok(Played::Blocked) => return Fate::Open,
+                Ok(Played::Blocked) => return ConnectionFate::Open,
                 Ok(Played::Until(at)) => Some(at),
                 // Others come first, and then it goes on.
                 Ok(Played::Much) => Some(zoo.clock.now() + 1),
                 Ok(Played::Out | Played::Closed) => None,
-                Err(_) => return Fate::Closed(zoo.clock.now(), ClosedBy::Client),
+                Err(_) => return ConnectionFate::Closed(zoo.clock.now(), ClosedBy::Client),
             };
             if let Some(at) = wake {
                 zoo.wake_at(at, index, connection);
-                return Fate::Open;
+                return ConnectionFate::Open;
             }
             let now = zoo.clock.now();
             if let Some(exchange) = state.ended(now, true) {
                 zoo.log.push(exchange);
             }
             if matches!(played, Ok(Played::Closed)) {
-                return Fate::Closed(now, ClosedBy::Server);
+                return ConnectionFate::Closed(now, ClosedBy::Server);
             }
             if !zoo.answer(connection) {
                 break;
             }
         }
-        Fate::Open
+        ConnectionFate::Open
     }
 
     fn interrupted(connection: &mut ZooConnection, now: u64) -> Option<Exchange> {
@@ -126,14 +126,14 @@ impl Serve for ZooServer {
         match timer {}
     }
 
-    fn summary(zoo: &ZooLoop) -> Seen {
+    fn summary(zoo: &ZooLoop) -> ZooSeen {
         let stalls = zoo.lateness.stalls.clone();
-        Seen { log: Vec::new(), connections: zoo.server.ended.clone(), stalls }
+        ZooSeen { log: Vec::new(), connections: zoo.server.ended.clone(), stalls }
     }
 }
 
 impl ZooServer {
-    pub(super) fn new(cases: Vec<Case>, elsewhere: String) -> ZooServer {
+    pub(super) fn new(cases: Vec<ZooCase>, elsewhere: String) -> ZooServer {
         let requested = vec![HashMap::new(); cases.len()];
         ZooServer { cases, requested, elsewhere, ended: Vec::new() }
     }
@@ -141,7 +141,7 @@ impl ZooServer {
 
 impl ZooLoop {
     /// Reads all that has come.
-    fn receive(&mut self, connection: &mut ZooConnection) -> Fate {
+    fn receive(&mut self, connection: &mut ZooConnection) -> ConnectionFate {
         loop {
             let now = self.clock.now();
             match connection.wire.read(&mut self.chunk) {
@@ -151,12 +151,14 @@ impl ZooLoop {
                 Ok(1..) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     connection.unread_since = None;
-                    return Fate::Open;
+                    return ConnectionFate::Open;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // A client that closed its side has left: no client of a test sends a request and
                 // only listens from then on.
-                Ok(0) | Err(_) => return Fate::Closed(self.clock.now(), ClosedBy::Client),
+                Ok(0) | Err(_) => {
+                    return ConnectionFate::Closed(self.clock.now(), ClosedBy::Client);
+                }
             }
         }
     }
@@ -164,7 +166,7 @@ impl ZooLoop {
     /// Makes the answer to the next request the script; false if there is no request.
     fn answer(&mut self, connection: &mut ZooConnection) -> bool {
         if connection.input.is_empty()
-            || self.server.cases[connection.listener].speaks == Speaks::Raw
+            || self.server.cases[connection.listener].speaks == ZooProtocol::Raw
         {
             return false;
         }
@@ -178,13 +180,13 @@ impl ZooLoop {
                 }
             },
             None => match request::read(&input) {
-                Reading::Unfinished => 0,
-                Reading::Whole(request) => {
+                RequestReading::Unfinished => 0,
+                RequestReading::Whole(request) => {
                     self.say(connection, &request, 0);
                     request.bytes
                 }
-                Reading::Wrong(_) => {
-                    connection.state.script = Script::new().close();
+                RequestReading::Wrong(_) => {
+                    connection.state.script = ZooScript::new().close();
                     input.len()
                 }
             },
@@ -194,17 +196,17 @@ impl ZooLoop {
         used > 0
     }
 
-    fn hear(&mut self, connection: &mut ZooConnection, heard: Heard) {
+    fn hear(&mut self, connection: &mut ZooConnection, heard: HeardFrame) {
         match heard {
-            Heard::Greeting => connection.state.script = Script::say(frames::settings()),
-            Heard::Nonsense => connection.state.script = Script::new().close(),
-            Heard::Reset(_) | Heard::Other => {}
-            Heard::Request(stream, headers) => {
+            HeardFrame::Greeting => connection.state.script = ZooScript::say(frames::settings()),
+            HeardFrame::Nonsense => connection.state.script = ZooScript::new().close(),
+            HeardFrame::Reset(_) | HeardFrame::Other => {}
+            HeardFrame::Request(stream, headers) => {
                 let of = |name: &str| {
                     let header = headers.iter().find(|(known, _)| known == name);
                     header.map(|(_, value)| value.as_str().into())
                 };
-                let request = Request {
+                let request = RequestHead {
                     method: of(":method").unwrap_or("GET".into()),
                     target: of(":path").unwrap_or("/".into()),
                     host: of(":authority"),
@@ -214,14 +216,14 @@ impl ZooLoop {
                     if_modified_since: of("if-modified-since"),
                     cookie: of("cookie").is_some(),
                     authorization: of("authorization").is_some(),
-                    ..Request::default()
+                    ..RequestHead::default()
                 };
                 self.say(connection, &request, stream);
             }
         }
     }
 
-    fn say(&mut self, connection: &mut ZooConnection, request: &Request<'_>, stream: u32) {
+    fn say(&mut self, connection: &mut ZooConnection, request: &RequestHead<'_>, stream: u32) {
         let (case, host) = (connection.listener, request.host.as_deref().unwrap_or_default());
         let path = if stream == 0 { request.path_and_query() } else { &*request.target };
         let mut exchange = connection.exchange(request);
@@ -236,7 +238,7 @@ impl ZooLoop {
             requested.insert(path.to_owned(), before + 1);
         }
         let elsewhere = &self.server.elsewhere;
-        let asked = Asked { path, before, base: &base, elsewhere, stream };
+        let asked = ZooRequest { path, before, base: &base, elsewhere, stream };
         let own = (self.server.cases[case].answers)(&asked);
         if own.is_none() && path == "/robots.txt" {
             exchange.robots_body = Some(http::GOOD_ROBOTS.as_bytes().into());

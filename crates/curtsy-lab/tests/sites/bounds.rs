@@ -1,7 +1,7 @@
 //! That nothing a client or a description does goes beyond its bounds.
 
 use curtsy_lab::StartError;
-use curtsy_lab::sites::{Answer, Ending, Host, Scene, SceneError, Settings, Sites, Window};
+use curtsy_lab::sites::{Answer, Ending, Host, Scene, SceneError, Sites, SitesSettings, Window};
 
 use super::client::{Client, serve};
 
@@ -29,7 +29,7 @@ fn requests_that_can_not_be_answered_are_refused_and_logged() {
 #[test]
 fn too_many_connections_are_turned_away() {
     let scene = Scene::plain(1, 2, 1, 100);
-    let settings = Settings { connections_max: 3, ..Settings::default() };
+    let settings = SitesSettings { connections_max: 3, ..SitesSettings::default() };
     let sites = Sites::start(scene, settings).unwrap();
     let mut clients: Vec<Client> = (0..3).map(|_| Client::of(&sites, 0)).collect();
     for client in &mut clients {
@@ -51,7 +51,7 @@ fn too_many_connections_are_turned_away() {
 
 #[test]
 fn the_log_in_memory_is_bounded_and_says_so() {
-    let settings = Settings { log_in_memory_max: 2, ..Settings::default() };
+    let settings = SitesSettings { log_in_memory_max: 2, ..SitesSettings::default() };
     let sites = Sites::start(Scene::plain(1, 2, 1, 100), settings).unwrap();
     let mut client = Client::of(&sites, 0);
     for _ in 0..5 {
@@ -62,7 +62,7 @@ fn the_log_in_memory_is_bounded_and_says_so() {
 
 #[test]
 fn two_thousand_connections_at_once_are_served() {
-    let sites = Sites::start(Scene::plain(50, 20, 3, 1_000), Settings::default()).unwrap();
+    let sites = Sites::start(Scene::plain(50, 20, 3, 1_000), SitesSettings::default()).unwrap();
     let mut clients: Vec<Client> = (0..2_000).map(|n| Client::of(&sites, n % 50)).collect();
     for client in &mut clients {
         client.request("/p/7", "");
@@ -149,10 +149,10 @@ fn descriptions_are_refused_with_what_would_do() {
 fn a_port_that_is_taken_is_said() {
     let first = serve([Host::named("a.test")]);
     let scene = Scene { port: first.port(), ..Scene::plain(1, 1, 1, 1) };
-    let error = Sites::start(scene, Settings::default()).err().unwrap();
+    let error = Sites::start(scene, SitesSettings::default()).err().unwrap();
     assert!(matches!(error, StartError::Listen { .. }), "{error}");
     let scene =
         Scene { hosts: vec![Host::named("a.test").at([8, 8, 8, 8].into())], ..Scene::default() };
-    let error = Sites::start(scene, Settings::default()).err().unwrap();
+    let error = Sites::start(scene, SitesSettings::default()).err().unwrap();
     assert!(matches!(error, StartError::Scene(SceneError::NotLoopback { .. })), "{error}");
 }

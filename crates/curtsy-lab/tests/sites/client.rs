@@ -4,12 +4,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use curtsy_lab::sites::{Host, Scene, Settings, Sites};
+use curtsy_lab::sites::{Host, Scene, Sites, SitesSettings};
 
 /// Serves these hosts.
 pub(crate) fn serve(hosts: impl IntoIterator<Item = Host>) -> Sites {
     let scene = Scene { seed: 7, hosts: hosts.into_iter().collect(), ..Scene::default() };
-    Sites::start(scene, Settings::default()).unwrap()
+    Sites::start(scene, SitesSettings::default()).unwrap()
 }
 
 /// One connection.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use curtsy_judge::{Exchange, Judge, Manners, Rule, Scheme, read_log};
-use curtsy_lab::sites::{Answer, Deaf, Host, Scene, Settings, Sites};
+use curtsy_lab::sites::{Answer, Deaf, Host, Scene, Sites, SitesSettings};
 
 use super::client::{Client, serve};
 
@@ -169,7 +169,7 @@ fn the_judge_reads_the_file() {
     let path = folder.join("log.jsonl");
     let host = Host::named("a.test").pages(5, 2, 300).robots("User-agent: *\nDisallow: /p/2\n");
     let scene = Scene { hosts: vec![host], ..Scene::default() };
-    let settings = Settings { log: Some(path.clone()), ..Settings::default() };
+    let settings = SitesSettings { log: Some(path.clone()), ..SitesSettings::default() };
     let sites = Sites::start(scene, settings).unwrap();
     let mut client = Client::of(&sites, 0);
     for path in ["/robots.txt", "/", "/p/1", "/p/2"] {

@@ -1,4 +1,5 @@
-//! The sites on loopback through real sockets: what each mood sends, byte by byte, and what the log says of it.
+//! The sites on loopback through real sockets: what each mood sends, byte by byte, and what the log
+//! says of it.
 
 mod bounds;
 mod client;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use curtsy_lab::sites::{Scene, Settings, Sites};
+use curtsy_lab::sites::{Scene, Sites, SitesSettings};
 
 use super::client::{Client, Reply};
 
@@ -23,7 +23,7 @@ fn linked(sites: &Sites, host: usize) -> Vec<(String, Option<Reply>)> {
 
 #[test]
 fn the_demo_has_everything_that_a_crawler_meets() {
-    let sites = Sites::start(Scene::demo(), Settings::default()).unwrap();
+    let sites = Sites::start(Scene::demo(), SitesSettings::default()).unwrap();
     let names: Vec<&str> = sites.hosts().iter().map(|host| host.name.as_str()).collect();
     assert_eq!(names, ["demo.localhost", "shop.demo.localhost", "members.demo.localhost"]);
     assert!(sites.hosts().iter().all(|host| host.address.ip().to_string() == "127.0.0.1"));
@@ -62,7 +62,7 @@ fn mixed_moods_are_as_many_as_hosts_and_each_can_be_asked() {
         })
         .collect();
     assert!(scripts.len() >= 34, "the first three are alike, the others differ: {}", scripts.len());
-    let sites = Sites::start(scene, Settings::default()).unwrap();
+    let sites = Sites::start(scene, SitesSettings::default()).unwrap();
     let mut statuses = HashSet::new();
     let mut broken = 0;
     for host in 0..36 {
@@ -84,7 +84,7 @@ fn mixed_moods_are_as_many_as_hosts_and_each_can_be_asked() {
 #[test]
 fn a_description_in_a_file_says_the_same_as_builders() {
     let text = include_str!("../../../../examples/site.toml");
-    let sites = Sites::start(Scene::read(text).unwrap(), Settings::default()).unwrap();
+    let sites = Sites::start(Scene::read(text).unwrap(), SitesSettings::default()).unwrap();
     let mut client = Client::of(&sites, 0);
     assert!(client.get("/robots.txt").text().contains("Disallow: /private/"));
     assert_eq!(client.get("/busy").header("Retry-After"), Some("1"));

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use curtsy_judge::Scheme;
-use curtsy_lab::sites::{Host, Listen, Range, Scene, Settings, Sites};
+use curtsy_lab::sites::{Host, Listen, Range, Scene, Sites, SitesSettings};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -56,7 +56,7 @@ fn a_host_speaks_tls_by_its_name_and_its_address() {
 #[test]
 fn a_slow_handshake_is_no_late_read() {
     let scene = Scene::slow_handshakes(4, 3, 500);
-    let sites = Sites::start(scene, Settings::default()).unwrap();
+    let sites = Sites::start(scene, SitesSettings::default()).unwrap();
     std::thread::scope(|scope| {
         for host in 0..4 {
             let sites = &sites;

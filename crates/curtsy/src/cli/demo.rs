@@ -9,9 +9,9 @@ use clap::Args;
 use curtsy_core::policy::{FlagValue, Layers, Preset, Reach};
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::{DiscoverySpec, Scope, TrapLimits};
-use curtsy_fetch::Settings as Outlet;
+use curtsy_fetch::SitesSettings as Outlet;
 use curtsy_judge::{InStartOrder, Judge};
-use curtsy_lab::sites::{Scene, Settings, Sites};
+use curtsy_lab::sites::{Scene, Sites, SitesSettings};
 use curtsy_sim::manners_of;
 
 use super::progress::Progressing;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &DemoArgs, console: &mut Console<'_>) -> anyhow::Result<
 
 fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Result<Outcome> {
     let log = folder.join("access.jsonl");
-    let settings = Settings { log: Some(log.clone()), ..Settings::default() };
+    let settings = SitesSettings { log: Some(log.clone()), ..SitesSettings::default() };
     let sites = Sites::start(Scene::demo(), settings)?;
     let port = sites.port();
     if !args.json {

@@ -1,12 +1,13 @@
 //! Bodies that are packed to burst, packed twice, or spoilt.
 
 use super::super::bomb::{Bomb, deflate, gzip, zlib};
-use super::super::case::{Case, Expect, Group};
+use super::super::case::Expectation::{Error, Page};
+use super::super::case::ZooCase;
 use super::super::http::{answer, chunk, head, page};
-use super::super::script::{Script, Step};
+use super::super::script::{ScriptStep, ZooScript};
 
-pub(super) fn cases() -> Vec<Case> {
-    let case = |name, does, error| Case::new(Group::Coding, name, does, Expect::Error(error));
+pub(super) fn cases() -> Vec<ZooCase> {
+    let case = |name, does, error| ZooCase::new(name, does, Error(error));
     let streaming = |name, does, bomb| case(name, does, "over_limit").home(move |_| stream(bomb));
     let at_once = |name, does, bomb| case(name, does, "over_limit").home(move |_| one_chunk(bomb));
     vec![
@@ -35,20 +36,20 @@ pub(super) fn cases() -> Vec<Case> {
             Bomb::Zstd,
         ),
         case("gzip-empty-members", "Empty gzip members without end", "over_limit").home(|_| {
-            Script::say(head("Content-Encoding: gzip\r\n")).endless(gzip(b"").repeat(1_000))
+            ZooScript::say(head("Content-Encoding: gzip\r\n")).endless(gzip(b"").repeat(1_000))
         }),
         case("zstd-empty-frames", "Empty Zstandard frames without end", "over_limit").home(|_| {
             // A frame with a window of 1 KiB and one last, raw block of nothing.
             let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x00, 0x01, 0x00, 0x00];
-            Script::say(head("Content-Encoding: zstd\r\n")).endless(frame.repeat(1_000))
+            ZooScript::say(head("Content-Encoding: zstd\r\n")).endless(frame.repeat(1_000))
         }),
         case("br-empty-blocks", "Empty Brotli metablocks without end", "over_limit").home(|_| {
-            Script::say([head("Content-Encoding: br\r\n").into_bytes(), Bomb::Br.beginning()].concat())
+            ZooScript::say([head("Content-Encoding: br\r\n").into_bytes(), Bomb::Br.beginning()].concat())
                 .endless([0b0000_0110; 10_000])
         }),
         case("deflate-empty-blocks", "Empty deflate blocks without end", "over_limit").home(|_| {
             let block = [0x00, 0x00, 0x00, 0xff, 0xff];
-            Script::say(head("Content-Encoding: deflate\r\n")).endless(block.repeat(1_000))
+            ZooScript::say(head("Content-Encoding: deflate\r\n")).endless(block.repeat(1_000))
         }),
         case("codings-stacked", "`Content-Encoding: gzip, gzip, br`", "over_limit")
             .home(|_| packed("gzip, gzip, br", &gzip(&gzip(page("Deep").as_bytes())))),
@@ -84,11 +85,9 @@ pub(super) fn cases() -> Vec<Case> {
             .home(|_| packed("br", &Bomb::Br.beginning()[..10])),
         case("zstd-cut", "Zstandard that ends in its middle", "truncated")
             .home(|_| packed("zstd", &Bomb::Zstd.of(1 << 20))),
-        Case::new(
-            Group::Coding,
-            "gzip-surplus",
+        ZooCase::new("gzip-surplus",
             "gzip with noise behind its end",
-            Expect::Page(200),
+            Page(200),
         )
         .home(|_| packed("gzip", &[gzip(page("And more").as_bytes()), vec![0xaa; 500]].concat()))
         .because("what was packed is whole, and its checksum fits; gzip itself and browsers pass over the rest"),
@@ -102,24 +101,24 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// Head, beginning, and units until it is 10 GB.
-fn stream(bomb: Bomb) -> Script {
+fn stream(bomb: Bomb) -> ZooScript {
     let head = head(&format!("Content-Encoding: {}\r\n", bomb.coding()));
     let units = (10u64 << 30) / bomb.grows();
     let many = bomb.unit().repeat(16);
-    Script::say([head.into_bytes(), bomb.beginning()].concat())
-        .then(Step::Times(many.into(), units.div_ceil(16)))
+    ZooScript::say([head.into_bytes(), bomb.beginning()].concat())
+        .then(ScriptStep::Times(many.into(), units.div_ceil(16)))
         .broken()
         .close()
 }
 
 /// A chunked body with all of it in one chunk.
-fn one_chunk(bomb: Bomb) -> Script {
+fn one_chunk(bomb: Bomb) -> ZooScript {
     let coding = bomb.coding();
     let head = head(&format!("Content-Encoding: {coding}\r\nTransfer-Encoding: chunked\r\n"));
-    Script::say([head.into_bytes(), chunk(&bomb.of(512 << 20)), b"0\r\n\r\n".to_vec()].concat())
+    ZooScript::say([head.into_bytes(), chunk(&bomb.of(512 << 20)), b"0\r\n\r\n".to_vec()].concat())
 }
 
-fn packed(coding: &str, body: &[u8]) -> Script {
+fn packed(coding: &str, body: &[u8]) -> ZooScript {
     let headers = format!("Content-Type: text/html\r\nContent-Encoding: {coding}\r\n");
     answer("200 OK", &headers, body)
 }

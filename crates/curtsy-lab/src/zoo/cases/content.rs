@@ -3,20 +3,21 @@
 use std::sync::OnceLock;
 
 use super::super::bomb::gzip;
-use super::super::case::{Case, Expect, Group};
+use super::super::case::Expectation::Page;
+use super::super::case::ZooCase;
 use super::super::http::{answer, html, page};
-use super::super::script::Script;
+use super::super::script::ZooScript;
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<ZooCase> {
     [bytes(), shapes(), disguises()].concat()
 }
 
-fn case(name: &'static str, does: &'static str) -> Case {
-    Case::new(Group::Content, name, does, Expect::Page(200))
+fn case(name: &'static str, does: &'static str) -> ZooCase {
+    ZooCase::new(name, does, Page(200))
 }
 
 /// Odd bytes.
-fn bytes() -> Vec<Case> {
+fn bytes() -> Vec<ZooCase> {
     let says = |name, does, body: &'static [u8]| case(name, does).home(move |_| html(body));
     let typed = |name, does, kind: &'static str, body: fn() -> Vec<u8>| {
         case(name, does)
@@ -48,7 +49,7 @@ fn bytes() -> Vec<Case> {
 }
 
 /// Large and deep.
-fn shapes() -> Vec<Case> {
+fn shapes() -> Vec<ZooCase> {
     vec![
         made("nested-divs", "A million elements, each inside the one before", || {
             "<div>".repeat(1_000_000)
@@ -111,13 +112,13 @@ fn shapes() -> Vec<Case> {
 }
 
 /// A large page, which is made when it is first asked for.
-fn made(name: &'static str, does: &'static str, body: fn() -> String) -> Case {
-    let kept = OnceLock::<Script>::new();
+fn made(name: &'static str, does: &'static str, body: fn() -> String) -> ZooCase {
+    let kept = OnceLock::<ZooScript>::new();
     case(name, does).home(move |_| kept.get_or_init(|| html(body())).clone())
 }
 
 /// Something else.
-fn disguises() -> Vec<Case> {
+fn disguises() -> Vec<ZooCase> {
     let says = |name, does, body: fn() -> Vec<u8>| case(name, does).home(move |_| html(body()));
     vec![
         says("video-as-html", "An MP4 that says it is HTML", || {

@@ -2,27 +2,28 @@
 
 use std::time::Duration;
 
-use super::super::case::{Asked, Case, Deadline, Expect, Group, Speaks};
+use super::super::case::Expectation::Error;
+use super::super::case::{Deadline, ZooCase, ZooProtocol, ZooRequest};
 use super::super::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, PUSH_PROMISE, RST_STREAM,
     SETTINGS, WINDOW_UPDATE, block, field, frame,
 };
 use super::super::http::page;
-use super::super::script::{Script, Step};
+use super::super::script::{ScriptStep, ZooScript};
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<ZooCase> {
     [floods(), faults(), bodies()].concat()
 }
 
-fn case(name: &'static str, does: &'static str, error: &'static str) -> Case {
-    Case::new(Group::Http2, name, does, Expect::Error(error)).speaks(Speaks::Http2)
+fn case(name: &'static str, does: &'static str, error: &'static str) -> ZooCase {
+    ZooCase::new(name, does, Error(error)).speaks(ZooProtocol::Http2)
 }
 
 /// Frames without end.
-fn floods() -> Vec<Case> {
-    let flood = |name, does, bytes: fn(&Asked<'_>) -> Vec<u8>| {
+fn floods() -> Vec<ZooCase> {
+    let flood = |name, does, bytes: fn(&ZooRequest<'_>) -> Vec<u8>| {
         case(name, does, "over_limit")
-            .home(move |asked| Script::new().endless(bytes(asked).repeat(100)))
+            .home(move |asked| ZooScript::new().endless(bytes(asked).repeat(100)))
             .by(Deadline::FirstByte)
     };
     vec![
@@ -33,7 +34,7 @@ fn floods() -> Vec<Case> {
         )
         .home(|asked| {
             let more = field("x-more", &"y".repeat(1_000));
-            Script::say(frame(HEADERS, 0, asked.stream, &block(200))).endless(frame(
+            ZooScript::say(frame(HEADERS, 0, asked.stream, &block(200))).endless(frame(
                 CONTINUATION,
                 0,
                 asked.stream,
@@ -42,7 +43,7 @@ fn floods() -> Vec<Case> {
         }),
         case("h2-continuation-empty", "Empty CONTINUATION frames without end", "over_limit").home(
             |asked| {
-                Script::say(frame(HEADERS, 0, asked.stream, &block(200)))
+                ZooScript::say(frame(HEADERS, 0, asked.stream, &block(200)))
                     .endless(frame(CONTINUATION, 0, asked.stream, &[]).repeat(100))
             },
         ),
@@ -60,10 +61,10 @@ fn floods() -> Vec<Case> {
             frame(HEADERS, END_HEADERS, asked.stream, &field(":status", "103"))
         }),
         case("h2-empty-data-flood", "Empty DATA frames without end", "over_limit").home(|asked| {
-            Script::say(head(asked)).endless(frame(DATA, 0, asked.stream, &[]).repeat(100))
+            ZooScript::say(head(asked)).endless(frame(DATA, 0, asked.stream, &[]).repeat(100))
         }),
         case("h2-headers-too-large", "A header list of 200 KB", "over_limit").home(|asked| {
-            let mut script = Script::say(frame(HEADERS, 0, asked.stream, &block(200)));
+            let mut script = ZooScript::say(frame(HEADERS, 0, asked.stream, &block(200)));
             for n in 0..20 {
                 let last = if n == 19 { END_HEADERS } else { 0 };
                 script = script.and(frame(
@@ -79,9 +80,9 @@ fn floods() -> Vec<Case> {
 }
 
 /// Frames that are wrong, or the last.
-fn faults() -> Vec<Case> {
-    let once = |name, does, error, bytes: fn(&Asked<'_>) -> Vec<u8>| {
-        case(name, does, error).home(move |asked| Script::say(bytes(asked)).silence())
+fn faults() -> Vec<ZooCase> {
+    let once = |name, does, error, bytes: fn(&ZooRequest<'_>) -> Vec<u8>| {
+        case(name, does, error).home(move |asked| ZooScript::say(bytes(asked)).silence())
     };
     vec![
         once("h2-reset", "Resets the stream instead of an answer", "reset", |asked| {
@@ -139,57 +140,57 @@ fn faults() -> Vec<Case> {
             b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage".to_vec()
         }),
         case("h2-close", "Closes instead of an answer", "reset")
-            .home(|_| Script::new().broken().close()),
+            .home(|_| ZooScript::new().broken().close()),
         case("h2-silence", "Says nothing", "first_byte_timeout")
-            .home(|_| Script::new().silence())
+            .home(|_| ZooScript::new().silence())
             .by(Deadline::FirstByte),
         case("h2-pings-only", "Nothing but a ping a second", "first_byte_timeout")
             .home(|_| {
-                Script::new().dripping(frame(PING, 0, 0, &[7; 8]), Duration::from_millis(200))
+                ZooScript::new().dripping(frame(PING, 0, 0, &[7; 8]), Duration::from_millis(200))
             })
             .by(Deadline::FirstByte),
     ]
 }
 
 /// Bodies.
-fn bodies() -> Vec<Case> {
+fn bodies() -> Vec<ZooCase> {
     vec![
         case("h2-head-only", "Sends a head and never a body", "too_slow")
-            .home(|asked| Script::say(head(asked)).silence())
+            .home(|asked| ZooScript::say(head(asked)).silence())
             .by(Deadline::Speed),
         case("h2-drip", "A body, a byte every 200 ms", "too_slow")
             .home(|asked| {
-                Script::say(head(asked))
+                ZooScript::say(head(asked))
                     .dripping(frame(DATA, 0, asked.stream, b"y"), Duration::from_millis(200))
             })
             .by(Deadline::Speed),
         case("h2-body-reset", "Resets the stream in the middle of a body", "reset").home(|asked| {
-            Script::say(head(asked))
+            ZooScript::say(head(asked))
                 .and(frame(DATA, 0, asked.stream, page("Half").as_bytes()))
-                .then(Step::Wait(Duration::from_millis(50)))
+                .then(ScriptStep::Wait(Duration::from_millis(50)))
                 .and(frame(RST_STREAM, 0, asked.stream, &2u32.to_be_bytes()))
                 .broken()
         }),
         case("h2-body-close", "Closes in the middle of a body", "truncated").home(|asked| {
-            Script::say(head(asked))
+            ZooScript::say(head(asked))
                 .and(frame(DATA, 0, asked.stream, page("Half").as_bytes()))
                 .broken()
                 .close()
         }),
         case("h2-length-short", "Half of the body that was declared", "malformed").home(|asked| {
             let headers = [block(200), field("content-length", "5000")].concat();
-            Script::say(frame(HEADERS, END_HEADERS, asked.stream, &headers))
+            ZooScript::say(frame(HEADERS, END_HEADERS, asked.stream, &headers))
                 .and(frame(DATA, END_STREAM, asked.stream, page("Half").as_bytes()))
                 .broken()
         }),
         case("h2-beyond-window", "A body that ignores the window", "malformed")
             .home(|asked| {
-                Script::say(head(asked)).endless(frame(DATA, 0, asked.stream, &[b'y'; 16_000]))
+                ZooScript::say(head(asked)).endless(frame(DATA, 0, asked.stream, &[b'y'; 16_000]))
             })
-            .or(Expect::Error("over_limit")),
+            .or(Error("over_limit")),
         case("h2-bomb", "gzip that becomes 60 MiB, in frames", "over_limit").home(|asked| {
             let headers = [block(200), field("content-encoding", "gzip")].concat();
-            let mut script = Script::say(frame(HEADERS, END_HEADERS, asked.stream, &headers));
+            let mut script = ZooScript::say(frame(HEADERS, END_HEADERS, asked.stream, &headers));
             for piece in super::super::bomb::Bomb::Gzip.of(60 << 20).chunks(16_000) {
                 script = script.and(frame(DATA, 0, asked.stream, piece));
             }
@@ -198,6 +199,6 @@ fn bodies() -> Vec<Case> {
     ]
 }
 
-fn head(asked: &Asked<'_>) -> Vec<u8> {
+fn head(asked: &ZooRequest<'_>) -> Vec<u8> {
     frame(HEADERS, END_HEADERS, asked.stream, &block(200))
 }

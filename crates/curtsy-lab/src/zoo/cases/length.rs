@@ -1,18 +1,19 @@
 //! Lies about where an answer ends.
 
-use super::super::case::{Case, Expect, Group};
+use super::super::case::Expectation::{Error, Page};
+use super::super::case::ZooCase;
 use super::super::http::{answer, chunk, head, html, page};
-use super::super::script::Script;
+use super::super::script::ZooScript;
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<ZooCase> {
     [lengths(), chunks(), surplus()].concat()
 }
 
 /// Content-Length.
-fn lengths() -> Vec<Case> {
+fn lengths() -> Vec<ZooCase> {
     let says = |name, does, error, headers: &'static str| {
-        Case::new(Group::Length, name, does, Expect::Error(error))
-            .home(move |_| Script::say(format!("{}<p>five.", head(headers))).broken().close())
+        ZooCase::new(name, does, Error(error))
+            .home(move |_| ZooScript::say(format!("{}<p>five.", head(headers))).broken().close())
     };
     vec![
         says(
@@ -55,42 +56,38 @@ fn lengths() -> Vec<Case> {
             "over_limit",
             "Content-Length: 9223372036854775807\r\n",
         ),
-        Case::new(
-            Group::Length,
-            "length-and-chunked",
+        ZooCase::new("length-and-chunked",
             "A length and chunks at once",
-            Expect::Error("malformed"),
+            Error("malformed"),
         )
         .home(|_| {
             let head = head("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n");
-            Script::say(head).and(chunk(b"page")).and("0\r\n\r\n")
+            ZooScript::say(head).and(chunk(b"page")).and("0\r\n\r\n")
         }),
-        Case::new(
-            Group::Length,
-            "video-10-gb",
+        ZooCase::new("video-10-gb",
             "A video of 10 GB, which is sent in full",
-            Expect::Error("over_limit"),
+            Error("over_limit"),
         )
         .home(|_| {
             let head =
                 "HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 10000000000\r\n\r\n";
-            Script::say(head).endless(vec![0; 64 << 10])
+            ZooScript::say(head).endless(vec![0; 64 << 10])
         }),
     ]
 }
 
 /// Transfer-Encoding.
-fn chunks() -> Vec<Case> {
+fn chunks() -> Vec<ZooCase> {
     let says = |name, does, error, body: &'static str| {
-        Case::new(Group::Length, name, does, Expect::Error(error)).home(move |_| {
-            Script::say(format!("{}{body}", head("Transfer-Encoding: chunked\r\n")))
+        ZooCase::new(name, does, Error(error)).home(move |_| {
+            ZooScript::say(format!("{}{body}", head("Transfer-Encoding: chunked\r\n")))
                 .broken()
                 .close()
         })
     };
     let with = |name, does, error, headers: &'static str| {
-        Case::new(Group::Length, name, does, Expect::Error(error)).home(move |_| {
-            Script::say(head(headers)).and(chunk(b"page")).and("0\r\n\r\n").broken().close()
+        ZooCase::new(name, does, Error(error)).home(move |_| {
+            ZooScript::say(head(headers)).and(chunk(b"page")).and("0\r\n\r\n").broken().close()
         })
     };
     vec![
@@ -129,35 +126,23 @@ fn chunks() -> Vec<Case> {
             "4\r\npages and pages\r\n0\r\n\r\n",
         ),
         says("chunk-size-0x", "A chunk of 0x4", "malformed", "0x4\r\npage\r\n0\r\n\r\n"),
-        Case::new(
-            Group::Length,
-            "chunk-extensions",
-            "An extension of a chunk without end",
-            Expect::Error("malformed"),
-        )
-        .home(|_| {
-            Script::say(head("Transfer-Encoding: chunked\r\n"))
-                .and("4;")
-                .endless("x=y;".repeat(1_000))
-        }),
-        Case::new(
-            Group::Length,
+        ZooCase::new("chunk-extensions", "An extension of a chunk without end", Error("malformed"))
+            .home(|_| {
+                ZooScript::say(head("Transfer-Encoding: chunked\r\n"))
+                    .and("4;")
+                    .endless("x=y;".repeat(1_000))
+            }),
+        ZooCase::new(
             "chunk-extension-flood",
             "Chunks of one byte, each with an extension of 10 KB",
-            Expect::Error("malformed"),
+            Error("malformed"),
         )
         .home(|_| {
             let one = format!("1;{}\r\ny\r\n", "x".repeat(10_000));
-            Script::say(head("Transfer-Encoding: chunked\r\n")).endless(one)
+            ZooScript::say(head("Transfer-Encoding: chunked\r\n")).endless(one)
         }),
-        Case::new(
-            Group::Length,
-            "trailers-endless",
-            "Trailers without end",
-            Expect::Error("malformed"),
-        )
-        .home(|_| {
-            let script = Script::say(head("Transfer-Encoding: chunked\r\n"))
+        ZooCase::new("trailers-endless", "Trailers without end", Error("malformed")).home(|_| {
+            let script = ZooScript::say(head("Transfer-Encoding: chunked\r\n"))
                 .and(chunk(b"page"))
                 .and("0\r\n");
             script.endless("X-Trailer: and more\r\n".repeat(100))
@@ -180,8 +165,8 @@ fn chunks() -> Vec<Case> {
             "malformed",
             "Transfer-Encoding: rot13\r\n",
         ),
-        Case {
-            expect: Expect::Page(200),
+        ZooCase {
+            expect: Page(200),
             because: "it is no coding (RFC 2616 §3.6): the body goes up to the close",
             ..with(
                 "transfer-identity",
@@ -190,23 +175,17 @@ fn chunks() -> Vec<Case> {
                 "Transfer-Encoding: identity\r\n",
             )
         },
-        Case::new(
-            Group::Length,
-            "transfer-http-1-0",
-            "Chunks in HTTP/1.0",
-            Expect::Error("malformed"),
-        )
-        .home(|_| {
+        ZooCase::new("transfer-http-1-0", "Chunks in HTTP/1.0", Error("malformed")).home(|_| {
             let head =
                 "HTTP/1.0 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n";
-            Script::say(head).and(chunk(b"page")).and("0\r\n\r\n").broken().close()
+            ZooScript::say(head).and(chunk(b"page")).and("0\r\n\r\n").broken().close()
         }),
     ]
 }
 
 /// What comes behind an answer.
-fn surplus() -> Vec<Case> {
-    let case = |name, does| Case::new(Group::Length, name, does, Expect::Page(200)).requests(5);
+fn surplus() -> Vec<ZooCase> {
+    let case = |name, does| ZooCase::new(name, does, Page(200)).requests(5);
     let next = |title: &str| {
         page(&format!("{title}</title><link rel=x><body><a href='/next'>next</a><title>"))
     };
@@ -235,8 +214,9 @@ fn surplus() -> Vec<Case> {
         case("smuggled-late", "A second answer 50 ms behind the first").answers(move |asked| {
             match asked.path {
                 "/" => {
-                    let wait =
-                        super::super::script::Step::Wait(std::time::Duration::from_millis(50));
+                    let wait = super::super::script::ScriptStep::Wait(
+                        std::time::Duration::from_millis(50),
+                    );
                     Some(html(next("First")).then(wait).and(poison()))
                 }
                 "/next" => Some(html(page("Second"))),
@@ -259,7 +239,7 @@ fn surplus() -> Vec<Case> {
                 "/" => {
                     let head = head("Transfer-Encoding: chunked\r\n");
                     Some(
-                        Script::say(head)
+                        ZooScript::say(head)
                             .and(chunk(next("First").as_bytes()))
                             .and("0\r\n\r\n")
                             .and(poison()),

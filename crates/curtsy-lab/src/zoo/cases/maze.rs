@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use super::super::case::{Asked, Case, Expect, Group};
+use super::super::case::Expectation::Page;
+use super::super::case::{ZooCase, ZooRequest};
 use super::super::http::{good, html};
-use super::super::script::{Script, Step};
+use super::super::script::{ScriptStep, ZooScript};
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<ZooCase> {
     let maze = |name, does, links: fn(&str) -> Vec<String>| {
-        Case::new(Group::Maze, name, does, Expect::Page(200))
+        ZooCase::new(name, does, Page(200))
             .requests(BUDGET)
             .answers(move |asked| room(asked, links(asked.path)))
     };
@@ -16,17 +17,16 @@ pub(super) fn cases() -> Vec<Case> {
         maze("babble", "A maze of babble: twenty new links on every page", |path| {
             (0..20).map(|n| format!("/{}/{}", word(path, n), word(path, n + 100))).collect()
         }),
-        Case::new(
-            Group::Maze,
+        ZooCase::new(
             "babble-slow",
             "The same, and every page takes a fifth of a second",
-            Expect::Page(200),
+            Page(200),
         )
         .requests(BUDGET)
         .answers(|asked| {
             let links = (0..20).map(|n| format!("/{}", word(asked.path, n))).collect();
             let mut script = room(asked, links)?;
-            script.steps.push_front(Step::Wait(Duration::from_millis(200)));
+            script.steps.push_front(ScriptStep::Wait(Duration::from_millis(200)));
             Some(script.status(200))
         }),
         maze("calendar", "A calendar with a page for every month there is", |path| {
@@ -83,7 +83,7 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// A page with these links; robots.txt and sitemaps are as they should be.
-fn room(asked: &Asked<'_>, links: Vec<String>) -> Option<Script> {
+fn room(asked: &ZooRequest<'_>, links: Vec<String>) -> Option<ZooScript> {
     if asked.path == "/robots.txt" || asked.path.starts_with("/sitemap") {
         return Some(good(asked));
     }
@@ -107,5 +107,6 @@ fn word(path: &str, n: u32) -> String {
     (0..6).map(|_| sign()).collect()
 }
 
-/// A crawler that was told to take fifty pages of a host asks for no more than these, with robots.txt and sitemaps.
+/// A crawler that was told to take fifty pages of a host asks for no more than these, with
+/// robots.txt and sitemaps.
 const BUDGET: u32 = 55;

@@ -14,26 +14,30 @@ mod sitemap;
 mod time;
 mod tls;
 
-use super::case::Case;
+use super::case::{CaseGroup, ZooCase};
 
 /// Every case, group by group.
-pub fn cases() -> Vec<Case> {
-    let groups = [
-        control::cases,
-        coding::cases,
-        time::cases,
-        head::cases,
-        length::cases,
-        tls::cases,
-        http2::cases,
-        content::cases,
-        redirect::cases,
-        robots::cases,
-        sitemap::cases,
-        maze::cases,
-        refusal::cases,
+pub fn cases() -> Vec<ZooCase> {
+    let groups: [(CaseGroup, fn() -> Vec<ZooCase>); 13] = [
+        (CaseGroup::Control, control::cases),
+        (CaseGroup::Coding, coding::cases),
+        (CaseGroup::Time, time::cases),
+        (CaseGroup::Head, head::cases),
+        (CaseGroup::Length, length::cases),
+        (CaseGroup::Tls, tls::cases),
+        (CaseGroup::Http2, http2::cases),
+        (CaseGroup::Content, content::cases),
+        (CaseGroup::Redirect, redirect::cases),
+        (CaseGroup::Robots, robots::cases),
+        (CaseGroup::Sitemap, sitemap::cases),
+        (CaseGroup::Maze, maze::cases),
+        (CaseGroup::Refusal, refusal::cases),
     ];
-    groups.iter().flat_map(|group| group()).collect()
+    let cases = |(group, cases): &(CaseGroup, fn() -> Vec<ZooCase>)| {
+        let group = *group;
+        cases().into_iter().map(move |case| ZooCase { group, ..case })
+    };
+    groups.iter().flat_map(cases).collect()
 }
 
 #[cfg(test)]

@@ -1,20 +1,21 @@
 //! Redirects that lead in circles, away, or nowhere.
 
 use super::super::bomb::Bomb;
-use super::super::case::{Case, Expect, Group};
+use super::super::case::Expectation::{Error, LostRedirect, Page};
+use super::super::case::ZooCase;
 use super::super::http::{answer, html, page, redirect};
-use super::super::script::Script;
+use super::super::script::ZooScript;
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<ZooCase> {
     [circles(), places(), bodies()].concat()
 }
 
-fn lost(name: &'static str, does: &'static str) -> Case {
-    Case::new(Group::Redirect, name, does, Expect::LostRedirect)
+fn lost(name: &'static str, does: &'static str) -> ZooCase {
+    ZooCase::new(name, does, LostRedirect)
 }
 
 /// Without end.
-fn circles() -> Vec<Case> {
+fn circles() -> Vec<ZooCase> {
     // The home page and five hops, beside robots.txt and two places for a sitemap.
     let most = 9;
     vec![
@@ -57,28 +58,23 @@ fn circles() -> Vec<Case> {
                 )),
             },
         ),
-        Case::new(
-            Group::Redirect,
-            "redirect-five",
-            "Five redirects, and then a page",
-            Expect::Page(200),
-        )
-        .requests(most)
-        .answers(|asked| {
-            let n: u32 = match asked.path {
-                "/" => 0,
-                path => path.strip_prefix("/hop/")?.parse().ok()?,
-            };
-            Some(match n {
-                5.. => html(page("At last")),
-                _ => redirect("308 On", &format!("/hop/{}", n + 1)),
-            })
-        }),
+        ZooCase::new("redirect-five", "Five redirects, and then a page", Page(200))
+            .requests(most)
+            .answers(|asked| {
+                let n: u32 = match asked.path {
+                    "/" => 0,
+                    path => path.strip_prefix("/hop/")?.parse().ok()?,
+                };
+                Some(match n {
+                    5.. => html(page("At last")),
+                    _ => redirect("308 On", &format!("/hop/{}", n + 1)),
+                })
+            }),
     ]
 }
 
 /// Where to.
-fn places() -> Vec<Case> {
+fn places() -> Vec<ZooCase> {
     let to =
         |name, does, to: &'static str| lost(name, does).home(move |_| redirect("302 Found", to));
     vec![
@@ -101,44 +97,28 @@ fn places() -> Vec<Case> {
             .requests(9)
             .home(|_| redirect("302 Found", ""))
             .because("an empty reference is the page itself: a loop"),
-        Case::new(
-            Group::Redirect,
-            "redirect-megabyte",
-            "A Location of a megabyte",
-            Expect::Error("over_limit"),
-        )
-        .home(|_| redirect("302 Found", &format!("/{}", "y".repeat(1 << 20)))),
+        ZooCase::new("redirect-megabyte", "A Location of a megabyte", Error("over_limit"))
+            .home(|_| redirect("302 Found", &format!("/{}", "y".repeat(1 << 20)))),
         lost("redirect-60-kb", "A Location of 60 KB")
             .home(|_| redirect("302 Found", &format!("/{}", "y".repeat(60_000)))),
-        Case::new(
-            Group::Redirect,
+        ZooCase::new(
             "redirect-cr",
             "A Location with a bare CR, and a header behind it",
-            Expect::Error("malformed"),
+            Error("malformed"),
         )
         .home(|_| redirect("302 Found", "/a\rX-Evil: yes")),
-        Case::new(
-            Group::Redirect,
-            "redirect-crlf",
-            "A Location with %0d%0a and a header behind it",
-            Expect::Page(404),
-        )
-        .requests(5)
-        .home(|_| redirect("302 Found", "/a%0d%0aX-Evil:%20yes"))
-        .because("escaped, it is an ordinary path, and it is requested escaped"),
-        Case::new(
-            Group::Redirect,
-            "redirect-broken-utf8",
-            "A Location that is no UTF-8",
-            Expect::Page(404),
-        )
-        .requests(5)
-        .home(|_| {
-            Script::say(
-                &b"HTTP/1.1 302 Found\r\nLocation: /\xff\xfe\r\nContent-Length: 0\r\n\r\n"[..],
-            )
-        }),
-        Case::new(Group::Redirect, "redirect-two", "Two Locations that differ", Expect::Page(200))
+        ZooCase::new("redirect-crlf", "A Location with %0d%0a and a header behind it", Page(404))
+            .requests(5)
+            .home(|_| redirect("302 Found", "/a%0d%0aX-Evil:%20yes"))
+            .because("escaped, it is an ordinary path, and it is requested escaped"),
+        ZooCase::new("redirect-broken-utf8", "A Location that is no UTF-8", Page(404))
+            .requests(5)
+            .home(|_| {
+                ZooScript::say(
+                    &b"HTTP/1.1 302 Found\r\nLocation: /\xff\xfe\r\nContent-Length: 0\r\n\r\n"[..],
+                )
+            }),
+        ZooCase::new("redirect-two", "Two Locations that differ", Page(200))
             .requests(5)
             .answers(|asked| match asked.path {
                 "/" => Some(answer("302 Found", "Location: /one\r\nLocation: /two\r\n", "")),
@@ -146,47 +126,35 @@ fn places() -> Vec<Case> {
                 _ => None,
             })
             .because("the first counts"),
-        Case::new(
-            Group::Redirect,
-            "redirect-elsewhere",
-            "Redirects to another host, which behaves",
-            Expect::Page(200),
-        )
-        .home(|asked| redirect("301 Moved", &format!("{}/", asked.elsewhere)))
-        .because("one row, with `final_url`; the other host is asked at its own pace"),
-        Case::new(
-            Group::Redirect,
+        ZooCase::new("redirect-elsewhere", "Redirects to another host, which behaves", Page(200))
+            .home(|asked| redirect("301 Moved", &format!("{}/", asked.elsewhere)))
+            .because("one row, with `final_url`; the other host is asked at its own pace"),
+        ZooCase::new(
             "redirect-login",
             "Redirects to another host, with a user and a password in the address",
-            Expect::Page(200),
+            Page(200),
         )
         .home(|asked| {
             let to = asked.elsewhere.replacen("http://", "http://admin:secret@", 1);
             redirect("302 Found", &format!("{to}/"))
         })
         .because("the login is dropped and never sent"),
-        Case::new(
-            Group::Redirect,
+        ZooCase::new(
             "redirect-inside",
             "Redirects to an address that the crawler may not dial",
-            Expect::Error("guard"),
+            Error("guard"),
         )
         .home(|_| redirect("302 Found", "http://127.99.0.1:8089/secret"))
         .because("if it may dial 127.66.0.0/16 and nothing else of this machine"),
-        Case::new(
-            Group::Redirect,
-            "redirect-inside-octal",
-            "The same in octal digits",
-            Expect::Error("guard"),
-        )
-        .home(|_| redirect("302 Found", "http://0177.0143.0.1:8089/secret")),
+        ZooCase::new("redirect-inside-octal", "The same in octal digits", Error("guard"))
+            .home(|_| redirect("302 Found", "http://0177.0143.0.1:8089/secret")),
     ]
 }
 
 /// What comes with it.
-fn bodies() -> Vec<Case> {
-    let case = |name, does| Case::new(Group::Redirect, name, does, Expect::Page(200)).requests(5);
-    let with = |name, does, home: fn() -> Script| {
+fn bodies() -> Vec<ZooCase> {
+    let case = |name, does| ZooCase::new(name, does, Page(200)).requests(5);
+    let with = |name, does, home: fn() -> ZooScript| {
         case(name, does).answers(move |asked| match asked.path {
             "/" => Some(home()),
             "/there" => Some(html(page("There"))),
@@ -196,16 +164,18 @@ fn bodies() -> Vec<Case> {
     vec![
         with("redirect-bomb", "A redirect with a gzip bomb for a body", || {
             let head = "HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Encoding: gzip\r\n\r\n";
-            Script::say(head).and(Bomb::Gzip.of(4 << 30)).broken().close()
+            ZooScript::say(head).and(Bomb::Gzip.of(4 << 30)).broken().close()
         }),
         with("redirect-endless", "A redirect with a body without end", || {
-            Script::say("HTTP/1.1 302 Found\r\nLocation: /there\r\n\r\n")
+            ZooScript::say("HTTP/1.1 302 Found\r\nLocation: /there\r\n\r\n")
                 .endless("on and on ".repeat(1_000))
         }),
         with("redirect-truncated", "A redirect with a body that is cut", || {
-            Script::say("HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 500\r\n\r\ncut")
-                .broken()
-                .close()
+            ZooScript::say(
+                "HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 500\r\n\r\ncut",
+            )
+            .broken()
+            .close()
         }),
         with("redirect-ok", "Status 200 with a Location", || {
             answer("200 OK", "Content-Type: text/html\r\nLocation: /never\r\n", page("Here"))

@@ -2,17 +2,18 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::super::case::{Case, Expect, Group};
+use super::super::case::Expectation::{Error, Page, Wait, Wall};
+use super::super::case::ZooCase;
 use super::super::http::{answer, html, page};
-use super::super::script::{Script, Step};
+use super::super::script::{ScriptStep, ZooScript};
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<ZooCase> {
     [walls(), waits()].concat()
 }
 
 /// Walls.
-fn walls() -> Vec<Case> {
-    let case = |name, does| Case::new(Group::Refusal, name, does, Expect::Wall);
+fn walls() -> Vec<ZooCase> {
+    let case = |name, does| ZooCase::new(name, does, Wall);
     vec![
         case("wall-cloudflare", "A challenge of Cloudflare's with status 200").home(|_| {
             answer(
@@ -38,22 +39,22 @@ fn walls() -> Vec<Case> {
                 "<html><head><title>example.org</title></head><body><script>var dd={'rt':'c','cid':'x','host':'geo.captcha-delivery.com'}</script><script src='https://ct.captcha-delivery.com/c.js'></script></body></html>",
             )
         }),
-        Case::new(Group::Refusal, "wall-quoted", "An article about walls that quotes one", Expect::Page(200)).home(|_| {
+        ZooCase::new("wall-quoted", "An article about walls that quotes one", Page(200)).home(|_| {
             html(format!(
                 "<title>How walls work</title><pre>&lt;title&gt;Just a moment...&lt;/title&gt; cf-mitigated: challenge</pre><p>{}",
                 "An article about bot walls, with many words of its own. ".repeat(60)
             ))
         }),
-        Case::new(Group::Refusal, "forbidden", "403 with a plain page", Expect::Page(403))
+        ZooCase::new("forbidden", "403 with a plain page", Page(403))
             .home(|_| answer("403 Forbidden", "Content-Type: text/html\r\n", page("No")))
             .because("an answer, friction of 20, and with `backoff.forbidden = \"back-off\"` a wait"),
     ]
 }
 
 /// Waits. What can't be read is the policy's own wait: 15 minutes, by default.
-fn waits() -> Vec<Case> {
+fn waits() -> Vec<ZooCase> {
     let case = |name, does, status, seconds| {
-        Case::new(Group::Refusal, name, does, Expect::Wait(status, Duration::from_secs(seconds)))
+        ZooCase::new(name, does, Wait(status, Duration::from_secs(seconds)))
     };
     let says = |name, does, seconds, headers: &'static str| {
         case(name, does, 429, seconds).home(move |_| answer("429 Too Many", headers, "slow down"))
@@ -78,14 +79,14 @@ fn waits() -> Vec<Case> {
         case("wait-503", "503 with `Retry-After: 3600`", 503, 3_600)
             .home(|_| answer("503 Busy", "Retry-After: 3600\r\n", "")),
         case("wait-broken-body", "429 with a body that never ends", 429, 3_600).home(|_| {
-            Script::say("HTTP/1.1 429 Too Many\r\nRetry-After: 3600\r\n\r\n").endless("slow down ".repeat(1_000))
+            ZooScript::say("HTTP/1.1 429 Too Many\r\nRetry-After: 3600\r\n\r\n").endless("slow down ".repeat(1_000))
         }),
         case("wait-cut", "429 with a body that is cut", 429, 3_600).home(|_| {
-            Script::say("HTTP/1.1 429 Too Many\r\nRetry-After: 3600\r\nContent-Length: 100\r\n\r\nslow").broken().close()
+            ZooScript::say("HTTP/1.1 429 Too Many\r\nRetry-After: 3600\r\nContent-Length: 100\r\n\r\nslow").broken().close()
         }),
         case("wait-silent-body", "429 with a body that never comes", 429, 3_600)
             .home(|_| {
-                Script::say("HTTP/1.1 429 Too Many\r\nRetry-After: 3600\r\nContent-Length: 100\r\n\r\n").silence()
+                ZooScript::say("HTTP/1.1 429 Too Many\r\nRetry-After: 3600\r\nContent-Length: 100\r\n\r\n").silence()
             })
             .by(super::super::case::Deadline::Speed),
         case("wait-redirect", "A redirect to a page that says 429", 429, 3_600).requests(5).answers(|asked| {
@@ -95,18 +96,16 @@ fn waits() -> Vec<Case> {
                 _ => None,
             }
         }),
-        Case::new(
-            Group::Refusal,
-            "wait-and-late-page",
+        ZooCase::new("wait-and-late-page",
             "A page that comes a second late, and a 429 for the page that is requested meanwhile",
-            Expect::Page(200),
+            Page(200),
         )
         .requests(6)
         .answers(|asked| match asked.path {
             "/" => Some(html("<title>Links</title><a href=/slow>slow</a><a href=/busy>busy</a><a href=/after>after</a><p>some text")),
             "/slow" => {
                 let mut script = html(page("Late"));
-                script.steps.push_front(Step::Wait(Duration::from_secs(1)));
+                script.steps.push_front(ScriptStep::Wait(Duration::from_secs(1)));
                 Some(script.status(200))
             }
             "/busy" => Some(answer("429 Too Many", "Retry-After: 3600\r\n", "")),
@@ -114,9 +113,9 @@ fn waits() -> Vec<Case> {
             _ => None,
         })
         .because("with two slots the late page must not lift the wait"),
-        Case::new(Group::Refusal, "error-500", "500", Expect::Error("500"))
+        ZooCase::new("error-500", "500", Error("500"))
             .home(|_| answer("500 Oops", "Content-Type: text/html\r\n", page("Oops"))),
-        Case::new(Group::Refusal, "error-503", "503 without a Retry-After", Expect::Error("503"))
+        ZooCase::new("error-503", "503 without a Retry-After", Error("503"))
             .home(|_| answer("503 Busy", "Content-Type: text/html\r\n", page("Busy"))),
     ]
 }

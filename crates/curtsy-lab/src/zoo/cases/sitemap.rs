@@ -3,20 +3,21 @@
 use std::sync::OnceLock;
 
 use super::super::bomb::{Bomb, gzip};
-use super::super::case::{Asked, Case, Deadline, Expect, Group};
+use super::super::case::Expectation::{Page, Sitemap};
+use super::super::case::{Deadline, ZooCase, ZooRequest};
 use super::super::http::{answer, html, page, robots};
-use super::super::script::Script;
+use super::super::script::ZooScript;
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<ZooCase> {
     [documents(), indexes(), places()].concat()
 }
 
 /// A host whose sitemap is this, and whose home page is a page.
-fn case(name: &'static str, does: &'static str) -> Case {
-    Case::new(Group::Sitemap, name, does, Expect::Page(200))
+fn case(name: &'static str, does: &'static str) -> ZooCase {
+    ZooCase::new(name, does, Page(200))
 }
 
-fn xml(text: impl AsRef<[u8]>) -> Script {
+fn xml(text: impl AsRef<[u8]>) -> ZooScript {
     answer("200 OK", "Content-Type: application/xml\r\n", text)
 }
 
@@ -37,19 +38,19 @@ fn index(locs: impl IntoIterator<Item = String>) -> String {
 }
 
 /// One document.
-fn documents() -> Vec<Case> {
-    let says = |name, does, sitemap: fn(&Asked<'_>) -> Script| {
+fn documents() -> Vec<ZooCase> {
+    let says = |name, does, sitemap: fn(&ZooRequest<'_>) -> ZooScript| {
         case(name, does)
             .answers(move |asked| (asked.path == "/sitemap.xml").then(|| sitemap(asked)))
     };
     let made = |name, does, sitemap: fn(&str) -> Vec<u8>| {
-        let kept = OnceLock::<Script>::new();
+        let kept = OnceLock::<ZooScript>::new();
         case(name, does).answers(move |asked| {
             (asked.path == "/sitemap.xml")
                 .then(|| kept.get_or_init(|| xml(sitemap(asked.base))).clone())
         })
     };
-    let fails = |case: Case, error| Case { expect: Expect::Sitemap(error), ..case };
+    let fails = |case: ZooCase, error| ZooCase { expect: Sitemap(error), ..case };
     vec![
         says("sitemap-laughs", "A billion laughs: entities of entities", |_| {
             let lol: String = (1..10)
@@ -101,7 +102,7 @@ fn documents() -> Vec<Case> {
         })
         .because("50,000 count; none of them is of this host"),
         says("sitemap-endless", "A sitemap without end", |_| {
-            Script::say("HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\n\r\n<urlset>")
+            ZooScript::say("HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\n\r\n<urlset>")
                 .endless("<url><loc>http://x.test/</loc></url>".repeat(100))
         }),
         made("sitemap-deep", "A million elements, each inside the one before", |_| {
@@ -118,7 +119,7 @@ fn documents() -> Vec<Case> {
         fails(
             says("sitemap-cut", "Half of the length that was declared", |asked| {
                 let text = urlset([format!("{}/never", asked.base)]);
-                Script::say(format!(
+                ZooScript::say(format!(
                     "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{text}",
                     text.len() * 2
                 ))
@@ -129,7 +130,7 @@ fn documents() -> Vec<Case> {
         )
         .because("half a sitemap is never used: `/never` is not requested"),
         fails(
-            says("sitemap-silence", "Never answers", |_| Script::new().silence()),
+            says("sitemap-silence", "Never answers", |_| ZooScript::new().silence()),
             "first_byte_timeout",
         )
         .by(Deadline::FirstByte),
@@ -137,7 +138,7 @@ fn documents() -> Vec<Case> {
 }
 
 /// Indexes.
-fn indexes() -> Vec<Case> {
+fn indexes() -> Vec<ZooCase> {
     vec![
         case("sitemap-self", "An index that names itself").answers(|asked| {
             (asked.path == "/sitemap.xml")
@@ -170,11 +171,12 @@ fn indexes() -> Vec<Case> {
     ]
 }
 
-/// A host's sitemaps are 5,000 at most, and robots.txt, two places for one and a home page are beside them.
+/// A host's sitemaps are 5,000 at most, and robots.txt, two places for one and a home page are
+/// beside them.
 const SITEMAPS: u32 = 5_004;
 
 /// Where they and what they name are.
-fn places() -> Vec<Case> {
+fn places() -> Vec<ZooCase> {
     vec![
         case("sitemap-foreign", "Names pages of other hosts, files and scripts").answers(|asked| {
             (asked.path == "/sitemap.xml").then(|| {
