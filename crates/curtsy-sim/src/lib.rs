@@ -1,8 +1,9 @@
-//! The synthetic web, virtual time and faults, in which the engine lives a thousand days in a night.
+//! The synthetic web, virtual time and faults, in which the engine lives a thousand days in a
+//! night.
 //!
-//! It supplies `Store`, `Fetch` and `Clock` and a small seeded executor, and runs *the engine's loop*: it has none of its own. The
-//! judge reads the servers' access log and is the oracle. A run is made from its seed and nothing else; a failing one prints it and
-//! replays exactly.
+//! It supplies `Store`, `Fetch` and `Clock` and a small seeded executor, and runs *the engine's
+//! loop*: it has none of its own. The judge reads the servers' access log and is the oracle. A run
+//! is made from its seed and nothing else; a failing one prints it and replays exactly.
 
 mod chance;
 mod director;
