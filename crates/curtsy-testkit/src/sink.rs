@@ -1,11 +1,6 @@
-//! What every sink must do: each promise of the engine's `Sink` as a check with a name.
-//!
-//! A new sink adds a [`SinkRig`], not checks. What was kept is read back by the rig, without the sink's own help.
+//! The contract of every sink. What was kept is read back by the rig, without the sink's own help.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
 use std::time::Duration;
 
 use curtsy_core::host::{
@@ -15,17 +10,27 @@ use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Batch, Document, Ending, Head, Page, Row, Sink, Step, Then};
 
-/// A sink under test, with the levers that the suite pulls. Each check has a rig of its own.
+use crate::{block_on, checks};
+
+/// A sink under test. Each check has a rig of its own.
 pub trait SinkRig {
+    /// What the sink keeps.
+    fn keeps(&self) -> SinkKind {
+        SinkKind::Rows
+    }
     /// Opens the sink, or opens it again: what was kept before stays.
-    fn open(&self) -> Box<dyn Sink>;
+    fn open(&self) -> Box<dyn Sink + '_>;
     /// Every row that is kept, in any order, as another program reads it.
     fn kept(&self) -> Vec<KeptRow>;
-    /// Tears the end of what was written, as a kill in the middle of a write does, so that the last row is not whole; false if
-    /// that can't happen to it. The sink is closed.
-    fn tear(&self) -> bool;
+    /// Cuts off the end of what was written, as a kill in the middle of a write does, so that the
+    /// last row is incomplete; false if that can't happen. The sink is closed.
+    fn tear(&self) -> bool {
+        false
+    }
     /// Reads a page.
-    fn document(&self, url: &CrawlUrl, head: &Head, body: &[u8]) -> Document;
+    fn document(&self, _url: &CrawlUrl, _head: &Head, _body: &[u8]) -> Document {
+        Document::default()
+    }
 }
 
 /// A row as another program reads it.
@@ -51,61 +56,56 @@ pub struct KeptRow {
     pub decided_at: String,
 }
 
-/// One check: a name that says what is promised, and how it is tried.
-struct Check<R> {
-    name: &'static str,
-    run: fn(&R),
+/// What a sink keeps of the rows that it accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SinkKind {
+    /// Every row with its content.
+    Rows,
+    /// Pages that were fetched. A page's body is its URL in these checks.
+    Pages,
+    /// Failures that last.
+    Failures,
 }
 
-/// Makes the list of checks from functions.
-macro_rules! checks {
-    ($($name:ident),+ $(,)?) => {
-        fn checks<R: SinkRig>() -> Vec<Check<R>> {
-            vec![$(Check { name: stringify!($name), run: $name }),+]
-        }
-    };
-}
-
-checks![
-    a_batch_is_kept,
-    an_empty_batch_and_steps_alone_are_accepted,
-    a_row_that_is_told_twice_is_kept_once,
-    a_row_that_is_told_again_after_a_restart_is_kept_once,
-    what_was_accepted_outlives_a_kill,
-    a_torn_end_costs_the_last_row_and_no_other,
-    every_ending_has_its_word,
-    a_row_without_a_page_has_no_content,
-    a_huge_body_is_kept,
-    any_bytes_are_kept,
-    text_with_every_special_character_is_kept,
-    ten_thousand_links_are_kept,
-    urls_of_every_script_are_kept,
-    moments_are_text_that_sorts,
-];
-
-/// Runs every check, each over a sink of its own, and panics with the names of those that fail.
+/// Runs the checks that concern the sink, each over a sink of its own, and panics with the names of
+/// those that fail.
 pub fn keep_the_contract<R: SinkRig>(make: impl Fn() -> R) {
-    let mut broken = Vec::new();
-    for check in checks::<R>() {
-        let tried = std::panic::catch_unwind(AssertUnwindSafe(|| (check.run)(&make())));
-        if let Err(cause) = tried {
-            let told = cause.downcast_ref::<String>().map(String::as_str);
-            let told = told.or(cause.downcast_ref::<&str>().copied()).unwrap_or("panicked");
-            broken.push(format!("{}: {told}", check.name));
-        }
+    crate::keep(checks![make:
+        every_row_of_its_kind_is_kept,
+        an_empty_batch_and_steps_alone_are_accepted,
+        a_row_that_is_written_twice_is_kept_once,
+        a_row_that_is_written_again_after_a_restart_is_kept_once,
+        what_was_accepted_outlives_a_kill,
+        urls_of_every_script_are_kept,
+        rows_of_every_ending_are_accepted,
+    ]);
+    if make().keeps() == SinkKind::Rows {
+        crate::keep(checks![make:
+            the_content_of_a_row_is_kept,
+            a_torn_end_costs_the_last_row_and_no_other,
+            every_ending_has_its_word,
+            a_row_without_a_page_has_no_content,
+            a_huge_body_is_kept,
+            any_bytes_are_kept,
+            text_with_every_special_character_is_kept,
+            ten_thousand_links_are_kept,
+            moments_are_text_that_sorts,
+        ]);
     }
-    assert!(broken.is_empty(), "{} broken:\n{}", broken.len(), broken.join("\n"));
 }
 
-fn a_batch_is_kept<R: SinkRig>(rig: &R) {
+fn every_row_of_its_kind_is_kept<R: SinkRig>(rig: &R) {
     let sink = rig.open();
-    let rows: Vec<Row> =
-        (0..250).map(|n| fetched(rig, n, b"<title>T</title><a href=/x>")).collect();
+    let rows: Vec<Row> = (0..250).map(|n| sample(rig, bare(n))).collect();
     for part in rows.chunks(100) {
         write(&*sink, part);
     }
     drop(sink);
-    assert_eq!(urls(rig), rows.iter().map(|row| row.url.to_string()).collect::<Vec<_>>());
+    assert_eq!(urls(rig), urls_of(&rows));
+}
+
+fn the_content_of_a_row_is_kept<R: SinkRig>(rig: &R) {
+    write(&*rig.open(), &[fetched(rig, 0, b"<title>T</title><a href=/x>")]);
     let first = find(rig, "http://a.test/000");
     assert_eq!(first.http_status, Some(200));
     assert_eq!(first.body.as_deref(), Some(&b"<title>T</title><a href=/x>"[..]));
@@ -128,39 +128,52 @@ fn an_empty_batch_and_steps_alone_are_accepted<R: SinkRig>(rig: &R) {
         at: START,
     };
     let batch = Batch { rows: Vec::new(), steps: vec![step.clone(), step] };
-    block(sink.write(&batch)).expect("there is room");
-    block(sink.write(&batch)).expect("there is room");
+    block_on(sink.write(&batch)).expect("there is room");
+    block_on(sink.write(&batch)).expect("there is room");
     drop(sink);
     assert_eq!(rig.kept(), []);
 }
 
-fn a_row_that_is_told_twice_is_kept_once<R: SinkRig>(rig: &R) {
+fn a_row_that_is_written_twice_is_kept_once<R: SinkRig>(rig: &R) {
     let sink = rig.open();
-    let row = fetched(rig, 1, b"one");
+    let row = sample(rig, bare(1));
     write(&*sink, &[row.clone(), row.clone()]);
     write(&*sink, std::slice::from_ref(&row));
     drop(sink);
     assert_eq!(urls(rig), ["http://a.test/001"]);
 }
 
-fn a_row_that_is_told_again_after_a_restart_is_kept_once<R: SinkRig>(rig: &R) {
-    let rows: Vec<Row> = (0..120).map(|n| fetched(rig, n, b"page,\r\n\"with\" lines\n")).collect();
+fn a_row_that_is_written_again_after_a_restart_is_kept_once<R: SinkRig>(rig: &R) {
+    let row = |n| match rig.keeps() {
+        SinkKind::Rows => fetched(rig, n, b"page,\r\n\"with\" lines\n"),
+        _ => sample(rig, bare(n)),
+    };
+    let rows: Vec<Row> = (0..120).map(row).collect();
     write(&*rig.open(), &rows[..100]);
     write(&*rig.open(), &rows[20..]);
-    let kept = urls(rig);
-    assert_eq!(kept, rows.iter().map(|row| row.url.to_string()).collect::<Vec<_>>());
+    assert_eq!(urls(rig), urls_of(&rows));
 }
 
 fn what_was_accepted_outlives_a_kill<R: SinkRig>(rig: &R) {
+    for n in [1, 3] {
+        let sink = rig.open();
+        write(&*sink, &[sample(rig, bare(n)), sample(rig, bare(n + 1))]);
+        // Nothing is closed or flushed.
+        std::mem::forget(sink);
+        assert_eq!(urls(rig), (1..n + 2).map(|n| bare(n).url.to_string()).collect::<Vec<_>>());
+    }
+}
+
+/// What is not of the sink's kind is accepted too, and may be kept or not.
+fn rows_of_every_ending_are_accepted<R: SinkRig>(rig: &R) {
     let sink = rig.open();
-    write(&*sink, &[fetched(rig, 1, b"one"), fetched(rig, 2, b"two")]);
-    // Nothing is closed, flushed or told that it is over.
-    std::mem::forget(sink);
-    assert_eq!(urls(rig), ["http://a.test/001", "http://a.test/002"]);
-    let sink = rig.open();
-    write(&*sink, &[fetched(rig, 3, b"three")]);
-    std::mem::forget(sink);
-    assert_eq!(rig.kept().len(), 3);
+    let others = endings().into_iter().enumerate();
+    let others = others.map(|(n, (ending, ..))| Row { ending, ..bare(n) });
+    write(&*sink, &others.collect::<Vec<_>>());
+    let own = sample(rig, bare(500));
+    write(&*sink, std::slice::from_ref(&own));
+    drop(sink);
+    assert!(urls(rig).contains(&own.url.to_string()));
 }
 
 fn a_torn_end_costs_the_last_row_and_no_other<R: SinkRig>(rig: &R) {
@@ -181,19 +194,7 @@ fn a_torn_end_costs_the_last_row_and_no_other<R: SinkRig>(rig: &R) {
 }
 
 fn every_ending_has_its_word<R: SinkRig>(rig: &R) {
-    let answered = |status| Outcome::Answered { status, retry_after: None, friction: None };
-    let endings = [
-        (Ending::Fetched(answered(200)), "fetched", None, None),
-        (Ending::Fetched(answered(304)), "confirmed", None, None),
-        (Ending::Cached, "cached", None, None),
-        (Ending::Refused(Gate::Robots), "refused", Some("robots"), None),
-        (Ending::Refused(Gate::Budget), "refused", Some("budget"), None),
-        (Ending::Dead(answered(404)), "dead", None, None),
-        (Ending::Dead(Outcome::Failed(Problem::Dns)), "dead", None, Some("dns")),
-        (Ending::Unheard, "unheard", None, Some("unheard")),
-        (Ending::LostRedirect, "lost_redirect", None, Some("lost_redirect")),
-        (Ending::LoginWall(answered(401)), "login_wall", None, Some("login_wall")),
-    ];
+    let endings = endings();
     let rows: Vec<Row> = endings
         .iter()
         .enumerate()
@@ -271,11 +272,9 @@ fn urls_of_every_script_are_kept<R: SinkRig>(rig: &R) {
         "http://a.test/%F0%9F%A6%80/🦀?x='\"&y=\\",
         "http://[2001:db8::1]:8080/a,b;c",
     ];
-    let rows: Vec<Row> = offered.iter().map(|text| at_url(url(text))).collect();
+    let rows: Vec<Row> = offered.iter().map(|text| sample(rig, at_url(url(text)))).collect();
     write(&*rig.open(), &rows);
-    let mut expected: Vec<String> = rows.iter().map(|row| row.url.to_string()).collect();
-    expected.sort();
-    assert_eq!(urls(rig), expected);
+    assert_eq!(urls(rig), urls_of(&rows));
 }
 
 fn moments_are_text_that_sorts<R: SinkRig>(rig: &R) {
@@ -293,6 +292,23 @@ fn moments_are_text_that_sorts<R: SinkRig>(rig: &R) {
     );
 }
 
+/// How a row can end, with its `decision`, `gate` and `error`.
+fn endings() -> [(Ending, &'static str, Option<&'static str>, Option<&'static str>); 10] {
+    let answered = |status| Outcome::Answered { status, retry_after: None, friction: None };
+    [
+        (Ending::Fetched(answered(200)), "fetched", None, None),
+        (Ending::Fetched(answered(304)), "confirmed", None, None),
+        (Ending::Cached, "cached", None, None),
+        (Ending::Refused(Gate::Robots), "refused", Some("robots"), None),
+        (Ending::Refused(Gate::Budget), "refused", Some("budget"), None),
+        (Ending::Dead(answered(404)), "dead", None, None),
+        (Ending::Dead(Outcome::Failed(Problem::Dns)), "dead", None, Some("dns")),
+        (Ending::Unheard, "unheard", None, Some("unheard")),
+        (Ending::LostRedirect, "lost_redirect", None, Some("lost_redirect")),
+        (Ending::LoginWall(answered(401)), "login_wall", None, Some("login_wall")),
+    ]
+}
+
 /// The moment at which every check begins: the first of 2027.
 const START: Time = Time::from_secs(1_798_761_600);
 
@@ -305,7 +321,7 @@ fn bare(n: usize) -> Row {
     at_url(url(&format!("http://a.test/{n:03}")))
 }
 
-fn at_url(url: CrawlUrl) -> Row {
+pub(crate) fn at_url(url: CrawlUrl) -> Row {
     Row {
         id: url.key(),
         final_url: url.clone(),
@@ -321,6 +337,16 @@ fn at_url(url: CrawlUrl) -> Row {
         at: START,
         page: None,
     }
+}
+
+/// A row of the kind that the sink keeps.
+fn sample<R: SinkRig>(rig: &R, row: Row) -> Row {
+    if rig.keeps() == SinkKind::Failures {
+        let outcome = Outcome::Answered { status: 404, retry_after: None, friction: None };
+        return Row { ending: Ending::Dead(outcome), ..row };
+    }
+    let body = row.url.to_string();
+    with_page(row, head("text/html"), Document::default(), body.as_bytes())
 }
 
 /// A page that was fetched and read.
@@ -340,7 +366,7 @@ fn head(content_type: &str) -> Head {
     Head { status: 200, content_type: Some(content_type.into()), ..Head::default() }
 }
 
-fn with_page(row: Row, head: Head, document: Document, body: &[u8]) -> Row {
+pub(crate) fn with_page(row: Row, head: Head, document: Document, body: &[u8]) -> Row {
     let page = Page {
         head: Arc::new(head),
         body: Some(body.to_vec().into()),
@@ -356,7 +382,7 @@ fn with_page(row: Row, head: Head, document: Document, body: &[u8]) -> Row {
 
 fn write(sink: &dyn Sink, rows: &[Row]) {
     let batch = Batch::of_rows(rows.to_vec());
-    block(sink.write(&batch)).expect("there is room");
+    block_on(sink.write(&batch)).expect("there is room");
 }
 
 fn urls<R: SinkRig>(rig: &R) -> Vec<String> {
@@ -365,26 +391,13 @@ fn urls<R: SinkRig>(rig: &R) -> Vec<String> {
     urls
 }
 
+fn urls_of(rows: &[Row]) -> Vec<String> {
+    let mut urls: Vec<String> = rows.iter().map(|row| row.url.to_string()).collect();
+    urls.sort();
+    urls
+}
+
 fn find<R: SinkRig>(rig: &R, url: &str) -> KeptRow {
     let found = rig.kept().into_iter().find(|row| row.url == url);
     found.unwrap_or_else(|| panic!("`{url}` has no row"))
-}
-
-/// The answer of a future that another thread may have to make.
-fn block<T>(future: impl Future<Output = T>) -> T {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Unpark>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut cx = Context::from_waker(&waker);
-    let mut future = std::pin::pin!(future);
-    loop {
-        match future.as_mut().poll(&mut cx) {
-            Poll::Ready(answer) => return answer,
-            Poll::Pending => std::thread::park(),
-        }
-    }
 }

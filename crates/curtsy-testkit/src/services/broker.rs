@@ -12,7 +12,8 @@ pub struct Broker {
     folder: PathBuf,
     /// Where it listens.
     pub port: u16,
-    /// Where it tells its clients to find it, from its next start on: there, or at what stands before it.
+    /// Where it tells its clients to find it, from its next start on: there, or at what stands
+    /// before it.
     pub advertised: u16,
 }
 

@@ -1,4 +1,5 @@
-//! Servers of a test's own, and what goes wrong with them: a free port, a folder of their own, killed when the test ends.
+//! Servers of a test's own, and what goes wrong with them: a free port, a folder of their own,
+//! killed when the test ends.
 
 mod broker;
 mod postgres;
@@ -30,8 +31,8 @@ fn dial(port: u16) -> std::io::Result<TcpStream> {
     TcpStream::connect(("127.0.0.1", port))
 }
 
-/// A folder for one server.
-fn folder(of: &str) -> PathBuf {
+/// Makes a folder of a test's own below the system's temporary one.
+pub fn folder(of: &str) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = format!("curtsy-{of}-{}-{number}", std::process::id());

@@ -57,7 +57,8 @@ impl Postgres {
         format!("postgres://app@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// Ends the server at once, as a crash of its processes does. What was committed is there when it runs again.
+    /// Ends the server at once, as a crash of its processes does. What was committed is there when
+    /// it runs again.
     pub fn kill(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a child of ours");
@@ -114,7 +115,8 @@ impl Drop for Postgres {
     }
 }
 
-/// A program of Postgres: that of the newest version which Debian has installed, or the one on the path. Never as root.
+/// A program of Postgres: that of the newest version which Debian has installed, or the one on the
+/// path. Never as root.
 fn program(name: &str) -> Command {
     let versions = std::fs::read_dir(DEBIAN).into_iter().flatten().flatten();
     let newest = versions

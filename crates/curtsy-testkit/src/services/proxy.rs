@@ -1,7 +1,8 @@
-//! A line to a server that fails as networks do: cut, stalled, slow, or with answers that are lost on their way.
+//! A line to a server that fails as networks do: cut, stalled, slow, or with answers that are lost
+//! on their way.
 //!
-//! Two threads carry each connection, one for each way. What a stalled line has taken is passed on when it is well again, even if whoever sent it has hung
-//! up since: a network does that too.
+//! Two threads carry each connection, one for each way. What a stalled line has taken is passed on
+//! when it is well again, even if whoever sent it has hung up since: a network does that too.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -20,7 +21,8 @@ pub enum Trouble {
     Stall(Way),
     /// What passes is so much later, each way.
     Delay(Duration),
-    /// Each connection is closed when so many further bytes of answers have come: what was asked is done, and nobody hears of it.
+    /// Each connection is closed when so many further bytes of answers have come: what was asked is
+    /// done, and nobody hears of it.
     LoseAnswers {
         /// Bytes of answers that still pass.
         after: usize,

@@ -6,23 +6,17 @@ use curtsy_core::host::{Outcome, Problem, Tries};
 use curtsy_core::time::Time;
 use curtsy_engine::{Commit, Committed, Refusal, UrlRecord, UrlWrite};
 
-use super::{Rig, Trial, becomes, grant, host, ids, page, plain, settled};
+use super::{Rig, StoreTrial, becomes, grant, host, ids, page, plain, refused, settled};
 
-pub(super) async fn a_url_that_somebody_else_has_is_gone<R: Rig>(trial: &Trial<R>) {
-    let (one, other) = (trial.worker(), trial.worker());
-    let a = page("http://a.test/1");
-    one.offer(vec![a.clone()]).await;
-    let view = one.load(&host("a.test")).await;
+pub(super) async fn a_url_that_somebody_else_has_is_gone<R: Rig>(trial: &StoreTrial<R>) {
+    let ((one, a, view), other) = (trial.queued().await, trial.worker());
     one.done(grant(&view, &a, trial.lease())).await;
     let view = other.load(&host("a.test")).await;
-    let refused = other.commit(grant(&view, &a, trial.lease())).await;
-    assert!(matches!(refused, Committed::Refused(Refusal::Gone)), "{refused:?}");
+    refused(other.commit(grant(&view, &a, trial.lease())).await, Refusal::Gone);
 }
 
-pub(super) async fn a_url_that_is_settled_is_gone<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    let a = page("http://a.test/1");
-    worker.offer(vec![a.clone()]).await;
+pub(super) async fn a_url_that_is_settled_is_gone<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, a, _) = trial.queued().await;
     worker.settle(vec![settled(&a)]).await;
     let view = worker.load(&host("a.test")).await;
     for record in [a, page("http://a.test/never-offered")] {
@@ -32,22 +26,18 @@ pub(super) async fn a_url_that_is_settled_is_gone<R: Rig>(trial: &Trial<R>) {
 }
 
 pub(super) async fn a_grant_on_an_old_list_is_told_so_even_on_an_old_version<R: Rig>(
-    trial: &Trial<R>,
+    trial: &StoreTrial<R>,
 ) {
     let (one, other) = (trial.worker(), trial.worker());
     let a = page("http://a.test/1");
     one.offer(vec![a.clone()]).await;
     let old = other.load(&host("a.test")).await;
     one.done(grant(&old, &a, trial.lease())).await;
-    let refused = other.commit(grant(&old, &a, trial.lease())).await;
-    assert!(matches!(refused, Committed::Refused(Refusal::Gone)), "{refused:?}");
+    refused(other.commit(grant(&old, &a, trial.lease())).await, Refusal::Gone);
 }
 
-pub(super) async fn a_write_with_an_old_claim_is_left_out<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    let a = page("http://a.test/1");
-    worker.offer(vec![a.clone()]).await;
-    let view = worker.load(&host("a.test")).await;
+pub(super) async fn a_write_with_an_old_claim_is_left_out<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, a, view) = trial.queued().await;
     let first = UrlRecord { claim: Some(trial.lease()), hop: 1, ..a.clone() };
     let urls = vec![becomes(&a, first.clone())];
     worker.done(Commit { urls, ..plain(&view) }).await;
@@ -58,10 +48,8 @@ pub(super) async fn a_write_with_an_old_claim_is_left_out<R: Rig>(trial: &Trial<
     assert_eq!(worker.visit(&host("a.test")).await.urls, [first]);
 }
 
-pub(super) async fn a_settle_with_an_old_claim_is_left_out<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    let a = page("http://a.test/1");
-    worker.offer(vec![a.clone()]).await;
+pub(super) async fn a_settle_with_an_old_claim_is_left_out<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, a, _) = trial.queued().await;
     let claimed = UrlRecord { claim: Some(trial.lease()), ..a.clone() };
     worker.settle(vec![becomes(&a, claimed.clone())]).await;
     worker.settle(vec![settled(&a)]).await;
@@ -73,11 +61,8 @@ pub(super) async fn a_settle_with_an_old_claim_is_left_out<R: Rig>(trial: &Trial
     assert_eq!(worker.take(0).await.queued, 0);
 }
 
-pub(super) async fn a_redirect_moves_the_record_to_its_new_host<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    let a = page("http://a.test/1");
-    worker.offer(vec![a.clone()]).await;
-    let view = worker.load(&host("a.test")).await;
+pub(super) async fn a_redirect_moves_the_record_to_its_new_host<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, a, view) = trial.queued().await;
     let moved = UrlRecord { url: page("https://b.test/2").url, hop: 1, ..a.clone() };
     let urls = vec![becomes(&a, moved.clone())];
     worker.done(Commit { urls, ..plain(&view) }).await;
@@ -95,7 +80,7 @@ pub(super) async fn a_redirect_moves_the_record_to_its_new_host<R: Rig>(trial: &
     assert_eq!(worker.take(0).await.queued, 1);
 }
 
-pub(super) async fn a_moved_record_is_not_doubled<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_moved_record_is_not_doubled<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let hop = page("http://a.test/robots.txt");
     let new = UrlWrite { from: None, id: hop.id, claim: None, to: Some(hop.clone()) };
@@ -107,10 +92,8 @@ pub(super) async fn a_moved_record_is_not_doubled<R: Rig>(trial: &Trial<R>) {
     assert_eq!(worker.visit(&host("a.test")).await.urls, [hop]);
 }
 
-pub(super) async fn a_record_keeps_all_that_was_written_to_it<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    let a = page("http://a.test/1");
-    worker.offer(vec![a.clone()]).await;
+pub(super) async fn a_record_keeps_all_that_was_written_to_it<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, a, _) = trial.queued().await;
     let ready = worker.load(&host("a.test")).await.now;
     let full = UrlRecord {
         hop: 3,

@@ -6,11 +6,11 @@ use std::time::Duration;
 use curtsy_core::time::Time;
 use curtsy_engine::{Commit, UrlRecord, Want};
 
-use super::{HOLD, Rig, Trial, becomes, host, ids, page, plain, settled};
+use super::{HOLD, Rig, StoreTrial, becomes, host, ids, page, plain, settled};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-pub(super) async fn a_new_url_is_added_and_a_known_one_is_not<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_new_url_is_added_and_a_known_one_is_not<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let a = page("http://a.test/1");
     let first = worker.offer(vec![a.clone(), page("http://a.test/2"), a.clone()]).await;
@@ -25,10 +25,8 @@ pub(super) async fn a_new_url_is_added_and_a_known_one_is_not<R: Rig>(trial: &Tr
     assert_eq!(visit.urls[0], a, "it comes as it was offered");
 }
 
-pub(super) async fn a_settled_url_stays_known<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    let a = page("http://a.test/1");
-    worker.offer(vec![a.clone()]).await;
+pub(super) async fn a_settled_url_stays_known<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, a, _) = trial.queued().await;
     worker.settle(vec![settled(&a)]).await;
     assert_eq!(worker.take(0).await.queued, 0);
     let again = worker.offer(vec![a]).await;
@@ -37,9 +35,8 @@ pub(super) async fn a_settled_url_stays_known<R: Rig>(trial: &Trial<R>) {
     assert!(worker.visit_within(&host("a.test"), HOLD * 2).await.is_none());
 }
 
-pub(super) async fn take_does_not_remove_a_host<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    worker.offer(vec![page("http://a.test/1")]).await;
+pub(super) async fn take_does_not_remove_a_host<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, ..) = trial.queued().await;
     for _ in 0..3 {
         let visit = worker.visit_within(&host("a.test"), HOLD * 8).await;
         assert_eq!(ids(&visit.expect("it falls due again by itself")), ["http://a.test/1"]);
@@ -47,7 +44,7 @@ pub(super) async fn take_does_not_remove_a_host<R: Rig>(trial: &Trial<R>) {
     assert_eq!(worker.take(0).await.queued, 1);
 }
 
-pub(super) async fn a_host_that_is_held_is_not_handed_out_again<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_host_that_is_held_is_not_handed_out_again<R: Rig>(trial: &StoreTrial<R>) {
     let (one, other) = (trial.worker(), trial.worker());
     one.offer(vec![page("http://a.test/1")]).await;
     one.visit(&host("a.test")).await;
@@ -58,7 +55,7 @@ pub(super) async fn a_host_that_is_held_is_not_handed_out_again<R: Rig>(trial: &
     assert!(other.visit_within(&host("a.test"), HOLD - SECOND * 2).await.is_none());
 }
 
-pub(super) async fn take_hands_out_no_more_than_it_is_asked_for<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn take_hands_out_no_more_than_it_is_asked_for<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     worker.offer((0..9).map(|n| page(&format!("http://h{n}.test/"))).collect()).await;
     assert!(worker.take(0).await.visits.is_empty());
@@ -69,7 +66,7 @@ pub(super) async fn take_hands_out_no_more_than_it_is_asked_for<R: Rig>(trial: &
     }
 }
 
-pub(super) async fn hosts_come_in_the_order_in_which_they_fall_due<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn hosts_come_in_the_order_in_which_they_fall_due<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let names = ["c.test", "a.test", "b.test"];
     worker.offer(names.iter().map(|n| page(&format!("http://{n}/"))).collect()).await;
@@ -92,9 +89,8 @@ pub(super) async fn hosts_come_in_the_order_in_which_they_fall_due<R: Rig>(trial
     }
 }
 
-pub(super) async fn a_host_is_not_handed_out_before_its_time<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    worker.offer(vec![page("http://a.test/1")]).await;
+pub(super) async fn a_host_is_not_handed_out_before_its_time<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, ..) = trial.queued().await;
     let visit = worker.visit(&host("a.test")).await;
     let not_before = visit.view.now + SECOND * 120;
     worker.done(Commit { not_before, ..plain(&visit.view) }).await;
@@ -103,11 +99,9 @@ pub(super) async fn a_host_is_not_handed_out_before_its_time<R: Rig>(trial: &Tri
 }
 
 pub(super) async fn a_host_is_not_handed_out_before_its_first_url_is_ready<R: Rig>(
-    trial: &Trial<R>,
+    trial: &StoreTrial<R>,
 ) {
-    let worker = trial.worker();
-    let a = page("http://a.test/1");
-    worker.offer(vec![a.clone()]).await;
+    let (worker, a, _) = trial.queued().await;
     let visit = worker.visit(&host("a.test")).await;
     let ready = Some(visit.view.now + SECOND * 60);
     let urls = vec![becomes(&a, UrlRecord { ready, claim: Some(trial.lease()), ..a.clone() })];
@@ -116,7 +110,7 @@ pub(super) async fn a_host_is_not_handed_out_before_its_first_url_is_ready<R: Ri
     assert!(Some(visit.expect("it is ready at last").view.now) >= ready);
 }
 
-pub(super) async fn a_url_that_comes_later_waits_for_its_host<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_url_that_comes_later_waits_for_its_host<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let view = worker.load(&host("a.test")).await;
     let not_before = view.now + SECOND * 60;
@@ -127,7 +121,9 @@ pub(super) async fn a_url_that_comes_later_waits_for_its_host<R: Rig>(trial: &Tr
     assert!(visit.expect("its time comes").view.now >= not_before);
 }
 
-pub(super) async fn what_is_ready_goes_first_then_ranks_then_arrival<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn what_is_ready_goes_first_then_ranks_then_arrival<R: Rig>(
+    trial: &StoreTrial<R>,
+) {
     let worker = trial.worker();
     let owner = page("http://b.test/").url.authority();
     let hop = UrlRecord {
@@ -143,9 +139,8 @@ pub(super) async fn what_is_ready_goes_first_then_ranks_then_arrival<R: Rig>(tri
     assert_eq!(ids(&visit), order);
 }
 
-pub(super) async fn a_hop_of_robots_txt_has_its_host_looked_at_once<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    worker.offer(vec![page("http://a.test/1")]).await;
+pub(super) async fn a_hop_of_robots_txt_has_its_host_looked_at_once<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, ..) = trial.queued().await;
     let visit = worker.visit(&host("a.test")).await;
     let not_before = visit.view.now + SECOND * 600;
     worker.done(Commit { not_before, ..plain(&visit.view) }).await;
@@ -158,7 +153,7 @@ pub(super) async fn a_hop_of_robots_txt_has_its_host_looked_at_once<R: Rig>(tria
     assert!(worker.visit_within(&host("a.test"), SECOND * 60).await.is_none(), "only once");
 }
 
-pub(super) async fn a_long_queue_keeps_its_order_and_loses_nothing<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_long_queue_keeps_its_order_and_loses_nothing<R: Rig>(trial: &StoreTrial<R>) {
     const LONG: usize = 1500;
     let worker = trial.worker();
     let all: Vec<String> = (0..LONG).map(|n| format!("http://a.test/{n}")).collect();
@@ -179,7 +174,7 @@ pub(super) async fn a_long_queue_keeps_its_order_and_loses_nothing<R: Rig>(trial
     assert_eq!(worker.take(8).await.queued, 0);
 }
 
-pub(super) async fn many_hosts_all_have_their_visit<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn many_hosts_all_have_their_visit<R: Rig>(trial: &StoreTrial<R>) {
     const MANY: usize = 700;
     let worker = trial.worker();
     for n in 0..MANY {
@@ -200,7 +195,7 @@ pub(super) async fn many_hosts_all_have_their_visit<R: Rig>(trial: &Trial<R>) {
     assert_eq!(worker.take(8).await.queued, 0);
 }
 
-pub(super) async fn the_next_due_time_is_told<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn the_next_due_time_is_told<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     assert_eq!(worker.take(8).await.next_due, None);
     worker.offer(vec![page("http://a.test/1")]).await;

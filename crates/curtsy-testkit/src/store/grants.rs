@@ -6,12 +6,12 @@ use std::time::Duration;
 use curtsy_core::time::Time;
 use curtsy_engine::{AddressClaim, Commit, Committed, Grant, Refusal, UrlRecord, View};
 
-use super::{Rig, Trial, becomes, grant, host, page, plain};
+use super::{Rig, StoreTrial, becomes, grant, host, page, plain, refused};
 
 const SECOND: Duration = Duration::from_secs(1);
 const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 
-pub(super) async fn a_grant_is_seen_by_every_other_worker<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_grant_is_seen_by_every_other_worker<R: Rig>(trial: &StoreTrial<R>) {
     let (one, other) = (trial.worker(), trial.worker());
     let (a, b) = (page("http://a.test/1"), page("http://a.test/2"));
     one.offer(vec![a.clone(), b.clone()]).await;
@@ -27,11 +27,8 @@ pub(super) async fn a_grant_is_seen_by_every_other_worker<R: Rig>(trial: &Trial<
     }
 }
 
-pub(super) async fn a_repeated_grant_shows_its_lease<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    let a = page("http://a.test/1");
-    worker.offer(vec![a.clone()]).await;
-    let view = worker.load(&host("a.test")).await;
+pub(super) async fn a_repeated_grant_shows_its_lease<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, a, view) = trial.queued().await;
     let lease = trial.lease();
     let commit = grant(&view, &a, lease);
     if let Committed::Done(saved) = worker.commit(commit.clone()).await {
@@ -60,7 +57,7 @@ fn charged(view: &View, record: &UrlRecord, lease: curtsy_core::host::LeaseId, c
     }
 }
 
-pub(super) async fn a_page_is_charged_once_and_the_cap_holds<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_page_is_charged_once_and_the_cap_holds<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let records: Vec<_> = (0..3).map(|n| page(&format!("http://a.test/{n}"))).collect();
     worker.offer(records.clone()).await;
@@ -77,29 +74,22 @@ pub(super) async fn a_page_is_charged_once_and_the_cap_holds<R: Rig>(trial: &Tri
     assert_eq!(worker.load(&host("b.test")).await.job.pages, 2);
 }
 
-pub(super) async fn a_refused_grant_writes_nothing<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    let a = page("http://a.test/1");
-    worker.offer(vec![a.clone()]).await;
-    let view = worker.load(&host("a.test")).await;
-    let refused = worker.commit(charged(&view, &a, trial.lease(), 0)).await;
-    assert!(matches!(refused, Committed::Refused(Refusal::Budget)), "{refused:?}");
+pub(super) async fn a_refused_grant_writes_nothing<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, a, view) = trial.queued().await;
+    refused(worker.commit(charged(&view, &a, trial.lease(), 0)).await, Refusal::Budget);
     let after = worker.load(&host("a.test")).await;
     assert_eq!((after.version, after.state), (view.version, view.state));
     assert_eq!(after.job.pages, 0);
     assert_eq!(worker.visit(&host("a.test")).await.urls, [a]);
 }
 
-pub(super) async fn a_stop_order_refuses_and_its_end_lets_go<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    let a = page("http://a.test/1");
-    worker.offer(vec![a.clone()]).await;
+pub(super) async fn a_stop_order_refuses_and_its_end_lets_go<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, a, _) = trial.queued().await;
     trial.rig.stop(&host("a.test"), true);
     let view = worker.load(&host("a.test")).await;
     assert!(view.stopped);
     assert!(!worker.load(&host("b.test")).await.stopped);
-    let refused = worker.commit(grant(&view, &a, trial.lease())).await;
-    assert!(matches!(refused, Committed::Refused(Refusal::Stopped)), "{refused:?}");
+    refused(worker.commit(grant(&view, &a, trial.lease())).await, Refusal::Stopped);
     // What is no grant may be written, and the host is parked.
     worker.done(Commit { not_before: Time::NEVER, ..plain(&view) }).await;
     trial.pass(SECOND * 20).await;
@@ -110,7 +100,7 @@ pub(super) async fn a_stop_order_refuses_and_its_end_lets_go<R: Rig>(trial: &Tri
     worker.done(grant(&visit.view, &a, trial.lease())).await;
 }
 
-pub(super) async fn a_stop_order_has_everybody_decide_again<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_stop_order_has_everybody_decide_again<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let view = worker.change(&host("a.test"), |state| state.turn = 1).await;
     trial.rig.stop(&host("a.test"), true);
@@ -131,7 +121,7 @@ fn at_address(view: &View, record: &UrlRecord, lease: curtsy_core::host::LeaseId
     Commit { grant: Some(Grant { address, ..wanted }), ..commit }
 }
 
-pub(super) async fn slots_of_an_address_are_capped_and_given_back<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn slots_of_an_address_are_capped_and_given_back<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let names = ["a.test", "b.test", "c.test"];
     let records = names.map(|name| page(&format!("http://{name}/")));
@@ -159,7 +149,7 @@ pub(super) async fn slots_of_an_address_are_capped_and_given_back<R: Rig>(trial:
     worker.done(at_address(&view, &records[2], trial.lease())).await;
 }
 
-pub(super) async fn slots_of_an_address_run_out<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn slots_of_an_address_run_out<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let records: Vec<_> = (0..3).map(|n| page(&format!("http://h{n}.test/"))).collect();
     worker.offer(records.clone()).await;

@@ -7,14 +7,12 @@ use curtsy_core::host::Tries;
 use curtsy_core::time::Time;
 use curtsy_engine::{AddressClaim, Commit, Committed, Grant, Refusal, RobotsFile, UrlRecord};
 
-use super::{HOLD, Rig, Trial, becomes, grant, host, ids, page, plain, settled};
+use super::{HOLD, Rig, StoreTrial, becomes, grant, host, ids, page, plain, refused, settled};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-pub(super) async fn an_emptied_store_begins_a_new_epoch<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    let a = page("http://a.test/1");
-    worker.offer(vec![a.clone()]).await;
+pub(super) async fn an_emptied_store_begins_a_new_epoch<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, a, _) = trial.queued().await;
     let before = worker.change(&host("a.test"), |state| state.turn = 5).await;
     trial.rig.empty();
     let after = worker.load(&host("a.test")).await;
@@ -32,7 +30,7 @@ pub(super) async fn an_emptied_store_begins_a_new_epoch<R: Rig>(trial: &Trial<R>
     assert!(worker.load(&host("a.test")).await.now >= before.now, "no time is lost");
 }
 
-pub(super) async fn what_is_remembered_is_taken_over_in_the_queue<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn what_is_remembered_is_taken_over_in_the_queue<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let (a, b) = (page("http://a.test/1"), page("http://a.test/2"));
     worker.offer(vec![a.clone(), b.clone()]).await;
@@ -44,7 +42,9 @@ pub(super) async fn what_is_remembered_is_taken_over_in_the_queue<R: Rig>(trial:
     assert_eq!(visit.urls, [UrlRecord { tries, charged: true, ..a }, b]);
 }
 
-pub(super) async fn what_is_remembered_is_taken_over_by_what_comes_later<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn what_is_remembered_is_taken_over_by_what_comes_later<R: Rig>(
+    trial: &StoreTrial<R>,
+) {
     let worker = trial.worker();
     let a = page("http://a.test/1");
     let ready = Some(worker.take(0).await.now + SECOND * 60);
@@ -58,7 +58,9 @@ pub(super) async fn what_is_remembered_is_taken_over_by_what_comes_later<R: Rig>
     assert_eq!(visit.urls, [UrlRecord { tries, ready, charged: true, ..a }]);
 }
 
-pub(super) async fn orders_are_told_to_workers_and_taken_back_from_them<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn orders_are_told_to_workers_and_taken_back_from_them<R: Rig>(
+    trial: &StoreTrial<R>,
+) {
     let worker = trial.worker();
     let (a, b) = (page("http://a.test/1"), page("http://b.test/1"));
     trial.rig.stop(&host("a.test"), true);
@@ -76,15 +78,12 @@ pub(super) async fn orders_are_told_to_workers_and_taken_back_from_them<R: Rig>(
     let told = worker.commit(parked).await;
     assert!(matches!(told, Committed::Stale(v) if v.stopped), "everybody decides again");
     let view = worker.load(&host("a.test")).await;
-    let refused = worker.commit(grant(&view, &a, trial.lease())).await;
-    assert!(matches!(refused, Committed::Refused(Refusal::Stopped)), "{refused:?}");
+    refused(worker.commit(grant(&view, &a, trial.lease())).await, Refusal::Stopped);
     assert!(!worker.load(&host("b.test")).await.stopped);
 }
 
-pub(super) async fn an_older_order_does_not_undo_a_newer_one<R: Rig>(trial: &Trial<R>) {
-    let worker = trial.worker();
-    let a = page("http://a.test/1");
-    worker.offer(vec![a.clone()]).await;
+pub(super) async fn an_older_order_does_not_undo_a_newer_one<R: Rig>(trial: &StoreTrial<R>) {
+    let (worker, a, _) = trial.queued().await;
     trial.rig.stop(&host("a.test"), true);
     let stop: Vec<_> = worker.take(0).await.orders.iter().collect();
     trial.rig.stop(&host("a.test"), false);
@@ -105,7 +104,7 @@ pub(super) async fn an_older_order_does_not_undo_a_newer_one<R: Rig>(trial: &Tri
     worker.done(grant(&visit.view, &a, trial.lease())).await;
 }
 
-pub(super) async fn a_restart_keeps_states_and_versions<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_restart_keeps_states_and_versions<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let before = worker.change(&host("a.test"), |state| state.latency.ms = 77).await;
     drop(worker);
@@ -119,7 +118,7 @@ pub(super) async fn a_restart_keeps_states_and_versions<R: Rig>(trial: &Trial<R>
     assert!(again.version > before.version);
 }
 
-pub(super) async fn a_restart_keeps_the_queue_with_its_claims<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_restart_keeps_the_queue_with_its_claims<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let all: Vec<_> = (0..200).map(|n| page(&format!("http://a.test/{n}"))).collect();
     worker.offer(all.clone()).await;
@@ -152,7 +151,7 @@ pub(super) async fn a_restart_keeps_the_queue_with_its_claims<R: Rig>(trial: &Tr
     assert_eq!(visit.urls, [moved]);
 }
 
-pub(super) async fn a_restart_keeps_known_urls_and_charged_pages<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_restart_keeps_known_urls_and_charged_pages<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let (a, b) = (page("http://a.test/1"), page("http://a.test/2"));
     worker.offer(vec![a.clone(), b.clone()]).await;
@@ -175,7 +174,9 @@ pub(super) async fn a_restart_keeps_known_urls_and_charged_pages<R: Rig>(trial: 
     assert_eq!(worker.take(0).await.queued, 1);
 }
 
-pub(super) async fn a_restart_keeps_stop_orders_slots_and_robots_files<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_restart_keeps_stop_orders_slots_and_robots_files<R: Rig>(
+    trial: &StoreTrial<R>,
+) {
     let worker = trial.worker();
     let records = ["a.test", "b.test"].map(|name| page(&format!("http://{name}/")));
     worker.offer(records.to_vec()).await;
@@ -203,7 +204,7 @@ pub(super) async fn a_restart_keeps_stop_orders_slots_and_robots_files<R: Rig>(t
     assert!(matches!(refused, Committed::Refused(Refusal::Address(_))), "{refused:?}");
 }
 
-pub(super) async fn a_restart_keeps_what_is_remembered<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_restart_keeps_what_is_remembered<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let a = page("http://a.test/1");
     let tries = Tries { counted: 3, ..Tries::default() };
@@ -217,7 +218,9 @@ pub(super) async fn a_restart_keeps_what_is_remembered<R: Rig>(trial: &Trial<R>)
     assert_eq!(worker.visit(&host("a.test")).await.urls, [UrlRecord { tries, ..a }]);
 }
 
-pub(super) async fn a_restart_begins_no_epoch_and_takes_no_time_back<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_restart_begins_no_epoch_and_takes_no_time_back<R: Rig>(
+    trial: &StoreTrial<R>,
+) {
     let worker = trial.worker();
     let before = worker.change(&host("a.test"), |state| state.turn = 1).await;
     drop(worker);

@@ -1,7 +1,8 @@
-//! What every store must do: each promise of the engine's `Store` as a check with a name.
+//! The contract of every store.
 //!
-//! A new store adds a [`Rig`], not checks. The same checks run straight, and with the simulator's faults between worker and store:
-//! answers that get lost after the work was done, and refusals. Time is virtual, so a hold of ten seconds takes none.
+//! The checks run without faults, and with the simulator's faults between worker and store: replies
+//! that are lost after the work was done, and refusals. Time is virtual, so a hold of ten seconds
+//! takes none.
 
 mod claims;
 mod frontier;
@@ -10,7 +11,6 @@ mod loss;
 mod writes;
 
 use std::cell::{Cell, RefCell};
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use std::time::Duration;
 use curtsy_core::host::{HostState, Kind, Lease, LeaseId, RobotsId};
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::{
-    Commit, Committed, Grant, Offered, Order, RobotsFile, Store, StoreError, Taken, UrlRecord,
-    UrlWrite, View, Visit,
+    Commit, Committed, Grant, Offered, Order, Refusal, RobotsFile, Store, StoreError, Taken,
+    UrlRecord, UrlWrite, View, Visit,
 };
 
 use curtsy_sim::executor::{Executor, Stepped, Universe};
@@ -50,24 +50,16 @@ pub enum Way {
     Faulty(u64),
 }
 
-/// One check: a name that says what is promised, and how it is tried.
-pub struct Check<R: Rig> {
-    /// What is promised.
-    pub name: &'static str,
-    run: fn(Rc<Trial<R>>) -> Trying,
-}
-
 type Trying = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Makes the list of checks from functions.
 macro_rules! checks {
     ($($module:ident: $($name:ident),+;)+) => {
-        /// Every check.
-        pub fn checks<R: Rig + 'static>() -> Vec<Check<R>> {
-            vec![$($(Check {
-                name: stringify!($name),
-                run: |trial| Box::pin(async move { $module::$name(&trial).await }),
-            }),+),+]
+        fn checks<R: Rig + 'static>() -> Vec<(&'static str, fn(Rc<StoreTrial<R>>) -> Trying)> {
+            vec![$($((
+                stringify!($name),
+                |trial| Box::pin(async move { $module::$name(&trial).await }),
+            )),+),+]
         }
     };
 }
@@ -132,19 +124,16 @@ checks! {
 
 /// Runs every check, each over a store of its own, and panics with the names of those that fail.
 pub fn keep_the_contract<R: Rig + 'static>(way: Way, make: impl Fn(Rc<Universe>) -> R) {
-    let mut broken = Vec::new();
-    for check in checks::<R>() {
-        let tried = std::panic::catch_unwind(AssertUnwindSafe(|| try_check(&check, way, &make)));
-        if let Err(cause) = tried {
-            let told = cause.downcast_ref::<String>().map(String::as_str);
-            let told = told.or(cause.downcast_ref::<&str>().copied()).unwrap_or("panicked");
-            broken.push(format!("{}: {told}", check.name));
-        }
-    }
-    assert!(broken.is_empty(), "{way:?}: {} broken:\n{}", broken.len(), broken.join("\n"));
+    let make = &make;
+    let checks = checks::<R>().into_iter();
+    crate::keep(checks.map(|(name, check)| (name, move || run_check(check, way, make))));
 }
 
-fn try_check<R: Rig + 'static>(check: &Check<R>, way: Way, make: &impl Fn(Rc<Universe>) -> R) {
+fn run_check<R: Rig + 'static>(
+    check: fn(Rc<StoreTrial<R>>) -> Trying,
+    way: Way,
+    make: &impl Fn(Rc<Universe>) -> R,
+) {
     let universe = Universe::new(START);
     let seed = if let Way::Faulty(seed) = way { seed } else { 0 };
     let chance = Chance::new(seed);
@@ -153,7 +142,7 @@ fn try_check<R: Rig + 'static>(check: &Check<R>, way: Way, make: &impl Fn(Rc<Uni
         weather.lost_reply.set(200_000);
         weather.refusal.set(200_000);
     }
-    let trial = Rc::new(Trial {
+    let trial = Rc::new(StoreTrial {
         rig: make(Rc::clone(&universe)),
         universe: Rc::clone(&universe),
         weather,
@@ -162,7 +151,7 @@ fn try_check<R: Rig + 'static>(check: &Check<R>, way: Way, make: &impl Fn(Rc<Uni
         leases: Cell::new(1),
     });
     let mut executor = Executor::new(Rc::clone(&universe), Chance::new(seed));
-    let task = executor.spawn((check.run)(trial));
+    let task = executor.spawn(check(trial));
     let end = START + CHECK_MAX;
     loop {
         match executor.step(end) {
@@ -179,7 +168,7 @@ const START: u64 = 1_798_761_600 * 1_000_000;
 const CHECK_MAX: u64 = 86_400 * 1_000_000;
 
 /// One check at work.
-pub(crate) struct Trial<R: Rig> {
+pub(crate) struct StoreTrial<R: Rig> {
     rig: R,
     universe: Rc<Universe>,
     weather: Rc<Weather>,
@@ -188,15 +177,15 @@ pub(crate) struct Trial<R: Rig> {
     leases: Cell<u64>,
 }
 
-impl<R: Rig> Trial<R> {
+impl<R: Rig> StoreTrial<R> {
     /// A worker that is new here.
-    fn worker(&self) -> Caller<R::Store> {
+    fn worker(&self) -> TrialWorker<R::Store> {
         let base = self.chance.borrow_mut().below(1 << 40);
         let life = Life::new(Rc::clone(&self.universe), base, "contract");
         let store = self.rig.handle(SimClock(Rc::clone(&life)));
         let line = match self.way {
-            Way::Straight => Line::Straight(store),
-            Way::Faulty(_) => Line::Faulty(FaultyStore::new(
+            Way::Straight => StoreLine::Straight(store),
+            Way::Faulty(_) => StoreLine::Faulty(FaultyStore::new(
                 store,
                 Rc::clone(&self.universe),
                 Rc::clone(&self.weather),
@@ -204,7 +193,15 @@ impl<R: Rig> Trial<R> {
                 self.chance.borrow_mut().fork(),
             )),
         };
-        Caller { line, universe: Rc::clone(&self.universe) }
+        TrialWorker { line, universe: Rc::clone(&self.universe) }
+    }
+
+    /// A worker, a page that the worker queued at `a.test`, and what it loads of that host then.
+    async fn queued(&self) -> (TrialWorker<R::Store>, UrlRecord, View) {
+        let (worker, page) = (self.worker(), page("http://a.test/1"));
+        worker.offer(vec![page.clone()]).await;
+        let view = worker.load(&host("a.test")).await;
+        (worker, page, view)
     }
 
     /// Lets time go by.
@@ -219,14 +216,14 @@ impl<R: Rig> Trial<R> {
     }
 }
 
-enum Line<S> {
+enum StoreLine<S> {
     Straight(S),
     Faulty(FaultyStore<S>),
 }
 
 /// A worker as the engine is one: it asks again until it knows.
-pub(crate) struct Caller<S> {
-    line: Line<S>,
+pub(crate) struct TrialWorker<S> {
+    line: StoreLine<S>,
     universe: Rc<Universe>,
 }
 
@@ -235,8 +232,8 @@ macro_rules! known {
     ($self:ident, $store:ident => $call:expr) => {
         loop {
             let answer = match &$self.line {
-                Line::Straight($store) => $call.await,
-                Line::Faulty($store) => $call.await,
+                StoreLine::Straight($store) => $call.await,
+                StoreLine::Faulty($store) => $call.await,
             };
             match answer {
                 Ok(answer) => break answer,
@@ -246,9 +243,9 @@ macro_rules! known {
     };
 }
 
-impl<S: Store> Caller<S> {
+impl<S: Store> TrialWorker<S> {
     async fn again(&self, error: &StoreError) {
-        assert!(matches!(self.line, Line::Faulty(_)), "a store that is well refuses: {error}");
+        assert!(matches!(self.line, StoreLine::Faulty(_)), "a store that is well refuses: {error}");
         self.universe.sleep_until(self.universe.now() + 10_000).await;
     }
 
@@ -284,12 +281,14 @@ impl<S: Store> Caller<S> {
         known!(self, store => store.robots(id))
     }
 
-    /// Whether answers can get lost here: then counts of what was done are not told apart from counts of what had been done.
+    /// Whether answers can get lost here: then counts of what was done are not told apart from
+    /// counts of what had been done.
     fn is_straight(&self) -> bool {
-        matches!(self.line, Line::Straight(_))
+        matches!(self.line, StoreLine::Straight(_))
     }
 
-    /// Takes until a host is handed out, at most so long. A lost answer holds a host as any other does.
+    /// Takes until a host is handed out, at most so long. A lost answer holds a host as any other
+    /// does.
     async fn visit_within(&self, host: &HostKey, span: Duration) -> Option<Visit> {
         let end = self.universe.now() + span.as_micros() as u64;
         loop {
@@ -353,6 +352,11 @@ fn host(name: &str) -> HostKey {
 
 fn page(url: &str) -> UrlRecord {
     UrlRecord::page(CrawlUrl::parse(url).expect("a URL of ours"), 0)
+}
+
+#[track_caller]
+fn refused(committed: Committed, expected: Refusal) {
+    assert!(matches!(&committed, Committed::Refused(why) if *why == expected), "{committed:?}");
 }
 
 /// A commit that changes nothing but the schedule.

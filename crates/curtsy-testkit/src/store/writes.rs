@@ -7,9 +7,9 @@ use curtsy_core::host::{HostState, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_engine::{Commit, Committed, RobotsFile};
 
-use super::{Rig, Trial, host, page, plain};
+use super::{Rig, StoreTrial, host, page, plain};
 
-pub(super) async fn what_is_committed_is_loaded_by_every_worker<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn what_is_committed_is_loaded_by_every_worker<R: Rig>(trial: &StoreTrial<R>) {
     let (one, other) = (trial.worker(), trial.worker());
     let a = host("a.test");
     let wrote = one.change(&a, |state| state.latency.ms = 17).await;
@@ -20,7 +20,7 @@ pub(super) async fn what_is_committed_is_loaded_by_every_worker<R: Rig>(trial: &
     assert_eq!(one.load(&host("b.test")).await.state.latency.ms, 0, "another host is another");
 }
 
-pub(super) async fn every_write_of_a_state_has_a_new_version<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn every_write_of_a_state_has_a_new_version<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let a = host("a.test");
     let mut seen = vec![worker.load(&a).await.version];
@@ -31,7 +31,9 @@ pub(super) async fn every_write_of_a_state_has_a_new_version<R: Rig>(trial: &Tri
     }
 }
 
-pub(super) async fn a_commit_of_the_schedule_alone_keeps_the_version<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_commit_of_the_schedule_alone_keeps_the_version<R: Rig>(
+    trial: &StoreTrial<R>,
+) {
     let worker = trial.worker();
     let a = host("a.test");
     let view = worker.change(&a, |state| state.latency.ms = 5).await;
@@ -43,7 +45,7 @@ pub(super) async fn a_commit_of_the_schedule_alone_keeps_the_version<R: Rig>(tri
 }
 
 pub(super) async fn a_commit_on_an_old_version_is_stale_and_writes_nothing<R: Rig>(
-    trial: &Trial<R>,
+    trial: &StoreTrial<R>,
 ) {
     let (one, other) = (trial.worker(), trial.worker());
     let a = host("a.test");
@@ -66,14 +68,14 @@ pub(super) async fn a_commit_on_an_old_version_is_stale_and_writes_nothing<R: Ri
     assert_eq!(one.take(0).await.queued, 1, "all or nothing");
 }
 
-pub(super) async fn a_commit_of_another_epoch_is_stale<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_commit_of_another_epoch_is_stale<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let view = worker.load(&host("a.test")).await;
     let commit = Commit { epoch: view.epoch.id + 1, ..plain(&view) };
     assert!(matches!(worker.commit(commit).await, Committed::Stale(_)));
 }
 
-pub(super) async fn a_host_that_nobody_wrote_has_version_zero<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn a_host_that_nobody_wrote_has_version_zero<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let view = worker.load(&host("a.test")).await;
     assert_eq!((view.version, view.state), (0, Default::default()));
@@ -85,7 +87,7 @@ pub(super) async fn a_host_that_nobody_wrote_has_version_zero<R: Rig>(trial: &Tr
     );
 }
 
-pub(super) async fn robots_files_are_kept_by_their_hash<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn robots_files_are_kept_by_their_hash<R: Rig>(trial: &StoreTrial<R>) {
     let (one, other) = (trial.worker(), trial.worker());
     let file = RobotsFile {
         text: b"User-agent: *\nDisallow: /\xff\n".to_vec(),
@@ -104,7 +106,7 @@ pub(super) async fn robots_files_are_kept_by_their_hash<R: Rig>(trial: &Trial<R>
     assert_eq!(other.robots(RobotsId([7; 16])).await, None);
 }
 
-pub(super) async fn time_never_goes_back<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn time_never_goes_back<R: Rig>(trial: &StoreTrial<R>) {
     let workers = [trial.worker(), trial.worker()];
     let mut latest = Time::START;
     for n in 0..50 {
@@ -120,7 +122,7 @@ pub(super) async fn time_never_goes_back<R: Rig>(trial: &Trial<R>) {
     }
 }
 
-pub(super) async fn time_passes_as_the_worker_clocks_do<R: Rig>(trial: &Trial<R>) {
+pub(super) async fn time_passes_as_the_worker_clocks_do<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     for span in [Duration::from_millis(1), Duration::from_secs(1), Duration::from_secs(86_000)] {
         let (from, before) = (trial.universe.now(), worker.take(0).await.now);
