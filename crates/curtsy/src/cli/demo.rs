@@ -9,7 +9,7 @@ use clap::Args;
 use curtsy_core::policy::{FlagValue, Layers, Preset, Reach};
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::{DiscoverySpec, Scope, TrapLimits};
-use curtsy_fetch::SitesSettings as Outlet;
+use curtsy_fetch::Settings as Outlet;
 use curtsy_judge::{InStartOrder, Judge};
 use curtsy_lab::sites::{Scene, Sites, SitesSettings};
 use curtsy_sim::manners_of;
