@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use curtsy_sim::loopback::{Scene, Settings, Sites};
+use curtsy_lab::sites::{Scene, Sites, SitesSettings};
 
 #[test]
 fn the_queries_of_the_document_give_what_it_says() {
@@ -17,7 +17,7 @@ fn the_queries_of_the_document_give_what_it_says() {
         assert!(needed.exists(), "`{shown}` is missing\nhint: ./test makes it, once");
     }
     let scene = std::fs::read_to_string(root.join("examples/sql.toml")).unwrap();
-    let sites = Sites::start(Scene::read(&scene).unwrap(), Settings::default()).unwrap();
+    let sites = Sites::start(Scene::read(&scene).unwrap(), SitesSettings::default()).unwrap();
     // The document keeps its ledger in the folder in which it is tested.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sql-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

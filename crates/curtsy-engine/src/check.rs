@@ -3,7 +3,7 @@
 //! In the transaction that writes a commit, a store reads what it holds (a [`CommitFacts`]) and
 //! calls [`check`]. The stores in memory, on SQLite and on Postgres call this function. The Redis
 //! script `commit.lua` (`curtsy-store/src/redis/scripts`) makes the same steps in the same order
-//! and with the same names; a change here is a change there. The contract in `curtsy_sim::contract`
+//! and with the same names; a change here is a change there. The contract in `curtsy_testkit::store`
 //! runs over all of them.
 //!
 //! The first step that fails is the answer, and nothing is written:

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use curtsy_core::url::HostKey;
 use curtsy_crawl::RouteChoices;
 use curtsy_fetch::NamedHost;
-use curtsy_sim::loopback::{Answer, Body, Host, Scene, Settings, Sitemap, Sites};
+use curtsy_lab::sites::{Answer, Body, Host, Scene, Sitemap, Sites, SitesSettings};
 
 use crate::ServeError;
 use crate::secret::new_name;
@@ -35,7 +35,7 @@ const SITES: [(&str, &str); 4] = [
 impl Demo {
     /// Starts the sites on 127.0.0.1, on any free port.
     pub fn start() -> Result<Demo, ServeError> {
-        let settings = Settings::default();
+        let settings = SitesSettings::default();
         let sites = Sites::start(scene(), settings)
             .map_err(|error| ServeError::Demo(std::io::Error::other(error)))?;
         let folder = std::env::temp_dir().join(format!("curtsy-demo-{}", new_name()));

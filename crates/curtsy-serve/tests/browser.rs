@@ -23,8 +23,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use curtsy_lab::sites::{Answer, Body, Host, Scene, Sites, SitesSettings};
 use curtsy_serve::{Demo, ServeSpec};
-use curtsy_sim::loopback::{Answer, Body, Host, Scene, Settings, Sites};
 use serde_json::json;
 
 use hostile::Hostile;
@@ -146,7 +146,7 @@ fn target() -> PathBuf {
 
 fn serve(hosts: Vec<Host>) -> Sites {
     let hosts = hosts.into_iter().map(|host| host.at(Ipv4Addr::LOCALHOST)).collect();
-    Sites::start(Scene { seed: 12, hosts, ..Scene::default() }, Settings::default()).unwrap()
+    Sites::start(Scene { seed: 12, hosts, ..Scene::default() }, SitesSettings::default()).unwrap()
 }
 
 /// Pages of a site, in the order in which a run asks for them.

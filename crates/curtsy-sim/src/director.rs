@@ -93,7 +93,8 @@ pub(crate) fn acts(
     acts
 }
 
-/// A store that loses something while it is away shows that when it is back: from then on workers can tell what they know.
+/// A store that loses something while it is away shows that when it is back: from then on workers
+/// can tell what they know.
 fn lose_on_return(acts: &mut [(u64, Act)]) {
     let away: Vec<(u64, u64)> = acts
         .iter()

@@ -1,7 +1,7 @@
 //! Virtual time: timers in a heap, ready tasks in seeded order, and nothing else.
 //!
-//! Tasks are whole workers. A task can be paused (it is not polled, while time and the world go on) and killed (it is dropped
-//! where it stands). Time moves only when nobody is ready.
+//! Tasks are whole workers. A task can be paused (it is not polled, while time and the world go on)
+//! and killed (it is dropped where it stands). Time moves only when nobody is ready.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -112,7 +112,8 @@ impl Future for Sleep {
         if self.universe.now() >= self.at {
             return Poll::Ready(());
         }
-        // A wait is set once; its waker does not change, since a worker's tasks are never moved to another.
+        // A wait is set once; its waker does not change, since a worker's tasks are never moved to
+        // another.
         if self.live.as_ref().is_none_or(|live| !live.get()) {
             let live = Rc::new(Cell::new(true));
             let sequence = self.universe.sequence.get();
@@ -210,7 +211,8 @@ impl<'t> Executor<'t> {
         }
     }
 
-    /// Polls one ready task, in seeded order, or moves time on to the next timer, but not past `limit`.
+    /// Polls one ready task, in seeded order, or moves time on to the next timer, but not past
+    /// `limit`.
     pub fn step(&mut self, limit: u64) -> Stepped {
         let next = {
             let mut ready = self.ready.lock().expect("one thread");

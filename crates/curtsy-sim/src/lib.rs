@@ -1,14 +1,13 @@
-//! The synthetic web, virtual time and faults, in which the engine lives a thousand days in a night.
+//! The synthetic web, virtual time and faults, in which the engine lives a thousand days in a
+//! night.
 //!
-//! It supplies `Store`, `Fetch` and `Clock` and a small seeded executor, and runs *the engine's loop*: it has none of its own. The
-//! judge reads the servers' access log and is the oracle. A run is made from its seed and nothing else; a failing one prints it and
-//! replays exactly.
+//! It supplies `Store`, `Fetch` and `Clock` and a small seeded executor, and runs *the engine's
+//! loop*: it has none of its own. The judge reads the servers' access log and is the oracle. A run
+//! is made from its seed and nothing else; a failing one prints it and replays exactly.
 
 mod chance;
-pub mod contract;
 mod director;
 pub mod executor;
-pub mod loopback;
 mod manners;
 pub mod net;
 pub mod outside;
@@ -16,12 +15,9 @@ mod plant;
 mod run;
 mod sabotage;
 mod scenery;
-pub mod services;
-pub mod sink_contract;
 pub mod store_faults;
 pub mod web;
 mod world;
-pub mod zoo;
 
 pub use chance::Chance;
 pub use manners::manners_of;

@@ -1,7 +1,8 @@
 //! What a policy promises, in the judge's own terms.
 //!
-//! The judge knows no policy, so that an error in reading one can't hide from it; somebody has to translate. Chance only ever lengthens
-//! our waits, so what is promised of a curve is the curve without its jitter.
+//! The judge knows no policy, so that an error in reading one can't hide from it; somebody has to
+//! translate. Chance only ever lengthens our waits, so what is promised of a curve is the curve
+//! without its jitter.
 
 use std::time::Duration;
 
@@ -27,7 +28,8 @@ pub fn manners_of(policy: &Policy) -> Manners {
         };
         (host.clone(), manners)
     });
-    // Risk raises the delay up to that of its high level; liveness is measured against the largest that may be in force.
+    // Risk raises the delay up to that of its high level; liveness is measured against the largest
+    // that may be in force.
     let risk_delay = if policy.risk.active { policy.risk.delay[2] } else { Duration::ZERO };
     Manners {
         product: Some(policy.product_token().to_owned()),
@@ -100,7 +102,8 @@ fn waits_of(curve: &Curve) -> Vec<Duration> {
     waits
 }
 
-/// A curve that doesn't grow repeats its first wait; one that grows has reached any cap of ours long before.
+/// A curve that doesn't grow repeats its first wait; one that grows has reached any cap of ours
+/// long before.
 const WAITS_MAX: usize = 256;
 
 #[cfg(test)]

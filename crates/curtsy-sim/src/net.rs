@@ -29,7 +29,8 @@ const WHOLE_TIMEOUT: u64 = 30 * SECOND;
 
 /// A line is used a little after its turn.
 const TURN_SPARE: u64 = SECOND / 4;
-/// An idle line of a host whose habits are not known is trusted for so long: many servers close one after 5 s.
+/// An idle line of a host whose habits are not known is trusted for so long: many servers close one
+/// after 5 s.
 const IDLE_TRUSTED: u64 = 5 * SECOND;
 /// Connections of a host that are remembered.
 const ACCEPTED_MAX: usize = 256;
@@ -73,7 +74,8 @@ struct Log {
 }
 
 impl Web {
-    /// A web of these hosts, whose connections are to be at least `apart` microseconds from each other.
+    /// A web of these hosts, whose connections are to be at least `apart` microseconds from each
+    /// other.
     pub fn new(universe: Rc<Universe>, hosts: Vec<HostModel>, apart: u64) -> Rc<Web> {
         let hosts = hosts.into_iter().map(|h| (Arc::clone(&h.name), h)).collect();
         Rc::new(Web {
@@ -203,7 +205,8 @@ impl Fetch for SimFetch {
         let (connection, since) = {
             let mut idle = self.idle.borrow_mut();
             let lines = idle.entry(approach.authority()).or_default();
-            // A line that will be closed before its turn is worse than none: what a host was seen to do is remembered.
+            // A line that will be closed before its turn is worse than none: what a host was seen
+            // to do is remembered.
             let known = self.keep_alive.borrow().get(&host.name).copied().unwrap_or(IDLE_TRUSTED);
             let used = began + micros(turn - self.life.mono()) + TURN_SPARE;
             lines.retain(|(_, since)| {
@@ -246,7 +249,8 @@ impl Fetch for SimFetch {
             return Err(Problem::ConnectTimeout);
         }
         if self.life.proxy_shut(began) {
-            // It answers requests for http pages in the site's place, and refuses to lead to others.
+            // It answers requests for http pages in the site's place, and refuses to lead to
+            // others.
             universe.sleep_until(began + 2_000).await;
             match self.tamper.proxy_is_site || approach.url.scheme() == Scheme::Http {
                 true => {}

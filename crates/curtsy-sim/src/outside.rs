@@ -16,8 +16,8 @@ use curtsy_engine::{
 use crate::executor::Universe;
 use crate::web::SECOND;
 
-/// Seeds that are offered until their rows are kept: what was handed out and not acknowledged is handed out again after a while, as
-/// a queue does whose consumer died.
+/// Seeds that are offered until their rows are kept: what was handed out and not acknowledged is
+/// handed out again after a while, as a queue does whose consumer died.
 pub struct SimSource {
     universe: Rc<Universe>,
     again_at: Cell<u64>,

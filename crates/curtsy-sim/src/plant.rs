@@ -1,7 +1,8 @@
-//! Faults that are planted between a worker and its store: views that hide something, writes that lose something.
+//! Faults that are planted between a worker and its store: views that hide something, writes that
+//! lose something.
 //!
-//! All that a store keeps is plain data, so a worker with a bug in its limiter and a worker that was told nonsense look the same to a
-//! server.
+//! All that a store keeps is plain data, so a worker with a bug in its limiter and a worker that
+//! was told nonsense look the same to a server.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

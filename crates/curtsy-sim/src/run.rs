@@ -26,7 +26,8 @@ use crate::world::{Life, SimClock, SimWorld};
 
 /// The true time at which every run begins: the first of January 2027, 00:00 UTC.
 const START: u64 = 1_798_761_600 * SECOND;
-/// How long a run may take to end everything after its faults: longer than the longest wait of any preset.
+/// How long a run may take to end everything after its faults: longer than the longest wait of any
+/// preset.
 const CALM_MAX: u64 = 5 * 86_400 * SECOND;
 
 /// How long a call of the store may take in bad weather, with everything that is tried again.
@@ -233,8 +234,8 @@ pub fn simulate(spec: &Spec) -> Outcome {
     })
 }
 
-/// Runs one run over a store of one's own. It is made from the true time, the steps of its clock so far, and how long nothing is granted in
-/// a new epoch.
+/// Runs one run over a store of one's own. It is made from the true time, the steps of its clock so
+/// far, and how long nothing is granted in a new epoch.
 pub fn simulate_over<B: Backing>(
     spec: &Spec,
     backing: impl FnOnce(Rc<Universe>, Rc<Cell<i64>>, std::time::Duration) -> B,
@@ -256,7 +257,8 @@ pub fn simulate_over<B: Backing>(
     let policy = match spec.sabotage {
         Some(fault) => {
             let other = fault.policy(&policy);
-            // Another policy may show in the first request already, but for what needs a row of failures.
+            // Another policy may show in the first request already, but for what needs a row of
+            // failures.
             if other != policy && fault != Sabotage::BreakerOpensLate {
                 plant.mark.set();
             }
@@ -615,7 +617,8 @@ where
         }
     }
 
-    /// Whoever gives an order sees that the store is lost before any worker can have heard it, and gives it again.
+    /// Whoever gives an order sees that the store is lost before any worker can have heard it, and
+    /// gives it again.
     fn order_again(&mut self, now: u64) {
         self.orders.retain(|(at, ..)| at + HEARD_WITHIN > now);
         for (_, host, stopped) in &self.orders {

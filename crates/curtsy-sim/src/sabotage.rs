@@ -1,8 +1,8 @@
 //! Planted faults: what a crawler could do wrong, done at the seams that the simulation owns.
 //!
-//! No production code knows of this. A fault tampers with what a worker reads from or writes to its store (`plant`), with
-//! its requests on their way out ([`Tamper`]), or with its policy, while the judge is told the true one. A judge that lets one pass
-//! is not worth much.
+//! No production code knows of this. A fault tampers with what a worker reads from or writes to its
+//! store (`plant`), with its requests on their way out ([`Tamper`]), or with its policy, while the
+//! judge is told the true one. A judge that lets one pass is not worth much.
 
 use std::cell::Cell;
 use std::rc::Rc;

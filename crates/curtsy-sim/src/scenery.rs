@@ -10,7 +10,8 @@ use crate::web::{HostModel, Mood, Oddity, RobotsAnswer, SECOND, Told, address};
 
 const HOUR: u64 = 3600 * SECOND;
 
-/// The hosts of a run. Moods end at `calm`: from then on everybody is polite, so that everything can end.
+/// The hosts of a run. Moods end at `calm`: from then on everybody is polite, so that everything
+/// can end.
 pub(crate) fn hosts(spec: &Spec, start: u64, calm: u64, chance: &mut Chance) -> Vec<HostModel> {
     let drawn = (0..spec.hosts as u64).map(|n| host(spec, n, start, calm, &mut chance.fork()));
     drawn

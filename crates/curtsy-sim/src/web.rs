@@ -1,7 +1,8 @@
 //! The synthetic web: hosts with scripted moods.
 //!
-//! What a host answers is a function of its script, the request and the time of its arrival, so an exchange is settled when its
-//! first byte leaves: a worker that dies afterwards changes nothing on the server's side.
+//! What a host answers is a function of its script, the request and the time of its arrival, so an
+//! exchange is settled when its first byte leaves: a worker that dies afterwards changes nothing on
+//! the server's side.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 //! Days of a whole fleet, with faults, judged by the servers' own log.
 //!
-//! Each day is made from its seed: 16 workers, 50 hosts, kills, pauses, losses, steps of the clock. Fifty safety days hold P0 to P15 and that no
-//! URL is lost. The liveness days hold P16 too: seeds 1 to 15. `curtsy sim` lives as many more as one likes; a seed that fails there belongs here
-//! once it is mended.
+//! Each day is made from its seed: 16 workers, 50 hosts, kills, pauses, losses, steps of the clock.
+//! Fifty safety days hold P0 to P15 and that no URL is lost. The liveness days hold P16 too: seeds
+//! 1 to 15. `curtsy sim` lives as many more as one likes; a seed that fails there belongs here once
+//! it is mended.
 
 use curtsy_core::policy::Preset;
 use curtsy_sim::web::{Mood, Oddity, RobotsAnswer};
@@ -67,8 +68,8 @@ fn days_that_failed_once_hold() {
     live(Mode::Liveness, [26, 48, 58, 305, 2_000_145]);
 }
 
-/// A store that lost everything and could not be reached right after: whoever noticed the loss in time must not go on as soon as it is
-/// back, before those who know of an outage could say so.
+/// A store that lost everything and could not be reached right after: whoever noticed the loss in
+/// time must not go on as soon as it is back, before those who know of an outage could say so.
 #[test]
 fn the_quiet_of_an_epoch_waits_for_a_store_that_is_away() {
     emptied_and_away(Set { mood: Mood::Status(504), ..POLITE });

@@ -1,4 +1,5 @@
-//! The judge's strength: every planted fault is caught within 200 requests of its first effect, and nothing else is called a fault.
+//! The judge's strength: every planted fault is caught within 200 requests of its first effect, and
+//! nothing else is called a fault.
 #![allow(clippy::print_stdout)]
 
 use std::collections::BTreeSet;

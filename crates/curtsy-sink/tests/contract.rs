@@ -1,15 +1,17 @@
-//! SQLite, JSON lines and CSV keep the contract of every sink.
+//! SQLite, JSON lines and CSV keep the contract of every sink, and SQLite that of every cache.
 
 mod sample;
 
+use std::cell::RefCell;
 use std::fs::OpenOptions;
 use std::path::PathBuf;
 
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::{Document, Head, Sink};
+use curtsy_engine::{Batch, Cache, Document, Head, Row, Sink};
 use curtsy_parse::html;
-use curtsy_sim::sink_contract::{KeptRow, SinkRig, keep_the_contract};
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, SqliteOptions, SqliteSink};
+use curtsy_testkit::cache::CacheRig;
+use curtsy_testkit::sink::{KeptRow, SinkRig, keep_the_contract};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -35,11 +37,40 @@ fn read(url: &CrawlUrl, head: &Head, body: &[u8]) -> Document {
     Document { html: Some(page), ..Document::default() }
 }
 
+#[test]
+fn the_cache_of_a_crawl_keeps_the_contract() {
+    curtsy_testkit::cache::keep_the_contract(|| {
+        CachedInSqlite(Folder::new("contract"), RefCell::default())
+    });
+}
+
 struct InSqlite(Folder);
+
+/// The sink that is also a cache, and its file.
+struct CachedInSqlite(Folder, RefCell<Option<SqliteSink>>);
+
+fn open(folder: &Folder) -> SqliteSink {
+    SqliteSink::open(&folder.file("crawl.db"), SqliteOptions::default()).unwrap()
+}
+
+impl CacheRig for CachedInSqlite {
+    fn open(&self) -> Box<dyn Cache + '_> {
+        self.1.take();
+        let sink = open(&self.0);
+        self.1.replace(Some(sink.clone()));
+        Box::new(sink)
+    }
+
+    fn write(&self, row: Row) {
+        let batch = Batch::of_rows(vec![row]);
+        let sink = self.1.borrow();
+        curtsy_testkit::block_on(sink.as_ref().unwrap().write(&batch)).unwrap();
+    }
+}
 
 impl SinkRig for InSqlite {
     fn open(&self) -> Box<dyn Sink> {
-        Box::new(SqliteSink::open(&self.0.file("crawl.db"), SqliteOptions::default()).unwrap())
+        Box::new(open(&self.0))
     }
 
     fn kept(&self) -> Vec<KeptRow> {
@@ -62,11 +93,6 @@ impl SinkRig for InSqlite {
             })
         });
         rows.unwrap().map(Result::unwrap).collect()
-    }
-
-    /// What is not committed is not there.
-    fn tear(&self) -> bool {
-        false
     }
 
     fn document(&self, url: &CrawlUrl, head: &Head, body: &[u8]) -> Document {

@@ -9,8 +9,8 @@ use curtsy_core::host::{
     BudgetReason, DelayBy, Finding, Findings, Gate, PaceReason, Reason, Verdict,
 };
 use curtsy_engine::{Batch, Ending, Row, Sink};
-use curtsy_sim::services::could_not_run;
 use curtsy_sink::{COLUMNS, CsvSink, FileOptions, JsonlSink};
+use curtsy_testkit::services::could_not_run;
 
 use sample::{Folder, block, page_of, row};
 

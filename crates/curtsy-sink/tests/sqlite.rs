@@ -17,9 +17,9 @@ use curtsy_engine::{
     UrlRecord,
 };
 use curtsy_parse::sitemap::{self, Sitemap};
-use curtsy_sim::services::could_not_run;
 use curtsy_sink::{Forget, SqliteOptions, SqliteSink};
 use curtsy_store::MachineStore;
+use curtsy_testkit::services::could_not_run;
 use rusqlite::Connection;
 
 use sample::{Folder, START, block, page_of, row};

@@ -10,9 +10,9 @@ use curtsy_core::host::{
     Confidence, Finding, Findings, Gate, Reason, RobotsId, RobotsReason, Verdict,
 };
 use curtsy_engine::{Batch, Row, Sink};
-use curtsy_sim::services::could_not_run;
 use curtsy_sink::read::PagesFile;
 use curtsy_sink::{CsvSink, FileOptions, JsonlSink, OpenError, SqliteOptions, SqliteSink};
+use curtsy_testkit::services::could_not_run;
 use rusqlite::Connection;
 
 use sample::{Folder, block, page_of, row};

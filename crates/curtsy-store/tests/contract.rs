@@ -8,9 +8,9 @@ use std::rc::Rc;
 
 use curtsy_core::url::HostKey;
 use curtsy_sim::SimClock;
-use curtsy_sim::contract::{Rig, Way, keep_the_contract};
 use curtsy_sim::executor::Universe;
 use curtsy_store::{MachineStore, Options, StoreHandle};
+use curtsy_testkit::store::{Rig, Way, keep_the_contract};
 
 use place::{Folder, Virtual};
 

@@ -13,11 +13,11 @@ use std::time::Duration;
 use curtsy_core::host::LeaseId;
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::{AddressClaim, Commit, Committed, Grant, Refusal, Store, UrlRecord};
-use curtsy_sim::contract::{Rig, Way, keep_the_contract};
 use curtsy_sim::executor::Universe;
-use curtsy_sim::services::Postgres;
 use curtsy_sim::{Mode, SimClock, Spec, simulate_over};
 use curtsy_store::{LedgerPlace, MachineClock, MachineStore, Options, StoreHandle};
+use curtsy_testkit::services::Postgres;
+use curtsy_testkit::store::{Rig, Way, keep_the_contract};
 
 use place::crawls::{Crawls, options};
 use place::{Virtual, lived, now, turn};

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use curtsy_core::host::LeaseId;
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Committed, Store, StoreError, View};
-use curtsy_sim::services::{Postgres, Proxy, Trouble, Way};
 use curtsy_store::{LedgerPlace, MachineClock, MachineStore, OpenError, Options, StoreHandle};
+use curtsy_testkit::services::{Postgres, Proxy, Trouble, Way};
 use postgres::{Client, NoTls};
 
 use place::{now, turn};

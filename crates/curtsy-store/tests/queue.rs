@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use curtsy_engine::Source;
-use curtsy_sim::services::Redis;
 use curtsy_store::redis::{
     Empty, FleetQueue, LinkOptions, RedisLink, RedisScript, Wire, WireError,
 };
+use curtsy_testkit::services::Redis;
 use redis::{Cmd, Commands, Value};
 
 /// A link that loses every second answer.

@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use curtsy_core::url::HostKey;
 use curtsy_engine::Store;
-use curtsy_sim::contract::{Rig, Way, keep_the_contract};
 use curtsy_sim::executor::Universe;
 use curtsy_sim::{Backing, Mode, SimClock, Spec, simulate_over};
 use curtsy_store::redis::{
     ARRIVE, Empty, LinkOptions, Options, RawClock, RedisScript, RedisStore, Server as Told, Wire,
     WireError, arrive, is_unknown_script,
 };
+use curtsy_testkit::store::{Rig, Way, keep_the_contract};
 use redis::{Cmd, Connection, RedisError, Value};
 
-use curtsy_sim::services::Redis as Server;
+use curtsy_testkit::services::Redis as Server;
 use place::lived;
 
 /// A connection that answers before anything else happens, so virtual time does not pass meanwhile.

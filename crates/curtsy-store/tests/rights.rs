@@ -4,8 +4,8 @@
 
 use std::rc::Rc;
 
-use curtsy_sim::services::Redis;
 use curtsy_store::redis::{ClientKind, Empty, LinkOptions, RedisLink, Rights, WireError, fleet};
+use curtsy_testkit::services::Redis;
 use redis::Connection;
 
 const LISTS: [&str; 3] = ["crawler_queue", "page_fetcher_dlq", "page_fetcher_rejected"];

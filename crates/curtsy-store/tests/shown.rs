@@ -62,7 +62,7 @@ enum Kept {
     File(Folder),
     #[cfg(feature = "postgres")]
     Postgres {
-        _server: curtsy_sim::services::Postgres,
+        _server: curtsy_testkit::services::Postgres,
     },
 }
 
@@ -75,7 +75,7 @@ impl Shown {
         check(&Shown { clocks: clocks(), place, kept: Kept::File(folder) });
         #[cfg(feature = "postgres")]
         {
-            let server = curtsy_sim::services::Postgres::start();
+            let server = curtsy_testkit::services::Postgres::start();
             let place = LedgerPlace::Postgres(server.database());
             check(&Shown { clocks: clocks(), place, kept: Kept::Postgres { _server: server } });
         }

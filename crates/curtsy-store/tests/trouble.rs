@@ -7,8 +7,8 @@ use std::path::Path;
 
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::{Store, UrlRecord};
-use curtsy_sim::services::could_not_run;
 use curtsy_store::{Ledger, MachineStore, OpenError, Options, SystemClock};
+use curtsy_testkit::services::could_not_run;
 use rusqlite::Connection;
 
 use place::{Folder, now};

@@ -214,7 +214,7 @@ fn the_tables_show_what_a_worker_meets() {
 #[cfg(feature = "postgres")]
 #[test]
 fn a_page_is_written_by_the_transaction_of_its_exchange() {
-    let server = curtsy_sim::services::Postgres::start();
+    let server = curtsy_testkit::services::Postgres::start();
     let url = server.database();
     drop(crawl(&LedgerPlace::Postgres(url.clone()), &["/admin", "/page"]));
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use curtsy::conformance::{
     FactsReport, challenges, headers, links, robots, robots_fetch, sitemaps, surt, urls,
 };
-use curtsy_sim::services::left_out;
+use curtsy_testkit::services::left_out;
 
 #[test]
 fn every_robots_row_passes_that_is_not_a_choice() {

@@ -1,6 +1,6 @@
 //! Content handling: size, types, compression.
 
-use curtsy_sim::loopback::{Answer, Body, Coding, Host, PageParts, Scene};
+use curtsy_lab::sites::{Answer, Body, Coding, Host, PageParts, Scene};
 use serde_json::{Value as Json, json};
 
 use crate::harness::{QUICK, Town, list};

@@ -1,6 +1,6 @@
 //! URL discovery: sitemaps, links, given URLs.
 
-use curtsy_sim::loopback::{Answer, Body, Host, Scene, Sitemap, SitemapKind};
+use curtsy_lab::sites::{Answer, Body, Host, Scene, Sitemap, SitemapKind};
 use serde_json::json;
 
 use crate::harness::{Duck, QUICK, Town, list};

@@ -1,6 +1,6 @@
 //! The functions besides the statement.
 
-use curtsy_sim::loopback::{Host, Scene, Sitemap, SitemapKind};
+use curtsy_lab::sites::{Host, Scene, Sitemap, SitemapKind};
 use serde_json::{Value as Json, json};
 
 use crate::harness::{QUICK, Town, list};

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use curtsy_core::policy::{Layers, Policy, Reach};
 use curtsy_judge::{Exchange, Fault, InStartOrder, Judge};
-use curtsy_sim::loopback::{Scene, Settings, Sites};
+use curtsy_lab::sites::{Scene, Sites, SitesSettings};
 use curtsy_sim::manners_of;
 use serde_json::{Value as Json, json};
 
@@ -38,7 +38,7 @@ impl Town {
     /// Sites, and a policy as a file; without one, the defaults of `warehouse`.
     pub(crate) fn new(scene: Scene, policy: &str) -> Town {
         let mut town = Town::empty(policy);
-        town.sites = Some(Sites::start(scene, Settings::default()).unwrap());
+        town.sites = Some(Sites::start(scene, SitesSettings::default()).unwrap());
         town
     }
 

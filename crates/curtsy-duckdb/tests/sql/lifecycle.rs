@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use curtsy_judge::Fault;
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 
 use crate::harness::{QUICK, Town, crawl_sql, list, open_at};
 

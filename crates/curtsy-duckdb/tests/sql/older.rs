@@ -3,7 +3,7 @@
 
 use std::process::{Command, Stdio};
 
-use curtsy_sim::loopback::{Host, Scene};
+use curtsy_lab::sites::{Host, Scene};
 use serde_json::json;
 
 use crate::harness::{OLD, QUICK, Town, extension, list, venv};

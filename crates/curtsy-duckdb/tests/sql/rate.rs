@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use curtsy_judge::Exchange;
-use curtsy_sim::loopback::{Answer, Host, Range, Scene};
+use curtsy_lab::sites::{Answer, Host, Range, Scene};
 
 use crate::harness::{QUICK, Town, gaps, list};
 

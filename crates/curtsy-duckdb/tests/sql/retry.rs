@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use curtsy_judge::Exchange;
-use curtsy_sim::loopback::{Answer, Ending, Host, Scene};
+use curtsy_lab::sites::{Answer, Ending, Host, Scene};
 use serde_json::json;
 
 use crate::harness::{QUICK, Town, gaps, list};

@@ -1,6 +1,6 @@
 //! robots.txt compliance.
 
-use curtsy_sim::loopback::{Answer, Host, Scene};
+use curtsy_lab::sites::{Answer, Host, Scene};
 use serde_json::json;
 
 use crate::harness::{QUICK, Town, judge, list, policy};

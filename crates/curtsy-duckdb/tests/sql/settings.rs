@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use curtsy_sim::loopback::{Answer, Host, Listen, Scene};
+use curtsy_lab::sites::{Answer, Host, Listen, Scene};
 use serde_json::json;
 
 use crate::harness::{QUICK, Town, list};

@@ -1,6 +1,6 @@
 //! The statement itself: its syntax, the tables that it resolves, and its errors.
 
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 use serde_json::json;
 
 use crate::harness::{QUICK, Town, list};

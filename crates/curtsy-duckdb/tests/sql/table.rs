@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use curtsy_sim::loopback::{Answer, Body, Host, Scene};
+use curtsy_lab::sites::{Answer, Body, Host, Scene};
 use serde_json::{Value as Json, json};
 
 use crate::harness::{QUICK, Town, crawl_sql, list, micros};

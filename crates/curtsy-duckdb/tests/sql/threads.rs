@@ -1,6 +1,6 @@
 //! Multi-threading.
 
-use curtsy_sim::loopback::{Range, Scene};
+use curtsy_lab::sites::{Range, Scene};
 
 use crate::harness::{Duck, QUICK, Town, crawl_sql, list, most_at_once};
 

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use curtsy_sim::loopback::{Host, Scene, Sitemap};
+use curtsy_lab::sites::{Host, Scene, Sitemap};
 use serde_json::json;
 
 use crate::harness::{Town, crawl_sql, list, program};

@@ -1,6 +1,6 @@
 //! Wrong input: a clear error, and the process goes on.
 
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 use serde_json::json;
 
 use crate::functions::nobody;

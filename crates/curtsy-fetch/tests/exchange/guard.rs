@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use curtsy_fetch::{Lookup, Outlet, Resolve};
-use curtsy_sim::services::left_out;
+use curtsy_testkit::services::left_out;
 
 use crate::client::{Client, run, settings};
 use crate::site::{Site, ok};

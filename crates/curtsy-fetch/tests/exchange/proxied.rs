@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use curtsy_fetch::{FetchSettings, Outlet, Proxies};
-use curtsy_sim::services::left_out;
+use curtsy_testkit::services::left_out;
 
 use crate::client::{Client, run, settings};
 use crate::guard::Scripted;

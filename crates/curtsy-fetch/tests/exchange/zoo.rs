@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use curtsy_sim::zoo::{Case, Expect, Group, Settings, Zoo, cases};
+use curtsy_lab::zoo::{CaseGroup, Expectation, Zoo, ZooCase, ZooSettings, cases};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::client::{Client, approach, request, robots, run};
 
 /// Opens a zoo with the named cases.
-fn zoo(wanted: impl Fn(&Case) -> bool) -> Zoo {
+fn zoo(wanted: impl Fn(&ZooCase) -> bool) -> Zoo {
     let mut chosen = cases();
     chosen.retain(wanted);
     assert!(!chosen.is_empty(), "there is such a case");
-    Zoo::open(chosen, Settings::default()).unwrap()
+    Zoo::open(chosen, ZooSettings::default()).unwrap()
 }
 
 /// Fetches the home page of a case, or its robots.txt.
@@ -20,7 +20,7 @@ fn zoo(wanted: impl Fn(&Case) -> bool) -> Zoo {
 fn check(name: &str, expected: &str) {
     let zoo = zoo(|case| case.name == name);
     let url = zoo.hosts()[0].url.clone();
-    let of_robots = zoo.hosts()[0].case.group == Group::Robots;
+    let of_robots = zoo.hosts()[0].case.group == CaseGroup::Robots;
     let client = client(&zoo);
     let ticket = if of_robots { robots(&url) } else { approach(&url) };
     let got = run(async { client.ask(ticket, &request()).await });
@@ -87,7 +87,7 @@ fn transfer_codings_that_nobody_asked_for_are_malformed() {
 #[expect(clippy::print_stdout, reason = "`./chaos zoo` shows it")]
 fn every_bomb_is_stopped_within_a_tenth_of_a_second_of_cpu() {
     let bombs = zoo(|case| {
-        case.group == Group::Coding && case.expect == Expect::Error("over_limit")
+        case.group == CaseGroup::Coding && case.expect == Expectation::Error("over_limit")
             || case.name == "h2-bomb"
     });
     let mut table = String::new();

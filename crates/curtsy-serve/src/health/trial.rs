@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use curtsy_judge::Exchange;
-use curtsy_sim::loopback::{Answer as Said, Host, Scene, Settings, Sitemap, Sites};
+use curtsy_lab::sites::{Answer as Said, Host, Scene, Sitemap, Sites, SitesSettings};
 use curtsy_store::LedgerPlace;
 
 use crate::ServeSpec;
@@ -36,7 +36,8 @@ pub(super) struct HealthTrial {
 impl HealthTrial {
     /// Starts the sites and opens a database.
     pub(super) fn start(spec: &ServeSpec) -> Result<HealthTrial, String> {
-        let sites = Sites::start(scene(spec), Settings::default()).map_err(|e| e.to_string())?;
+        let sites =
+            Sites::start(scene(spec), SitesSettings::default()).map_err(|e| e.to_string())?;
         let folder = std::env::temp_dir().join(format!("curtsy-check-{}", new_name()));
         std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
         let mut spec =

@@ -357,3 +357,67 @@ impl Sink for RunSink<'_, '_> {
         Box::pin(std::future::ready(kept))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use curtsy_core::policy::Mode;
+    use curtsy_store::LedgerPlace;
+    use curtsy_testkit::sink::{KeptRow, SinkKind, SinkRig, keep_the_contract};
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::orbit::Slug;
+
+    /// The tables of a service with one run.
+    struct InService {
+        file: PathBuf,
+        keeper: RunKeeper<'static>,
+    }
+
+    impl InService {
+        fn new() -> InService {
+            let file = curtsy_testkit::services::folder("service").join("service.db");
+            let slug = Slug::parse("town").expect("a slug");
+            let (trace, url) = ("run-1".to_owned(), "http://a.test/".to_owned());
+            // They live as long as the process: a keeper borrows them.
+            let live = Box::leak(Box::new(Live::new(trace, slug, url, Mode::Light)));
+            let database = ServiceDatabase::open(&LedgerPlace::from(&file)).expect("a new file");
+            let (database, kept) = (Box::leak(Box::new(database)), Box::leak(Box::default()));
+            let keeper = RunKeeper::new(live, database, kept, Arc::new(|_| None), 1 << 20);
+            InService { file, keeper }
+        }
+    }
+
+    impl SinkRig for InService {
+        fn keeps(&self) -> SinkKind {
+            SinkKind::Pages
+        }
+
+        fn open(&self) -> Box<dyn Sink + '_> {
+            self.keeper.sink()
+        }
+
+        fn kept(&self) -> Vec<KeptRow> {
+            let db = Connection::open(&self.file).expect("the file is there");
+            let mut pages = db.prepare("SELECT url FROM run_pages").expect("the table is there");
+            let rows =
+                pages.query_map([], |row| Ok(KeptRow { url: row.get(0)?, ..KeptRow::default() }));
+            rows.expect("it can be read").map(|row| row.expect("a text")).collect()
+        }
+    }
+
+    impl Drop for InService {
+        fn drop(&mut self) {
+            // What can't be removed is not what is tested.
+            let _ = std::fs::remove_dir_all(self.file.parent().expect("its folder"));
+        }
+    }
+
+    #[test]
+    fn the_rows_of_a_run_keep_the_contract() {
+        keep_the_contract(InService::new);
+    }
+}

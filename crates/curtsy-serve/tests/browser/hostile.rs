@@ -1,7 +1,7 @@
 //! A site that is out to have its text taken for markup: payloads wherever a page of ours might
 //! show what a site says.
 
-use curtsy_sim::loopback::{Answer, Body, Host, Sitemap};
+use curtsy_lab::sites::{Answer, Body, Host, Sitemap};
 use serde_json::{Value, json};
 
 use crate::shapes::SHAPES;

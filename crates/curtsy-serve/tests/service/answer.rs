@@ -1,6 +1,6 @@
 //! Is the API that of the requirement? The request and the answer as seed 004 writes them.
 
-use curtsy_sim::loopback::{Answer as Said, Body};
+use curtsy_lab::sites::{Answer as Said, Body};
 use serde_json::{Value, json};
 
 use crate::place::{Folder, Service, spec};

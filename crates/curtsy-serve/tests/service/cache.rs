@@ -1,6 +1,6 @@
 //! What was fetched is used for a day; what has changed since is told.
 
-use curtsy_sim::loopback::{Answer as Said, Body};
+use curtsy_lab::sites::{Answer as Said, Body};
 use serde_json::{Value, json};
 
 use crate::place::{Folder, Service, spec, spec_with};

@@ -1,6 +1,6 @@
 //! Why was each page asked for or not, and when?
 
-use curtsy_sim::loopback::Answer as Said;
+use curtsy_lab::sites::Answer as Said;
 use serde_json::{Value, json};
 
 use crate::place::{Folder, Service, spec, spec_with};

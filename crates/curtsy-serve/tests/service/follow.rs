@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curtsy_sim::loopback::Answer as Said;
+use curtsy_lab::sites::Answer as Said;
 use serde_json::{Value, json};
 
 use crate::place::{Folder, Service, spec, spec_with};

@@ -1,6 +1,6 @@
 //! How often may somebody do something?
 
-use curtsy_sim::loopback::Answer as Said;
+use curtsy_lab::sites::Answer as Said;
 use serde_json::json;
 
 use crate::client::send;

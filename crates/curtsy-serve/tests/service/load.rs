@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use curtsy_sim::loopback::Sites;
+use curtsy_lab::sites::Sites;
 use serde_json::json;
 
 use crate::place::{Folder, Service, spec_with};

@@ -1,6 +1,6 @@
 //! How runs end: success, partial, blocked, error; and what friction does to the next.
 
-use curtsy_sim::loopback::Answer as Said;
+use curtsy_lab::sites::Answer as Said;
 use serde_json::{Value, json};
 
 use crate::place::{Folder, Service, spec};

@@ -1,7 +1,7 @@
 //! The service over Postgres: what it keeps comes back the same as from SQLite.
 
-use curtsy_sim::services::Postgres;
 use curtsy_store::LedgerPlace;
+use curtsy_testkit::services::Postgres;
 use serde_json::json;
 
 use crate::place::{Service, spec};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use curtsy_judge::{Exchange, Fault};
-use curtsy_sim::loopback::{Answer as Said, Host, Sites};
+use curtsy_lab::sites::{Answer as Said, Host, Sites};
 use serde_json::{Value, json};
 
 use crate::life::Life;

@@ -6,7 +6,7 @@
 //! site links to, and in the cache. They stand in no list of requests, no friction signal, no note,
 //! no figure, no message and no log.
 
-use curtsy_sim::loopback::{Answer as Said, Body, Ending};
+use curtsy_lab::sites::{Answer as Said, Body, Ending};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, send};

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use curtsy_core::policy::Policy;
 use curtsy_judge::{Exchange, Fault, InStartOrder, Judge};
-use curtsy_sim::loopback::{Answer as Said, Host, Scene, Settings, Sitemap, Sites};
+use curtsy_lab::sites::{Answer as Said, Host, Scene, Sitemap, Sites, SitesSettings};
 use curtsy_sim::manners_of;
 
 /// A small business: seven pages, a sitemap, and a page that robots.txt forbids.
@@ -37,7 +37,7 @@ pub(crate) fn sitemap(paths: &[&str]) -> Sitemap {
 }
 
 pub(crate) fn serve(hosts: Vec<Host>) -> Sites {
-    Sites::start(Scene { seed: 3, hosts, ..Scene::default() }, Settings::default()).unwrap()
+    Sites::start(Scene { seed: 3, hosts, ..Scene::default() }, SitesSettings::default()).unwrap()
 }
 
 /// The address of a page.

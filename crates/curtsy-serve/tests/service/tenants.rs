@@ -39,7 +39,7 @@ fn two_orbits_and_one_who_names_pages_keep_one_pace() {
     let folder = Folder::new();
     // An answer takes longer than the delay, so that slots count too.
     let mut host = plain("victim.test").pages(60, 40, 500);
-    host.think = curtsy_sim::loopback::Range::ms(80, 120);
+    host.think = curtsy_lab::sites::Range::ms(80, 120);
     let sites = serve(vec![host]);
     let service = Service::start(spec_with(folder.store(), &[("patience", "60s")]));
     let url = page(&sites, "victim.test", "/");
@@ -82,7 +82,7 @@ fn ten_orbits_are_no_heavier_on_a_host_than_one() {
 #[test]
 fn what_one_orbit_is_told_to_wait_for_holds_for_the_others() {
     let folder = Folder::new();
-    let busy = curtsy_sim::loopback::Answer::to("/p/1").first(1).status(429).retry_after_seconds(2);
+    let busy = curtsy_lab::sites::Answer::to("/p/1").first(1).status(429).retry_after_seconds(2);
     let sites = serve(vec![plain("busy.test").pages(30, 20, 500).says_unlinked(busy)]);
     let service = Service::start(spec_with(folder.store(), &[("patience", "60s")]));
     let order = |from: u32| {

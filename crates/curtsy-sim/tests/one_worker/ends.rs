@@ -1,4 +1,5 @@
-//! Patience, retries, resets and our own side, in virtual time: how a crawl ends against hosts that never get well.
+//! Patience, retries, resets and our own side, in virtual time: how a crawl ends against hosts that
+//! never get well.
 
 use std::time::Duration;
 
@@ -21,7 +22,8 @@ fn short_waits_add_up_to_patience() {
     crawl.settings.patience = Some(secs(600));
     let ended = crawl.live();
     let Over::Waits(_) = ended.over else { panic!("{:?}", ended.over) };
-    // robots.txt is asked for at once and after five minutes. A third time would be later than ten minutes after the start.
+    // robots.txt is asked for at once and after five minutes. A third time would be later than ten
+    // minutes after the start.
     assert_eq!(ended.starts.len(), 2, "{:?}", ended.starts);
     let gap = ended.starts[1] - ended.starts[0];
     assert!(gap >= secs(300) && gap < secs(301), "{gap:?}");
@@ -72,7 +74,8 @@ fn a_proxy_that_wants_a_password_ends_a_crawl_and_changes_nothing() {
     }
 }
 
-/// A worker of a fleet does not end: it goes on when the password is right, and robots.txt comes first then.
+/// A worker of a fleet does not end: it goes on when the password is right, and robots.txt comes
+/// first then.
 #[test]
 fn a_worker_that_goes_on_loses_nothing_to_its_proxy() {
     let mut crawl = Crawl::new(Preset::Fleet, vec![host(0)], &["http://h0.test/p/1"]);
@@ -101,8 +104,9 @@ fn a_host_that_closes_each_connection_is_dialled_a_delay_apart() {
     }
 }
 
-/// A crawl with several slots whose page limit was reached went on for ever: a page that waited for a slot was remembered by a claim that
-/// the store did not know any more, and one whose row needed no request was remembered as still owed.
+/// A crawl with several slots whose page limit was reached went on for ever: a page that waited for
+/// a slot was remembered by a claim that the store did not know any more, and one whose row needed
+/// no request was remembered as still owed.
 #[test]
 fn a_crawl_whose_pages_are_used_up_ends() {
     for seed in 0..200 {

@@ -1,4 +1,5 @@
-//! One worker in virtual time, with an end: when it ends, why, and what it did until then, to the microsecond.
+//! One worker in virtual time, with an end: when it ends, why, and what it did until then, to the
+//! microsecond.
 
 mod crawl;
 mod ends;

@@ -11,7 +11,7 @@ use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::{DiscoverySpec, Scope, TrapLimits};
 use curtsy_fetch::FetchSettings as Outlet;
 use curtsy_judge::{InStartOrder, Judge};
-use curtsy_sim::loopback::{Scene, Settings, Sites};
+use curtsy_lab::sites::{Scene, Sites, SitesSettings};
 use curtsy_sim::manners_of;
 
 use super::progress::Progressing;
@@ -49,7 +49,7 @@ pub(super) fn run(args: &DemoArgs, console: &mut Console<'_>) -> anyhow::Result<
 
 fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Result<Exit> {
     let log = folder.join("access.jsonl");
-    let settings = Settings { log: Some(log.clone()), ..Settings::default() };
+    let settings = SitesSettings { log: Some(log.clone()), ..SitesSettings::default() };
     let sites = Sites::start(Scene::demo(), settings)?;
     let port = sites.port();
     if !args.json {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use curtsy_sim::loopback::{Health, Listen, Scene, Served, Settings, Sites};
+use curtsy_lab::sites::{Listen, Scene, Served, Sites, SitesHealth, SitesSettings};
 use serde_json::json;
 
 use super::ends::Ends;
@@ -72,7 +72,8 @@ pub(super) fn run(args: &SiteArgs, console: &mut Console<'_>) -> anyhow::Result<
             false => scene.tls_port = port,
         }
     }
-    let settings = Settings { log: args.log.clone(), log_in_memory_max: 0, ..Settings::default() };
+    let settings =
+        SitesSettings { log: args.log.clone(), log_in_memory_max: 0, ..SitesSettings::default() };
     // Signals are listened for before anybody is told that the sites are ready.
     let ends = Ends::listen()?;
     let sites = Sites::start(scene, settings)?;
@@ -146,7 +147,7 @@ fn in_json(host: &Served) -> serde_json::Value {
 }
 
 /// Says how it went.
-fn told(args: &SiteArgs, health: &Health, console: &mut Console<'_>) -> anyhow::Result<()> {
+fn told(args: &SiteArgs, health: &SitesHealth, console: &mut Console<'_>) -> anyhow::Result<()> {
     writeln!(console.err, "stopped after {}", count(health.accepted, "connection"))?;
     if health.turned_away > 0 {
         writeln!(

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use curtsy_core::policy::read_span;
-use curtsy_sim::zoo::{Case, Group, Host, Seen, Settings, Zoo, cases};
+use curtsy_lab::zoo::{CaseGroup, Zoo, ZooCase, ZooHost, ZooSeen, ZooSettings, cases};
 use serde_json::{Value, json};
 
 use super::ends::Ends;
@@ -24,7 +24,7 @@ pub(super) struct ZooArgs {
     /// Only the cases of this group: control, coding, time, head, length, tls, http2, content,
     /// redirect, robots, sitemap, maze or refusal; repeatable
     #[arg(long, value_name = "GROUP", value_parser = group)]
-    group: Vec<Group>,
+    group: Vec<CaseGroup>,
     /// Prints the cases and serves nothing
     #[arg(long)]
     list: bool,
@@ -64,7 +64,7 @@ pub(super) fn run(args: &ZooArgs, console: &mut Console<'_>) -> anyhow::Result<E
     }
     // Signals are listened for before anybody is told that the zoo is open.
     let ends = Ends::listen()?;
-    let settings = Settings { log: args.log.clone(), port: args.port, tls_port: args.tls_port };
+    let settings = ZooSettings { log: args.log.clone(), port: args.port, tls_port: args.tls_port };
     let zoo = Zoo::open(chosen, settings)?;
     if let Some(path) = &args.ca_out {
         std::fs::write(path, zoo.ca_pem())
@@ -94,14 +94,14 @@ pub(super) fn run(args: &ZooArgs, console: &mut Console<'_>) -> anyhow::Result<E
 }
 
 /// The cases that were asked for.
-fn chosen(args: &ZooArgs) -> anyhow::Result<Vec<Case>> {
+fn chosen(args: &ZooArgs) -> anyhow::Result<Vec<ZooCase>> {
     let all = cases();
     for name in &args.case {
         if !all.iter().any(|case| case.name == name) {
             bail!("there is no case `{name}`\nhint: `curtsy zoo --list` prints them");
         }
     }
-    let wanted = |case: &Case| {
+    let wanted = |case: &ZooCase| {
         args.case.is_empty() && args.group.is_empty()
             || args.case.iter().any(|name| name == case.name)
             || args.group.contains(&case.group)
@@ -112,8 +112,8 @@ fn chosen(args: &ZooArgs) -> anyhow::Result<Vec<Case>> {
 /// One case, for a person or a program.
 fn line(
     args: &ZooArgs,
-    case: &Case,
-    host: Option<&Host>,
+    case: &ZooCase,
+    host: Option<&ZooHost>,
     console: &mut Console<'_>,
 ) -> anyhow::Result<()> {
     if args.json {
@@ -126,7 +126,7 @@ fn line(
     Ok(())
 }
 
-fn in_json(case: &Case, host: Option<&Host>) -> Value {
+fn in_json(case: &ZooCase, host: Option<&ZooHost>) -> Value {
     json!({
         "case": case.name,
         "group": case.group.name(),
@@ -139,7 +139,7 @@ fn in_json(case: &Case, host: Option<&Host>) -> Value {
 }
 
 /// Says what was seen.
-fn told(args: &ZooArgs, seen: &Seen, console: &mut Console<'_>) -> anyhow::Result<()> {
+fn told(args: &ZooArgs, seen: &ZooSeen, console: &mut Console<'_>) -> anyhow::Result<()> {
     let (exchanges, connections) = (seen.log.len(), seen.connections.len());
     let (exchanges, connections) =
         (counted(exchanges as u64, "exchange"), counted(connections as u64, "connection"));
@@ -158,9 +158,9 @@ fn told(args: &ZooArgs, seen: &Seen, console: &mut Console<'_>) -> anyhow::Resul
     Ok(())
 }
 
-fn group(text: &str) -> Result<Group, String> {
-    let names = || Group::ALL.map(Group::name).join(", ");
-    Group::ALL
+fn group(text: &str) -> Result<CaseGroup, String> {
+    let names = || CaseGroup::ALL.map(CaseGroup::name).join(", ");
+    CaseGroup::ALL
         .into_iter()
         .find(|group| group.name() == text)
         .ok_or_else(|| format!("expected one of {}", names()))

@@ -172,3 +172,58 @@ fn letter(row: &Row, why: &str, policy: &Policy) -> Letter {
         reason: rest.trim_start_matches('{').to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use curtsy_core::policy::Preset;
+    use curtsy_store::redis::{Empty, LinkOptions};
+    use curtsy_testkit::services::Redis;
+    use curtsy_testkit::sink::{KeptRow, SinkKind, SinkRig, keep_the_contract};
+    use redis::Commands;
+
+    use super::*;
+
+    /// The lists of a Redis that is empty at first.
+    struct InRedis {
+        url: String,
+        policy: Policy,
+        log: FleetLog,
+    }
+
+    impl InRedis {
+        fn new(server: &Redis) -> InRedis {
+            let (policy, log) = (Policy::preset(Preset::Fleet), FleetLog::to_stderr());
+            let rig = InRedis { url: server.url(), policy, log };
+            let _: () = redis::cmd("FLUSHALL").query(&mut rig.db()).unwrap();
+            rig
+        }
+
+        fn db(&self) -> redis::Connection {
+            redis::Client::open(&*self.url).unwrap().get_connection().unwrap()
+        }
+    }
+
+    impl SinkRig for InRedis {
+        fn keeps(&self) -> SinkKind {
+            SinkKind::Failures
+        }
+
+        fn open(&self) -> Box<dyn Sink + '_> {
+            let options = LinkOptions { empty: Empty::New, ..LinkOptions::default() };
+            let link = Rc::new(RedisLink::new(&self.url, options).unwrap());
+            Box::new(DeadLetters::new(&link, &QueueNames::default(), &self.policy, &self.log))
+        }
+
+        fn kept(&self) -> Vec<KeptRow> {
+            let letters: Vec<String> =
+                self.db().lrange(QueueNames::default().dlq_queue, 0, -1).unwrap();
+            letters.into_iter().map(|url| KeptRow { url, ..KeptRow::default() }).collect()
+        }
+    }
+
+    #[test]
+    fn dead_letters_keep_the_contract() {
+        let server = Redis::forgetful();
+        keep_the_contract(|| InRedis::new(&server));
+    }
+}

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use curtsy_judge::{Exchange, Plan, Rule};
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 
 use crate::harness::{Town, assert_clean, judge_planned, policy};
 

@@ -2,8 +2,8 @@
 
 use std::process::{Child, Command, Stdio};
 
-use curtsy_sim::loopback::Scene;
-use curtsy_sim::services::could_not_run;
+use curtsy_lab::sites::Scene;
+use curtsy_testkit::services::could_not_run;
 
 use crate::harness::{Served, Town, number, texts};
 

@@ -1,7 +1,7 @@
 //! A flag of `crawl`, a key of `curtsy.toml`, a line of the template and a word of the recorded
 //! command are the same setting.
 
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 
 use crate::harness::{Town, texts};
 

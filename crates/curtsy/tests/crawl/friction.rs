@@ -1,6 +1,6 @@
 //! Sites that don't want to be crawled: a run of `survey` stops early and says so.
 
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 
 use crate::harness::{Town, number, texts};
 

@@ -10,7 +10,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use curtsy_core::policy::{Layers, Policy, Reach};
 use curtsy_judge::{Exchange, Fault, InStartOrder, Judge, Plan, Report};
-use curtsy_sim::loopback::{Scene, Settings, Sites};
+use curtsy_lab::sites::{Scene, Sites, SitesSettings};
 use curtsy_sim::manners_of;
 use rusqlite::Connection;
 
@@ -30,7 +30,7 @@ pub(crate) fn program() -> std::ffi::OsString {
 impl Town {
     pub(crate) fn new(scene: Scene) -> Town {
         let mut town = Town::empty();
-        town.sites = Some(Sites::start(scene, Settings::default()).unwrap());
+        town.sites = Some(Sites::start(scene, SitesSettings::default()).unwrap());
         town
     }
 

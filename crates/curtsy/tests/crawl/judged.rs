@@ -8,7 +8,7 @@ use curtsy_core::evidence::decode;
 use curtsy_core::host::Verdict;
 use curtsy_core::time::Time;
 use curtsy_judge::Exchange;
-use curtsy_sim::loopback::{Range, Scene};
+use curtsy_lab::sites::{Range, Scene};
 use rusqlite::Connection;
 
 use crate::harness::{SCALED, Town, assert_clean, judge, number, policy, texts};

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use curtsy_judge::Fault;
-use curtsy_sim::loopback::{Answer, Host, Scene};
+use curtsy_lab::sites::{Answer, Host, Scene};
 
 use crate::harness::{Town, assert_clean, judge, micros, number, open_at, policy};
 

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use curtsy_sim::loopback::{Answer, Body, Host, Listen, Scene};
+use curtsy_lab::sites::{Answer, Body, Host, Listen, Scene};
 use serde_json::Value as Json;
 
 use crate::harness::{Ran, Town, assert_clean, judge, number, policy};

@@ -1,6 +1,6 @@
 //! Login walls: told as what they are, never tried, and nothing behind them asked for.
 
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 use serde_json::Value as Json;
 
 use crate::harness::{Town, number, texts};

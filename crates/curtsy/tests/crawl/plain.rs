@@ -1,6 +1,6 @@
 //! Plain crawls: what is found, what the rows hold, how it ends.
 
-use curtsy_sim::loopback::{Answer, Scene};
+use curtsy_lab::sites::{Answer, Scene};
 
 use crate::harness::{Town, assert_clean, judge, number, policy, texts};
 

@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use curtsy_sim::loopback::{Answer, Host, Scene, Sitemap};
+use curtsy_lab::sites::{Answer, Host, Scene, Sitemap};
 use serde_json::Value;
 
 use crate::harness::{Ran, Town};

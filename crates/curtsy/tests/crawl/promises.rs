@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use curtsy_sim::loopback::{Answer, Ending, Host, Scene};
+use curtsy_lab::sites::{Answer, Ending, Host, Scene};
 
 use crate::harness::{
     BLOCKED, LOGIN, Ran, SCALED, Town, assert_clean, judge, number, policy, server, texts,

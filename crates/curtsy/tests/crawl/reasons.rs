@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::Duration;
 
-use curtsy_sim::loopback::{Answer, Body, Ending, Host, Range, Scene, Sitemap};
+use curtsy_lab::sites::{Answer, Body, Ending, Host, Range, Scene, Sitemap};
 use serde_json::{Value, json};
 
 use crate::harness::{Town, number, texts};

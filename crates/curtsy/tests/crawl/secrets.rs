@@ -9,7 +9,7 @@
 //! | user and password of any URL, the proxy's password | nothing |
 //! | values of a query | columns that hold URLs (`ADDRESSES`), and the queue |
 
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 

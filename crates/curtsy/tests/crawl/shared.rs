@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use curtsy_judge::Exchange;
-use curtsy_sim::loopback::{Answer, Host, Scene, Sitemap};
+use curtsy_lab::sites::{Answer, Host, Scene, Sitemap};
 
 use crate::harness::{Town, assert_clean, judge, number, policy, texts};
 

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use curtsy_sim::loopback::Scene;
-use curtsy_sim::services::could_not_run;
+use curtsy_lab::sites::Scene;
+use curtsy_testkit::services::could_not_run;
 
 use crate::harness::{Town, number, program, texts};
 

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-use curtsy_sim::loopback::{Answer, Body, Host, Scene};
+use curtsy_lab::sites::{Answer, Body, Host, Scene};
 use serde_json::Value;
 
 use crate::harness::{Ran, Served, Town, number, texts};

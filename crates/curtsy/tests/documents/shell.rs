@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use curtsy_sim::loopback::{Scene, Settings, Sites};
-use curtsy_sim::services::Redis;
+use curtsy_lab::sites::{Scene, Sites, SitesSettings};
+use curtsy_testkit::services::Redis;
 
 use crate::web::Web;
 
@@ -33,7 +33,7 @@ impl Folder {
         for setup in setups {
             match setup.as_str() {
                 "demo" => {
-                    let sites = Sites::start(Scene::demo(), Settings::default()).unwrap();
+                    let sites = Sites::start(Scene::demo(), SitesSettings::default()).unwrap();
                     folder.stands_for(":8080", format!(":{}", sites.port()));
                     folder._sites = Some(sites);
                 }

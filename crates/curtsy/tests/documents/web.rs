@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::thread;
 
-use curtsy_sim::loopback::{Answer, Body, Host, Listen, Scene, Settings, Sites};
+use curtsy_lab::sites::{Answer, Body, Host, Listen, Scene, Sites, SitesSettings};
 
 pub(crate) struct Web {
     /// The proxy's URL.
@@ -29,7 +29,7 @@ impl Web {
     pub(crate) fn start() -> Web {
         let here = |name| Host { listen: Listen::Both, ..site(name).at(Ipv4Addr::LOCALHOST) };
         let scene = Scene { hosts: NAMES.map(here).to_vec(), ..Scene::default() };
-        let sites = Sites::start(scene, Settings::default()).unwrap();
+        let sites = Sites::start(scene, SitesSettings::default()).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let proxy = format!("http://{}", listener.local_addr().unwrap());
         let ports = (sites.port(), sites.tls_port());

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use curtsy_sim::services::{Broker, Proxy, Trouble};
+use curtsy_testkit::services::{Broker, Proxy, Trouble};
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 
 use crate::fleet::{Consumer, Running, until};

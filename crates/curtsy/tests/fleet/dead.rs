@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use curtsy_judge::Exchange;
-use curtsy_sim::loopback::{Answer, Ending, Scene, Window};
+use curtsy_lab::sites::{Answer, Ending, Scene, Window};
 
 use crate::fleet::{Fleet, Running};
 use crate::harness::{assert_clean, judge, policy};

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use curtsy_sim::loopback::Scene;
-use curtsy_sim::services::Redis;
+use curtsy_lab::sites::Scene;
+use curtsy_testkit::services::Redis;
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::DefaultProducerContext;
 use redis::Commands;

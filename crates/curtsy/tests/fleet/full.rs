@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use curtsy_judge::Exchange;
-use curtsy_sim::loopback::Scene;
-use curtsy_sim::services::{Redis, free_port};
+use curtsy_lab::sites::Scene;
+use curtsy_testkit::services::{Redis, free_port};
 use redis::Commands;
 
 use crate::fleet::{Fleet, Running, until};

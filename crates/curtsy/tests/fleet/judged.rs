@@ -2,8 +2,8 @@
 
 use std::process::Stdio;
 
-use curtsy_sim::loopback::{Answer, Range, Scene};
-use curtsy_sim::services::Redis;
+use curtsy_lab::sites::{Answer, Range, Scene};
+use curtsy_testkit::services::Redis;
 use serde_json::Value;
 
 use crate::fleet::Fleet;

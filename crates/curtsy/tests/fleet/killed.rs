@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use curtsy_engine::Point;
-use curtsy_sim::services::Redis;
+use curtsy_testkit::services::Redis;
 use redis::Commands;
 
 use crate::fleet::{Running, until};

@@ -4,9 +4,9 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use curtsy_core::limits::Hit;
-use curtsy_sim::loopback::Scene;
-use curtsy_sim::services::free_port;
-use curtsy_sim::zoo::{Settings, Zoo, cases};
+use curtsy_lab::sites::Scene;
+use curtsy_lab::zoo::{Zoo, ZooSettings, cases};
+use curtsy_testkit::services::free_port;
 
 use crate::fleet::{Fleet, metrics, until};
 
@@ -38,7 +38,7 @@ fn each_limit_that_ends_an_exchange_is_counted_by_its_name() {
     let mut chosen = cases();
     chosen.retain(|case| CASES.iter().any(|(name, _)| *name == case.name));
     assert_eq!(chosen.len(), CASES.len());
-    let zoo = Zoo::open(chosen, Settings::default()).unwrap();
+    let zoo = Zoo::open(chosen, ZooSettings::default()).unwrap();
     let fleet = Fleet::new(Scene::plain(1, 1, 1, 500));
     std::fs::write(fleet.town.path("ca.pem"), zoo.ca_pem()).unwrap();
     let address = format!("127.0.0.1:{}", free_port());

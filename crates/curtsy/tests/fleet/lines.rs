@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use curtsy_sim::services::{Trouble, Way};
+use curtsy_testkit::services::{Trouble, Way};
 
 use crate::fleet::Running;
 use crate::harness::micros;

@@ -1,7 +1,7 @@
 //! Orders to a running fleet, and what it tells of itself.
 
-use curtsy_sim::loopback::Scene;
-use curtsy_sim::services::free_port;
+use curtsy_lab::sites::Scene;
+use curtsy_testkit::services::free_port;
 use redis::Commands;
 use serde_json::Value;
 

@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use curtsy_sim::loopback::{Answer, Host, Scene};
+use curtsy_lab::sites::{Answer, Host, Scene};
 
-use curtsy_sim::services::free_port;
+use curtsy_testkit::services::free_port;
 use serde_json::Value;
 
 use crate::fleet::{Fleet, metrics, until};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 use redis::Commands;
 use serde_json::Value;
 use sha2::{Digest, Sha256};

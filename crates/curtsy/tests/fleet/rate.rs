@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use curtsy_sim::loopback::Scene;
+use curtsy_lab::sites::Scene;
 
 use crate::fleet::{Fleet, Running, until};
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use curtsy_sim::services::{Proxy, Redis, Trouble, Way};
+use curtsy_testkit::services::{Proxy, Redis, Trouble, Way};
 
 use crate::fleet::Running;
 use crate::harness::micros;

@@ -1,8 +1,8 @@
 //! A user of Redis who may do just what a fleet needs, one who may not, and one who loses a right in the middle.
 
-use curtsy_sim::loopback::Scene;
-use curtsy_sim::services::Redis;
+use curtsy_lab::sites::Scene;
 use curtsy_store::redis::Rights;
+use curtsy_testkit::services::Redis;
 use redis::Commands;
 
 use crate::fleet::{Fleet, until};

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use curtsy_core::time::Time;
-use curtsy_sim::loopback::{Host, Scene, Sitemap, SitemapKind};
-use curtsy_sim::services::{Redis, free_port};
+use curtsy_lab::sites::{Host, Scene, Sitemap, SitemapKind};
 use curtsy_store::redis::schedule::{Became, Leadership, Push, Schedule, Seat, Turn};
 use curtsy_store::redis::{ClientKind, LinkOptions, RedisLink};
+use curtsy_testkit::services::{Redis, free_port};
 use redis::Commands;
 use serde_json::Value;
 

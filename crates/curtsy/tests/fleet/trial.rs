@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use curtsy_judge::Fault;
+use curtsy_lab::sites::Scene;
 use curtsy_sim::Chance;
-use curtsy_sim::loopback::Scene;
-use curtsy_sim::services::{Proxy, Redis};
+use curtsy_testkit::services::{Proxy, Redis};
 
 use crate::fleet::{Fleet, Running, until};
 use crate::harness::{assert_clean, judge, micros, open_at, policy};

@@ -1,7 +1,7 @@
 //! Wrong settings, services that are not there, and workers that are ended.
 
-use curtsy_sim::loopback::Scene;
-use curtsy_sim::services::{Redis, free_port};
+use curtsy_lab::sites::Scene;
+use curtsy_testkit::services::{Redis, free_port};
 use rdkafka::types::RDKafkaRespErr;
 
 use crate::fleet::Fleet;

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use curtsy_sim::services::could_not_run;
+use curtsy_testkit::services::could_not_run;
 use rusqlite::Connection;
 
 use crate::resolver::{Answers, Resolver};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use curtsy_judge::Exchange;
-use curtsy_sim::zoo::{Case, Expect, Group, Host, cases};
+use curtsy_lab::zoo::{CaseGroup, Expectation, ZooCase, ZooHost, cases};
 use rusqlite::Connection;
 
 use crate::visit::{Said, Visit, is_guarded, last_of, refused_by, row_of};
@@ -13,7 +13,7 @@ use crate::visit::{Said, Visit, is_guarded, last_of, refused_by, row_of};
 const UNTOLD: Duration = Duration::from_secs(900);
 
 /// Cases of these groups, visited together.
-fn check(wanted: impl Fn(&Case) -> bool, more: &[&str]) {
+fn check(wanted: impl Fn(&ZooCase) -> bool, more: &[&str]) {
     let mut chosen = cases();
     // One that behaves is where others redirect to.
     chosen.retain(|case| case.name == "good" || wanted(case));
@@ -53,7 +53,7 @@ fn check(wanted: impl Fn(&Case) -> bool, more: &[&str]) {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), hosts.len(), wrong.join("\n"));
 }
 
-fn judge(db: &Connection, host: &Host, log: &[&Exchange]) -> Result<(), String> {
+fn judge(db: &Connection, host: &ZooHost, log: &[&Exchange]) -> Result<(), String> {
     let case = &host.case;
     let fits = fits(db, host, case.expect, log);
     match (fits, case.or) {
@@ -61,14 +61,19 @@ fn judge(db: &Connection, host: &Host, log: &[&Exchange]) -> Result<(), String> 
         (fits, _) => fits?,
     }
     // Others redirect to the one that behaves.
-    if case.group != Group::Control && log.len() > case.requests_max as usize {
+    if case.group != CaseGroup::Control && log.len() > case.requests_max as usize {
         let targets: Vec<_> = log.iter().map(|exchange| exchange.target.to_string()).collect();
         return Err(format!("{} requests: {targets:?}", log.len()));
     }
     Ok(())
 }
 
-fn fits(db: &Connection, host: &Host, expect: Expect, log: &[&Exchange]) -> Result<(), String> {
+fn fits(
+    db: &Connection,
+    host: &ZooHost,
+    expect: Expectation,
+    log: &[&Exchange],
+) -> Result<(), String> {
     let row = row_of(db, &host.url);
     let last = last_of(db, &host.url);
     let said = || format!("the row is {row:?}, the last decision {last:?}");
@@ -79,16 +84,17 @@ fn fits(db: &Connection, host: &Host, expect: Expect, log: &[&Exchange]) -> Resu
             && matches!(said.decision.as_str(), "fetched" | "confirmed" | "dead" | "cached")
     };
     match expect {
-        Expect::Page(status) => when(row.as_ref().is_some_and(|row| {
-            answered(row, status) || host.case.group == Group::Control && row.decision == "cached"
+        Expectation::Page(status) => when(row.as_ref().is_some_and(|row| {
+            answered(row, status)
+                || host.case.group == CaseGroup::Control && row.decision == "cached"
         })),
-        Expect::Error(error) => {
+        Expectation::Error(error) => {
             let is = |said: &Said| is_called(said, error) && said.decision != "fetched";
             // A hop that may not be dialled is never admitted: its robots.txt can't be had.
             let inside = error == "guard" && row.is_none() && is_guarded(db);
             when(inside || row.as_ref().or(last.as_ref()).is_some_and(is))
         }
-        Expect::NoRobots(error) => {
+        Expectation::NoRobots(error) => {
             if let Some(other) = log.iter().find(|exchange| &*exchange.target != "/robots.txt") {
                 return Err(format!("`{}` was asked for", other.target));
             }
@@ -100,12 +106,12 @@ fn fits(db: &Connection, host: &Host, expect: Expect, log: &[&Exchange]) -> Resu
                 other => Err(format!("of robots.txt {other:?} is said, {}", said())),
             }
         }
-        Expect::Forbidden => {
+        Expectation::Forbidden => {
             let forbids =
                 |row: &Said| row.decision == "refused" && row.gate.as_deref() == Some("robots");
             when(row.as_ref().is_some_and(forbids))
         }
-        Expect::Wait(status, wait) => {
+        Expectation::Wait(status, wait) => {
             let refused = refused_by(db, host.address.ip(), status);
             let told = refused.as_ref().and_then(|refused| refused.wait_ms);
             // What can't be read is the policy's own wait, which the row does not tell.
@@ -115,7 +121,7 @@ fn fits(db: &Connection, host: &Host, expect: Expect, log: &[&Exchange]) -> Resu
                 refused => Err(format!("the host says {refused:?}, {}", said())),
             }
         }
-        Expect::Sitemap(error) => {
+        Expectation::Sitemap(error) => {
             if !row.as_ref().is_some_and(|row| answered(row, 200)) {
                 return Err(said());
             }
@@ -125,11 +131,11 @@ fn fits(db: &Connection, host: &Host, expect: Expect, log: &[&Exchange]) -> Resu
                 other => Err(format!("of the sitemap {other:?} is said")),
             }
         }
-        Expect::Parked => when(row.is_none() && last.is_none()),
-        Expect::Wall => {
+        Expectation::Parked => when(row.is_none() && last.is_none()),
+        Expectation::Wall => {
             when(row.as_ref().is_some_and(|row| row.error.as_deref() == Some("challenge")))
         }
-        Expect::LostRedirect => {
+        Expectation::LostRedirect => {
             when(row.as_ref().is_some_and(|row| row.decision == "lost_redirect"))
         }
     }
@@ -146,48 +152,48 @@ fn is_called(said: &Said, error: &str) -> bool {
 #[test]
 fn bombs_and_spoilt_codings() {
     // Room for all of them at once: what is read in a hurry for want of it may be given up before it has burst.
-    check(|case| case.group == Group::Coding, &["--set", "slots.body_memory=1GiB"]);
+    check(|case| case.group == CaseGroup::Coding, &["--set", "slots.body_memory=1GiB"]);
 }
 
 #[test]
 fn slow_silent_and_cut_connections() {
-    check(|case| case.group == Group::Time, &[]);
+    check(|case| case.group == CaseGroup::Time, &[]);
 }
 
 #[test]
 fn heads_and_lengths() {
-    check(|case| matches!(case.group, Group::Head | Group::Length), &[]);
+    check(|case| matches!(case.group, CaseGroup::Head | CaseGroup::Length), &[]);
 }
 
 #[test]
 fn handshakes_and_frames() {
-    check(|case| matches!(case.group, Group::Control | Group::Tls | Group::Http2), &[]);
+    check(|case| matches!(case.group, CaseGroup::Control | CaseGroup::Tls | CaseGroup::Http2), &[]);
 }
 
 #[test]
 fn pages_that_are_not_what_they_seem() {
-    check(|case| case.group == Group::Content, &["--set", "timeout.whole=20s"]);
+    check(|case| case.group == CaseGroup::Content, &["--set", "timeout.whole=20s"]);
 }
 
 #[test]
 fn redirects_and_robots() {
-    check(|case| matches!(case.group, Group::Redirect | Group::Robots), &[]);
+    check(|case| matches!(case.group, CaseGroup::Redirect | CaseGroup::Robots), &[]);
 }
 
 #[test]
 fn refusals() {
     // A page that must wait has a try left: without one it would be given up, and nobody could see that the wait is kept.
-    check(|case| case.group == Group::Refusal, &["--set", "retry.max=1"]);
+    check(|case| case.group == CaseGroup::Refusal, &["--set", "retry.max=1"]);
 }
 
 #[test]
 fn sitemaps() {
-    check(|case| case.group == Group::Sitemap, &["--set", "timeout.whole=10s"]);
+    check(|case| case.group == CaseGroup::Sitemap, &["--set", "timeout.whole=10s"]);
 }
 
 #[test]
 fn sites_without_end() {
-    for maze in cases().iter().filter(|case| case.group == Group::Maze) {
+    for maze in cases().iter().filter(|case| case.group == CaseGroup::Maze) {
         // The crawl is given twice, and each run has its budget.
         check(|case| case.name == maze.name, &["--pages", "25"]);
     }

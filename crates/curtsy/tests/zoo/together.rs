@@ -7,8 +7,8 @@ use std::io::Read;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use curtsy_sim::loopback::{Scene, Settings, Sites};
-use curtsy_sim::zoo::{Case, Deadline, Expect, Group, Host, Seen, cases};
+use curtsy_lab::sites::{Scene, Sites, SitesSettings};
+use curtsy_lab::zoo::{CaseGroup, Deadline, Expectation, ZooCase, ZooHost, ZooSeen, cases};
 
 use crate::visit::Visit;
 
@@ -23,16 +23,16 @@ struct Came {
     took: Duration,
     /// The most memory that the program ever had.
     peak_kib: u64,
-    seen: Seen,
-    hosts: Vec<Host>,
+    seen: ZooSeen,
+    hosts: Vec<ZooHost>,
 }
 
 /// Crawls the hosts that behave, and the zoo if there is one.
-fn crawl(chosen: Vec<Case>) -> Came {
+fn crawl(chosen: Vec<ZooCase>) -> Came {
     let mut visit = Visit::to(chosen);
     let mut scene = Scene::plain(HEALTHY, PAGES, 5, 10_240);
     scene.seed = 7;
-    let sites = Sites::start(scene, Settings::default()).unwrap();
+    let sites = Sites::start(scene, SitesSettings::default()).unwrap();
     let homes = sites.hosts().iter().map(|host| host.url_by_address.clone());
     let urls = visit.hosts().iter().map(|host| host.url.clone()).chain(homes);
     std::fs::write(visit.folder.join("urls.txt"), urls.collect::<Vec<_>>().join("\n")).unwrap();
@@ -88,16 +88,16 @@ fn watch(mut child: Child) -> (u64, String, Option<i32>) {
 }
 
 /// The worst of every group: what lasts, floods, and bursts.
-fn worst() -> Vec<Case> {
-    let mut chosen: Vec<Case> = cases();
+fn worst() -> Vec<ZooCase> {
+    let mut chosen: Vec<ZooCase> = cases();
     chosen.retain(|case| {
         let lasts = case.deadline != Deadline::AtOnce;
-        let bursts = case.expect == Expect::Error("over_limit");
+        let bursts = case.expect == Expectation::Error("over_limit");
         let large = matches!(
             case.name,
             "nested-divs" | "attribute-huge" | "links-million" | "robots-bomb" | "video-10-gb"
         );
-        (lasts || bursts || large) && case.group != Group::Maze
+        (lasts || bursts || large) && case.group != CaseGroup::Maze
     });
     chosen.truncate(HOSTILE);
     assert_eq!(chosen.len(), HOSTILE);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use curtsy_sim::zoo::{Case, Host, Settings, Zoo};
+use curtsy_lab::zoo::{Zoo, ZooCase, ZooHost, ZooSettings};
 use rusqlite::Connection;
 
 static FOLDERS: AtomicU32 = AtomicU32::new(0);
@@ -41,12 +41,12 @@ cap = '2h'
 ";
 
 impl Visit {
-    pub(crate) fn to(cases: Vec<Case>) -> Visit {
+    pub(crate) fn to(cases: Vec<ZooCase>) -> Visit {
         let n = FOLDERS.fetch_add(1, Ordering::Relaxed);
         let name = format!("curtsy-zoo-{}-{n}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
-        let zoo = Zoo::open(cases, Settings::default()).unwrap();
+        let zoo = Zoo::open(cases, ZooSettings::default()).unwrap();
         std::fs::write(folder.join("ca.pem"), zoo.ca_pem()).unwrap();
         let urls: Vec<_> = zoo.hosts().iter().map(|host| host.url.as_str()).collect();
         std::fs::write(folder.join("urls.txt"), urls.join("\n")).unwrap();
@@ -54,7 +54,7 @@ impl Visit {
         Visit { folder, zoo: Some(zoo) }
     }
 
-    pub(crate) fn hosts(&self) -> &[Host] {
+    pub(crate) fn hosts(&self) -> &[ZooHost] {
         self.zoo.as_ref().unwrap().hosts()
     }
 
