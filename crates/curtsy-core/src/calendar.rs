@@ -47,6 +47,14 @@ pub fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(year * 365 + leap_days + day_of_year - DAYS_TO_1970)
 }
 
+/// Returns the number of a month by its English name or the first three letters of it, in any case.
+pub fn month_named(word: &str) -> Option<i64> {
+    const MONTHS: &str = "january february march april may june july august september october \
+        november december";
+    let is = |name: &str| word.eq_ignore_ascii_case(name) || word.eq_ignore_ascii_case(&name[..3]);
+    MONTHS.split(' ').position(is).map(|index| index as i64 + 1)
+}
+
 const DAYS_IN_400_YEARS: i64 = 146_097;
 /// From the first of March of the year 0 to 1970-01-01.
 const DAYS_TO_1970: i64 = 719_468;

@@ -4,6 +4,8 @@
 //! There is no clock, no chance, no file and no network in this crate, so the simulator can live a thousand days in it and a
 //! recorded run can be replayed to the same decisions.
 
+mod words;
+
 pub mod calendar;
 pub mod chance;
 pub mod evidence;

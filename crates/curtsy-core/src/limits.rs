@@ -40,6 +40,16 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// Returns the bound of this many bytes.
+    pub fn bytes(bytes: usize) -> Bound {
+        Bound::Bytes(bytes as u64)
+    }
+
+    /// Returns the bound of this many things.
+    pub fn count(count: usize) -> Bound {
+        Bound::Count(count as u64)
+    }
+
     /// The bound in words; a field with its value in the default preset.
     pub fn text(self) -> String {
         match self {
@@ -55,63 +65,35 @@ impl Bound {
     }
 }
 
-/// What a limit that ends an exchange is counted as: the label of the metric, and there are no others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Hit {
-    /// Looking up, connecting and shaking hands took too long.
-    Connect,
-    /// No first byte in time.
-    FirstByte,
-    /// The exchange took too long.
-    Whole,
-    /// It came too slowly.
-    Speed,
-    /// The head of the answer was too large.
-    Head,
-    /// Too many interim answers, or too much before the head.
-    Interim,
-    /// Too much around the body: chunk headers, frames, trailers.
-    Around,
-    /// The body was too large, before or after decoding.
-    #[default]
-    Body,
-    /// Its packing was: codings in each other, or much that unpacks to nothing.
-    Coding,
-    /// A proxy's answer was too large.
-    Proxy,
+crate::word_enum! {
+    /// What a limit that ends an exchange is counted as: the label of the metric, and there are no others.
+    #[derive(Default)]
+    pub enum Hit {
+        /// Looking up, connecting and shaking hands took too long.
+        Connect = "connect",
+        /// No first byte in time.
+        FirstByte = "first_byte",
+        /// The exchange took too long.
+        Whole = "whole",
+        /// It came too slowly.
+        Speed = "speed",
+        /// The head of the answer was too large.
+        Head = "head",
+        /// Too many interim answers, or too much before the head.
+        Interim = "interim",
+        /// Too much around the body: chunk headers, frames, trailers.
+        Around = "around",
+        /// The body was too large, before or after decoding.
+        #[default]
+        Body = "body",
+        /// Its packing was: codings in each other, or much that unpacks to nothing.
+        Coding = "coding",
+        /// A proxy's answer was too large.
+        Proxy = "proxy",
+    }
 }
 
 impl Hit {
-    /// All of them.
-    pub const ALL: [Hit; 10] = [
-        Hit::Connect,
-        Hit::FirstByte,
-        Hit::Whole,
-        Hit::Speed,
-        Hit::Head,
-        Hit::Interim,
-        Hit::Around,
-        Hit::Body,
-        Hit::Coding,
-        Hit::Proxy,
-    ];
-
-    /// The label.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Hit::Connect => "connect",
-            Hit::FirstByte => "first_byte",
-            Hit::Whole => "whole",
-            Hit::Speed => "speed",
-            Hit::Head => "head",
-            Hit::Interim => "interim",
-            Hit::Around => "around",
-            Hit::Body => "body",
-            Hit::Coding => "coding",
-            Hit::Proxy => "proxy",
-        }
-    }
-
     /// Returns the limit that a problem is about, if it is about one.
     pub const fn of(problem: Problem) -> Option<Hit> {
         match problem {
@@ -125,112 +107,66 @@ impl Hit {
     }
 }
 
-/// The limits of this crate: URLs, header values, robots.txt, hosts, evidence and policies.
+/// Makes a list of limits that end no exchange: the name, the bound, what is bounded and the outcome.
+#[macro_export]
+macro_rules! limit_table {
+    ($($name:literal, $bound:expr, $what:literal => $outcome:expr;)+) => {
+        vec![$($crate::limits::Limit {
+            name: $name,
+            what: $what,
+            bound: $bound,
+            outcome: $outcome,
+            hit: None,
+        }),+]
+    };
+}
+
+/// Returns the limits of this crate: URLs, header values, robots.txt, hosts, evidence and policies.
 pub fn limits() -> Vec<Limit> {
-    let limit = |name, what, bound, outcome| Limit { name, what, bound, outcome, hit: None };
-    let bytes = |bytes: usize| Bound::Bytes(bytes as u64);
-    let count = |count: usize| Bound::Count(count as u64);
-    vec![
-        limit(
-            "url.bytes",
-            "a normalised URL",
-            bytes(CrawlUrl::BYTES_MAX),
-            "not a URL: a seed is refused, a link is counted as unusable",
-        ),
-        limit(
-            "url.text_bytes",
-            "a text that is parsed as a URL",
-            bytes(CrawlUrl::TEXT_BYTES_MAX),
-            "not a URL: a seed is refused, a link is counted as unusable",
-        ),
-        limit(
-            "url.host_bytes",
-            "a host name",
-            bytes(HostKey::NAME_BYTES_MAX),
-            "not a URL: a seed is refused, a link is counted as unusable",
-        ),
-        limit(
-            "url.label_bytes",
-            "a label of a host name",
-            bytes(HostKey::LABEL_BYTES_MAX),
-            "not a URL: a seed is refused, a link is counted as unusable",
-        ),
-        limit(
-            "headers.retry_after_lines",
-            "`Retry-After` lines that are read",
-            count(headers::RETRY_AFTER_LINES_MAX),
-            "the longest wait of these counts",
-        ),
-        limit(
-            "headers.cache_directives",
-            "directives of `Cache-Control`",
-            count(headers::CACHE_DIRECTIVES_MAX),
-            "the rest is ignored",
-        ),
-        limit(
-            "headers.robots_rules",
-            "robots rules of one `X-Robots-Tag` line or `meta` element",
-            count(headers::ROBOTS_RULES_MAX),
-            "the rest is ignored",
-        ),
-        limit(
-            "robots.bytes",
-            "a robots.txt",
-            bytes(ROBOTS_BYTES_MAX),
-            "the rest is dropped after the last whole line, and the evidence says so",
-        ),
-        limit(
-            "robots.line_bytes",
-            "a line of a robots.txt",
-            bytes(LINE_BYTES_MAX),
-            "the rest of the line is dropped",
-        ),
-        limit(
-            "robots.crawl_delay",
-            "a Crawl-delay",
-            Bound::Within(CRAWL_DELAY_MAX),
-            "a longer delay counts as this long",
-        ),
-        limit(
-            "robots.rule_chars",
-            "characters of the deciding line that the evidence shows",
-            count(evidence::robots::RULE_CHARS_MAX),
-            "truncated",
-        ),
-        limit(
-            "host.authorities",
-            "robots.txt files of one host: schemes and ports",
-            count(AUTHORITIES_MAX),
-            "URLs of further ones are refused",
-        ),
-        limit(
-            "evidence.friction_signals",
-            "friction signals that the report of a run lists",
-            count(evidence::FRICTION_SIGNALS_MAX),
-            "the rest is left out",
-        ),
-        limit("policy.file_bytes", "a policy file", bytes(FILE_BYTES_MAX), "refused"),
-        limit("budget.pages", "pages of a job", Bound::Field("budget.pages"), "the job ends"),
-        limit("budget.time", "the time of a job", Bound::Field("budget.time"), "the job ends"),
-        limit(
-            "budget.depth",
-            "links from a seed",
-            Bound::Field("budget.depth"),
-            "links further on are not followed",
-        ),
-        limit(
-            "retry.tries",
-            "retries of one URL, and workers that die while they fetch it",
-            Bound::Field("retry.max"),
-            "the row says `dead` or `unheard`; in a fleet the URL becomes a dead letter or is rejected",
-        ),
-        limit(
-            "redirects.hops",
-            "redirects of one URL",
-            Bound::Field("body.redirects_max"),
-            "the URL ends as a lost redirect",
-        ),
-    ]
+    crate::limit_table! {
+        "url.bytes", Bound::bytes(CrawlUrl::BYTES_MAX),
+            "a normalised URL" => "not a URL: a seed is refused, a link is counted as unusable";
+        "url.text_bytes", Bound::bytes(CrawlUrl::TEXT_BYTES_MAX),
+            "a text that is parsed as a URL" =>
+            "not a URL: a seed is refused, a link is counted as unusable";
+        "url.host_bytes", Bound::bytes(HostKey::NAME_BYTES_MAX),
+            "a host name" => "not a URL: a seed is refused, a link is counted as unusable";
+        "url.label_bytes", Bound::bytes(HostKey::LABEL_BYTES_MAX),
+            "a label of a host name" =>
+            "not a URL: a seed is refused, a link is counted as unusable";
+        "headers.retry_after_lines", Bound::count(headers::RETRY_AFTER_LINES_MAX),
+            "`Retry-After` lines that are read" => "the longest wait of these counts";
+        "headers.cache_directives", Bound::count(headers::CACHE_DIRECTIVES_MAX),
+            "directives of `Cache-Control`" => "the rest is ignored";
+        "headers.robots_rules", Bound::count(headers::ROBOTS_RULES_MAX),
+            "robots rules of one `X-Robots-Tag` line or `meta` element" => "the rest is ignored";
+        "robots.bytes", Bound::bytes(ROBOTS_BYTES_MAX),
+            "a robots.txt" =>
+            "the rest is dropped after the last whole line, and the evidence says so";
+        "robots.line_bytes", Bound::bytes(LINE_BYTES_MAX),
+            "a line of a robots.txt" => "the rest of the line is dropped";
+        "robots.crawl_delay", Bound::Within(CRAWL_DELAY_MAX),
+            "a Crawl-delay" => "a longer delay counts as this long";
+        "robots.rule_chars", Bound::count(evidence::robots::RULE_CHARS_MAX),
+            "characters of the deciding line that the evidence shows" => "truncated";
+        "host.authorities", Bound::count(AUTHORITIES_MAX),
+            "robots.txt files of one host: schemes and ports" => "URLs of further ones are refused";
+        "evidence.friction_signals", Bound::count(evidence::FRICTION_SIGNALS_MAX),
+            "friction signals that the report of a run lists" => "the rest is left out";
+        "policy.file_bytes", Bound::bytes(FILE_BYTES_MAX),
+            "a policy file" => "refused";
+        "budget.pages", Bound::Field("budget.pages"),
+            "pages of a job" => "the job ends";
+        "budget.time", Bound::Field("budget.time"),
+            "the time of a job" => "the job ends";
+        "budget.depth", Bound::Field("budget.depth"),
+            "links from a seed" => "links further on are not followed";
+        "retry.tries", Bound::Field("retry.max"),
+            "retries of one URL, and workers that die while they fetch it" =>
+            "the row says `dead` or `unheard`; in a fleet the URL becomes a dead letter or is rejected";
+        "redirects.hops", Bound::Field("body.redirects_max"),
+            "redirects of one URL" => "the URL ends as a lost redirect";
+    }
 }
 
 fn grouped(count: u64) -> String {

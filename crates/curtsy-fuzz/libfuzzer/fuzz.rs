@@ -37,9 +37,5 @@ fn write(target: &Target, folder: &Path) -> std::io::Result<()> {
     for (n, seed) in target.seeds.iter().enumerate() {
         fs::write(seeds.join(format!("seed-{n}")), seed)?;
     }
-    let words = target.words.iter().map(|word| {
-        let escaped: String = word.bytes().map(|byte| format!("\\x{byte:02x}")).collect();
-        format!("\"{escaped}\"\n")
-    });
-    fs::write(folder.join(format!("{}.dict", target.name)), words.collect::<String>())
+    fs::write(folder.join(format!("{}.dict", target.name)), target.dictionary)
 }

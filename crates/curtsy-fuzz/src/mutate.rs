@@ -5,14 +5,14 @@ use crate::Target;
 /// Makes bytes for a target from those that are kept.
 pub struct Mutator<'a> {
     kept: &'a [Vec<u8>],
-    words: &'a [&'a str],
+    keywords: Vec<Vec<u8>>,
     state: u64,
 }
 
 impl<'a> Mutator<'a> {
     /// Begins with a seed.
     pub fn new(target: &'a Target, kept: &'a [Vec<u8>], seed: u64) -> Mutator<'a> {
-        Mutator { kept, words: target.words, state: seed ^ 0x9e37_79b9_7f4a_7c15 }
+        Mutator { kept, keywords: target.keywords(), state: seed ^ 0x9e37_79b9_7f4a_7c15 }
     }
 
     /// The next bytes.
@@ -46,9 +46,9 @@ impl<'a> Mutator<'a> {
             }
             5 => bytes.truncate(at),
             6 => bytes.insert(at, ODD[self.below(ODD.len())]),
-            _ if !self.words.is_empty() => {
-                let word = self.words[self.below(self.words.len())].bytes();
-                bytes.splice(at..end, word);
+            _ if !self.keywords.is_empty() => {
+                let keyword = self.below(self.keywords.len());
+                bytes.splice(at..end, self.keywords[keyword].iter().copied());
             }
             _ => bytes.insert(at, self.below(256) as u8),
         }

@@ -79,6 +79,7 @@ pub(crate) enum Earlier<'a> {
     Brief(&'a Brief),
 }
 
+#[derive(Default)]
 pub(crate) struct Bench {
     pub(crate) tallies: [RuleTally; 17],
     pub(crate) first: [Option<Box<Violation>>; 17],
@@ -98,17 +99,7 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new(held_to: HeldTo) -> Bench {
-        Bench {
-            examples: Default::default(),
-            held_to,
-            disobeyed: BTreeMap::new(),
-            crawl_delay: 0,
-            tallies: [RuleTally::default(); 17],
-            first: Default::default(),
-            violations: 0,
-            faults: Faults::default(),
-            coarse: 0,
-        }
+        Bench { held_to, ..Bench::default() }
     }
 
     pub(crate) fn judged(&mut self, rule: Rule) {

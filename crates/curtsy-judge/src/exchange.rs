@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 /// One request and its answer, as the server saw them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Exchange {
     /// When the first byte of the request was read, in microseconds of the server's clock.
     pub start: u64,
@@ -92,10 +92,11 @@ impl fmt::Display for Source {
     }
 }
 
-/// http or https.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// The scheme of a URL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scheme {
     /// Plain.
+    #[default]
     Http,
     /// Over TLS.
     Https,
@@ -125,36 +126,17 @@ impl Exchange {
         Exchange {
             start,
             end: start,
-            conn: 0,
-            peer: None,
-            local: None,
-            scheme: Scheme::Http,
             host: host.into(),
             port: 80,
             method: "GET".into(),
             target: target.into(),
-            user_agent: None,
-            from: None,
-            if_none_match: None,
-            if_modified_since: None,
-            cookie: false,
-            authorization: false,
             status: Some(status),
-            location: None,
-            retry_after: None,
-            date: None,
-            cache_control: None,
-            etag: None,
-            last_modified: None,
-            robots_body: None,
             complete: true,
-            read_late: false,
-            early: 0,
-            source: None,
+            ..Exchange::default()
         }
     }
 
-    /// The earliest time at which the request can have begun.
+    /// Returns the earliest time at which the request can have begun.
     pub(crate) fn at_earliest(&self) -> u64 {
         self.start.saturating_sub(self.early)
     }

@@ -4,8 +4,7 @@
 //! the order of the ends: so a start is held only to what was known when it happened. Nothing here looks ahead, and what is
 //! kept for a host does not grow with the log.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +49,8 @@ pub struct Judge {
     pub(crate) hosts: Vec<Host>,
     pub(crate) by_name: HashMap<Arc<str>, usize, ByHash>,
     pub(crate) by_spelling: HashMap<Arc<str>, usize, ByHash>,
-    pub(crate) pending: BinaryHeap<Reverse<PendingExchange>>,
+    /// Exchanges that have not ended, by their end and their number in the log.
+    pub(crate) pending: BTreeMap<(u64, u64), PendingExchange>,
     pub(crate) addresses: BTreeMap<IpAddr, u32>,
     pub(crate) repeats: Repeats,
     pub(crate) hops: Hops,
@@ -109,7 +109,7 @@ impl Judge {
             hosts: Vec::new(),
             by_name: HashMap::default(),
             by_spelling: HashMap::default(),
-            pending: BinaryHeap::new(),
+            pending: BTreeMap::new(),
             addresses: BTreeMap::new(),
             repeats: Repeats::new(URLS_MAX),
             hops: Hops::new(),

@@ -3,8 +3,7 @@
 //! Servers write a line when an answer ends, so a log is ordered by ends. An exchange waits here until no line to come can have
 //! started before it, if none takes longer than the window.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::time::Duration;
 
@@ -59,14 +58,8 @@ pub struct InStartOrder {
     most: usize,
     latest_end: u64,
     number: u64,
-    waiting: BinaryHeap<Reverse<WaitingExchange>>,
-}
-
-/// An exchange that waits for others that started earlier.
-struct WaitingExchange {
-    start: u64,
-    number: u64,
-    exchange: Exchange,
+    /// The exchanges that wait, by their start and the number of their line.
+    waiting: BTreeMap<(u64, u64), Exchange>,
 }
 
 impl InStartOrder {
@@ -77,7 +70,7 @@ impl InStartOrder {
             most: WAITING_MAX,
             latest_end: 0,
             number: 0,
-            waiting: BinaryHeap::new(),
+            waiting: BTreeMap::new(),
         }
     }
 
@@ -96,41 +89,21 @@ impl InStartOrder {
     pub fn push(&mut self, exchange: Exchange) {
         self.latest_end = self.latest_end.max(exchange.end);
         self.number += 1;
-        let (start, number) = (exchange.start, self.number);
-        self.waiting.push(Reverse(WaitingExchange { start, number, exchange }));
+        self.waiting.insert((exchange.start, self.number), exchange);
     }
 
     /// The next exchange by its start, if no earlier one can come.
     pub fn pop(&mut self) -> Option<Exchange> {
-        let due = self.waiting.peek().is_some_and(|Reverse(first)| {
-            first.start.saturating_add(self.window) < self.latest_end
-        });
+        let due = self
+            .waiting
+            .first_key_value()
+            .is_some_and(|((start, _), _)| start.saturating_add(self.window) < self.latest_end);
         if due || self.waiting.len() > self.most { self.drain() } else { None }
     }
 
     /// The next exchange by its start, when the log has ended.
     pub fn drain(&mut self) -> Option<Exchange> {
-        self.waiting.pop().map(|Reverse(first)| first.exchange)
-    }
-}
-
-impl PartialEq for WaitingExchange {
-    fn eq(&self, other: &WaitingExchange) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for WaitingExchange {}
-
-impl PartialOrd for WaitingExchange {
-    fn partial_cmp(&self, other: &WaitingExchange) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for WaitingExchange {
-    fn cmp(&self, other: &WaitingExchange) -> std::cmp::Ordering {
-        (self.start, self.number).cmp(&(other.start, other.number))
+        self.waiting.pop_first().map(|(_, exchange)| exchange)
     }
 }
 

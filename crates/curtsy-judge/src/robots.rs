@@ -15,6 +15,7 @@ use crate::matchers::Matchers;
 use crate::rule::Rule;
 
 /// What is known of one authority's robots.txt.
+#[derive(Default)]
 pub(crate) struct Authority {
     pub(crate) scheme: Scheme,
     pub(crate) port: u16,
@@ -104,24 +105,7 @@ struct CrawlDelay {
 
 impl Authority {
     pub(crate) fn new(scheme: Scheme, port: u16) -> Authority {
-        Authority {
-            scheme,
-            port,
-            now: None,
-            before: None,
-            attempt: None,
-            answered: None,
-            asked: None,
-            in_flight: Vec::new(),
-            double: None,
-            hop: None,
-            good: None,
-            unreachable: None,
-            chain: None,
-            delay: CrawlDelay::default(),
-            given: None,
-            given_says: None,
-        }
+        Authority { scheme, port, ..Authority::default() }
     }
 
     /// Returns the Crawl-delay in force at `at`, and the exchange that delivered it. Within δ the

@@ -1,6 +1,5 @@
 //! What one exchange had to heed when it started, and what it changed when it ended.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::answer::{RobotsReply, Says, answer_of};
@@ -16,7 +15,6 @@ use crate::rule::Rule;
 
 /// An exchange that has started and not yet ended.
 pub(crate) struct PendingExchange {
-    end: u64,
     host: usize,
     authority: usize,
     key: u128,
@@ -121,20 +119,19 @@ impl Judge {
             }
         }
         host.started(&seen, manners, &bench.faults);
-        let end = x.end;
-        self.pending.push(Reverse(PendingExchange { end, host: h, authority: a, key, kind, seen }));
+        let pending = PendingExchange { host: h, authority: a, key, kind, seen };
+        self.pending.insert((pending.seen.x.end, pending.seen.number), pending);
     }
 
     pub(crate) fn settle_until(&mut self, now: u64) {
-        while self.pending.peek().is_some_and(|Reverse(pending)| pending.end <= now) {
-            if let Some(Reverse(pending)) = self.pending.pop() {
-                self.ended(pending);
-            }
+        while let Some(first) = self.pending.first_entry().filter(|first| first.key().0 <= now) {
+            let pending = first.remove();
+            self.ended(pending);
         }
     }
 
     fn ended(&mut self, pending: PendingExchange) {
-        let PendingExchange { host: h, authority: a, key, kind, seen, .. } = pending;
+        let PendingExchange { host: h, authority: a, key, kind, seen } = pending;
         let x = &seen.x;
         if let Some(local) = x.local
             && self.detail.ends
@@ -404,26 +401,6 @@ impl Judge {
             }
             self.hops.expect_page(next.key(), hop.saturating_add(1), x.end);
         }
-    }
-}
-
-impl PartialEq for PendingExchange {
-    fn eq(&self, other: &PendingExchange) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for PendingExchange {}
-
-impl PartialOrd for PendingExchange {
-    fn partial_cmp(&self, other: &PendingExchange) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for PendingExchange {
-    fn cmp(&self, other: &PendingExchange) -> std::cmp::Ordering {
-        (self.end, self.seen.number).cmp(&(other.end, other.seen.number))
     }
 }
 

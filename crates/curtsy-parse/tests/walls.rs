@@ -7,8 +7,8 @@ fn check(status: u16, headers: &str, body: &str, expected: &str) {
     let pairs: Vec<(&str, &str)> =
         headers.split(" | ").filter_map(|line| line.split_once(": ")).collect();
     let got = wall(status, pairs, body.as_bytes()).map(|wall| match wall.kind {
-        WallKind::Challenge => format!("{} challenge", wall.vendor.as_str()),
-        WallKind::Block => format!("{} block", wall.vendor.as_str()),
+        WallKind::Challenge => format!("{} challenge", wall.vendor.name()),
+        WallKind::Block => format!("{} block", wall.vendor.name()),
     });
     assert_eq!(got.unwrap_or_default(), expected, "{status} {headers} {body}");
 }

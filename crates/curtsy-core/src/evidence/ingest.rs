@@ -71,29 +71,19 @@ pub enum DiscoverySource {
     Homepage,
 }
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RunOutcome {
-    /// Every planned page was fetched or is fresh.
-    Success,
-    /// Some were.
-    Partial,
-    /// None was, and there was friction.
-    Blocked,
-    /// Our fault; also where no page came and nothing else explains it.
-    Error,
-}
-
-impl RunOutcome {
-    /// Its name in reports and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            RunOutcome::Success => "success",
-            RunOutcome::Partial => "partial",
-            RunOutcome::Blocked => "blocked",
-            RunOutcome::Error => "error",
-        }
+crate::word_enum! {
+    /// How a run ended.
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum RunOutcome {
+        /// Every planned page was fetched or is fresh.
+        Success = "success",
+        /// Some were.
+        Partial = "partial",
+        /// None was, and there was friction.
+        Blocked = "blocked",
+        /// Our fault; also where no page came and nothing else explains it.
+        Error = "error",
     }
 }
 

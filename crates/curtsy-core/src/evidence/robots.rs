@@ -40,14 +40,16 @@ pub struct RobotsEvidence {
     pub confidence: Sureness,
 }
 
-/// The two evidence types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RobotsType {
-    /// The URL may be fetched.
-    RobotsAllowed,
-    /// It may not.
-    BlockedByRobots,
+crate::word_enum! {
+    /// The two evidence types.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RobotsType {
+        /// The URL may be fetched.
+        RobotsAllowed = "robots_allowed",
+        /// It may not.
+        BlockedByRobots = "blocked_by_robots",
+    }
 }
 
 /// What was decided, and when.
@@ -78,14 +80,16 @@ pub struct RobotsMetadata {
     pub crawl_delay: Option<Seconds>,
 }
 
-/// How sure a robots verdict is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Sureness {
-    /// The site answered within the time that an answer counts.
-    High,
-    /// robots.txt can't be had now: a last good copy, or the policy, decided.
-    Low,
+crate::word_enum! {
+    /// How sure a robots verdict is.
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Sureness {
+        /// The site answered within the time that an answer counts.
+        High = "high",
+        /// robots.txt can't be had now: a last good copy, or the policy, decided.
+        Low = "low",
+    }
 }
 
 /// A span that is written as a number of seconds, and as a whole one if it is whole.
@@ -159,24 +163,6 @@ impl Sureness {
             | RobotsReason::UnreachableAllowed
             | RobotsReason::AuthorityLimit => Some(Sureness::Low),
             _ => None,
-        }
-    }
-
-    /// The word for it in columns and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Sureness::High => "high",
-            Sureness::Low => "low",
-        }
-    }
-}
-
-impl RobotsType {
-    /// The word for it in columns and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            RobotsType::RobotsAllowed => "robots_allowed",
-            RobotsType::BlockedByRobots => "blocked_by_robots",
         }
     }
 }

@@ -107,31 +107,19 @@ fn is_quotable(c: char) -> bool {
     matches!(c, '\t' | ' '..='~' | '\u{80}'..='\u{ff}')
 }
 
-/// How a body is packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Coding {
-    /// `gzip`, `x-gzip`
-    Gzip,
-    /// `compress`, `x-compress`
-    Compress,
-    /// `deflate`
-    Deflate,
-    /// `br`
-    Br,
-    /// `zstd`
-    Zstd,
-}
-
-impl Coding {
-    /// The registered name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Coding::Gzip => "gzip",
-            Coding::Compress => "compress",
-            Coding::Deflate => "deflate",
-            Coding::Br => "br",
-            Coding::Zstd => "zstd",
-        }
+crate::word_enum! {
+    /// How a body is packed.
+    pub enum Coding {
+        /// `gzip`, `x-gzip`
+        Gzip = "gzip",
+        /// `compress`, `x-compress`
+        Compress = "compress",
+        /// `deflate`
+        Deflate = "deflate",
+        /// `br`
+        Br = "br",
+        /// `zstd`
+        Zstd = "zstd",
     }
 }
 

@@ -3,7 +3,7 @@
 //! RFC 9110 §5.6.7 has three forms. [`http_date`] takes them and the usual near misses (one digit, `UTC`, no zone, a wrong weekday,
 //! lower case, dashes). [`any_date`] is for texts that people write (`unavailable_after`): American zones and ISO 8601 as well.
 
-use crate::calendar::{date_of, day_of};
+use crate::calendar::{date_of, day_of, month_named};
 
 /// Reads an HTTP date; `now` (Unix seconds) settles the century of a year with two digits.
 ///
@@ -63,7 +63,7 @@ fn read(text: &str, now: i64) -> Option<Moment> {
     words.next_if(|word| is_weekday(word));
     let first = words.next()?;
     // asctime: the month comes first and the year last.
-    if let Some(month) = month(first) {
+    if let Some(month) = month_named(first) {
         let day = number(words.next()?, 1..=2)?;
         let time = time(words.next()?)?;
         let year = words.next()?;
@@ -80,7 +80,7 @@ fn read(text: &str, now: i64) -> Option<Moment> {
         (day, None, _) => (day, words.next()?, words.next()?),
         _ => return None,
     };
-    let (day, month) = (number(day, 1..=2)?, month(month_name)?);
+    let (day, month) = (number(day, 1..=2)?, month_named(month_name)?);
     let time = words.next().map_or(Some(None), |word| time(word).map(Some))?;
     let zone = words.next().map_or(Some(Zone::None), zone)?;
     if words.next().is_some() {
@@ -176,25 +176,6 @@ fn is_weekday(word: &str) -> bool {
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
         .iter()
         .any(|day| word.eq_ignore_ascii_case(day) || word.eq_ignore_ascii_case(&day[..3]))
-}
-
-fn month(word: &str) -> Option<i64> {
-    let months = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
-    let is = |name: &&str| word.eq_ignore_ascii_case(name) || word.eq_ignore_ascii_case(&name[..3]);
-    months.iter().position(is).map(|index| index as i64 + 1)
 }
 
 fn number(word: &str, digits: std::ops::RangeInclusive<usize>) -> Option<i64> {

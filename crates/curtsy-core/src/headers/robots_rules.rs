@@ -43,25 +43,15 @@ pub struct RobotsRules {
     pub other: Vec<String>,
 }
 
-/// The size of a picture in results, the strictest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ImagePreview {
-    /// None at all.
-    None,
-    /// A small one.
-    Standard,
-    /// A large one.
-    Large,
-}
-
-impl ImagePreview {
-    /// As it is written in a rule.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ImagePreview::None => "none",
-            ImagePreview::Standard => "standard",
-            ImagePreview::Large => "large",
-        }
+crate::word_enum! {
+    /// The size of a picture in results, the strictest first.
+    pub enum ImagePreview {
+        /// None at all.
+        None = "none",
+        /// A small one.
+        Standard = "standard",
+        /// A large one.
+        Large = "large",
     }
 }
 

@@ -45,6 +45,16 @@ impl Finding {
         Finding { verdict, reason: reason.into() }
     }
 
+    /// Returns a finding that lets the URL go.
+    pub fn go(reason: impl Into<Reason>) -> Finding {
+        Finding::new(Verdict::Go, reason)
+    }
+
+    /// Returns a finding that refuses the URL for the whole job.
+    pub fn never(reason: impl Into<Reason>) -> Finding {
+        Finding::new(Verdict::Never, reason)
+    }
+
     /// A wait until `until` if that is still to come, else a go; the reason stands either way.
     pub fn wait(until: Time, now: Time, reason: impl Into<Reason>) -> Finding {
         let verdict = if until > now { Verdict::NotBefore(until) } else { Verdict::Go };

@@ -15,7 +15,7 @@ use super::fields::{FIELDS, Field};
 use super::file::shown;
 use super::layers::unfit;
 use super::typo::nearest;
-use super::value::{Kind, Value};
+use super::value::{Value, ValueKind};
 use super::{Growth, Mode, Preset};
 
 /// A process's variables by name.
@@ -35,7 +35,7 @@ pub(super) fn choice(variables: &Variables, faults: &mut Vec<Fault>) -> Choice {
     let mut word = |name: &str, key: &str, words: &'static [&'static str]| {
         let text = value_of(variables, name)?;
         if !words.contains(&text) {
-            let kind = Kind::Word(words);
+            let kind = ValueKind::Word(words);
             faults.push(Fault {
                 key: key.to_owned(),
                 at: Some(Place::Variable(name.to_owned())),

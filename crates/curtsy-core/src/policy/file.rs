@@ -10,7 +10,7 @@ use super::error::{Fault, Place};
 use super::fields::{FIELDS, Field};
 use super::host::{HOST_FIELDS, HostField, canonical_host};
 use super::typo::nearest;
-use super::value::{Kind, Value};
+use super::value::{Value, ValueKind};
 use super::{HostOverride, Mode, Preset};
 
 /// What one file says.
@@ -204,13 +204,13 @@ impl Reader<'_> {
         let word = value.get_ref().as_str();
         let read = word.and_then(parse);
         if read.is_none() {
-            self.unfit(key, value, &Kind::Word(words));
+            self.unfit(key, value, &ValueKind::Word(words));
         }
         read
     }
 
     /// A value that does not fit its kind.
-    fn unfit(&mut self, key: &str, value: &Spanned<DeValue<'_>>, kind: &Kind) {
+    fn unfit(&mut self, key: &str, value: &Spanned<DeValue<'_>>, kind: &ValueKind) {
         let written = match value.get_ref() {
             DeValue::String(text) => text.as_ref(),
             DeValue::Integer(number) => number.as_str(),

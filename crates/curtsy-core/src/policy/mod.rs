@@ -40,7 +40,7 @@ pub use layers::{FlagValue, Layers, Origin, SettingsFile, Settled};
 pub use mode::Mode;
 pub use own::{BasicAuth, HEADERS_MAX as OWN_HEADERS_MAX, OwnHost, Secret};
 pub use render::{Difference, Note};
-pub use value::{Kind, Value};
+pub use value::{Value, ValueKind};
 
 /// Everything that can be chosen about a crawl's manners.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,19 +79,20 @@ pub struct Policy {
     pub host: BTreeMap<String, HostOverride>,
 }
 
-/// The five presets, one for each of the requirement documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Preset {
-    /// RFC 9309, 3 s a host, slowdown tokens up to 24 h, HTTP caching: the default.
-    Careful,
-    /// Scan budgets, 2 slots a host, 200–500 ms, evidence for each robots decision.
-    Audit,
-    /// SQL table out, sitemaps and links, Fibonacci backoff, adaptive pace.
-    Warehouse,
-    /// Redis queue, Kafka events, circuit breaker, dead letters.
-    Fleet,
-    /// Light, standard and user-assisted modes, risk scores, friction, `nm_ingest` evidence.
-    Survey,
+crate::word_enum! {
+    /// The five presets, one for each of the requirement documents.
+    pub enum Preset {
+        /// RFC 9309, 3 s a host, slowdown tokens up to 24 h, HTTP caching: the default.
+        Careful = "careful",
+        /// Scan budgets, 2 slots a host, 200–500 ms, evidence for each robots decision.
+        Audit = "audit",
+        /// SQL table out, sitemaps and links, Fibonacci backoff, adaptive pace.
+        Warehouse = "warehouse",
+        /// Redis queue, Kafka events, circuit breaker, dead letters.
+        Fleet = "fleet",
+        /// Light, standard and user-assisted modes, risk scores, friction, `nm_ingest` evidence.
+        Survey = "survey",
+    }
 }
 
 /// Who we say we are, in every request.
@@ -122,31 +123,34 @@ pub struct RobotsPolicy {
     pub chain_deadline: Duration,
 }
 
-/// What an unreachable robots.txt means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreachable {
-    /// Nothing may be fetched.
-    Deny,
-    /// Everything may be fetched, with a low-confidence finding and a warning.
-    Allow,
+crate::word_enum! {
+    /// What an unreachable robots.txt means.
+    pub enum Unreachable {
+        /// Nothing may be fetched.
+        Deny = "deny",
+        /// Everything may be fetched, with a low-confidence finding and a warning.
+        Allow = "allow",
+    }
 }
 
-/// What 401 and 403 on robots.txt mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Forbidden {
-    /// As a 404: no rules (RFC 9309 §2.3.1.3).
-    Allow,
-    /// Nothing may be fetched.
-    Deny,
+crate::word_enum! {
+    /// What 401 and 403 on robots.txt mean.
+    pub enum Forbidden {
+        /// As a 404: no rules (RFC 9309 §2.3.1.3).
+        Allow = "allow",
+        /// Nothing may be fetched.
+        Deny = "deny",
+    }
 }
 
-/// How a group's agent is compared with our product token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AgentMatch {
-    /// RFC 9309: the product token, case-insensitively.
-    Rfc,
-    /// Exact, then partial either way, then `*`.
-    Loose,
+crate::word_enum! {
+    /// How a group's agent is compared with our product token.
+    pub enum AgentMatch {
+        /// RFC 9309: the product token, case-insensitively.
+        Rfc = "rfc",
+        /// Exact, then partial either way, then `*`.
+        Loose = "loose",
+    }
 }
 
 /// How fast one host is asked.
@@ -210,13 +214,14 @@ pub struct Backoff {
     pub forbidden: OnForbidden,
 }
 
-/// What a 403 means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnForbidden {
-    /// The host backs off as after a 429; that URL is not retried.
-    BackOff,
-    /// A permanent failure of that URL, nothing more.
-    Permanent,
+crate::word_enum! {
+    /// What a 403 means.
+    pub enum OnForbidden {
+        /// The host backs off as after a 429; that URL is not retried.
+        BackOff = "back-off",
+        /// A permanent failure of that URL, nothing more.
+        Permanent = "permanent",
+    }
 }
 
 /// What follows a failed fetch of one URL.
@@ -263,28 +268,30 @@ pub struct CachePolicy {
     pub noindex: Noindex,
 }
 
-/// What decides freshness.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheMode {
-    /// Nothing is kept for a later crawl.
-    Off,
-    /// Cache-Control, else the ttl.
-    Http,
-    /// Validators are sent; freshness is the sitemap's word.
-    Validators,
-    /// The ttl, whatever the page says.
-    Fixed,
+crate::word_enum! {
+    /// What decides freshness.
+    pub enum CacheMode {
+        /// Nothing is kept for a later crawl.
+        Off = "off",
+        /// Cache-Control, else the ttl.
+        Http = "http",
+        /// Validators are sent; freshness is the sitemap's word.
+        Validators = "validators",
+        /// The ttl, whatever the page says.
+        Fixed = "fixed",
+    }
 }
 
-/// What becomes of pages marked `noindex`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Noindex {
-    /// Kept, marked.
-    Mark,
-    /// The row is kept, its body is not.
-    DropBody,
-    /// Fetched but not used.
-    Unused,
+crate::word_enum! {
+    /// What becomes of pages marked `noindex`.
+    pub enum Noindex {
+        /// Kept, marked.
+        Mark = "mark",
+        /// The row is kept, its body is not.
+        DropBody = "drop-body",
+        /// Fetched but not used.
+        Unused = "unused",
+    }
 }
 
 /// When a job ends by itself.
@@ -344,7 +351,7 @@ pub struct HostOverride {
     /// Whether that may be an origin without encryption, although it is not on this machine.
     pub plain_http: Option<bool>,
     /// Headers that are sent there, by name.
-    pub headers: Vec<(String, Secret)>,
+    pub headers: Option<Vec<(String, Secret)>>,
     /// A login by HTTP Basic.
     pub basic_auth: Option<BasicAuth>,
     /// A cookie.

@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use super::Policy;
 
-/// How thoroughly a survey looks at one site, and who chose its pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mode {
-    /// A quick scan of the key pages: at most 12 pages, 800 ms apart.
-    Light,
-    /// A thorough scan of what sitemaps and links show: at most 25 pages, 1000 ms apart.
-    Standard,
-    /// The pages that a person named: at most 50, 1000 ms apart. Critical risk does not stop it.
-    UserAssisted,
+crate::word_enum! {
+    /// How thoroughly a survey looks at one site, and who chose its pages.
+    pub enum Mode {
+        /// A quick scan of the key pages: at most 12 pages, 800 ms apart.
+        Light = "light",
+        /// A thorough scan of what sitemaps and links show: at most 25 pages, 1000 ms apart.
+        Standard = "standard",
+        /// The pages that a person named: at most 50, 1000 ms apart. Critical risk does not stop it.
+        UserAssisted = "user-assisted",
+    }
 }
 
 impl Mode {

@@ -56,7 +56,7 @@ pub enum Value {
 
 /// Which values would do for a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum ValueKind {
     /// A span within bounds; `absent` is the word for having none, if none is possible.
     Span {
         /// The shortest that would do.
@@ -116,21 +116,21 @@ pub enum Kind {
     Origin,
 }
 
-impl Kind {
+impl ValueKind {
     /// Reads what a variable or a flag says.
     pub fn read_text(&self, text: &str) -> Option<Value> {
         match self {
-            Kind::Switch => match text {
+            ValueKind::Switch => match text {
                 "true" => Some(Value::Switch(true)),
                 "false" => Some(Value::Switch(false)),
                 _ => None,
             },
-            Kind::Count { absent, .. } if *absent == Some(text) => Some(Value::Absent),
-            Kind::Count { .. } => {
+            ValueKind::Count { absent, .. } if *absent == Some(text) => Some(Value::Absent),
+            ValueKind::Count { .. } => {
                 let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
                 self.count(digits.then(|| text.parse().ok()).flatten()?)
             }
-            Kind::ThreeSpans { .. } | Kind::MediaTypes => {
+            ValueKind::ThreeSpans { .. } | ValueKind::MediaTypes => {
                 let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
                 self.list(&parts.collect::<Vec<_>>())
             }
@@ -141,25 +141,25 @@ impl Kind {
     /// Reads what a file says.
     pub fn read_toml(&self, value: &DeValue<'_>) -> Option<Value> {
         match (self, value) {
-            (Kind::Switch, DeValue::Boolean(on)) => Some(Value::Switch(*on)),
-            (Kind::Switch, _) => None,
-            (Kind::Count { .. }, DeValue::Integer(number)) => {
+            (ValueKind::Switch, DeValue::Boolean(on)) => Some(Value::Switch(*on)),
+            (ValueKind::Switch, _) => None,
+            (ValueKind::Count { .. }, DeValue::Integer(number)) => {
                 self.count(u64::from_str_radix(number.as_str(), number.radix()).ok()?)
             }
-            (Kind::Count { absent, .. }, DeValue::String(word)) => {
+            (ValueKind::Count { absent, .. }, DeValue::String(word)) => {
                 (*absent == Some(word.as_ref())).then_some(Value::Absent)
             }
-            (Kind::ThreeSpans { .. } | Kind::MediaTypes, DeValue::Array(parts)) => {
+            (ValueKind::ThreeSpans { .. } | ValueKind::MediaTypes, DeValue::Array(parts)) => {
                 let parts = parts.iter().map(|part| part.get_ref().as_str());
                 self.list(&parts.collect::<Option<Vec<_>>>()?)
             }
-            (Kind::ThreeSpans { .. } | Kind::MediaTypes, _) => None,
+            (ValueKind::ThreeSpans { .. } | ValueKind::MediaTypes, _) => None,
             // Zero needs no unit.
-            (Kind::Span { .. } | Kind::Range { .. }, DeValue::Integer(number)) => {
+            (ValueKind::Span { .. } | ValueKind::Range { .. }, DeValue::Integer(number)) => {
                 self.word(number.as_str()).filter(|_| number.as_str() == "0")
             }
-            (Kind::Secret, value) => secret(value).map(Value::Secret),
-            (Kind::Headers, DeValue::Table(table)) => {
+            (ValueKind::Secret, value) => secret(value).map(Value::Secret),
+            (ValueKind::Headers, DeValue::Table(table)) => {
                 let read = |(name, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
                     let name = name.get_ref().as_ref();
                     own::is_header(name).then_some(())?;
@@ -172,13 +172,13 @@ impl Kind {
                 let fits = fits && (1..=own::HEADERS_MAX).contains(&headers.len());
                 fits.then_some(Value::Headers(headers))
             }
-            (Kind::BasicAuth, DeValue::Table(table)) if table.len() == 2 => {
+            (ValueKind::BasicAuth, DeValue::Table(table)) if table.len() == 2 => {
                 let user =
                     table.get("user")?.get_ref().as_str().filter(|user| own::is_user(user))?;
                 let password = secret(table.get("password")?.get_ref())?;
                 Some(Value::BasicAuth(BasicAuth { user: user.to_owned(), password }))
             }
-            (Kind::Headers | Kind::BasicAuth, _) => None,
+            (ValueKind::Headers | ValueKind::BasicAuth, _) => None,
             (_, DeValue::String(text)) => self.word(text),
             _ => None,
         }
@@ -232,56 +232,56 @@ impl Kind {
             None => String::new(),
         };
         match self {
-            Kind::Span { min, max, absent } => format!(
+            ValueKind::Span { min, max, absent } => format!(
                 "a span such as `200ms`, `3s`, `15m` or `1h30m`, from `{}` to `{}`{}",
                 write_span(*min),
                 write_span(*max),
                 or(absent)
             ),
-            Kind::Range { max } => format!(
+            ValueKind::Range { max } => format!(
                 "a span such as `3s`, or a range such as `200ms..500ms`, up to `{}`",
                 write_span(*max)
             ),
-            Kind::ThreeSpans { max } => format!(
+            ValueKind::ThreeSpans { max } => format!(
                 "three spans, none shorter than the one before, such as `800ms`, `1200ms`, `2s`, up to `{}`",
                 write_span(*max)
             ),
-            Kind::Count { min, max, absent } => {
+            ValueKind::Count { min, max, absent } => {
                 format!("a whole number from {min} to {max}{}", or(absent))
             }
-            Kind::Size { min, max } => format!(
+            ValueKind::Size { min, max } => format!(
                 "a size in `B`, `KiB`, `MiB` or `GiB` such as `10MiB`, from `{}` to `{}`",
                 write_size(*min),
                 write_size(*max)
             ),
-            Kind::Switch => "`true` or `false`".to_owned(),
-            Kind::Word(words) => either(words),
-            Kind::Growth => {
+            ValueKind::Switch => "`true` or `false`".to_owned(),
+            ValueKind::Word(words) => either(words),
+            ValueKind::Growth => {
                 format!("`fibonacci`, or a factor from `x1` to `x{GROWTH_MAX}` such as `x2`")
             }
-            Kind::Jitter => {
+            ValueKind::Jitter => {
                 "`none`, or a part of the wait such as `10%` or `10..20%`, up to `100%`".to_owned()
             }
-            Kind::Product => {
+            ValueKind::Product => {
                 "`product/version` such as `curtsy/1.0`, the product in letters, `-` and `_`"
                     .to_owned()
             }
-            Kind::Contact => {
+            ValueKind::Contact => {
                 "a mail address or an http(s) page such as `me@example.org`, or `none`".to_owned()
             }
-            Kind::MediaTypes => {
+            ValueKind::MediaTypes => {
                 "a list of media types such as `text/html` or `text/*`, at most 64".to_owned()
             }
-            Kind::Secret => format!("{SECRET}, never the value itself"),
-            Kind::Headers => format!(
+            ValueKind::Secret => format!("{SECRET}, never the value itself"),
+            ValueKind::Headers => format!(
                 "up to {} headers such as `{{ X-Preview = {{ env = \"NAME\" }} }}`, each with {SECRET}, never the value itself; \
                  not those of framing, identity, caching or a proxy",
                 own::HEADERS_MAX
             ),
-            Kind::BasicAuth => format!(
+            ValueKind::BasicAuth => format!(
                 "`{{ user = \"me\", password = {{ env = \"NAME\" }} }}`, the password as {SECRET}, never the value itself"
             ),
-            Kind::Origin => {
+            ValueKind::Origin => {
                 "scheme, host and port such as `https://staging.example.org:8443`".to_owned()
             }
         }
@@ -292,13 +292,15 @@ impl Kind {
         let whole = !written.is_empty() && written.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         let fits = |text: String| self.read_text(&text).map(|_| text);
         let near = match self {
-            Kind::Span { .. } | Kind::Range { .. } if whole => fits(format!("{written}s")),
-            Kind::Size { .. } if whole => fits(format!("{written}MiB")),
-            Kind::Span { .. } | Kind::Range { .. } | Kind::Size { .. } => {
+            ValueKind::Span { .. } | ValueKind::Range { .. } if whole => {
+                fits(format!("{written}s"))
+            }
+            ValueKind::Size { .. } if whole => fits(format!("{written}MiB")),
+            ValueKind::Span { .. } | ValueKind::Range { .. } | ValueKind::Size { .. } => {
                 fits(written.split_whitespace().collect())
             }
-            Kind::Word(words) => nearest(written, words.iter().copied()).map(str::to_owned),
-            Kind::Growth if whole => fits(format!("x{written}")),
+            ValueKind::Word(words) => nearest(written, words.iter().copied()).map(str::to_owned),
+            ValueKind::Growth if whole => fits(format!("x{written}")),
             _ => None,
         };
         near.filter(|near| near != written).map(|near| format!("did you mean `{near}`?"))
@@ -307,20 +309,23 @@ impl Kind {
     /// The word for "none" of this kind, if it has one.
     pub fn absent(&self) -> Option<&'static str> {
         match self {
-            Kind::Span { absent, .. } | Kind::Count { absent, .. } => *absent,
-            Kind::Contact => Some("none"),
+            ValueKind::Span { absent, .. } | ValueKind::Count { absent, .. } => *absent,
+            ValueKind::Contact => Some("none"),
             _ => None,
         }
     }
 
     /// Whether what is written there by mistake may be a secret: it is shown nowhere.
     pub(super) fn is_secret(&self) -> bool {
-        matches!(self, Kind::Secret | Kind::Headers | Kind::BasicAuth | Kind::Origin)
+        matches!(
+            self,
+            ValueKind::Secret | ValueKind::Headers | ValueKind::BasicAuth | ValueKind::Origin
+        )
     }
 
     fn count(&self, count: u64) -> Option<Value> {
         match self {
-            Kind::Count { min, max, .. } => {
+            ValueKind::Count { min, max, .. } => {
                 (*min..=*max).contains(&count).then_some(Value::Count(count))
             }
             _ => None,
@@ -330,48 +335,50 @@ impl Kind {
     fn word(&self, text: &str) -> Option<Value> {
         match self {
             _ if self.absent() == Some(text) => Some(Value::Absent),
-            Kind::Span { min, max, .. } => {
+            ValueKind::Span { min, max, .. } => {
                 let span = read_span(text)?;
                 (*min..=*max).contains(&span).then_some(Value::Span(span))
             }
-            Kind::Range { max } => {
+            ValueKind::Range { max } => {
                 let (low, high) = read_range(text)?;
                 (high <= *max).then_some(Value::Range(low, high))
             }
-            Kind::Size { min, max } => {
+            ValueKind::Size { min, max } => {
                 let size = read_size(text)?;
                 (*min..=*max).contains(&size).then_some(Value::Size(size))
             }
-            Kind::Word(words) => words.iter().find(|word| **word == text).map(|w| Value::Word(w)),
-            Kind::Growth => match read_growth(text)? {
+            ValueKind::Word(words) => {
+                words.iter().find(|word| **word == text).map(|w| Value::Word(w))
+            }
+            ValueKind::Growth => match read_growth(text)? {
                 Growth::Times(factor) if !(1.0..=GROWTH_MAX).contains(&factor) => None,
                 growth => Some(Value::Growth(growth)),
             },
-            Kind::Jitter => {
+            ValueKind::Jitter => {
                 let (low, high) = read_jitter(text)?;
                 (high <= 100).then_some(Value::Jitter(low, high))
             }
-            Kind::Product => product_names(text).then(|| Value::Text(text.to_owned())),
-            Kind::Contact => contact_reaches(text).then(|| Value::Text(text.to_owned())),
-            Kind::Origin => own::read_origin(text).map(|_| Value::Text(text.to_owned())),
-            Kind::ThreeSpans { .. }
-            | Kind::Count { .. }
-            | Kind::Switch
-            | Kind::MediaTypes
-            | Kind::Secret
-            | Kind::Headers
-            | Kind::BasicAuth => None,
+            ValueKind::Product => product_names(text).then(|| Value::Text(text.to_owned())),
+            ValueKind::Contact => contact_reaches(text).then(|| Value::Text(text.to_owned())),
+            ValueKind::Origin => own::read_origin(text).map(|_| Value::Text(text.to_owned())),
+            ValueKind::ThreeSpans { .. }
+            | ValueKind::Count { .. }
+            | ValueKind::Switch
+            | ValueKind::MediaTypes
+            | ValueKind::Secret
+            | ValueKind::Headers
+            | ValueKind::BasicAuth => None,
         }
     }
 
     fn list(&self, parts: &[&str]) -> Option<Value> {
         match self {
-            Kind::ThreeSpans { max } => {
+            ValueKind::ThreeSpans { max } => {
                 let spans = parts.iter().map(|part| read_span(part)).collect::<Option<Vec<_>>>()?;
                 let fits = spans.len() == 3 && spans.is_sorted() && spans[2] <= *max;
                 fits.then_some(Value::Spans(spans))
             }
-            Kind::MediaTypes => {
+            ValueKind::MediaTypes => {
                 let fits = parts.len() <= MEDIA_TYPES_MAX && parts.iter().all(|p| is_media_type(p));
                 fits.then(|| Value::Texts(parts.iter().map(|p| (*p).to_owned()).collect()))
             }

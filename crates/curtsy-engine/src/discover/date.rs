@@ -1,5 +1,6 @@
 //! Is it a date, and is a date all that an address is about?
 
+use curtsy_core::calendar::month_named;
 use memchr::memchr2;
 
 /// Where a path has its date, if nothing follows it that could be a title.
@@ -79,14 +80,9 @@ fn is_year(text: &str) -> bool {
     text.len() == 4 && is_between(text, 1900, 2199)
 }
 
-/// A month by its number or its English name.
+/// Returns whether the text is a month, by its number or its English name.
 fn is_month(text: &str) -> bool {
-    let is_named = |name: &&str| {
-        let name = name.as_bytes();
-        text.as_bytes().eq_ignore_ascii_case(name)
-            || text.len() >= 3 && text.as_bytes().eq_ignore_ascii_case(&name[..3])
-    };
-    is_between(text, 1, 12) || MONTHS.iter().any(is_named)
+    is_between(text, 1, 12) || month_named(text).is_some()
 }
 
 pub(super) fn is_number(text: &str) -> bool {
@@ -99,20 +95,6 @@ fn is_between(text: &str, least: u16, most: u16) -> bool {
         && text.parse::<u16>().is_ok_and(|number| (least..=most).contains(&number))
 }
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 /// Words that calendars put behind their dates.
 const VIEWS: [&str; 14] = [
     "month", "week", "day", "year", "list", "agenda", "today", "next", "prev", "previous", "map",

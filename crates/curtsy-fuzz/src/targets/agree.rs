@@ -11,7 +11,7 @@ mod seen;
 
 use pieces::{BLOCKS, FOREIGN, FORMATTING, HEAD, ISLANDS, LINKS, RAW, SIGNS, TABLE};
 
-pub(crate) const TARGET: Target = Target { name: "agree", run, seeds: SEEDS, words: &[] };
+pub(crate) const TARGET: Target = Target { name: "agree", run, seeds: SEEDS, dictionary: "" };
 
 fn run(data: &[u8]) {
     let page = page(data);

@@ -5,7 +5,12 @@ use curtsy_parse::content_type::BodyKind;
 
 use crate::{Target, choice, first_line, latin};
 
-pub(crate) const TARGET: Target = Target { name: "challenge", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: Target = Target {
+    name: "challenge",
+    run,
+    seeds: SEEDS,
+    dictionary: include_str!("../../dictionaries/challenge.dict"),
+};
 
 /// The first byte is the status, then come lines of headers, an empty one, and the body.
 fn run(data: &[u8]) {
@@ -50,39 +55,4 @@ const SEEDS: &[&[u8]] = &[
     b"\x03Server: AkamaiGHost\n\n<H1>Access Denied</H1>Reference&#32;&#35;18.abc",
     b"\x05x-amzn-waf-action: captcha\n\n<script src=https://x.awswaf.com/challenge.js></script>",
     b"\x00\n<title>Attention Required! | Cloudflare</title><p>error code: 1020",
-];
-
-const WORDS: &[&str] = &[
-    "Server:",
-    "Set-Cookie:",
-    "CF-Mitigated:",
-    "Location:",
-    "X-Iinfo:",
-    "X-Azure-Ref:",
-    "x-amzn-waf-action:",
-    "X-DataDome:",
-    "challenge",
-    "captcha",
-    "cloudflare",
-    "AkamaiGHost",
-    "datadome=",
-    "_cf_chl_opt",
-    "<script>",
-    "</script>",
-    "<title>",
-    "just a moment...",
-    "<!--",
-    "-->",
-    "geo.captcha-delivery.com",
-    "_Incapsula_Resource",
-    "px-captcha",
-    "Access Denied",
-    "error code: 1020",
-    "/cdn-cgi/",
-    "<iframe src=",
-    "g-recaptcha",
-    "h-captcha",
-    "anubis_challenge",
-    "\n\n",
-    "\n",
 ];

@@ -10,7 +10,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use crate::{Target, choice};
 
-pub(crate) const TARGET: Target = Target { name: "coding", run, seeds: SEEDS, words: &[] };
+pub(crate) const TARGET: Target = Target { name: "coding", run, seeds: SEEDS, dictionary: "" };
 
 /// The first byte chooses the coding, the second the size of the pieces.
 fn run(data: &[u8]) {

@@ -24,7 +24,12 @@ mod client;
 #[path = "../../../curtsy-fetch/tests/exchange/site.rs"]
 mod site;
 
-pub(crate) const TARGET: Target = Target { name: "exchange", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: Target = Target {
+    name: "exchange",
+    run,
+    seeds: SEEDS,
+    dictionary: include_str!("../../dictionaries/exchange.dict"),
+};
 
 thread_local! {
     static STAGE: Rc<Stage> = Rc::new(Stage::new());
@@ -197,47 +202,4 @@ const SEEDS: &[&[u8]] = &[
     b"\x00HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n",
     b"\x00<html>0.9</html>",
     b"\x00HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nContent-Length: 9\r\n\r\n",
-];
-
-const WORDS: &[&str] = &[
-    "HTTP/1.1 ",
-    "HTTP/1.0 ",
-    "HTTP/2 ",
-    "200 OK\r\n",
-    "100 Continue\r\n\r\n",
-    "103 Early Hints\r\n\r\n",
-    "204 x\r\n",
-    "304 x\r\n",
-    "999 x\r\n",
-    "302 Found\r\n",
-    "\r\n\r\n",
-    "\r\n",
-    "\n",
-    "Content-Length: ",
-    "Content-Length: 0\r\n",
-    "Content-Length: -1\r\n",
-    "Content-Length: 18446744073709551616\r\n",
-    "Transfer-Encoding: chunked\r\n",
-    "Transfer-Encoding: gzip, chunked\r\n",
-    "Content-Encoding: gzip\r\n",
-    "Content-Encoding: deflate\r\n",
-    "Content-Encoding: br\r\n",
-    "Content-Encoding: zstd\r\n",
-    "Content-Type: text/html\r\n",
-    "Content-Type: video/mp4\r\n",
-    "Connection: close\r\n",
-    "Keep-Alive: timeout=5, max=1\r\n",
-    "Retry-After: 10\r\n",
-    "Location: /x\r\n",
-    "Link: </x>; rel=canonical\r\n",
-    "Set-Cookie: a=b\r\n",
-    "0\r\n\r\n",
-    "5\r\nfirst\r\n",
-    "ffffffffffffffff\r\n",
-    "5;x=\"\\\"\"\r\n",
-    ": \r\n",
-    " folded\r\n",
-    "\0",
-    "Upgrade: h2c\r\n",
-    "Trailer: x\r\n",
 ];

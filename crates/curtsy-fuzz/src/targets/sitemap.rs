@@ -6,7 +6,12 @@ use curtsy_parse::sitemap::{Limits, Sitemap, unpacked};
 
 use crate::{Target, choice};
 
-pub(crate) const TARGET: Target = Target { name: "sitemap", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: Target = Target {
+    name: "sitemap",
+    run,
+    seeds: SEEDS,
+    dictionary: include_str!("../../dictionaries/sitemap.dict"),
+};
 
 fn run(data: &[u8]) {
     let (choice, body) = choice(data);
@@ -55,59 +60,4 @@ const SEEDS: &[&[u8]] = &[
     b"\x00<!DOCTYPE x [<!ENTITY a 'b'>]><urlset><url><loc>&a;</loc></url></urlset>",
     b"\x00<urlset><url><loc><![CDATA[https://site.example/<c>]]></loc><!-- - --></url><i:loc>x</i:loc></urlset>",
     b"\x00\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xb3\x29\x2d\xca\x29\x4e\x2d\xb1\xb3\x01\xd1\x00",
-];
-
-const WORDS: &[&str] = &[
-    "<?xml version='1.0' encoding='",
-    "'?>",
-    "<urlset>",
-    "</urlset>",
-    "<url>",
-    "</url>",
-    "<loc>",
-    "</loc>",
-    "https://site.example/",
-    "/rel",
-    "<lastmod>",
-    "2024-05-06",
-    "T07:08:09",
-    "+02:00",
-    "</lastmod>",
-    "<priority>",
-    "0.5",
-    "1e9",
-    "NaN",
-    "-0",
-    "<changefreq>",
-    "never",
-    "<sitemapindex>",
-    "<sitemap>",
-    "</sitemap>",
-    "<rss>",
-    "<rdf:RDF>",
-    "<channel>",
-    "<item>",
-    "<link>",
-    "</link>",
-    "<feed>",
-    "<entry>",
-    "<link href='/a'/>",
-    "<!DOCTYPE",
-    "[",
-    "]>",
-    "<![CDATA[",
-    "]]>",
-    "<!--",
-    "-->",
-    "&amp;",
-    "&#x",
-    "&lt;",
-    "<i:loc>",
-    "xmlns:i='",
-    "<xhtml:link rel='alternate' hreflang='de' href='/de'/>",
-    "<guid>",
-    "<pubDate>",
-    "\u{feff}",
-    "latin1",
-    "utf-16",
 ];

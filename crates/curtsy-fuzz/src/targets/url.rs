@@ -5,7 +5,12 @@ use url::Url;
 
 use crate::{Target, first_line};
 
-pub(crate) const TARGET: Target = Target { name: "url", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: Target = Target {
+    name: "url",
+    run,
+    seeds: SEEDS,
+    dictionary: include_str!("../../dictionaries/url.dict"),
+};
 
 /// The first line is a URL, the rest a reference in it.
 fn run(data: &[u8]) {
@@ -60,51 +65,4 @@ const SEEDS: &[&[u8]] = &[
     b"http:\\\\h\\p\t\n\\\\x\\y",
     b"https://xn--bcher-kva.example/\nmailto:a@b",
     b"http://h/a/b/c\n./../../../../x/%2e%2E/y",
-];
-
-const WORDS: &[&str] = &[
-    "http://",
-    "https://",
-    "://",
-    "//",
-    "\\",
-    "@",
-    ":",
-    "?",
-    "#",
-    "%2e",
-    "%2E%2e",
-    "..",
-    "/./",
-    "%00",
-    "%",
-    "[::1]",
-    "[::ffff:1.2.3.4]",
-    "0x7f.1",
-    "127.1",
-    "xn--",
-    "é",
-    "ß",
-    "\u{ad}",
-    "\u{3002}",
-    ".",
-    ":80",
-    ":443",
-    ":65536",
-    "\t",
-    "\n",
-    "\r",
-    " ",
-    "&",
-    "=",
-    ";",
-    "+",
-    "jsessionid=",
-    "www.",
-    "www2.",
-    "PHPSESSID=",
-    "sid=",
-    "mailto:",
-    "data:,",
-    "http:",
 ];

@@ -13,75 +13,39 @@ mod signature;
 use anatomy::Anatomy;
 use signature::{ChallengeSign, SIGNATURES, Signature, SignatureScope};
 
-/// Whose wall it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "names of products")]
-pub enum Vendor {
-    Akamai,
-    Aliyun,
-    Anubis,
-    AwsWaf,
-    AzureWaf,
-    Cloudflare,
-    CrowdSec,
-    DataDome,
-    DdosGuard,
-    Distil,
-    F5,
-    Fastly,
-    FortiWeb,
-    Google,
-    HCaptcha,
-    Imperva,
-    Imunify360,
-    Kasada,
-    ModSecurity,
-    PerimeterX,
-    Qrator,
-    Radware,
-    ReCaptcha,
-    Reblaze,
-    SafeLine,
-    SiteGround,
-    Sucuri,
-    Vercel,
-    Wordfence,
-}
-
-impl Vendor {
-    /// The name in reports and rows.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Vendor::Akamai => "akamai",
-            Vendor::Aliyun => "aliyun",
-            Vendor::Anubis => "anubis",
-            Vendor::AwsWaf => "aws-waf",
-            Vendor::AzureWaf => "azure-waf",
-            Vendor::Cloudflare => "cloudflare",
-            Vendor::CrowdSec => "crowdsec",
-            Vendor::DataDome => "datadome",
-            Vendor::DdosGuard => "ddos-guard",
-            Vendor::Distil => "distil",
-            Vendor::F5 => "f5",
-            Vendor::Fastly => "fastly",
-            Vendor::FortiWeb => "fortiweb",
-            Vendor::Google => "google",
-            Vendor::HCaptcha => "hcaptcha",
-            Vendor::Imperva => "imperva",
-            Vendor::Imunify360 => "imunify360",
-            Vendor::Kasada => "kasada",
-            Vendor::ModSecurity => "modsecurity",
-            Vendor::PerimeterX => "perimeterx",
-            Vendor::Qrator => "qrator",
-            Vendor::Radware => "radware",
-            Vendor::ReCaptcha => "recaptcha",
-            Vendor::Reblaze => "reblaze",
-            Vendor::SafeLine => "safeline",
-            Vendor::SiteGround => "siteground",
-            Vendor::Sucuri => "sucuri",
-            Vendor::Vercel => "vercel",
-            Vendor::Wordfence => "wordfence",
-        }
+curtsy_core::word_enum! {
+    /// Whose wall it is.
+    #[expect(missing_docs, reason = "names of products")]
+    pub enum Vendor {
+        Akamai = "akamai",
+        Aliyun = "aliyun",
+        Anubis = "anubis",
+        AwsWaf = "aws-waf",
+        AzureWaf = "azure-waf",
+        Cloudflare = "cloudflare",
+        CrowdSec = "crowdsec",
+        DataDome = "datadome",
+        DdosGuard = "ddos-guard",
+        Distil = "distil",
+        F5 = "f5",
+        Fastly = "fastly",
+        FortiWeb = "fortiweb",
+        Google = "google",
+        HCaptcha = "hcaptcha",
+        Imperva = "imperva",
+        Imunify360 = "imunify360",
+        Kasada = "kasada",
+        ModSecurity = "modsecurity",
+        PerimeterX = "perimeterx",
+        Qrator = "qrator",
+        Radware = "radware",
+        ReCaptcha = "recaptcha",
+        Reblaze = "reblaze",
+        SafeLine = "safeline",
+        SiteGround = "siteground",
+        Sucuri = "sucuri",
+        Vercel = "vercel",
+        Wordfence = "wordfence",
     }
 }
 

@@ -8,9 +8,8 @@
 //! login box. A page without a password field is never looked at here; one with a field is read a second time, by its tags alone.
 
 use super::name::{
-    A, ASIDE, BUTTON, DETAILS, DIALOG, FOOTER, FORM, H1, H2, H3, HEADER, IFRAME, INPUT, LEGEND,
-    NAV, NOEMBED, NOFRAMES, Name, OPTION, SCRIPT, SELECT, STYLE, TEMPLATE, TEXTAREA, TITLE, VOID,
-    XMP,
+    A, ASIDE, BUTTON, DETAILS, DIALOG, FOOTER, FORM, H1, H2, H3, HEADER, INPUT, LEGEND, NAV, Name,
+    OPTION, SCRIPT, SELECT, TEMPLATE, TEXTAREA, VOID,
 };
 use super::token::{Token, Tokens};
 use super::{entity, fact};
@@ -104,13 +103,7 @@ impl LoginClues {
     ) {
         match name {
             SCRIPT => return tokens.script_contents(),
-            STYLE | TITLE | TEXTAREA | XMP | IFRAME | NOEMBED | NOFRAMES => {
-                if name == TEXTAREA {
-                    self.form(open).areas += 1;
-                }
-                tokens.raw_contents(raw_name(name));
-                return;
-            }
+            TEXTAREA => self.form(open).areas += 1,
             INPUT => return self.input(open, tokens),
             FORM => {
                 if self.forms.len() < FORMS_MAX {
@@ -130,6 +123,10 @@ impl LoginClues {
                 form.links += usize::from(!open.place().aside);
             }
             _ => {}
+        }
+        if let Some(raw) = name.raw_text() {
+            tokens.raw_contents(raw);
+            return;
         }
         if !self_closing && !VOID.contains(&name) {
             let before = open.place();
@@ -246,39 +243,13 @@ fn attribute(tokens: &Tokens<'_>, name: &str) -> String {
 fn is_named_aside(tokens: &Tokens<'_>) -> bool {
     ["id", "class", "role"].iter().any(|name| {
         let value = attribute(tokens, name);
-        !value.is_empty() && ASIDE_NAMES.iter().any(|word| value.contains(word))
+        !value.is_empty() && ASIDE_NAMES.split(' ').any(|word| value.contains(word))
     })
 }
 
-fn raw_name(name: Name) -> &'static str {
-    match name {
-        STYLE => "style",
-        TITLE => "title",
-        TEXTAREA => "textarea",
-        XMP => "xmp",
-        IFRAME => "iframe",
-        NOEMBED => "noembed",
-        _ => "noframes",
-    }
-}
-
 const ASIDES: [Name; 6] = [NAV, HEADER, FOOTER, ASIDE, DIALOG, DETAILS];
-const ASIDE_NAMES: [&str; 14] = [
-    "sidebar",
-    "widget",
-    "navbar",
-    "nav-",
-    "topbar",
-    "toolbar",
-    "dropdown",
-    "offcanvas",
-    "off-canvas",
-    "popup",
-    "footer",
-    "header-",
-    "quick",
-    "breadcrumb",
-];
+const ASIDE_NAMES: &str = "sidebar widget navbar nav- topbar toolbar dropdown offcanvas off-canvas \
+    popup footer header- quick breadcrumb";
 
 /// Lines of text that a login asks for beside the password: a name, a realm, a code.
 const LINES_MAX: usize = 3;

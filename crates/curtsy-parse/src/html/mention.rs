@@ -14,48 +14,35 @@ use super::address::CrawlAddresses;
 use super::entity;
 use super::fact::WHITE;
 use super::name::{
-    A, AREA, AUDIO, BASE, BODY, EMBED, FRAME, IFRAME, IMAGE, IMG, INPUT, LINK, NOEMBED, NOFRAMES,
-    Name, OBJECT, SCRIPT, SOURCE, STYLE, TEMPLATE, TEXTAREA, TITLE, TRACK, USE, VIDEO, XMP,
+    A, AREA, AUDIO, BASE, BODY, EMBED, FRAME, IFRAME, IMAGE, IMG, INPUT, LINK, Name, OBJECT,
+    SCRIPT, SOURCE, TEMPLATE, TRACK, USE, VIDEO,
 };
 use super::token::{Span, Token, Tokens};
 use crate::charset::Charset;
 
-/// What a page refers to something for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Use {
-    /// A link that a reader follows: `a` and `area`.
-    Link,
-    /// A page inside the page: `iframe` and `frame`.
-    Frame,
-    /// Another document that belongs to it: `link` with `next`, `alternate` and the like, `object`, `embed`.
-    Related,
-    /// `img`, `srcset`, `input type=image`, `video poster`, `image` and `use` in SVG, `body background`.
-    Image,
-    /// `script`.
-    Script,
-    /// `link` with `stylesheet`.
-    Style,
-    /// `video`, `audio`, `source`, `track`.
-    Media,
-    /// `link` with `icon`, `manifest`, `preload` and the like.
-    Icon,
+curtsy_core::word_enum! {
+    /// What a page refers to something for.
+    pub enum Use {
+        /// A link that a reader follows: `a` and `area`.
+        Link = "link",
+        /// A page inside the page: `iframe` and `frame`.
+        Frame = "frame",
+        /// Another document that belongs to it: `link` with `next`, `alternate` and the like, `object`, `embed`.
+        Related = "related",
+        /// `img`, `srcset`, `input type=image`, `video poster`, `image` and `use` in SVG, `body background`.
+        Image = "image",
+        /// `script`.
+        Script = "script",
+        /// `link` with `stylesheet`.
+        Style = "style",
+        /// `video`, `audio`, `source`, `track`.
+        Media = "media",
+        /// `link` with `icon`, `manifest`, `preload` and the like.
+        Icon = "icon",
+    }
 }
 
 impl Use {
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Use::Link => "link",
-            Use::Frame => "frame",
-            Use::Related => "related",
-            Use::Image => "image",
-            Use::Script => "script",
-            Use::Style => "style",
-            Use::Media => "media",
-            Use::Icon => "icon",
-        }
-    }
-
     /// Whether it is a part of the page that a browser loads with it.
     pub const fn is_asset(self) -> bool {
         matches!(self, Use::Image | Use::Script | Use::Style | Use::Media | Use::Icon)
@@ -274,7 +261,7 @@ fn each_tag<'t>(text: &'t str, mut tell: impl FnMut(MarkupPiece<'_, 't>)) {
                 }
                 if name == SCRIPT {
                     tokens.script_contents();
-                } else if let Some((_, raw)) = RAW.iter().find(|(other, _)| *other == name) {
+                } else if let Some(raw) = name.raw_text() {
                     tokens.raw_contents(raw);
                 }
             }
@@ -305,16 +292,6 @@ fn readable(body: &[u8]) -> &[u8] {
     &body[..body.len().min(super::Limits::default().body_bytes_max)]
 }
 
-/// Elements whose contents are text only.
-const RAW: [(Name, &str); 7] = [
-    (STYLE, "style"),
-    (TITLE, "title"),
-    (TEXTAREA, "textarea"),
-    (XMP, "xmp"),
-    (IFRAME, "iframe"),
-    (NOEMBED, "noembed"),
-    (NOFRAMES, "noframes"),
-];
 /// `link` elements that a browser loads with the page, style sheets apart.
 const ICONS: [&str; 8] = [
     "icon",

@@ -37,7 +37,22 @@ impl Name {
         (if length <= 8 { Name(number) } else { Name::of(&text[..length]) }, length)
     }
 
-    /// The classes of an HTML element of this name.
+    /// Returns the name in lower case of an HTML element whose content is text only, apart from
+    /// `script`.
+    pub(super) const fn raw_text(self) -> Option<&'static str> {
+        Some(match self {
+            STYLE => "style",
+            TITLE => "title",
+            TEXTAREA => "textarea",
+            XMP => "xmp",
+            IFRAME => "iframe",
+            NOEMBED => "noembed",
+            NOFRAMES => "noframes",
+            _ => return None,
+        })
+    }
+
+    /// Returns the classes of an HTML element of this name.
     pub(super) const fn html_kinds(self) -> u32 {
         match self {
             HTML => SPECIAL | SCOPE | TABLE_SCOPE | KEPT,

@@ -93,23 +93,24 @@ pub struct Child {
     pub modified_ms: Option<i64>,
 }
 
-/// How often a page changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// With every look.
-    Always,
-    /// `hourly`
-    Hourly,
-    /// `daily`
-    Daily,
-    /// `weekly`
-    Weekly,
-    /// `monthly`
-    Monthly,
-    /// `yearly`
-    Yearly,
-    /// Archived.
-    Never,
+curtsy_core::word_enum! {
+    /// How often a page changes.
+    pub enum Change {
+        /// With every look.
+        Always = "always",
+        /// `hourly`
+        Hourly = "hourly",
+        /// `daily`
+        Daily = "daily",
+        /// `weekly`
+        Weekly = "weekly",
+        /// `monthly`
+        Monthly = "monthly",
+        /// `yearly`
+        Yearly = "yearly",
+        /// Archived.
+        Never = "never",
+    }
 }
 
 impl Change {
@@ -129,29 +130,7 @@ impl Change {
     }
 
     fn read(text: &str) -> Option<Change> {
-        let all = [
-            Change::Always,
-            Change::Hourly,
-            Change::Daily,
-            Change::Weekly,
-            Change::Monthly,
-            Change::Yearly,
-            Change::Never,
-        ];
-        all.into_iter().find(|change| change.as_str().eq_ignore_ascii_case(text))
-    }
-
-    /// As it is written in a sitemap.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Change::Always => "always",
-            Change::Hourly => "hourly",
-            Change::Daily => "daily",
-            Change::Weekly => "weekly",
-            Change::Monthly => "monthly",
-            Change::Yearly => "yearly",
-            Change::Never => "never",
-        }
+        Change::ALL.iter().copied().find(|change| change.name().eq_ignore_ascii_case(text))
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use curtsy_core::policy::{
-    Difference, FIELDS, Fault, HOST_FIELDS, Kind, Layers, Mode, Note, Origin, Place, Policy,
+    Difference, FIELDS, Fault, HOST_FIELDS, ValueKind, Layers, Mode, Note, Origin, Place, Policy,
     PolicyError, Preset, Reach, Settled, Value,
 };
 use curtsy_crawl::Choice;
@@ -289,7 +289,7 @@ fn value_json(value: &Value, text: impl FnOnce() -> String) -> Json {
 
 pub(super) fn mode(word: &str) -> Result<Mode, String> {
     Mode::parse(word).ok_or_else(|| {
-        let hint = Kind::Word(Mode::WORDS).meant(word).map(|meant| format!("\nhint: {meant}"));
+        let hint = ValueKind::Word(Mode::WORDS).meant(word).map(|meant| format!("\nhint: {meant}"));
         format!("expected one of {}{}", Mode::WORDS.join(", "), hint.unwrap_or_default())
     })
 }

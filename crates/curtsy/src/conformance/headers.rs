@@ -171,7 +171,7 @@ fn answer_content_encoding(row: &HeaderFact) -> Value {
     match codings(row.lines()) {
         None => json!({ "codings": "unknown" }),
         Some(list) => {
-            json!({ "codings": list.into_iter().map(Coding::as_str).collect::<Vec<_>>() })
+            json!({ "codings": list.into_iter().map(Coding::name).collect::<Vec<_>>() })
         }
     }
 }
@@ -253,7 +253,7 @@ fn answer_rules(row: &HeaderFact, rules: &RobotsRules) -> Value {
         }
     }
     if let Some(size) = rules.max_image_preview {
-        got.insert("max_image_preview".to_owned(), json!(size.as_str()));
+        got.insert("max_image_preview".to_owned(), json!(size.name()));
     }
     if row.expect.get("unknown").is_some() {
         got.insert("unknown".to_owned(), json!(rules.other));

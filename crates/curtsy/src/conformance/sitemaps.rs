@@ -148,7 +148,7 @@ fn answer(asked: &Value, entry: &Entry) -> Value {
         got["priority"] = json!(entry.priority.map(|priority| priority.to_string()));
     }
     if asked.get("changefreq").is_some() {
-        got["changefreq"] = json!(entry.change.map(|change| change.as_str()));
+        got["changefreq"] = json!(entry.change.map(|change| change.name()));
     }
     if asked.get("alternates").is_some() {
         let pairs = entry.alternates.iter().map(|(name, url)| (name.clone(), url.as_str()));

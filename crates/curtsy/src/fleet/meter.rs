@@ -297,7 +297,8 @@ impl<'l> Meter<'l> {
             }
             "limit_hits_total" => {
                 let hits = self.limits.get();
-                let values = Hit::ALL.map(|hit| (hit.name(), hits[hit as usize]));
+                let values: Vec<_> =
+                    Hit::ALL.iter().map(|hit| (hit.name(), hits[*hit as usize])).collect();
                 labelled(out, name, "limit", &values);
             }
             "unreached_total" => labelled(out, name, "reason", &self.way_out.counts()),

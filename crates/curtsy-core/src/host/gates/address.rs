@@ -6,7 +6,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Check, Telling};
-use crate::evidence::{Reader, Writer};
 use crate::host::{Finding, Verdict};
 use crate::time::Time;
 
@@ -42,8 +41,8 @@ impl AddressSlot {
     /// The gate's finding.
     pub fn finding(self) -> Finding {
         match self {
-            AddressSlot::Uncounted => Finding::new(Verdict::Go, AddressReason::Uncounted),
-            AddressSlot::Held(slots) => Finding::new(Verdict::Go, AddressReason::Held { slots }),
+            AddressSlot::Uncounted => Finding::go(AddressReason::Uncounted),
+            AddressSlot::Held(slots) => Finding::go(AddressReason::Held { slots }),
             AddressSlot::Full(until) => {
                 Finding::new(Verdict::NotBefore(until), AddressReason::Taken)
             }
@@ -68,24 +67,8 @@ impl Check for AddressGate {
             }
         }
     }
+}
 
-    fn write(reason: AddressReason, out: &mut Writer) -> u8 {
-        match reason {
-            AddressReason::Taken => 17,
-            AddressReason::Held { slots } => {
-                out.number(slots.into());
-                28
-            }
-            AddressReason::Uncounted => 29,
-        }
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<AddressReason> {
-        match tag {
-            17 => Some(AddressReason::Taken),
-            28 => Some(AddressReason::Held { slots: u16::try_from(input.number()?).ok()? }),
-            29 => Some(AddressReason::Uncounted),
-            _ => None,
-        }
-    }
+tags! {
+    AddressReason { 17 Taken, 28 Held { slots }, 29 Uncounted }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Case, Check, Errand, Heard, SlotEnds, Step, Telling};
 use crate::chance::{Purpose, draw};
-use crate::evidence::{Reader, Writer, counted, span_text};
+use crate::evidence::{counted, span_text};
 use crate::host::{
     BookedTurn, Finding, HostState, Kind, MARGIN_MIN, Outcome, Scene, Settled, Verdict,
 };
@@ -110,30 +110,10 @@ impl Check for BackoffGate {
             BackoffReason::Retry { tries } => format!("waits for its next try after {tries} tries"),
         }
     }
+}
 
-    fn write(reason: BackoffReason, out: &mut Writer) -> u8 {
-        match reason {
-            BackoffReason::ToldToWait { streak, micros } => {
-                out.byte(streak);
-                out.number(micros);
-                18
-            }
-            BackoffReason::Retry { tries } => {
-                out.byte(tries);
-                19
-            }
-        }
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<BackoffReason> {
-        match tag {
-            18 => {
-                Some(BackoffReason::ToldToWait { streak: input.byte()?, micros: input.number()? })
-            }
-            19 => Some(BackoffReason::Retry { tries: input.byte()? }),
-            _ => None,
-        }
-    }
+tags! {
+    BackoffReason { 18 ToldToWait { streak, micros }, 19 Retry { tries } }
 }
 
 impl Backoff {

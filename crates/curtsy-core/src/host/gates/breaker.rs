@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Booking, Case, Check, Errand, Heard, SlotEnds, Step, Telling};
 use crate::chance::{Purpose, draw};
-use crate::evidence::{Reader, Writer, counted};
+use crate::evidence::counted;
 use crate::host::{
     Class, Finding, HostState, JobView, MARGIN_MIN, Outcome, Problem, Scene, Settled,
 };
@@ -110,19 +110,10 @@ impl Check for BreakerGate {
             "circuit open: the host appears down after {failures} in a row, wait {level} is in force{due}"
         )
     }
+}
 
-    fn write(BreakerReason::Down { failures, level }: BreakerReason, out: &mut Writer) -> u8 {
-        out.byte(failures);
-        out.byte(level);
-        20
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<BreakerReason> {
-        if tag != 20 {
-            return None;
-        }
-        Some(BreakerReason::Down { failures: input.byte()?, level: input.byte()? })
-    }
+tags! {
+    BreakerReason { 20 Down { failures, level } }
 }
 
 impl Breaker {

@@ -5,8 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Case, Check, Telling};
-use crate::evidence::{Reader, Writer};
-use crate::host::{AskKind, Finding, Verdict};
+use crate::host::{AskKind, Finding};
 
 /// Keeps a job to its pages and its time.
 pub(super) struct BudgetGate;
@@ -32,12 +31,12 @@ impl Check for BudgetGate {
         let Case { ask, scene, .. } = *case;
         let budget = &scene.policy.budget;
         if budget.time.is_some_and(|time| scene.job.started_at + time <= scene.now) {
-            return Finding::new(Verdict::Never, BudgetReason::TimeLimit);
+            return Finding::never(BudgetReason::TimeLimit);
         }
         let pages = scene.job.pages;
         let over = budget.pages.is_some_and(|cap| pages >= cap);
         if over && !ask.charged && matches!(ask.kind, AskKind::Page | AskKind::Check) {
-            return Finding::new(Verdict::Never, BudgetReason::PageLimit { pages });
+            return Finding::never(BudgetReason::PageLimit { pages });
         }
         Finding::CLEAR
     }
@@ -50,22 +49,8 @@ impl Check for BudgetGate {
             BudgetReason::TimeLimit => "time limit: the job's time is used up".to_owned(),
         }
     }
+}
 
-    fn write(reason: BudgetReason, out: &mut Writer) -> u8 {
-        match reason {
-            BudgetReason::PageLimit { pages } => {
-                out.number(pages);
-                23
-            }
-            BudgetReason::TimeLimit => 24,
-        }
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<BudgetReason> {
-        match tag {
-            23 => Some(BudgetReason::PageLimit { pages: input.number()? }),
-            24 => Some(BudgetReason::TimeLimit),
-            _ => None,
-        }
-    }
+tags! {
+    BudgetReason { 23 PageLimit { pages }, 24 TimeLimit }
 }

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Case, Check, Telling};
-use crate::evidence::{Reader, Writer};
 use crate::host::{Finding, Verdict};
 
 /// Keeps from requesting a page that is held and fresh.
@@ -33,12 +32,8 @@ impl Check for FreshnessGate {
     fn sentence(_: FreshnessReason, _: &Telling<'_>) -> String {
         "the page that we hold is still fresh".to_owned()
     }
+}
 
-    fn write(_: FreshnessReason, _: &mut Writer) -> u8 {
-        12
-    }
-
-    fn read(tag: u8, _: &mut Reader<'_>) -> Option<FreshnessReason> {
-        (tag == 12).then_some(FreshnessReason::Fresh)
-    }
+tags! {
+    FreshnessReason { 12 Fresh }
 }

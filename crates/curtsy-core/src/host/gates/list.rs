@@ -62,7 +62,7 @@ macro_rules! gates {
             pub(crate) fn write(&self, out: &mut Writer) -> u8 {
                 match *self {
                     Reason::Clear => 0,
-                    $(Reason::$name(reason) => <$gate as Check>::write(reason, out),)*
+                    $(Reason::$name(reason) => reason.write(out),)*
                 }
             }
 
@@ -71,7 +71,7 @@ macro_rules! gates {
                 if tag == 0 {
                     return Some(Reason::Clear);
                 }
-                $(if let Some(reason) = <$gate as Check>::read(tag, input) {
+                $(if let Some(reason) = <$reason as Tagged>::read(tag, input) {
                     return Some(reason.into());
                 })*
                 None

@@ -7,6 +7,8 @@
 
 #[macro_use]
 mod list;
+#[macro_use]
+mod tags;
 
 pub(crate) mod address;
 pub(crate) mod backoff;
@@ -27,6 +29,7 @@ use super::{Ask, BookedTurn, Class, HostState, Kind, Observation, Outcome, Scene
 use crate::evidence::{Names, Reader, Writer};
 use crate::time::Time;
 use crate::url::CrawlUrl;
+use tags::{Packed, Tagged};
 
 gates! {
     /// What robots.txt says.
@@ -56,7 +59,7 @@ gates! {
 /// One gate. Every method has a default, so a gate implements only what it takes part in.
 trait Check {
     /// Why the gate says what it says.
-    type Reason: Copy;
+    type Reason: Tagged;
     /// The gate's name in settings, columns, JSON and metrics.
     const NAME: &'static str;
     /// The sentence for a finding of this gate without anything to say.
@@ -88,12 +91,6 @@ trait Check {
 
     /// The finding in words.
     fn sentence(reason: Self::Reason, telling: &Telling<'_>) -> String;
-
-    /// Writes a reason's numbers, and returns its tag. Tags are unique over all gates and stay as they are: rows hold them.
-    fn write(reason: Self::Reason, out: &mut Writer) -> u8;
-
-    /// Reads the reason of a tag; none if the tag is another gate's, or its numbers are damaged.
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<Self::Reason>;
 }
 
 /// A URL before its host.

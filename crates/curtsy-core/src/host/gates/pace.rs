@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Booking, Case, Check, Errand, Heard, SlotEnds, Step, Telling};
 use crate::chance::{Purpose, between, draw};
-use crate::evidence::{Reader, Writer, span_text};
+use crate::evidence::span_text;
 use crate::host::{BookedTurn, Class, Finding, HostState, MARGIN_MIN, Observation, Scene, Settled};
 use crate::time::{Time, micros};
 
@@ -127,36 +127,12 @@ impl Check for PaceGate {
             }
         }
     }
-
-    fn write(reason: PaceReason, out: &mut Writer) -> u8 {
-        match reason {
-            PaceReason::Delay { micros, by } => {
-                out.byte(by as u8);
-                out.number(micros);
-                13
-            }
-            PaceReason::StoreRestarted => 26,
-        }
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<PaceReason> {
-        match tag {
-            13 => {
-                let by = match input.byte()? {
-                    0 => DelayBy::Policy,
-                    1 => DelayBy::CrawlDelay,
-                    2 => DelayBy::Parked,
-                    3 => DelayBy::Latency,
-                    4 => DelayBy::Risk,
-                    _ => return None,
-                };
-                Some(PaceReason::Delay { micros: input.number()?, by })
-            }
-            26 => Some(PaceReason::StoreRestarted),
-            _ => None,
-        }
-    }
 }
+
+tags! {
+    PaceReason { 13 Delay { by, micros }, 26 StoreRestarted }
+}
+byte_enum!(DelayBy { Policy, CrawlDelay, Parked, Latency, Risk });
 
 impl DelayBy {
     fn words(self) -> &'static str {

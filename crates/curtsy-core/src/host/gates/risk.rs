@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Case, Check, Heard, Telling};
-use crate::evidence::{Reader, Writer, counted};
+use crate::evidence::counted;
 use crate::host::{Finding, HostState, Outcome, Scene, Settled, Verdict};
 use crate::policy::{self, Mode, Policy};
 use crate::time::{Time, micros};
@@ -44,17 +44,18 @@ pub struct Risk {
     pub since: Option<Time>,
 }
 
-/// The four levels of seed 004.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RiskLevel {
-    /// 0 to 20: normal crawling.
-    Low,
-    /// 21 to 50: increased caution.
-    Medium,
-    /// 51 to 80: minimal requests.
-    High,
-    /// 81 to 100: automated modes skip the host.
-    Critical,
+crate::word_enum! {
+    /// The four levels of seed 004.
+    pub enum RiskLevel {
+        /// 0 to 20: normal crawling.
+        Low = "low",
+        /// 21 to 50: increased caution.
+        Medium = "medium",
+        /// 51 to 80: minimal requests.
+        High = "high",
+        /// 81 to 100: automated modes skip the host.
+        Critical = "critical",
+    }
 }
 
 impl Check for RiskGate {
@@ -68,15 +69,15 @@ impl Check for RiskGate {
         let score = risk.score(policy, scene.now);
         let reason = RiskReason::Score { score };
         if !policy.active || scene.policy.mode == Some(Mode::UserAssisted) {
-            return Finding::new(Verdict::Go, reason);
+            return Finding::go(reason);
         }
         let in_this_run = risk.since.is_some_and(|since| since >= scene.job.started_at);
         if risk.streak >= policy.early_stop && in_this_run {
-            return Finding::new(Verdict::Never, RiskReason::EarlyStop { streak: risk.streak });
+            return Finding::never(RiskReason::EarlyStop { streak: risk.streak });
         }
         match RiskLevel::of(score) {
-            RiskLevel::Critical => Finding::new(Verdict::Never, reason),
-            _ => Finding::new(Verdict::Go, reason),
+            RiskLevel::Critical => Finding::never(reason),
+            _ => Finding::go(reason),
         }
     }
 
@@ -108,27 +109,10 @@ impl Check for RiskGate {
             }
         }
     }
+}
 
-    fn write(reason: RiskReason, out: &mut Writer) -> u8 {
-        match reason {
-            RiskReason::Score { score } => {
-                out.byte(score);
-                21
-            }
-            RiskReason::EarlyStop { streak } => {
-                out.byte(streak);
-                22
-            }
-        }
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<RiskReason> {
-        match tag {
-            21 => Some(RiskReason::Score { score: input.byte()? }),
-            22 => Some(RiskReason::EarlyStop { streak: input.byte()? }),
-            _ => None,
-        }
-    }
+tags! {
+    RiskReason { 21 Score { score }, 22 EarlyStop { streak } }
 }
 
 impl RiskLevel {
@@ -139,15 +123,6 @@ impl RiskLevel {
             21..=50 => RiskLevel::Medium,
             51..=80 => RiskLevel::High,
             _ => RiskLevel::Critical,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            RiskLevel::Low => "low",
-            RiskLevel::Medium => "medium",
-            RiskLevel::High => "high",
-            RiskLevel::Critical => "critical",
         }
     }
 }

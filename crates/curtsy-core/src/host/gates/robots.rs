@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub use state::{Chase, RobotsId, RobotsNews, RobotsStanding, RobotsState};
 
-use super::{Case, Check, Errand, Heard, Telling};
+use super::{Case, Check, Errand, Heard, Tagged, Telling};
 use crate::evidence::{Reader, Writer, rule_text};
 use crate::host::{
     AUTHORITIES_MAX, Ask, AskKind, BookedTurn, Finding, HostState, Kind, MARGIN_MIN, Observation,
@@ -161,9 +161,11 @@ impl Check for RobotsGate {
         };
         plain.to_owned()
     }
+}
 
-    fn write(reason: RobotsReason, out: &mut Writer) -> u8 {
-        match reason {
+impl Tagged for RobotsReason {
+    fn write(self, out: &mut Writer) -> u8 {
+        match self {
             RobotsReason::Unknown => 1,
             RobotsReason::Due => 2,
             RobotsReason::Asked => 3,
@@ -221,30 +223,30 @@ impl HostState {
     /// What robots.txt says about the URL.
     fn said_by_robots(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> Finding {
         if ask.kind == AskKind::RobotsHop {
-            return Finding::new(Verdict::Go, RobotsReason::Exempt);
+            return Finding::go(RobotsReason::Exempt);
         }
         let authority = ask.url.authority();
         let policy = &scene.policy.robots;
         let Some(known) = self.robots_of(&authority) else {
             return match self.has_room_for(&authority) {
-                true => Finding::new(Verdict::Go, RobotsReason::Unknown),
-                false => Finding::new(Verdict::Never, RobotsReason::AuthorityLimit),
+                true => Finding::go(RobotsReason::Unknown),
+                false => Finding::never(RobotsReason::AuthorityLimit),
             };
         };
         let past = scene.now >= known.good_until(policy);
         match (known.ruling(policy, scene.now), scene.rules) {
-            (Some(_), _) if past => Finding::new(Verdict::Go, RobotsReason::Due),
+            (Some(_), _) if past => Finding::go(RobotsReason::Due),
             (Some((file, standing)), Some(rules)) => {
                 let answer = rules.decide(ask.url.path_and_query());
                 let line = answer.rule.map(|r| r.line);
                 if answer.allowed {
-                    Finding::new(Verdict::Go, RobotsReason::Allows { file, line, standing })
+                    Finding::go(RobotsReason::Allows { file, line, standing })
                 } else {
-                    Finding::new(Verdict::Never, RobotsReason::Forbids { file, line, standing })
+                    Finding::never(RobotsReason::Forbids { file, line, standing })
                 }
             }
-            (Some(_), None) => Finding::new(Verdict::Go, RobotsReason::Unknown),
-            (None, _) if past => Finding::new(Verdict::Go, RobotsReason::Due),
+            (Some(_), None) => Finding::go(RobotsReason::Unknown),
+            (None, _) if past => Finding::go(RobotsReason::Due),
             (None, _) => known.without_text(policy, scene.now),
         }
     }
@@ -252,16 +254,16 @@ impl HostState {
     /// When the request for robots.txt itself may start.
     fn robots_request(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> Finding {
         let Some(known) = self.robots_of(&ask.url.authority()) else {
-            return Finding::new(Verdict::Go, RobotsReason::Unknown);
+            return Finding::go(RobotsReason::Unknown);
         };
         let due = known.due(&scene.policy.robots);
         match known.standing {
             RobotsStanding::Rules if self.text_missing(ask, scene) => {
-                Finding::new(Verdict::Go, RobotsReason::Unknown)
+                Finding::go(RobotsReason::Unknown)
             }
             // Nothing reached the site, and this job has not tried yet: settings or names may be right by now.
             RobotsStanding::Unreachable(_) if self.failed_before(scene) => {
-                Finding::new(Verdict::Go, RobotsReason::Due)
+                Finding::go(RobotsReason::Due)
             }
             RobotsStanding::Unreachable(_) => {
                 Finding::wait(due, scene.now, RobotsReason::Unreachable)

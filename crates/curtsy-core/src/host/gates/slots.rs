@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Booking, Case, Check, Errand, Heard, SlotEnds, Step, Telling};
-use crate::evidence::{Reader, SLOT_TIMEOUT_TEXT, Writer, counted};
+use crate::evidence::{SLOT_TIMEOUT_TEXT, counted};
 use crate::host::{Finding, HostState, Lease, LeaseId, Scene, Settled, Verdict};
 use crate::time::Time;
 
@@ -105,26 +105,10 @@ impl Check for SlotsGate {
             SlotsReason::Timeout => SLOT_TIMEOUT_TEXT.to_owned(),
         }
     }
+}
 
-    fn write(reason: SlotsReason, out: &mut Writer) -> u8 {
-        match reason {
-            SlotsReason::Taken { in_flight } => {
-                out.byte(in_flight);
-                14
-            }
-            SlotsReason::SingleFlight => 15,
-            SlotsReason::Timeout => 16,
-        }
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<SlotsReason> {
-        match tag {
-            14 => Some(SlotsReason::Taken { in_flight: input.byte()? }),
-            15 => Some(SlotsReason::SingleFlight),
-            16 => Some(SlotsReason::Timeout),
-            _ => None,
-        }
-    }
+tags! {
+    SlotsReason { 14 Taken { in_flight }, 15 SingleFlight, 16 Timeout }
 }
 
 impl HostState {

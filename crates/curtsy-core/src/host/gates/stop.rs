@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Case, Check, SlotEnds, Telling};
-use crate::evidence::{Reader, Writer};
 use crate::host::{Finding, HostState, Scene, Verdict};
 use crate::time::Time;
 
@@ -36,12 +35,8 @@ impl Check for StopGate {
     fn sentence(_: StopReason, _: &Telling<'_>) -> String {
         "somebody ordered us to stop asking this host".to_owned()
     }
+}
 
-    fn write(_: StopReason, _: &mut Writer) -> u8 {
-        25
-    }
-
-    fn read(tag: u8, _: &mut Reader<'_>) -> Option<StopReason> {
-        (tag == 25).then_some(StopReason::Ordered)
-    }
+tags! {
+    StopReason { 25 Ordered }
 }

@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Check, Telling};
+use super::{Check, Packed, Tagged, Telling};
 use crate::evidence::{Reader, Writer};
-use crate::host::{Finding, Findings, Gate, Verdict};
+use crate::host::{Finding, Findings, Gate};
 
 /// Keeps out of endless spaces.
 pub(super) struct TrapGate;
@@ -40,7 +40,7 @@ impl TrapReason {
     /// The findings of a link that is refused as a trap.
     pub fn refusal(self) -> Findings {
         let mut findings = Findings::CLEAR;
-        findings.set(Gate::Trap, Finding::new(Verdict::Never, self));
+        findings.set(Gate::Trap, Finding::never(self));
         findings
     }
 }
@@ -61,25 +61,19 @@ impl Check for TrapGate {
         };
         format!("looks like a trap: {looks}")
     }
+}
 
-    fn write(TrapReason { trap, limit }: TrapReason, out: &mut Writer) -> u8 {
-        out.byte(trap as u8);
-        out.number(limit.into());
+impl Tagged for TrapReason {
+    fn write(self, out: &mut Writer) -> u8 {
+        self.trap.write(out);
+        self.limit.write(out);
         27
     }
 
     fn read(tag: u8, input: &mut Reader<'_>) -> Option<TrapReason> {
-        if tag != 27 {
-            return None;
-        }
-        let trap = match input.byte()? {
-            0 => Trap::Repetition,
-            1 => Trap::Length,
-            2 => Trap::Session,
-            3 => Trap::Calendar,
-            4 => Trap::Queries,
-            _ => return None,
-        };
-        Some(TrapReason { trap, limit: u32::try_from(input.number()?).ok()? })
+        (tag == 27).then_some(())?;
+        Some(TrapReason { trap: Trap::read(input)?, limit: u32::read(input)? })
     }
 }
+
+byte_enum!(Trap { Repetition, Length, Session, Calendar, Queries });

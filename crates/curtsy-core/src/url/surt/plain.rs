@@ -59,33 +59,12 @@ mod tests {
     const HOSTS: [&str; 7] =
         ["h", "www.h.test", "www2.h.test", "127.0.0.1", "a.b-c.test:8080", "xn--fa-hia.de", "x."];
     /// What the folds look for, and what they don't.
-    const PARTS: [&str; 22] = [
-        "a",
-        "b2",
-        "-",
-        "_",
-        ".",
-        "..",
-        "/",
-        "//",
-        "www",
-        ".www.",
-        "%2e",
-        "%41",
-        "A",
-        "?",
-        "x=1",
-        "&y",
-        ";jsessionid=1",
-        "(s(0123456789abcdefghijklmn))",
-        ".aspx",
-        "~",
-        "+",
-        ",",
-    ];
+    const PARTS: &str = "a b2 - _ . .. / // www .www. %2e %41 A ? x=1 &y ;jsessionid=1 (s(0123456789abcdefghijklmn)) \
+        .aspx ~ + ,";
 
     #[test]
     fn agrees_with_every_fold() {
+        let parts: Vec<&str> = PARTS.split(' ').collect();
         let mut asked = 0;
         let mut below = |bound: usize| {
             asked += 1;
@@ -95,7 +74,7 @@ mod tests {
         for _ in 0..60_000 {
             let mut text = format!("http://{}/", HOSTS[below(HOSTS.len())]);
             for _ in 0..below(6) {
-                text += PARTS[below(PARTS.len())];
+                text += parts[below(parts.len())];
             }
             let Ok(url) = CrawlUrl::parse(&text) else { continue };
             let folded = surt(url.as_str(), &SurtOptions::default()).unwrap();

@@ -81,15 +81,9 @@ impl Builder<'_> {
                     }
                 }
             }
-            LI => {
+            LI | DD | DT => {
                 self.frameset_ok = false;
-                self.close_item(&[LI]);
-                self.close_p();
-                self.insert_html(LI);
-            }
-            DD | DT => {
-                self.frameset_ok = false;
-                self.close_item(&[DD, DT]);
+                self.close_item(if name == LI { &[LI] } else { &[DD, DT] });
                 self.close_p();
                 self.insert_html(name);
             }
@@ -100,11 +94,38 @@ impl Builder<'_> {
                     self.characters_in_body(rest);
                 }
             }
-            BUTTON => {
-                if self.stack.in_scope(BUTTON) {
-                    self.imply_ends(None);
-                    self.pop_until(BUTTON);
+            TABLE => {
+                if !self.quirky {
+                    self.close_p();
                 }
+                self.insert_html(TABLE);
+                self.frameset_ok = false;
+                self.mode = Mode::InTable;
+            }
+            HR => {
+                self.close_p();
+                if self.stack.in_scope(SELECT) {
+                    self.imply_ends(None);
+                }
+                self.frameset_ok = false;
+            }
+            XMP => {
+                self.close_p();
+                self.reconstruct();
+                self.frameset_ok = false;
+                self.insert_raw(name);
+            }
+            CAPTION | COL | COLGROUP | FRAME | HEAD | TBODY | TD | TFOOT | TH | THEAD | TR => {}
+            _ => self.start_in_paragraph(name, self_closing),
+        }
+        Step::Done
+    }
+
+    /// Handles the start tags that leave the open paragraph open.
+    fn start_in_paragraph(&mut self, name: Name, self_closing: bool) {
+        match name {
+            BUTTON => {
+                self.close_in_scope(BUTTON);
                 self.reconstruct();
                 self.insert_html(BUTTON);
                 self.frameset_ok = false;
@@ -132,14 +153,6 @@ impl Builder<'_> {
                 self.formatting.mark();
                 self.frameset_ok = false;
             }
-            TABLE => {
-                if !self.quirky {
-                    self.close_p();
-                }
-                self.insert_html(TABLE);
-                self.frameset_ok = false;
-                self.mode = Mode::InTable;
-            }
             AREA | BR | EMBED | IMG | KEYGEN | WBR | IMAGE => {
                 self.reconstruct();
                 self.insert_void(name);
@@ -156,28 +169,11 @@ impl Builder<'_> {
                 self.password |= self.is_input("password");
             }
             PARAM | SOURCE | TRACK => {}
-            HR => {
-                self.close_p();
-                if self.stack.in_scope(SELECT) {
-                    self.imply_ends(None);
-                }
+            TEXTAREA | IFRAME => {
+                self.insert_raw(name);
                 self.frameset_ok = false;
             }
-            TEXTAREA => {
-                self.insert_raw(name, "textarea");
-                self.frameset_ok = false;
-            }
-            XMP => {
-                self.close_p();
-                self.reconstruct();
-                self.frameset_ok = false;
-                self.insert_raw(name, "xmp");
-            }
-            IFRAME => {
-                self.frameset_ok = false;
-                self.insert_raw(name, "iframe");
-            }
-            NOEMBED => self.insert_raw(name, "noembed"),
+            NOEMBED => self.insert_raw(name),
             SELECT => {
                 if self.stack.in_scope(SELECT) {
                     self.pop_until(SELECT);
@@ -196,15 +192,9 @@ impl Builder<'_> {
                 self.reconstruct();
                 self.insert_html(name);
             }
-            RB | RTC => {
+            RB | RP | RT | RTC => {
                 if self.stack.in_scope(RUBY) {
-                    self.imply_ends(None);
-                }
-                self.insert_html(name);
-            }
-            RP | RT => {
-                if self.stack.in_scope(RUBY) {
-                    self.imply_ends(Some(RTC));
+                    self.imply_ends(matches!(name, RP | RT).then_some(RTC));
                 }
                 self.insert_html(name);
             }
@@ -212,13 +202,11 @@ impl Builder<'_> {
                 self.reconstruct();
                 self.insert_foreign(name, if name == SVG_ROOT { SVG } else { MATH }, self_closing);
             }
-            CAPTION | COL | COLGROUP | FRAME | HEAD | TBODY | TD | TFOOT | TH | THEAD | TR => {}
             _ => {
                 self.reconstruct();
                 self.insert_html(name);
             }
         }
-        Step::Done
     }
 
     fn end_in_body(&mut self, name: Name, token: Token) -> Step {
@@ -235,10 +223,7 @@ impl Builder<'_> {
             ADDRESS | ARTICLE | ASIDE | BLOCKQUOTE | BUTTON | CENTER | DETAILS | DIALOG | DIR
             | DIV | DL | FIELDSET | FIGCAPTION | FIGURE | FOOTER | HEADER | HGROUP | LISTING
             | MAIN | MENU | NAV | OL | PRE | SEARCH | SECTION | SELECT | SUMMARY | UL => {
-                if self.stack.in_scope(name) {
-                    self.imply_ends(None);
-                    self.pop_until(name);
-                }
+                self.close_in_scope(name);
             }
             FORM => self.end_form(),
             P => {
@@ -270,9 +255,7 @@ impl Builder<'_> {
                 return self.adopt(name);
             }
             APPLET | MARQUEE | OBJECT => {
-                if self.stack.in_scope(name) {
-                    self.imply_ends(None);
-                    self.pop_until(name);
+                if self.close_in_scope(name) {
                     self.formatting.clear_to_mark();
                 }
             }
@@ -307,6 +290,17 @@ impl Builder<'_> {
         Step::Done
     }
 
+    /// Closes the last element of this name with everything in it, if one is in scope. Returns whether
+    /// one was.
+    fn close_in_scope(&mut self, name: Name) -> bool {
+        let found = self.stack.in_scope(name);
+        if found {
+            self.imply_ends(None);
+            self.pop_until(name);
+        }
+        found
+    }
+
     /// "Close a p element", if there is one in button scope.
     pub(super) fn close_p(&mut self) {
         if self.stack.p_in_button_scope() {
@@ -335,10 +329,7 @@ impl Builder<'_> {
 
     fn end_form(&mut self) {
         if self.stack.has_template() {
-            if self.stack.in_scope(FORM) {
-                self.imply_ends(None);
-                self.pop_until(FORM);
-            }
+            self.close_in_scope(FORM);
             return;
         }
         let Some(form) = self.form.take() else {

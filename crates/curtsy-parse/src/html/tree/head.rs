@@ -67,35 +67,21 @@ impl Builder<'_> {
 
     pub(super) fn in_head(&mut self, token: Token) -> Step {
         match token {
-            Token::Characters(run) if run.only_white() => Step::Done,
-            Token::Doctype { .. } => Step::Done,
+            Token::Characters(run) if run.only_white() => {}
+            Token::Characters(_) | Token::End { name: BODY | HTML | BR } => {
+                return self.leave_head();
+            }
+            Token::Doctype { .. } => {}
             Token::Start { name, .. } => match name {
-                HTML => self.in_body(token),
-                BASE | BASEFONT | BGSOUND | LINK | META => {
-                    self.insert_void(name);
-                    Step::Done
-                }
-                TITLE => {
-                    self.insert_title();
-                    Step::Done
-                }
+                HTML => return self.in_body(token),
+                BASE | BASEFONT | BGSOUND | LINK | META => self.insert_void(name),
+                TITLE => self.insert_title(),
                 NOSCRIPT => {
                     self.insert_html(NOSCRIPT);
                     self.mode = Mode::InHeadNoscript;
-                    Step::Done
                 }
-                NOFRAMES => {
-                    self.insert_raw(name, "noframes");
-                    Step::Done
-                }
-                STYLE => {
-                    self.insert_raw(name, "style");
-                    Step::Done
-                }
-                SCRIPT => {
-                    self.tokens.script_contents();
-                    Step::Done
-                }
+                NOFRAMES | STYLE => self.insert_raw(name),
+                SCRIPT => self.tokens.script_contents(),
                 TEMPLATE => {
                     let template = self.insert_html(TEMPLATE);
                     self.arena.set_outside(template);
@@ -103,32 +89,24 @@ impl Builder<'_> {
                     self.frameset_ok = false;
                     self.mode = Mode::InTemplate;
                     self.template_modes.push(Mode::InTemplate);
-                    Step::Done
                 }
-                HEAD => Step::Done,
-                _ => self.leave_head(),
+                HEAD => {}
+                _ => return self.leave_head(),
             },
-            Token::End { name } => match name {
-                HEAD => {
-                    self.pop();
-                    self.mode = Mode::AfterHead;
-                    Step::Done
-                }
-                TEMPLATE => {
-                    if self.stack.has_template() {
-                        self.imply_all_ends();
-                        self.pop_until(TEMPLATE);
-                        self.formatting.clear_to_mark();
-                        self.template_modes.pop();
-                        self.reset_mode();
-                    }
-                    Step::Done
-                }
-                BODY | HTML | BR => self.leave_head(),
-                _ => Step::Done,
-            },
-            Token::Characters(_) => self.leave_head(),
+            Token::End { name: HEAD } => {
+                self.pop();
+                self.mode = Mode::AfterHead;
+            }
+            Token::End { name: TEMPLATE } if self.stack.has_template() => {
+                self.imply_all_ends();
+                self.pop_until(TEMPLATE);
+                self.formatting.clear_to_mark();
+                self.template_modes.pop();
+                self.reset_mode();
+            }
+            Token::End { .. } => {}
         }
+        Step::Done
     }
 
     fn leave_head(&mut self) -> Step {

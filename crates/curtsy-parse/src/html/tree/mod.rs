@@ -287,9 +287,9 @@ impl<'t> Builder<'t> {
     }
 
     /// Inserts an element whose contents are text only, and passes over them.
-    fn insert_raw(&mut self, name: Name, text_name: &str) {
+    fn insert_raw(&mut self, name: Name) {
         self.insert_void(name);
-        self.tokens.raw_contents(text_name);
+        self.tokens.raw_contents(name.raw_text().unwrap_or_default());
     }
 
     fn insert_title(&mut self) {

@@ -162,21 +162,19 @@ impl RobotsState {
     /// What this answer says where no text rules.
     pub(in crate::host) fn without_text(&self, policy: &RobotsPolicy, now: Time) -> Finding {
         match &self.standing {
-            RobotsStanding::Rules | RobotsStanding::Absent => {
-                Finding::new(Verdict::Go, RobotsReason::Absent)
-            }
-            RobotsStanding::Refused => Finding::new(Verdict::Never, RobotsReason::Refused),
+            RobotsStanding::Rules | RobotsStanding::Absent => Finding::go(RobotsReason::Absent),
+            RobotsStanding::Refused => Finding::never(RobotsReason::Refused),
             RobotsStanding::Chasing(chase) if now < chase.deadline => {
                 Finding::new(Verdict::NotBefore(chase.deadline), RobotsReason::Asked)
             }
             RobotsStanding::Unreachable(_) | RobotsStanding::Chasing(_) => {
                 // RFC 9309 §2.3.1.4: after a reasonably long time (30 days) it may count as unavailable.
                 if self.failing_since.is_some_and(|since| since + policy.keep <= now) {
-                    return Finding::new(Verdict::Go, RobotsReason::Absent);
+                    return Finding::go(RobotsReason::Absent);
                 }
                 match policy.unreachable {
                     Unreachable::Allow if self.was_asked(policy, now) => {
-                        Finding::new(Verdict::Go, RobotsReason::UnreachableAllowed)
+                        Finding::go(RobotsReason::UnreachableAllowed)
                     }
                     _ => Finding::new(
                         Verdict::NotBefore(self.due(policy)),
